@@ -19,8 +19,6 @@ export interface Dispatcher {
    * sends, and ends an automatic pause whose cause is gone.
    */
   sweep(max: number): Promise<string[]>;
-  /** Sweeps and advances until nothing is due, without a queue. Returns the number of advances. */
-  drain(): Promise<number>;
 }
 
 export function createDispatcher(deps: LedgerDeps): Dispatcher {
@@ -58,19 +56,7 @@ export function createDispatcher(deps: LedgerDeps): Dispatcher {
     return takeDueSends(ledger.db, max, ledger.timing.lostAfterMs);
   }
 
-  return {
-    advance,
-    sweep,
-    async drain() {
-      let advanced = 0;
-      for (;;) {
-        const due = await sweep(20);
-        if (due.length === 0) return advanced;
-        await Promise.all(due.map(advance));
-        advanced += due.length;
-      }
-    },
-  };
+  return { advance, sweep };
 }
 
 /**

@@ -6,11 +6,11 @@ import { defaultRuleLimits } from './limits.ts';
 import { type SendPlan, type SendRow, sendColumns, toSend, transition } from './send.ts';
 
 /**
- * `planned`: the row exists once the transaction commits. `duplicate`: this rule has answered this trigger or is about to,
+ * The id of the planned send, whose row exists once the transaction commits. `duplicate`: this rule has answered this trigger or is about to,
  * or another rule had before this one took effect, so that a renamed rule answers nobody twice. `thread_busy`: the thread
  * has another open send in this mode, and nothing was planned.
  */
-export type PlanResult = 'planned' | 'duplicate' | 'thread_busy';
+export type PlanResult = { readonly sendId: string } | 'duplicate' | 'thread_busy';
 
 /**
  * Plans a send in the transaction of the rule's decision. It waits only for transactions on sends of the same thread, never
@@ -23,9 +23,9 @@ export async function planSend(tx: Transaction, given: SendPlan): Promise<PlanRe
   if (await isPlanned(tx, plan)) return 'duplicate';
   await supersede(tx, plan);
   const maxAgeSeconds = limits.maxAgeSeconds ?? defaultRuleLimits.maxAgeSeconds;
-  const planned = await hotQuery(
+  const [planned] = await hotQuery(
     tx,
-    sql`with planned as (
+    sql<{ sendId: string }>`with planned as (
         insert into ops.sends
           (rule, line, number, trigger_kind, trigger_id, rule_version, trigger_at, body, mode, limits, expires_at)
         values (${rule}, ${line}, ${number}, ${trigger.kind}, ${trigger.id}, ${ruleVersion}, ${trigger.at}, ${text},
@@ -33,9 +33,9 @@ export async function planSend(tx: Transaction, given: SendPlan): Promise<PlanRe
         on conflict do nothing returning send_id, fence
       )
       insert into ops.send_events (send_id, to_state, fence, actor) select send_id, 'PLANNED', fence, 'rule' from planned
-      returning 1`,
+      returning send_id as "sendId"`,
   );
-  if (planned.length > 0) return 'planned';
+  if (planned) return planned;
   return (await isPlanned(tx, { ...plan, ruleSince: undefined })) ? 'duplicate' : 'thread_busy';
 }
 

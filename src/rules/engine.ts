@@ -15,8 +15,6 @@ import { deleteOldRuns } from './runs.ts';
 export interface RulesEngine {
   /** Evaluates pending events now: call it when something was mirrored. */
   kick(): void;
-  /** Resolves when all pending events are evaluated and all due actions performed. */
-  idle(): Promise<void>;
   /** The account's budgets in the rules file in force. */
   accountLimits(): Partial<AccountLimits>;
   /** Ends every loop after the batch in hand. */
@@ -116,11 +114,6 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
   for (const each of [forgetting, findingIdle, evaluating]) void each.kick();
   return {
     kick: () => void evaluating.kick(),
-    async idle() {
-      await evaluating.kick();
-      await findingIdle.kick();
-      await acting.kick();
-    },
     accountLimits: () => rules.current.set?.accountLimits ?? {},
     async stop() {
       rules.close();

@@ -1,7 +1,7 @@
 import { type Database, query, sql, type Transaction } from '../db/database.ts';
 import { decide, type Evaluation, factsFor } from './decide.ts';
 import type { Facts } from './facts/declared.ts';
-import { type Case, readCases } from './facts/read.ts';
+import { type KnownCase, readCases } from './facts/read.ts';
 import { celFacts, factAt } from './facts/values.ts';
 import { readHistory } from './history.ts';
 import type { Mode, Rule, RuleSet } from './rule.ts';
@@ -143,7 +143,7 @@ export async function explainRulesOn(
   let isAnswered = false;
   for (const evaluation of decision?.evaluations ?? []) {
     const { rule, reason } = evaluation;
-    const outcome = evaluation.isMatched ? await replyOutcome(tx, judge, each, evaluation) : undefined;
+    const outcome = each.subject && evaluation.isMatched ? await replyOutcome(tx, judge, each, evaluation) : undefined;
     // The second reply to one trigger finds the first one under way.
     const reply = outcome !== undefined && isAnswered ? 'thread_busy' : outcome;
     isAnswered ||= outcome !== undefined;
@@ -225,11 +225,11 @@ function falseClauses({ condition }: Rule, facts: Facts): FalseClause[] {
 async function replyOutcome(
   tx: Transaction,
   judge: Judge,
-  each: Case,
+  each: KnownCase,
   { rule, actions }: Evaluation,
 ): Promise<string | undefined> {
   const reply = actions.find((action) => action.kind === 'reply');
-  if (!reply || !each.subject) return undefined;
+  if (!reply) return undefined;
   const answered = await answeredBy(tx, each);
   if (!answered) return 'there is no text of theirs to answer';
   if (reply.text === '') return 'the text is empty';

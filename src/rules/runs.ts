@@ -1,7 +1,7 @@
 import { type Database, hotQuery, query, relation, sql, type Transaction } from '../db/database.ts';
 import { planSend } from '../ledger/plans.ts';
 import type { Action, Decision, Evaluation } from './decide.ts';
-import type { Case } from './facts/read.ts';
+import type { KnownCase } from './facts/read.ts';
 import type { Rule } from './rule.ts';
 
 /**
@@ -19,7 +19,7 @@ export async function recordDecisions(
     const runs = await insertRuns(tx, version, decision);
     for (const evaluation of decision.evaluations) {
       const runId = runs.get(evaluation.rule.name);
-      if (runId === undefined || !evaluation.isMatched) continue;
+      if (runId === undefined || !evaluation.isMatched || !decision.case.subject) continue;
       matched += 1;
       for (const [at, action] of evaluation.actions.entries()) {
         const start =
@@ -70,13 +70,12 @@ interface ActionStart {
 async function planReply(
   tx: Transaction,
   version: string,
-  { trigger, subject }: Case,
+  { trigger, subject }: KnownCase,
   { rule, mode }: Evaluation,
   text: string,
   ruleSince: Date,
 ): Promise<ActionStart> {
   const skipped = (reason: string): ActionStart => ({ state: 'skipped', reason });
-  if (!subject) return skipped('there is nobody to answer');
   if (text === '') return skipped('the text is empty');
   const answered = await answeredBy(tx, { trigger, subject });
   if (!answered) return skipped('there is no text of theirs to answer');
@@ -94,22 +93,14 @@ async function planReply(
   });
   if (planned === 'duplicate') return skipped('it was answered before');
   if (planned === 'thread_busy') return skipped('another send of the thread is under way');
-  const [send] = await hotQuery<{ sendId: string }>(
-    tx,
-    sql`
-      select send_id as "sendId" from ops.sends
-      where rule = ${rule.name} and line = ${line} and number = ${number} and trigger_kind = ${answered.kind}
-        and trigger_id = ${answered.id}`,
-  );
-  return { state: 'waiting', ...send };
+  return { state: 'waiting', ...planned };
 }
 
 /** What a reply answers, as the ledger identifies it: the call, or their newest text up to the trigger. */
 export async function answeredBy(
   tx: Transaction,
-  { trigger, subject }: Pick<Case, 'trigger' | 'subject'>,
+  { trigger, subject }: Pick<KnownCase, 'trigger' | 'subject'>,
 ): Promise<{ readonly kind: 'message' | 'call'; readonly id: string } | undefined> {
-  if (!subject) return undefined;
   if (subject.callId !== null) return { kind: 'call', id: subject.callId };
   if (trigger.kind === 'message_received') return { kind: 'message', id: subject.lastMessageId };
   const [newest] = await hotQuery<{ id: string }>(

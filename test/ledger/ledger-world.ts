@@ -2,7 +2,7 @@ import { onTestFinished } from 'vitest';
 import { apiKey, createService, ServiceError } from '../../src/api-client/client.ts';
 import type { LedgerDeps, LedgerTiming } from '../../src/ledger/context.ts';
 import { createDispatcher, type Dispatcher } from '../../src/ledger/dispatcher.ts';
-import { type PlanResult, planSend } from '../../src/ledger/plans.ts';
+import { planSend } from '../../src/ledger/plans.ts';
 import { findSend, type SendPlan } from '../../src/ledger/send.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { SmsEvent } from '../../src/sandbox/traffic/events.ts';
@@ -12,7 +12,10 @@ import { captureLog } from '../world/log.ts';
 
 /** The ledger with a real sandbox and database, without queues and webhooks: only the test triggers work. */
 export interface LedgerWorld {
-  readonly dispatcher: Dispatcher;
+  readonly dispatcher: Dispatcher & {
+    /** Sweeps and advances until nothing is due. Returns the number of advances. */
+    drain(): Promise<number>;
+  };
   readonly deps: LedgerDeps;
   readonly logged: () => string;
   /** Lets a customer write, mirrors the thread as the sync would, and plans an answer. */
@@ -32,6 +35,8 @@ export interface LedgerWorld {
   /** Bodies of the texts in the sandbox that went out to a number. */
   texts(number: string): Promise<string[]>;
 }
+
+type PlanResult = 'planned' | 'duplicate' | 'thread_busy';
 
 export interface PlannedSend {
   readonly sendId: string;
@@ -98,13 +103,24 @@ export async function openLedger(
   const ourLine = lines[0]?.number ?? '';
 
   async function plan(given: SendPlan): Promise<PlanResult> {
-    return db.transaction().execute((tx) => planSend(tx, given));
+    const planned = await db.transaction().execute((tx) => planSend(tx, given));
+    return typeof planned === 'string' ? planned : 'planned';
   }
 
   const rulesTried = async () => void (await database.query('delete from ops.rule_events'));
 
+  async function drain(): Promise<number> {
+    let advanced = 0;
+    for (;;) {
+      const due = await dispatcher.sweep(20);
+      if (due.length === 0) return advanced;
+      await Promise.all(due.map(dispatcher.advance));
+      advanced += due.length;
+    }
+  }
+
   return {
-    dispatcher,
+    dispatcher: { ...dispatcher, drain },
     deps,
     logged: captured.text,
     plan,

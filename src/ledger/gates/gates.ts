@@ -132,10 +132,11 @@ export interface GateVerdict {
   readonly passes: boolean | undefined;
 }
 
-const [age, quiet, budgets] = [
-  'It is not too old',
-  'The quiet hours of the recipient are over',
-  'The budgets of the day are not used up',
+const allGates: readonly Pick<Gate, 'name' | 'asks'>[] = [
+  { name: 'too_old', asks: 'It is not too old' },
+  ...refusingGates,
+  { name: 'quiet_hours', asks: 'The quiet hours of the recipient are over' },
+  { name: 'budget', asks: 'The budgets of the day are not used up' },
 ];
 
 /** What each gate decides about a send now, in their order. The budgets are asked when the send is reserved. */
@@ -146,12 +147,12 @@ export function judgeEach(
   { countries }: Pick<AccountLimits, 'countries'>,
 ): GateVerdict[] {
   const given = { send, inputs, isBlocked, countries };
-  return [
-    { asks: age, passes: inputs.now <= send.expiresAt },
-    ...refusingGates.map(({ asks, refusal }) => ({ asks, passes: refusal(given) === undefined })),
-    { asks: quiet, passes: judgeQuietHours(send, inputs).kind === 'pass' },
-    { asks: budgets, passes: undefined },
+  const passes = [
+    inputs.now <= send.expiresAt,
+    ...refusingGates.map(({ refusal }) => refusal(given) === undefined),
+    judgeQuietHours(send, inputs).kind === 'pass',
   ];
+  return allGates.map(({ asks }, at) => ({ asks, passes: passes[at] }));
 }
 
 /**
@@ -159,15 +160,11 @@ export function judgeEach(
  * refusing one let it pass, those after it were not asked. Undefined for a reason that is no gate's.
  */
 export function recordedVerdicts(reason: string | undefined): GateVerdict[] | undefined {
-  const order = ['too_old', ...refusingGates.map(({ name }) => name), 'quiet_hours', 'budget'];
-  const words = [age, ...refusingGates.map(({ asks }) => asks), quiet, budgets];
-  const name = reason?.replace(/^gate:/, '').replace('unknown_zone', 'quiet_hours');
-  const refusing = order.findIndex((each) => name === each || name?.startsWith(`${each}_`));
-  if (name !== undefined && refusing < 0) return undefined;
-  return words.map((asks, at) => ({
-    asks,
-    passes: name === undefined || at < refusing ? true : at === refusing ? false : undefined,
-  }));
+  if (reason === undefined) return allGates.map(({ asks }) => ({ asks, passes: true }));
+  const refused = reason.replace(/^gate:/, '').replace('unknown_zone', 'quiet_hours');
+  const refusing = allGates.findIndex(({ name }) => refused === name || refused.startsWith(`${name}_`));
+  if (refusing < 0) return undefined;
+  return allGates.map(({ asks }, at) => ({ asks, passes: at > refusing ? undefined : at < refusing }));
 }
 
 function judgeQuietHours({ number, limits, plannedAt }: Judged, { now }: GateInputs): Verdict {

@@ -1,5 +1,7 @@
+import type { RawBuilder } from 'kysely';
 import type { BlockedSender, ConversationState } from '../../api-client/client.ts';
 import { type Database, query, sql, type Transaction } from '../../db/database.ts';
+import type { Pair } from '../../shared/thread.ts';
 import type { Assignee } from '../rule.ts';
 import type { ClaimedAction } from './action-states.ts';
 
@@ -16,67 +18,49 @@ export async function findAssignee(
   to: Assignee,
   { line, trigger }: Pick<ClaimedAction, 'line' | 'trigger'>,
 ): Promise<FoundAssignee> {
-  switch (to.kind) {
-    case 'user':
-      return { user: to.userId };
-    case 'nobody':
-      return { user: null };
-    case 'named': {
-      const user = await userNamed(db, to.name);
-      return user === undefined ? { missing: `no user is called ${to.name}`, isMistake: true } : { user };
-    }
-    case 'agent': {
-      const user = (await agentOf(db, trigger)) ?? (await firstUserOf(db, line));
-      return user === undefined
-        ? {
-            missing: 'no user is known to have been on the call, and the line has no users of its own',
-            isMistake: false,
-          }
-        : { user };
-    }
-    case 'line': {
-      const user = await firstUserOf(db, line);
-      return user === undefined ? { missing: 'the line has no users of its own', isMistake: false } : { user };
-    }
+  if (to.kind === 'user') return { user: to.userId };
+  if (to.kind === 'nobody') return { user: null };
+  if (to.kind === 'named') {
+    const user = await firstUser(
+      db,
+      sql`
+        select user_id as id from warehouse.users
+        where deleted_at is null and lower(${to.name}) in (lower(username), lower(email)) order by user_id limit 1`,
+    );
+    return user === undefined ? { missing: `no user is called ${to.name}`, isMistake: true } : { user };
   }
+  const agent = to.kind === 'agent' ? await firstUser(db, agentOf(trigger)) : undefined;
+  const user =
+    agent ??
+    (await firstUser(
+      db,
+      sql`select user_id as id from warehouse.sms_line_users where line = ${line} and valid_to = 'infinity' order by user_id limit 1`,
+    ));
+  if (user !== undefined) return { user };
+  const noUsers = 'the line has no users of its own';
+  const missing = to.kind === 'agent' ? `no user is known to have been on the call, and ${noUsers}` : noUsers;
+  return { missing, isMistake: false };
 }
 
-async function firstUserOf(db: Database | Transaction, line: string): Promise<number | undefined> {
-  const [user] = await query<{ id: string }>(
-    db,
-    sql`select user_id as id from warehouse.sms_line_users where line = ${line} and valid_to = 'infinity' order by user_id limit 1`,
-  );
-  return user && Number(user.id);
-}
-
-async function userNamed(db: Database | Transaction, name: string): Promise<number | undefined> {
-  const [user] = await query<{ id: string }>(
-    db,
-    sql`
-      select user_id as id from warehouse.users
-      where deleted_at is null and lower(${name}) in (lower(username), lower(email)) order by user_id limit 1`,
-  );
+async function firstUser(
+  db: Database | Transaction,
+  statement: RawBuilder<{ id: string }>,
+): Promise<number | undefined> {
+  const [user] = await query(db, statement);
   return user && Number(user.id);
 }
 
 /** The user who talked longest on the call of a trigger. */
-async function agentOf(
-  db: Database | Transaction,
-  { kind, key }: ClaimedAction['trigger'],
-): Promise<number | undefined> {
+function agentOf({ kind, key }: ClaimedAction['trigger']): RawBuilder<{ id: string }> {
   const isTranscript = kind === 'transcript_ready' || kind === 'action_required';
   const call = isTranscript
     ? sql`(select call_id from warehouse.transcripts where transcript_id = ${key})`
     : sql`${key}`;
-  const [user] = await query<{ id: string }>(
-    db,
-    sql`
-      select a.user_id as id from warehouse.call_attributions a
-      join warehouse.users u on u.user_id = a.user_id and u.deleted_at is null
-      where a.call_id = ${call} and a.role in ('answered', 'placed')
-      order by a.talk_seconds desc nulls last, a.user_id limit 1`,
-  );
-  return user && Number(user.id);
+  return sql`
+    select a.user_id as id from warehouse.call_attributions a
+    join warehouse.users u on u.user_id = a.user_id and u.deleted_at is null
+    where a.call_id = ${call} and a.role in ('answered', 'placed')
+    order by a.talk_seconds desc nulls last, a.user_id limit 1`;
 }
 
 const withoutBlanks = (column: string) => sql.raw(`btrim(regexp_replace(${column}, '\\s+', ' ', 'g'))`);
@@ -110,14 +94,12 @@ export async function newerText(
 }
 
 /** The state of a conversation in the answer to one of our own requests. */
-export interface ObservedState {
-  readonly line: string;
-  readonly number: string;
+export interface ObservedState extends Pair {
   readonly axis: 'resolved' | 'assigned' | 'comment';
   readonly state: ConversationState;
   /** On the axis `assigned`: the user, null for nobody. */
-  readonly assignedTo?: number | null;
-  readonly actor: string;
+  readonly assignedTo?: number | null | undefined;
+  readonly rule: string;
   readonly via: string;
   readonly runId: string;
 }
@@ -127,7 +109,7 @@ export interface ObservedState {
  * only source. Each contains whether the conversation is resolved, whatever was requested.
  */
 export async function recordState(tx: Transaction, observed: ObservedState): Promise<void> {
-  const { line, number, axis, state, assignedTo = null, actor, via, runId } = observed;
+  const { line, number, axis, state, assignedTo = null, rule, via, runId } = observed;
   const { resolved = null, resolvedBy = null, resolvedAt = null } = state;
   const isAssignment = axis === 'assigned';
   const kept = (column: string) =>
@@ -154,7 +136,7 @@ export async function recordState(tx: Transaction, observed: ObservedState): Pro
       insert into warehouse.sms_conversation_events
         (conversation_id, axis, is_resolved, user_id, resolved_at, actor, observed_via, run_id)
       select conversation_id, ${axis}, ${resolved}, ${isAssignment ? assignedTo : resolvedBy}, ${resolvedAt},
-        ${`rule ${actor}`}, ${via}, ${runId}
+        ${`rule ${rule}`}, ${via}, ${runId}
       from conversation`,
   );
 }

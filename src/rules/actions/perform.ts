@@ -153,31 +153,20 @@ async function requestFor(
         ...(argument.userId !== undefined && actsFor === 'account' && { resolvedBy: argument.userId }),
         ...(comment !== undefined && { comment }),
       };
-      return {
-        hasNote: comment !== undefined,
-        send: () => observed(action, 'resolved', 'conversations.resolve', conversations.resolve(pair, fields, call)),
-      };
+      const send = () => conversations.resolve(pair, fields, call);
+      return stateRequest(action, 'resolved', 'conversations.resolve', send, { hasNote: comment !== undefined });
     }
     case 'reopen':
-      return {
-        hasNote: false,
-        send: () => observed(action, 'resolved', 'conversations.reopen', conversations.reopen(pair, call)),
-      };
+      return stateRequest(action, 'resolved', 'conversations.reopen', () => conversations.reopen(pair, call));
     case 'assign': {
       const found = await findAssignee(db, argument.to ?? { kind: 'nobody' }, action);
       if ('missing' in found) return { state: found.isMistake ? 'failed' : 'skipped', reason: found.missing };
-      const { user } = found;
-      return {
-        hasNote: false,
-        send: () => observed(action, 'assigned', 'conversations.assign', conversations.assign(pair, user, call), user),
-      };
+      const send = () => conversations.assign(pair, found.user, call);
+      return stateRequest(action, 'assigned', 'conversations.assign', send, { assignedTo: found.user });
     }
     case 'comment': {
-      const text = argument.text ?? '';
-      return {
-        hasNote: true,
-        send: () => observed(action, 'comment', 'conversations.comment', conversations.comment(pair, text, call)),
-      };
+      const send = () => conversations.comment(pair, argument.text ?? '', call);
+      return stateRequest(action, 'comment', 'conversations.comment', send, { hasNote: true });
     }
     case 'block': {
       const { reason } = argument;
@@ -193,15 +182,21 @@ async function requestFor(
   }
 }
 
-async function observed(
+/** A request that is answered with the state of the conversation. */
+function stateRequest(
   { line, number, rule, runId }: ClaimedAction,
   axis: ObservedState['axis'],
   via: string,
-  answer: Promise<Answer<ConversationState>>,
-  assignedTo: number | null = null,
-): Promise<(tx: Transaction) => Promise<void>> {
-  const { data: state } = await answer;
-  return (tx) => recordState(tx, { line, number, axis, state, assignedTo, actor: rule, via, runId });
+  send: () => Promise<Answer<ConversationState>>,
+  { hasNote = false, assignedTo }: { hasNote?: boolean; assignedTo?: number | null } = {},
+): Request {
+  return {
+    hasNote,
+    async send() {
+      const { data: state } = await send();
+      return (tx) => recordState(tx, { line, number, axis, state, assignedTo, rule, via, runId });
+    },
+  };
 }
 
 const minPauseMs = 2_000;

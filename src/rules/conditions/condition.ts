@@ -1,16 +1,8 @@
 import { type ASTNode, Environment } from '@marcbachmann/cel-js';
 import { didYouMean } from '../../shared/suggestions.ts';
-import {
-  type Declared,
-  declarationOf,
-  declaredFacts,
-  type FactGroup,
-  type FactType,
-  groupsOf,
-  sampleFacts,
-} from '../facts/declared.ts';
+import { type Declared, declaredFacts, type FactType, groupsOf, sampleFacts } from '../facts/declared.ts';
 import { celFacts, groupClasses } from '../facts/values.ts';
-import { type TriggerKind, triggerKinds } from '../triggers.ts';
+import type { TriggerKind } from '../triggers.ts';
 import {
   conjunctsOf,
   contains,
@@ -20,6 +12,7 @@ import {
   nodesOf,
   renameMethod,
   type TextProblem,
+  unknownName,
 } from './static-check.ts';
 
 /** A condition that was type-checked and evaluated on sample facts. */
@@ -55,11 +48,11 @@ export function compileCondition(kind: TriggerKind, text: string, timeZone = 'UT
   const environment = environmentOf(kind);
   try {
     const root = environment.parse(text).ast;
-    const named = namedFacts(root);
-    const wrong = named.find(
-      ({ group, name }) => groupsOf[kind].includes(group as FactGroup) && !declarationOf(`${group}.${name}`),
-    );
-    if (wrong) return unknownFactProblem(wrong.group as FactGroup, wrong.name, wrong.offset);
+    for (const { group, name, offset } of namedFacts(root)) {
+      // The type check below finds groups of other triggers.
+      const problem = groupsOf[kind].includes(group) && unknownName(kind, group, name);
+      if (problem) return { offset, ...problem };
+    }
     const safe = renameMethod(text, root, 'matches', safeMatches);
     const checked = environment.check(safe);
     if (!checked.valid) return typeProblem(kind, text, checked.error);
@@ -174,23 +167,11 @@ function environmentOf(kind: TriggerKind): Environment {
   return environment;
 }
 
-function unknownFactProblem(group: FactGroup, name: string, offset: number): TextProblem {
-  const names = Object.keys(declaredFacts[group]);
-  return { offset, message: `There is no fact ${group}.${name}.`, remedy: didYouMean(name, names) };
-}
-
 function typeProblem(kind: TriggerKind, text: string, error: unknown): TextProblem {
   const { offset, message } = locate(error);
   const [, unknown] = /^Unknown variable: (\w+)/.exec(message) ?? [];
-  if (unknown !== undefined) {
-    const others = triggerKinds.filter((each) => groupsOf[each].includes(unknown as FactGroup));
-    return {
-      offset,
-      message: others.length > 0 ? `There is no \`${unknown}\` on ${kind}.` : `There is no fact called ${unknown}.`,
-      remedy:
-        others.length > 0 ? `Rules on ${others.join(', ')} have it.` : didYouMean(unknown, ['now', ...groupsOf[kind]]),
-    };
-  }
+  const problem = unknown !== undefined && unknownName(kind, unknown, undefined);
+  if (problem) return { offset, ...problem };
   const types = /no such overload: (.*)/.exec(message)?.[1];
   if (types !== undefined) {
     const isNull = types.includes('null');
@@ -205,24 +186,13 @@ function typeProblem(kind: TriggerKind, text: string, error: unknown): TextProbl
   return { offset, message: message.replaceAll(safeMatches, 'matches'), remedy: typeRemedy(text, message) };
 }
 
+const knownFunctions = 'size has duration timestamp string int double matches contains startsWith endsWith'.split(' ');
+
 function typeRemedy(text: string, message: string): string {
   const [, called] = /overload for '(\w+)\(/.exec(message) ?? [];
   if (called === undefined) return 'See the conditions of config/rules.yaml.';
-  const known = [
-    'size',
-    'has',
-    'duration',
-    'timestamp',
-    'string',
-    'int',
-    'double',
-    'matches',
-    'contains',
-    'startsWith',
-    'endsWith',
-  ];
-  return text.includes(`${called}(`) && !known.includes(called)
-    ? `There is no function ${called}. ${didYouMean(called, known)}`
+  return text.includes(`${called}(`) && !knownFunctions.includes(called)
+    ? `There is no function ${called}. ${didYouMean(called, knownFunctions)}`
     : `See what ${called}(…) takes.`;
 }
 

@@ -2,9 +2,9 @@ import type { ASTNode } from '@marcbachmann/cel-js';
 import { RE2JS } from 're2js';
 import { normalizeNumber } from '../../shared/numbers.ts';
 import { didYouMean } from '../../shared/suggestions.ts';
-import { declaredFacts, domainOf, type FactFormat } from '../facts/declared.ts';
+import { declaredFacts, domainOf, type FactFormat, type FactGroup, groupsOf } from '../facts/declared.ts';
 import { plainText } from '../facts/values.ts';
-import type { TriggerKind } from '../triggers.ts';
+import { type TriggerKind, triggerKinds } from '../triggers.ts';
 
 /** What is wrong with a condition or template, and where. */
 export interface TextProblem {
@@ -238,23 +238,44 @@ function isNode(value: unknown): value is ASTNode {
   return typeof value === 'object' && value !== null && 'op' in value && 'args' in value;
 }
 
-/** A fact in an expression, such as `message.text`. */
-export interface NamedFact {
-  readonly group: string;
+/** A fact in an expression, such as `message.text`, and the offset of its name in the text. */
+interface NamedFact {
+  readonly group: FactGroup;
   readonly name: string;
-  /** Offset of the name in the text. */
   readonly offset: number;
 }
 
 export function namedFacts(root: ASTNode): NamedFact[] {
   return [...nodesOf(root)].flatMap((node) => {
     if (node.op !== '.' || node.args[0].op !== 'id' || factPath(node) === undefined) return [];
-    return [{ group: node.args[0].args, name: node.args[1], offset: node.range.end - node.args[1].length }];
+    return [
+      { group: node.args[0].args as FactGroup, name: node.args[1], offset: node.range.end - node.args[1].length },
+    ];
   });
 }
 
+/** What is wrong with a name that rules on a trigger do not have; undefined for a fact that they have. */
+export function unknownName(
+  kind: TriggerKind,
+  group: string,
+  name: string | undefined,
+): Pick<TextProblem, 'message' | 'remedy'> | undefined {
+  if (!groupsOf[kind].includes(group as FactGroup)) {
+    const others = triggerKinds.filter((each) => groupsOf[each].includes(group as FactGroup));
+    return others.length > 0
+      ? { message: `There is no \`${group}\` on ${kind}.`, remedy: `Rules on ${others.join(', ')} have it.` }
+      : { message: `There is no fact called ${group}.`, remedy: didYouMean(group, ['now', ...groupsOf[kind]]) };
+  }
+  const names = Object.keys(declaredFacts[group as FactGroup]);
+  if (name === undefined) {
+    return { message: `${group} is a group of facts.`, remedy: `Name one of its facts: ${names.join(', ')}.` };
+  }
+  if (names.includes(name)) return undefined;
+  return { message: `There is no fact ${group}.${name}.`, remedy: didYouMean(name, names) };
+}
+
 /** The path of a fact node, such as `message.text`; undefined for any other node. */
-export function factPath(node: ASTNode): string | undefined {
+function factPath(node: ASTNode): string | undefined {
   if (node.op !== '.' || node.args[0].op !== 'id' || !Object.hasOwn(declaredFacts, node.args[0].args)) return undefined;
   return `${node.args[0].args}.${node.args[1]}`;
 }
@@ -265,7 +286,7 @@ export function conjunctsOf(node: ASTNode): ASTNode[] {
 }
 
 /** A call with a literal argument, which can be checked without facts. */
-export interface LiteralCall {
+interface LiteralCall {
   readonly name: 'duration' | 'timestamp' | 'matches';
   readonly argument: string;
   /** Offset of the argument in the text. */

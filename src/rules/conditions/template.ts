@@ -1,9 +1,9 @@
 import { Context, Liquid, type Template as Parsed } from 'liquidjs';
 import { didYouMean, nearest } from '../../shared/suggestions.ts';
-import { declarationOf, declaredFacts, type FactGroup, type Facts, groupsOf, sampleFacts } from '../facts/declared.ts';
+import { declarationOf, type FactGroup, type Facts, groupsOf, sampleFacts } from '../facts/declared.ts';
 import { templateFacts } from '../facts/values.ts';
 import type { TriggerKind } from '../triggers.ts';
-import type { TextProblem } from './static-check.ts';
+import { type TextProblem, unknownName } from './static-check.ts';
 
 /** A text with facts in it. */
 export interface Template {
@@ -41,7 +41,7 @@ export function createTemplates(timeZone: string): (kind: TriggerKind, text: str
   return (kind, text) => {
     try {
       const parsed = engine.parse(text);
-      const problem = unknownName(kind, text, engine.globalFullVariablesSync(parsed));
+      const problem = nameProblem(kind, text, engine.globalFullVariablesSync(parsed));
       if (problem) return problem;
       const plain = plainTemplate(text);
       if (plain) return checkedSize(kind, plain);
@@ -101,37 +101,15 @@ function plainTemplate(text: string): Template | undefined {
   };
 }
 
-function unknownName(kind: TriggerKind, text: string, names: readonly string[]): TextProblem | undefined {
+function nameProblem(kind: TriggerKind, text: string, names: readonly string[]): TextProblem | undefined {
   for (const name of names) {
     const [group = '', fact] = name.split('.');
-    if (name === 'now' || (fact !== undefined && isKnown(kind, group) && declarationOf(`${group}.${fact}`))) continue;
-    const offset = Math.max(0, text.indexOf(name));
-    if (!isKnown(kind, group)) {
-      const isElsewhere = Object.hasOwn(declaredFacts, group);
-      return {
-        offset,
-        message: isElsewhere ? `There is no \`${group}\` on ${kind}.` : `There is no fact called ${group}.`,
-        remedy: isElsewhere ? `There is ${groupsOf[kind].join(', ')}.` : didYouMean(group, ['now', ...groupsOf[kind]]),
-      };
-    }
-    const names = Object.keys(declaredFacts[group as FactGroup]);
-    if (fact === undefined)
-      return {
-        offset,
-        message: `${group} is a group of facts.`,
-        remedy: `Name one of its facts: ${names.join(', ')}.`,
-      };
-    return {
-      offset: offset + group.length + 1,
-      message: `There is no fact ${group}.${fact}.`,
-      remedy: didYouMean(fact, names),
-    };
+    const problem = name !== 'now' && unknownName(kind, group, fact);
+    if (!problem) continue;
+    const isGroupKnown = fact !== undefined && groupsOf[kind].includes(group as FactGroup);
+    return { offset: Math.max(0, text.indexOf(name)) + (isGroupKnown ? group.length + 1 : 0), ...problem };
   }
   return undefined;
-}
-
-function isKnown(kind: TriggerKind, group: string): boolean {
-  return groupsOf[kind].includes(group as FactGroup);
 }
 
 function engineProblem(text: string, error: unknown, engine: Liquid): TextProblem {

@@ -179,16 +179,13 @@ const valuesAt: Readonly<Partial<Record<TriggerKind, Readonly<Record<string, rea
 };
 
 /** A fact as `rules facts` and the documentation list it. */
-export interface DescribedFact {
+export interface DescribedFact extends FactDomain {
   /** Such as `message.text`. */
   readonly fact: string;
   readonly type: FactType;
   readonly meaning: string;
   /** It can be missing: a condition checks `has(…)` first. */
   readonly isOptional: boolean;
-  readonly values?: readonly string[];
-  readonly format?: FactFormat;
-  readonly min?: number;
   /** The triggers that have it. */
   readonly triggers: readonly TriggerKind[];
   /** The triggers on which it has fewer values. */

@@ -6,7 +6,7 @@ import { type AccountLimits, accountLimits, defaultRuleLimits } from '../../ledg
 import type { SendPlan } from '../../ledger/send.ts';
 import type { Pair } from '../../shared/thread.ts';
 import type { RuleSet } from '../rule.ts';
-import type { SimulatedSend } from './changes.ts';
+import type { ThreadChanges } from './changes.ts';
 
 /** The simulated outcome of a reply. */
 export type ReplyOutcome =
@@ -15,14 +15,12 @@ export type ReplyOutcome =
   | { readonly kind: 'held'; readonly until: Date }
   | { readonly kind: 'denied'; readonly reason: string };
 
-/** What the simulation has done in the thread so far. */
-export interface ThreadChanges {
-  readonly sends: readonly SimulatedSend[];
-  readonly isBlocked: boolean;
-}
-
 /** Decides about a reply at a moment, as the ledger would have. */
-export type Judge = (plan: SendPlan, changes: ThreadChanges, at: Date) => Promise<ReplyOutcome>;
+export type Judge = (
+  plan: SendPlan,
+  changes: Pick<ThreadChanges, 'sends' | 'isBlocked'>,
+  at: Date,
+) => Promise<ReplyOutcome>;
 
 /**
  * Judges replies by the ledger's own gates, with what the mirror held then, and by budgets that start with the real sends

@@ -1,6 +1,7 @@
 import { maskNumbers } from '../../shared/masking.ts';
 import type { TimeRange } from '../../shared/time-range.ts';
-import type { Decision, Evaluation } from '../decide.ts';
+import type { Evaluation } from '../decide.ts';
+import type { Case } from '../facts/read.ts';
 import type { RuleSet } from '../rule.ts';
 import type { ReplyOutcome } from './judge.ts';
 
@@ -48,7 +49,7 @@ export interface Report extends Tally {
 
 export interface ReportBuilder {
   /** Counts one evaluation, and the outcome of its reply if it has one. */
-  add(decision: Decision, evaluation: Evaluation, reply: ReplyOutcome | undefined): void;
+  add(each: Case, evaluation: Evaluation, reply?: ReplyOutcome): void;
   finish(): Report;
 }
 
@@ -66,7 +67,7 @@ export function createReport(set: RuleSet, { from, to }: TimeRange<Date>): Repor
   );
 
   return {
-    add({ case: { facts, trigger, subject } }, { rule, isMatched, reason, actions }, reply) {
+    add({ facts, trigger, subject }, { rule, isMatched, reason, actions }, reply) {
       const report = rules.get(rule.name);
       if (!report) return;
       report.tried += 1;

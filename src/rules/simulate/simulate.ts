@@ -1,14 +1,15 @@
 import { type Database, query, sql, type Transaction } from '../../db/database.ts';
 import type { SendPlan } from '../../ledger/send.ts';
+import type { Pair } from '../../shared/thread.ts';
 import type { TimeRange } from '../../shared/time-range.ts';
 import { findAssignee } from '../actions/mirror.ts';
-import { type Action, type Decision, decide, type Evaluation } from '../decide.ts';
-import { type Case, readCases } from '../facts/read.ts';
+import { type Action, decide, type Evaluation } from '../decide.ts';
+import { type Case, type KnownCase, readCases } from '../facts/read.ts';
 import { type History, pairKey, readHistory } from '../history.ts';
 import type { Mode, RuleSet } from '../rule.ts';
 import { answeredBy } from '../runs.ts';
 import type { Trigger } from '../triggers.ts';
-import { createChanges, type SimulatedChanges } from './changes.ts';
+import { type ThreadChanges, withChanges } from './changes.ts';
 import { createJudge, type Judge, type ReplyOutcome } from './judge.ts';
 import { createReport, type Report, type ReportBuilder } from './report.ts';
 import { idleDurations, nextTextAfter, pastTriggers, threadsBefore } from './triggers.ts';
@@ -40,12 +41,11 @@ async function simulateIn(tx: Transaction, options: SimulationOptions): Promise<
   const run: Simulation = {
     tx,
     options,
-    changes: createChanges(),
     judge: await createJudge(tx, set, from),
     history: await readHistory(tx, set, await threadsBefore(tx, from), { from, until: from }),
     report: createReport(set, options),
     tasks: [],
-    newest: new Map(),
+    threads: new Map(),
     answered: new Set(),
   };
   const active = set.rules.filter((rule) => rule.mode !== 'off');
@@ -55,7 +55,7 @@ async function simulateIn(tx: Transaction, options: SimulationOptions): Promise<
     const cases = await readCases(tx, some, set.hours, { withoutRulesFrom: from });
     for (const each of cases) {
       await runTasks(run, each.trigger);
-      if (!isNoLongerIdle(run.changes, each)) await runCase(run, each);
+      if (!isNoLongerIdle(run, each)) await runCase(run, each);
     }
     onProgress?.(Math.min(triggers.length, at + batchSize), triggers.length);
   }
@@ -66,16 +66,25 @@ async function simulateIn(tx: Transaction, options: SimulationOptions): Promise<
 interface Simulation {
   readonly tx: Transaction;
   readonly options: SimulationOptions;
-  readonly changes: SimulatedChanges;
   readonly judge: Judge;
   readonly history: History;
   readonly report: ReportBuilder;
   /** What the simulation has to do later, in order: idle triggers after its own replies, and replies held by quiet hours. */
   readonly tasks: Task[];
-  /** The newest reply of each thread, by its pair key. */
-  readonly newest: Map<string, PlannedReply>;
+  /** By the pair key. */
+  readonly threads: Map<string, SimulatedThread>;
   /** Rule, thread and answered text or call of each reply: a rule answers each once. */
   readonly answered: Set<string>;
+}
+
+interface SimulatedThread extends ThreadChanges {
+  newest?: PlannedReply;
+}
+
+function threadOf({ threads }: Simulation, pair: Pair): SimulatedThread {
+  const thread = threads.get(pairKey(pair)) ?? { sends: [], isBlocked: false };
+  threads.set(pairKey(pair), thread);
+  return thread;
 }
 
 interface Task {
@@ -85,7 +94,7 @@ interface Task {
 
 interface PlannedReply {
   readonly plan: SendPlan;
-  readonly decision: Decision;
+  readonly case: KnownCase;
   readonly evaluation: Evaluation;
   /** End of the quiet hours that hold it; a reply to a newer trigger replaces it meanwhile. */
   heldUntil: Date | undefined;
@@ -93,55 +102,65 @@ interface PlannedReply {
 
 async function runCase(run: Simulation, real: Case): Promise<void> {
   const { trigger, subject } = real;
-  const newest = trigger.kind === 'thread_idle' && subject ? run.newest.get(pairKey(subject)) : undefined;
-  if (subject && newest?.heldUntil) {
+  const thread = subject && threadOf(run, subject);
+  const heldUntil = trigger.kind === 'thread_idle' ? thread?.newest?.heldUntil : undefined;
+  if (thread && heldUntil) {
     // A held reply will end the idle time or be replaced: decide when that is known.
-    return addTask(run, newest.heldUntil, async () => {
-      if (!run.changes.sentTo(subject).some(({ at }) => at > trigger.at)) await runCase(run, real);
+    return addTask(run, heldUntil, async () => {
+      if (!thread.sends.some(({ at }) => at > trigger.at)) await runCase(run, real);
     });
   }
-  const [decision] = decide(run.options.set, simulatedMode, [run.changes.applyTo(real)], run.history, () => 0);
+  const changed = thread && real.subject ? withChanges(real, thread) : real;
+  const [decision] = decide(run.options.set, simulatedMode, [changed], run.history, () => 0);
   if (!decision) return;
+  const each = decision.case;
   for (const evaluation of decision.evaluations) {
-    if (evaluation.isMatched) await performMatch(run, decision, evaluation);
-    else run.report.add(decision, evaluation, undefined);
+    if (each.subject && evaluation.isMatched) await performMatch(run, each, evaluation);
+    else run.report.add(each, evaluation);
   }
 }
 
-async function performMatch(run: Simulation, decision: Decision, evaluation: Evaluation): Promise<void> {
-  const { subject, trigger } = decision.case;
+async function performMatch(run: Simulation, each: KnownCase, evaluation: Evaluation): Promise<void> {
+  const { subject, trigger } = each;
   const reply = evaluation.actions.find((action) => action.kind === 'reply');
   for (const action of evaluation.actions) {
     // A resolve waits for the rule's reply.
     if (action.kind !== 'reply' && !(action.kind === 'resolve' && reply)) {
-      await performAction(run, decision.case, action, trigger.at);
+      await performAction(run, each, action, trigger.at);
     }
   }
-  if (!reply) return run.report.add(decision, evaluation, undefined);
-  const planned = await planReply(run, decision, evaluation, reply.text);
-  if ('kind' in planned) return settleReply(run, decision, evaluation, planned, trigger.at);
-  if (subject) run.newest.set(pairKey(subject), planned);
+  if (!reply) return run.report.add(each, evaluation);
+  const planned = await planReply(run, each, evaluation, reply.text);
+  if ('kind' in planned) return settleReply(run, each, evaluation, planned, trigger.at);
+  threadOf(run, subject).newest = planned;
   await sendReply(run, planned, trigger.at);
 }
 
-async function performAction(run: Simulation, { subject, trigger }: Case, action: Action, at: Date): Promise<void> {
-  if (!subject) return;
-  if (action.kind !== 'assign') return run.changes.perform(subject, action, at);
+async function performAction(
+  run: Simulation,
+  { subject, trigger }: KnownCase,
+  action: Action,
+  at: Date,
+): Promise<void> {
+  const thread = threadOf(run, subject);
+  if (action.kind === 'resolve' || action.kind === 'reopen') thread.resolved = { is: action.kind === 'resolve', at };
+  if (action.kind === 'block') thread.isBlocked = true;
+  if (action.kind !== 'assign') return;
   const found = await findAssignee(run.tx, action.to, { line: subject.line, trigger });
-  if ('user' in found) run.changes.perform(subject, action, at, found.user);
+  if ('user' in found) thread.assignedTo = found.user;
 }
 
 /** Plans a reply by the ledger's rules: one per rule and answered text or call, and one at a time in a thread. */
 async function planReply(
   run: Simulation,
-  decision: Decision,
+  each: KnownCase,
   evaluation: Evaluation,
   text: string,
 ): Promise<PlannedReply | (ReplyOutcome & { kind: 'denied' })> {
   const denied = (reason: string) => ({ kind: 'denied', reason }) as const;
-  const { subject, trigger } = decision.case;
-  const answered = subject && (await answeredBy(run.tx, decision.case));
-  if (!subject || !answered) return denied('nothing_to_answer');
+  const { subject, trigger } = each;
+  const answered = await answeredBy(run.tx, each);
+  if (!answered) return denied('nothing_to_answer');
   if (text === '') return denied('empty_text');
   const { line, number } = subject;
   const { rule } = evaluation;
@@ -156,17 +175,17 @@ async function planReply(
   };
   const key = [rule.name, line, number, answered.kind, answered.id].join(' ');
   if (run.answered.has(key) || (await wasAnswered(run, plan))) return denied('answered_before');
-  const newest = run.newest.get(pairKey(subject));
+  const { newest } = threadOf(run, subject);
   if (newest && (newest.heldUntil || newest.plan.trigger.at.getTime() === trigger.at.getTime())) {
     const { trigger: other } = newest.plan;
     if (other.kind === answered.kind && other.id === answered.id) return denied('thread_busy');
     if (newest.heldUntil) {
       newest.heldUntil = undefined;
-      await settleReply(run, newest.decision, newest.evaluation, denied('superseded'), trigger.at);
+      await settleReply(run, newest.case, newest.evaluation, denied('superseded'), trigger.at);
     }
   }
   run.answered.add(key);
-  return { plan, decision, evaluation, heldUntil: undefined };
+  return { plan, case: each, evaluation, heldUntil: undefined };
 }
 
 /** Whether the rule really answered it before the span. */
@@ -182,12 +201,11 @@ async function wasAnswered({ tx, options }: Simulation, { rule, line, number, tr
 
 /** Sends a reply, or holds it until its quiet hours end if that is within the span. */
 async function sendReply(run: Simulation, planned: PlannedReply, at: Date): Promise<void> {
-  const { plan, decision, evaluation } = planned;
-  const changes = { sends: run.changes.sentTo(plan), isBlocked: run.changes.isBlocked(plan) };
-  const outcome = await run.judge(plan, changes, at);
+  const { plan, case: each, evaluation } = planned;
+  const outcome = await run.judge(plan, threadOf(run, plan), at);
   const isHeld = outcome.kind === 'held' && outcome.until < run.options.to;
   planned.heldUntil = isHeld ? outcome.until : undefined;
-  if (!isHeld) return settleReply(run, decision, evaluation, outcome, at);
+  if (!isHeld) return settleReply(run, each, evaluation, outcome, at);
   addTask(run, outcome.until, async () => {
     if (planned.heldUntil) await sendReply(run, planned, outcome.until);
   });
@@ -196,29 +214,28 @@ async function sendReply(run: Simulation, planned: PlannedReply, at: Date): Prom
 /** Records the outcome of a reply, and performs what follows it. */
 async function settleReply(
   run: Simulation,
-  decision: Decision,
+  each: KnownCase,
   evaluation: Evaluation,
   outcome: ReplyOutcome,
   at: Date,
 ): Promise<void> {
-  const { subject, trigger } = decision.case;
-  run.report.add(decision, evaluation, outcome);
-  if (!subject || outcome.kind === 'held') return;
+  const { subject, trigger } = each;
+  run.report.add(each, evaluation, outcome);
+  if (outcome.kind === 'held') return;
   const { line, number } = subject;
   const match = { line, number, rule: evaluation.rule.name, at: trigger.at };
   run.history.settle(match, outcome.kind === 'sent' ? 'sent' : 'none');
   if (outcome.kind !== 'sent') return;
   const text = evaluation.actions.find((action) => action.kind === 'reply')?.text ?? '';
-  run.changes.send({ line, number, at, text });
+  threadOf(run, subject).sends.push({ at, text });
   for (const action of evaluation.actions) {
-    if (action.kind === 'resolve') await performAction(run, decision.case, action, at);
+    if (action.kind === 'resolve') await performAction(run, each, action, at);
   }
-  await scheduleIdleTriggers(run, decision.case, at);
+  await scheduleIdleTriggers(run, each, at);
 }
 
 /** Schedules the idle triggers after a simulated reply, if nobody writes after it. */
-async function scheduleIdleTriggers(run: Simulation, { subject, trigger }: Case, at: Date): Promise<void> {
-  if (!subject) return;
+async function scheduleIdleTriggers(run: Simulation, { subject, trigger }: KnownCase, at: Date): Promise<void> {
   const { set, to } = run.options;
   const durations = idleDurations(set.rules);
   if (durations.size === 0) return;
@@ -229,7 +246,7 @@ async function scheduleIdleTriggers(run: Simulation, { subject, trigger }: Case,
     const idle: Trigger = { kind: 'thread_idle', key: trigger.key, at: due, idleSeconds };
     addTask(run, due, async () => {
       const each = await readIdleCase(run, idle, trigger);
-      if (each && !isNoLongerIdle(run.changes, each, true)) await runCase(run, each);
+      if (each && !isNoLongerIdle(run, each, true)) await runCase(run, each);
     });
   }
 }
@@ -258,10 +275,10 @@ async function runTasks(run: Simulation, before: Trigger | undefined): Promise<v
 }
 
 /** Whether a simulated reply interrupted the idle time. The reply that it begins with does not. */
-function isNoLongerIdle(changes: SimulatedChanges, { trigger, subject }: Case, isOwn = false): boolean {
+function isNoLongerIdle(run: Simulation, { trigger, subject }: Case, isOwn = false): boolean {
   if (trigger.kind !== 'thread_idle' || !subject) return false;
   const began = trigger.at.getTime() - (trigger.idleSeconds ?? 0) * 1_000;
-  return changes
-    .sentTo(subject)
-    .some(({ at }) => (isOwn ? at.getTime() > began : at.getTime() >= began) && at <= trigger.at);
+  return threadOf(run, subject).sends.some(
+    ({ at }) => (isOwn ? at.getTime() > began : at.getTime() >= began) && at <= trigger.at,
+  );
 }
