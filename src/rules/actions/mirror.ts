@@ -63,8 +63,6 @@ function agentOf({ kind, key }: ClaimedAction['trigger']): RawBuilder<{ id: stri
     order by a.talk_seconds desc nulls last, a.user_id limit 1`;
 }
 
-const withoutBlanks = (column: string) => sql.raw(`btrim(regexp_replace(${column}, '\\s+', ' ', 'g'))`);
-
 /**
  * Direction of a text newer than the trigger, which makes a resolve wrong; `in` if there are both. For an idle thread our own
  * texts count too, except the run's own reply, which is recognised by its body if the answer with its id was lost. Texts of
@@ -87,7 +85,7 @@ export async function newerText(
       where r.run_id = ${runId} and (m.direction = 'in' or r.trigger_kind = 'thread_idle' and not exists (
         select from ops.rule_actions a join ops.sends s using (send_id)
         where a.run_id = r.run_id
-          and coalesce(s.message_id = m.message_id, ${withoutBlanks('s.body')} = ${withoutBlanks('m.body')})))
+          and coalesce(s.message_id = m.message_id, s.body = m.body)))
       order by direction limit 1`,
   );
   return rows[0]?.direction;

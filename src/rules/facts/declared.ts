@@ -145,19 +145,21 @@ interface ValueOf {
   'list<int>': readonly number[];
 }
 
-type Values<G extends FactGroup> = {
-  readonly [K in keyof (typeof declaredFacts)[G] as (typeof declaredFacts)[G][K] extends { isOptional: true }
-    ? never
-    : K]: (typeof declaredFacts)[G][K] extends Declared<infer T> ? ValueOf[T] : never;
+type Declarations = typeof declaredFacts;
+type OptionalNames<G extends FactGroup> = {
+  [K in keyof Declarations[G]]: Declarations[G][K] extends { isOptional: true } ? K : never;
+}[keyof Declarations[G]];
+type FactValue<D> = D extends Declared<infer T> ? ValueOf[T] : never;
+
+/** The facts of a group. */
+export type FactsOf<G extends FactGroup> = {
+  readonly [K in Exclude<keyof Declarations[G], OptionalNames<G>>]: FactValue<Declarations[G][K]>;
 } & {
-  readonly [K in keyof (typeof declaredFacts)[G] as (typeof declaredFacts)[G][K] extends { isOptional: true }
-    ? K
-    : never]?: ((typeof declaredFacts)[G][K] extends Declared<infer T> ? ValueOf[T] : never) | undefined;
+  readonly [K in OptionalNames<G>]?: FactValue<Declarations[G][K]> | undefined;
 };
 
 /** The facts of one trigger: the groups of its kind, and `now`, the moment of the trigger. */
-export type Facts = { readonly now: Date } & { readonly [G in FactGroup]?: Values<G> };
-export type FactsOf<G extends FactGroup> = Values<G>;
+export type Facts = { readonly now: Date } & { readonly [G in FactGroup]?: FactsOf<G> };
 
 const everywhere = ['thread', 'line', 'contact', 'hours', 'replies'] as const;
 

@@ -64,9 +64,9 @@ test('a silence that one of us has broken, of which no event told, is not resolv
 test.each([
   { name: '', number: '12125550502', change: undefined },
   {
-    name: ', nor one without an id whose blanks changed on its way',
+    name: ', nor one without an id',
     number: '12125550504',
-    change: `update ops.sends set message_id = null, linked_at = now(), body = E' We close  this\nfor now.\n'`,
+    change: 'update ops.sends set message_id = null, linked_at = now()',
   },
 ])('a rule’s own reply to a silence is nothing that keeps the thread open$name', async ({ number, change }) => {
   const ofThread = `in (select run_id from ops.rule_runs where number = '${number}')`;
