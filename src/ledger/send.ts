@@ -1,4 +1,5 @@
 import { type Database, hotQuery, query, sql, type Transaction } from '../db/database.ts';
+import type { Schema } from '../db/schema.ts';
 import type { RuleLimits } from './limits.ts';
 import type { SendState } from './states.ts';
 
@@ -167,19 +168,7 @@ interface Transition {
   readonly set?: Readonly<Partial<Record<SettableColumn, unknown>>>;
 }
 
-type SettableColumn =
-  | 'fence'
-  | 'tries'
-  | 'expires_at'
-  | 'due_at'
-  | 'baseline_message_ids'
-  | 'message_type'
-  | 'units'
-  | 'reserved_micros'
-  | 'settled_micros'
-  | 'budget_date'
-  | 'message_id'
-  | 'is_reconciled';
+type SettableColumn = Exclude<keyof Schema['ops.sends'], 'send_id' | 'state' | 'reason'>;
 
 /** The column that records when a send entered a state. */
 const timeColumns: Partial<Record<SendState, string>> = {

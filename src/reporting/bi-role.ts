@@ -50,9 +50,10 @@ export async function grantBiRole(db: Database, name: string): Promise<BiRole> {
   return db.transaction().execute(async (tx) => {
     await query(tx, `select pg_advisory_xact_lock(hashtext('reporting.bi_role'))`, []);
     const isCreated = await createUnlessHeld(tx, name);
-    const [place] = await query<{ database: string }>(tx, 'select quote_ident(current_database()) as database', []);
+    const [place] = await query<{ name: string }>(tx, 'select quote_ident(current_database()) as name', []);
+    const database = place?.name ?? '';
     for (const statement of [
-      `grant connect on database ${place?.database} to ${name}`,
+      `grant connect on database ${database} to ${name}`,
       `grant usage on schema reporting to ${name}`,
       `grant select on all tables in schema reporting to ${name}`,
       // Views are dropped and made again when their text changes.
@@ -63,8 +64,8 @@ export async function grantBiRole(db: Database, name: string): Promise<BiRole> {
     await refuseWhoSeesMore(tx, name);
     const isDatabaseShared = await hasOthersRelations(tx);
     const statements = [
-      ...(await limitsOf(tx, name, place?.database ?? '')),
-      ...(isDatabaseShared ? [] : await revokesOfPublic(tx, name, place?.database ?? '')),
+      ...(await limitsOf(tx, name, database)),
+      ...(isDatabaseShared ? [] : await revokesOfPublic(tx, name, database)),
     ];
     const forAdministrator: string[] = [];
     for (const statement of statements) if (!(await isAllowed(tx, statement))) forAdministrator.push(statement);
@@ -79,18 +80,10 @@ export async function grantBiRole(db: Database, name: string): Promise<BiRole> {
 async function createUnlessHeld(tx: Transaction, name: string): Promise<boolean> {
   const [held] = await query(tx, 'select from pg_roles where rolname = $1', [name]);
   if (held) return false;
-  const [self] = await query<{ can_create: boolean; role: string }>(
-    tx,
-    'select rolsuper or rolcreaterole as can_create, rolname as role from pg_roles where rolname = current_user',
-    [],
+  if (await isAllowed(tx, `create role ${name} login`)) return true;
+  throw new NoBiRole(
+    `Postgres lets the role of DATABASE_URL create no roles: have an administrator run "create role ${name} login", then run this again.`,
   );
-  if (!self?.can_create) {
-    throw new NoBiRole(
-      `Postgres lets ${self?.role ?? 'this user'} create no roles: have an administrator run "create role ${name} login", then run this again.`,
-    );
-  }
-  await query(tx, `create role ${name} login`, []);
-  return true;
 }
 
 /** The statements that limit a role where nobody has set other limits. */
@@ -136,16 +129,13 @@ async function revokesOfPublic(tx: Transaction, name: string, database: string):
              where rolcanlogin and has_schema_privilege(oid, 'warehouse', 'usage') order by 1) as daemons`,
     [name],
   );
-  const daemons = right?.daemons.join(', ');
-  return [
-    ...(right?.temporary
-      ? [
-          `grant temporary on database ${database} to ${daemons}`,
-          `revoke temporary on database ${database} from public, ${name}`,
-        ]
-      : []),
-    ...(right?.create ? [`revoke create on schema public from public, ${name}`] : []),
-  ];
+  const revokes: string[] = [];
+  if (right?.temporary) {
+    revokes.push(`grant temporary on database ${database} to ${right.daemons.join(', ')}`);
+    revokes.push(`revoke temporary on database ${database} from public, ${name}`);
+  }
+  if (right?.create) revokes.push(`revoke create on schema public from public, ${name}`);
+  return revokes;
 }
 
 /** Runs a statement, unless Postgres lets an administrator alone do it. */

@@ -108,18 +108,17 @@ function heldDays(table: string, column: string): string {
   )`;
 }
 
-interface RebuiltConversations {
-  readonly count: number;
-  readonly troubles: readonly string[];
-}
-
-async function rebuildConversations(db: Database, from?: Date, to?: Date): Promise<RebuiltConversations> {
+async function rebuildConversations(
+  db: Database,
+  from?: Date,
+  to?: Date,
+): Promise<{ readonly count: number; readonly troubles: readonly string[] }> {
   const isWhole = from === undefined && to === undefined;
   const troubles: string[] = [];
-  let last = '0';
+  let last: string | undefined = '0';
   let count = 0;
-  for (;;) {
-    const ids = await inTurn(db, async (tx) => {
+  while (last !== undefined) {
+    const ids: string[] = await inTurn(db, async (tx) => {
       const rows = await query<{ conversation_id: string }>(
         tx,
         isWhole
@@ -138,10 +137,9 @@ async function rebuildConversations(db: Database, from?: Date, to?: Date): Promi
       return found;
     });
     count += ids.length;
-    const next = ids.at(-1);
-    if (next === undefined) return { count, troubles };
-    last = next;
+    last = ids.at(-1);
   }
+  return { count, troubles };
 }
 
 async function rebuildThreads(tx: Transaction, threads: readonly string[], isWhole: boolean): Promise<string[]> {

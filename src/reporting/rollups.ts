@@ -24,13 +24,9 @@ import { type Change, type Changes, type Trouble, workIn } from './rollups/chang
 
 /** What one drain did. `busy`: another process is at it. */
 type Drained =
-  | { readonly state: 'busy' }
-  | { readonly state: 'even' }
-  | {
-      readonly state: 'drained';
-      /** What was set aside and nobody was told of yet. */
-      readonly troubles: readonly string[];
-    };
+  | { readonly state: 'busy' | 'even' }
+  /** With what was set aside and nobody was told of yet. */
+  | { readonly state: 'drained'; readonly troubles: readonly string[] };
 
 /** One transaction takes so many markers at most: a back-fill leaves very many. */
 const maxMarkers = 2_000;
@@ -60,11 +56,6 @@ export async function drainRollups(db: Database, signal?: AbortSignal): Promise<
   if (troubles.length > 0) throw new NotRolledUp(troubles);
 }
 
-/** One transaction of {@link drainRollups}. */
-export function drainOnce(db: Database, horizon: Horizon, most = maxMarkers): Promise<Drained> {
-  return inTransaction(db, (tx) => drain(tx, horizon, most));
-}
-
 /** Everything that is marked by now. */
 export async function horizonNow(db: Database): Promise<Horizon> {
   const [horizon] = await query<{ marker_id: string | null; at: Date }>(
@@ -84,6 +75,11 @@ export async function holdDrains(tx: Transaction): Promise<void> {
 
 /** A day is looked up in its indexes, which by default Postgres counts as dear as on a turning disk, and is sorted in memory. */
 const lookUp = `select set_config('random_page_cost', '1.1', true), set_config('work_mem', '32MB', true)`;
+
+/** One transaction of {@link drainRollups}. */
+export function drainOnce(db: Database, horizon: Horizon, most = maxMarkers): Promise<Drained> {
+  return inTransaction(db, (tx) => drain(tx, horizon, most));
+}
 
 async function drain(tx: Transaction, horizon: Horizon, most: number): Promise<Drained> {
   const [lock] = await query<{ is_ours: boolean }>(

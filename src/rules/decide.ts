@@ -4,8 +4,8 @@ import type { Case, KnownCase } from './facts/read.ts';
 import { celFacts, recordedFacts } from './facts/values.ts';
 import type { History, Match } from './history.ts';
 import {
+  type Action,
   type ActiveMode,
-  type Assignee,
   lesserMode,
   type Mode,
   type Rule,
@@ -15,15 +15,6 @@ import {
   scopes,
 } from './rule.ts';
 import type { Trigger } from './triggers.ts';
-
-/** A step with its texts rendered. */
-export type Action =
-  | { readonly kind: 'reply'; readonly text: string }
-  | { readonly kind: 'resolve'; readonly comment?: string | undefined; readonly userId?: number | undefined }
-  | { readonly kind: 'reopen' }
-  | { readonly kind: 'assign'; readonly to: Assignee }
-  | { readonly kind: 'comment'; readonly text: string }
-  | { readonly kind: 'block'; readonly reason?: string | undefined };
 
 /** The result of one rule on one trigger. */
 export interface Evaluation {

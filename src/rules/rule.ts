@@ -29,13 +29,16 @@ export type Assignee =
   | { readonly kind: 'nobody' }
   | { readonly kind: 'named'; readonly name: string };
 
-export type Step =
-  | { readonly kind: 'reply'; readonly text: Template }
-  | { readonly kind: 'resolve'; readonly comment?: Template | undefined; readonly userId?: number | undefined }
+type StepWith<Text> =
+  | { readonly kind: 'reply'; readonly text: Text }
+  | { readonly kind: 'resolve'; readonly comment?: Text | undefined; readonly userId?: number | undefined }
   | { readonly kind: 'reopen' }
   | { readonly kind: 'assign'; readonly to: Assignee }
-  | { readonly kind: 'comment'; readonly text: Template }
-  | { readonly kind: 'block'; readonly reason?: Template | undefined };
+  | { readonly kind: 'comment'; readonly text: Text }
+  | { readonly kind: 'block'; readonly reason?: Text | undefined };
+export type Step = StepWith<Template>;
+/** A step with its texts rendered. */
+export type Action = StepWith<string>;
 
 export const scopes = ['thread', 'line', 'account'] as const;
 export type Scope = (typeof scopes)[number];

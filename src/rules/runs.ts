@@ -1,8 +1,8 @@
 import { type Database, hotQuery, query, relation, sql, type Transaction } from '../db/database.ts';
 import { planSend } from '../ledger/plans.ts';
-import type { Action, Decision, Evaluation } from './decide.ts';
+import type { Decision, Evaluation } from './decide.ts';
 import type { KnownCase } from './facts/read.ts';
-import type { Rule } from './rule.ts';
+import type { Action, Rule } from './rule.ts';
 
 /**
  * Records decisions with their planned sends and waiting actions, in the transaction of the evaluation. Skips a rule that

@@ -1,5 +1,5 @@
 import { query, type Transaction } from '../../db/database.ts';
-import { type Day, keepContacts, replaceRows } from './parts.ts';
+import { type Day, inQuarter, keepContacts, replaceRows } from './parts.ts';
 
 const thresholds = [5, 10, 15, 20, 30, 45, 60, 120] as const;
 
@@ -30,9 +30,13 @@ const counted = Object.keys(counts);
 const countColumns = counted.join(', ');
 
 /** What fills them, from `reporting.fct_call c`, by their names. */
-const countExpressions = Object.entries(counts)
-  .map(([name, expression]) => `${expression} as ${name}`)
-  .join(', ');
+const countExpressions = named(counts);
+
+function named(expressions: Readonly<Record<string, string>>): string {
+  return Object.entries(expressions)
+    .map(([name, expression]) => `${expression} as ${name}`)
+    .join(', ');
+}
 
 /** What fills them from a finer rollup. */
 const sumExpressions = counted
@@ -54,7 +58,7 @@ export async function rebuildIntervals(tx: Transaction, quarters: readonly Date[
       fresh: `select q.bucket_at, ${knownDirection} as direction, c.is_internal, c.is_business_hours, min(c.local_date) as local_date,
           min(c.local_hour) as local_hour, ${countExpressions}
         from unnest($1::timestamptz[]) as q (bucket_at)
-          join reporting.fct_call c on c.started_at >= q.bucket_at and c.started_at < q.bucket_at + interval '15 minutes'
+          join reporting.fct_call c on ${inQuarter('c.started_at')}
         group by 1, 2, 3, 4`,
     },
     [quarters],
@@ -90,7 +94,7 @@ const visits = `
       c.outcome as call_outcome, c.wait_seconds as call_wait_seconds, c.wait_basis as call_wait_basis, c.ended_at as call_ended_at, c.leg_count,
       c.has_legs, c.called_type, left(coalesce(nullif(c.called_number, ''), c.called_name), 200) as called_endpoint
     from unnest($1::timestamptz[]) as q (bucket_at)
-      join reporting.fct_call c on c.started_at >= q.bucket_at and c.started_at < q.bucket_at + interval '15 minutes'
+      join reporting.fct_call c on ${inQuarter('c.started_at')}
     where not c.is_internal
   ), steps as (
     select c.*, l.ordinal, l.started_at as leg_at, l.called_type as kind, l.endpoint, l.is_answered, l.talk_at,
@@ -266,8 +270,8 @@ const agentCounts: Readonly<Record<string, string>> = {
   talk_count: 'count(talk_seconds) filter (where is_connected)',
 };
 const agentColumns = Object.keys(agentCounts);
-/** The day of a rollup, as its parameter. */
-const day = '$1::date';
+const agentExpressions = named(agentCounts);
+const agentSums = agentColumns.map((name) => `sum(${name})::bigint as ${name}`).join(', ');
 
 async function rebuildAgents(tx: Transaction, { date, from, to }: Day): Promise<void> {
   await replaceRows(
@@ -278,9 +282,7 @@ async function rebuildAgents(tx: Transaction, { date, from, to }: Day): Promise<
       values: agentColumns,
       scope: 't.local_date = $1::date',
       fresh: `select $1::date as local_date, user_id, direction, local_hour,
-          ${Object.entries(agentCounts)
-            .map(([name, expression]) => `${expression} as ${name}`)
-            .join(', ')}
+          ${agentExpressions}
         from (
           select *, is_answered or is_placed and status = 'answered' as is_connected
           from (
@@ -299,43 +301,33 @@ async function rebuildAgents(tx: Transaction, { date, from, to }: Day): Promise<
     },
     [date, from, to],
   );
-  await sumAgents(tx, 'call_agent_day_rollup', {
-    key: 'local_date',
-    of: 'call_agent_rollup',
-    from: day,
-    to: `(${day} + 1)`,
-    date,
-  });
+  await replaceRows(
+    tx,
+    {
+      table: 'call_agent_day_rollup',
+      keys: ['local_date', 'user_id', 'direction'],
+      values: agentColumns,
+      scope: 't.local_date = $1::date',
+      fresh: `select $1::date as local_date, user_id, direction, ${agentSums}
+        from rollups.call_agent_rollup where local_date = $1::date group by 2, 3`,
+    },
+    [date],
+  );
 }
 
 /** Adds the days of users up to the local month that a day, `2026-11-01`, lies in. */
 export async function rebuildAgentMonth(tx: Transaction, date: string): Promise<void> {
-  const from = `date_trunc('month', ${day}::timestamp)::date`;
-  const to = `(date_trunc('month', ${day}::timestamp) + interval '1 month')::date`;
-  await sumAgents(tx, 'call_agent_month_rollup', {
-    key: 'month_start_date',
-    of: 'call_agent_day_rollup',
-    from,
-    to,
-    date,
-  });
-}
-
-/** Replaces the rows of a rollup that begin at `from` by the sums of the rows of a finer one up to `to`; both are expressions over `day`. */
-async function sumAgents(
-  tx: Transaction,
-  table: string,
-  { key, of, from, to, date }: Readonly<Record<'key' | 'of' | 'from' | 'to' | 'date', string>>,
-): Promise<void> {
+  const month = `date_trunc('month', $1::date::timestamp)`;
   await replaceRows(
     tx,
     {
-      table,
-      keys: [key, 'user_id', 'direction'],
+      table: 'call_agent_month_rollup',
+      keys: ['month_start_date', 'user_id', 'direction'],
       values: agentColumns,
-      scope: `t.${key} = ${from}`,
-      fresh: `select ${from} as ${key}, user_id, direction, ${agentColumns.map((name) => `sum(${name})::bigint as ${name}`).join(', ')}
-        from rollups.${of} where local_date >= ${from} and local_date < ${to} group by 2, 3`,
+      scope: `t.month_start_date = ${month}::date`,
+      fresh: `select ${month}::date as month_start_date, user_id, direction, ${agentSums}
+        from rollups.call_agent_day_rollup
+        where local_date >= ${month}::date and local_date < (${month} + interval '1 month')::date group by 2, 3`,
     },
     [date],
   );

@@ -42,6 +42,11 @@ export function quarterOf(moment: Date): number {
   return Math.floor(Number(moment) / quarterMs) * quarterMs;
 }
 
+/** SQL condition: a moment lies in the quarter of an hour `q`. */
+export function inQuarter(moment: string): string {
+  return `${moment} >= q.bucket_at and ${moment} < q.bucket_at + interval '15 minutes'`;
+}
+
 /** What the data itself can bring about: a value out of range, a key too long, a page that is broken. Not a lack of disk. */
 const dataClasses = new Set(['21', '22', '23', '54', 'P0', 'XX']);
 

@@ -1,5 +1,5 @@
 import { query, type Transaction } from '../../db/database.ts';
-import { type Day, replaceAndTell, senderKind } from './parts.ts';
+import { type Day, inQuarter, replaceAndTell, senderKind } from './parts.ts';
 
 const columns = [
   'started_at',
@@ -33,34 +33,19 @@ export async function rebuildReturns(
     `with moved as materialized (
        select c.call_id, c.external_number, c.started_at, c.direction = 'inbound' and c.status is distinct from 'answered' as is_missed
        from unnest($1::timestamptz[]) as q (bucket_at)
-         join warehouse.calls c on c.started_at >= q.bucket_at and c.started_at < q.bucket_at + interval '15 minutes'
+         join warehouse.calls c on ${inQuarter('c.started_at')}
      ), contacts as (
        select distinct external_number as number, ops.quarter_of(started_at) as bucket_at from moved where external_number is not null
        union
-       select distinct m.number, q.bucket_at
+       select distinct unnest(g.participants || m.number), q.bucket_at
        from unnest($2::timestamptz[]) as q (bucket_at)
-         join warehouse.sms_messages m on m.sent_at >= q.bucket_at and m.sent_at < q.bucket_at + interval '15 minutes'
-       union
-       select distinct unnest(g.participants), q.bucket_at
-       from unnest($2::timestamptz[]) as q (bucket_at)
-         join warehouse.sms_messages m on m.sent_at >= q.bucket_at and m.sent_at < q.bucket_at + interval '15 minutes'
-         join warehouse.sms_conversations g on g.conversation_id = m.conversation_id and g.participants_key <> ''
+         join warehouse.sms_messages m on ${inQuarter('m.sent_at')}
+         join warehouse.sms_conversations g on g.conversation_id = m.conversation_id
      ), held as (
-       select r.call_id
-       from (select bucket_at from unnest($1::timestamptz[]) bucket_at union select bucket_at from unnest($2::timestamptz[]) bucket_at) q
-         join rollups.missed_call_returns r on r.returned_at >= q.bucket_at and r.returned_at < q.bucket_at + interval '15 minutes'
-       union
-       select r.call_id
-       from unnest($2::timestamptz[]) as q (bucket_at)
-         join rollups.missed_call_returns r on r.texted_at >= q.bucket_at and r.texted_at < q.bucket_at + interval '15 minutes'
-       union
-       select r.call_id
-       from unnest($1::timestamptz[]) as q (bucket_at)
-         join rollups.missed_call_returns r on r.reached_at >= q.bucket_at and r.reached_at < q.bucket_at + interval '15 minutes'
-       union
-       select r.call_id
-       from unnest($1::timestamptz[]) as q (bucket_at)
-         join rollups.missed_call_returns r on r.started_at >= q.bucket_at and r.started_at < q.bucket_at + interval '15 minutes'
+       ${heldWith('returned_at', '$1::timestamptz[] || $2::timestamptz[]')}
+       union ${heldWith('texted_at', '$2::timestamptz[]')}
+       union ${heldWith('reached_at', '$1::timestamptz[]')}
+       union ${heldWith('started_at', '$1::timestamptz[]')}
        union
        select r.call_id from moved join rollups.missed_call_returns r on r.called_back_call_id = moved.call_id
      )
@@ -83,6 +68,12 @@ export async function rebuildReturns(
     },
     [touched.map((row) => row.call_id)],
   );
+}
+
+/** Missed calls that have had this moment in one of the quarters of an hour until now. */
+function heldWith(moment: string, quarters: string): string {
+  return `select r.call_id from unnest(${quarters}) as q (bucket_at)
+         join rollups.missed_call_returns r on ${inQuarter(`r.${moment}`)}`;
 }
 
 const reached = `

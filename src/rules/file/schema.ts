@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type AccountLimits, ceilings, defaultAccountLimits as defaults } from '../../ledger/limits.ts';
 import { type Opening, weekdays } from '../../shared/business-hours.ts';
+import { modes } from '../rule.ts';
 import { triggerKinds } from '../triggers.ts';
 
 /* The schema of the rules file. The first line of an `error` is the problem, the second the remedy. */
@@ -222,10 +223,7 @@ export const ruleSchema = z
       .partial()
       .optional(),
     stop: z.boolean().default(false).describe('When it matches, later rules are not evaluated on the same trigger.'),
-    mode: z
-      .enum(['off', 'dry-run', 'live'])
-      .default('live')
-      .describe('Limits the rule; it never does more than RULES_MODE allows.'),
+    mode: z.enum(modes).default('live').describe('Limits the rule; it never does more than RULES_MODE allows.'),
   })
   .superRefine((given, context) => {
     const problem = (path: PropertyKey[], message: string) =>

@@ -47,34 +47,42 @@ export interface Report extends Tally {
   readonly rules: readonly RuleReport[];
 }
 
-export interface ReportBuilder {
-  /** Counts one evaluation, and the outcome of its reply if it has one. */
-  add(each: Case, evaluation: Evaluation, reply?: ReplyOutcome): void;
-  finish(): Report;
-}
-
 const none: Readonly<Tally> = { matched: 0, messages: 0, segments: 0, micros: 0 };
 
 /** Examples of what a rule matched. */
 const maxExamples = 3;
 
-export function createReport(set: RuleSet, { from, to }: TimeRange<Date>): ReportBuilder {
-  const rules = new Map(
-    set.rules.map(({ name, on }): [string, RuleReport] => [
-      name,
-      { rule: name, on, tried: 0, ...none, unmatched: {}, blocked: {}, held: 0, actions: {}, days: {}, examples: [] },
-    ]),
+/** A report without counts, and what counts an evaluation in it, with the outcome of its reply if it has one. */
+export function createReport({ version, rules }: RuleSet, { from, to }: TimeRange<Date>) {
+  const reports = rules.map(
+    ({ name, on }): RuleReport => ({
+      ...{
+        rule: name,
+        on,
+        tried: 0,
+        ...none,
+        unmatched: {},
+        blocked: {},
+        held: 0,
+        actions: {},
+        days: {},
+        examples: [],
+      },
+    }),
   );
+  const byName = new Map(reports.map((each) => [each.rule, each]));
+  const total: Report = { from, to, version, ...none, rules: reports };
 
   return {
-    add({ facts, trigger, subject }, { rule, isMatched, reason, actions }, reply) {
-      const report = rules.get(rule.name);
+    report: total,
+    count({ facts, trigger, subject }: Case, { rule, isMatched, reason, actions }: Evaluation, reply?: ReplyOutcome) {
+      const report = byName.get(rule.name);
       if (!report) return;
       report.tried += 1;
-      if (!isMatched) return count(report.unmatched, reason);
+      if (!isMatched) return increment(report.unmatched, reason);
       const date = typeof facts === 'string' ? '' : (facts.hours?.date ?? '');
       report.days[date] ??= { ...none };
-      for (const tally of [report, report.days[date]]) {
+      for (const tally of [total, report, report.days[date]]) {
         tally.matched += 1;
         if (reply?.kind !== 'sent') continue;
         tally.messages += 1;
@@ -82,9 +90,10 @@ export function createReport(set: RuleSet, { from, to }: TimeRange<Date>): Repor
         tally.micros += reply.micros;
       }
       if (reply?.kind === 'held') report.held += 1;
-      if (reply?.kind === 'denied') count(report.blocked, reply.reason);
+      if (reply?.kind === 'denied') increment(report.blocked, reply.reason);
       for (const { kind } of actions) {
-        if (kind !== 'reply' && !(kind === 'resolve' && reply && reply.kind !== 'sent')) count(report.actions, kind);
+        if (kind !== 'reply' && !(kind === 'resolve' && reply && reply.kind !== 'sent'))
+          increment(report.actions, kind);
       }
       if (report.examples.length >= maxExamples) return;
       report.examples.push({
@@ -99,23 +108,9 @@ export function createReport(set: RuleSet, { from, to }: TimeRange<Date>): Repor
               : actions.map(({ kind }) => kind).join(', '),
       });
     },
-    finish() {
-      const all = [...rules.values()];
-      const sum = (name: keyof Tally) => all.reduce((total, each) => total + each[name], 0);
-      return {
-        from,
-        to,
-        version: set.version,
-        matched: sum('matched'),
-        messages: sum('messages'),
-        segments: sum('segments'),
-        micros: sum('micros'),
-        rules: all,
-      };
-    },
   };
 }
 
-function count(counts: Record<string, number>, key: string): void {
+function increment(counts: Record<string, number>, key: string): void {
   counts[key] = (counts[key] ?? 0) + 1;
 }

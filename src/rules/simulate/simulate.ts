@@ -3,15 +3,15 @@ import type { SendPlan } from '../../ledger/send.ts';
 import type { Pair } from '../../shared/thread.ts';
 import type { TimeRange } from '../../shared/time-range.ts';
 import { findAssignee } from '../actions/mirror.ts';
-import { type Action, decide, type Evaluation } from '../decide.ts';
+import { decide, type Evaluation } from '../decide.ts';
 import { type Case, type KnownCase, readCases } from '../facts/read.ts';
 import { type History, pairKey, readHistory } from '../history.ts';
-import type { Mode, RuleSet } from '../rule.ts';
+import type { Action, Mode, RuleSet } from '../rule.ts';
 import { answeredBy } from '../runs.ts';
 import type { Trigger } from '../triggers.ts';
 import { type ThreadChanges, withChanges } from './changes.ts';
 import { createJudge, type Judge, type ReplyOutcome } from './judge.ts';
-import { createReport, type Report, type ReportBuilder } from './report.ts';
+import { createReport, type Report } from './report.ts';
 import { idleDurations, nextTextAfter, pastTriggers, threadsBefore } from './triggers.ts';
 
 export interface SimulationOptions extends TimeRange<Date> {
@@ -38,12 +38,13 @@ export function simulate(db: Database, options: SimulationOptions): Promise<Repo
 
 async function simulateIn(tx: Transaction, options: SimulationOptions): Promise<Report> {
   const { set, from, to, onProgress } = options;
+  const { report, count } = createReport(set, options);
   const run: Simulation = {
     tx,
     options,
     judge: await createJudge(tx, set, from),
     history: await readHistory(tx, set, await threadsBefore(tx, from), { from, until: from }),
-    report: createReport(set, options),
+    count,
     tasks: [],
     threads: new Map(),
     answered: new Set(),
@@ -60,7 +61,7 @@ async function simulateIn(tx: Transaction, options: SimulationOptions): Promise<
     onProgress?.(Math.min(triggers.length, at + batchSize), triggers.length);
   }
   await runTasks(run, undefined);
-  return run.report.finish();
+  return report;
 }
 
 interface Simulation {
@@ -68,7 +69,7 @@ interface Simulation {
   readonly options: SimulationOptions;
   readonly judge: Judge;
   readonly history: History;
-  readonly report: ReportBuilder;
+  readonly count: ReturnType<typeof createReport>['count'];
   /** What the simulation has to do later, in order: idle triggers after its own replies, and replies held by quiet hours. */
   readonly tasks: Task[];
   /** By the pair key. */
@@ -116,7 +117,7 @@ async function runCase(run: Simulation, real: Case): Promise<void> {
   const each = decision.case;
   for (const evaluation of decision.evaluations) {
     if (each.subject && evaluation.isMatched) await performMatch(run, each, evaluation);
-    else run.report.add(each, evaluation);
+    else run.count(each, evaluation);
   }
 }
 
@@ -129,7 +130,7 @@ async function performMatch(run: Simulation, each: KnownCase, evaluation: Evalua
       await performAction(run, each, action, trigger.at);
     }
   }
-  if (!reply) return run.report.add(each, evaluation);
+  if (!reply) return run.count(each, evaluation);
   const planned = await planReply(run, each, evaluation, reply.text);
   if ('kind' in planned) return settleReply(run, each, evaluation, planned, trigger.at);
   threadOf(run, subject).newest = planned;
@@ -220,7 +221,7 @@ async function settleReply(
   at: Date,
 ): Promise<void> {
   const { subject, trigger } = each;
-  run.report.add(each, evaluation, outcome);
+  run.count(each, evaluation, outcome);
   if (outcome.kind === 'held') return;
   const { line, number } = subject;
   const match = { line, number, rule: evaluation.rule.name, at: trigger.at };
