@@ -7,7 +7,6 @@ import {
   conjunctsOf,
   contains,
   impossibleComparisons,
-  literalCalls,
   namedFacts,
   nodesOf,
   renameMethod,
@@ -64,10 +63,8 @@ export function compileCondition(kind: TriggerKind, text: string, timeZone = 'UT
       };
     }
     const test = environment.parse(safe);
-    for (const { name, argument, offset } of literalCalls(root)) {
-      const problem = literalProblem(environment, name, argument, offset);
-      if (problem) return problem;
-    }
+    const literal = literalProblem(environment, root);
+    if (literal) return literal;
     const [impossible, ...others] = impossibleComparisons(kind, root);
     if (impossible) return { ...impossible, others };
     for (const facts of sampleFacts(kind)) {
@@ -196,28 +193,31 @@ function typeRemedy(text: string, message: string): string {
     : `See what ${called}(…) takes.`;
 }
 
-function literalProblem(
-  environment: Environment,
-  name: string,
-  argument: string,
-  offset: number,
-): TextProblem | undefined {
-  try {
-    if (name === 'matches') contains('', argument);
-    else environment.evaluate(`${name}(${JSON.stringify(argument)})`);
-    return undefined;
-  } catch (error) {
-    return {
-      offset,
-      message: `${JSON.stringify(argument)} is not a valid ${name === 'matches' ? 'regular expression' : name}.`,
-      remedy:
-        name === 'duration'
-          ? 'Write numbers with h, m or s, such as "48h" or "1h30m"; a day is "24h".'
-          : name === 'timestamp'
-            ? 'Write an instant such as "2026-11-01T08:00:00Z".'
-            : `Patterns are RE2: ${error instanceof Error ? error.message : String(error)}.`,
-    };
+const literalRemedies: Readonly<Record<string, string>> = {
+  duration: 'Write numbers with h, m or s, such as "48h" or "1h30m"; a day is "24h".',
+  timestamp: 'Write an instant such as "2026-11-01T08:00:00Z".',
+  matches: 'Patterns are RE2',
+};
+
+/** A literal that a function does not take. Found without facts, so also where no sample reaches it. */
+function literalProblem(environment: Environment, root: ASTNode): TextProblem | undefined {
+  for (const node of nodesOf(root)) {
+    if (node.op !== 'call' && node.op !== 'rcall') continue;
+    const name = node.args[0];
+    const [argument] = node.op === 'call' ? node.args[1] : node.args[2];
+    const remedy = literalRemedies[name];
+    if (remedy === undefined || argument?.op !== 'value' || typeof argument.args !== 'string') continue;
+    const literal = JSON.stringify(argument.args);
+    const { start: offset } = argument.range;
+    try {
+      if (name === 'matches') contains('', argument.args);
+      else environment.evaluate(`${name}(${literal})`);
+    } catch (error) {
+      const message = `${literal} is not a valid ${name === 'matches' ? 'regular expression' : name}.`;
+      return { offset, message, remedy: name === 'matches' ? `${remedy}: ${locate(error).message}.` : remedy };
+    }
   }
+  return undefined;
 }
 
 function sampleProblem(run: () => unknown, text: string): TextProblem | undefined {

@@ -285,24 +285,6 @@ export function conjunctsOf(node: ASTNode): ASTNode[] {
   return node.op === '&&' ? node.args.flatMap(conjunctsOf) : [node];
 }
 
-/** A call with a literal argument, which can be checked without facts. */
-interface LiteralCall {
-  readonly name: 'duration' | 'timestamp' | 'matches';
-  readonly argument: string;
-  /** Offset of the argument in the text. */
-  readonly offset: number;
-}
-
-export function literalCalls(root: ASTNode): LiteralCall[] {
-  return [...nodesOf(root)].flatMap((node): LiteralCall[] => {
-    const [name, argument] =
-      node.op === 'call' ? [node.args[0], node.args[1][0]] : node.op === 'rcall' ? [node.args[0], node.args[2][0]] : [];
-    if (name !== 'duration' && name !== 'timestamp' && name !== 'matches') return [];
-    if (argument?.op !== 'value' || typeof argument.args !== 'string') return [];
-    return [{ name, argument: argument.args, offset: argument.range.start }];
-  });
-}
-
 /** Replaces the name of a method by one of the same length, so that offsets in the text stay valid. */
 export function renameMethod(text: string, root: ASTNode, from: string, to: string): string {
   let renamed = text;
