@@ -5,7 +5,7 @@ import type { BusinessHours } from '../shared/business-hours.ts';
 import type { Log } from '../shared/log.ts';
 import { startLoop } from '../shared/loop.ts';
 import { type ActionContext, performDueActions } from './actions/perform.ts';
-import { createEventProcessor } from './event-processor.ts';
+import { type EvaluationContext, processEvents, processIdleThreads } from './event-processor.ts';
 import { type RulesInForce, watchRules } from './file/watch.ts';
 import { lesserMode, type Mode } from './rule.ts';
 import { sinceKey } from './rule-events.ts';
@@ -80,7 +80,7 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
       void publishing.kick();
     },
   });
-  const processor = createEventProcessor({
+  const evaluation: EvaluationContext = {
     db,
     log,
     mode,
@@ -89,7 +89,7 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
       options.onMatched?.();
       void acting.kick();
     },
-  });
+  };
   const actions: ActionContext = {
     db,
     service: options.service,
@@ -103,9 +103,9 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
   };
   // The ledger reads from the database which rules are in force: record it before the first evaluation.
   await publishing.kick();
-  const evaluating = loop('Evaluating the rules', pace.eventsMs, (signal) => processor.processEvents(signal));
+  const evaluating = loop('Evaluating the rules', pace.eventsMs, (signal) => processEvents(evaluation, signal));
   const findingIdle = loop('Finding idle threads', pace.idleThreadsMs, (signal) =>
-    processor.processIdleThreads(signal),
+    processIdleThreads(evaluation, signal),
   );
   const acting = loop('Performing the actions of rules', pace.eventsMs, (signal) => performDueActions(actions, signal));
   const forgetting = loop('Deleting old runs of rules', forgetEveryMs, (signal) =>

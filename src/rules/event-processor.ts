@@ -29,15 +29,7 @@ import type { Trigger } from './triggers.ts';
  *                                    └───────────────── crash or failure: nothing of it happened ───────┘
  */
 
-/** Evaluates the rules on mirrored events. Safe in any number of processes: a lock lets one evaluate at a time. */
-export interface EventProcessor {
-  /** Evaluates pending events until none is left. After the signal it ends with the current batch. */
-  processEvents(signal: AbortSignal): Promise<void>;
-  /** The same for threads that have become idle. */
-  processIdleThreads(signal: AbortSignal): Promise<void>;
-}
-
-export interface EventProcessorOptions {
+export interface EvaluationContext {
   readonly db: Database;
   readonly log: Log;
   readonly mode: Mode;
@@ -49,78 +41,79 @@ export interface EventProcessorOptions {
 
 const batchSize = 50;
 
-export function createEventProcessor({ db, log, mode, rules, onMatched }: EventProcessorOptions): EventProcessor {
-  /** Evaluates one batch in one transaction. Returns how many triggers it took, and how many of them it postponed. */
-  async function runBatch(
-    take: (tx: Transaction, set: RuleSet) => Promise<readonly Trigger[]>,
-    postpone: (tx: Transaction, triggers: readonly Trigger[]) => Promise<void>,
-  ): Promise<{ readonly taken: number; readonly postponed: number }> {
-    const set = rules();
-    if (!set) return { taken: 0, postponed: 0 };
-    const { matched, ...counts } = await inTransaction(db, async (tx) => {
-      const triggers = (await lockEvaluation(tx)) ? await take(tx, set) : [];
-      if (triggers.length === 0) return { taken: 0, postponed: 0, matched: 0 };
-      const { matched, undecided } = await evaluateTriggers(tx, set, triggers);
-      await postpone(tx, undecided);
-      return { taken: triggers.length, postponed: undecided.length, matched };
-    });
-    if (matched > 0) onMatched?.();
-    return counts;
-  }
-
-  async function evaluateTriggers(
-    tx: Transaction,
-    set: RuleSet,
-    triggers: readonly Trigger[],
-  ): Promise<{ matched: number; undecided: readonly Trigger[] }> {
-    const [clock] = await hotQuery<{ now: Date }>(tx, sql`select clock_timestamp() as now`);
-    const now = clock?.now ?? new Date();
-    const cases = await readCases(tx, triggers, set.hours);
-    const threads = cases.flatMap(({ subject }) => (subject ? [subject] : []));
-    const held = await holdSends(tx, threads);
-    const isUndecided = ({ subject }: Case) => subject !== undefined && held.isDispatching(subject);
-    const decidable = cases.filter((each) => !isUndecided(each));
-    const from = new Date(Math.min(...triggers.map(({ at }) => at.getTime())));
-    const history = await readHistory(tx, set, threads, { from, held: held.sends });
-    const decisions = decide(set, mode, decidable, history, (at) => (now.getTime() - at.getTime()) / 1_000);
-    const matched = await recordDecisions(tx, set.version, decisions, await readSince(tx));
-    return { matched, undecided: cases.filter(isUndecided).map(({ trigger }) => trigger) };
-  }
-
-  return {
-    async processEvents(signal) {
-      if (mode === 'off') return deleteAllEvents(db);
-      let size = batchSize;
-      let isMore = await hasDueEvents(db);
-      while (isMore && !signal.aborted) {
-        try {
-          const { taken } = await runBatch((tx) => takeEvents(tx, size), requeueEvents);
-          isMore = taken === size;
-        } catch (error) {
-          if (size > 1) {
-            // Retry one by one, so that a single bad event fails alone.
-            size = 1;
-            continue;
-          }
-          const { isGivenUp } = await postponeFirstEvent(db);
-          if (isGivenUp) log.error({ err: error }, 'An event failed five times in the rules; it is dropped');
-          else log.warn({ err: error }, 'An event could not be evaluated; it is tried again');
-        }
+/**
+ * Evaluates the rules on pending events until none is left. After the signal it ends with the current batch. Safe in any
+ * number of processes: a lock lets one evaluate at a time.
+ */
+export async function processEvents(context: EvaluationContext, signal: AbortSignal): Promise<void> {
+  const { db, log, mode } = context;
+  if (mode === 'off') return deleteAllEvents(db);
+  let size = batchSize;
+  let isMore = await hasDueEvents(db);
+  while (isMore && !signal.aborted) {
+    try {
+      const { taken } = await runBatch(context, (tx) => takeEvents(tx, size), requeueEvents);
+      isMore = taken === size;
+    } catch (error) {
+      if (size > 1) {
+        // Retry one by one, so that a single bad event fails alone.
+        size = 1;
+        continue;
       }
-    },
-    async processIdleThreads(signal) {
-      if (mode === 'off') return;
-      let isMore = true;
-      while (isMore && !signal.aborted) {
-        // Postponed threads are found again in the next round; they do not justify another batch now.
-        const { taken, postponed } = await runBatch(
-          (tx, set) => idleTriggers(tx, set, batchSize),
-          async () => undefined,
-        );
-        isMore = taken - postponed >= batchSize;
-      }
-    },
-  };
+      const { isGivenUp } = await postponeFirstEvent(db);
+      if (isGivenUp) log.error({ err: error }, 'An event failed five times in the rules; it is dropped');
+      else log.warn({ err: error }, 'An event could not be evaluated; it is tried again');
+    }
+  }
+}
+
+/** The same for threads that have become idle. */
+export async function processIdleThreads(context: EvaluationContext, signal: AbortSignal): Promise<void> {
+  let isMore = context.mode !== 'off';
+  while (isMore && !signal.aborted) {
+    // Postponed threads are found again in the next round; they do not justify another batch now.
+    const { taken, postponed } = await runBatch(context, (tx, set) => idleTriggers(tx, set, batchSize));
+    isMore = taken - postponed >= batchSize;
+  }
+}
+
+/** Evaluates one batch in one transaction. Returns how many triggers it took, and how many of them it postponed. */
+async function runBatch(
+  { db, mode, rules, onMatched }: EvaluationContext,
+  take: (tx: Transaction, set: RuleSet) => Promise<readonly Trigger[]>,
+  postpone?: (tx: Transaction, triggers: readonly Trigger[]) => Promise<void>,
+): Promise<{ readonly taken: number; readonly postponed: number }> {
+  const set = rules();
+  if (!set) return { taken: 0, postponed: 0 };
+  const { matched, ...counts } = await inTransaction(db, async (tx) => {
+    const triggers = (await lockEvaluation(tx)) ? await take(tx, set) : [];
+    if (triggers.length === 0) return { taken: 0, postponed: 0, matched: 0 };
+    const { matched, undecided } = await evaluateTriggers(tx, set, mode, triggers);
+    await postpone?.(tx, undecided);
+    return { taken: triggers.length, postponed: undecided.length, matched };
+  });
+  if (matched > 0) onMatched?.();
+  return counts;
+}
+
+async function evaluateTriggers(
+  tx: Transaction,
+  set: RuleSet,
+  mode: Mode,
+  triggers: readonly Trigger[],
+): Promise<{ matched: number; undecided: readonly Trigger[] }> {
+  const [clock] = await hotQuery<{ now: Date }>(tx, sql`select clock_timestamp() as now`);
+  const now = clock?.now ?? new Date();
+  const cases = await readCases(tx, triggers, set.hours);
+  const threads = cases.flatMap(({ subject }) => subject ?? []);
+  const held = await holdSends(tx, threads);
+  const isUndecided = ({ subject }: Case) => subject !== undefined && held.isDispatching(subject);
+  const decidable = cases.filter((each) => !isUndecided(each));
+  const from = new Date(Math.min(...triggers.map(({ at }) => at.getTime())));
+  const history = await readHistory(tx, set, threads, { from, held: held.sends });
+  const decisions = decide(set, mode, decidable, history, (at) => (now.getTime() - at.getTime()) / 1_000);
+  const matched = await recordDecisions(tx, set.version, decisions, await readSince(tx));
+  return { matched, undecided: cases.filter(isUndecided).map(({ trigger }) => trigger) };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest';
-import { createEventProcessor } from '../../src/rules/event-processor.ts';
+import { processEvents } from '../../src/rules/event-processor.ts';
 import { parseRules } from '../../src/rules/file/parse.ts';
 import { until } from '../world.ts';
 import { createRulesWorld } from './rules-world.ts';
@@ -138,13 +138,9 @@ test('an evaluation that ends halfway has not happened, and happens again once',
   expect(await value(`select count(*)::integer from ops.rule_runs where number = '17185550306'`)).toBe(0);
   await query('drop trigger fail_once on ops.rule_actions');
   await query('update ops.rule_events set due_at = now()');
-  const processor = createEventProcessor({
-    db: world.context.database.db,
-    log: world.context.log,
-    mode: 'live',
-    rules: () => set,
-  });
-  await Promise.all(Array.from({ length: 3 }, () => processor.processEvents(new AbortController().signal)));
+  const { database, log } = world.context;
+  const context = { db: database.db, log, mode: 'live', rules: () => set } as const;
+  await Promise.all(Array.from({ length: 3 }, () => processEvents(context, new AbortController().signal)));
   await until(
     async () =>
       Number(await value(`select count(*) from ops.rule_runs where number = '17185550306' and is_matched`)) === 1,

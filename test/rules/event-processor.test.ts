@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
-import { createEventProcessor } from '../../src/rules/event-processor.ts';
+import { type EvaluationContext, processEvents } from '../../src/rules/event-processor.ts';
 import { parseRules } from '../../src/rules/file/parse.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { migratedDatabase } from '../world/database.ts';
@@ -27,12 +27,12 @@ test('a stop ends the evaluation of a backlog after the batch in hand', async ()
     stopping.abort();
     return set;
   };
-  await createEventProcessor({ db, log: createLog('silent'), mode: 'live', rules }).processEvents(stopping.signal);
+  await processEvents({ db, log: createLog('silent'), mode: 'live', rules }, stopping.signal);
   expect(await pending()).toBe(backlog - 50);
 });
 
 test('without a stop, all of a backlog is evaluated', async () => {
-  const processor = createEventProcessor({ db, log: createLog('silent'), mode: 'live', rules: () => set });
-  await processor.processEvents(new AbortController().signal);
+  const context: EvaluationContext = { db, log: createLog('silent'), mode: 'live', rules: () => set };
+  await processEvents(context, new AbortController().signal);
   expect(await pending()).toBe(0);
 });
