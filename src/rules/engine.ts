@@ -1,8 +1,6 @@
-import type { Service } from '../api-client/client.ts';
 import { type Database, query, relation, sql } from '../db/database.ts';
 import type { AccountLimits } from '../ledger/limits.ts';
 import type { BusinessHours } from '../shared/business-hours.ts';
-import type { Log } from '../shared/log.ts';
 import { startLoop } from '../shared/loop.ts';
 import { type ActionContext, performDueActions } from './actions/perform.ts';
 import { type EvaluationContext, processEvents, processIdleThreads } from './event-processor.ts';
@@ -21,17 +19,12 @@ export interface RulesEngine {
   stop(): Promise<void>;
 }
 
-export interface RulesEngineOptions {
-  readonly db: Database;
-  readonly log: Log;
-  readonly service: Service;
+export interface RulesEngineOptions extends Omit<ActionContext, 'liveRules'> {
   readonly mode: Mode;
   readonly file: string;
   readonly timeZone: string;
   /** Days for which runs that did not match are kept; at least 30. */
   readonly retentionDays: number;
-  readonly readThread: ActionContext['readThread'];
-  readonly actsFor: ActionContext['actsFor'];
   readonly pace?: RulesPace;
   /** Called with the business hours of each file that comes into force; called again when it rejects. */
   readonly onHours?: (hours: BusinessHours) => Promise<void>;
@@ -91,11 +84,7 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
     },
   };
   const actions: ActionContext = {
-    db,
-    service: options.service,
-    log,
-    readThread: options.readThread,
-    actsFor: options.actsFor,
+    ...options,
     liveRules() {
       const live = rules.current.set?.rules.filter((rule) => lesserMode(rule.mode, mode) === 'live');
       return live && new Set(live.map(({ name }) => name));

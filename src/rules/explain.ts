@@ -5,7 +5,7 @@ import { type KnownCase, readCases } from './facts/read.ts';
 import { celFacts, factAt } from './facts/values.ts';
 import { readHistory } from './history.ts';
 import type { Mode, Rule, RuleSet } from './rule.ts';
-import { answeredBy } from './runs.ts';
+import { noPlanWords, replyPlan } from './runs.ts';
 import { createJudge, type Judge } from './simulate/judge.ts';
 import { idleDurations } from './simulate/triggers.ts';
 import type { Trigger } from './triggers.ts';
@@ -230,20 +230,8 @@ async function replyOutcome(
 ): Promise<string | undefined> {
   const reply = actions.find((action) => action.kind === 'reply');
   if (!reply) return undefined;
-  const answered = await answeredBy(tx, each);
-  if (!answered) return 'there is no text of theirs to answer';
-  if (reply.text === '') return 'the text is empty';
-  const { line, number } = each.subject;
-  const trigger = { ...answered, at: each.trigger.at };
-  const plan = {
-    rule: rule.name,
-    line,
-    number,
-    text: reply.text,
-    mode: 'live',
-    trigger,
-    limits: rule.replyLimits,
-  } as const;
+  const plan = await replyPlan(tx, each, rule, reply.text);
+  if (typeof plan === 'string') return noPlanWords[plan];
   const outcome = await judge(plan, { sends: [], isBlocked: false }, each.trigger.at);
   return outcome.kind === 'denied' ? outcome.reason : outcome.kind;
 }

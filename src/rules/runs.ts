@@ -1,5 +1,6 @@
 import { type Database, hotQuery, query, relation, sql, type Transaction } from '../db/database.ts';
 import { planSend } from '../ledger/plans.ts';
+import type { SendPlan } from '../ledger/send.ts';
 import type { Decision, Evaluation } from './decide.ts';
 import type { KnownCase } from './facts/read.ts';
 import type { Action, Rule } from './rule.ts';
@@ -70,34 +71,43 @@ interface ActionStart {
 async function planReply(
   tx: Transaction,
   version: string,
-  { trigger, subject }: KnownCase,
+  each: KnownCase,
   { rule, mode }: Evaluation,
   text: string,
   ruleSince: Date,
 ): Promise<ActionStart> {
   const skipped = (reason: string): ActionStart => ({ state: 'skipped', reason });
-  if (text === '') return skipped('the text is empty');
-  const answered = await answeredBy(tx, { trigger, subject });
-  if (!answered) return skipped('there is no text of theirs to answer');
-  const { line, number } = subject;
-  const planned = await planSend(tx, {
-    rule: rule.name,
-    line,
-    number,
-    ruleVersion: version,
-    ruleSince,
-    trigger: { ...answered, at: trigger.at },
-    text,
-    mode,
-    limits: rule.replyLimits,
-  });
+  const plan = await replyPlan(tx, each, rule, text);
+  if (typeof plan === 'string') return skipped(noPlanWords[plan]);
+  const planned = await planSend(tx, { ...plan, mode, ruleVersion: version, ruleSince });
   if (planned === 'duplicate') return skipped('it was answered before');
   if (planned === 'thread_busy') return skipped('another send of the thread is under way');
   return { state: 'waiting', ...planned };
 }
 
+/** Why a reply of a rule is not planned. */
+export const noPlanWords = {
+  nothing_to_answer: 'there is no text of theirs to answer',
+  empty_text: 'the text is empty',
+} as const;
+
+/** A live send for the reply of a rule to a case; or why there is none. */
+export async function replyPlan(
+  tx: Transaction,
+  { trigger, subject }: KnownCase,
+  rule: Rule,
+  text: string,
+): Promise<SendPlan | keyof typeof noPlanWords> {
+  const answered = await answeredBy(tx, { trigger, subject });
+  if (!answered) return 'nothing_to_answer';
+  if (text === '') return 'empty_text';
+  const { line, number } = subject;
+  const limits = rule.replyLimits;
+  return { rule: rule.name, line, number, trigger: { ...answered, at: trigger.at }, text, mode: 'live', limits };
+}
+
 /** What a reply answers, as the ledger identifies it: the call, or their newest text up to the trigger. */
-export async function answeredBy(
+async function answeredBy(
   tx: Transaction,
   { trigger, subject }: Pick<KnownCase, 'trigger' | 'subject'>,
 ): Promise<{ readonly kind: 'message' | 'call'; readonly id: string } | undefined> {

@@ -10,7 +10,7 @@ import type { ThreadChanges } from './changes.ts';
 
 /** The simulated outcome of a reply. */
 export type ReplyOutcome =
-  | { readonly kind: 'sent'; readonly at: Date; readonly segments: number; readonly micros: number }
+  | { readonly kind: 'sent'; readonly segments: number; readonly micros: number }
   /** Held until its quiet hours end. */
   | { readonly kind: 'held'; readonly until: Date }
   | { readonly kind: 'denied'; readonly reason: string };
@@ -62,7 +62,7 @@ export async function createJudge(tx: Transaction, set: RuleSet, from: Date): Pr
     // Until a price is known, the ledger charges the maximum.
     const usedUp = takeBudget(plan, at, { reserved: micros, charged: price > 0 ? segments * price : micros });
     return usedUp === undefined
-      ? { kind: 'sent', at, segments, micros }
+      ? { kind: 'sent', segments, micros }
       : { kind: 'denied', reason: `gate:budget_${usedUp}` };
   };
 }

@@ -7,7 +7,7 @@ import { decide, type Evaluation } from '../decide.ts';
 import { type Case, type KnownCase, readCases } from '../facts/read.ts';
 import { type History, pairKey, readHistory } from '../history.ts';
 import type { Action, Mode, RuleSet } from '../rule.ts';
-import { answeredBy } from '../runs.ts';
+import { replyPlan } from '../runs.ts';
 import type { Trigger } from '../triggers.ts';
 import { type ThreadChanges, withChanges } from './changes.ts';
 import { createJudge, type Judge, type ReplyOutcome } from './judge.ts';
@@ -159,27 +159,16 @@ async function planReply(
   text: string,
 ): Promise<PlannedReply | (ReplyOutcome & { kind: 'denied' })> {
   const denied = (reason: string) => ({ kind: 'denied', reason }) as const;
-  const { subject, trigger } = each;
-  const answered = await answeredBy(run.tx, each);
-  if (!answered) return denied('nothing_to_answer');
-  if (text === '') return denied('empty_text');
-  const { line, number } = subject;
   const { rule } = evaluation;
-  const plan: SendPlan = {
-    rule: rule.name,
-    line,
-    number,
-    trigger: { ...answered, at: trigger.at },
-    text,
-    mode: 'live',
-    limits: rule.replyLimits,
-  };
-  const key = [rule.name, line, number, answered.kind, answered.id].join(' ');
+  const plan = await replyPlan(run.tx, each, rule, text);
+  if (typeof plan === 'string') return denied(plan);
+  const { line, number, trigger } = plan;
+  const key = [rule.name, line, number, trigger.kind, trigger.id].join(' ');
   if (run.answered.has(key) || (await wasAnswered(run, plan))) return denied('answered_before');
-  const { newest } = threadOf(run, subject);
+  const { newest } = threadOf(run, plan);
   if (newest && (newest.heldUntil || newest.plan.trigger.at.getTime() === trigger.at.getTime())) {
     const { trigger: other } = newest.plan;
-    if (other.kind === answered.kind && other.id === answered.id) return denied('thread_busy');
+    if (other.kind === trigger.kind && other.id === trigger.id) return denied('thread_busy');
     if (newest.heldUntil) {
       newest.heldUntil = undefined;
       await settleReply(run, newest.case, newest.evaluation, denied('superseded'), trigger.at);
