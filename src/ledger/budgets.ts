@@ -18,14 +18,12 @@ export type BudgetName = 'thread' | 'line' | 'account' | 'money';
 
 type Limits = Pick<AccountLimits, 'perThread' | 'perLine' | 'perAccount' | 'dailyMicros' | 'unitMicros'>;
 
-const caps = { account: 'perAccount', line: 'perLine', thread: 'perThread' } as const;
-
-/** In lock order. */
-function scopesOf({ line, number }: Pair) {
+/** The scopes that a send counts in, with the limit of each, in lock order. */
+export function scopesOf({ line, number }: Pair) {
   return [
-    { name: 'account', scope: 'account' },
-    { name: 'line', scope: `line/${line}` },
-    { name: 'thread', scope: `thread/${line}/${number}` },
+    { name: 'account', scope: 'account', limit: 'perAccount' },
+    { name: 'line', scope: `line/${line}`, limit: 'perLine' },
+    { name: 'thread', scope: `thread/${line}/${number}`, limit: 'perThread' },
   ] as const;
 }
 
@@ -62,8 +60,8 @@ export async function reserveBudget(
   const { day, spent, reserved } = account;
   // Whoever else changes these figures holds the lock on the account until its commit.
   const { price, inFlight, uncertain, uncertainMicros } = await readInProgress(tx, day, thread);
-  for (const [at, { name }] of scopes.entries()) {
-    const cap = limits[caps[name]];
+  for (const [at, { name, limit }] of scopes.entries()) {
+    const cap = limits[limit];
     const sends = rows[at]?.sends ?? 0;
     if (sends >= cap) return { usedUp: name, isFinal: sends - uncertain[name] >= cap };
   }
@@ -117,7 +115,7 @@ export async function checkBudgets(
   const scopes = relation('c', scopesOf(thread), {
     scope: 'text',
     name: 'text',
-    cap: ['integer', ({ name }) => limits[caps[name]]],
+    cap: ['integer', ({ limit }) => limits[limit]],
   });
   const [row] = await hotQuery(
     tx,

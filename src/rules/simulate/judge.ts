@@ -1,5 +1,5 @@
 import { query, sql, type Transaction } from '../../db/database.ts';
-import { type BudgetName, maxSegments } from '../../ledger/budgets.ts';
+import { type BudgetName, maxSegments, scopesOf } from '../../ledger/budgets.ts';
 import { judge } from '../../ledger/gates/gates.ts';
 import { readGateInputs } from '../../ledger/gates/inputs.ts';
 import { type AccountLimits, accountLimits, defaultRuleLimits } from '../../ledger/limits.ts';
@@ -45,7 +45,6 @@ export async function createJudge(tx: Transaction, set: RuleSet, from: Date): Pr
       send,
       {
         ...inputs,
-        isPaused: false,
         ownMessages: [...own.map((sent) => sent.at), ...inputs.ownMessages],
         ownSends: [...own, ...inputs.ownSends],
       },
@@ -74,16 +73,10 @@ export async function createJudge(tx: Transaction, set: RuleSet, from: Date): Pr
 async function openBudgets(tx: Transaction, limits: AccountLimits, from: Date) {
   const spent = new Map<string, number>();
 
-  function add({ line, number }: Pair, day: string, micros: number): void {
-    const counts = [
-      ['money', micros],
-      ['account', 1],
-      [`line/${line}`, 1],
-      [`thread/${line}/${number}`, 1],
-    ] as const;
-    for (const [scope, count] of counts) {
-      spent.set(`${day} ${scope}`, (spent.get(`${day} ${scope}`) ?? 0) + count);
-    }
+  const used = (day: string, scope: string) => spent.get(`${day} ${scope}`) ?? 0;
+  function add(thread: Pair, day: string, micros: number): void {
+    spent.set(`${day} money`, used(day, 'money') + micros);
+    for (const { scope } of scopesOf(thread)) spent.set(`${day} ${scope}`, used(day, scope) + 1);
   }
 
   const before = await query<Pair & { day: string; micros: number }>(
@@ -98,11 +91,9 @@ async function openBudgets(tx: Transaction, limits: AccountLimits, from: Date) {
 
   return (thread: Pair, at: Date, micros: { reserved: number; charged: number }): BudgetName | undefined => {
     const day = at.toISOString().slice(0, 10);
-    const used = (scope: string) => spent.get(`${day} ${scope}`) ?? 0;
-    if (used('account') >= limits.perAccount) return 'account';
-    if (used(`line/${thread.line}`) >= limits.perLine) return 'line';
-    if (used(`thread/${thread.line}/${thread.number}`) >= limits.perThread) return 'thread';
-    if (used('money') + micros.reserved > limits.dailyMicros) return 'money';
+    const full = scopesOf(thread).find(({ scope, limit }) => used(day, scope) >= limits[limit]);
+    if (full) return full.name;
+    if (used(day, 'money') + micros.reserved > limits.dailyMicros) return 'money';
     add(thread, day, micros.charged);
     return undefined;
   };
