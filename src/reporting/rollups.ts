@@ -10,7 +10,7 @@ import {
 } from '../db/database.ts';
 import { UserError } from '../shared/errors.ts';
 import { areCallersStale, rebuildCallers } from './rollups/calls.ts';
-import { type Change, type Changes, type Trouble, workIn } from './rollups/changes.ts';
+import { type Changes, type Trouble, workIn } from './rollups/changes.ts';
 
 /*
  * A fact and its marker are committed together, so whatever marker a drain sees, it sees the fact as well:
@@ -89,24 +89,19 @@ async function drain(tx: Transaction, horizon: Horizon, most: number): Promise<D
   );
   if (!lock?.is_ours) return { state: 'busy' };
   await query(tx, lookUp, []);
-  const due = await takeDue(tx, horizon, most);
-  if (due.length === 0) {
+  const changes = await takeDue(tx, horizon, most);
+  if (changes.calls.length + changes.texts.length + changes.threads.length === 0) {
     if (await areCallersStale(tx, [])) await rebuildCallers(tx);
     await query(tx, 'update ops.rollup_state set drained_at = greatest(drained_at, $1)', [horizon.at]);
     return { state: 'even' };
   }
-  const changes = {
-    calls: due.flatMap(({ kind, bucketAt }) => (kind === 'calls' && bucketAt ? [bucketAt] : [])),
-    texts: due.flatMap(({ kind, bucketAt }) => (kind === 'texts' && bucketAt ? [bucketAt] : [])),
-    threads: due.flatMap(({ conversationId }) => conversationId ?? []),
-  };
   const aside = await settleTroubles(tx, changes, await workIn(tx, changes));
   return { state: 'drained', troubles: aside.filter((each) => each.is_told).map(({ what }) => what) };
 }
 
 /** What changed up to the horizon, what the migrations of this release ask for, and what was set aside and is due again. */
-async function takeDue(tx: Transaction, { markerId }: Horizon, most: number): Promise<Change[]> {
-  return query<Change>(
+async function takeDue(tx: Transaction, { markerId }: Horizon, most: number): Promise<Changes> {
+  const [due] = await query<Changes>(
     tx,
     `with taken as (
        delete from ops.rollup_markers
@@ -118,10 +113,13 @@ async function takeDue(tx: Transaction, { markerId }: Horizon, most: number): Pr
      ), due as (
        select kind, bucket_at, conversation_id from ops.rollup_troubles where retry_at <= now() order by retry_at limit 200
      )
-     select kind, bucket_at as "bucketAt", conversation_id as "conversationId"
-     from (select * from taken union select * from recounts union select * from due) waiting order by 1, 2, 3`,
+     select coalesce(array_agg(distinct bucket_at) filter (where kind = 'calls'), '{}') as calls,
+       coalesce(array_agg(distinct bucket_at) filter (where kind = 'texts'), '{}') as texts,
+       coalesce(array_agg(distinct conversation_id::text) filter (where kind = 'thread'), '{}') as threads
+     from (select * from taken union all select * from recounts union all select * from due) waiting`,
     [most, markerId],
   );
+  return due ?? { calls: [], texts: [], threads: [] };
 }
 
 /** Gives `reporting.kpi_pivot` the columns of measures that are new; while somebody reads it, the next drain is to. */

@@ -22,15 +22,14 @@ export interface Changes {
   readonly isAlone?: boolean;
 }
 
-/** One quarter of an hour of calls or texts, or one conversation. */
-export interface Change {
+/**
+ * A quarter of an hour of calls or texts, or a conversation, that could not be worked in. A day stands for its first quarter
+ * of an hour.
+ */
+export interface Trouble {
   readonly kind: 'calls' | 'texts' | 'thread';
   readonly bucketAt: Date | null;
   readonly conversationId: string | null;
-}
-
-/** One of the changes that could not be worked in; a day stands for its first quarter of an hour. */
-export interface Trouble extends Change {
   readonly error: Error;
 }
 
