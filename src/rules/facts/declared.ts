@@ -299,37 +299,27 @@ const full: { readonly [G in FactGroup]: FactsOf<G> } = {
   replies: { count: 1, count_24h: 1, last_at: before(20) },
 };
 
-/** Samples with every optional fact missing. */
-const sparse: { readonly [G in FactGroup]: FactsOf<G> } = {
-  message: { id: 8, text: '', plain: '', media_count: 0, sent_at: sampleNow },
-  thread: {
-    line: '18455550100',
-    number: '17185550123',
-    exists: false,
-    message_count: 0,
-    inbound_count: 0,
-    outbound_count: 0,
-    last_direction: '',
-  },
-  line: { number: '18455550100', name: '', can_text: false, user_ids: [] },
-  contact: {
-    number: '17185550123',
-    is_own_line: false,
-    is_new: true,
-    earlier_messages: 0,
-    earlier_calls: 0,
-    missed_calls_24h: 0,
-  },
+/** What differs in a second sample, in which all optional facts are missing: nobody wrote or called before. */
+const sparse: { readonly [G in FactGroup]: Partial<FactsOf<G>> } = {
+  message: { text: '', plain: '', media_count: 0 },
+  thread: { exists: false, message_count: 0, inbound_count: 0, outbound_count: 0, last_direction: '' },
+  line: { name: '', can_text: false, user_ids: [] },
+  contact: { is_new: true, earlier_messages: 0, earlier_calls: 0, missed_calls_24h: 0 },
   hours: { is_open: false, is_holiday: true, weekday: 'sunday', time: '03:05', date: '2026-11-01' },
-  call: { ...full.call, started_at: undefined, direction: 'outbound', status: 'unknown', repeated_count: 0 },
-  transcript: { id: 10, text: '', is_action_required: false, is_urgent: false },
+  call: { direction: 'outbound', status: 'unknown', repeated_count: 0 },
+  transcript: { text: '', is_action_required: false, is_urgent: false },
   replies: { count: 0, count_24h: 0 },
 };
 
 /** Sample facts that every rule is evaluated on when its file is loaded: a rule must not fail on the first customer. */
 export function sampleFacts(kind: TriggerKind): readonly Facts[] {
-  return [full, sparse].map((sample) => ({
-    now: sampleNow,
-    ...Object.fromEntries(groupsOf[kind].map((group) => [group, sample[group]])),
-  }));
+  const sampleOf = (groupOf: (group: FactGroup) => object) =>
+    ({ now: sampleNow, ...Object.fromEntries(groupsOf[kind].map((group) => [group, groupOf(group)])) }) as Facts;
+  return [sampleOf((group) => full[group]), sampleOf((group) => ({ ...requiredFacts(group), ...sparse[group] }))];
+}
+
+function requiredFacts(group: FactGroup): object {
+  return Object.fromEntries(
+    Object.entries(full[group]).filter(([name]) => !declarationOf(`${group}.${name}`)?.isOptional),
+  );
 }
