@@ -29,36 +29,27 @@ export interface Evaluation {
   readonly actions: readonly Action[];
 }
 
-/** The results of all rules on a trigger. */
-export interface Decision {
-  readonly case: Case;
-  readonly evaluations: readonly Evaluation[];
-}
-
 /**
- * Evaluates the rules on cases in order. Pure, except that it adds each match to the history for the next case.
- * `ageSecondsOf` gives the age of a trigger; a simulation gives 0.
+ * Evaluates the rules on a case. Pure, except that it adds each match to the history for the next case. A simulation gives 0
+ * for the age of the trigger.
  */
 export function decide(
   set: Pick<RuleSet, 'rules'>,
   mode: Mode,
-  cases: readonly Case[],
+  each: Case,
   history: History,
-  ageSecondsOf: (at: Date) => number,
-): Decision[] {
-  return cases.map((each) => {
-    const { trigger, subject } = each;
-    const waiting = rulesFor(set.rules, trigger, mode);
-    if (!subject) {
-      const nothing = { isMatched: false, reason: each.facts, facts: {}, actions: [] };
-      return { case: each, evaluations: waiting.map((rule) => ({ ...rule, ...nothing })) };
-    }
-    const evaluations = evaluateCase(waiting, each, history, ageSecondsOf(trigger.at));
-    for (const evaluation of evaluations) {
-      if (evaluation.isMatched) history.add(matchOf(evaluation, subject, trigger.at));
-    }
-    return { case: each, evaluations };
-  });
+  ageSeconds: number,
+): Evaluation[] {
+  const waiting = rulesFor(set.rules, each.trigger, mode);
+  if (!each.subject) {
+    const nothing = { isMatched: false, reason: each.facts, facts: {}, actions: [] };
+    return waiting.map((rule) => ({ ...rule, ...nothing }));
+  }
+  const evaluations = evaluateCase(waiting, each, history, ageSeconds);
+  for (const evaluation of evaluations) {
+    if (evaluation.isMatched) history.add(matchOf(evaluation, each.subject, each.trigger.at));
+  }
+  return evaluations;
 }
 
 /** The facts for rules of one mode: for a dry-run rule, `replies` includes those that dry-run rules would have sent. */

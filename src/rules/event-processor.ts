@@ -111,7 +111,10 @@ async function evaluateTriggers(
   const decidable = cases.filter((each) => !isUndecided(each));
   const from = new Date(Math.min(...triggers.map(({ at }) => at.getTime())));
   const history = await readHistory(tx, set, threads, { from, held: held.sends });
-  const decisions = decide(set, mode, decidable, history, (at) => (now.getTime() - at.getTime()) / 1_000);
+  const decisions = decidable.map((each) => {
+    const ageSeconds = (now.getTime() - each.trigger.at.getTime()) / 1_000;
+    return { case: each, evaluations: decide(set, mode, each, history, ageSeconds) };
+  });
   const matched = await recordDecisions(tx, set.version, decisions, await readSince(tx));
   return { matched, undecided: cases.filter(isUndecided).map(({ trigger }) => trigger) };
 }

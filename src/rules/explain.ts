@@ -135,13 +135,13 @@ export async function explainRulesOn(
     'dry-run': factsFor(each, history, 'dry-run'),
   };
   // With RULES_MODE off, rules are explained as in a dry run.
-  const [decision] = decide(set, mode === 'off' ? 'dry-run' : mode, [each], history, () => 0);
+  const evaluations = decide(set, mode === 'off' ? 'dry-run' : mode, each, history, 0);
   const [clock] = await query<{ now: Date }>(tx, sql`select clock_timestamp() as now`);
   const ageMs = (clock?.now ?? new Date()).getTime() - from.getTime();
   const past = await pastRuns(tx, trigger);
   const explained: RuleExplanation[] = [];
   let isAnswered = false;
-  for (const evaluation of decision?.evaluations ?? []) {
+  for (const evaluation of evaluations) {
     const { rule, reason } = evaluation;
     const outcome = each.subject && evaluation.isMatched ? await replyOutcome(tx, judge, each, evaluation) : undefined;
     // The second reply to one trigger finds the first one under way.

@@ -1,9 +1,15 @@
 import { type Database, hotQuery, query, relation, sql, type Transaction } from '../db/database.ts';
 import { planSend } from '../ledger/plans.ts';
 import type { SendPlan } from '../ledger/send.ts';
-import type { Decision, Evaluation } from './decide.ts';
-import type { KnownCase } from './facts/read.ts';
+import type { Evaluation } from './decide.ts';
+import type { Case, KnownCase } from './facts/read.ts';
 import type { Action, Rule } from './rule.ts';
+
+/** A case with the results of all rules that waited for its trigger. */
+export interface Decision {
+  readonly case: Case;
+  readonly evaluations: readonly Evaluation[];
+}
 
 /**
  * Records decisions with their planned sends and waiting actions, in the transaction of the evaluation. Skips a rule that

@@ -112,12 +112,9 @@ async function runCase(run: Simulation, real: Case): Promise<void> {
     });
   }
   const changed = thread && real.subject ? withChanges(real, thread) : real;
-  const [decision] = decide(run.options.set, simulatedMode, [changed], run.history, () => 0);
-  if (!decision) return;
-  const each = decision.case;
-  for (const evaluation of decision.evaluations) {
-    if (each.subject && evaluation.isMatched) await performMatch(run, each, evaluation);
-    else run.count(each, evaluation);
+  for (const evaluation of decide(run.options.set, simulatedMode, changed, run.history, 0)) {
+    if (changed.subject && evaluation.isMatched) await performMatch(run, changed, evaluation);
+    else run.count(changed, evaluation);
   }
 }
 
