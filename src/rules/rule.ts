@@ -3,7 +3,6 @@ import type { BusinessHours } from '../shared/business-hours.ts';
 import type { Condition } from './conditions/condition.ts';
 import type { Template } from './conditions/template.ts';
 import type { FilePosition, RulesProblem } from './file/problems.ts';
-import type { Allowance } from './file/schema.ts';
 import type { TriggerKind } from './triggers.ts';
 
 /** `off`: not evaluated; `dry-run`: evaluated and recorded; `live`: evaluated, recorded and performed. */
@@ -39,6 +38,12 @@ type StepWith<Text> =
 export type Step = StepWith<Template>;
 /** A step with its texts rendered. */
 export type Action = StepWith<string>;
+
+/** So many times within so many seconds. */
+export interface Allowance {
+  readonly count: number;
+  readonly seconds: number;
+}
 
 export const scopes = ['thread', 'line', 'account'] as const;
 export type Scope = (typeof scopes)[number];

@@ -37,10 +37,14 @@ export async function rebuildReturns(
      ), contacts as (
        select distinct external_number as number, ops.quarter_of(started_at) as bucket_at from moved where external_number is not null
        union
-       select distinct unnest(g.participants || m.number), q.bucket_at
+       select distinct m.number, q.bucket_at
        from unnest($2::timestamptz[]) as q (bucket_at)
          join warehouse.sms_messages m on ${inQuarter('m.sent_at')}
-         join warehouse.sms_conversations g on g.conversation_id = m.conversation_id
+       union
+       select distinct unnest(g.participants), q.bucket_at
+       from unnest($2::timestamptz[]) as q (bucket_at)
+         join warehouse.sms_messages m on ${inQuarter('m.sent_at')}
+         join warehouse.sms_conversations g on g.conversation_id = m.conversation_id and g.participants_key <> ''
      ), held as (
        ${heldWith('returned_at', '$1::timestamptz[] || $2::timestamptz[]')}
        union ${heldWith('texted_at', '$2::timestamptz[]')}

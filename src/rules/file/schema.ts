@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type AccountLimits, ceilings, defaultAccountLimits as defaults } from '../../ledger/limits.ts';
 import { type Opening, weekdays } from '../../shared/business-hours.ts';
-import { modes } from '../rule.ts';
+import { type Allowance, modes } from '../rule.ts';
 import { triggerKinds } from '../triggers.ts';
 
 /* The schema of the rules file. The first line of an `error` is the problem, the second the remedy. */
@@ -19,12 +19,6 @@ const duration = z
     error: 'This is not a duration.\nWrite a whole number and s, m, h or d, such as 90s, 10m, 48h or 7d.',
   })
   .transform(secondsOf);
-
-/** So many times within so many seconds. */
-export interface Allowance {
-  readonly count: number;
-  readonly seconds: number;
-}
 
 /** Runs that matched are kept for longer than this. */
 const maxAllowanceSeconds = 366 * 86_400;
