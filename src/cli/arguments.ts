@@ -5,10 +5,6 @@ import { isCallId, typedThreadKey } from '../shared/thread.ts';
 import type { TimeRange } from '../shared/time-range.ts';
 import { WrongUse } from './failures.ts';
 
-/** Flags that many commands share, in commander's syntax. */
-export const jsonFlag = ['--json', 'print it as JSON'] as const;
-export const whenReadyFlag = ['--json', 'once ready, print the address or the queues as JSON'] as const;
-
 /** Flags of irreversible commands: confirm in advance, or preview. */
 export function addConsent(command: Command): Command {
   return command

@@ -2,36 +2,22 @@ import { Command } from 'commander';
 import { commandName } from '../shared/command-name.ts';
 import { describeRelease, readRelease } from '../shared/release.ts';
 import { nearest } from '../shared/suggestions.ts';
-import {
-  addAuth,
-  addCompletion,
-  addDoctor,
-  addMigrate,
-  addNotify,
-  addReporting,
-  addSettings,
-  addStatus,
-} from './commands/administration.ts';
-import { addRules, addSends } from './commands/automation.ts';
-import {
-  addBackfill,
-  addCoverage,
-  addErase,
-  addEvents,
-  addLinks,
-  addReconcile,
-  addResync,
-  addSubscriptions,
-  addTrace,
-} from './commands/mirror.ts';
-import { addSandbox, addStart, addWeb, addWorker } from './commands/processes.ts';
+import { addAdministration } from './commands/administration.ts';
+import { addAutomation } from './commands/automation.ts';
+import { addMirror } from './commands/mirror.ts';
+import { addProcesses } from './commands/processes.ts';
 import { exitCodes, runCommand } from './failures.ts';
 import type { Entry } from './lifecycle.ts';
 
-/** A command that suggests the nearest of its commands for one that it does not know. */
+/** What all commands share: `--json`, failures as one message, and the nearest command for one that is not known. */
 class Menu extends Command {
   override createCommand(name?: string): Menu {
     return new Menu(name);
+  }
+
+  override action(work: Parameters<Command['action']>[0]): this {
+    if (!this.options.some(({ long }) => long === '--json')) this.option('--json', 'print it as JSON');
+    return super.action((...given) => runCommand(() => work.apply(this, given)));
   }
 
   /** Overrides a method of the library, which compares letters only. */
@@ -66,40 +52,17 @@ export function createProgram(entry: Entry, [first = '']: readonly string[] = []
     .showHelpAfterError('See --help for the usage.')
     .exitOverride((error) => process.exit(error.exitCode === 0 ? exitCodes.done : exitCodes.wrongUse));
   if (first === suggestionsName) {
-    addSuggestions(program, () => createProgram(entry));
+    // Hidden: the scripts run it, and it prints what can follow the words after `--`.
+    program
+      .command(suggestionsName, { hidden: true })
+      .argument('[words...]')
+      .action(async (words) => (await import('./completion.ts')).suggest(createProgram(entry), words));
     return program;
   }
   // In the order of the help.
-  addStart(program, entry);
-  addWeb(program);
-  addWorker(program, entry);
-  addSandbox(program);
-  addStatus(program);
-  addDoctor(program);
-  addMigrate(program);
-  addSettings(program);
-  addBackfill(program);
-  addReconcile(program);
-  addCoverage(program);
-  addEvents(program);
-  addResync(program);
-  addTrace(program);
-  addLinks(program);
-  addErase(program);
-  addSubscriptions(program);
-  addRules(program);
-  addSends(program);
-  addReporting(program);
-  addNotify(program);
-  addAuth(program);
-  addCompletion(program);
+  addProcesses(program, entry);
+  addMirror(program);
+  addAutomation(program);
+  addAdministration(program);
   return program;
-}
-
-/** Adds the hidden command that the scripts run: prints what can follow the words after `--`. */
-function addSuggestions(program: Command, load: () => Command): void {
-  program
-    .command(suggestionsName, { hidden: true })
-    .argument('[words...]')
-    .action((words: string[]) => runCommand(async () => (await import('./completion.ts')).suggest(load(), words)));
 }

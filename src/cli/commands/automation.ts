@@ -2,14 +2,15 @@ import { Argument, type Command, InvalidArgumentError, Option } from 'commander'
 import { states } from '../../ledger/states.ts';
 import { triggerKinds } from '../../rules/triggers.ts';
 import { toType } from '../../shared/command-name.ts';
-import { addConsent, jsonFlag, momentArgument, momentWords, wholeNumber } from '../arguments.ts';
-import { exitCodes, runCommand } from '../failures.ts';
+import { addConsent, momentArgument, momentWords, wholeNumber } from '../arguments.ts';
+import { exitCodes } from '../failures.ts';
 
-const rules = () => import('../rules.ts');
-const sends = () => import('../sends.ts');
+export function addAutomation(program: Command): void {
+  addRules(program);
+  addSends(program);
+}
 
-/** The `rules` commands. */
-export function addRules(program: Command): void {
+function addRules(program: Command): void {
   const group = program
     .command('rules')
     .description('Rules, which act on texts and calls: see RULES_FILE and RULES_MODE.');
@@ -18,52 +19,45 @@ export function addRules(program: Command): void {
     .description(
       'Check the rules file. Prints each error and warning with its line and a remedy; exit code 1 for either.',
     )
-    .option(...jsonFlag)
-    .action((file, options) => runCommand(async () => (await rules()).runCheck(file, options)));
+    .action(async (file, options) => (await import('../rules.ts')).runCheck(file, options));
   group
     .command('list')
     .description('List the rules in order, and what each has done.')
-    .option(...jsonFlag)
-    .action((options) => runCommand(async () => (await rules()).runList(options)));
+    .action(async (options) => (await import('../rules.ts')).runList(options));
   group
     .command('facts')
     .description('List the facts of conditions and texts, with type, meaning, values and an example.')
     .addArgument(new Argument('[trigger]', 'only the facts of this trigger').choices(triggerKinds))
-    .option(...jsonFlag)
-    .action((trigger, options) => runCommand(async () => (await rules()).runFacts(trigger, options)));
+    .action(async (trigger, options) => (await import('../rules.ts')).runFacts(trigger, options));
   group
     .command('explain <text>')
     .description(
       'Explain why rules act on a text or not: <line>/<number> for the newest inbound text, or the id of a text.',
     )
-    .option(...jsonFlag)
-    .action((text, options) => runCommand(async () => (await rules()).runExplain(text, options)));
+    .action(async (text, options) => (await import('../rules.ts')).runExplain(text, options));
   group
     .command('simulate')
     .description('Show what the rules would have done and cost in a past period. Sends and writes nothing.')
     .option('--from <moment>', `${momentWords}; default: a week before the end`, momentArgument)
     .option('--to <moment>', 'its end, exclusive; default: now', momentArgument)
     .option('--file <path>', 'this rules file instead of RULES_FILE')
-    .option(...jsonFlag)
-    .action((options) => runCommand(async () => (await rules()).runSimulate(options)));
+    .action(async (options) => (await import('../rules.ts')).runSimulate(options));
 }
 
 /** The ledger of what rules send, and its kill switch. */
-export function addSends(program: Command): void {
+function addSends(program: Command): void {
   const group = program.command('sends').description('Sends of rules, and the kill switch that stops them.');
   group
     .command('list')
     .description('Lists the newest sends; numbers are masked.')
     .addOption(new Option('--state <state>', 'only those in a state').choices(states))
     .option('--limit <count>', 'at most so many', wholeNumber(1, 100_000), 50)
-    .option(...jsonFlag)
-    .action((options) => runCommand(async () => (await sends()).runList(options)));
+    .action(async (options) => (await import('../sends.ts')).runList(options));
   group
     .command('show')
     .addArgument(sendArgument())
     .description('Shows one send in full: its text, its cost and its history.')
-    .option(...jsonFlag)
-    .action((id, options) => runCommand(async () => (await sends()).runShow(id, options)));
+    .action(async (id, options) => (await import('../sends.ts')).runShow(id, options));
   addConsent(group.command('settle'))
     .addArgument(sendArgument())
     .description(
@@ -72,12 +66,11 @@ export function addSends(program: Command): void {
     .addOption(new Option('--sent', 'it went out, and was charged').conflicts('notSent'))
     .option('--not-sent', 'it did not')
     .option('--force', 'also while it is still being reconciled (UNKNOWN)')
-    .option(...jsonFlag)
-    .action((id, options, command: Command) => {
+    .action(async (id, options, command: Command) => {
       if (!options.sent && !options.notSent) {
         command.error('error: give --sent or --not-sent', { exitCode: exitCodes.wrongUse });
       }
-      return runCommand(async () => (await sends()).runSettle(id, options));
+      return (await import('../sends.ts')).runSettle(id, options);
     });
   group
     .command('pause')
@@ -85,13 +78,11 @@ export function addSends(program: Command): void {
     .description(
       `The kill switch: no process sends anything until ${toType('sends resume')}. Planned sends wait until they expire.`,
     )
-    .option(...jsonFlag)
-    .action((words, options) => runCommand(async () => (await sends()).runPause(words, options)));
+    .action(async (words, options) => (await import('../sends.ts')).runPause(words, options));
   group
     .command('resume')
     .description('Ends the pause.')
-    .option(...jsonFlag)
-    .action((options) => runCommand(async () => (await sends()).runResume(options)));
+    .action(async (options) => (await import('../sends.ts')).runResume(options));
 }
 
 function sendArgument(): Argument {

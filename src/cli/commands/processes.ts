@@ -1,52 +1,29 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { type QueueName, queueNames } from '../../../config/queues.ts';
-import { jsonFlag, whenReadyFlag, wholeNumber } from '../arguments.ts';
-import { runCommand } from '../failures.ts';
+import { wholeNumber } from '../arguments.ts';
 import type { Entry } from '../lifecycle.ts';
 
-const start = () => import('../start.ts');
-const web = () => import('../web.ts');
-const worker = () => import('../worker.ts');
-const sandbox = () => import('../sandbox.ts');
+const whenReady = ['--json', 'once ready, print the address or the queues as JSON'] as const;
 
-export function addStart(program: Command, entry: Entry): void {
+/** The processes, and what an operator asks first. */
+export function addProcesses(program: Command, entry: Entry): void {
   program
     .command('start')
     .description(
       'Runs everything in one process, with an embedded Postgres and the sandbox unless real ones are configured.',
     )
-    .option(...jsonFlag)
-    .action((options) => runCommand(async () => (await start()).run(entry, options)));
-}
-
-export function addWeb(program: Command): void {
+    .action(async (options) => (await import('../start.ts')).run(entry, options));
   program
     .command('web')
     .description('Receives webhooks and serves the status page. Registers the webhooks when PUBLIC_URL is set.')
-    .option(...whenReadyFlag)
-    .action((options) => runCommand(async () => (await web()).run(options)));
-}
-
-export function addWorker(program: Command, entry: Entry): void {
+    .option(...whenReady)
+    .action(async (options) => (await import('../web.ts')).run(options));
   program
     .command('worker')
     .description('Processes the queues: reads due targets through the API and mirrors them. Any number may run.')
     .option('--queues <names>', `only these queues, separated by commas: ${queueNames.join(', ')}`, queueList)
-    .option(...whenReadyFlag)
-    .action((options) => runCommand(async () => (await worker()).run(entry, options)));
-}
-
-function queueList(text: string): QueueName[] {
-  return text.split(',').map((word) => {
-    const name = queueNames.find((each) => each === word.trim());
-    if (name === undefined) {
-      throw new InvalidArgumentError(`There is no queue "${word.trim()}". The queues are ${queueNames.join(', ')}.`);
-    }
-    return name;
-  });
-}
-
-export function addSandbox(program: Command): void {
+    .option(...whenReady)
+    .action(async (options) => (await import('../worker.ts')).run(entry, options));
   program
     .command('sandbox')
     .description('Runs an implementation of the telephony service, with its own account and live traffic.')
@@ -62,6 +39,35 @@ export function addSandbox(program: Command): void {
     .option('--threads <count>', 'text conversations at the start', wholeNumber(), 60)
     .option('--no-traffic', 'generate no live traffic')
     .option('--plain-redirects', 'allow OAuth clients a redirect address without TLS on the loopback address')
-    .option(...jsonFlag)
-    .action((options) => runCommand(async () => (await sandbox()).run(options)));
+    .action(async (options) => (await import('../sandbox.ts')).run(options));
+  program
+    .command('status')
+    .description('Shows how fresh the mirror is, what is pending, and what fails.')
+    .action(async (options) => (await import('../status.ts')).run(options));
+  program
+    .command('doctor')
+    .description('Checks settings, stores, API and webhooks, and prints a remedy for each fault.')
+    .action(async (options) => (await import('../doctor.ts')).run(options));
+  program
+    .command('migrate')
+    .description('Applies the migrations of this release to DATABASE_URL. Safe to repeat.')
+    .option('--bi-role <name>', 'let this role read the schema reporting and nothing else; creates the role if needed')
+    .action(async (options) => (await import('../migrate.ts')).run(options));
+  program
+    .command('settings')
+    .description('Prints the table of all environment variables, as it stands in docs/operations.md.')
+    .action(async (options) => {
+      const { settingsRows, settingsTable } = await import('../../../config/settings.ts');
+      console.log(options.json ? JSON.stringify(settingsRows()) : settingsTable());
+    });
+}
+
+function queueList(text: string): QueueName[] {
+  return text.split(',').map((word) => {
+    const name = queueNames.find((each) => each === word.trim());
+    if (name === undefined) {
+      throw new InvalidArgumentError(`There is no queue "${word.trim()}". The queues are ${queueNames.join(', ')}.`);
+    }
+    return name;
+  });
 }
