@@ -63,12 +63,14 @@ export function momentArgument(text: string): Date {
 /** Calls are searched by Unix seconds (section 4.6): an earlier day means the whole history. */
 const earliest = 0;
 
+export interface RangeFlags {
+  readonly from?: Date | undefined;
+  readonly to?: Date | undefined;
+  readonly json?: boolean;
+}
+
 /** The range of `--from` and `--to`, cut at the present. Throws `WrongUse` when it is empty. */
-export function rangeOf(
-  given: { readonly from?: Date | undefined; readonly to?: Date | undefined },
-  usualMs: number,
-  now = new Date(),
-): TimeRange<Date> {
+export function rangeOf(given: Omit<RangeFlags, 'json'>, usualMs: number, now = new Date()): TimeRange<Date> {
   if (given.from && given.from >= now) {
     throw new WrongUse('--from lies in the future.');
   }

@@ -7,14 +7,14 @@ import { openCredential, serviceName } from '../credentials/credentials.ts';
 import { abandonLogin, beginLogin, type LoginOutcome, readOutcome } from '../credentials/login.ts';
 import { type Sealer, tokenSealer } from '../credentials/sealer.ts';
 import { forgetTokens, type LoginStatus, readLoginStatus, storeUserName } from '../credentials/tokens.ts';
-import { createDatabase, type Database, type OpenDatabase } from '../db/database.ts';
-import { isMigrated } from '../db/migrate.ts';
+import type { Database } from '../db/database.ts';
 import { toTheSecond } from '../ops/format.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
-import type { Log } from '../shared/log.ts';
-import { commandSettings } from './environment.ts';
+import { openDatabase } from './environment.ts';
 import { type ConsentFlags, confirm, createCommandLog } from './terminal.ts';
+
+const log = createCommandLog('error');
 
 const outcomeCheckMs = 300;
 const userLookupMs = 10_000;
@@ -29,10 +29,9 @@ export interface LoginOptions {
 
 /** Prints the URL to open, waits until the receiver gets the callback, and prints what was granted. */
 export async function login({ scopes, wait, register = false, json }: LoginOptions): Promise<void> {
-  const settings = await commandSettings({ needed: ['DATABASE_URL', 'API_BASE_URL', 'PUBLIC_URL', 'ENCRYPTION_KEY'] });
+  await using database = await openDatabase('auth', { needed: ['API_BASE_URL', 'PUBLIC_URL', 'ENCRYPTION_KEY'] });
+  const { db, settings } = database;
   const baseUrl = settings.api.baseUrl as string;
-  await using database = await openLogins(settings, log);
-  const { db } = database;
   const begun = await begin(db, settings, { scopes, registerAgain: register, validMs: wait * 1_000 });
   const say = json ? console.error : console.log;
   say(`Open this address in a browser, as the user for whom the daemon shall act:\n\n  ${begun.url}\n`);
@@ -115,22 +114,11 @@ async function findUser(settings: Settings, baseUrl: string): Promise<string | u
   }
 }
 
-/** Opens the database for a login command. The caller disposes of it. */
-export async function openLogins(settings: Settings, log: Log): Promise<OpenDatabase> {
-  const { databaseUrl } = readySettings(settings);
-  const database = createDatabase({ url: databaseUrl, log, maxConnections: 2, name: 'auth' });
-  if (await isMigrated(database.db)) return database;
-  await database[Symbol.asyncDispose]();
-  throw new UserError(`The database lacks migrations of this release: run ${toType('migrate')} first.`);
-}
-
-const log = createCommandLog('error');
-
 /** Prints which credential is in use, and the state of the login. */
 export async function showLogin({ json }: { json?: boolean }): Promise<void> {
-  const settings = await commandSettings({ needed: ['DATABASE_URL'], alike: ['TIME_ZONE'] });
-  await using database = await openLogins(settings, log);
-  const login = await readLoginStatus(database.db);
+  await using database = await openDatabase('auth', { alike: ['TIME_ZONE'] });
+  const { db, settings } = database;
+  const login = await readLoginStatus(db);
   const inUse = settings.api.key !== undefined ? 'api_key' : login ? 'login' : 'none';
   console.log(
     json ? JSON.stringify({ inUse, login: login ?? null }) : describeCredential(inUse, login, settings.timeZone),
@@ -139,8 +127,7 @@ export async function showLogin({ json }: { json?: boolean }): Promise<void> {
 
 /** Deletes the tokens, after confirmation. Every process stops using them within seconds. */
 export async function logout(flags: ConsentFlags): Promise<void> {
-  const settings = await commandSettings({ needed: ['DATABASE_URL'] });
-  await using database = await openLogins(settings, log);
+  await using database = await openDatabase('auth');
   const { db } = database;
   const isMeant = await confirm(flags, async () => {
     const wasLoggedIn = (await readLoginStatus(db)) !== undefined;

@@ -13,7 +13,6 @@ import {
   type SkippedNumbers,
   skippedNumbers,
 } from '../completeness/gaps/candidate-threads.ts';
-import { createContext, readySettings } from '../context.ts';
 import { type Database, query, sql } from '../db/database.ts';
 import type { TargetKind } from '../inbox/targets.ts';
 import { countOf, toTheSecond } from '../ops/format.ts';
@@ -23,17 +22,10 @@ import { maskNumbers } from '../shared/masking.ts';
 import { normalizeNumber } from '../shared/numbers.ts';
 import { createDriftLog } from '../warehouse/drift.ts';
 import { ourLines } from '../warehouse/lines.ts';
-import { rangeOf, secondsOf } from './arguments.ts';
-import { commandSettings } from './environment.ts';
+import { type RangeFlags, rangeOf, secondsOf } from './arguments.ts';
+import { api, openContext } from './environment.ts';
 import { WrongUse } from './failures.ts';
-import { createCommandLog, createProgress, printNote } from './terminal.ts';
-
-export interface CallFlags {
-  readonly from?: Date;
-  readonly to?: Date;
-  readonly artefacts?: boolean;
-  readonly json?: boolean;
-}
+import { createProgress, printNote } from './terminal.ts';
 
 const dayMs = 86_400_000;
 /** The longest range that one search may have (section 8). */
@@ -43,17 +35,15 @@ const backfillDays = 366;
  * Fills in call history, by default of the last 366 days. Ctrl-C stops it at the next page; the same command then resumes
  * there.
  */
-export async function backfillCallHistory({ artefacts = false, json, ...given }: CallFlags): Promise<void> {
+export async function backfillCallHistory({
+  artefacts = false,
+  json,
+  ...given
+}: RangeFlags & { artefacts?: boolean }): Promise<void> {
   const { from, to } = rangeOf({ ...given, from: given.from ?? defaultStart(given.to) }, 0);
-  const settings = await commandSettings({
-    needed: ['DATABASE_URL', 'API_BASE_URL', 'API_KEY'],
-    alike: ['TIME_ZONE'],
-  });
-  const { timeZone } = settings;
-  const inWords = (moment: Date) => toTheSecond(moment, timeZone);
+  await using context = await openContext('backfill', { needed: api, alike: ['TIME_ZONE'] });
+  const inWords = (moment: Date) => toTheSecond(moment, context.settings.timeZone);
   if (!given.from) console.error(`From ${inWords(from)} to ${inWords(to)}, since no --from was given.`);
-  const log = createCommandLog();
-  await using context = await createContext(readySettings(settings), { log, name: 'backfill', maxConnections: 4 });
   const { db } = context.database;
   const drift = createDriftLog(db);
   const stopping = new AbortController();
@@ -98,14 +88,6 @@ function defaultStart(to = new Date()): Date {
   return new Date(Math.floor(Math.min(to.getTime(), Date.now()) / dayMs - backfillDays) * dayMs);
 }
 
-export interface ThreadFlags {
-  readonly from?: Date;
-  readonly to?: Date;
-  readonly numbers?: string;
-  readonly most: number;
-  readonly json?: boolean;
-}
-
 /** Milliseconds between two checks of the progress. The workers do the probing. */
 const progressCheckMs = 1_000;
 /** Milliseconds without progress after which the command ends: longer than the waits of a thread that is not found. */
@@ -115,14 +97,17 @@ const idleForMs = 90_000;
  * Adds the pairs that may have a conversation as candidates, probes them, schedules reads of the held threads of listed
  * numbers, and waits for the results.
  */
-export async function backfillThreads({ numbers, most, json, ...given }: ThreadFlags): Promise<void> {
+export async function backfillThreads({
+  numbers,
+  most,
+  json,
+  ...given
+}: RangeFlags & { numbers?: string; most: number }): Promise<void> {
   const period = rangeOf({ ...given, from: given.from ?? new Date(0) }, 0);
   const list = numbers === undefined ? [] : await readNumberList(numbers);
-  const settings = await commandSettings({ needed: ['DATABASE_URL'] });
-  const log = createCommandLog();
-  await using context = await createContext(readySettings(settings), { log, name: 'backfill', maxConnections: 2 });
-  const { db } = context.database;
+  await using context = await openContext('backfill');
   const { pauses } = context;
+  const { db } = context.database;
   refuseUnknownLines(numbers ?? '', list, await knownLines(db));
   const added = (await addNumbers(db, list)) + (await addCallers(db, period)) + (await addContacts(db));
   const omitted = await skippedNumbers(db, list);
@@ -207,27 +192,22 @@ async function whyUnread(db: Database): Promise<string> {
     : `they have not been read yet. Run a worker (${toType('worker')}), which reads them when it starts`;
 }
 
-interface ParkedStream {
-  readonly reason: string;
-  readonly missing_scope: string | null;
-}
-
 /**
  * Reason and remedy, as the end of a sentence, for the first of these kinds whose reads are parked; undefined when none is
  * parked.
  */
 export async function refusalOf(db: Database, kinds: readonly TargetKind[]): Promise<string | undefined> {
-  const [stream] = await query<ParkedStream>(
+  const [stream] = await query<{ reason: string; missing_scope: string | null }>(
     db,
     sql`select reason, missing_scope from ops.streams where kind = any(${kinds}) and parked_until > now()
      order by array_position(${kinds}::text[], kind) limit 1`,
   );
-  return stream && `the service refuses (${maskNumbers(stream.reason)}). ${remedyOf(stream)}`;
-}
-
-function remedyOf({ reason, missing_scope: scope }: ParkedStream): string {
-  if (scope !== null) return `Grant ${scope} to the credential`;
-  return reason.includes(toType('auth login')) ? `Run ${toType('auth login')}` : 'Set API_KEY to a valid key';
+  if (stream === undefined) return undefined;
+  const { reason, missing_scope: scope } = stream;
+  const login = toType('auth login');
+  const credential = reason.includes(login) ? `Run ${login}` : 'Set API_KEY to a valid key';
+  const remedy = scope === null ? credential : `Grant ${scope} to the credential`;
+  return `the service refuses (${maskNumbers(reason)}). ${remedy}`;
 }
 
 /** A row of a list of numbers: a number, and our line to probe it with; undefined means every line. */

@@ -4,20 +4,13 @@ import { countDue, countFailed, countUnproven, scheduleHours } from '../complete
 import { type DayOfCoverage, daysOfCoverage } from '../completeness/coverage/days.ts';
 import { createReconciler } from '../completeness/coverage/reconcile.ts';
 import { wereTextsCompared } from '../completeness/gaps/unread-comparisons.ts';
-import { createContext, readySettings } from '../context.ts';
 import { countOf, missingTextStates, toTheSecond } from '../ops/format.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { createDriftLog } from '../warehouse/drift.ts';
-import { rangeOf, secondsOf } from './arguments.ts';
-import { commandSettings } from './environment.ts';
-import { createCommandLog, createProgress, renderColumns } from './terminal.ts';
-
-export interface ReconcileFlags {
-  readonly from?: Date;
-  readonly to?: Date;
-  readonly json?: boolean;
-}
+import { type RangeFlags, rangeOf, secondsOf } from './arguments.ts';
+import { api, openContext, openDatabase } from './environment.ts';
+import { createProgress, renderColumns } from './terminal.ts';
 
 const dueCheckMs = 250;
 
@@ -25,20 +18,19 @@ const dueCheckMs = 250;
  * Compares the hours of a range now, by default of the last day, and adds what the mirror lacks. The calls of the current hour
  * are added too, and compared after its end.
  */
-export async function reconcile({ json, ...given }: ReconcileFlags): Promise<void> {
+export async function reconcile({ json, ...given }: RangeFlags): Promise<void> {
   const { from, to } = rangeOf(given, dayMs);
-  const settings = await commandSettings({ needed: ['DATABASE_URL', 'API_BASE_URL', 'API_KEY'] });
-  const log = createCommandLog();
-  await using context = await createContext(readySettings(settings), { log, name: 'reconcile', maxConnections: 4 });
+  await using context = await openContext('reconcile', { needed: api });
+  const { log, pauses, notifier } = context;
   const { db } = context.database;
   const drift = createDriftLog(db);
   const reconciler = createReconciler({
     service: context.service as Service,
     db,
     log,
-    pauses: context.pauses,
+    pauses,
     onAnswer: (operation, answer) => drift.add(operation, answer.drift),
-    notify: context.notifier.notify,
+    notify: notifier.notify,
   });
   const range = { from: secondsOf(from), to: secondsOf(to) };
   const asked = await scheduleHours(db, range);
@@ -65,7 +57,7 @@ export async function reconcile({ json, ...given }: ReconcileFlags): Promise<voi
   if (failed === 0 && current.from < current.to) changed += await reconciler.mirror(current);
   progress.end();
   await drift.flush();
-  await context.notifier.idle();
+  await notifier.idle();
   const unproven = await countUnproven(db, range);
   const remarks = `${failed > 0 ? `, ${failed} could not be` : ''}${unproven > 0 ? `, ${unproven} not proven complete yet` : ''}`;
   console.log(
@@ -76,12 +68,6 @@ export async function reconcile({ json, ...given }: ReconcileFlags): Promise<voi
   if (failed > 0) throw new UserError('Some hours could not be compared; the workers retry them.');
 }
 
-export interface CoverageFlags {
-  readonly from?: Date;
-  readonly to?: Date;
-  readonly json?: boolean;
-}
-
 const dayMs = 86_400_000;
 const coverageDays = 14;
 
@@ -89,12 +75,10 @@ const coverageDays = 14;
  * Prints for each day whether every call that the service reports is held, and which texts may be missing; by default for the
  * last two weeks.
  */
-export async function showCoverage({ json, ...given }: CoverageFlags): Promise<void> {
+export async function showCoverage({ json, ...given }: RangeFlags): Promise<void> {
   const { from, to } = rangeOf(given, (coverageDays - 1) * dayMs);
-  const settings = await commandSettings({ needed: ['DATABASE_URL'], alike: ['TIME_ZONE'] });
-  const log = createCommandLog();
-  await using context = await createContext(readySettings(settings), { log, name: 'coverage', maxConnections: 2 });
-  const { db } = context.database;
+  await using database = await openDatabase('coverage', { alike: ['TIME_ZONE'] });
+  const { db, settings } = database;
   const days = await daysOfCoverage(db, from, to);
   if (json) return console.log(JSON.stringify(days));
   console.log([renderDays(days), ...renderTexts(days, await wereTextsCompared(db), settings.timeZone)].join('\n'));

@@ -1,7 +1,38 @@
 import { resolve } from 'node:path';
 import { readSettings, type Settings, type Variable } from '../../config/settings.ts';
+import type { Context } from '../context.ts';
+import { createDatabase, type Database } from '../db/database.ts';
 import { findRunning, type Running } from '../local/data-folder.ts';
 import { toType } from '../shared/command-name.ts';
+import { createCommandLog } from './terminal.ts';
+
+/** What a command opens: its database, and the settings that it was opened with. */
+interface CommandDatabase extends AsyncDisposable {
+  readonly db: Database;
+  readonly settings: Settings;
+}
+
+/** Opens the database for a command that needs nothing else. The caller disposes of it. */
+export async function openDatabase(name: string, needs: CommandNeeds = {}): Promise<CommandDatabase> {
+  const settings = await commandSettings(withDatabase(needs));
+  const { databaseUrl: url = '' } = settings;
+  return { ...createDatabase({ url, log: createCommandLog(), maxConnections: 2, name }), settings };
+}
+
+/** Opens the database, the queues and, where `needed` names it, the API. The caller disposes of it. */
+export async function openContext(name: string, needs: CommandNeeds = {}): Promise<Context> {
+  const settings = await commandSettings(withDatabase(needs));
+  // Loaded on demand: commands that only read the database need neither queues nor the API.
+  const { createContext, readySettings } = await import('../context.ts');
+  return createContext(readySettings(settings), { log: createCommandLog(), name, maxConnections: 4 });
+}
+
+function withDatabase({ needed = [], ...needs }: CommandNeeds): CommandNeeds {
+  return { ...needs, needed: ['DATABASE_URL', ...needed] };
+}
+
+/** The settings of the API. */
+export const api: readonly Variable[] = ['API_BASE_URL', 'API_KEY'];
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -27,24 +58,16 @@ export async function commandSettings(
   const wanted = [...(options.needed ?? []), ...alike];
   const isComplete = environment.DATABASE_URL && wanted.every((name) => environment[name]);
   const running = isComplete ? undefined : await findRunning(environment.DATA_DIR || '.data');
-  if (!running || isOfAnother(running, environment)) return readSettings(environment, options);
+  // The database of one account is never combined with the API of another.
+  const isOfAnother = environment.DATABASE_URL && environment.DATABASE_URL !== running?.databaseUrl;
+  if (!running || isOfAnother) return readSettings(environment, options);
   const borrowed = borrow(running, environment, alike);
   if (borrowed.parts.length > 0) console.error(`Using ${listed(borrowed.parts)} of the running ${toType('start')}.`);
   return readSettings(borrowed.environment, options);
 }
 
-/** Prevents combining the database of one account with the API of another. */
-function isOfAnother({ databaseUrl }: Running, { DATABASE_URL }: Environment): boolean {
-  return Boolean(DATABASE_URL) && DATABASE_URL !== databaseUrl;
-}
-
-interface Borrowed {
-  readonly environment: Environment;
-  /** The borrowed settings, in words. */
-  readonly parts: readonly string[];
-}
-
-function borrow(running: Running, given: Environment, alike: readonly SharedSetting[]): Borrowed {
+/** The environment with what it borrows, and the borrowed settings in words. */
+function borrow(running: Running, given: Environment, alike: readonly SharedSetting[]) {
   const parts: string[] = [];
   let environment = given;
   if (!given.DATABASE_URL) {

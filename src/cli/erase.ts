@@ -1,5 +1,6 @@
+import type { Service } from '../api-client/client.ts';
 import { ServiceError } from '../api-client/client.ts';
-import { type Context, createContext, readySettings } from '../context.ts';
+import type { Context } from '../context.ts';
 import { type Erasure, erasableNumber, eraseNumber, previewErasure, refuseOwnNumber } from '../privacy/erase.ts';
 import {
   type ErasableAtService,
@@ -10,22 +11,14 @@ import {
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { spellingsOf } from '../warehouse/erasure/mentions.ts';
-import { commandSettings } from './environment.ts';
+import { api, openContext } from './environment.ts';
 import { describeFailure, exitCodes } from './failures.ts';
-import { type ConsentFlags, confirm, createCommandLog, renderColumns } from './terminal.ts';
-
-interface Flags extends ConsentFlags {
-  readonly atService?: boolean;
-}
+import { type ConsentFlags, confirm, renderColumns } from './terminal.ts';
 
 /** Removes a person, after confirmation. Prints only the last four digits of the number. */
-export async function erase(given: string, flags: Flags): Promise<void> {
+export async function erase(given: string, flags: ConsentFlags & { atService?: boolean }): Promise<void> {
   const number = erasableNumber(given);
-  const settings = await commandSettings({
-    needed: flags.atService ? ['DATABASE_URL', 'API_BASE_URL', 'API_KEY'] : ['DATABASE_URL'],
-  });
-  const log = createCommandLog();
-  await using context = await createContext(readySettings(settings), { log, name: 'erase', maxConnections: 2 });
+  await using context = await openContext('erase', { needed: flags.atService ? api : [] });
   const { db } = context.database;
   await refuseOwnNumber(db, number);
   const held = flags.atService ? await listErasableAtService(db, number) : undefined;
@@ -40,7 +33,7 @@ export async function erase(given: string, flags: Flags): Promise<void> {
   });
   if (!isMeant) return;
   // The service first: the list comes from the mirror, so that an interrupted erasure can be repeated.
-  const atService = held && (await deleteAtService(context, held));
+  const atService = held && (await deleteAtService(context.service as Service, held));
   const erasure = await eraseNumber({ db, queues: context.queues }, number);
   const left = remaining(erasure, context, held !== undefined);
   if (flags.json) {
@@ -54,8 +47,7 @@ export async function erase(given: string, flags: Flags): Promise<void> {
   if (atService && atService.refused.length > 0) process.exitCode = exitCodes.failed;
 }
 
-async function deleteAtService({ service }: Context, held: readonly ErasableAtService[]): Promise<ServiceErasure> {
-  if (!service) throw new UserError('Set API_BASE_URL and API_KEY to delete at the service.');
+async function deleteAtService(service: Service, held: readonly ErasableAtService[]): Promise<ServiceErasure> {
   try {
     return await eraseAtService(service, held);
   } catch (error) {

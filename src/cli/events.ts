@@ -1,5 +1,4 @@
-import type { Context } from '../context.ts';
-import { createDatabase, type Database } from '../db/database.ts';
+import type { Database } from '../db/database.ts';
 import {
   countBefore,
   discardBefore,
@@ -18,22 +17,21 @@ import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { maskNumbers, maskTarget } from '../shared/masking.ts';
 import { maxReferences } from '../webhooks/extract.ts';
-import { commandSettings } from './environment.ts';
-import { type ConsentFlags, confirm, createCommandLog, renderColumns } from './terminal.ts';
+import { openContext, openDatabase } from './environment.ts';
+import { type ConsentFlags, confirm, renderColumns } from './terminal.ts';
 
 interface Json {
   readonly json?: boolean;
 }
 
-export interface ListFlags extends Json {
-  readonly unrecognized?: boolean;
-  readonly type?: string;
-  readonly since?: Date;
-  readonly limit: number;
-}
-
 /** Lists stored deliveries, newest first, with masked numbers. */
-export function runList({ unrecognized, type, since, limit, json }: ListFlags): Promise<void> {
+export function runList({
+  unrecognized,
+  type,
+  since,
+  limit,
+  json,
+}: Json & { unrecognized?: boolean; type?: string; since?: Date; limit: number }): Promise<void> {
   return inDatabase(async (db, timeZone) => {
     const found = await listDeliveries(db, { isUnrecognized: unrecognized, type, since }, limit);
     if (json) return console.log(JSON.stringify(found.map(listed)));
@@ -95,8 +93,7 @@ function laidOut(body: string): string {
 
 /** Marks the targets of one delivery, or of all since a given time, dirty again. */
 export function runReplay(id: string | undefined, { since, json }: Json & { since?: Date }): Promise<void> {
-  return inInbox(async (context) => {
-    const deps = inboxDeps(context);
+  return inInbox(async (deps) => {
     const done = id === undefined ? await replaySince(deps, since ?? new Date()) : await replayDelivery(deps, id);
     if (!done) throw noSuch(id ?? '');
     print(done, json, `${counted(done.deliveries)} replayed: ${countOf(done.targets, 'target')} will be read again.`);
@@ -105,8 +102,8 @@ export function runReplay(id: string | undefined, { since, json }: Json & { sinc
 
 /** Parses stored deliveries again with the present version. */
 export function runReparse({ all, unlimited, json }: Json & { all?: boolean; unlimited?: boolean }): Promise<void> {
-  return inInbox(async (context) => {
-    const done = await reparseDeliveries(inboxDeps(context), { isAll: all, isUnlimited: unlimited });
+  return inInbox(async (deps) => {
+    const done = await reparseDeliveries(deps, { isAll: all, isUnlimited: unlimited });
     print(done, json, `${counted(done.deliveries)} recognized: ${countOf(done.targets, 'target')} will be read.`);
   });
 }
@@ -119,8 +116,8 @@ export function runDiscard(
   return inDatabase(async (db) => {
     const moment = before ?? new Date(0);
     const isMeant = await confirm(flags, async () => {
-      const deliveries = id === undefined ? await countBefore(db, moment, unrecognized) : Number(await isKept(db, id));
-      if (id !== undefined && deliveries === 0) throw noSuch(id);
+      if (id !== undefined && !(await findDelivery(db, id))) throw noSuch(id);
+      const deliveries = id === undefined ? await countBefore(db, moment, unrecognized) : 1;
       return { sentence: `${counted(deliveries)} would be discarded.`, data: { deliveries } };
     });
     if (!isMeant) return;
@@ -131,34 +128,17 @@ export function runDiscard(
   });
 }
 
-async function isKept(db: Database, id: string): Promise<boolean> {
-  return (await findDelivery(db, id)) !== undefined;
-}
-
 async function inDatabase(work: (db: Database, timeZone: string) => Promise<void>): Promise<void> {
-  const { databaseUrl = '', timeZone } = await commandSettings({ needed: ['DATABASE_URL'], alike: ['TIME_ZONE'] });
-  await using database = createDatabase({
-    url: databaseUrl,
-    log: createCommandLog(),
-    maxConnections: 1,
-    name: 'events',
-  });
-  await work(database.db, timeZone);
+  await using database = await openDatabase('events', { alike: ['TIME_ZONE'] });
+  await work(database.db, database.settings.timeZone);
 }
 
 /** For what enqueues reads. */
-async function inInbox(work: (context: Context) => Promise<void>): Promise<void> {
-  const settings = await commandSettings({ needed: ['DATABASE_URL'], alike: ['TIME_ZONE'] });
-  const log = createCommandLog();
-  // Loaded on demand: commands that only read need neither queues nor the API.
-  const { createContext, readySettings } = await import('../context.ts');
-  await using context = await createContext(readySettings(settings), { log, name: 'events', maxConnections: 2 });
-  await work(context);
-  await context.notifier.idle();
-}
-
-function inboxDeps({ database, pauses, notifier }: Context): InboxDeps {
-  return { db: database.db, pauses, notify: notifier.notify };
+async function inInbox(work: (deps: InboxDeps) => Promise<void>): Promise<void> {
+  await using context = await openContext('events');
+  const { database, pauses, notifier } = context;
+  await work({ db: database.db, pauses, notify: notifier.notify });
+  await notifier.idle();
 }
 
 function print(done: ReplayResult, json: boolean | undefined, sentence: string): void {

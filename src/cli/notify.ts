@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { createDatabase, query, sql } from '../db/database.ts';
+import { query, sql } from '../db/database.ts';
 import { createTargets } from '../ops/alerts/targets.ts';
 import { toTheSecond } from '../ops/format.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
-import { commandSettings } from './environment.ts';
+import { commandSettings, openDatabase } from './environment.ts';
 import { exitCodes } from './failures.ts';
-import { createCommandLog, renderColumns } from './terminal.ts';
+import { renderColumns } from './terminal.ts';
 
 /** Sends a test alert. Exit code 0 when every target accepted it. */
 export async function runTest({ json }: { json?: boolean }): Promise<void> {
@@ -52,13 +52,8 @@ interface ListedAlert {
 
 /** Lists alerts that began. */
 export async function runList({ limit, json }: { limit: number; json?: boolean }): Promise<void> {
-  const { databaseUrl, timeZone } = await commandSettings({ needed: ['DATABASE_URL'], alike: ['TIME_ZONE'] });
-  await using database = createDatabase({
-    url: databaseUrl ?? '',
-    log: createCommandLog(),
-    maxConnections: 1,
-    name: 'notify',
-  });
+  await using database = await openDatabase('notify', { alike: ['TIME_ZONE'] });
+  const { timeZone } = database.settings;
   const alerts = await query(
     database.db,
     sql<ListedAlert>`select check_name as check, level, known_at as since, ended_at as "endedAt", sentence,

@@ -1,11 +1,10 @@
-import { createContext, readySettings } from '../context.ts';
 import { changeParams, reportsTimeZone, wantedTimeZone } from '../reporting/params.ts';
 import { rebuildRollups } from '../reporting/rebuild.ts';
-import { commandSettings } from './environment.ts';
+import { openDatabase } from './environment.ts';
 import { WrongUse } from './failures.ts';
-import { createCommandLog, createProgress } from './terminal.ts';
+import { createProgress } from './terminal.ts';
 
-export interface RebuildFlags {
+interface RebuildFlags {
   readonly from?: Date;
   readonly to?: Date;
   readonly timeZone?: string;
@@ -20,10 +19,8 @@ export async function rebuild({ from, to, timeZone, shortAbandon, json }: Rebuil
   if (isChanged && (from || to)) {
     throw new WrongUse('A changed definition applies to all days: omit --from and --to.');
   }
-  const settings = await commandSettings({ needed: ['DATABASE_URL'], alike: ['TIME_ZONE'] });
-  const log = createCommandLog();
-  await using context = await createContext(readySettings(settings), { log, name: 'reporting', maxConnections: 2 });
-  const { db } = context.database;
+  await using database = await openDatabase('reporting', { alike: ['TIME_ZONE'] });
+  const { db, settings } = database;
   // All days have to be in one time zone.
   const wanted = settings.isTimeZoneSet ? settings.timeZone : await wantedTimeZone(db);
   const zone = timeZone ?? (from || to ? undefined : wanted);

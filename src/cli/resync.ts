@@ -1,6 +1,5 @@
-import { createContext, readySettings } from '../context.ts';
 import { linkSealer, type Sealer, WrongEncryptionKey } from '../credentials/sealer.ts';
-import { createDatabase, type Database, query, sql } from '../db/database.ts';
+import { type Database, query, sql } from '../db/database.ts';
 import { maskedTarget, type Target } from '../inbox/targets.ts';
 import { toTheSecond } from '../ops/format.ts';
 import { toType } from '../shared/command-name.ts';
@@ -10,8 +9,7 @@ import { readAgain } from '../sync/read-again.ts';
 import { mediaRow } from '../warehouse/messages.ts';
 import { recordingRow } from '../warehouse/recordings.ts';
 import { keyOf } from './arguments.ts';
-import { commandSettings } from './environment.ts';
-import { createCommandLog } from './terminal.ts';
+import { openContext, openDatabase } from './environment.ts';
 
 /** Marks one target dirty, whether or not a delivery announced it. */
 export async function resync(
@@ -20,14 +18,12 @@ export async function resync(
   { json }: { readonly json?: boolean },
 ): Promise<void> {
   const target = { kind, key: keyOf(kind, given) };
-  const settings = await commandSettings({ needed: ['DATABASE_URL'] });
-  const log = createCommandLog();
-  await using context = await createContext(readySettings(settings), { log, name: 'resync', maxConnections: 2 });
+  await using context = await openContext('resync');
   const { database, pauses, notifier } = context;
   if (!(await readAgain({ db: database.db, pauses, notify: notifier.notify }, target))) {
     throw new UserError(`${maskedTarget(target)} is not read: one of its participants was erased.`);
   }
-  await context.notifier.idle();
+  await notifier.idle();
   console.log(json ? JSON.stringify(target) : `${target.kind} ${target.key} will be read.`);
 }
 
@@ -46,11 +42,10 @@ export async function printLinks(
   { json }: { readonly json?: boolean },
 ): Promise<void> {
   const key = keyOf(kind, given);
-  const settings = readySettings(await commandSettings({ needed: ['DATABASE_URL'], alike: ['TIME_ZONE'] }));
+  await using database = await openDatabase('links', { alike: ['TIME_ZONE'] });
+  const { settings } = database;
   const sealer = linkSealer(settings);
   if (!sealer) throw new UserError('Set ENCRYPTION_KEY (or API_KEY, if the workers have none) to the workers’ value.');
-  const log = createCommandLog();
-  await using database = createDatabase({ url: settings.databaseUrl, log, maxConnections: 1, name: 'links' });
   const held = kind === 'recordings' ? await recordingsOf(database.db, key) : await filesOf(database.db, key);
   if (held.length === 0) throw new UserError(`No link is stored for ${kind} ${key}.`);
   const links = held.map(({ row, ...each }) => ({ ...each, url: open(sealer, each.url, row, `${kind} ${key}`) }));

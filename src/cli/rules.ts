@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { createDatabase, type OpenDatabase, query, sql } from '../db/database.ts';
-import { toTheSecond } from '../ops/format.ts';
+import { createDatabase, type Database, query, sql } from '../db/database.ts';
+import { dollars, toTheSecond } from '../ops/format.ts';
 import { explain, outcomeWords, type RuleExplanation, replyWords, type TextChoice } from '../rules/explain.ts';
 import { type DescribedFact, describedFacts, sampleFacts } from '../rules/facts/declared.ts';
 import { factAt } from '../rules/facts/values.ts';
@@ -12,8 +12,8 @@ import { simulate } from '../rules/simulate/simulate.ts';
 import { type TriggerKind, triggerKinds } from '../rules/triggers.ts';
 import { UserError } from '../shared/errors.ts';
 import { normalizeNumber } from '../shared/numbers.ts';
-import { rangeOf } from './arguments.ts';
-import { commandSettings } from './environment.ts';
+import { type RangeFlags, rangeOf } from './arguments.ts';
+import { commandSettings, openDatabase } from './environment.ts';
 import { createCommandLog, createProgress, renderColumns } from './terminal.ts';
 
 interface Flags {
@@ -58,7 +58,8 @@ function toJson({ remedy, ...problem }: RulesProblem): object {
 async function unknownUsers({ users }: RuleSet, databaseUrl: string | undefined): Promise<RulesProblem[]> {
   if (users.length === 0 || databaseUrl === undefined) return [];
   try {
-    await using database = openDatabase(databaseUrl);
+    const log = createCommandLog();
+    await using database = createDatabase({ url: databaseUrl, log, maxConnections: 1, name: 'rules' });
     const known = await query<{ names: string[] }>(
       database.db,
       sql`select array[user_id::text, lower(username), lower(email)] as names from warehouse.users where deleted_at is null`,
@@ -83,18 +84,18 @@ async function unknownUsers({ users }: RuleSet, databaseUrl: string | undefined)
 
 /** Lists the rules in order, and what each has done. */
 export async function runList({ json }: Flags): Promise<void> {
-  const settings = await commandSettings({ needed: ['DATABASE_URL'], alike: rulesSettings });
+  await using database = await openDatabase('rules', { alike: rulesSettings });
+  const { db, settings } = database;
   const set = await load(settings.rulesFile, settings.timeZone, json);
   if (!set) return;
-  await using database = openDatabase(settings.databaseUrl);
   const done = await query<{ rule: string; tried: number; matched: number; last_at: Date | null }>(
-    database.db,
+    db,
     sql`
       select rule, count(*)::integer as tried, count(*) filter (where is_matched)::integer as matched,
         max(trigger_at) filter (where is_matched) as last_at
       from ops.rule_runs group by rule`,
   );
-  const inForce = await readInForce(database);
+  const inForce = await readInForce(db);
   const rows = set.rules.map((rule) => {
     const { tried = 0, matched = 0, last_at: lastAt = null } = done.find((each) => each.rule === rule.name) ?? {};
     const mode = lesserMode(rule.mode, inForce?.mode ?? settings.rulesMode);
@@ -116,7 +117,7 @@ interface InForce {
   readonly problem: string | null;
 }
 
-async function readInForce({ db }: OpenDatabase): Promise<InForce | undefined> {
+async function readInForce(db: Database): Promise<InForce | undefined> {
   const [inForce] = await query<InForce>(db, sql`select version, mode, problem from ops.rules_loaded`);
   return inForce;
 }
@@ -192,15 +193,15 @@ function printable(value: unknown): string {
 
 /** Prints why each rule acts on a text or not. */
 export async function runExplain(which: string, { json }: Flags): Promise<void> {
-  const settings = await commandSettings({ needed: ['DATABASE_URL'], alike: rulesSettings });
+  await using database = await openDatabase('rules', { alike: rulesSettings });
+  const { db, settings } = database;
   const { rulesFile, timeZone } = settings;
   const choice = textChoiceOf(which);
   const set = await load(rulesFile, timeZone, json);
   if (!set) return;
-  await using database = openDatabase(settings.databaseUrl);
-  const inForce = await readInForce(database);
+  const inForce = await readInForce(db);
   const mode = inForce?.mode ?? settings.rulesMode;
-  const explanation = await explain(database.db, set, choice, mode);
+  const explanation = await explain(db, set, choice, mode);
   if (!explanation) {
     throw new UserError(
       'messageId' in choice
@@ -257,23 +258,16 @@ function renderExplanation(
   return lines;
 }
 
-interface SimulateFlags extends Flags {
-  readonly from?: Date;
-  readonly to?: Date;
-  readonly file?: string;
-}
-
 const defaultSpanMs = 7 * 86_400_000;
 
 /** Prints what the rules would have done in a past period. */
-export async function runSimulate({ file: named, json, ...given }: SimulateFlags): Promise<void> {
+export async function runSimulate({ file: named, json, ...given }: RangeFlags & { file?: string }): Promise<void> {
   const { from, to } = rangeOf(given, defaultSpanMs);
-  const settings = await commandSettings({ needed: ['DATABASE_URL'], alike: rulesSettings });
-  const { rulesFile, timeZone } = settings;
+  await using database = await openDatabase('rules', { alike: rulesSettings });
+  const { rulesFile, timeZone } = database.settings;
   const file = named ?? rulesFile;
   const set = await load(file, timeZone, json);
   if (!set) return;
-  await using database = openDatabase(settings.databaseUrl);
   const progress = createProgress('triggers');
   const report = await simulate(database.db, {
     set,
@@ -285,10 +279,6 @@ export async function runSimulate({ file: named, json, ...given }: SimulateFlags
   if (json) return console.log(JSON.stringify({ ...report, file, timeZone }));
   console.log(renderReport(report, timeZone));
   console.log(`Simulated with ${file}, version ${set.version}, in the time zone ${timeZone}.`);
-}
-
-function openDatabase(url = ''): OpenDatabase {
-  return createDatabase({ url, log: createCommandLog(), maxConnections: 1, name: 'rules' });
 }
 
 /** The rules of a file; undefined when it has errors, which are then printed. */
@@ -344,8 +334,4 @@ function listed(counts: Readonly<Record<string, number>>, separator = '\n'): str
 
 function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : noun.endsWith('ch') ? 'es' : 's'}`;
-}
-
-function dollars(micros: number): string {
-  return `$${(micros / 1_000_000).toFixed(2)}`;
 }

@@ -1,26 +1,20 @@
-import { createDatabase, type Database, query, sql } from '../db/database.ts';
+import { type Database, query, sql } from '../db/database.ts';
 import { type Control, pauseSends, readControl, resumeSends } from '../ledger/control.ts';
-import type { Send } from '../ledger/send.ts';
-import { listSends, readSend, type SendState } from '../ledger/send.ts';
+import { listSends, readSend, type Send, type SendState } from '../ledger/send.ts';
 import { settleManually } from '../ledger/settle.ts';
 import { toTheSecond } from '../ops/format.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { maskNumbers } from '../shared/masking.ts';
-import { commandSettings } from './environment.ts';
-import { type ConsentFlags, confirm, createCommandLog, renderColumns } from './terminal.ts';
+import { openDatabase } from './environment.ts';
+import { type ConsentFlags, confirm, renderColumns } from './terminal.ts';
 
 interface Json {
   readonly json?: boolean;
 }
 
-export interface ListFlags extends Json {
-  readonly state?: SendState;
-  readonly limit: number;
-}
-
 /** Lists the newest sends, with masked numbers and without texts. */
-export function runList({ state, limit, json }: ListFlags): Promise<void> {
+export function runList({ state, limit, json }: Json & { state?: SendState; limit: number }): Promise<void> {
   return inLedger(async (db, timeZone) => {
     const sends = (await listSends(db, state, limit)).map(listed);
     if (json) return console.log(JSON.stringify(sends));
@@ -82,13 +76,11 @@ function costOf({ settledMicros, reservedMicros, state }: Send): string {
   return state === 'SENT' ? 'not reported' : 'nothing';
 }
 
-export interface SettleFlags extends ConsentFlags {
-  readonly sent?: boolean;
-  readonly force?: boolean;
-}
-
 /** Records the outcome of a send in manual review; with `force` also of one that is still being reconciled. */
-export function runSettle(given: string, { sent, force = false, ...flags }: SettleFlags): Promise<void> {
+export function runSettle(
+  given: string,
+  { sent, force = false, ...flags }: ConsentFlags & { sent?: boolean; force?: boolean },
+): Promise<void> {
   const to = sent ? 'SENT' : 'NOT_SENT';
   return inLedger(async (db) => {
     const { sendId, state, reservedMicros } = (await sendOf(db, given)).send;
@@ -144,21 +136,15 @@ async function sendOf(db: Database, given: string) {
   );
   if (ids.length > 1) throw new UserError(`Several sends begin with ${given}: give more characters of the id.`);
   const found = ids[0] && (await readSend(db, ids[0].id));
-  if (!found) throw noSuch(given);
+  if (!found) throw new UserError(`There is no send ${given}: ${toType('sends list')} shows them.`);
   return found;
 }
 
 async function inLedger(work: (db: Database, timeZone: string) => Promise<void>): Promise<void> {
-  const settings = await commandSettings({ needed: ['DATABASE_URL'], alike: ['TIME_ZONE'] });
-  const url = settings.databaseUrl ?? '';
-  await using database = createDatabase({ url, log: createCommandLog(), maxConnections: 1, name: 'sends' });
-  await work(database.db, settings.timeZone);
+  await using database = await openDatabase('sends', { alike: ['TIME_ZONE'] });
+  await work(database.db, database.settings.timeZone);
 }
 
 function dollars(micros: number): string {
   return `$${(micros / 1_000_000).toFixed(micros % 10_000 === 0 ? 2 : 6)}`;
-}
-
-function noSuch(sendId: string): UserError {
-  return new UserError(`There is no send ${sendId}: ${toType('sends list')} shows them.`);
 }

@@ -1,14 +1,13 @@
 import { type Service, ServiceError } from '../api-client/client.ts';
-import { type Context, createContext, readySettings } from '../context.ts';
+import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { ensureSubscriptions } from '../sync/subscriptions/ensure.ts';
 import { isOurAddress } from '../sync/subscriptions/matching.ts';
-import type { Ensured } from '../sync/subscriptions/store.ts';
-import { markBroken } from '../sync/subscriptions/store.ts';
-import { commandSettings } from './environment.ts';
-import { createCommandLog, renderColumns } from './terminal.ts';
+import { type Ensured, markBroken } from '../sync/subscriptions/store.ts';
+import { api, openContext } from './environment.ts';
+import { renderColumns } from './terminal.ts';
 
 /** Lists all subscriptions, ours and others, without their secret URLs. */
 export function runList(options: { json?: boolean }): Promise<void> {
@@ -70,13 +69,7 @@ function noSuch(id: number): UserError {
 }
 
 async function asking(work: (service: Service, context: Context) => Promise<void>): Promise<void> {
-  const settings = await commandSettings({ needed: ['DATABASE_URL', 'API_BASE_URL', 'API_KEY'] });
-  const log = createCommandLog();
-  await using context = await createContext(readySettings(settings), {
-    log,
-    name: 'subscriptions',
-    maxConnections: 2,
-  });
+  await using context = await openContext('subscriptions', { needed: api });
   await work(context.service as Service, context);
 }
 

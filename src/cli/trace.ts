@@ -1,13 +1,13 @@
-import { createDatabase, type Database } from '../db/database.ts';
+import type { Database } from '../db/database.ts';
 import { countOf } from '../ops/format.ts';
 import { type Trace, type TraceKind, trace, traceKinds } from '../ops/trace.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { maskNumbers, maskTarget } from '../shared/masking.ts';
 import { keyOf } from './arguments.ts';
-import { commandSettings } from './environment.ts';
+import { openDatabase } from './environment.ts';
 import { WrongUse } from './failures.ts';
-import { createCommandLog, renderColumns } from './terminal.ts';
+import { renderColumns } from './terminal.ts';
 
 interface Subject {
   readonly kind: TraceKind;
@@ -21,9 +21,8 @@ export async function run(
   { since, json }: { readonly since?: Date; readonly json?: boolean },
 ): Promise<void> {
   const subjects = subjectsOf(what, id);
-  const { databaseUrl, timeZone } = await commandSettings({ needed: ['DATABASE_URL'], alike: ['TIME_ZONE'] });
-  const log = createCommandLog();
-  await using database = createDatabase({ url: databaseUrl ?? '', log, maxConnections: 1, name: 'trace' });
+  await using database = await openDatabase('trace', { alike: ['TIME_ZONE'] });
+  const { timeZone } = database.settings;
   const { subject, found } = await findTrace(database.db, subjects, since);
   if (json) console.log(JSON.stringify({ ...subject, key: nameOf(subject), timeZone, ...found, steps: timed(found) }));
   else console.log(render(subject, found, timeZone));
