@@ -1,36 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { apiKey, type Credential, ServiceError } from '../api-client/client.ts';
 import { createOAuth } from '../api-client/oauth/oauth.ts';
-import { systemClock } from '../api-client/transport/concurrency-limiter.ts';
 import { createDatabase, type Database } from '../db/database.ts';
 import { credentialConnections } from '../db/limits.ts';
 import type { Log } from '../shared/log.ts';
-import {
-  createRefresher,
-  loginRequired,
-  type Refresher,
-  type RefreshRequest,
-  retryLater,
-  wrongKey,
-} from './refresher.ts';
+import { createRefresher, loginRequired, type RefreshRequest, retryLater } from './refresher.ts';
 import { type KeySettings, type Sealer, tokenSealer, WrongEncryptionKey } from './sealer.ts';
 import { readTokens, type StoredTokens } from './tokens.ts';
-
-export interface LoginCredentialDeps {
-  readonly db: Database;
-  readonly sealer: Sealer;
-  readonly refresher: Refresher;
-  /** Base address of the service, as stored with the login. */
-  readonly service: string;
-  /** In [0, 1). Spreads the refreshes of several processes. */
-  readonly random?: () => number;
-}
-
-/** The credential of the logged-in user. */
-export interface LoginCredential extends Credential {
-  /** Resolves when this process is not refreshing. */
-  idle(): Promise<void>;
-}
 
 /** The tokens as cached by one process; times in milliseconds of its own clock. */
 interface Held {
@@ -41,7 +17,7 @@ interface Held {
   readonly endsAt: number;
 }
 
-/** How long before it expires a token is replaced: 60 to 90 s, but at most a third of its lifetime. */
+/** How long before it expires a token is replaced: 60 to 90 s, so that processes take turns, but at most a third of its lifetime. */
 const aheadMs = 60_000;
 const aheadSpreadMs = 30_000;
 const aheadShare = 1 / 3;
@@ -55,10 +31,14 @@ const failureCacheMs = 1_000;
 /**
  * The stored tokens as a credential: cached in memory, re-read every 10 s, and refreshed before they expire or when the
  * service refuses them. Rejects with `ServiceError`: advice `credential` when somebody has to log in, `retry`
- * otherwise.
+ * otherwise. `service` is its base address as stored with the login; `idle` resolves when this process is not refreshing.
  */
-function createLoginCredential(deps: LoginCredentialDeps): LoginCredential {
-  const { db, sealer, refresher, service, random = Math.random } = deps;
+function createLoginCredential(
+  db: Database,
+  sealer: Sealer,
+  service: string,
+  refresh: (request: RefreshRequest) => Promise<StoredTokens>,
+): Credential & { idle(): Promise<void> } {
   let held: Held | undefined;
   let reading: Promise<Held> | undefined;
   let renewing: { readonly of: string; readonly next: Promise<Held> } | undefined;
@@ -70,8 +50,8 @@ function createLoginCredential(deps: LoginCredentialDeps): LoginCredential {
     if (tokens.service !== service) {
       throw loginRequired('the login is for another service than API_BASE_URL');
     }
-    const now = systemClock.now();
-    const ahead = Math.min(aheadMs + random() * aheadSpreadMs, tokens.lifetimeMs * aheadShare);
+    const now = performance.now();
+    const ahead = Math.min(aheadMs + Math.random() * aheadSpreadMs, tokens.lifetimeMs * aheadShare);
     const endsAt = now + tokens.leftMs;
     // A failure applies only to the tokens that caused it.
     if (tokens.version !== held?.tokens.version) failure = undefined;
@@ -84,7 +64,7 @@ function createLoginCredential(deps: LoginCredentialDeps): LoginCredential {
     const failed = error instanceof ServiceError ? error : errorOfStore(error);
     const restMs =
       failed.advice === 'retry' ? Math.min(failed.retryAfterMs ?? failureCacheMs, cacheMs) : failureCacheMs;
-    failure = { error: failed, until: systemClock.now() + restMs };
+    failure = { error: failed, until: performance.now() + restMs };
     throw failed;
   }
 
@@ -103,8 +83,8 @@ function createLoginCredential(deps: LoginCredentialDeps): LoginCredential {
   }
 
   async function current(): Promise<Held> {
-    if (held && systemClock.now() - held.readAt < cacheMs) return held;
-    if (!held && failure && systemClock.now() < failure.until) throw failure.error;
+    if (held && performance.now() - held.readAt < cacheMs) return held;
+    if (!held && failure && performance.now() < failure.until) throw failure.error;
     reading ??= read().finally(() => {
       reading = undefined;
     });
@@ -113,11 +93,10 @@ function createLoginCredential(deps: LoginCredentialDeps): LoginCredential {
 
   function renewal(request: RefreshRequest): Promise<Held> {
     if (renewing?.of === request.accessToken) return renewing.next;
-    const next = refresher
-      .refresh(request)
+    const next = refresh(request)
       .then(hold)
       .catch((error: unknown) => {
-        if (held) held = { ...held, readAt: systemClock.now() - cacheMs + failureCacheMs };
+        if (held) held = { ...held, readAt: performance.now() - cacheMs + failureCacheMs };
         return fail(error);
       });
     const own = { of: request.accessToken, next };
@@ -134,15 +113,15 @@ function createLoginCredential(deps: LoginCredentialDeps): LoginCredential {
       const now = await current();
       const { tokens, header, renewAt, endsAt } = now;
       const isRefused = header === refusedHeader;
-      if (!isRefused && systemClock.now() < renewAt) return header;
-      const isUsable = !isRefused && systemClock.now() < endsAt;
-      const isResting = tokens.state === 'lost' || (failure !== undefined && systemClock.now() < failure.until);
+      if (!isRefused && performance.now() < renewAt) return header;
+      const isUsable = !isRefused && performance.now() < endsAt;
+      const isResting = tokens.state === 'lost' || (failure !== undefined && performance.now() < failure.until);
       if (isResting) {
         if (isUsable) return header;
         throw failure?.error ?? loginRequired(tokens.lastError ?? 'the login is lost');
       }
       const next = renewal({ accessToken: tokens.accessToken, isRefused });
-      if (!isUsable || systemClock.now() > endsAt - enoughMs) return (await next).header;
+      if (!isUsable || performance.now() > endsAt - enoughMs) return (await next).header;
       next.catch(() => undefined);
       return header;
     },
@@ -161,14 +140,10 @@ function createLoginCredential(deps: LoginCredentialDeps): LoginCredential {
 }
 
 function errorOfStore(error: unknown): ServiceError {
-  if (error instanceof WrongEncryptionKey) return wrongKey(error);
-  return retryLater('the stored tokens cannot be read', failureCacheMs, error);
-}
-
-/** The settings that choose the credential. */
-export interface CredentialSettings extends KeySettings {
-  readonly api: { readonly baseUrl: string | undefined; readonly key: string | undefined };
-  readonly databaseUrl: string;
+  if (!(error instanceof WrongEncryptionKey)) {
+    return retryLater('the stored tokens cannot be read', failureCacheMs, error);
+  }
+  return new ServiceError('unauthenticated', error.message, { operation: 'credential', effect: 'none', cause: error });
 }
 
 /** A credential for the API, and the address it is for. */
@@ -192,7 +167,13 @@ export function serviceName(baseUrl: string): string {
 }
 
 /** The API key if set, else the login's tokens; undefined without API_BASE_URL, or without API_KEY and ENCRYPTION_KEY. */
-export function openCredential(settings: CredentialSettings, log: Log): OpenCredential | undefined {
+export function openCredential(
+  settings: KeySettings & {
+    readonly api: { readonly baseUrl: string | undefined; readonly key: string | undefined };
+    readonly databaseUrl: string;
+  },
+  log: Log,
+): OpenCredential | undefined {
   const { api, databaseUrl } = settings;
   const { baseUrl, key } = api;
   if (baseUrl === undefined) return undefined;
@@ -211,8 +192,8 @@ export function openCredential(settings: CredentialSettings, log: Log): OpenCred
   const { db } = database;
   const oauth = createOAuth({ baseUrl, log, limits: { headersMs: answerMs, answerMs } });
   const closing = new AbortController();
-  const refresher = createRefresher({ db, sealer, oauth, log, signal: closing.signal });
-  const credential = createLoginCredential({ db, sealer, refresher, service: serviceName(baseUrl) });
+  const refresh = createRefresher({ db, sealer, oauth, log, signal: closing.signal });
+  const credential = createLoginCredential(db, sealer, serviceName(baseUrl), refresh);
   return {
     kind: 'login',
     baseUrl,

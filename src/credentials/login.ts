@@ -40,13 +40,6 @@ export type LoginOutcome =
   | { readonly outcome: 'denied' }
   | { readonly outcome: 'failed'; readonly reason: string };
 
-/** A stored login that waits for its callback. */
-interface OpenLogin {
-  readonly id: string;
-  readonly service: string;
-  readonly login: PendingLogin;
-}
-
 /** Stores a login until its callback, which may reach another process. Deletes logins that expired a day ago. */
 async function storePendingLogin(
   db: Database,
@@ -66,44 +59,25 @@ async function storePendingLogin(
   return row?.id as string;
 }
 
-interface Row {
+interface TakenLogin {
   readonly id: string;
   readonly service: string;
+  /** Sealed. */
   readonly verifier: Buffer;
   readonly clientId: string;
   readonly redirectUri: string;
   readonly scopes: string[];
 }
 
-/**
- * Claims the login of a state; only the first call gets it. Reads before it writes, because anybody can send invented states.
- * `open` throws `WrongEncryptionKey`.
- */
-async function takePendingLogin(
-  db: Database,
-  state: string,
-): Promise<{ readonly id: string; open(sealer: Sealer): OpenLogin } | undefined> {
-  const [open] = await query(
+/** Claims the login of a state; only the first call gets it. */
+async function takePendingLogin(db: Database, state: string): Promise<TakenLogin | undefined> {
+  const [taken] = await query(
     db,
-    sql`select from secrets.oauth_logins
-         where state_hash = ${hashOf(state)} and answered_at is null and expires_at > now()`,
-  );
-  if (open === undefined) return undefined;
-  const [row] = await query(
-    db,
-    sql<Row>`update secrets.oauth_logins set answered_at = now()
+    sql<TakenLogin>`update secrets.oauth_logins set answered_at = now()
      where state_hash = ${hashOf(state)} and answered_at is null and expires_at > now()
      returning login_id as id, service, verifier, client_id as "clientId", redirect_uri as "redirectUri", scopes`,
   );
-  if (row === undefined) return undefined;
-  const { id, service, clientId, redirectUri, scopes } = row;
-  return {
-    id,
-    open(sealer) {
-      const verifier = sealer.open(row.verifier, 'oauth_logins.verifier');
-      return { id, service, login: { client: { clientId, redirectUri }, scopes, verifier, state } };
-    },
-  };
+  return taken;
 }
 
 /** Stores the outcome of a login, for the process that waits for it. */
@@ -176,7 +150,6 @@ export interface StartedLogin {
   readonly id: string;
   /** Open it in a browser. It holds the state, so show it only to the user. */
   readonly url: string;
-  readonly scopes: readonly string[];
   /** Default scopes that the service does not offer. */
   readonly notOffered: readonly string[];
 }
@@ -214,7 +187,6 @@ export async function beginLogin(
   return {
     id: await storePendingLogin(db, sealer, { login, service, validMs }),
     url,
-    scopes: requested,
     notOffered: missing,
   };
 }
@@ -233,8 +205,8 @@ export async function completeLogin(
   const { db, log } = deps;
   const state = new URL(callback, 'http://receiver').searchParams.get('state');
   const taken = state ? await takePendingLogin(db, state) : undefined;
-  if (taken === undefined) return { outcome: 'unknown' };
-  const ended = await exchange(deps, taken.open, callback);
+  if (!state || taken === undefined) return { outcome: 'unknown' };
+  const ended = await exchange(deps, taken, state, callback);
   await storeOutcome(db, taken.id, ended);
   if (ended.outcome === 'granted') log.info({ missingScopes: ended.missingScopes }, 'Somebody logged in');
   else log.warn(ended, 'A login failed');
@@ -243,21 +215,20 @@ export async function completeLogin(
 
 async function exchange(
   { db, sealer, log }: Parameters<typeof completeLogin>[0],
-  open: (sealer: Sealer) => { service: string; login: Parameters<OAuth['complete']>[0] },
+  { service, clientId, redirectUri, scopes, verifier: sealed }: TakenLogin,
+  state: string,
   callback: string,
 ): Promise<LoginOutcome> {
   if (sealer === undefined) {
-    return {
-      outcome: 'failed',
-      reason: 'the receiver has no ENCRYPTION_KEY; set the same one for all processes',
-    };
+    return { outcome: 'failed', reason: 'the receiver has no ENCRYPTION_KEY; set the same one for all processes' };
   }
   let oauth: OAuth | undefined;
   try {
-    const { service, login } = open(sealer);
+    const verifier = sealer.open(sealed, 'oauth_logins.verifier');
     oauth = createOAuth({ baseUrl: service, log });
+    const login = { client: { clientId, redirectUri }, scopes, verifier, state };
     const { tokens, missingScopes } = await oauth.complete(login, callback);
-    await storeLogin(db, sealer, { service, clientId: login.client.clientId, tokens });
+    await storeLogin(db, sealer, { service, clientId, tokens });
     return { outcome: 'granted', missingScopes };
   } catch (error) {
     if (error instanceof WrongEncryptionKey) {

@@ -5,7 +5,7 @@ import { type Database, isLockTimeout, query, sql } from '../db/database.ts';
 import { toType } from '../shared/command-name.ts';
 import type { Log } from '../shared/log.ts';
 import { protectWork } from '../shared/protected-work.ts';
-import type { Sealer, WrongEncryptionKey } from './sealer.ts';
+import type { Sealer } from './sealer.ts';
 import { markLost, markRefreshing, postponeRefresh, readTokens, type StoredTokens, storeRefreshed } from './tokens.ts';
 
 const remedy = `log in with ${toType('auth login')}`;
@@ -15,11 +15,6 @@ export function loginRequired(why: string, cause?: unknown): ServiceError {
   return new ServiceError('unauthenticated', `${why}: ${remedy}`, { operation: 'credential', effect: 'none', cause });
 }
 
-/** The tokens were sealed with another key: the correct key or a new login is needed. */
-export function wrongKey(cause: WrongEncryptionKey): ServiceError {
-  return new ServiceError('unauthenticated', cause.message, { operation: 'credential', effect: 'none', cause });
-}
-
 /** There is no usable token now, but a later try may get one. */
 export function retryLater(why: string, retryAfterMs: number, cause?: unknown): ServiceError {
   const details = { operation: 'credential', advice: 'retry', effect: 'none', retryAfterMs, cause } as const;
@@ -27,7 +22,7 @@ export function retryLater(why: string, retryAfterMs: number, cause?: unknown): 
 }
 
 /** What a failed refresh means for the tokens. */
-export type RefreshFailure =
+type RefreshFailure =
   /** The refresh token is still valid. */
   | { readonly kind: 'later'; readonly atLeastMs: number }
   /** The refresh token is used up, or may be. */
@@ -59,16 +54,7 @@ export interface RefreshRequest {
   readonly isRefused: boolean;
 }
 
-/** Refreshes tokens, one process at a time: the holder of the lock refreshes, the others use the tokens it stored. */
-export interface Refresher {
-  /**
-   * The tokens that replace the given one, fetched by this or another process. Rejects with `ServiceError`: advice
-   * `credential` when only a login helps, otherwise `retry` with a wait.
-   */
-  refresh(request: RefreshRequest): Promise<StoredTokens>;
-}
-
-export interface RefresherDeps {
+interface RefresherDeps {
   /** Needs two free connections: one holds the lock while the other writes. */
   readonly db: Database;
   readonly sealer: Sealer;
@@ -87,7 +73,12 @@ const maxRefusals = 5;
 const refusalRestMs = 60_000;
 const storeEveryMs = 1_000;
 
-export function createRefresher({ db, sealer, oauth, log, signal }: RefresherDeps): Refresher {
+/**
+ * Returns what refreshes tokens, one process at a time: the holder of the lock refreshes, the others use the tokens it stored.
+ * It resolves to the tokens that replace the given one, fetched by this or another process. Rejects with `ServiceError`: advice
+ * `credential` when only a login helps, otherwise `retry` with a wait.
+ */
+export function createRefresher({ db, sealer, oauth, log, signal }: RefresherDeps) {
   async function refreshLocked({ accessToken, isRefused }: RefreshRequest): Promise<StoredTokens> {
     const held = await readTokens(db, sealer);
     if (held === undefined) throw loginRequired('nobody is logged in');
@@ -173,27 +164,22 @@ export function createRefresher({ db, sealer, oauth, log, signal }: RefresherDep
       await ended.catch(() => undefined);
     });
     // The outcome is valid even if the connection with the lock broke meanwhile.
-    const failure = await locked.then(
-      () => undefined,
-      (error: unknown) => error,
-    );
+    const failure = await locked.catch((error: unknown) => error);
     if (ended) return ended;
     if (isLockTimeout(failure)) throw retryLater('another process refreshes the tokens', 1_000, failure);
     throw failure;
   }
 
-  return {
-    refresh(request) {
-      // One at a time: two refreshes waiting for the lock would use up the connections, and its holder would have none.
-      const next = last
-        .then(() => refresh(request))
-        .finally(() => {
-          endProtection?.();
-          endProtection = undefined;
-        });
-      last = next.catch(() => undefined);
-      return next;
-    },
+  return (request: RefreshRequest): Promise<StoredTokens> => {
+    // One at a time: two refreshes waiting for the lock would use up the connections, and its holder would have none.
+    const next = last
+      .then(() => refresh(request))
+      .finally(() => {
+        endProtection?.();
+        endProtection = undefined;
+      });
+    last = next.catch(() => undefined);
+    return next;
   };
 }
 

@@ -52,9 +52,9 @@ interface Key {
 }
 
 /** Seals with the first key; opens values sealed with any of the keys. */
-export function createSealer(encryptionKey: string, ...previous: readonly string[]): Sealer {
+export function createSealer(encryptionKey: string, ...previous: readonly (string | undefined)[]): Sealer {
   const present = deriveKey(encryptionKey);
-  const keys = [present, ...previous.map(deriveKey)];
+  const keys = [present, ...previous.filter((key) => key !== undefined).map(deriveKey)];
 
   function sealWith(secret: string, purpose: Purpose, nonce: Buffer): Buffer {
     const cipher = createCipheriv(algorithm, present.encryption, nonce, { authTagLength: tagBytes });
@@ -119,7 +119,7 @@ export interface KeySettings {
 
 /** The sealer for the tokens of a login; undefined without ENCRYPTION_KEY. */
 export function tokenSealer({ encryptionKey, encryptionKeyPrevious }: Omit<KeySettings, 'api'>): Sealer | undefined {
-  return encryptionKey === undefined ? undefined : createSealer(encryptionKey, ...given(encryptionKeyPrevious));
+  return encryptionKey === undefined ? undefined : createSealer(encryptionKey, encryptionKeyPrevious);
 }
 
 /**
@@ -127,10 +127,6 @@ export function tokenSealer({ encryptionKey, encryptionKeyPrevious }: Omit<KeySe
  * database dump does not hold either: after API_KEY changes, the addresses are unreadable until they are fetched again.
  */
 export function linkSealer({ api, encryptionKey, encryptionKeyPrevious }: KeySettings): Sealer | undefined {
-  const [present, ...others] = [...given(encryptionKey), ...given(encryptionKeyPrevious), ...given(api.key)];
+  const [present, ...others] = [encryptionKey, encryptionKeyPrevious, api.key].filter((key) => key !== undefined);
   return present === undefined ? undefined : createSealer(present, ...others);
-}
-
-function given(key: string | undefined): string[] {
-  return key === undefined ? [] : [key];
 }
