@@ -92,30 +92,22 @@ const leaseEnd = sql.raw(`now() + interval '${leaseMs} ms'`);
 /** Kinds whose reads are parked now. */
 export const parkedKinds = sql`array(select s.kind from ops.streams s where s.parked_until > now())`;
 
-interface ClaimRow {
-  kind: TargetKind;
-  key: string;
-  version: string;
-  fetch_seq: string;
-  read_at: Date;
-  attempts: number;
-  misses: number;
-  refused_seconds: number | null;
-  is_new: boolean;
-  priority: Rank;
-  is_unconfirmed: boolean;
-  late_ms: number;
-  is_probe: boolean;
-  delivery_id: string | null;
-}
+type ClaimRow = Claim & { readonly refusedSeconds: number | null; readonly deliveryId: string | null };
 
 /** Claims the targets of a relation `due(kind, key)`, whose rows are locked. */
 const beginReads = sql<ClaimRow>`
   update ops.sync_targets t set read_at = clock_timestamp(), claimed_version = t.dirty_version, claimed_until = ${leaseEnd} from due
   where t.kind = due.kind and t.key = due.key
-  returning t.kind, t.key, t.dirty_version as version, nextval('ops.fetch_seq') as fetch_seq, t.read_at, t.attempts, t.misses,
-    extract(epoch from t.read_at - t.refused_at)::float8 as refused_seconds, t.clean_version = 0 as is_new, t.priority, t.is_unconfirmed, t.delivery_id,
-    extract(epoch from t.read_at - t.due_at)::float8 * 1000 as late_ms, exists (select from ops.streams s where s.kind = t.kind) as is_probe`;
+  returning t.kind, t.key, t.dirty_version as version, nextval('ops.fetch_seq') as "fetchSeq", t.read_at as "claimedAt", t.attempts, t.misses,
+    extract(epoch from t.read_at - t.refused_at)::float8 as "refusedSeconds", t.clean_version = 0 as "isNew",
+    case t.priority when ${sql.lit(priorities.history)} then ${sql.lit(priorities.history)} else ${sql.lit(priorities.live)} end as priority,
+    t.is_unconfirmed as "isUnconfirmed", t.priority >= ${sql.lit(unconfirmed.single)} as "isDeferred",
+    extract(epoch from t.read_at - t.due_at)::float8 * 1000 as "lateMs",
+    exists (select from ops.streams s where s.kind = t.kind) as "isProbe", t.delivery_id as "deliveryId"`;
+
+function claimOf({ refusedSeconds, deliveryId, ...row }: ClaimRow): Claim {
+  return { ...row, refusedSeconds: refusedSeconds ?? undefined, deliveryId: deliveryId ?? undefined };
+}
 
 /**
  * Claims those of the targets that are dirty, due, not parked and not claimed. Takes the version before the read: a reference
@@ -141,7 +133,7 @@ export async function claimTargets(db: Database, targets: readonly Target[]): Pr
  * parking has ended: their jobs claim them one by one, so that few reads probe whether the kind can resume.
  */
 export function claimDue(db: Database, kinds: readonly TargetKind[], max: number): Promise<Claim[]> {
-  return claimRanked(db, { kinds, max, rank: priorities.live, order: 'asc' });
+  return claimRanked(db, kinds, max, priorities.live, 'asc');
 }
 
 /**
@@ -149,20 +141,18 @@ export function claimDue(db: Database, kinds: readonly TargetKind[], max: number
  * for forged ones.
  */
 export async function claimUnconfirmed(db: Database, kinds: readonly TargetKind[], max: number): Promise<Claim[]> {
-  const single = await claimRanked(db, { kinds, max, rank: unconfirmed.single, order: 'desc' });
+  const single = await claimRanked(db, kinds, max, unconfirmed.single, 'desc');
   if (single.length === max) return single;
-  const bulk = { kinds, max: max - single.length, rank: unconfirmed.bulk, order: 'desc' } as const;
-  return [...single, ...(await claimRanked(db, bulk))];
+  return [...single, ...(await claimRanked(db, kinds, max - single.length, unconfirmed.bulk, 'desc'))];
 }
 
-interface Ranked {
-  readonly kinds: readonly TargetKind[];
-  readonly max: number;
-  readonly rank: Rank;
-  readonly order: 'asc' | 'desc';
-}
-
-async function claimRanked(db: Database, { kinds, max, rank, order }: Ranked): Promise<Claim[]> {
+async function claimRanked(
+  db: Database,
+  kinds: readonly TargetKind[],
+  max: number,
+  rank: Rank,
+  order: 'asc' | 'desc',
+): Promise<Claim[]> {
   const rows = await query(
     db,
     sql<ClaimRow>`with due as (
@@ -226,26 +216,6 @@ export async function renewClaims(db: Database, claims: readonly Claim[]): Promi
 
 const versionsOf = (claims: readonly Claim[]) =>
   relation('c', claims, { kind: 'text', key: 'text', version: 'bigint' });
-
-function claimOf(row: ClaimRow): Claim {
-  return {
-    kind: row.kind,
-    key: row.key,
-    version: row.version,
-    fetchSeq: row.fetch_seq,
-    claimedAt: row.read_at,
-    attempts: row.attempts,
-    misses: row.misses,
-    refusedSeconds: row.refused_seconds ?? undefined,
-    isNew: row.is_new,
-    priority: row.priority === priorities.history ? priorities.history : priorities.live,
-    isUnconfirmed: row.is_unconfirmed,
-    isDeferred: row.priority >= unconfirmed.single,
-    lateMs: row.late_ms,
-    isProbe: row.is_probe,
-    ...(row.delivery_id !== null && { deliveryId: row.delivery_id }),
-  };
-}
 
 /**
  * Settles reads in the transaction that mirrored their results, and marks their follow-ups dirty. Resolves to the targets to

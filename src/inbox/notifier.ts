@@ -1,5 +1,6 @@
 import type { QueueName } from '../../config/queues.ts';
 import type { TargetJob } from '../queues/backend.ts';
+import type { Queues } from '../queues/queues.ts';
 import type { Log } from '../shared/log.ts';
 import { withTimeout } from '../shared/timeout.ts';
 import { type DueTarget, type Priority, priorities, type TargetKind, targetKinds } from './targets.ts';
@@ -29,18 +30,13 @@ export interface Notifier {
   close(): Promise<void>;
 }
 
-type Waiting = Map<string, TargetJob>;
-
 const maxAtOnce = 500;
 
 /** Milliseconds that `close` waits for a queue that does not answer; another process sweeps the rest. */
 const closeMs = 500;
 
-export function createNotifier(
-  queues: { enqueue(queue: QueueName, jobs: readonly TargetJob[]): Promise<void> },
-  log: Log,
-): Notifier {
-  const waiting = new Map<QueueName, Waiting>();
+export function createNotifier(queues: Pick<Queues, 'enqueue'>, log: Log): Notifier {
+  const waiting = new Map<QueueName, Map<string, TargetJob>>();
   const enqueuing = new Map<QueueName, Promise<void>>();
   const timers = new Map<string, { readonly at: number; readonly timer: NodeJS.Timeout }>();
   let isFailing = false;
@@ -58,11 +54,11 @@ export function createNotifier(
     if (!enqueuing.has(queue)) enqueuing.set(queue, enqueueAll(queue, targets));
   }
 
-  async function enqueueAll(queue: QueueName, targets: Waiting): Promise<void> {
+  async function enqueueAll(queue: QueueName, targets: Map<string, TargetJob>): Promise<void> {
     // Let targets of the same event-loop tick share one request.
     await Promise.resolve();
     while (targets.size > 0) {
-      const some = [...targets.entries()].slice(0, maxAtOnce);
+      const some = [...targets].slice(0, maxAtOnce);
       for (const [id] of some) targets.delete(id);
       try {
         await queues.enqueue(

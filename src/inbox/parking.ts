@@ -1,18 +1,19 @@
 import { type Database, query, retryDeadlock, sql } from '../db/database.ts';
 import type { TargetKind } from './targets.ts';
 
-/** Why the reads of a kind are parked: the credential is refused, or lacks a scope. */
-export interface Parking {
-  readonly reason: string;
-  readonly missingScope?: string | undefined;
-}
-
 /** Seconds for which a refused stream is parked; the wait doubles while refusals go on. */
 const firstWait = 15;
 const longestWait = 60;
 
-/** Parks the stream of a kind: its targets wait, other kinds are read. Simultaneous refusals count once. */
-export async function parkStream(db: Database, kind: TargetKind, { reason, missingScope }: Parking): Promise<void> {
+/**
+ * Parks the stream of a kind, because the credential is refused or lacks a scope: its targets wait, other kinds are read.
+ * Simultaneous refusals count once.
+ */
+export async function parkStream(
+  db: Database,
+  kind: TargetKind,
+  { reason, missingScope }: { readonly reason: string; readonly missingScope?: string | undefined },
+): Promise<void> {
   await query(
     db,
     sql`insert into ops.streams as s (kind, parked_until, reason, missing_scope)

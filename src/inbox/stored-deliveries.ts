@@ -37,17 +37,14 @@ const columns =
   sql.raw(`delivery_id as id, received_at as "receivedAt", event_type as type, claimed_type as "claimedType",
   content_type as "contentType", user_agent as "userAgent", targets, is_recognized as "isRecognized", is_erased as "isErased", body`);
 
-/** Selects deliveries; without conditions, all of them. */
-export interface Selection {
-  readonly isUnrecognized?: boolean | undefined;
-  readonly type?: string | undefined;
-  readonly since?: Date | undefined;
-}
-
-/** Returns the newest deliveries of a selection, newest first. */
+/** Returns the newest deliveries that meet all given conditions, newest first. */
 export function listDeliveries(
   db: Database,
-  { isUnrecognized = false, type, since }: Selection,
+  {
+    isUnrecognized = false,
+    type,
+    since,
+  }: { isUnrecognized?: boolean | undefined; type?: string | undefined; since?: Date | undefined },
   limit: number,
 ): Promise<StoredDelivery[]> {
   return query(
@@ -100,20 +97,13 @@ export async function replaySince(deps: InboxDeps, since: Date): Promise<ReplayR
   });
 }
 
-export interface Reparsing {
-  /** Includes recognized deliveries. */
-  readonly isAll?: boolean | undefined;
-  /** Takes all references, even more than `maxReferences`. */
-  readonly isUnlimited?: boolean | undefined;
-}
-
 /**
  * Extracts references from stored deliveries again with this release, and marks their targets dirty. Counts the deliveries
- * whose targets changed.
+ * whose targets changed. `isAll` includes recognized deliveries; `isUnlimited` takes more than `maxReferences` of each.
  */
 export function reparseDeliveries(
   deps: InboxDeps,
-  { isAll = false, isUnlimited = false }: Reparsing,
+  { isAll = false, isUnlimited = false }: { isAll?: boolean | undefined; isUnlimited?: boolean | undefined },
 ): Promise<ReplayResult> {
   const limit = isUnlimited ? Number.POSITIVE_INFINITY : maxReferences;
   return reparse(deps, isAll ? sql`true` : sql`not is_recognized`, { limit });

@@ -1,5 +1,5 @@
-import type { QueueName } from '../../config/queues.ts';
 import { type Database, query, sql } from '../db/database.ts';
+import type { Queues } from '../queues/queues.ts';
 import { parkedKinds } from './claims.ts';
 import { kindsOfQueues, type Notifier } from './notifier.ts';
 import { type Priority, priorities, type Target, type TargetKind } from './targets.ts';
@@ -22,15 +22,9 @@ export const defaultSweepPace: SweepPace = {
   maxHistoryWaiting: 100,
 };
 
-export interface SweepDeps {
-  readonly db: Database;
-  readonly notifier: Pick<Notifier, 'notify'>;
-  readonly queues: { waiting(queue: QueueName): Promise<number> };
-}
-
 /** Enqueues targets that are due and that the queues lost or never received. Returns how many. */
 export async function sweepTargets(
-  { db, notifier, queues }: SweepDeps,
+  { db, notifier, queues }: { db: Database; notifier: Pick<Notifier, 'notify'>; queues: Pick<Queues, 'waiting'> },
   pace: SweepPace,
   signal?: AbortSignal,
 ): Promise<number> {
@@ -46,24 +40,19 @@ export async function sweepTargets(
 
   async function enqueueOverdue(kinds: readonly TargetKind[], priority: Priority, max: number): Promise<number> {
     if (max <= 0) return 0;
-    const overdue = await overdueTargets(db, { kinds, priority, max, lostAfterMs: pace.lostAfterMs });
+    const overdue = await markOverdue(db, kinds, priority, max, pace.lostAfterMs);
     notifier.notify(overdue.map((target) => ({ ...target, afterMs: 0, priority })));
     return overdue.length;
   }
 }
 
 /** Marks up to `max` targets as enqueued and returns them: dirty, due, and lost or never enqueued; oldest due first. */
-function overdueTargets(
+function markOverdue(
   db: Database,
-  {
-    kinds,
-    priority,
-    max,
-    lostAfterMs,
-  }: Record<'max' | 'lostAfterMs', number> & {
-    readonly kinds: readonly TargetKind[];
-    readonly priority: Priority;
-  },
+  kinds: readonly TargetKind[],
+  priority: Priority,
+  max: number,
+  lostAfterMs: number,
 ): Promise<Target[]> {
   return query(
     db,
