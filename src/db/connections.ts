@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client, type ClientBase, Pool, type PoolClient, type PoolConfig } from 'pg';
+import { Client, type ClientBase, type ClientConfig, Pool, type PoolClient, type PoolConfig } from 'pg';
 import type { Log } from '../shared/log.ts';
 import { limitReached } from './limits.ts';
 
@@ -99,20 +99,24 @@ export function prepareSession(url: string): (client: ClientBase) => Promise<voi
  * copy of the database.
  */
 export async function readDeploymentId(databaseUrl: string): Promise<string> {
-  const client = new Client({
-    connectionString: databaseUrl,
-    connectionTimeoutMillis: connectMs,
-    query_timeout: connectMs,
-  });
-  // Without a listener, an error while the connection ends would end the process.
+  const config = { connectionString: databaseUrl, connectionTimeoutMillis: connectMs, query_timeout: connectMs };
+  const { rows } = await withClient(config, (client) =>
+    client.query<{ identity: string }>(
+      `select (select system_identifier from pg_control_system()) || '/' || oid as identity
+       from pg_database where datname = current_database()`,
+    ),
+  );
+  return hash('sha256', rows[0]?.identity ?? '').slice(0, 12);
+}
+
+/** Runs `work` on a connection of its own. */
+export async function withClient<T>(config: ClientConfig, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client(config);
+  // Without a listener, a connection that is lost between two statements would end the process.
   client.on('error', () => undefined);
   try {
     await client.connect();
-    const { rows } = await client.query<{ identity: string }>(
-      `select (select system_identifier from pg_control_system()) || '/' || oid as identity
-       from pg_database where datname = current_database()`,
-    );
-    return hash('sha256', rows[0]?.identity ?? '').slice(0, 12);
+    return await work(client);
   } finally {
     await client.end().catch(() => undefined);
   }

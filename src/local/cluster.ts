@@ -45,7 +45,13 @@ export async function makeFolder(folder: string): Promise<void> {
   const highest = created === undefined ? home : await realpath(created);
   for (let path = home; path.length >= highest.length; path = dirname(path)) await chmod(path, 0o711);
   await letPass(dirname(home), home, account);
-  await checkFolderAccess(home, account);
+  const closed = await closedFolderOf(home, account);
+  if (closed === undefined) return;
+  // Not passed through with the capability `dac_override`: every SQL superuser could then read and write any file.
+  throw new UserError(
+    `Postgres refuses to run as root, and the user ${account.name}, who runs it instead, may not enter ${closed}: set ` +
+      'DATA_DIR to a folder that other users may enter, such as /var/lib/trunkline, or DATABASE_URL to a Postgres server.',
+  );
 }
 
 /** Lets others pass through root's own DATA_DIR, and no folder above it. */
@@ -80,7 +86,7 @@ export async function openCluster(folder: string): Promise<Cluster> {
   await writeFile(passfile, `127.0.0.1:*:*:${owner}:${passwords[owner]}\n`, { mode: 0o600 });
   const env = { PATH: process.env.PATH, LC_ALL: 'C' };
   const spawnAs: Spawn = (program, args, options) =>
-    spawn(program, args, { ...options, ...(account && idsOf(account)), cwd: home, env });
+    spawn(program, args, { ...options, ...(account && { uid: account.uid, gid: account.gid }), cwd: home, env });
   if (!isInitialized) await initialize(directory, passwords[superuser], account, programs.initdb, spawnAs);
   return {
     directory,
@@ -105,9 +111,7 @@ async function findPrograms(): Promise<Programs> {
   } catch (cause) {
     throw new UserError(
       `There is no embedded Postgres for this machine (${name}): set DATABASE_URL to a Postgres server.`,
-      {
-        cause,
-      },
+      { cause },
     );
   }
 }
@@ -159,26 +163,14 @@ async function checkFolderOwner(directory: string, account: Account): Promise<vo
   );
 }
 
-function idsOf({ uid, gid }: Account): { uid: number; gid: number } {
-  return { uid, gid };
-}
-
-/**
- * Does not use the capability `dac_override` to pass through closed folders: it would let every SQL superuser read and write
- * any file of the machine.
- */
-async function checkFolderAccess(home: string, account: Account): Promise<void> {
-  const closed = await closedFolderOf(home, account);
-  if (closed === undefined) return;
-  throw new UserError(
-    `Postgres refuses to run as root, and the user ${account.name}, who runs it instead, may not enter ${closed}: set ` +
-      'DATA_DIR to a folder that other users may enter, such as /var/lib/trunkline, or DATABASE_URL to a Postgres server.',
-  );
-}
-
 /** The highest folder on the way to `path`, itself included, that the account may not enter. */
 async function closedFolderOf(path: string, account: Account): Promise<string | undefined> {
-  const mayEnter = (folder: string) => succeeds(run('ls', ['-d', `${folder}${sep}.`], { ...idsOf(account), cwd: '/' }));
+  const { uid, gid } = account;
+  const mayEnter = (folder: string) =>
+    run('ls', ['-d', `${folder}${sep}.`], { uid, gid, cwd: '/' }).then(
+      () => true,
+      () => false,
+    );
   if (await mayEnter(path)) return undefined;
   const names = path.split(sep);
   for (const at of names.keys()) {
@@ -186,13 +178,6 @@ async function closedFolderOf(path: string, account: Account): Promise<string | 
     if (!(await mayEnter(folder))) return folder;
   }
   return path;
-}
-
-async function succeeds(attempt: Promise<unknown>): Promise<boolean> {
-  return attempt.then(
-    () => true,
-    () => false,
-  );
 }
 
 /** Initializes the cluster in a temporary folder and renames it, so that an aborted initialization leaves nothing behind. */

@@ -16,7 +16,7 @@ export async function commandLineOf(pid: number): Promise<string | undefined> {
 }
 
 /** The start time of a living process, as the system prints it. Identifies the process even if its id is reused. */
-export async function startTimeOf(pid: number): Promise<string | undefined> {
+async function startTimeOf(pid: number): Promise<string | undefined> {
   if (process.platform !== 'linux') return ps('lstart=', pid);
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   // The second field, the program's name, may hold spaces and brackets: count from the last bracket.
@@ -29,15 +29,11 @@ async function ps(column: string, pid: number): Promise<string | undefined> {
   return stdout.trim() || undefined;
 }
 
-export interface Ownership {
-  release(): Promise<void>;
-}
-
 /**
- * Makes this process the only user of a data folder. Ignores the claim of a process that was killed. Throws `UserError` while
- * a living process (this one included) holds it.
+ * Makes this process the only user of a data folder, until the returned function is called. Ignores the claim of a process that
+ * was killed. Throws `UserError` while a living process (this one included) holds it.
  */
-export async function claimFolder(folder: string): Promise<Ownership> {
+export async function claimFolder(folder: string): Promise<() => Promise<void>> {
   const file = join(folder, 'owner');
   const claim = `${process.pid} ${await startTimeOf(process.pid)}\n`;
   while (!(await createFile(file, claim))) {
@@ -52,7 +48,7 @@ export async function claimFolder(folder: string): Promise<Ownership> {
     }
     await rm(file, { force: true });
   }
-  return { release: () => rm(file, { force: true }) };
+  return () => rm(file, { force: true });
 }
 
 async function createFile(file: string, text: string): Promise<boolean> {

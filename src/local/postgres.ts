@@ -1,14 +1,15 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { open, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client, escapeLiteral } from 'pg';
+import { escapeLiteral } from 'pg';
+import { withClient } from '../db/connections.ts';
 import { UserError } from '../shared/errors.ts';
 import type { Log } from '../shared/log.ts';
 import { type Cluster, makeFolder, openCluster, owner, superuser } from './cluster.ts';
-import { claimFolder, commandLineOf, type Ownership } from './data-folder.ts';
+import { claimFolder, commandLineOf } from './data-folder.ts';
 
 /** Server settings for a small machine. The `log_…` ones keep message texts out of the server's log. */
 const defaults = {
@@ -31,7 +32,7 @@ const databaseName = 'trunkline';
 const stopTimeoutMs = 20_000;
 const logLimit = 16 * 1024 * 1024;
 
-export interface PostgresOptions {
+interface PostgresOptions {
   /** The folder that keeps the database, its password and its port between runs. */
   readonly dataDir: string;
   /** Default: the port of the last run while it is free, else a free one. */
@@ -70,16 +71,16 @@ export interface LocalPostgres {
  */
 export async function startPostgres(options: PostgresOptions): Promise<LocalPostgres> {
   await makeFolder(options.dataDir);
-  const ownership = await claimFolder(options.dataDir);
+  const releaseFolder = await claimFolder(options.dataDir);
   try {
     const cluster = await openCluster(options.dataDir);
     await endLeftover(cluster.directory, stopTimeoutMs, options.log);
     const settings = { ...defaults, ...options.settings };
     const server = await firstLaunch(cluster, join(options.dataDir, 'port'), options.port, settings);
     await prepareDatabase(cluster, server.port);
-    return keepServing(cluster, server, settings, ownership, options.log);
+    return keepServing(cluster, server, settings, releaseFolder, options.log);
   } catch (error) {
-    await ownership.release();
+    await releaseFolder();
     throw error;
   }
 }
@@ -90,15 +91,6 @@ interface Server {
   readonly port: number;
 }
 
-class LaunchFailed extends UserError {
-  readonly isPortTaken: boolean;
-
-  constructor(logTail: string) {
-    super(`The embedded Postgres did not start: ${logTail.trim() || 'it ended without a message'}`);
-    this.isPortTaken = logTail.includes('could not create any TCP/IP sockets');
-  }
-}
-
 async function firstLaunch(
   cluster: Cluster,
   portFile: string,
@@ -106,16 +98,16 @@ async function firstLaunch(
   settings: Readonly<Record<string, string>>,
 ): Promise<Server> {
   const remembered = Number(await readFile(portFile, 'utf8').catch(() => '0'));
+  let port = wanted ?? (remembered || (await freePort()));
   for (let attempt = 1; ; attempt += 1) {
-    const port = wanted ?? (await freePort(remembered));
     try {
       const server = await launch(cluster, port, settings);
       await writeFile(portFile, `${port}\n`);
       return server;
     } catch (error) {
-      // The port can be taken between our check and the launch.
-      const canRetry = error instanceof LaunchFailed && error.isPortTaken && wanted === undefined && attempt < 5;
-      if (!canRetry) throw error;
+      const isPortTaken = error instanceof UserError && error.message.includes('could not create any TCP/IP sockets');
+      if (!isPortTaken || wanted !== undefined || attempt === 5) throw error;
+      port = await freePort();
     }
   }
 }
@@ -138,14 +130,15 @@ async function launch(cluster: Cluster, port: number, settings: Readonly<Record<
   }
   await ended;
   const { buffer, bytesRead } = await file.read(Buffer.alloc(4096), 0, 4096, logStart);
-  throw new LaunchFailed(buffer.toString('utf8', 0, bytesRead));
+  const reason = buffer.toString('utf8', 0, bytesRead).trim() || 'it ended without a message';
+  throw new UserError(`The embedded Postgres did not start: ${reason}`);
 }
 
 function keepServing(
   cluster: Cluster,
   first: Server,
   settings: Readonly<Record<string, string>>,
-  ownership: Ownership,
+  releaseFolder: () => Promise<void>,
   log: Log,
 ): LocalPostgres {
   const { port } = first;
@@ -193,7 +186,7 @@ function keepServing(
     const timeout = setTimeout(() => server.child.kill('SIGQUIT'), timeoutMs);
     await serving;
     clearTimeout(timeout);
-    await ownership.release();
+    await releaseFolder();
   }
 
   let ending: Promise<void> | undefined;
@@ -216,9 +209,7 @@ function keepServing(
 
 /** Creates the daemon's role, which is not a superuser, and its database. */
 async function prepareDatabase(cluster: Cluster, port: number): Promise<void> {
-  const client = new Client({ connectionString: urlOf(cluster, port, superuser, 'postgres') });
-  await client.connect();
-  try {
+  await withClient({ connectionString: urlOf(cluster, port, superuser, 'postgres') }, async (client) => {
     const role = await client.query('select from pg_roles where rolname = $1', [owner]);
     if (role.rowCount === 0) await client.query(`create role ${owner}`);
     // CREATEROLE for `migrate --bi-role`.
@@ -227,9 +218,7 @@ async function prepareDatabase(cluster: Cluster, port: number): Promise<void> {
     await client.query(`grant pg_read_all_stats to ${owner}`);
     const found = await client.query('select from pg_database where datname = $1', [databaseName]);
     if (found.rowCount === 0) await client.query(`create database ${databaseName} owner ${owner}`);
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 function urlOf(cluster: Cluster, port: number, role: keyof Cluster['passwords'], database: string): string {
@@ -241,28 +230,22 @@ function pathInUrl(path: string): string {
   return encodeURIComponent(path).replaceAll('%2F', '/').replaceAll("'", '%27');
 }
 
-async function freePort(preferred: number): Promise<number> {
-  const probe = createServer();
-  try {
-    probe.listen(preferred, '127.0.0.1');
-    await once(probe, 'listening');
-    const address = probe.address();
-    return typeof address === 'object' && address !== null ? address.port : freePort(0);
-  } catch {
-    return freePort(0);
-  } finally {
-    probe.close();
-  }
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  return port;
 }
 
 /** Whether the server with this process id says in its lock file that it takes connections. */
-export async function isReady(directory: string, pid: number): Promise<boolean> {
+async function isReady(directory: string, pid: number): Promise<boolean> {
   const lock = await readLock(directory);
   return lock?.pid === pid && lock.status === 'ready';
 }
 
 /** Stops the server that a killed process left behind, if there is one; after `timeoutMs` with an immediate shutdown. */
-export async function endLeftover(directory: string, timeoutMs: number, log: Log): Promise<void> {
+async function endLeftover(directory: string, timeoutMs: number, log: Log): Promise<void> {
   const pid = (await readLock(directory))?.pid;
   const line = pid === undefined ? undefined : await commandLineOf(pid);
   if (pid === undefined || line === undefined) return;
@@ -279,12 +262,7 @@ export async function endLeftover(directory: string, timeoutMs: number, log: Log
   clearTimeout(timeout);
 }
 
-interface Lock {
-  readonly pid: number;
-  readonly status: string | undefined;
-}
-
-async function readLock(directory: string): Promise<Lock | undefined> {
+async function readLock(directory: string) {
   const text = await readFile(join(directory, 'postmaster.pid'), 'utf8').catch(() => '');
   if (text === '') return undefined;
   const lines = text.split('\n');

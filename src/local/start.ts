@@ -33,15 +33,10 @@ export interface Started {
   close(): Promise<void>;
 }
 
-/** Starts the workers; passed in by the entry point, since nothing in `src` may import them. */
-export type StartWorkers = (
-  context: Context,
-  options: { readonly role: 'start' },
-) => Promise<{ close(deadlineMs: number): Promise<void> }>;
-
-export interface StartOptions {
+interface StartOptions {
   readonly log: Log;
-  readonly startWorkers: StartWorkers;
+  /** Passed in by the entry point, since nothing in `src` may import the workers. */
+  startWorkers(context: Context, options: { readonly role: 'start' }): Promise<{ close(ms: number): Promise<void> }>;
   readonly drainMs: number;
 }
 
@@ -112,7 +107,6 @@ export async function start(settings: Settings, options: StartOptions): Promise<
         statusUrl,
       }),
     );
-    const abandon: Started['abandon'] = (what) => context.service?.abandon(what);
     return {
       statusUrl,
       databaseUrl: passfileUrl === undefined ? withoutPassword(databaseUrl) : databaseUrl,
@@ -120,7 +114,7 @@ export async function start(settings: Settings, options: StartOptions): Promise<
       sandboxUrl: sandbox?.url,
       dataDir: settings.dataDir,
       adminTokenFile: ownsToken ? resolve(secretFile(settings.dataDir, 'admin-token')) : undefined,
-      abandon,
+      abandon: (what) => context.service?.abandon(what),
       close,
     };
   } catch (error) {

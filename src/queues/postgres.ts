@@ -6,9 +6,9 @@ import {
   runMigrations,
   withBackend,
 } from 'bullmq';
-import { Client, type ClientBase, type Pool, type PoolClient, type PoolConfig } from 'pg';
+import type { ClientBase, Pool, PoolClient, PoolConfig } from 'pg';
 import { queuePools, queueTiming } from '../../config/queues.ts';
-import { openPool, prepareSession } from '../db/connections.ts';
+import { openPool, prepareSession, withClient } from '../db/connections.ts';
 import type { Log } from '../shared/log.ts';
 import type { BullQueue, BullWorker, QueueStore } from './backend.ts';
 import type { OutageLog } from './outage-log.ts';
@@ -20,7 +20,7 @@ export type QueuePools = Readonly<Record<'producers' | 'jobs', number>>;
 
 /** Migrates the schema `bullmq`; safe while other versions run and when two processes do it at once. */
 export async function migrateQueues(databaseUrl: string): Promise<void> {
-  await withClient(databaseUrl, (client) => runMigrations(client, schema));
+  await withClient({ connectionString: databaseUrl }, (client) => runMigrations(client, schema));
 }
 
 /**
@@ -33,7 +33,7 @@ export async function createPostgresStore(
   log: Log,
   pools: QueuePools = queuePools,
 ): Promise<QueueStore> {
-  await withClient(databaseUrl, (client) => assertSchemaCompatibility(client, schema));
+  await withClient({ connectionString: databaseUrl }, (client) => assertSchemaCompatibility(client, schema));
   const bull = withBackend(createPostgresBackend);
   const prepare = prepareSession(databaseUrl);
   const onConnect = async (client: ClientBase) => {
@@ -166,16 +166,4 @@ function withOneListener(jobs: Pool, listeners: Pool): PgPool {
  */
 async function enterSchema(client: ClientBase): Promise<void> {
   await client.query(`set search_path to ${schema}`);
-}
-
-async function withClient(databaseUrl: string, work: (client: Client) => Promise<unknown>): Promise<void> {
-  const client = new Client({ connectionString: databaseUrl });
-  // Without a listener, a connection that is lost between two statements would end the process.
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    await work(client);
-  } finally {
-    await client.end();
-  }
 }
