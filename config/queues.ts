@@ -1,18 +1,14 @@
-export interface QueueSettings {
-  /** Handlers of this queue in one worker process: many, so that their writes share a transaction. */
-  readonly handlers: number;
-  /** Handlers that read the API at a time; in all, fewer than the client's connections. */
-  readonly reads: number;
-}
-
-/** The queues, by what their handlers read or send. */
+/**
+ * The queues, by what their handlers read or send. `handlers`: in one worker process, many, so that their writes share a
+ * transaction. `reads`: those that read the API at a time; in all, fewer than the client's connections.
+ */
 export const queueSettings = {
   conversations: { handlers: 32, reads: 16 },
   calls: { handlers: 256, reads: 32 },
   transcripts: { handlers: 16, reads: 8 },
   directory: { handlers: 2, reads: 2 },
   sends: { handlers: 4, reads: 4 },
-} as const satisfies Record<string, QueueSettings>;
+} as const;
 
 export type QueueName = keyof typeof queueSettings;
 

@@ -55,20 +55,13 @@ const store = (...of: Parameters<typeof url>) =>
   url(...of)
     .refine((text) => !text.includes('#'), { error: 'must not hold a #: in a password it is written %23' })
     .superRefine((text, context) => {
-      for (const [name, file] of filesOf(text)) {
-        if (isReadable(file)) continue;
+      const { searchParams } = new URL(text.replace('@/', '@socket/'));
+      for (const name of ['sslrootcert', 'sslcert', 'sslkey']) {
+        const file = searchParams.get(name);
+        if (!file || isReadable(file)) continue;
         context.addIssue({ code: 'custom', message: `names a file that cannot be read: ${name}=${file}` });
       }
     });
-
-/** The certificate and key files in the URL of a store. */
-function filesOf(text: string): [string, string][] {
-  const { searchParams } = new URL(text.replace('@/', '@socket/'));
-  return ['sslrootcert', 'sslcert', 'sslkey'].flatMap((name) => {
-    const file = searchParams.get(name);
-    return file ? [[name, file]] : [];
-  });
-}
 
 function isReadable(file: string): boolean {
   try {
@@ -100,6 +93,9 @@ const integer = (from: number, to: number) =>
         .max(to, { error: `must be at most ${to}` }),
     );
 
+const oneOf = <const Name extends string>(...names: Name[]) =>
+  z.enum(names, { error: `must be one of ${names.join(', ')}` });
+
 const webhookSecretRemedy = 'make one with `echo whsec_$(openssl rand -base64 32)`';
 
 const encryptionKey = z
@@ -118,7 +114,7 @@ const emails = z
   });
 
 /** The kinds of content that RETENTION_DAYS can limit. */
-export const retainedKinds = ['texts', 'transcripts', 'recordings'] as const;
+const retainedKinds = ['texts', 'transcripts', 'recordings'] as const;
 
 /** For how many days content is kept; a kind that is missing is kept for good. */
 export type RetentionDays = Readonly<Partial<Record<(typeof retainedKinds)[number], number>>>;
@@ -219,12 +215,9 @@ const variables = z.object({
   RULES_FILE: z.string().default('config/rules.yaml').register(documentation, {
     doc: 'The rules; a change is picked up without a restart. A file that is named here must be good at the start.',
   }),
-  RULES_MODE: z
-    .enum(['off', 'dry-run', 'live'], { error: 'must be one of off, dry-run, live' })
-    .default('dry-run')
-    .register(documentation, {
-      doc: 'What the rules may do: nothing (`off`), everything but the effect (`dry-run`), or act (`live`).',
-    }),
+  RULES_MODE: oneOf('off', 'dry-run', 'live').default('dry-run').register(documentation, {
+    doc: 'What the rules may do: nothing (`off`), everything but the effect (`dry-run`), or act (`live`).',
+  }),
   TIME_ZONE: z
     .string()
     .refine(isTimeZone, { error: 'must be an IANA time zone such as America/New_York' })
@@ -274,8 +267,7 @@ const variables = z.object({
       doc: 'The sender of these e-mails.',
       otherwise: 'the first address of `NOTIFY_EMAIL_TO`',
     }),
-  NOTIFY_MIN_LEVEL: z
-    .enum(['warning', 'problem'], { error: 'must be one of warning, problem' })
+  NOTIFY_MIN_LEVEL: oneOf('warning', 'problem')
     .default('warning')
     .register(documentation, { doc: 'The health checks that alert: warnings and problems, or only problems.' }),
   NOTIFY_QUIET_HOURS: z
@@ -286,10 +278,7 @@ const variables = z.object({
     .register(documentation, {
       doc: 'When warnings wait, such as `22:00-07:00`, in `TIME_ZONE`. Problems are always told at once.',
     }),
-  LOG_LEVEL: z
-    .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal'], {
-      error: 'must be one of trace, debug, info, warn, error, fatal',
-    })
+  LOG_LEVEL: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal')
     .default('info')
     .register(documentation, { doc: 'How much is logged, to standard error.' }),
   OTEL_EXPORTER_OTLP_ENDPOINT: url(['http:', 'https:']).optional().register(documentation, {
@@ -377,9 +366,9 @@ export function readSettings(
     Object.keys(variables.shape).flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])),
   );
   const parsed = variables.safeParse(given);
-  const problems = parsed.success
-    ? []
-    : parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}${shownValue(issue.path[0], given)}`);
+  const problems = (parsed.error?.issues ?? []).map(
+    ({ path, message }) => `${path.join('.')} ${message}${shownValue(path[0], given)}`,
+  );
   for (const name of options.needed ?? []) {
     const { doc, instead, remedy } = documentationOf(name);
     if (given[name] !== undefined || (instead && given[instead.name] !== undefined)) continue;
@@ -422,13 +411,7 @@ function tokenProblems(given: Readonly<Record<string, string | undefined>>, make
 }
 
 /** Whether other machines can reach the pages, directly or through a proxy at PUBLIC_URL. */
-export function arePagesExposed({
-  host,
-  publicUrl,
-}: {
-  host: string | undefined;
-  publicUrl: string | undefined;
-}): boolean {
+export function arePagesExposed({ host, publicUrl }: Record<'host' | 'publicUrl', string | undefined>): boolean {
   return !isLoopback(host) || (publicUrl !== undefined && !isLoopbackUrl(publicUrl));
 }
 
@@ -509,19 +492,11 @@ export function plainTextHost(databaseUrl: string | undefined): string | undefin
   return ssl || host.startsWith('/') || isLoopback(host) ? undefined : host;
 }
 
-/** The documentation of one variable. */
-export interface SettingRow {
-  readonly name: Variable;
-  /** Its default; null when there is none. */
-  readonly fallback: unknown;
-  /** What happens without it. */
-  readonly without: string;
-  readonly meaning: string;
-  readonly isSecret: boolean;
-}
-
-/** Every variable, in the order of the docs. */
-export function settingsRows(): SettingRow[] {
+/**
+ * Every variable, in the order of the docs: its default (`fallback`, null when there is none), what happens `without` it, and
+ * its meaning.
+ */
+export function settingsRows() {
   return (Object.keys(variables.shape) as Variable[]).map((name) => {
     const { doc, otherwise, isSecret = false } = documentationOf(name);
     const fallback = defaults[name] ?? null;

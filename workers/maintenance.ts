@@ -18,10 +18,6 @@ export interface CompletenessPace {
   readonly textsMs: number;
 }
 
-export interface Maintenance {
-  stop(): Promise<void>;
-}
-
 /** Milliseconds between two rounds. */
 const driftEveryMs = 5_000;
 const reparseEveryMs = 5_000;
@@ -45,7 +41,7 @@ export function startMaintenance(deps: {
   pace: CompletenessPace;
   eventRetentionDays: number;
   retentionDays: RetentionDays;
-}): Maintenance {
+}) {
   const { inbox, log, drift, reconciler, gapDetection, attribution, pace, eventRetentionDays, retentionDays } = deps;
   const { db } = inbox;
   const every = (everyMs: number, name: string, job: LoopOptions['job']) => startLoop({ everyMs, name, job, log });

@@ -1,5 +1,4 @@
-import type { Service } from '../api-client/client.ts';
-import { ServiceError } from '../api-client/client.ts';
+import { type Service, ServiceError } from '../api-client/client.ts';
 import type { Context } from '../context.ts';
 import { type Erasure, erasableNumber, eraseNumber, previewErasure, refuseOwnNumber } from '../privacy/erase.ts';
 import {

@@ -55,7 +55,7 @@ export function runUntilStopped(log: Log, running: Running): void {
   const grace = closeWithGrace(
     {
       delay: false,
-      logger: graceLogger(log),
+      logger: { error: (err: unknown) => log.error({ err }, 'Closing failed during the stop') },
       skip: ['SIGTERM'],
     },
     async ({ signal, err }) => {
@@ -83,21 +83,31 @@ export function runUntilStopped(log: Log, running: Running): void {
   });
 }
 
-function graceLogger(log: Log) {
-  return { error: (error: unknown) => log.error({ err: error }, 'Closing failed during the stop') };
-}
-
 const connectMs = 5_000;
 const firstPauseMs = 250;
 const maxPauseMs = 5_000;
 
 /**
- * Waits until Postgres grants so many connections at once: a platform starts the processes and the database in any order.
- * SIGTERM or Ctrl-C meanwhile ends the process with code 0. Rejects at once with errors that waiting does not solve, such as a
- * refused password or a missing database.
+ * Waits until Postgres grants so many connections at once: a platform starts the processes and the database in any order. Logs
+ * one warning with the remedy, and a line when it succeeds. SIGTERM or Ctrl-C meanwhile ends the process with code 0. Rejects at
+ * once with errors that waiting does not solve, such as a refused password or a missing database.
  */
-export function waitForPostgres(databaseUrl: string, log: Log, connections = 1): Promise<void> {
-  return stoppable(log, () => retryWhileAway(databaseUrl, log, () => tryToConnect(databaseUrl, connections)));
+export async function waitForPostgres(databaseUrl: string, log: Log, connections = 1): Promise<void> {
+  let isLogged = false;
+  const connected = () =>
+    pRetry(() => tryToConnect(databaseUrl, connections), {
+      retries: Number.POSITIVE_INFINITY,
+      minTimeout: firstPauseMs,
+      maxTimeout: maxPauseMs,
+      shouldRetry: ({ error }) => isPostgresAway(error),
+      onFailedAttempt({ error }) {
+        if (isLogged || !isPostgresAway(error)) return;
+        isLogged = true;
+        log.warn(`Waiting for Postgres. ${describeFailure(error, { DATABASE_URL: databaseUrl })}`);
+      },
+    });
+  await stoppable(log, connected);
+  if (isLogged) log.info('Postgres accepts connections now; the start continues');
 }
 
 /** Ends the process with code 0 on SIGTERM or Ctrl-C while it waits. */
@@ -166,27 +176,6 @@ export async function logMissingMigrations(
   }
 }
 
-/**
- * Runs `open`, and retries while Postgres is unreachable or has no connection left. Logs one warning with the remedy, and a
- * line when it succeeds.
- */
-async function retryWhileAway(databaseUrl: string, log: Log, open: () => Promise<void>): Promise<void> {
-  let isLogged = false;
-  await pRetry(open, {
-    retries: Number.POSITIVE_INFINITY,
-    minTimeout: firstPauseMs,
-    maxTimeout: maxPauseMs,
-    shouldRetry: ({ error }) => isPostgresAway(error),
-    onFailedAttempt({ error }) {
-      if (isLogged || !isPostgresAway(error)) return;
-      isLogged = true;
-      const reason = describeFailure(error, { DATABASE_URL: databaseUrl });
-      log.warn(`Waiting for Postgres. ${reason}`);
-    },
-  });
-  if (isLogged) log.info('Postgres accepts connections now; the start continues');
-}
-
 /** Opens and closes the connections at once, to prove that Postgres grants them. */
 async function tryToConnect(databaseUrl: string, connections = 1): Promise<void> {
   const options = { connectionString: databaseUrl, connectionTimeoutMillis: connectMs };
@@ -215,13 +204,10 @@ export async function checkRulesFile(
   try {
     parseRules(await readFile(file, 'utf8'), { file, timeZone });
   } catch (error) {
-    throw new SettingsError([`RULES_FILE names a file that cannot be used:${problemOf(file, error as Error)}`]);
+    const { code, message } = error as NodeJS.ErrnoException;
+    // The message already contains the position and remedy of each problem.
+    const problems = `\n${message}`.replace(/\n(?=.)/g, '\n    ');
+    const problem = code === 'rules' ? problems : ` ${file} cannot be read (${code ?? message})`;
+    throw new SettingsError([`RULES_FILE names a file that cannot be used:${problem}`]);
   }
-}
-
-function problemOf(file: string, error: Error): string {
-  const { code } = error as NodeJS.ErrnoException;
-  if (code !== 'rules') return ` ${file} cannot be read (${code ?? error.message})`;
-  // The message already contains the position and remedy of each problem.
-  return `\n${error.message}`.replace(/\n(?=.)/g, '\n    ');
 }

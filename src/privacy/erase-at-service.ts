@@ -10,14 +10,10 @@ export interface ErasableAtService {
   readonly messageId?: string;
 }
 
-export interface RefusedErasure extends ErasableAtService {
-  readonly reason: string;
-}
-
 /** The results of the deletes. Safe to repeat: "not found" counts as deleted. */
 export interface ServiceErasure {
   readonly deleted: readonly ErasableAtService[];
-  readonly refused: readonly RefusedErasure[];
+  readonly refused: readonly (ErasableAtService & { readonly reason: string })[];
 }
 
 /**
@@ -55,7 +51,7 @@ export async function eraseAtService(
   held: readonly ErasableAtService[],
 ): Promise<ServiceErasure> {
   const deleted: ErasableAtService[] = [];
-  const refused: RefusedErasure[] = [];
+  const refused: ServiceErasure['refused'][number][] = [];
   for (const each of held) {
     const pair = { line: each.line, number: each.number };
     try {

@@ -56,22 +56,18 @@ const defaultKnownAfterMs = erasedRefreshMs + 1_000;
 export async function previewErasure(db: Database, text: string): Promise<Erasure> {
   const number = erasableNumber(text);
   await refuseOwnNumber(db, number);
-  const rolledBack = new RolledBack();
+  let removed: Removed = {};
+  const rollback = new Error('the erasure was only counted');
   await db
     .transaction()
     .execute(async (tx) => {
-      rolledBack.removed = await eraseRows(tx, number);
-      throw rolledBack;
+      removed = await eraseRows(tx, number);
+      throw rollback;
     })
     .catch((error: unknown) => {
-      if (error !== rolledBack) throw error;
+      if (error !== rollback) throw error;
     });
-  return { number: lastDigits(number), removed: rolledBack.removed };
-}
-
-/** Thrown to roll back an erasure that was only counted. */
-class RolledBack extends Error {
-  removed: Removed = {};
+  return { number: lastDigits(number), removed };
 }
 
 /**
@@ -80,7 +76,7 @@ class RolledBack extends Error {
  * `NotErasable`, and with `QueueUnavailable` if only the queues cannot be reached.
  */
 export async function eraseNumber(deps: ErasureDeps, text: string): Promise<Erasure> {
-  const { db, queues, knownAfterMs } = deps;
+  const { db, queues, knownAfterMs = defaultKnownAfterMs } = deps;
   const number = erasableNumber(text);
   await refuseOwnNumber(db, number);
   await storeHash(db, number);
@@ -91,7 +87,7 @@ export async function eraseNumber(deps: ErasureDeps, text: string): Promise<Eras
   });
   await storeCounts(db, number, purged);
   const forgotten = await forgetJobs(queues, number);
-  await sleep(knownAfterMs ?? defaultKnownAfterMs);
+  await sleep(knownAfterMs);
   await waitForDeliveries(db);
   const late = await inTransaction(db, (tx) => eraseInbox(tx, number, []));
   const forgottenLate = await forgetJobs(queues, number);
@@ -99,7 +95,8 @@ export async function eraseNumber(deps: ErasureDeps, text: string): Promise<Eras
   await storeCounts(db, number, afterwards);
   const kept = await refreshStatistics(db);
   return {
-    ...{ number: lastDigits(number), removed: sum([purged, afterwards]) },
+    number: lastDigits(number),
+    removed: sum([purged, afterwards]),
     ...(kept.length > 0 && { tablesWithStatistics: kept }),
   };
 }

@@ -118,15 +118,7 @@ const contents: readonly Content[] = [
 ];
 
 /** Removes the content that is older than RETENTION_DAYS, and deliveries that are older than the shortest of these. */
-export interface Retention {
-  /**
-   * Removes what has expired, in short transactions, and counts the rows by table; one process at a time, and the others return
-   * at once. The first round looks at everything, the next at what expired since the last, and a day before that.
-   */
-  round(signal: AbortSignal): Promise<Removed>;
-}
-
-export function createRetention({ db, log, days }: { db: Database; log: Log; days: RetentionDays }): Retention {
+export function createRetention({ db, log, days }: { db: Database; log: Log; days: RetentionDays }) {
   /** Up to where each content was removed, less a day: the clocks of the processes that write may differ. */
   const removedUntil = new Map<Content, string>();
 
@@ -148,7 +140,11 @@ export function createRetention({ db, log, days }: { db: Database; log: Log; day
   }
 
   return {
-    async round(signal) {
+    /**
+     * Removes what has expired, in short transactions, and counts the rows by table; one process at a time, and the others
+     * return at once. The first round looks at everything, the next at what expired since the last, and a day before that.
+     */
+    async round(signal: AbortSignal): Promise<Removed> {
       if (Object.keys(days).length === 0) return {};
       return db.connection().execute(async (connection) => {
         const [lock] = await query(

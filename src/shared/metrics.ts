@@ -1,27 +1,10 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import { readRelease } from './release.ts';
 
-/** The metrics of one process. Shared state is read from the database instead. */
-export interface Metrics {
-  readonly registry: Registry;
-  deliveryAccepted(type: string, isRecognized: boolean): void;
-  deliveryRefused(reason: 'token' | 'too_large' | 'unavailable'): void;
-  requestRefused(reason: 'admin_token' | 'host' | 'login_state' | 'connection_limit'): void;
-  /** Whether the last delivery could not be stored and was less than a minute ago. */
-  isRefusing(): boolean;
-  commitSeconds(seconds: number): void;
-  targetRead(kind: string, outcome: string, seconds: number): void;
-  /** One request to the service; `status` is undefined when no answer came, and `attempt` counts from 1. */
-  apiAnswered(request: ApiRequest): void;
-  /** Reports the connections of a pool from now on. */
-  watchPool(name: string, pool: PoolUse): void;
-  /** Reports the API client from now on. */
-  watchService(service: ServiceUse): void;
-  /** Reports how many claims this process holds from now on. */
-  watchLeases(held: () => number): void;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
-export interface ApiRequest {
+/** One request to the service; `status` is undefined when no answer came, and `attempt` counts from 1. */
+interface ApiRequest {
   readonly operation: string;
   readonly outcome: string;
   readonly status?: number;
@@ -45,7 +28,8 @@ interface ServiceUse {
 
 const refusingMs = 60_000;
 
-export function createMetrics(): Metrics {
+/** The metrics of one process. Shared state is read from the database instead. */
+export function createMetrics() {
   let refusedAt: number | undefined;
   const registry = new Registry();
   const registers = [registry];
@@ -159,28 +143,34 @@ export function createMetrics(): Metrics {
   const isRefusing = () => refusedAt !== undefined && performance.now() - refusedAt < refusingMs;
   return {
     registry,
-    deliveryAccepted(type, isRecognized) {
+    deliveryAccepted(type: string, isRecognized: boolean) {
       refusedAt = undefined;
       deliveries.inc({ type, recognized: String(isRecognized) });
     },
-    deliveryRefused(reason) {
+    deliveryRefused(reason: 'token' | 'too_large' | 'unavailable') {
       if (reason === 'unavailable') refusedAt = performance.now();
       refusals.inc({ reason });
     },
-    requestRefused: (reason) => requests.inc({ reason }),
+    requestRefused(reason: 'admin_token' | 'host' | 'login_state' | 'connection_limit') {
+      requests.inc({ reason });
+    },
+    /** Whether the last delivery could not be stored and was less than a minute ago. */
     isRefusing,
-    commitSeconds: (seconds) => commits.observe(seconds),
-    targetRead: (kind, outcome, seconds) => reads.observe({ kind, turn: outcome }, seconds),
-    apiAnswered({ operation, outcome, status, attempt, milliseconds }) {
+    commitSeconds: (seconds: number) => commits.observe(seconds),
+    targetRead(kind: string, outcome: string, seconds: number) {
+      reads.observe({ kind, turn: outcome }, seconds);
+    },
+    apiAnswered({ operation, outcome, status, attempt, milliseconds }: ApiRequest) {
       answers.observe({ operation, outcome }, milliseconds / 1_000);
       requestsToService.inc({ operation, status: String(status ?? 'none') });
       if (attempt > 1) retries.inc({ operation });
     },
-    watchPool: (name, pool) => void pools.set(name, pool),
-    watchService(watched) {
+    // From now on, these are reported: the connections of a pool, the API client, how many claims this process holds.
+    watchPool: (name: string, pool: PoolUse) => void pools.set(name, pool),
+    watchService(watched: ServiceUse) {
       service = watched;
     },
-    watchLeases(held) {
+    watchLeases(held: () => number) {
       leases = held;
     },
   };
