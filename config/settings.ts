@@ -295,52 +295,8 @@ const variables = z.object({
 
 export type Variable = keyof typeof variables.shape;
 
-/** The settings of a process, grouped by purpose. */
-export interface Settings {
-  readonly api: { readonly baseUrl: string | undefined; readonly key: string | undefined };
-  /** Encrypts the tokens of `auth login` and the stored links. */
-  readonly encryptionKey: string | undefined;
-  readonly encryptionKeyPrevious: string | undefined;
-  readonly databaseUrl: string | undefined;
-  /** Maximum of connections to Postgres per process. */
-  readonly poolSize: number;
-  readonly redisUrl: string | undefined;
-  readonly receiver: {
-    readonly host: string;
-    readonly port: number;
-    readonly publicUrl: string | undefined;
-    readonly secret: string | undefined;
-    readonly previousSecret: string | undefined;
-    readonly adminToken: string | undefined;
-  };
-  /** Undefined: workers listen nowhere. */
-  readonly workerPort: number | undefined;
-  readonly dataDir: string;
-  readonly rulesFile: string;
-  readonly rulesMode: 'off' | 'dry-run' | 'live';
-  readonly timeZone: string;
-  /** Whether somebody chose the time zone. */
-  readonly isTimeZoneSet: boolean;
-  /** A text search configuration; undefined keeps the one in use. */
-  readonly searchLanguage: string | undefined;
-  readonly logLevel: string;
-  readonly eventRetentionDays: number;
-  /** Empty: all content is kept. */
-  readonly retentionDays: RetentionDays;
-  readonly notify: NotifySettings;
-  /** OpenTelemetry reads its settings itself. */
-  readonly isTracing: boolean;
-}
-
-/** Where alerts go, and which. */
-export interface NotifySettings {
-  readonly webhook: { readonly url: string; readonly secret: string } | undefined;
-  readonly slackUrl: string | undefined;
-  readonly email: { readonly smtpUrl: string; readonly to: readonly string[]; readonly from: string } | undefined;
-  readonly minLevel: 'warning' | 'problem';
-  /** Local times, `22:00`. */
-  readonly quietHours: { readonly from: string; readonly to: string } | undefined;
-}
+export type Settings = Readonly<ReturnType<typeof grouped>>;
+export type NotifySettings = Settings['notify'];
 
 /** The environment is invalid. The message lists every problem with its remedy, and no secret. */
 export class SettingsError extends UserError {
@@ -415,12 +371,17 @@ export function arePagesExposed({ host, publicUrl }: Record<'host' | 'publicUrl'
   return !isLoopback(host) || (publicUrl !== undefined && !isLoopbackUrl(publicUrl));
 }
 
-function grouped(read: z.output<typeof variables>): Settings {
+/** The settings of a process, grouped by purpose. */
+function grouped(read: z.output<typeof variables>) {
+  const { NOTIFY_WEBHOOK_URL: url, NOTIFY_WEBHOOK_SECRET: secret, NOTIFY_SMTP_URL: smtpUrl } = read;
+  const to = read.NOTIFY_EMAIL_TO;
+  const from = read.NOTIFY_EMAIL_FROM ?? to?.[0];
   return {
     api: { baseUrl: read.API_BASE_URL, key: read.API_KEY },
     encryptionKey: read.ENCRYPTION_KEY,
     encryptionKeyPrevious: read.ENCRYPTION_KEY_PREVIOUS,
     databaseUrl: read.DATABASE_URL,
+    /** Maximum of connections to Postgres per process. */
     poolSize: read.DATABASE_POOL_SIZE,
     redisUrl: read.REDIS_URL,
     receiver: {
@@ -431,31 +392,31 @@ function grouped(read: z.output<typeof variables>): Settings {
       previousSecret: read.WEBHOOK_SECRET_PREVIOUS,
       adminToken: read.ADMIN_TOKEN,
     },
+    /** Undefined: workers listen nowhere. */
     workerPort: read.WORKER_PORT,
     dataDir: read.DATA_DIR,
     rulesFile: read.RULES_FILE,
     rulesMode: read.RULES_MODE,
     timeZone: read.TIME_ZONE ?? 'UTC',
+    /** Whether somebody chose the time zone. */
     isTimeZoneSet: read.TIME_ZONE !== undefined,
+    /** A text search configuration; undefined keeps the one in use. */
     searchLanguage: read.SEARCH_LANGUAGE,
-    logLevel: read.LOG_LEVEL,
+    logLevel: read.LOG_LEVEL as string,
     eventRetentionDays: read.EVENT_RETENTION_DAYS,
+    /** Empty: all content is kept. */
     retentionDays: read.RETENTION_DAYS ?? {},
-    notify: notifySettings(read),
+    /** Where alerts go, and which. */
+    notify: {
+      webhook: url !== undefined && secret !== undefined ? { url, secret } : undefined,
+      slackUrl: read.NOTIFY_SLACK_URL,
+      email: smtpUrl !== undefined && to !== undefined && from !== undefined ? { smtpUrl, to, from } : undefined,
+      minLevel: read.NOTIFY_MIN_LEVEL,
+      /** Local times, `22:00`. */
+      quietHours: read.NOTIFY_QUIET_HOURS,
+    },
+    /** OpenTelemetry reads its settings itself. */
     isTracing: read.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined,
-  };
-}
-
-function notifySettings(read: z.output<typeof variables>): NotifySettings {
-  const { NOTIFY_WEBHOOK_URL: url, NOTIFY_WEBHOOK_SECRET: secret, NOTIFY_SMTP_URL: smtpUrl } = read;
-  const to = read.NOTIFY_EMAIL_TO;
-  const from = read.NOTIFY_EMAIL_FROM ?? to?.[0];
-  return {
-    webhook: url !== undefined && secret !== undefined ? { url, secret } : undefined,
-    slackUrl: read.NOTIFY_SLACK_URL,
-    email: smtpUrl !== undefined && to !== undefined && from !== undefined ? { smtpUrl, to, from } : undefined,
-    minLevel: read.NOTIFY_MIN_LEVEL,
-    quietHours: read.NOTIFY_QUIET_HOURS,
   };
 }
 

@@ -60,9 +60,6 @@ export function momentArgument(text: string): Date {
   return moment;
 }
 
-/** Calls are searched by Unix seconds (section 4.6): an earlier day means the whole history. */
-const earliest = 0;
-
 export interface RangeFlags {
   readonly from?: Date | undefined;
   readonly to?: Date | undefined;
@@ -71,14 +68,11 @@ export interface RangeFlags {
 
 /** The range of `--from` and `--to`, cut at the present. Throws `WrongUse` when it is empty. */
 export function rangeOf(given: Omit<RangeFlags, 'json'>, usualMs: number, now = new Date()): TimeRange<Date> {
-  if (given.from && given.from >= now) {
-    throw new WrongUse('--from lies in the future.');
-  }
+  if (given.from && given.from >= now) throw new WrongUse('--from lies in the future.');
   const to = given.to && given.to < now ? given.to : now;
-  const from = new Date(Math.max(earliest, given.from?.getTime() ?? to.getTime() - usualMs));
-  if (to <= from) {
-    throw new WrongUse('--to must be after --from.');
-  }
+  // Calls are searched by Unix seconds (section 4.6): an earlier day means the whole history.
+  const from = new Date(Math.max(0, given.from?.getTime() ?? to.getTime() - usualMs));
+  if (to <= from) throw new WrongUse('--to must be after --from.');
   return { from, to };
 }
 

@@ -179,16 +179,12 @@ function exampleOf(path: string, kind: TriggerKind = 'message_received'): unknow
 
 const maxLength = 200;
 
-/** A value for the terminal: on one line, shortened, without characters that move the cursor or change the direction. */
+/** A value for the terminal: on one line, shortened. */
 function printable(value: unknown): string {
   if (value === undefined) return 'missing';
   if (value instanceof Date) return value.toISOString();
   if (typeof value !== 'string') return JSON.stringify(value);
-  const text = value.length > maxLength ? `${value.slice(0, maxLength)}…` : value;
-  return JSON.stringify(text).replace(
-    /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  return JSON.stringify(value.length > maxLength ? `${value.slice(0, maxLength)}…` : value);
 }
 
 /** Prints why each rule acts on a text or not. */

@@ -10,13 +10,43 @@ import { api, openContext } from './environment.ts';
 import { renderColumns } from './terminal.ts';
 
 /** Lists all subscriptions, ours and others, without their secret URLs. */
-export function runList(options: { json?: boolean }): Promise<void> {
-  return asking((service, context) => list(service, context, options));
+export function runList({ json }: { json?: boolean }): Promise<void> {
+  return asking(async (service, { settings }) => {
+    const { data } = await service.webhooks.list();
+    const rows = data.map((subscription) => {
+      const { id, name, type, enabled, url } = subscription;
+      const host = url !== undefined && URL.canParse(url) ? new URL(url).host : undefined;
+      return { id, name, type, enabled, host, ours: isOurAddress(settings.receiver, url) };
+    });
+    if (json) return console.log(JSON.stringify(rows));
+    const head = ['id', 'type', 'enabled', 'ours', 'host', 'name'];
+    const yes = (is: boolean | undefined) => (is ? 'yes' : 'no');
+    const lines = rows.map((row) => [
+      row.id,
+      row.type ?? '',
+      yes(row.enabled),
+      yes(row.ours),
+      row.host ?? '',
+      row.name ?? '',
+    ]);
+    console.log(renderColumns(head, lines));
+  });
 }
 
 /** Ensures our subscriptions, and prints those that the operator has to create by hand. */
-export function runEnsure(options: { json?: boolean }): Promise<void> {
-  return asking((service, context) => ensure(service, context, options));
+export function runEnsure({ json }: { json?: boolean }): Promise<void> {
+  return asking(async (service, { database, log, sealLink, settings }) => {
+    const { publicUrl, secret, previousSecret } = settings.receiver;
+    if (publicUrl === undefined || secret === undefined) {
+      throw new UserError('Set PUBLIC_URL and WEBHOOK_SECRET: the webhook addresses are made of them.');
+    }
+    const ensured = await ensureSubscriptions({
+      ...{ service, db: database.db, log, publicUrl, secret, previousSecret, sealLink },
+      takesOver: true,
+    });
+    console.log(json ? JSON.stringify(ensured.map(withoutSecret)) : ensured.map(sentenceOf).join('\n'));
+    if (ensured.some(({ outcome }) => outcome === 'to_create_by_hand')) process.exitCode = 1;
+  });
 }
 
 /** Enables or disables one subscription. */
@@ -71,42 +101,6 @@ function noSuch(id: number): UserError {
 async function asking(work: (service: Service, context: Context) => Promise<void>): Promise<void> {
   await using context = await openContext('subscriptions', { needed: api });
   await work(context.service as Service, context);
-}
-
-async function list(service: Service, { settings }: Context, { json }: { json?: boolean }): Promise<void> {
-  const { data } = await service.webhooks.list();
-  const rows = data.map((subscription) => {
-    const { id, name, type, enabled, url } = subscription;
-    const host = url !== undefined && URL.canParse(url) ? new URL(url).host : undefined;
-    return { id, name, type, enabled, host, ours: isOurAddress(settings.receiver, url) };
-  });
-  if (json) return console.log(JSON.stringify(rows));
-  const head = ['id', 'type', 'enabled', 'ours', 'host', 'name'];
-  const yes = (is: boolean | undefined) => (is ? 'yes' : 'no');
-  const lines = rows.map((row) => [
-    row.id,
-    row.type ?? '',
-    yes(row.enabled),
-    yes(row.ours),
-    row.host ?? '',
-    row.name ?? '',
-  ]);
-  console.log(renderColumns(head, lines));
-}
-
-async function ensure(service: Service, context: Context, { json }: { json?: boolean }): Promise<void> {
-  const { publicUrl, secret, previousSecret } = context.settings.receiver;
-  if (publicUrl === undefined || secret === undefined) {
-    throw new UserError('Set PUBLIC_URL and WEBHOOK_SECRET: the webhook addresses are made of them.');
-  }
-  const { db } = context.database;
-  const ensured = await ensureSubscriptions({
-    ...{ service, db, log: context.log, publicUrl, secret, previousSecret },
-    takesOver: true,
-    sealLink: context.sealLink,
-  });
-  console.log(json ? JSON.stringify(ensured.map(withoutSecret)) : ensured.map(sentenceOf).join('\n'));
-  if (ensured.some(({ outcome }) => outcome === 'to_create_by_hand')) process.exitCode = 1;
 }
 
 /** The URL contains the receiver's secret, so it is printed only when the operator has to enter it by hand. */

@@ -36,13 +36,6 @@ export interface Progress {
   end(): void;
 }
 
-/** What is done; `start` is where this run began: not at 0 when it was resumed. */
-interface Done {
-  readonly share: number;
-  readonly count: number;
-  readonly start: { readonly share: number; readonly at: number };
-}
-
 type Stream = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
 
 const lineEveryMs = 10_000;
@@ -61,25 +54,38 @@ export function printNote(text: string): void {
 export function createProgress(unit: string, stream: Stream = process.stderr): Progress {
   const began = performance.now();
   const isBar = stream.isTTY === true && process.env.TERM !== 'dumb';
-  let done: Done | undefined;
-  let shownAt = isBar ? 0 : began;
   const clear = isBar ? '\r\u001b[K' : '';
+  let done = { share: 0, count: 0 };
+  /** Where this run began: not at 0 when it was resumed. */
+  let start: { readonly share: number; readonly at: number } | undefined;
+  let shownAt = isBar ? 0 : began;
 
   function draw(): void {
     shownAt = performance.now();
-    stream.write(
-      isBar ? `${clear}${barOf(done, unit, began, stream.columns || 80)}` : `${wordsOf(done, unit, began)}\n`,
-    );
+    const { share, count } = done;
+    const rate = Math.round(count / Math.max(0.001, (shownAt - began) / 1_000));
+    const words = [`${Math.floor(share * 100)}%`, `${count} ${unit}`, `${rate}/s`, `${left()} left`];
+    stream.write(isBar ? `${clear}${barOf(share, words, stream.columns || 80)}` : `${words.join(', ')}\n`);
+  }
+
+  function left(): string {
+    if (done.share >= 1) return '0 s';
+    if (start === undefined || done.share <= start.share) return '?';
+    const rest = (1 - done.share) / (done.share - start.share);
+    const seconds = Math.round(((shownAt - start.at) / 1_000) * rest);
+    if (seconds < 60) return `${seconds} s`;
+    const minutes = Math.round(seconds / 60);
+    return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
   }
 
   const progress: Progress = {
     show(share, count) {
       const at = performance.now();
+      start ??= { share, at };
       // The total can grow meanwhile, and a retried read is counted as not done again.
       done = {
-        share: Math.max(done?.share ?? 0, Number.isNaN(share) ? 0 : Math.min(1, share)),
-        count: Math.max(done?.count ?? 0, count),
-        start: done?.start ?? { share, at },
+        share: Math.max(done.share, Number.isNaN(share) ? 0 : Math.min(1, share)),
+        count: Math.max(done.count, count),
       };
       if (at - shownAt >= (isBar ? drawEveryMs : lineEveryMs)) draw();
     },
@@ -103,11 +109,8 @@ const maxBar = 40;
 const minBar = 10;
 
 /** The bar and as much beside it as fits: a line that wraps cannot be drawn over. */
-function barOf(done: Done | undefined, unit: string, began: number, columns: number): string {
-  const share = done?.share ?? 0;
-  const count = done?.count ?? 0;
-  const percent = `${Math.floor(share * 100)}%`.padStart(4);
-  const [counted, rate, left] = [`${count} ${unit}`, `${rateOf(count, began)}/s`, `${leftOf(done)} left`];
+function barOf(share: number, [done = '', counted = '', rate = '', left = '']: string[], columns: number): string {
+  const percent = done.padStart(4);
   // The last column stays empty: some terminals wrap when it is written.
   const words = [[percent, counted, rate, left], [percent, counted, left], [percent, left], [percent]]
     .map((each) => each.join('  '))
@@ -116,26 +119,6 @@ function barOf(done: Done | undefined, unit: string, began: number, columns: num
   const width = Math.min(maxBar, columns - 2 - words.length);
   const filled = Math.floor(share * width);
   return `${'█'.repeat(filled)}${'░'.repeat(width - filled)} ${words}`;
-}
-
-function wordsOf(done: Done | undefined, unit: string, began: number): string {
-  const { share = 0, count = 0 } = done ?? {};
-  return `${Math.floor(share * 100)}%, ${count} ${unit}, ${rateOf(count, began)}/s, ${leftOf(done)} left`;
-}
-
-function rateOf(count: number, began: number): number {
-  return Math.round(count / Math.max(0.001, (performance.now() - began) / 1_000));
-}
-
-function leftOf(done: Done | undefined): string {
-  if (done === undefined) return '?';
-  const { share, start } = done;
-  if (share >= 1) return '0 s';
-  if (share <= start.share) return '?';
-  const seconds = Math.round(((performance.now() - start.at) / 1_000) * ((1 - share) / (share - start.share)));
-  if (seconds < 60) return `${seconds} s`;
-  const minutes = Math.round(seconds / 60);
-  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
 export interface ConsentFlags {
@@ -152,13 +135,11 @@ export interface Preview {
   readonly data: object;
 }
 
+/** Questions are printed to standard error, so that standard output contains only data. */
 interface Terminal {
   readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean };
   readonly output: NodeJS.WritableStream;
 }
-
-/** Questions are printed to standard error, so that standard output contains only data. */
-const standardStreams: Terminal = { input: process.stdin, output: process.stderr };
 
 /**
  * Whether an irreversible command may proceed. With `--yes` it does. On a terminal it shows the preview and asks for the word
@@ -168,7 +149,7 @@ const standardStreams: Terminal = { input: process.stdin, output: process.stderr
 export async function confirm(
   { yes = false, dryRun = false, json }: ConsentFlags,
   preview: () => Promise<Preview>,
-  terminal: Terminal = standardStreams,
+  terminal: Terminal = { input: process.stdin, output: process.stderr },
 ): Promise<boolean> {
   if (yes) return true;
   if (!dryRun && !terminal.input.isTTY) {
@@ -205,7 +186,7 @@ const gutters = [2, 1] as const;
 const longestWord = 24;
 
 /** The width of the terminal in characters; undefined, so without a bound, when standard output is no terminal. */
-export function terminalWidth(): number | undefined {
+function terminalWidth(): number | undefined {
   return process.stdout.isTTY ? process.stdout.columns || 80 : undefined;
 }
 

@@ -3,7 +3,7 @@ import { countOf } from '../ops/format.ts';
 import { type Trace, type TraceKind, trace, traceKinds } from '../ops/trace.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
-import { maskNumbers, maskTarget } from '../shared/masking.ts';
+import { maskKey, maskNumbers } from '../shared/masking.ts';
 import { keyOf } from './arguments.ts';
 import { openDatabase } from './environment.ts';
 import { WrongUse } from './failures.ts';
@@ -85,7 +85,7 @@ async function findTrace(db: Database, subjects: readonly Subject[], since: Date
 
 /** The key with phone numbers masked. */
 function nameOf({ kind, key }: Subject): string {
-  return kind === 'thread' ? maskTarget(`thread ${key}`).slice('thread '.length) : key;
+  return kind === 'thread' ? maskKey(kind, key) : key;
 }
 
 /** The steps with the milliseconds since the one before. */
@@ -110,19 +110,8 @@ function render(subject: Subject, found: Trace, timeZone: string): string {
 }
 
 function toTheMillisecond(moment: Date, timeZone: string): string {
-  // Swedish writes times as ISO 8601 does, with a comma.
-  return moment
-    .toLocaleString('sv-SE', {
-      timeZone,
-      year: 'numeric',
-      month: '2-digit',
-      day: '2-digit',
-      hour: '2-digit',
-      minute: '2-digit',
-      second: '2-digit',
-      fractionalSecondDigits: 3,
-    })
-    .replace(',', '.');
+  // Swedish writes times as ISO 8601 does.
+  return `${moment.toLocaleString('sv-SE', { timeZone })}.${String(moment.getUTCMilliseconds()).padStart(3, '0')}`;
 }
 
 function duration(ms: number): string {

@@ -1,29 +1,12 @@
 import { type Database, query, relation, sql } from '../db/database.ts';
-import { mediaRow } from '../warehouse/messages.ts';
-import { recordingRow } from '../warehouse/recordings.ts';
-import { subscriptionRow } from '../warehouse/subscriptions.ts';
 import { type KeySettings, linkSealer, type Sealer, tokenSealer, WrongEncryptionKey } from './sealer.ts';
 
-interface LinkTable {
-  readonly name: string;
-  /** The columns of its primary key, with their types. */
-  readonly key: Readonly<Record<string, 'text' | 'bigint' | 'smallint'>>;
-  rowOf(...key: string[]): string;
-}
-
-const linkTables: readonly LinkTable[] = [
-  {
-    name: 'secrets.recording_urls',
-    key: { call_id: 'text', unique_id: 'text' },
-    rowOf: (callId = '', uniqueId = '') => recordingRow(callId, uniqueId),
-  },
-  {
-    name: 'secrets.message_media',
-    key: { conversation_id: 'bigint', message_id: 'bigint', ordinal: 'smallint' },
-    rowOf: (conversationId = '', messageId = '', ordinal = '') => mediaRow(conversationId, messageId, Number(ordinal)),
-  },
-  { name: 'secrets.webhook_urls', key: { subscription_id: 'bigint' }, rowOf: (id = '') => subscriptionRow(id) },
-];
+/** The tables of links: the columns of each primary key, with their types. */
+const linkTables = {
+  'secrets.recording_urls': { call_id: 'text', unique_id: 'text' },
+  'secrets.message_media': { conversation_id: 'bigint', message_id: 'bigint', ordinal: 'smallint' },
+  'secrets.webhook_urls': { subscription_id: 'bigint' },
+} as const;
 
 const batchSize = 500;
 
@@ -31,8 +14,8 @@ const batchSize = 500;
 export async function reseal(db: Database, settings: KeySettings, signal: AbortSignal): Promise<number> {
   const [links, tokens] = [linkSealer(settings), tokenSealer(settings)];
   let count = tokens ? await resealTokens(db, tokens) : 0;
-  for (const table of links ? linkTables : []) {
-    for await (const sealed of resealLinks(db, table, links as Sealer)) {
+  for (const [table, key] of links ? Object.entries(linkTables) : []) {
+    for await (const sealed of resealLinks(db, table, key, links as Sealer)) {
       count += sealed;
       if (signal.aborted) return count;
     }
@@ -40,8 +23,15 @@ export async function reseal(db: Database, settings: KeySettings, signal: AbortS
   return count;
 }
 
-async function* resealLinks(db: Database, { name, key, rowOf }: LinkTable, sealer: Sealer): AsyncGenerator<number> {
+async function* resealLinks(
+  db: Database,
+  name: string,
+  key: Readonly<Record<string, 'text' | 'bigint' | 'smallint'>>,
+  sealer: Sealer,
+): AsyncGenerator<number> {
   const columns = Object.keys(key);
+  // A link is sealed for its row, written as `recording_urls call leg`.
+  const rowOf = (values: readonly string[]) => [name.replace('secrets.', ''), ...values].join(' ');
   const [table, names] = [sql.table(name), sql.raw(columns.join())];
   let after: string[] | undefined;
   for (;;) {
@@ -55,8 +45,8 @@ async function* resealLinks(db: Database, { name, key, rowOf }: LinkTable, seale
        where not starts_with(url, ${sealer.linkBeginning}) and ${isNext} order by ${names} limit ${batchSize}`,
     );
     const found = rows.flatMap(({ key: values, url }) => {
-      const opened = openedLink(sealer, url, rowOf(...values));
-      return opened === undefined ? [] : [{ values, url, sealed: sealer.sealLink(opened, rowOf(...values)) }];
+      const opened = openedLink(sealer, url, rowOf(values));
+      return opened === undefined ? [] : [{ values, url, sealed: sealer.sealLink(opened, rowOf(values)) }];
     });
     const keyColumns = columns.map((column, at) => [
       column,
@@ -118,9 +108,8 @@ async function resealTokens(db: Database, sealer: Sealer): Promise<number> {
 export async function countToReseal(db: Database, settings: KeySettings): Promise<number> {
   const [links, tokens] = [linkSealer(settings), tokenSealer(settings)];
   const beginning = tokens?.beginning ?? Buffer.alloc(0);
-  const counts = linkTables.map(
-    ({ name }) =>
-      sql`(select count(*) from ${sql.table(name)} where not starts_with(url, ${links?.linkBeginning ?? ''}))`,
+  const counts = Object.keys(linkTables).map(
+    (name) => sql`(select count(*) from ${sql.table(name)} where not starts_with(url, ${links?.linkBeginning ?? ''}))`,
   );
   const [row] = await query(
     db,

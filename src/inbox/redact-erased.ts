@@ -74,16 +74,13 @@ export function createErasedNumbers(db: Database, log: Log): ErasedNumbers {
       return deliveries.map((delivery) => {
         const { targets, body } = delivery;
         const isOfErased = targets.some(({ kind, key }) => (kind === 'thread' ? isMentioned(key) : calls.has(key)));
-        return isOfErased || isMentioned(body) ? emptied(delivery, isMentioned) : delivery;
+        if (!isOfErased && !isMentioned(body)) return delivery;
+        // Targets of calls stay: a call id identifies nobody, and the mirror keeps the calls without the person.
+        const left = targets.filter(({ kind, key }) => kind !== 'thread' || !isMentioned(key));
+        return { ...delivery, body: '', fingerprint: '', targets: left };
       });
     },
     refresh,
     stop: loop.stop,
   };
-}
-
-/** Targets of calls stay: a call id identifies nobody, and the mirror keeps the calls without the person. */
-function emptied(delivery: Delivery, isMentioned: (text: string) => boolean): Delivery {
-  const targets = delivery.targets.filter(({ kind, key }) => kind !== 'thread' || !isMentioned(key));
-  return { ...delivery, body: '', fingerprint: '', targets };
 }

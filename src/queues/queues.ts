@@ -215,11 +215,8 @@ export async function createQueues(options: QueuesOptions): Promise<Queues> {
         ...traced,
       };
       const worker = createQueueWorker(store, name, tuning, handler, outage, log);
-      const tracked: QueueWorker = {
-        close: (deadlineMs) => worker.close(deadlineMs).finally(() => workers.delete(tracked)),
-      };
-      workers.add(tracked);
-      return tracked;
+      workers.add(worker);
+      return { close: (deadlineMs) => worker.close(deadlineMs).finally(() => workers.delete(worker)) };
     },
 
     async health() {
