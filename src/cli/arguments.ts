@@ -88,21 +88,17 @@ export function keyOf(kind: Target['kind'], given: string | undefined): string {
     case 'lines':
       if (given === undefined || given === 'all') return 'all';
       throw new WrongUse(`"${given}" is not allowed here: ${toType(`resync ${kind}`)} reads all ${kind} together.`);
-    case 'thread':
-      return threadKeyOf(given);
+    case 'thread': {
+      const form = 'write line/number, and line/number,number for a group, with country codes';
+      if (!given) throw new WrongUse(`Name the thread: ${form}.`);
+      const key = typedThreadKey(given);
+      if (key === undefined) throw new WrongUse(`"${given}" is not a thread: ${form}.`);
+      return key;
+    }
     default:
       if (given !== undefined && isCallId(given)) return given;
       if (!given)
         throw new WrongUse(`Name the call: ${toType(`resync ${kind} 1783385492.057900`)}, with the id of the call.`);
       throw new WrongUse(`"${given}" is not a call id, such as 1783385492.057900.`);
   }
-}
-
-const threadForm = 'write line/number, and line/number,number for a group, with country codes';
-
-function threadKeyOf(given: string | undefined): string {
-  if (!given) throw new WrongUse(`Name the thread: ${threadForm}.`);
-  const key = typedThreadKey(given);
-  if (key === undefined) throw new WrongUse(`"${given}" is not a thread: ${threadForm}.`);
-  return key;
 }

@@ -19,7 +19,7 @@ const log = createCommandLog('error');
 const outcomeCheckMs = 300;
 const userLookupMs = 10_000;
 
-export interface LoginOptions {
+interface LoginOptions {
   readonly scopes?: readonly string[];
   /** Seconds to wait for the answer. */
   readonly wait: number;

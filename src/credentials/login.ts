@@ -18,9 +18,7 @@ async function registeredClient(
 ): Promise<Client> {
   const [known] = await query(
     db,
-    sql<{
-      clientId: string;
-    }>`select client_id as "clientId" from secrets.oauth_clients
+    sql<{ clientId: string }>`select client_id as "clientId" from secrets.oauth_clients
          where service = ${service} and redirect_uri = ${redirectUri}`,
   );
   if (known && !registerAgain) return { clientId: known.clientId, redirectUri };

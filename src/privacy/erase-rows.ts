@@ -1,4 +1,3 @@
-import type { RawBuilder } from 'kysely';
 import { query, relation, sql, type Transaction } from '../db/database.ts';
 import { inbound } from '../inbox/redact-erased.ts';
 import { threadOf } from '../shared/thread.ts';
@@ -196,25 +195,15 @@ export async function eraseParty(tx: Transaction, number: string, callIds: reado
   return { ...belongings, 'warehouse.call_legs': legs.length, 'warehouse.calls': calls.length };
 }
 
-/** Deletes what rules recorded about a number and its conversations. Call it after {@link eraseTexts}. */
-export async function eraseRules(tx: Transaction, spellings: readonly string[]): Promise<Removed> {
-  return eraseBySpelling(tx, spellings, sql`ops.erase_rules(spelling)`);
-}
-
-/** Removes texts and number from the ledger. Amounts spent stay, and waiting sends are not sent. */
-export async function eraseSends(tx: Transaction, spellings: readonly string[]): Promise<Removed> {
-  return eraseBySpelling(tx, spellings, sql`ops.erase_sends(spelling)`);
-}
-
-async function eraseBySpelling(
-  tx: Transaction,
-  spellings: readonly string[],
-  erase: RawBuilder<unknown>,
-): Promise<Removed> {
+/**
+ * Deletes what rules recorded about a number and its conversations (`rules`; call it after {@link eraseTexts}), or removes its
+ * texts and number from the ledger (`sends`): amounts spent stay, and waiting sends are not sent.
+ */
+export async function eraseHistory(tx: Transaction, of: 'rules' | 'sends', number: string): Promise<Removed> {
   const rows = await query(
     tx,
     sql<{ place: string; removed: number }>`select place, sum(removed)::integer as removed
-     from unnest(${spellings}::text[]) spelling cross join lateral ${erase} group by place`,
+     from unnest(${spellingsOf(number)}::text[]) spelling cross join lateral ${sql.raw(`ops.erase_${of}`)}(spelling) group by place`,
   );
   return Object.fromEntries(rows.map(({ place, removed }) => [place, removed]));
 }

@@ -13,11 +13,10 @@ import {
   spellingsOf,
 } from '../warehouse/erasure/mentions.ts';
 import {
+  eraseHistory,
   eraseInbox,
   eraseMentions,
   eraseParty,
-  eraseRules,
-  eraseSends,
   eraseTexts,
   findCalls,
   preserveOptOuts,
@@ -107,8 +106,8 @@ async function eraseRows(tx: Transaction, number: string): Promise<Removed> {
     await eraseInbox(tx, number, calls),
     await eraseTexts(tx, number),
     await eraseParty(tx, number, calls),
-    await eraseRules(tx, spellingsOf(number)),
-    await eraseSends(tx, spellingsOf(number)),
+    await eraseHistory(tx, 'rules', number),
+    await eraseHistory(tx, 'sends', number),
     await eraseMentions(tx, number),
   ]);
 }

@@ -1,4 +1,4 @@
-import type { BulkJobOptions, Processor, Queue, QueueOptions, Telemetry, Worker } from 'bullmq';
+import type { Processor, Queue, QueueOptions, Worker, WorkerOptions } from 'bullmq';
 import { storableText } from '../shared/storable.ts';
 
 /** A job: read the target, or advance the send. */
@@ -17,14 +17,8 @@ export type JobData = Pick<TargetJob, 'kind' | 'key'>;
 /** The library works jobs without a priority first. */
 const lowPriority = 1;
 
-export interface BullJob {
-  readonly name: string;
-  readonly data: JobData;
-  readonly opts: BulkJobOptions;
-}
-
 /** One job per target, sorted, so that two callers cannot deadlock. */
-export function jobsOf(jobs: readonly TargetJob[]): readonly BullJob[] {
+export function jobsOf(jobs: readonly TargetJob[]) {
   const byTarget = new Map<string, TargetJob>();
   for (const job of jobs) {
     // A job that jsonb rejects would fail its whole batch.
@@ -41,6 +35,8 @@ export function jobsOf(jobs: readonly TargetJob[]): readonly BullJob[] {
       data: { kind, key },
       opts: {
         deduplication: { id, keepLastIfActive: true },
+        removeOnComplete: true,
+        removeOnFail: true,
         ...(!isUrgent && { priority: lowPriority }),
         ...(traceparent !== undefined && { telemetry: { metadata: JSON.stringify({ traceparent }) } }),
       },
@@ -56,16 +52,7 @@ export type BullQueue = Queue<JobData, void, string>;
 export type BullWorker = Worker<JobData, void, string>;
 export type JobProcessor = Processor<JobData, void, string>;
 
-export interface WorkerTuning {
-  readonly concurrency: number;
-  readonly lockDuration: number;
-  readonly stalledInterval: number;
-  readonly maxStalledCount: number;
-  /** Seconds. */
-  readonly drainDelay: number;
-  readonly runRetryDelay: number;
-  readonly telemetry?: Telemetry;
-}
+export type WorkerTuning = Omit<WorkerOptions, 'connection' | 'prefix'>;
 
 export interface StoreHealth {
   readonly isReachable: boolean;

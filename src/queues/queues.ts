@@ -175,10 +175,7 @@ export async function createQueues(options: QueuesOptions): Promise<Queues> {
 
   return {
     async enqueue(name, targets) {
-      const jobs = jobsOf(targets).map((job) => ({
-        ...job,
-        opts: { ...job.opts, removeOnComplete: true, removeOnFail: true },
-      }));
+      const jobs = jobsOf(targets);
       if (jobs.length === 0) return;
       const causes = targets.flatMap(({ traceparent }) => traceparent ?? []);
       // The span in progress is that of whoever enqueued first, and jobs of others go along.
