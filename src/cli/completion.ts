@@ -6,7 +6,6 @@ import { toType } from '../shared/command-name.ts';
 
 type Shell = 'bash' | 'zsh' | 'fish';
 
-/** Prints the script for a shell. */
 export function print(shell: Shell, { json }: { readonly json?: boolean }): void {
   const text = scriptFor(shell);
   console.log(json ? JSON.stringify({ shell, script: text }) : text);

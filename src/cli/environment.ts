@@ -6,34 +6,6 @@ import { findRunning, type Running } from '../local/data-folder.ts';
 import { toType } from '../shared/command-name.ts';
 import { createCommandLog } from './terminal.ts';
 
-/** What a command opens: its database, and the settings that it was opened with. */
-interface CommandDatabase extends AsyncDisposable {
-  readonly db: Database;
-  readonly settings: Settings;
-}
-
-/** Opens the database for a command that needs nothing else. The caller disposes of it. */
-export async function openDatabase(name: string, needs: CommandNeeds = {}): Promise<CommandDatabase> {
-  const settings = await commandSettings(withDatabase(needs));
-  const { databaseUrl: url = '' } = settings;
-  return { ...createDatabase({ url, log: createCommandLog(), maxConnections: 2, name }), settings };
-}
-
-/** Opens the database, the queues and, where `needed` names it, the API. The caller disposes of it. */
-export async function openContext(name: string, needs: CommandNeeds = {}): Promise<Context> {
-  const settings = await commandSettings(withDatabase(needs));
-  // Loaded on demand: commands that only read the database need neither queues nor the API.
-  const { createContext, readySettings } = await import('../context.ts');
-  return createContext(readySettings(settings), { log: createCommandLog(), name, maxConnections: 4 });
-}
-
-function withDatabase({ needed = [], ...needs }: CommandNeeds): CommandNeeds {
-  return { ...needs, needed: ['DATABASE_URL', ...needed] };
-}
-
-/** The settings of the API. */
-export const api: readonly Variable[] = ['API_BASE_URL', 'API_KEY'];
-
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Settings that change results, so that a command must use the daemon's. */
@@ -64,6 +36,34 @@ export async function commandSettings(
   const borrowed = borrow(running, environment, alike);
   if (borrowed.parts.length > 0) console.error(`Using ${listed(borrowed.parts)} of the running ${toType('start')}.`);
   return readSettings(borrowed.environment, options);
+}
+
+/** The settings of the API. */
+export const api: readonly Variable[] = ['API_BASE_URL', 'API_KEY'];
+
+/** What a command opens: its database, and the settings that it was opened with. */
+interface CommandDatabase extends AsyncDisposable {
+  readonly db: Database;
+  readonly settings: Settings;
+}
+
+/** Opens the database for a command that needs nothing else. The caller disposes of it. */
+export async function openDatabase(name: string, needs: CommandNeeds = {}): Promise<CommandDatabase> {
+  const settings = await commandSettings(withDatabase(needs));
+  const { databaseUrl: url = '' } = settings;
+  return { ...createDatabase({ url, log: createCommandLog(), maxConnections: 2, name }), settings };
+}
+
+/** Opens the database, the queues and, where `needed` names it, the API. The caller disposes of it. */
+export async function openContext(name: string, needs: CommandNeeds = {}): Promise<Context> {
+  const settings = await commandSettings(withDatabase(needs));
+  // Loaded on demand: commands that only read the database need neither queues nor the API.
+  const { createContext, readySettings } = await import('../context.ts');
+  return createContext(readySettings(settings), { log: createCommandLog(), name, maxConnections: 4 });
+}
+
+function withDatabase({ needed = [], ...needs }: CommandNeeds): CommandNeeds {
+  return { ...needs, needed: ['DATABASE_URL', ...needed] };
 }
 
 /** The environment with what it borrows, and the borrowed settings in words. */

@@ -24,7 +24,6 @@ interface Json {
   readonly json?: boolean;
 }
 
-/** Lists stored deliveries, newest first, with masked numbers. */
 export function runList({
   unrecognized,
   type,
@@ -55,7 +54,6 @@ function describeTargets({ isErased, isRecognized, targets }: ReturnType<typeof 
   return targets.length === 0 ? 'not recognized' : `${first}\nand more, not taken`;
 }
 
-/** Prints one delivery, with body and numbers in full. */
 export function runShow(id: string, { json }: Json): Promise<void> {
   return inDatabase(async (db, timeZone) => {
     const found = await findDelivery(db, id);
@@ -100,7 +98,6 @@ export function runReplay(id: string | undefined, { since, json }: Json & { sinc
   });
 }
 
-/** Parses stored deliveries again with the present version. */
 export function runReparse({ all, unlimited, json }: Json & { all?: boolean; unlimited?: boolean }): Promise<void> {
   return inInbox(async (deps) => {
     const done = await reparseDeliveries(deps, { isAll: all, isUnlimited: unlimited });

@@ -50,7 +50,6 @@ interface ListedAlert {
   readonly toldTo: readonly string[];
 }
 
-/** Lists alerts that began. */
 export async function runList({ limit, json }: { limit: number; json?: boolean }): Promise<void> {
   await using database = await openDatabase('notify', { alike: ['TIME_ZONE'] });
   const { timeZone } = database.settings;

@@ -82,7 +82,6 @@ async function unknownUsers({ users }: RuleSet, databaseUrl: string | undefined)
   }
 }
 
-/** Lists the rules in order, and what each has done. */
 export async function runList({ json }: Flags): Promise<void> {
   await using database = await openDatabase('rules', { alike: rulesSettings });
   const { db, settings } = database;
@@ -132,7 +131,6 @@ function describeUse({ version }: RuleSet, inForce: InForce | undefined): string
   return `This file is version ${version}; the workers use ${other}. ${mode}${why}`;
 }
 
-/** Lists the facts of one trigger, or of all. */
 export function runFacts(on: TriggerKind | undefined, { json }: Flags): void {
   const facts = describedFacts()
     .filter(({ triggers }) => on === undefined || triggers.includes(on))
@@ -187,7 +185,6 @@ function printable(value: unknown): string {
   return JSON.stringify(value.length > maxLength ? `${value.slice(0, maxLength)}…` : value);
 }
 
-/** Prints why each rule acts on a text or not. */
 export async function runExplain(which: string, { json }: Flags): Promise<void> {
   await using database = await openDatabase('rules', { alike: rulesSettings });
   const { db, settings } = database;
@@ -256,7 +253,6 @@ function renderExplanation(
 
 const defaultSpanMs = 7 * 86_400_000;
 
-/** Prints what the rules would have done in a past period. */
 export async function runSimulate({ file: named, json, ...given }: RangeFlags & { file?: string }): Promise<void> {
   const { from, to } = rangeOf(given, defaultSpanMs);
   await using database = await openDatabase('rules', { alike: rulesSettings });

@@ -15,7 +15,6 @@ interface SandboxFlags {
   readonly json?: boolean;
 }
 
-/** Runs only the sandbox, until SIGTERM or Ctrl-C. */
 export async function run({ plainRedirects, json, ...chosen }: SandboxFlags): Promise<void> {
   const log = createLog(readSettings(process.env).logLevel);
   const { port } = chosen;

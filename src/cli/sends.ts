@@ -13,7 +13,6 @@ interface Json {
   readonly json?: boolean;
 }
 
-/** Lists the newest sends, with masked numbers and without texts. */
 export function runList({ state, limit, json }: Json & { state?: SendState; limit: number }): Promise<void> {
   return inLedger(async (db, timeZone) => {
     const sends = (await listSends(db, state, limit)).map(listed);
@@ -45,7 +44,6 @@ function listed({ text: _, baseline: __, number, line, trigger: { kind, at }, ..
   return { ...send, line: maskNumbers(line), number: maskNumbers(number), trigger: { kind, at } };
 }
 
-/** Prints one send in full, with its history. */
 export function runShow(given: string, { json }: Json): Promise<void> {
   return inLedger(async (db, timeZone) => {
     const found = await sendOf(db, given);

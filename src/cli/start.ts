@@ -7,7 +7,6 @@ import { createLog } from '../shared/log.ts';
 import { withoutPassword } from '../shared/masking.ts';
 import { checkRulesFile, drainMs, type Entry, runUntilStopped } from './lifecycle.ts';
 
-/** Starts everything and prints the addresses. */
 export async function run(entry: Entry, options: { json?: boolean }): Promise<void> {
   const settings = readSettings(process.env, { servesPages: true, makesToken: true });
   const log = createLog(settings.logLevel);

@@ -49,7 +49,6 @@ export function runEnsure({ json }: { json?: boolean }): Promise<void> {
   });
 }
 
-/** Enables or disables one subscription. */
 export function runSwitch(verb: 'enable' | 'disable', id: number, { json }: { json?: boolean }): Promise<void> {
   return asking(async (service, { database, settings }) => {
     if (verb === 'enable') await expectGap(service, database.db, settings.receiver, id);

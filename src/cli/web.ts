@@ -14,7 +14,6 @@ import { checkPostgres, logMissingMigrations, runUntilStopped, waitForPostgres }
 /** Connections that a start opens at once with queues in Postgres: tables and producers. */
 const minConnections = 2;
 
-/** Receives webhooks and serves the pages, until SIGTERM or Ctrl-C. */
 export async function run({ json }: { json?: boolean }): Promise<void> {
   const settings = readySettings(
     await commandSettings({ needed: ['DATABASE_URL', 'WEBHOOK_SECRET'], servesPages: true }),
@@ -38,9 +37,9 @@ export async function run({ json }: { json?: boolean }): Promise<void> {
   const reporting = reportProcess(context, 'web');
   const alerts = startAlerts(context);
   const stopping = new AbortController();
+  const areApplied = () => areMigrated(context.database.db, redisUrl === undefined);
   const meanwhile = 'Until then /readyz and deliveries that cannot be stored are answered 503.';
-  const areThere = () => areMigrated(context.database.db, redisUrl === undefined);
-  void logMissingMigrations(areThere, log, meanwhile, stopping.signal);
+  void logMissingMigrations(areApplied, log, meanwhile, stopping.signal);
   runUntilStopped(log, {
     abandon: (what) => context.service?.abandon(what),
     async close() {

@@ -18,7 +18,6 @@ import {
 /** Connections that a start opens at once with queues in Postgres: tables, producers, jobs and their listener. */
 const minConnections = 4;
 
-/** Processes the queues until SIGTERM or Ctrl-C. */
 export async function run(entry: Entry, options: { queues?: QueueName[]; json?: boolean }): Promise<void> {
   const settings = readySettings(
     await commandSettings({
