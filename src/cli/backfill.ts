@@ -142,14 +142,7 @@ export async function backfillThreads({
   }
 }
 
-interface Done {
-  readonly probed: number;
-  readonly found: number;
-  readonly open: number;
-  readonly reread: number;
-}
-
-function sentenceOf({ probed, found, open, reread }: Done): string {
+function sentenceOf({ probed, found, open, reread }: Record<'probed' | 'found' | 'open' | 'reread', number>): string {
   const again = reread > 0 ? `, ${reread} known threads read again` : '';
   return `${probed} pairs probed, ${found} conversations found${again}, ${open} pairs left for later.`;
 }
@@ -157,16 +150,11 @@ function sentenceOf({ probed, found, open, reread }: Done): string {
 /** Sentences about the listed numbers that were left out. */
 function remarksOn({ probedRecently, erased, rereadLeft }: SkippedNumbers & { readonly rereadLeft: number }): string[] {
   return [
-    ...(rereadLeft > 0
-      ? [`${rereadLeft} more known threads of these numbers: the same command continues with them.`]
-      : []),
-    ...(probedRecently > 0
-      ? [
-          `${countOf(probedRecently, 'pair')} of the list left out: probed within the last hour; repeat the command later.`,
-        ]
-      : []),
-    ...(erased > 0 ? [`${countOf(erased, 'number')} of the list left out: erased.`] : []),
-  ];
+    rereadLeft > 0 && `${rereadLeft} more known threads of these numbers: the same command continues with them.`,
+    probedRecently > 0 &&
+      `${countOf(probedRecently, 'pair')} of the list left out: probed within the last hour; repeat the command later.`,
+    erased > 0 && `${countOf(erased, 'number')} of the list left out: erased.`,
+  ].filter((each) => each !== false);
 }
 
 /** The account's lines, for probing. Rejects with a `UserError` with reason and remedy when none is known. */

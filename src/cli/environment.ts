@@ -34,7 +34,8 @@ export async function commandSettings(
   const isOfAnother = environment.DATABASE_URL && environment.DATABASE_URL !== running?.databaseUrl;
   if (!running || isOfAnother) return readSettings(environment, options);
   const borrowed = borrow(running, environment, alike);
-  if (borrowed.parts.length > 0) console.error(`Using ${listed(borrowed.parts)} of the running ${toType('start')}.`);
+  if (borrowed.parts.length > 0)
+    console.error(`Using ${new Intl.ListFormat('en-GB').format(borrowed.parts)} of the running ${toType('start')}.`);
   return readSettings(borrowed.environment, options);
 }
 
@@ -105,8 +106,4 @@ function sharedSettings({ timeZone, rulesFile, rulesMode }: Running): [SharedSet
     ['RULES_MODE', rulesMode, usual.rulesMode],
   ];
   return each.flatMap(([name, value, fallback]) => (value === undefined || value === fallback ? [] : [[name, value]]));
-}
-
-function listed(parts: readonly string[]): string {
-  return parts.length < 2 ? parts.join('') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
 }

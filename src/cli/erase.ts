@@ -79,15 +79,11 @@ function remaining({ tablesWithStatistics = [] }: Erasure, { settings }: Context
       : `- the service: nothing was deleted there. ${toType('erase <number> --at-service')} deletes the texts there; delete calls, recordings and transcripts in its portal.`,
     '- back-ups, replicas, exports, and logs of other programs.',
     '- Postgres’ write-ahead log and its archive, and pages of its files until VACUUM and later writes reuse them.',
-    ...(settings.redisUrl === undefined
-      ? []
-      : ['- Redis’ append-only file and dumps, until it rewrites them (BGREWRITEAOF, BGSAVE).']),
-    ...(tablesWithStatistics.length > 0
-      ? [
-          `- the planner’s statistics of tables that are empty now, until they hold rows and are analysed, or a superuser deletes them from pg_statistic: ${tablesWithStatistics.join(', ')}.`,
-        ]
-      : []),
-  ];
+    settings.redisUrl !== undefined &&
+      '- Redis’ append-only file and dumps, until it rewrites them (BGREWRITEAOF, BGSAVE).',
+    tablesWithStatistics.length > 0 &&
+      `- the planner’s statistics of tables that are empty now, until they hold rows and are analysed, or a superuser deletes them from pg_statistic: ${tablesWithStatistics.join(', ')}.`,
+  ].filter((each) => each !== false);
 }
 
 function wouldDelete(held: readonly ErasableAtService[] | undefined, number: string): string[] {

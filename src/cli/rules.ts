@@ -134,7 +134,11 @@ function describeUse({ version }: RuleSet, inForce: InForce | undefined): string
 export function runFacts(on: TriggerKind | undefined, { json }: Flags): void {
   const facts = describedFacts()
     .filter(({ triggers }) => on === undefined || triggers.includes(on))
-    .map((each) => ({ ...each, example: exampleOf(each.fact, on ?? each.triggers[0]) }));
+    .map((each) => {
+      // The value of the fact in the samples that rules are checked with.
+      const [sample] = sampleFacts(on ?? each.triggers[0] ?? 'message_received');
+      return { ...each, example: sample && factAt(sample, each.fact) };
+    });
   if (json) {
     console.log(JSON.stringify(facts));
     return;
@@ -167,12 +171,6 @@ function formsOf({ values, valuesOn, format, min }: DescribedFact, on: TriggerKi
     format ? formats[format] : '',
     min === undefined ? '' : ` At least ${min}.`,
   ].join('');
-}
-
-/** The value of a fact in the samples that rules are checked with. */
-function exampleOf(path: string, kind: TriggerKind = 'message_received'): unknown {
-  const [sample] = sampleFacts(kind);
-  return sample && factAt(sample, path);
 }
 
 const maxLength = 200;

@@ -77,13 +77,14 @@ export function renderTable(snapshot: Snapshot): string {
     line('compared', snapshot.completeness, ({ hours, uncompared, unprovenCount, lastDay, openGapCount }) =>
       [
         `${quantity(hours.filter(({ state }) => state === 'proven').length)} of the last ${quantity(hours.length)} hours proven`,
-        ...(uncompared.days > 0 ? [`${uncompared.days} of the last ${uncompared.of} days never compared`] : []),
-        ...(unprovenCount > 0 ? [`${quantity(unprovenCount)} hours differ`] : []),
-        ...(lastDay.reported > 0
-          ? [`${quantity(lastDay.unannounced)} of ${quantity(lastDay.reported)} calls a day unannounced`]
-          : []),
-        ...(openGapCount > 0 ? [`${quantity(openGapCount)} open gaps`] : []),
-      ].join(', '),
+        uncompared.days > 0 && `${uncompared.days} of the last ${uncompared.of} days never compared`,
+        unprovenCount > 0 && `${quantity(unprovenCount)} hours differ`,
+        lastDay.reported > 0 &&
+          `${quantity(lastDay.unannounced)} of ${quantity(lastDay.reported)} calls a day unannounced`,
+        openGapCount > 0 && `${quantity(openGapCount)} open gaps`,
+      ]
+        .filter((each) => each !== false)
+        .join(', '),
     ),
     line('processes', snapshot.processes, (processes) =>
       processes.length === 0
