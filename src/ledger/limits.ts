@@ -1,6 +1,6 @@
 /** What a rule may set for its sends. None of these switches an account limit off. */
 export interface RuleLimits {
-  /** An older trigger is not answered; quiet hours do not count. Default 900. */
+  /** An older trigger is not answered; quiet hours do not count. Default 600. */
   readonly maxAgeSeconds?: number | undefined;
   /** The rule does not write into a thread in which a person of the account wrote within these minutes. Default 30. */
   readonly humanMinutes?: number | undefined;
@@ -70,7 +70,7 @@ export function accountLimits(given: Partial<AccountLimits> = {}): AccountLimits
 }
 
 export const defaultRuleLimits = {
-  maxAgeSeconds: 900,
+  maxAgeSeconds: 600,
   humanMinutes: 30,
   sameTexts: 3,
   quickAnswers: 2,

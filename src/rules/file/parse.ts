@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { LineCounter, parseDocument } from 'yaml';
+import { defaultRuleLimits } from '../../ledger/limits.ts';
 import { type BusinessHours, type Opening, type Weekday, weekdays } from '../../shared/business-hours.ts';
 import { type Condition, compileCondition } from '../conditions/condition.ts';
 import type { TextProblem } from '../conditions/static-check.ts';
@@ -133,7 +134,7 @@ function buildRules(
     const path = ['rules', at];
     const { limits = {} } = rule;
     // An idle thread expects no quick reaction, so one that became idle during an outage still counts.
-    const maxAgeSeconds = limits.max_age ?? (rule.on === 'thread_idle' ? 86_400 : 600);
+    const maxAgeSeconds = limits.max_age ?? (rule.on === 'thread_idle' ? 86_400 : defaultRuleLimits.maxAgeSeconds);
     const template = (text: string, where: Path): Template => compiled(where, compileTemplate(rule.on, text));
     return {
       name: rule.name,
