@@ -5,43 +5,49 @@ import type { ArtefactState } from './artefacts.ts';
 import { eraseCalls, withoutErasedParties } from './erasure/calls.ts';
 import { writeLegs } from './legs.ts';
 import { storeRawAnswers } from './raw-answers.ts';
-import { mirrorTable, type Provenance, type Row, upsert } from './upsert.ts';
+import { mirrorTable, type Provenance, upsert } from './upsert.ts';
 
-export const calls = mirrorTable(
+/** A call as read: a row of a search, or the whole call with its legs. */
+export interface CallRead {
+  readonly call: CallSummary | Call;
+  readonly read: Provenance;
+}
+
+export const calls = mirrorTable<CallRead>()(
   'warehouse.calls',
   ['call_id'],
   {
-    call_id: 'text',
-    started_at: 'timestamptz',
-    ended_at: 'timestamptz',
-    direction: 'text',
-    status: 'text',
-    status_code: 'smallint',
-    caller_type: 'text',
-    caller_name: 'text',
-    caller_number: 'text',
-    called_type: 'text',
-    called_name: 'text',
-    called_number: 'text',
-    dialled_number: 'text',
-    caller_id_internal: 'text',
-    caller_id_external: 'text',
-    duration_seconds: 'integer',
-    talk_seconds: 'integer',
-    transferred_count: 'smallint',
-    is_abandoned: 'boolean',
-    is_recorded: 'boolean',
-    called_back_call_id: 'text',
-    repeated_count: 'smallint',
-    external_number: 'text',
-    account_number: 'text',
-    is_internal: 'boolean',
-    reached_person: 'boolean',
-    recordings_state: 'text',
-    transcripts_state: 'text',
-    leg_count: 'smallint',
-    legs_fetched_at: 'timestamptz',
-    legs_fetch_seq: 'bigint',
+    call_id: ['text', ({ call }) => call.id],
+    started_at: ['timestamptz', ({ call }) => call.startTime],
+    ended_at: ['timestamptz', ({ call }) => call.endTime],
+    direction: ['text', ({ call }) => call.direction],
+    status: ['text', ({ call }) => call.status],
+    status_code: ['smallint', ({ call }) => call.statusCode],
+    caller_type: ['text', ({ call }) => call.callerType],
+    caller_name: ['text', ({ call }) => call.callerName],
+    caller_number: ['text', ({ call }) => call.callerNumber],
+    called_type: ['text', ({ call }) => call.calledType],
+    called_name: ['text', ({ call }) => call.calledName],
+    called_number: ['text', ({ call }) => call.calledNumber],
+    dialled_number: ['text', ({ call }) => call.dialledNumber],
+    caller_id_internal: ['text', ({ call }) => call.callerIdInternal],
+    caller_id_external: ['text', ({ call }) => call.callerIdExternal],
+    duration_seconds: ['integer', ({ call }) => call.durationSeconds],
+    talk_seconds: ['integer', ({ call }) => call.talkTimeSeconds],
+    transferred_count: ['smallint', ({ call }) => call.transferred],
+    is_abandoned: ['boolean', ({ call }) => call.abandoned],
+    is_recorded: ['boolean', ({ call }) => call.recorded],
+    called_back_call_id: ['text', ({ call }) => call.calledBack],
+    repeated_count: ['smallint', ({ call }) => call.repeated],
+    external_number: ['text', ({ call }) => (isInternal(call) ? null : fullNumber(externalNumbers(call)))],
+    account_number: ['text', ({ call }) => (isInternal(call) ? null : fullNumber(accountNumbers(call)))],
+    is_internal: ['boolean', ({ call }) => isInternal(call)],
+    reached_person: ['boolean', ({ call }) => reachedPerson(call)],
+    recordings_state: ['text', ({ call }) => withoutArtefacts(call)],
+    transcripts_state: ['text', ({ call }) => withoutArtefacts(call)],
+    leg_count: ['smallint', ({ call }) => legsOf(call)?.length],
+    legs_fetched_at: ['timestamptz', ({ call, read }) => legsOf(call) && read.fetchedAt],
+    legs_fetch_seq: ['bigint', ({ call, read }) => legsOf(call) && read.fetchSeq],
   },
   {
     firstValueWins: ['recordings_state', 'transcripts_state'],
@@ -55,25 +61,20 @@ export const calls = mirrorTable(
   },
 );
 
-/** A call as read: a row of a search, or the whole call with its legs. */
-export interface CallRead {
-  readonly call: CallSummary | Call;
-  readonly read: Provenance;
-}
-
 /** Mirrors calls without erased parties, and the legs of those that were read whole. */
 export async function writeCalls(tx: Transaction, all: readonly CallRead[]): Promise<void> {
   const { reads, erased } = await withoutErasedParties(tx, all);
   await upsert(
     tx,
     calls,
-    reads.map(({ call, read }) => ({ row: { ...callRow(call), ...legsRead(call, read) }, read })),
+    reads.map((each) => ({ row: calls.row(each), read: each.read })),
   );
   await writeLegs(
     tx,
-    reads.flatMap(({ call, read }) =>
-      'legs' in call && call.legs ? [{ callId: call.id, legs: call.legs, read }] : [],
-    ),
+    reads.flatMap(({ call, read }) => {
+      const legs = legsOf(call);
+      return legs ? [{ callId: call.id, legs, read }] : [];
+    }),
   );
   await measureWaits(tx, reads);
   await storeRawAnswers(
@@ -90,7 +91,7 @@ export async function writeCalls(tx: Transaction, all: readonly CallRead[]): Pro
 /** Measures the calls that this transaction changed, and those whose legs were read: legs can change where their call does not. */
 async function measureWaits(tx: Transaction, reads: readonly CallRead[]): Promise<void> {
   const all = reads.map(({ call }) => call.id);
-  const withLegs = reads.filter(({ call }) => 'legs' in call && call.legs).map(({ call }) => call.id);
+  const withLegs = reads.filter(({ call }) => legsOf(call)).map(({ call }) => call.id);
   await hotQuery(
     tx,
     sql`select warehouse.measure_waits(array(
@@ -120,67 +121,30 @@ export async function markCallsGone(tx: Transaction, gone: readonly CallGone[]):
   );
 }
 
-export function callRow(call: CallSummary | Call): Row<typeof calls.columns> {
-  return {
-    call_id: call.id,
-    started_at: call.startTime,
-    ended_at: call.endTime,
-    direction: call.direction,
-    status: call.status,
-    status_code: call.statusCode,
-    caller_type: call.callerType,
-    caller_name: call.callerName,
-    caller_number: call.callerNumber,
-    called_type: call.calledType,
-    called_name: call.calledName,
-    called_number: call.calledNumber,
-    dialled_number: call.dialledNumber,
-    caller_id_internal: call.callerIdInternal,
-    caller_id_external: call.callerIdExternal,
-    duration_seconds: call.durationSeconds,
-    talk_seconds: call.talkTimeSeconds,
-    transferred_count: call.transferred,
-    is_abandoned: call.abandoned,
-    is_recorded: call.recorded,
-    called_back_call_id: call.calledBack,
-    repeated_count: call.repeated,
-    ...sides(call),
-    reached_person: reachedPerson(call),
-    ...(call.recorded === false && withoutArtefacts),
-  };
-}
-
-/** The columns about the read of the legs. Searches list no legs. */
-function legsRead(call: CallSummary | Call, read: Provenance): Row<typeof calls.columns> | undefined {
-  if (!('legs' in call) || !call.legs) return undefined;
-  return { leg_count: call.legs.length, legs_fetched_at: read.fetchedAt, legs_fetch_seq: read.fetchSeq };
+/** The legs of a call that was read whole. Searches list none. */
+function legsOf(call: CallSummary | Call): Call['legs'] {
+  return 'legs' in call ? call.legs : undefined;
 }
 
 /** A call that was not recorded has neither recordings nor transcripts. */
-const withoutArtefacts = { recordings_state: 'none', transcripts_state: 'none' };
+function withoutArtefacts({ recorded }: CallSummary): ArtefactState | undefined {
+  return recorded === false ? 'none' : undefined;
+}
 
-/** Which side of the call is the account's (section 2.9). On internal legs the number fields contain extensions. */
-function sides(
-  call: CallSummary,
-): Pick<Row<typeof calls.columns>, 'external_number' | 'account_number' | 'is_internal'> {
-  const isInternal =
-    call.callerType === undefined || call.calledType === undefined
-      ? undefined
-      : call.callerType !== 'external' && call.calledType !== 'external';
-  if (isInternal) return { is_internal: true, external_number: null, account_number: null };
-  const [external, account] =
-    call.direction === 'outbound'
-      ? [
-          [call.calledNumber, call.dialledNumber],
-          [call.callerIdExternal, call.callerNumber],
-        ]
-      : call.direction === 'inbound'
-        ? [
-            [call.callerNumber, call.callerIdExternal],
-            [call.dialledNumber, call.calledNumber],
-          ]
-        : [[], []];
-  return { is_internal: isInternal, external_number: fullNumber(external), account_number: fullNumber(account) };
+/** On internal legs the number fields contain extensions (section 2.9). */
+function isInternal({ callerType, calledType }: CallSummary): boolean | undefined {
+  if (callerType === undefined || calledType === undefined) return undefined;
+  return callerType !== 'external' && calledType !== 'external';
+}
+
+function externalNumbers(call: CallSummary): (string | undefined)[] {
+  if (call.direction === 'outbound') return [call.calledNumber, call.dialledNumber];
+  return call.direction === 'inbound' ? [call.callerNumber, call.callerIdExternal] : [];
+}
+
+function accountNumbers(call: CallSummary): (string | undefined)[] {
+  if (call.direction === 'outbound') return [call.callerIdExternal, call.callerNumber];
+  return call.direction === 'inbound' ? [call.dialledNumber, call.calledNumber] : [];
 }
 
 // Extensions are shorter than any number that the public network dials.

@@ -1,27 +1,34 @@
 import type { Leg } from '../api-client/client.ts';
 import { hotQuery, relation, sql, type Transaction } from '../db/database.ts';
-import { mirrorTable, newestOfEach, type Provenance, type Row, upsert } from './upsert.ts';
+import { mirrorTable, newestOfEach, type Provenance, upsert } from './upsert.ts';
 
-export const callLegs = mirrorTable('warehouse.call_legs', ['call_id', 'leg_key'], {
-  call_id: 'text',
-  leg_key: 'text',
-  ordinal: 'smallint',
-  unique_id: 'text',
-  leg_call_id: 'text',
-  bridged_from_call_id: 'text',
-  started_at: 'timestamptz',
-  ended_at: 'timestamptz',
-  direction: 'text',
-  status: 'text',
-  caller_type: 'text',
-  caller_name: 'text',
-  caller_number: 'text',
-  called_type: 'text',
-  called_name: 'text',
-  called_number: 'text',
-  duration_seconds: 'integer',
-  talk_seconds: 'integer',
-  is_recorded: 'boolean',
+interface ListedLeg {
+  readonly callId: string;
+  readonly key: string;
+  readonly ordinal: number;
+  readonly leg: Leg;
+}
+
+export const callLegs = mirrorTable<ListedLeg>()('warehouse.call_legs', ['call_id', 'leg_key'], {
+  call_id: ['text', ({ callId }) => callId],
+  leg_key: ['text', ({ key }) => key],
+  ordinal: ['smallint', ({ ordinal }) => ordinal],
+  unique_id: ['text', ({ leg }) => leg.uniqueId],
+  leg_call_id: ['text', ({ leg }) => leg.callId ?? leg.id],
+  bridged_from_call_id: ['text', ({ leg }) => leg.bridgedFromCallId],
+  started_at: ['timestamptz', ({ leg }) => leg.startTime],
+  ended_at: ['timestamptz', ({ leg }) => leg.endTime],
+  direction: ['text', ({ leg }) => leg.direction],
+  status: ['text', ({ leg }) => leg.status],
+  caller_type: ['text', ({ leg }) => leg.callerType],
+  caller_name: ['text', ({ leg }) => leg.callerName],
+  caller_number: ['text', ({ leg }) => leg.callerNumber],
+  called_type: ['text', ({ leg }) => leg.calledType],
+  called_name: ['text', ({ leg }) => leg.calledName],
+  called_number: ['text', ({ leg }) => leg.calledNumber],
+  duration_seconds: ['integer', ({ leg }) => leg.durationSeconds],
+  talk_seconds: ['integer', ({ leg }) => leg.talkTimeSeconds],
+  is_recorded: ['boolean', ({ leg }) => booleanOf(leg.raw.recorded)],
 });
 
 /** All legs of one call, as one read listed them. */
@@ -45,17 +52,17 @@ export async function writeLegs(tx: Transaction, reads: readonly LegsRead[]): Pr
   const current = newest.flatMap(({ callId, legs, read }) => {
     const before = held.get(callId);
     const isCurrent = before !== undefined && before.fetchSeq <= BigInt(read.fetchSeq);
-    return isCurrent ? [{ callId, read, legs: legs.length, rows: legRows(callId, legs), before }] : [];
+    return isCurrent ? [{ callId, read, legs: keyed(callId, legs), before }] : [];
   });
   await upsert(
     tx,
     callLegs,
-    current.flatMap(({ rows, read }) => rows.map((row) => ({ row, read }))),
+    current.flatMap(({ legs, read }) => legs.map((leg) => ({ row: callLegs.row(leg), read }))),
   );
   await markUnlisted(
     tx,
-    current.flatMap(({ callId, read, rows, before }) => {
-      const listed = new Set(rows.map((row) => row.leg_key));
+    current.flatMap(({ callId, read, legs, before }) => {
+      const listed = new Set(legs.map(({ key }) => key));
       return before.keys.filter((key) => !listed.has(key)).map((key) => ({ callId, key, read }));
     }),
   );
@@ -106,7 +113,7 @@ async function markUnlisted(
 
 async function recordReads(
   tx: Transaction,
-  reads: readonly { readonly callId: string; readonly legs: number; readonly read: Provenance }[],
+  reads: readonly { readonly callId: string; readonly legs: readonly ListedLeg[]; readonly read: Provenance }[],
 ): Promise<void> {
   if (reads.length === 0) return;
   await hotQuery(
@@ -117,40 +124,20 @@ async function recordReads(
         call_id: ['text', (each) => each.callId],
         fetch_seq: ['bigint', (each) => each.read.fetchSeq],
         fetched_at: ['timestamptz', (each) => each.read.fetchedAt],
-        leg_count: ['integer', (each) => each.legs],
+        leg_count: ['integer', (each) => each.legs.length],
       })}
       where c.call_id = r.call_id`,
   );
 }
 
 /** The key of a leg is its uniqueId, or its position when that is missing or repeated. */
-function legRows(callId: string, legs: readonly Leg[]): Row<typeof callLegs.columns>[] {
+function keyed(callId: string, legs: readonly Leg[]): ListedLeg[] {
   const taken = new Set<string>();
   return legs.map((leg, at) => {
     const id = leg.uniqueId ?? '';
     const key = id === '' || taken.has(id) ? `#${at + 1}` : id;
     taken.add(key);
-    return {
-      call_id: callId,
-      leg_key: key,
-      ordinal: at + 1,
-      unique_id: leg.uniqueId,
-      leg_call_id: leg.callId ?? leg.id,
-      bridged_from_call_id: leg.bridgedFromCallId,
-      started_at: leg.startTime,
-      ended_at: leg.endTime,
-      direction: leg.direction,
-      status: leg.status,
-      caller_type: leg.callerType,
-      caller_name: leg.callerName,
-      caller_number: leg.callerNumber,
-      called_type: leg.calledType,
-      called_name: leg.calledName,
-      called_number: leg.calledNumber,
-      duration_seconds: leg.durationSeconds,
-      talk_seconds: leg.talkTimeSeconds,
-      is_recorded: booleanOf(leg.raw.recorded),
-    };
+    return { callId, key, ordinal: at + 1, leg };
   });
 }
 

@@ -5,15 +5,15 @@ import { deleteUnlisted, heldOwners, isCurrent, recordPeriods } from './periods.
 import { storeRawAnswers } from './raw-answers.ts';
 import { mirrorTable, type Provenance, upsert } from './upsert.ts';
 
-export const smsLines = mirrorTable(
+export const smsLines = mirrorTable<Line>()(
   'warehouse.sms_lines',
   ['line'],
   {
-    line: 'text',
-    listed_as: 'text',
-    name: 'text',
-    is_bulk_enabled: 'boolean',
-    is_unrestricted: 'boolean',
+    line: ['text', ({ number }) => normalizeNumber(number)],
+    listed_as: ['text', ({ number }) => number],
+    name: ['text', ({ name }) => name],
+    is_bulk_enabled: ['boolean', ({ bulkEnabled }) => bulkEnabled],
+    is_unrestricted: ['boolean', ({ userIds }) => userIds && userIds.length === 0],
   },
   { untracked: ['listed_as'] },
 );
@@ -29,21 +29,12 @@ export interface LinesRead {
 export async function writeLines(tx: Transaction, { lines, isComplete, read }: LinesRead): Promise<void> {
   if (!(await isCurrent(tx, 'warehouse.sms_lines', read.fetchSeq))) return;
   const knownOwners = await heldOwners(tx, 'warehouse.sms_lines');
-  const listed = lines.map((line) => ({ ...line, number: normalizeNumber(line.number), listedAs: line.number }));
   await upsert(
     tx,
     smsLines,
-    listed.map((line) => ({
-      read,
-      row: {
-        line: line.number,
-        listed_as: line.listedAs,
-        name: line.name,
-        is_bulk_enabled: line.bulkEnabled,
-        is_unrestricted: line.userIds === undefined ? undefined : line.userIds.length === 0,
-      },
-    })),
+    lines.map((line) => ({ row: smsLines.row(line), read })),
   );
+  const listed = lines.map((line) => ({ ...line, number: normalizeNumber(line.number) }));
   await storeRawAnswers(
     tx,
     listed.flatMap((line) =>

@@ -4,35 +4,43 @@ import type { Thread } from '../shared/thread.ts';
 import { optOutVerdict } from './opt-out.ts';
 import { storeRawAnswers } from './raw-answers.ts';
 import { isExpired } from './retention.ts';
-import { mirrorTable, type Provenance, type Row, type SealLink, upsert } from './upsert.ts';
+import { mirrorTable, type Provenance, type SealLink, upsert } from './upsert.ts';
 
-export const smsMessages = mirrorTable(
+interface Listed {
+  readonly conversationId: string;
+  readonly thread: Thread;
+  readonly message: Message;
+  readonly read: Provenance;
+  readonly sealLink?: SealLink | undefined;
+}
+
+export const smsMessages = mirrorTable<Listed>()(
   'warehouse.sms_messages',
   ['conversation_id', 'message_id'],
   {
-    conversation_id: 'bigint',
-    message_id: 'bigint',
-    line: 'text',
-    number: 'text',
-    direction: 'text',
-    from_number: 'text',
-    to_number: 'text',
-    body: 'text',
-    media_count: 'integer',
-    sent_at: 'timestamptz',
-    is_read: 'boolean',
-    sent_by: 'bigint',
-    delivery_status: 'text',
-    delivery_error: 'text',
-    delivery_at: 'timestamptz',
-    group_participants: 'text[]',
-    is_scheduled: 'boolean',
-    scheduled_at: 'timestamptz',
-    is_blocked: 'boolean',
-    block_reason: 'text',
-    opt_out_verdict: 'text',
-    body_length: 'integer',
-    body_segment_count: 'integer',
+    conversation_id: ['bigint', ({ conversationId }) => conversationId],
+    message_id: ['bigint', ({ message }) => message.id],
+    line: ['text', ({ thread }) => thread.line],
+    number: ['text', ({ thread }) => thread.number],
+    direction: ['text', ({ message }) => message.direction],
+    from_number: ['text', ({ message }) => message.from],
+    to_number: ['text', ({ message }) => message.to],
+    body: ['text', ({ message }) => message.text],
+    media_count: ['integer', ({ message }) => message.media?.length],
+    sent_at: ['timestamptz', ({ message }) => message.sentAt],
+    is_read: ['boolean', ({ message }) => message.read],
+    sent_by: ['bigint', ({ message }) => message.sentBy],
+    delivery_status: ['text', ({ message }) => message.delivery?.status],
+    delivery_error: ['text', ({ message }) => message.delivery?.error],
+    delivery_at: ['timestamptz', ({ message }) => message.delivery?.at],
+    group_participants: ['text[]', ({ message }) => message.groupParticipants],
+    is_scheduled: ['boolean', ({ message }) => message.scheduled],
+    scheduled_at: ['timestamptz', ({ message }) => message.scheduledAt],
+    is_blocked: ['boolean', ({ message }) => message.blocked],
+    block_reason: ['text', ({ message }) => message.blockReason],
+    opt_out_verdict: ['text', ({ message }) => verdictOf(message)],
+    body_length: ['integer', () => undefined],
+    body_segment_count: ['integer', () => undefined],
   },
   {
     // Not `is_scheduled`: once the text is sent, the service may leave the field out.
@@ -71,12 +79,13 @@ type HeldThread = ThreadRead & { readonly conversationId: string };
 export async function writeMessages(tx: Transaction, threads: readonly HeldThread[]): Promise<void> {
   const all = threads.flatMap(({ conversationId, thread, messages, read, sealLink, retentionDays }) =>
     messages.map((message) => ({
-      ...{ conversationId, message, read, sealLink, row: messageRow(conversationId, thread, message) },
+      ...{ conversationId, thread, message, read, sealLink },
       isExpired: isExpired(retentionDays, message.sentAt),
     })),
   );
   const [expired, listed] = [all.filter((each) => each.isExpired), all.filter((each) => !each.isExpired)];
-  await upsert(tx, smsMessages, [...listed, ...(await withoutBodies(tx, expired))]);
+  const rows = listed.map((each) => ({ row: smsMessages.row(each), read: each.read }));
+  await upsert(tx, smsMessages, [...rows, ...(await withoutBodies(tx, expired))]);
   await markAbsentDeleted(
     tx,
     threads.filter(({ isComplete }) => isComplete),
@@ -93,56 +102,24 @@ export async function writeMessages(tx: Transaction, threads: readonly HeldThrea
   );
 }
 
-function messageRow(conversationId: string, thread: Thread, message: Message): MessageRow {
-  return {
-    conversation_id: conversationId,
-    message_id: message.id,
-    line: thread.line,
-    number: thread.number,
-    direction: message.direction,
-    from_number: message.from,
-    to_number: message.to,
-    body: message.text,
-    media_count: message.media?.length,
-    sent_at: message.sentAt,
-    is_read: message.read,
-    sent_by: message.sentBy,
-    delivery_status: message.delivery?.status,
-    delivery_error: message.delivery?.error,
-    delivery_at: message.delivery?.at,
-    group_participants: message.groupParticipants,
-    is_scheduled: message.scheduled,
-    scheduled_at: message.scheduledAt,
-    is_blocked: message.blocked,
-    block_reason: message.blockReason,
-    opt_out_verdict:
-      message.direction === 'out' || message.text === undefined ? undefined : optOutVerdict(message.text),
-  };
+function verdictOf({ direction, text }: Message): string | undefined {
+  return direction === 'out' || text === undefined ? undefined : optOutVerdict(text);
 }
 
-type MessageRow = Row<typeof smsMessages.columns>;
-
-/** Replaces each body by its length and its segments. */
-async function withoutBodies<T extends { readonly row: MessageRow }>(
-  tx: Transaction,
-  expired: readonly T[],
-): Promise<T[]> {
+/** The rows of expired messages, each with the length and the segments of its body instead of the body. */
+async function withoutBodies(tx: Transaction, expired: readonly Listed[]) {
   if (expired.length === 0) return [];
   const figures = await hotQuery(
     tx,
     sql<{ length: number | null; segments: number | null }>`
       select char_length(body) as length, reporting.sms_segments(body) as segments
-      from ${relation('r', expired, { body: ['text', ({ row }) => row.body] }, 'ordinal')} order by ordinal`,
+      from ${relation('r', expired, { body: ['text', ({ message }) => message.text] }, 'ordinal')} order by ordinal`,
   );
-  return expired.map((each, at) => ({
-    ...each,
-    row: {
-      ...each.row,
-      body: null,
-      body_length: figures[at]?.length,
-      body_segment_count: figures[at]?.segments,
-    },
-  }));
+  return expired.map((each, at) => {
+    const { length, segments } = figures[at] ?? {};
+    const row = { ...smsMessages.row(each), body: null, body_length: length, body_segment_count: segments };
+    return { row, read: each.read };
+  });
 }
 
 // The upsert gave every listed message the number of the read: a message with a lower number was not listed.
@@ -160,12 +137,6 @@ async function markAbsentDeleted(tx: Transaction, complete: readonly HeldThread[
       })}
       where m.conversation_id = r.conversation_id and m.fetch_seq < r.fetch_seq and m.deleted_at is null`,
   );
-}
-
-interface Listed {
-  readonly conversationId: string;
-  readonly message: Message;
-  readonly sealLink?: SealLink | undefined;
 }
 
 /** Identifies the row of an attached file; its sealed link is bound to it. */

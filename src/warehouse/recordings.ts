@@ -7,15 +7,20 @@ import { numbersMentioned } from './erasure/mentions.ts';
 import { storeRawAnswers } from './raw-answers.ts';
 import { mirrorTable, type SealLink, upsert } from './upsert.ts';
 
-export const recordings = mirrorTable('warehouse.recordings', ['call_id', 'unique_id'], {
-  call_id: 'text',
-  unique_id: 'text',
-  leg_call_id: 'text',
-  started_at: 'timestamptz',
-  duration_seconds: 'integer',
-  talk_seconds: 'integer',
-  from_endpoint: 'text',
-  to_endpoint: 'text',
+interface Listed {
+  readonly callId: string;
+  readonly each: Recording;
+}
+
+export const recordings = mirrorTable<Listed>()('warehouse.recordings', ['call_id', 'unique_id'], {
+  call_id: ['text', ({ callId }) => callId],
+  unique_id: ['text', ({ each }) => each.uniqueId],
+  leg_call_id: ['text', ({ each }) => each.callId],
+  started_at: ['timestamptz', ({ each }) => each.startTime],
+  duration_seconds: ['integer', ({ each }) => each.durationSeconds],
+  talk_seconds: ['integer', ({ each }) => each.talkTimeSeconds],
+  from_endpoint: ['text', ({ each }) => each.from],
+  to_endpoint: ['text', ({ each }) => each.to],
 });
 
 /** One read of a call's recordings; the links are its content. */
@@ -38,19 +43,7 @@ export async function writeRecordings(tx: Transaction, all: readonly RecordingsR
   await upsert(
     tx,
     recordings,
-    listed.map(({ callId, each, read }) => ({
-      read,
-      row: {
-        call_id: callId,
-        unique_id: each.uniqueId,
-        leg_call_id: each.callId,
-        started_at: each.startTime,
-        duration_seconds: each.durationSeconds,
-        talk_seconds: each.talkTimeSeconds,
-        from_endpoint: each.from,
-        to_endpoint: each.to,
-      },
-    })),
+    listed.map((each) => ({ row: recordings.row(each), read: each.read })),
   );
   await storeLinks(tx, listed);
   await storeRawAnswers(
@@ -96,7 +89,7 @@ export function recordingRow(callId: string, uniqueId: string): string {
 
 async function storeLinks(
   tx: Transaction,
-  listed: readonly { callId: string; each: Recording; sealLink?: SealLink | undefined }[],
+  listed: readonly (Listed & { readonly sealLink: SealLink | undefined })[],
 ): Promise<void> {
   const links = listed.flatMap(({ callId, each: { uniqueId, url }, sealLink }) =>
     url && sealLink ? [{ callId, uniqueId, url: sealLink(url, recordingRow(callId, uniqueId)) }] : [],

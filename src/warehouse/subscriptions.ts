@@ -3,16 +3,21 @@ import { query, relation, sql, type Transaction } from '../db/database.ts';
 import { deleteUnlisted, isCurrent } from './periods.ts';
 import { mirrorTable, type Provenance, type SealLink, upsert } from './upsert.ts';
 
-export const webhookSubscriptions = mirrorTable('warehouse.webhook_subscriptions', ['subscription_id'], {
-  subscription_id: 'bigint',
-  name: 'text',
-  description: 'text',
-  url_host: 'text',
-  event_type: 'text',
-  is_enabled: 'boolean',
-  is_ours: 'boolean',
-  created_at: 'timestamptz',
-  updated_at: 'timestamptz',
+interface Listed {
+  readonly each: Subscription;
+  readonly isOurs: boolean;
+}
+
+export const webhookSubscriptions = mirrorTable<Listed>()('warehouse.webhook_subscriptions', ['subscription_id'], {
+  subscription_id: ['bigint', ({ each }) => each.id],
+  name: ['text', ({ each }) => each.name],
+  description: ['text', ({ each }) => each.description],
+  url_host: ['text', ({ each }) => hostOf(each.url)],
+  event_type: ['text', ({ each }) => each.type],
+  is_enabled: ['boolean', ({ each }) => each.enabled],
+  is_ours: ['boolean', ({ isOurs }) => isOurs],
+  created_at: ['timestamptz', ({ each }) => each.createdAt],
+  updated_at: ['timestamptz', ({ each }) => each.updatedAt],
 });
 
 /** One read of the subscriptions; `isComplete` is false when the answer may be partial. */
@@ -32,20 +37,7 @@ export async function writeSubscriptions(tx: Transaction, found: SubscriptionsRe
   await upsert(
     tx,
     webhookSubscriptions,
-    subscriptions.map((each) => ({
-      read,
-      row: {
-        subscription_id: each.id,
-        name: each.name,
-        description: each.description,
-        url_host: hostOf(each.url),
-        event_type: each.type,
-        is_enabled: each.enabled,
-        is_ours: isOurs(each),
-        created_at: each.createdAt,
-        updated_at: each.updatedAt,
-      },
-    })),
+    subscriptions.map((each) => ({ row: webhookSubscriptions.row({ each, isOurs: isOurs(each) }), read })),
   );
   const addressed = subscriptions.flatMap(({ id, url }) =>
     url !== undefined && sealLink ? [{ id, url: sealLink(url, subscriptionRow(id)) }] : [],

@@ -5,41 +5,41 @@ import { type ArtefactRead, currentArtefactReads, pairTranscripts, recordArtefac
 import { erasedCalls } from './erasure/calls.ts';
 import { withoutMentions } from './erasure/erased.ts';
 import { storeRawAnswers } from './raw-answers.ts';
-import { mirrorTable, type Provenance, type Row, upsert } from './upsert.ts';
-
-export const transcripts = mirrorTable('warehouse.transcripts', ['transcript_id'], {
-  transcript_id: 'bigint',
-  call_id: 'text',
-  recording_file: 'text',
-  segment_count: 'integer',
-  short_summary: 'text',
-  bullet_points: 'text[]',
-  call_purpose: 'text',
-  call_sentiment: 'text',
-  csat_score: 'integer',
-  csat_note: 'text',
-  agent_performance_score: 'integer',
-  agent_performance_note: 'text',
-  is_action_required: 'boolean',
-  action_required_note: 'text',
-  is_urgent_action_required: 'boolean',
-  urgent_action_required_note: 'text',
-  agent_name: 'text',
-  agent_speaker: 'integer',
-  agent_talk_seconds: 'double precision',
-  customer_talk_seconds: 'double precision',
-});
-
-/** One read of a call's transcripts. */
-export interface TranscriptsRead extends ArtefactRead {
-  readonly transcripts: readonly Transcript[];
-}
+import { mirrorTable, type Provenance, upsert } from './upsert.ts';
 
 interface Listed {
   readonly callId: string;
   readonly each: Transcript;
   readonly read: Provenance;
   readonly isExpired: boolean;
+}
+
+export const transcripts = mirrorTable<Listed>()('warehouse.transcripts', ['transcript_id'], {
+  transcript_id: ['bigint', ({ each }) => each.id],
+  call_id: ['text', ({ callId }) => callId],
+  recording_file: ['text', ({ each }) => each.recording],
+  segment_count: ['integer', ({ each }) => each.segments?.length],
+  short_summary: ['text', ({ each }) => each.shortSummary],
+  bullet_points: ['text[]', ({ each }) => each.bulletPoints],
+  call_purpose: ['text', ({ each }) => each.callPurpose],
+  call_sentiment: ['text', ({ each }) => each.callSentiment],
+  csat_score: ['integer', ({ each }) => each.customerSatisfactionScore],
+  csat_note: ['text', ({ each }) => each.customerSatisfactionScoreNote],
+  agent_performance_score: ['integer', ({ each }) => each.agentPerformanceScore],
+  agent_performance_note: ['text', ({ each }) => each.agentPerformanceScoreNote],
+  is_action_required: ['boolean', ({ each }) => each.actionRequired],
+  action_required_note: ['text', ({ each }) => each.actionRequiredNote],
+  is_urgent_action_required: ['boolean', ({ each }) => each.urgentActionRequired],
+  urgent_action_required_note: ['text', ({ each }) => each.urgentActionRequiredNote],
+  agent_name: ['text', ({ each }) => each.agentName],
+  agent_speaker: ['integer', ({ each }) => each.agentSpeaker],
+  agent_talk_seconds: ['double precision', ({ each }) => talkSeconds(each, true)],
+  customer_talk_seconds: ['double precision', ({ each }) => talkSeconds(each, false)],
+});
+
+/** One read of a call's transcripts. */
+export interface TranscriptsRead extends ArtefactRead {
+  readonly transcripts: readonly Transcript[];
 }
 
 /** The columns that hold words. Agents' names and the account's vocabulary stay: reports count by them. */
@@ -66,10 +66,7 @@ export async function writeTranscripts(tx: Transaction, all: readonly Transcript
   await upsert(
     tx,
     transcripts,
-    listed.map(({ callId, each, read, isExpired }) => ({
-      row: { ...transcriptRow(callId, each), ...(isExpired && noWords) },
-      read,
-    })),
+    listed.map((each) => ({ row: { ...transcripts.row(each), ...(each.isExpired && noWords) }, read: each.read })),
   );
   const kept = listed.filter(({ isExpired }) => !isExpired);
   await storeBodies(tx, kept);
@@ -96,47 +93,14 @@ async function withoutErased<R extends TranscriptsRead>(tx: Transaction, reads: 
   return withoutMentions(tx, kept);
 }
 
-function transcriptRow(callId: string, transcript: Transcript): Row<typeof transcripts.columns> {
-  return {
-    transcript_id: transcript.id,
-    call_id: callId,
-    recording_file: transcript.recording,
-    segment_count: transcript.segments?.length,
-    short_summary: transcript.shortSummary,
-    bullet_points: transcript.bulletPoints,
-    call_purpose: transcript.callPurpose,
-    call_sentiment: transcript.callSentiment,
-    csat_score: transcript.customerSatisfactionScore,
-    csat_note: transcript.customerSatisfactionScoreNote,
-    agent_performance_score: transcript.agentPerformanceScore,
-    agent_performance_note: transcript.agentPerformanceScoreNote,
-    is_action_required: transcript.actionRequired,
-    action_required_note: transcript.actionRequiredNote,
-    is_urgent_action_required: transcript.urgentActionRequired,
-    urgent_action_required_note: transcript.urgentActionRequiredNote,
-    agent_name: transcript.agentName,
-    agent_speaker: transcript.agentSpeaker,
-    ...talkSeconds(transcript),
-  };
-}
-
-/** The seconds in which agent and customer speak; empty if it is not known which speaker is the agent. */
-function talkSeconds({
-  agentSpeaker,
-  segments,
-}: Transcript): Pick<Row<typeof transcripts.columns>, 'agent_talk_seconds' | 'customer_talk_seconds'> {
-  if (agentSpeaker === undefined || segments === undefined) return {};
-  let agent = 0;
-  let customer = 0;
+/** The seconds in which the agent, or anybody else, speaks; undefined if it is not known which speaker is the agent. */
+function talkSeconds({ agentSpeaker, segments }: Transcript, isOfAgent: boolean): number | undefined {
+  if (agentSpeaker === undefined || segments === undefined) return undefined;
+  let seconds = 0;
   for (const { start, end, speaker } of segments) {
     if (start === undefined || end === undefined || speaker === undefined) continue;
-    if (speaker === agentSpeaker) agent += Math.max(0, end - start);
-    else customer += Math.max(0, end - start);
+    if ((speaker === agentSpeaker) === isOfAgent) seconds += Math.max(0, end - start);
   }
-  return { agent_talk_seconds: milliseconds(agent), customer_talk_seconds: milliseconds(customer) };
-}
-
-function milliseconds(seconds: number): number {
   return Math.round(seconds * 1000) / 1000;
 }
 

@@ -21,31 +21,49 @@ type Columns = Readonly<Record<string, PgType>>;
 /** A row to write. Undefined and null both mean "not reported". */
 export type Row<C extends Columns> = { readonly [K in keyof C]?: ValueOf[C[K]] | null | undefined };
 
-/** A mirrored table, written only by {@link upsert}. `columns` lacks those that the database fills in. */
-export interface MirrorTable<C extends Columns = Columns> {
-  readonly name: `${string}.${string}`;
-  readonly key: readonly (keyof C & string)[];
-  readonly columns: C;
-  /** Columns whose first value wins over later ones. They are no content: they never move `changed_at`. */
-  readonly firstValueWins: readonly (keyof C & string)[];
-  /** Columns that keep their value when a read reports none. They are no content: they never move `changed_at`. */
-  readonly untracked: readonly (keyof C & string)[];
+/** How columns are merged when a read finds a row that is held. No column of the first two lists moves `changed_at`. */
+interface MergePolicy<Column extends string> {
+  /** Columns whose first value wins over later ones. */
+  readonly firstValueWins?: readonly Column[];
+  /** Columns that keep their value when a read reports none, and are no content. */
+  readonly untracked?: readonly Column[];
   /**
    * Content columns that keep their value when a read reports none. The columns of a list belong together: either all of them
    * keep their values, or none.
    */
-  readonly keptWhenMissing: readonly ((keyof C & string) | readonly (keyof C & string)[])[];
+  readonly keptWhenMissing?: readonly (Column | readonly Column[])[];
 }
 
-type MergePolicy<C extends Columns> = Pick<MirrorTable<C>, 'firstValueWins' | 'untracked' | 'keptWhenMissing'>;
+/** A mirrored table, written only by {@link upsert}. */
+export interface MirrorTable<Source = never, C extends Columns = Columns> {
+  readonly name: string;
+  readonly key: readonly string[];
+  /** The types of the columns, without those that the database fills in. */
+  readonly columns: C;
+  /** The columns whose change moves `changed_at`. */
+  readonly content: readonly string[];
+  readonly statement: string;
+  readonly row: (source: Source) => Row<C>;
+}
 
-export function mirrorTable<const C extends Columns>(
-  name: MirrorTable['name'],
-  key: readonly (keyof C & string)[],
-  columns: C,
-  { firstValueWins = [], untracked = [], keptWhenMissing = [] }: Partial<MergePolicy<C>> = {},
-): MirrorTable<C> {
-  return { name, key, columns, firstValueWins, untracked, keptWhenMissing };
+/** Declares a mirrored table: of each column its type, and its value in what a read found. */
+export function mirrorTable<Source>() {
+  return <const C extends Columns>(
+    name: string,
+    key: readonly (keyof C & string)[],
+    declared: { readonly [K in keyof C]: readonly [type: C[K], value: (source: Source) => Row<C>[K]] },
+    policy: MergePolicy<keyof C & string> = {},
+  ): MirrorTable<Source, C> => {
+    const entries = Object.entries<readonly [PgType, (source: Source) => unknown]>(declared);
+    const columns = Object.fromEntries(entries.map(([column, [type]]) => [column, type])) as C;
+    const unwatched: readonly string[] = [...(policy.firstValueWins ?? []), ...(policy.untracked ?? [])];
+    const content = Object.keys(columns).filter((column) => !unwatched.includes(column));
+    return {
+      ...{ name, key, columns, content },
+      statement: compile(name, key, columns, content, policy),
+      row: (source) => Object.fromEntries(entries.map(([column, [, value]]) => [column, value(source)])) as Row<C>,
+    };
+  };
 }
 
 /** The read that a row comes from: its number, its start, and the operation. */
@@ -109,14 +127,13 @@ interface Mirrored<C extends Columns> {
  */
 export async function upsert<C extends Columns>(
   tx: Transaction,
-  table: MirrorTable<C>,
+  { key, columns, content, statement }: MirrorTable<never, C>,
   rows: readonly Mirrored<C>[],
 ): Promise<void> {
-  const newest = newestOfEach(rows, ({ row }) => table.key.map((name) => row[name]).join(' '));
+  const newest = newestOfEach(rows, ({ row }) => key.map((name) => row[name]).join(' '));
   if (newest.length === 0) return;
-  const { statement, content } = compiledUpsert(table);
   const lines = newest.map(({ row, read }) => [
-    ...textsOf(table.columns, row),
+    ...textsOf(columns, row),
     contentHash(content, row),
     read.source,
     read.fetchSeq,
@@ -188,36 +205,13 @@ function contentHash(names: readonly string[], row: Row<Columns>): string {
   return hash('md5', JSON.stringify(names.map((name) => row[name] ?? null)), 'base64url');
 }
 
-/** A {@link MirrorTable} without its type parameter. */
-interface AnyMirrorTable {
-  readonly name: string;
-  readonly key: readonly string[];
-  readonly columns: Columns;
-  readonly firstValueWins: readonly string[];
-  readonly untracked: readonly string[];
-  readonly keptWhenMissing: readonly (string | readonly string[])[];
-}
-
-/** The compiled statement of a table, and its content columns. */
-interface CompiledUpsert {
-  readonly statement: string;
-  readonly content: readonly string[];
-}
-
-const compiledUpserts = new WeakMap<Columns, CompiledUpsert>();
-
-function compiledUpsert(table: AnyMirrorTable): CompiledUpsert {
-  const { columns, firstValueWins, untracked } = table;
-  const known = compiledUpserts.get(columns);
-  if (known) return known;
-  const content = Object.keys(columns).filter((name) => !firstValueWins.includes(name) && !untracked.includes(name));
-  const compiled = { statement: compile(table, content), content };
-  compiledUpserts.set(columns, compiled);
-  return compiled;
-}
-
-function compile(table: AnyMirrorTable, content: readonly string[]): string {
-  const { name, key, columns } = table;
+function compile(
+  name: string,
+  key: readonly string[],
+  columns: Columns,
+  content: readonly string[],
+  policy: MergePolicy<string>,
+): string {
   const all = [
     ...Object.entries(columns),
     ['content_hash', 'text'],
@@ -230,7 +224,7 @@ function compile(table: AnyMirrorTable, content: readonly string[]): string {
   const values = all
     .map(([, type], at) => (type === 'text' ? `line[${at + 1}]` : `line[${at + 1}]::${type}`))
     .join(', ');
-  const valueAfter = valuesAfter(table);
+  const valueAfter = (column: string) => mergedValue(column, policy);
   const sameHash = 't.content_hash = excluded.content_hash';
   const [before, after] = [content.map((column) => `t.${column}`), content.map(valueAfter)];
   // A missing value that is kept, and one that RETENTION_DAYS removed, change the hash but not the row.
@@ -252,16 +246,12 @@ function compile(table: AnyMirrorTable, content: readonly string[]): string {
 }
 
 /** The SQL of a column's value after another read of a held row. */
-function valuesAfter({ firstValueWins, untracked, keptWhenMissing }: AnyMirrorTable): (column: string) => string {
-  const together = new Map(
-    keptWhenMissing.map((each) => [each].flat()).flatMap((group) => group.map((column) => [column, group])),
-  );
-  return (column) => {
-    if (firstValueWins.includes(column)) return `coalesce(t.${column}, excluded.${column})`;
-    if (untracked.includes(column)) return `coalesce(excluded.${column}, t.${column})`;
-    const others = together.get(column);
-    if (!others) return `excluded.${column}`;
-    const reported = others.map((each) => `excluded.${each}`).join(', ');
-    return `case when num_nonnulls(${reported}) > 0 then excluded.${column} else t.${column} end`;
-  };
+function mergedValue(column: string, policy: MergePolicy<string>): string {
+  const { firstValueWins = [], untracked = [], keptWhenMissing = [] } = policy;
+  if (firstValueWins.includes(column)) return `coalesce(t.${column}, excluded.${column})`;
+  if (untracked.includes(column)) return `coalesce(excluded.${column}, t.${column})`;
+  const together = keptWhenMissing.map((each) => [each].flat()).find((each) => each.includes(column));
+  if (!together) return `excluded.${column}`;
+  const reported = together.map((each) => `excluded.${each}`).join(', ');
+  return `case when num_nonnulls(${reported}) > 0 then excluded.${column} else t.${column} end`;
 }

@@ -6,17 +6,17 @@ import { deleteUnlisted, heldOwners, isCurrent, recordPeriods } from './periods.
 import { storeRawAnswers } from './raw-answers.ts';
 import { mirrorTable, type Provenance, upsert } from './upsert.ts';
 
-export const users = mirrorTable('warehouse.users', ['user_id'], {
-  user_id: 'bigint',
-  username: 'text',
-  first_name: 'text',
-  last_name: 'text',
-  title: 'text',
-  email: 'text',
-  mobile: 'text',
-  company: 'text',
-  time_zone: 'text',
-  extension: 'text',
+export const users = mirrorTable<User>()('warehouse.users', ['user_id'], {
+  user_id: ['bigint', (user) => user.id],
+  username: ['text', (user) => user.username],
+  first_name: ['text', (user) => user.firstName],
+  last_name: ['text', (user) => user.lastName],
+  title: ['text', (user) => user.title],
+  email: ['text', (user) => user.email],
+  mobile: ['text', (user) => user.mobile],
+  company: ['text', (user) => user.company],
+  time_zone: ['text', (user) => user.timeZone],
+  extension: ['text', (user) => user.extension],
 });
 
 /** One read of the directory; `isComplete` is false when the answer may be partial. */
@@ -34,21 +34,7 @@ export async function writeUsers(tx: Transaction, { users: all, isComplete, read
   await upsert(
     tx,
     users,
-    listed.map((user) => ({
-      read,
-      row: {
-        user_id: user.id,
-        username: user.username,
-        first_name: user.firstName,
-        last_name: user.lastName,
-        title: user.title,
-        email: user.email,
-        mobile: user.mobile,
-        company: user.company,
-        time_zone: user.timeZone,
-        extension: user.extension,
-      },
-    })),
+    listed.map((user) => ({ row: users.row(user), read })),
   );
   await storeRawAnswers(
     tx,

@@ -4,7 +4,7 @@ import { from as copyFrom } from 'pg-copy-streams';
 import type { CallSummary } from '../../src/api-client/client.ts';
 import { createDatabase, type Database } from '../../src/db/database.ts';
 import { createLog } from '../../src/shared/log.ts';
-import { type CallRead, callRow, calls, writeCalls } from '../../src/warehouse/calls.ts';
+import { type CallRead, calls, writeCalls } from '../../src/warehouse/calls.ts';
 import { atLeast, type Finding, quantity } from './report.ts';
 import type { Rig } from './rig/rig.ts';
 import { ratiosOf, spreadOf } from './spread.ts';
@@ -125,8 +125,9 @@ function readsOf(summaries: readonly CallSummary[], fetchSeq: number, change: Ch
 /** The rows as COPY wants them; none of these values needs escaping. */
 function copyText(reads: readonly CallRead[]): Buffer {
   const names = Object.keys(calls.columns) as (keyof typeof calls.columns)[];
-  const lines = reads.map(({ call, read }) => {
-    const row = callRow(call);
+  const lines = reads.map((each) => {
+    const row = calls.row(each);
+    const { read } = each;
     const values = [...names.map((name) => row[name] ?? '\\N'), 'a-hash-of-the-usual-len', read.source, read.fetchSeq];
     return `${[...values, read.fetchedAt].join('\t')}\n`;
   });
