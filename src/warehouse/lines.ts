@@ -2,7 +2,7 @@ import type { Line } from '../api-client/client.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { normalizeNumber } from '../shared/numbers.ts';
 import { deleteUnlisted, heldOwners, isCurrent, recordPeriods } from './periods.ts';
-import { storeRawAnswers } from './raw-answers.ts';
+import { storeRawAnswers, unspecified } from './raw-answers.ts';
 import { mirrorTable, type Provenance, upsert } from './upsert.ts';
 
 export const smsLines = mirrorTable<Line>()(
@@ -37,9 +37,7 @@ export async function writeLines(tx: Transaction, { lines, isComplete, read }: L
   const listed = lines.map((line) => ({ ...line, number: normalizeNumber(line.number) }));
   await storeRawAnswers(
     tx,
-    listed.flatMap((line) =>
-      line.unknownKeys.length > 0 ? [{ entity: 'line' as const, key: line.number, raw: line.raw, read }] : [],
-    ),
+    lines.flatMap((line) => unspecified('line', normalizeNumber(line.number), line, read)),
   );
   if (isComplete) await deleteUnlisted(tx, 'warehouse.sms_lines', read.fetchSeq);
   const known = listed.filter((line) => line.userIds !== undefined);

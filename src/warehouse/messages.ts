@@ -2,7 +2,7 @@ import type { Message } from '../api-client/client.ts';
 import { hotQuery, relation, sql, type Transaction } from '../db/database.ts';
 import type { Thread } from '../shared/thread.ts';
 import { optOutVerdict } from './opt-out.ts';
-import { storeRawAnswers } from './raw-answers.ts';
+import { storeRawAnswers, unspecified } from './raw-answers.ts';
 import { isExpired } from './retention.ts';
 import { mirrorTable, type Provenance, type SealLink, upsert } from './upsert.ts';
 
@@ -95,9 +95,7 @@ export async function writeMessages(tx: Transaction, threads: readonly HeldThrea
   await storeRawAnswers(
     tx,
     listed.flatMap(({ conversationId, message, read }) =>
-      message.unknownKeys.length > 0
-        ? [{ entity: 'message' as const, key: `${conversationId}/${message.id}`, raw: message.raw, read }]
-        : [],
+      unspecified('message', `${conversationId}/${message.id}`, message, read),
     ),
   );
 }

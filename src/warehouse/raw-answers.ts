@@ -11,6 +11,16 @@ interface RawAnswer {
   readonly read: Provenance;
 }
 
+/** The raw answer of an entity, if it has fields that the specification does not name. */
+export function unspecified(
+  entity: RawAnswer['entity'],
+  key: string | number,
+  { raw, unknownKeys }: { readonly raw: unknown; readonly unknownKeys: readonly string[] },
+  read: Provenance,
+): RawAnswer[] {
+  return unknownKeys.length > 0 ? [{ entity, key: String(key), raw, read }] : [];
+}
+
 /** Separates bodies: JSON escapes this character. An array parameter would escape every quote in the bodies. */
 const betweenBodies = '\u001d';
 

@@ -4,7 +4,7 @@ import { type ArtefactRead, currentArtefactReads, pairTranscripts, recordArtefac
 import { eraseCalls, erasedCalls } from './erasure/calls.ts';
 import { erasedAmong } from './erasure/erased.ts';
 import { numbersMentioned } from './erasure/mentions.ts';
-import { storeRawAnswers } from './raw-answers.ts';
+import { storeRawAnswers, unspecified } from './raw-answers.ts';
 import { mirrorTable, type SealLink, upsert } from './upsert.ts';
 
 interface Listed {
@@ -48,11 +48,7 @@ export async function writeRecordings(tx: Transaction, all: readonly RecordingsR
   await storeLinks(tx, listed);
   await storeRawAnswers(
     tx,
-    listed.flatMap(({ callId, each, read }) =>
-      each.unknownKeys.length > 0
-        ? [{ entity: 'recording' as const, key: `${callId}/${each.uniqueId}`, raw: each.raw, read }]
-        : [],
-    ),
+    listed.flatMap(({ callId, each, read }) => unspecified('recording', `${callId}/${each.uniqueId}`, each, read)),
   );
   await recordArtefactReads(tx, 'recordings', reads);
   await pairTranscripts(

@@ -4,7 +4,7 @@ import { storableJson } from '../shared/storable.ts';
 import { type ArtefactRead, currentArtefactReads, pairTranscripts, recordArtefactReads } from './artefacts.ts';
 import { erasedCalls } from './erasure/calls.ts';
 import { withoutMentions } from './erasure/erased.ts';
-import { storeRawAnswers } from './raw-answers.ts';
+import { storeRawAnswers, unspecified } from './raw-answers.ts';
 import { mirrorTable, type Provenance, upsert } from './upsert.ts';
 
 interface Listed {
@@ -73,9 +73,7 @@ export async function writeTranscripts(tx: Transaction, all: readonly Transcript
   await storeKpis(tx, listed);
   await storeRawAnswers(
     tx,
-    kept.flatMap(({ each, read }) =>
-      each.unknownKeys.length > 0 ? [{ entity: 'transcript' as const, key: String(each.id), raw: each.raw, read }] : [],
-    ),
+    kept.flatMap(({ each, read }) => unspecified('transcript', each.id, each, read)),
   );
   await recordArtefactReads(tx, 'transcripts', reads);
   await pairTranscripts(

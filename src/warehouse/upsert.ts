@@ -43,7 +43,7 @@ export interface MirrorTable<Source = never, C extends Columns = Columns> {
   /** The columns whose change moves `changed_at`. */
   readonly content: readonly string[];
   readonly statement: string;
-  readonly row: (source: Source) => Row<C>;
+  row(source: Source): Row<C>;
 }
 
 /** Declares a mirrored table: of each column its type, and its value in what a read found. */
@@ -61,7 +61,11 @@ export function mirrorTable<Source>() {
     return {
       ...{ name, key, columns, content },
       statement: compile(name, key, columns, content, policy),
-      row: (source) => Object.fromEntries(entries.map(([column, [, value]]) => [column, value(source)])) as Row<C>,
+      row(source) {
+        const row: Record<string, unknown> = {};
+        for (const [column, [, value]] of entries) row[column] = value(source);
+        return row as Row<C>;
+      },
     };
   };
 }

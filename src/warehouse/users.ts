@@ -3,7 +3,7 @@ import type { Transaction } from '../db/database.ts';
 import { normalizeNumber } from '../shared/numbers.ts';
 import { withoutMentions } from './erasure/erased.ts';
 import { deleteUnlisted, heldOwners, isCurrent, recordPeriods } from './periods.ts';
-import { storeRawAnswers } from './raw-answers.ts';
+import { storeRawAnswers, unspecified } from './raw-answers.ts';
 import { mirrorTable, type Provenance, upsert } from './upsert.ts';
 
 export const users = mirrorTable<User>()('warehouse.users', ['user_id'], {
@@ -38,9 +38,7 @@ export async function writeUsers(tx: Transaction, { users: all, isComplete, read
   );
   await storeRawAnswers(
     tx,
-    listed.flatMap((user) =>
-      user.unknownKeys.length > 0 ? [{ entity: 'user' as const, key: String(user.id), raw: user.raw, read }] : [],
-    ),
+    listed.flatMap((user) => unspecified('user', user.id, user, read)),
   );
   if (isComplete) await deleteUnlisted(tx, 'warehouse.users', read.fetchSeq);
   const reported = listed.flatMap((user) => endpointsOf(user).map((each) => ({ ...each, owner: String(user.id) })));

@@ -1,9 +1,10 @@
-import { type Field, jsonType, loggableKey, type ReadReport, UnreadableData } from './values.ts';
+import { type Field, jsonType, loggableKey, pathOf, type ReadReport, UnreadableData } from './values.ts';
 
 /** The keys of an entity, each with its reader. */
-export type Shape = Readonly<Record<string, Field<unknown>>>;
+type Shape = Readonly<Record<string, Field<unknown>>>;
 
-type ValueOf<F> = F extends Field<infer T> ? T : never;
+/** What a reader returns. */
+export type ValueOf<F> = F extends Field<infer T> ? T : never;
 
 /**
  * An entity as read. Its identity is always present; any other field is `undefined` when it was not reported. `raw` is
@@ -21,17 +22,30 @@ export type Entity<S extends Shape, Id extends keyof S = never> = {
 
 const none: readonly string[] = Object.freeze([]);
 
-/**
- * Makes a reader for one kind of object. Only a value that is no object or lacks its identity is rejected; any other
- * deviation loses one field and is added as drift. Unknown keys are no drift where the specification leaves the object
- * open (`isOpen`).
- */
-export function fields<const S extends Shape, const Id extends keyof S & string = never>(
+/** Makes a reader for objects that are rejected when they lack the key that identifies them. */
+export function entity<const Id extends keyof S & string, const S extends Shape>(
+  identity: Id,
   shape: S,
-  options: { identity?: readonly Id[]; isOpen?: boolean } = {},
+): Field<Entity<S, Id>> {
+  return reader(shape, { identity });
+}
+
+/** Makes a reader for objects without identity. */
+export function fields<const S extends Shape>(shape: S): Field<Entity<S>> {
+  return reader(shape, {});
+}
+
+/** The same where the specification leaves the object open: unknown keys are no drift. */
+export function openFields<const S extends Shape>(shape: S): Field<Entity<S>> {
+  return reader(shape, { isOpen: true });
+}
+
+/** Only a value that is no object or lacks its identity is rejected; any other deviation loses one field and is added as drift. */
+function reader<S extends Shape, Id extends keyof S & string>(
+  shape: S,
+  { identity, isOpen = false }: { identity?: Id; isOpen?: boolean },
 ): Field<Entity<S, Id>> {
   const readers = new Map<string, Field<unknown>>(Object.entries(shape));
-  const { identity = [] } = options;
   // Copied for every row, so that V8 gives all rows one layout, whatever the keys of the answer.
   const blank = {
     ...Object.fromEntries(Object.keys(shape).map((key) => [key, undefined])),
@@ -39,7 +53,7 @@ export function fields<const S extends Shape, const Id extends keyof S & string 
   };
 
   return (value, report, parent, key) => {
-    const path = key === '' ? parent : parent === '' ? key : `${parent}.${key}`;
+    const path = pathOf(parent, key);
     if (!isObject(value)) {
       report.addDrift('wrong_type', path, '', jsonType(value));
       return undefined;
@@ -54,12 +68,11 @@ export function fields<const S extends Shape, const Id extends keyof S & string 
       else {
         unknownKeys ??= [];
         unknownKeys.push(name);
-        if (!options.isOpen) report.addDrift('unknown_key', path, loggableKey(name), jsonType(held));
+        if (!isOpen) report.addDrift('unknown_key', path, loggableKey(name), jsonType(held));
       }
     }
-    for (const name of identity) {
-      if (entity[name] !== undefined) continue;
-      report.addDrift('missing_key', path, name, jsonType(value[name]));
+    if (identity !== undefined && entity[identity] === undefined) {
+      report.addDrift('missing_key', path, identity, jsonType(value[identity]));
       return undefined;
     }
     Object.defineProperty(entity, 'raw', { value });
@@ -76,7 +89,7 @@ export function withFields<E extends { readonly raw: unknown }, C extends object
 /** A list of entities inside an entity; rows without identity are left out and counted. */
 export function rows<T>(entity: Field<T>): Field<readonly T[]> {
   return (value, report, parent, key) => {
-    if (Array.isArray(value)) return readRows(value, entity, report, parent === '' ? `${key}[]` : `${parent}.${key}[]`);
+    if (Array.isArray(value)) return readRows(value, entity, report, pathOf(parent, `${key}[]`));
     report.addDrift('wrong_type', parent, key, jsonType(value));
     return undefined;
   };

@@ -57,7 +57,7 @@ export function createReadReport(): ReadReport {
   };
 }
 
-function pathOf(parent: string, key: string): string {
+export function pathOf(parent: string, key: string): string {
   return parent === '' ? key : key === '' ? parent : `${parent}.${key}`;
 }
 
@@ -87,7 +87,7 @@ export function loggableKey(key: string): string {
 export type Field<T> = (value: unknown, report: ReadReport, parent: string, key: string) => T | undefined;
 
 /** A word of an enumeration, or one that the service has added since: kept unchanged. */
-export type Word<W extends string> = W | (string & {});
+type Word<W extends string> = W | (string & {});
 
 /** Text; a number that text can hold without loss (a phone number, an extension) becomes text. */
 export const text: Field<string> = (value, report, parent, key) => {

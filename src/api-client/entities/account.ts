@@ -1,8 +1,8 @@
 import { eventTypes } from '../../shared/event-types.ts';
-import { type Entity, fields } from '../answers/fields.ts';
+import { entity, type ValueOf } from '../answers/fields.ts';
 import { flag, instant, integer, list, text, word } from '../answers/values.ts';
 
-const userShape = {
+export const user = entity('id', {
   id: integer,
   username: text,
   firstName: text,
@@ -17,14 +17,12 @@ const userShape = {
   lines: list(text),
   numbers: list(text),
   voicemails: list(text),
-};
+});
 
 /** A user of the account (section 2.8). */
-export type User = Entity<typeof userShape, 'id'>;
+export type User = ValueOf<typeof user>;
 
-export const user = fields(userShape, { identity: ['id'] });
-
-const subscriptionShape = {
+export const subscription = entity('id', {
   id: integer,
   name: text,
   description: text,
@@ -33,9 +31,7 @@ const subscriptionShape = {
   enabled: flag,
   createdAt: instant,
   updatedAt: instant,
-};
+});
 
 /** A webhook subscription (section 2.12). `url` holds the token of our receiver: treat it as a secret. */
-export type Subscription = Entity<typeof subscriptionShape, 'id'>;
-
-export const subscription = fields(subscriptionShape, { identity: ['id'] });
+export type Subscription = ValueOf<typeof subscription>;

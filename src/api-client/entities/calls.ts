@@ -1,4 +1,4 @@
-import { type Entity, fields, rows } from '../answers/fields.ts';
+import { entity, fields, openFields, rows, type ValueOf } from '../answers/fields.ts';
 import { callId, count, decimal, flag, id, instant, list, text, word } from '../answers/values.ts';
 
 const common = {
@@ -18,7 +18,7 @@ const common = {
   talkTimeSeconds: count,
 };
 
-const summaryShape = {
+const summaryFields = {
   id: callId,
   direction: word('inbound', 'outbound'),
   status: word('answered', 'missed', 'voicemail', 'unknown'),
@@ -30,14 +30,14 @@ const summaryShape = {
   repeated: count,
 };
 
-/** A row of the call search (section 2.9). */
-export type CallSummary = Entity<typeof summaryShape, 'id'>;
+export const callSummary = entity('id', summaryFields);
 
-export const callSummary = fields(summaryShape, { identity: ['id'] });
+/** A row of the call search (section 2.9). */
+export type CallSummary = ValueOf<typeof callSummary>;
 
 // Only `bridgedFromCallId` is specified. The other keys are those of a call, read where a leg has them; its words for
 // direction and status are not specified.
-const legShape = {
+const leg = openFields({
   uniqueId: callId,
   callId,
   id: callId,
@@ -45,19 +45,17 @@ const legShape = {
   direction: text,
   status: text,
   ...common,
-};
+});
 
 /** One leg of a call (section 2.9). Its other fields are not specified: see `raw`. */
-export type Leg = Entity<typeof legShape>;
+export type Leg = ValueOf<typeof leg>;
 
-const callShape = { ...summaryShape, legs: rows(fields(legShape, { isOpen: true })) };
+export const call = entity('id', { ...summaryFields, legs: rows(leg) });
 
 /** One call with its legs (section 4.6); `legs` is undefined when they cannot be read. */
-export type Call = Entity<typeof callShape, 'id'>;
+export type Call = ValueOf<typeof call>;
 
-export const call = fields(callShape, { identity: ['id'] });
-
-const recordingShape = {
+export const recording = entity('uniqueId', {
   uniqueId: callId,
   callId,
   url: text,
@@ -66,26 +64,21 @@ const recordingShape = {
   talkTimeSeconds: count,
   from: text,
   to: text,
-};
-
-/** A recorded leg (section 2.10). `url` is a secret: whoever holds it can play the audio. */
-export type Recording = Entity<typeof recordingShape, 'uniqueId'>;
-
-export const recording = fields(recordingShape, {
-  identity: ['uniqueId'],
 });
 
-const segmentShape = { start: decimal, end: decimal, speaker: count, text };
-const kpiShape = { name: text, value: count, note: text };
+/** A recorded leg (section 2.10). `url` is a secret: whoever holds it can play the audio. */
+export type Recording = ValueOf<typeof recording>;
+
+const segment = fields({ start: decimal, end: decimal, speaker: count, text });
 
 /** One utterance; `start` and `end` are seconds from the beginning of the audio, with a fraction. */
-export type Segment = Entity<typeof segmentShape>;
+export type Segment = ValueOf<typeof segment>;
 
-const transcriptShape = {
+export const transcript = entity('id', {
   id,
   callId,
   recording: text,
-  segments: rows(fields(segmentShape)),
+  segments: rows(segment),
   shortSummary: text,
   bulletPoints: list(text),
   callPurpose: text,
@@ -100,10 +93,8 @@ const transcriptShape = {
   urgentActionRequiredNote: text,
   agentName: text,
   agentSpeaker: count,
-  customKpis: rows(fields(kpiShape)),
-};
+  customKpis: rows(fields({ name: text, value: count, note: text })),
+});
 
 /** The transcript of one recorded leg (section 2.11). An undefined score was not given; it is not zero. */
-export type Transcript = Entity<typeof transcriptShape, 'id'>;
-
-export const transcript = fields(transcriptShape, { identity: ['id'] });
+export type Transcript = ValueOf<typeof transcript>;

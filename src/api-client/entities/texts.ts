@@ -1,4 +1,4 @@
-import { type Entity, fields, rows } from '../answers/fields.ts';
+import { entity, fields, rows, type ValueOf } from '../answers/fields.ts';
 import {
   count,
   decimal,
@@ -13,10 +13,7 @@ import {
   word,
 } from '../answers/values.ts';
 
-/** A carrier's receipt (section 2.6): its words are the carrier's own. */
-const deliveryShape = { status: text, error: text, at: instant };
-
-const messageShape = {
+export const message = entity('id', {
   id,
   direction: messageDirection,
   from: text,
@@ -27,33 +24,36 @@ const messageShape = {
   read: flag,
   readBy: list(integer),
   sentBy: integer,
-  delivery: fields(deliveryShape),
+  // A carrier's receipt: its words are the carrier's own.
+  delivery: fields({ status: text, error: text, at: instant }),
   groupParticipants: list(text),
   scheduled: flag,
   scheduledAt: instant,
   blocked: flag,
   blockReason: text,
-};
+});
 
 /** A message of a thread (section 2.6). `media` are secrets. */
-export type Message = Entity<typeof messageShape, 'id'>;
+export type Message = ValueOf<typeof message>;
 
-export const message = fields(messageShape, { identity: ['id'] });
-
-const conversationShape = { line: text, number: text, resolved: flag, resolvedBy: integer, resolvedAt: instant };
+export const conversationState = fields({
+  line: text,
+  number: text,
+  resolved: flag,
+  resolvedBy: integer,
+  resolvedAt: instant,
+});
 
 /**
  * A conversation's state after a change (section 2.5). `resolvedBy` is undefined when an integration resolved it and
  * named nobody. The assignee is not reported.
  */
-export type ConversationState = Entity<typeof conversationShape>;
-
-export const conversationState = fields(conversationShape);
+export type ConversationState = ValueOf<typeof conversationState>;
 
 const kind = word('sms', 'mms');
 
 /** What a send cost (sections 2.3 and 2.4): prices in `currency`, which is USD; `units` are segments, or 1 for mms. */
-const billingShape = {
+const billing = fields({
   billed: flag,
   currency: text,
   type: kind,
@@ -61,9 +61,9 @@ const billingShape = {
   totalPrice: decimal,
   recipientCount: count,
   skippedCount: count,
-};
+});
 
-const sentMessageShape = {
+const sentMessage = fields({
   id,
   to: list(text),
   type: kind,
@@ -72,65 +72,51 @@ const sentMessageShape = {
   units: count,
   unitPrice: decimal,
   price: decimal,
-};
+});
 
 /** A recipient that was dropped and not charged (section 2.3). `opted_out` cannot be overridden. */
-const skippedShape = { to: text, reason: word('opted_out', 'duplicate', 'invalid') };
+const skipped = fields({ to: text, reason: word('opted_out', 'duplicate', 'invalid') });
 
 /**
  * A message that the carrier's gateway accepted (section 2.3). `id` is undefined when the gateway returned none. Anyone
  * can fetch the addresses in `media`: treat them as secrets.
  */
-export type SentMessage = Entity<typeof sentMessageShape>;
+export type SentMessage = ValueOf<typeof sentMessage>;
 
-const sentShape = {
+export const sent = fields({
   from: text,
-  billing: fields(billingShape),
-  messages: rows(fields(sentMessageShape)),
-  skipped: rows(fields(skippedShape)),
-};
+  billing,
+  messages: rows(sentMessage),
+  skipped: rows(skipped),
+});
 
 /**
  * The outcome of a send (section 2.3). No field is required, so that no deviation of the answer makes a charged send
  * look like a failed one.
  */
-export type Sent = Entity<typeof sentShape>;
+export type Sent = ValueOf<typeof sent>;
 
-export const sent = fields(sentShape);
-
-const lineShape = { number: name, name: text, userIds: list(integer), bulkEnabled: flag };
+export const line = entity('number', { number: name, name: text, userIds: list(integer), bulkEnabled: flag });
 
 /** An SMS line (section 2.1). Empty `userIds` means that every user may use it; `undefined` means not reported. */
-export type Line = Entity<typeof lineShape, 'number'>;
+export type Line = ValueOf<typeof line>;
 
-export const line = fields(lineShape, { identity: ['number'] });
-
-const unreadLineShape = { line: name, count };
-
-const unreadShape = { total: count, lines: rows(fields(unreadLineShape, { identity: ['line'] })) };
+export const unreadCounts = entity('lines', { total: count, lines: rows(entity('line', { line: name, count })) });
 
 /** Unread messages of the listed lines, and their sum (section 2.7). */
-export type UnreadCounts = Entity<typeof unreadShape, 'lines'>;
+export type UnreadCounts = ValueOf<typeof unreadCounts>;
 
-export const unreadCounts = fields(unreadShape, { identity: ['lines'] });
-
-const blockedSenderShape = { line: text, number: name, reason: text, blockedAt: instant };
+export const blockedSender = entity('number', { line: text, number: name, reason: text, blockedAt: instant });
 
 /** A number that a line has blocked in both directions (section 2.7). The number's owner never sees the reason. */
-export type BlockedSender = Entity<typeof blockedSenderShape, 'number'>;
+export type BlockedSender = ValueOf<typeof blockedSender>;
 
-export const blockedSender = fields(blockedSenderShape, { identity: ['number'] });
-
-const draftShape = { draftId: name, message: text };
+export const draft = entity('draftId', { draftId: name, message: text });
 
 /** A draft under the key that its writer chose (section 2.7). */
-export type Draft = Entity<typeof draftShape, 'draftId'>;
+export type Draft = ValueOf<typeof draft>;
 
-export const draft = fields(draftShape, { identity: ['draftId'] });
-
-const templateShape = { id: integer, title: text, body: text };
+export const template = entity('id', { id: integer, title: text, body: text });
 
 /** A saved reply (section 2.7). */
-export type Template = Entity<typeof templateShape, 'id'>;
-
-export const template = fields(templateShape, { identity: ['id'] });
+export type Template = ValueOf<typeof template>;
