@@ -19,40 +19,15 @@ import {
 export type { Answer } from './answers/envelope.ts';
 export { withFields } from './answers/fields.ts';
 export type { Drift, Field } from './answers/values.ts';
-export type { Subscription, User } from './entities/account.ts';
-export type {
-  Call,
-  CallSummary,
-  Leg,
-  Recording,
-  Segment,
-  Transcript,
-} from './entities/calls.ts';
-export type {
-  BlockedSender,
-  ConversationState,
-  Draft,
-  Line,
-  Message,
-  Sent,
-  SentMessage,
-  Template,
-  UnreadCounts,
-} from './entities/texts.ts';
+export type * from './entities/account.ts';
+export type * from './entities/calls.ts';
+export type * from './entities/texts.ts';
 export { type Advice, type Effect, type ErrorCode, isNotFound, ServiceError } from './errors.ts';
 export type { ObjectId } from './requests/parameters.ts';
 export type { Attachment, SendRequest } from './requests/sending.ts';
 export type { SubscriptionChanges } from './resources/account.ts';
-export type { CallFilters, CallPage, CallSearch } from './resources/calls.ts';
-export type {
-  Messages,
-  Pair,
-  ReadMarks,
-  Resolution,
-  Thread,
-  ThreadPage,
-  ThreadRead,
-} from './resources/conversations.ts';
+export type * from './resources/calls.ts';
+export type * from './resources/conversations.ts';
 export { apiKey, bearer, type Credential, type TokenSource } from './transport/authorization.ts';
 export type { CircuitState } from './transport/circuit-breaker.ts';
 export type { CallOptions } from './transport/operation.ts';

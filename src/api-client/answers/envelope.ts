@@ -1,5 +1,13 @@
 import { parseJson, plainKey } from '../../shared/json.ts';
-import { createReadReport, type Drift, jsonType, loggableKey, type ReadReport, UnreadableData } from './values.ts';
+import {
+  createReadReport,
+  type Drift,
+  isObject,
+  jsonType,
+  loggableKey,
+  type ReadReport,
+  UnreadableData,
+} from './values.ts';
 
 /** What an operation answered. */
 export interface Answer<T> {
@@ -25,7 +33,7 @@ export const nothing: Read<void> = () => undefined;
 export interface Refusal {
   type: string;
   message: string;
-  scope?: string;
+  scope: string | undefined;
   /** Whether both type and message came: the service always writes both. */
   isWhole: boolean;
 }
@@ -37,7 +45,7 @@ export interface Refusal {
 export function readAnswer<T>(body: string, read: Read<T>): Omit<Answer<T>, 'status'> {
   const isDataOptional = read === nothing;
   const envelope = isDataOptional && body.trim() === '' ? {} : parse(body);
-  if (!isRecord(envelope)) throw new UnreadableData(`the body is JSON, but ${jsonType(envelope)} instead of { data }`);
+  if (!isObject(envelope)) throw new UnreadableData(`the body is JSON, but ${jsonType(envelope)} instead of { data }`);
   const { data: value, ...rest } = envelope;
   if (!isDataOptional && !Object.hasOwn(envelope, 'data')) throw new UnreadableData('the JSON has no `data`');
   const rows = rowCount(value);
@@ -61,17 +69,20 @@ export function readRefusal(body: string): Refusal | undefined {
   } catch {
     return undefined;
   }
-  const error = isRecord(envelope) ? envelope.error : undefined;
-  if (!isRecord(envelope) || !isRecord(error) || typeof error.type !== 'string') return undefined;
-  const message = typeof error.message === 'string' ? error.message : '';
-  const scope = [error.scope, envelope.scope].find((value) => typeof value === 'string' && value !== '');
+  const error = isObject(envelope) ? envelope.error : undefined;
+  if (!isObject(envelope) || !isObject(error) || typeof error.type !== 'string') return undefined;
+  const scope = [error.scope, envelope.scope].find(isFilled);
   const isWhole = typeof error.message === 'string';
-  return { type: error.type, message, isWhole, ...(typeof scope === 'string' && { scope }) };
+  return { type: error.type, message: isWhole ? String(error.message) : '', scope, isWhole };
+}
+
+function isFilled(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
 }
 
 /** The number of rows of data that is a list, or an object with exactly one list. */
 function rowCount(data: unknown): number | undefined {
-  const lists = [data, ...(isRecord(data) ? Object.values(data) : [])].filter((each) => Array.isArray(each));
+  const lists = [data, ...(isObject(data) ? Object.values(data) : [])].filter((each) => Array.isArray(each));
   return lists.length === 1 ? lists[0]?.length : undefined;
 }
 
@@ -93,10 +104,6 @@ function describe(text: string): string {
 
 function isPage(text: string): boolean {
   return text.trimStart().startsWith('<');
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /*

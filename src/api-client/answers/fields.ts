@@ -1,4 +1,5 @@
-import { type Field, jsonType, loggableKey, pathOf, type ReadReport, UnreadableData } from './values.ts';
+import type { Read } from './envelope.ts';
+import { type Field, isObject, jsonType, loggableKey, pathOf, type ReadReport, UnreadableData } from './values.ts';
 
 /** The keys of an entity, each with its reader. */
 type Shape = Readonly<Record<string, Field<unknown>>>;
@@ -109,11 +110,18 @@ export function requiredRows<T>(value: unknown, entity: Field<T>, report: ReadRe
   throw new UnreadableData(`\`${where}\` should be an array, but is ${jsonType(value)}`);
 }
 
-/** The one entity of an answer; throws `UnreadableData` when it is no object or lacks its identity. */
-export function requiredEntity<T>(value: unknown, entity: Field<T>, report: ReadReport, where: string): T {
-  const read = entity(value, report, where, '');
-  if (read !== undefined) return read;
-  throw new UnreadableData(`\`${where}\` should be one object with its id, but is ${jsonType(value)}`);
+/** Reads data that is such a list. */
+export function listOf<T>(where: string, entity: Field<T>): Read<readonly T[]> {
+  return (data, report) => requiredRows(data, entity, report, where);
+}
+
+/** Reads data that is one entity; throws `UnreadableData` when it is no object or lacks its identity. */
+export function one<T>(where: string, entity: Field<T>): Read<T> {
+  return (data, report) => {
+    const read = entity(data, report, where, '');
+    if (read !== undefined) return read;
+    throw new UnreadableData(`\`${where}\` should be one object with its id, but is ${jsonType(data)}`);
+  };
 }
 
 /** The value as an object; throws `UnreadableData` for anything else. */
@@ -143,8 +151,4 @@ function readRows<T>(values: readonly unknown[], entity: Field<T>, report: ReadR
     else read.push(row);
   }
   return read;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -61,6 +61,11 @@ export function pathOf(parent: string, key: string): string {
   return parent === '' ? key : key === '' ? parent : `${parent}.${key}`;
 }
 
+/** Whether a value is an object of JSON: neither null nor an array. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /** The JSON type of a value, for drift and error messages. */
 export function jsonType(value: unknown): string {
   if (value === null) return 'null';

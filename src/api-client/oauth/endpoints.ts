@@ -1,4 +1,5 @@
 import type { CustomFetch } from 'openid-client';
+import { isObject } from '../answers/values.ts';
 import { type Effect, ServiceError, withOutcome } from '../errors.ts';
 import {
   createExchanger,
@@ -8,27 +9,22 @@ import {
   type HttpResponse,
   type Limits,
 } from '../transport/exchange.ts';
-import { type Endpoint, isFields, oauthRefusal } from './refusal.ts';
+import { type Endpoint, oauthRefusal } from './refusal.ts';
 
 /** OAuth answers are small, and few are needed at a time. */
 export const defaultOAuthLimits: Limits = { ...defaultLimits, bodyBytes: 256 * 1024, connections: 4 };
 
 /** Connections to the hosts of the endpoints that the discovery document names. */
-export interface Connections {
-  exchange(address: string, sent: Omit<HttpRequest, 'path'>): Promise<HttpResponse>;
-  close(): Promise<void>;
-}
-
-export function createConnections(limits: Limits): Connections {
+export function createConnections(limits: Limits) {
   const exchangers = new Map<string, Exchanger>();
   return {
-    exchange(address, sent) {
+    exchange(address: string, sent: Omit<HttpRequest, 'path'>): Promise<HttpResponse> {
       const { origin, pathname, search } = new URL(address);
       const exchanger = exchangers.get(origin) ?? createExchanger(origin, limits);
       exchangers.set(origin, exchanger);
       return exchanger.exchange({ ...sent, path: pathname + search }, undefined);
     },
-    async close() {
+    async close(): Promise<void> {
       await Promise.all([...exchangers.values()].map((exchanger) => exchanger.close()));
       exchangers.clear();
     },
@@ -48,12 +44,12 @@ export interface OAuthOperation {
 
 interface OperationContext {
   operation: string;
-  connections: Connections;
+  connections: ReturnType<typeof createConnections>;
   /** The base address without a trailing slash. */
   base: string;
   now: () => number;
   /** As registered: the library would send it without its query. */
-  redirectUri?: string;
+  redirectUri?: string | undefined;
 }
 
 export function createOAuthOperation({
@@ -64,21 +60,6 @@ export function createOAuthOperation({
   redirectUri,
 }: OperationContext): OAuthOperation {
   let effect: Effect = 'none';
-
-  async function request(
-    endpoint: Endpoint,
-    address: string,
-    method: 'GET' | 'POST',
-    headers: Record<string, string>,
-    body: string,
-  ) {
-    const sent = { operation, method, headers, ownConnection: endpoint !== 'discovery', ...(body !== '' && { body }) };
-    try {
-      return await connections.exchange(address, sent);
-    } catch (error) {
-      throw endpoint === 'discovery' && error instanceof ServiceError ? withOutcome(error, { effect: 'none' }) : error;
-    }
-  }
 
   function toResponse(endpoint: Endpoint, { body, status }: HttpResponse): Response {
     try {
@@ -97,12 +78,22 @@ export function createOAuthOperation({
       const form = options.body instanceof URLSearchParams ? options.body : undefined;
       const endpoint: Endpoint = options.method === 'GET' ? 'discovery' : form ? 'token' : 'registration';
       if (redirectUri !== undefined && form?.has('redirect_uri')) form.set('redirect_uri', redirectUri);
-      const body = form?.toString() ?? (typeof options.body === 'string' ? options.body : '');
-      const answer = await request(endpoint, address, endpoint === 'discovery' ? 'GET' : 'POST', options.headers, body);
+      const isDiscovery = endpoint === 'discovery';
+      const answer = await connections
+        .exchange(address, {
+          operation,
+          method: isDiscovery ? 'GET' : 'POST',
+          headers: options.headers,
+          body: form?.toString() ?? (typeof options.body === 'string' ? options.body : undefined),
+          ownConnection: !isDiscovery,
+        })
+        .catch((error: unknown) => {
+          throw isDiscovery && error instanceof ServiceError ? withOutcome(error, { effect: 'none' }) : error;
+        });
       if (answer.status < 200 || answer.status > 299) {
         throw oauthRefusal({ operation, endpoint, secrets: secretsOf(form) }, answer, now());
       }
-      if (endpoint !== 'discovery') effect = 'unknown';
+      if (!isDiscovery) effect = 'unknown';
       return toResponse(endpoint, answer);
     },
     toServiceError(error) {
@@ -148,7 +139,8 @@ interface Expected {
  * `UnusableAnswer`.
  */
 export function readEndpointBody(endpoint: Endpoint, body: string, expected: Expected): Fields {
-  const fields = unwrap(parse(body));
+  const answer = parse(body);
+  const fields = isObject(answer.data) ? answer.data : answer;
   switch (endpoint) {
     case 'discovery':
       return discovery(fields, expected);
@@ -196,10 +188,6 @@ function tokens({ id_token: _, ...fields }: Fields): Fields {
   };
 }
 
-function unwrap(fields: Fields): Fields {
-  return isFields(fields.data) ? fields.data : fields;
-}
-
 function parse(body: string): Fields {
   let value: unknown;
   try {
@@ -208,6 +196,6 @@ function parse(body: string): Fields {
     // Not kept as the cause: the parser's error quotes the body, which may hold a token.
     throw new UnusableAnswer(`it is ${body.trimStart().startsWith('<') ? 'a page of HTML' : 'not JSON'}`);
   }
-  if (!isFields(value)) throw new UnusableAnswer('it is JSON, but not an object');
+  if (!isObject(value)) throw new UnusableAnswer('it is JSON, but not an object');
   return value;
 }

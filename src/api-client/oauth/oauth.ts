@@ -1,4 +1,4 @@
-import type { Configuration, DiscoveryRequestOptions } from 'openid-client';
+import type { Configuration, DiscoveryRequestOptions, TokenEndpointResponse } from 'openid-client';
 import type { Log } from '../../shared/log.ts';
 import { ServiceError } from '../errors.ts';
 import type { Limits } from '../transport/exchange.ts';
@@ -81,33 +81,28 @@ export function createOAuth({ baseUrl, log, limits, now = Date.now }: OAuthOptio
   const connections = createConnections({ ...defaultOAuthLimits, ...limits });
 
   function startOperation(name: string, redirectUri?: string): OAuthOperation {
-    return createOAuthOperation({
-      operation: name,
-      connections,
-      base,
-      now,
-      ...(redirectUri !== undefined && { redirectUri }),
-    });
+    return createOAuthOperation({ operation: name, connections, base, now, redirectUri });
   }
 
-  async function requests({ fetch }: OAuthOperation) {
-    const library = await loadLibrary();
-    const options: DiscoveryRequestOptions = { [library.customFetch]: fetch, algorithm: 'oauth2' };
-    // Without TLS only where the owner has configured the base address so; otherwise endpoints must be HTTPS.
-    if (document.protocol === 'http:') options.execute = [library.allowInsecureRequests];
-    return { library, options };
-  }
-
-  async function configure(operation: OAuthOperation, clientId: string): Promise<Configuration> {
-    const { library, options } = await requests(operation);
-    return library.discovery(document, clientId, undefined, library.None(), options);
+  /** Runs a part of an operation with the library. Rejects with `ServiceError`. */
+  async function run<T>(operation: OAuthOperation, part: (context: Context) => Promise<T>): Promise<T> {
+    try {
+      // Loaded only for a login or a refresh: with an API key it is never needed.
+      const library = await import('openid-client');
+      const options: DiscoveryRequestOptions = { [library.customFetch]: operation.fetch, algorithm: 'oauth2' };
+      // Without TLS only where the owner has configured the base address so; otherwise endpoints must be HTTPS.
+      if (document.protocol === 'http:') options.execute = [library.allowInsecureRequests];
+      const configure = (clientId: string) => library.discovery(document, clientId, undefined, library.None(), options);
+      return await part({ library, options, configure });
+    } catch (error) {
+      throw operation.toServiceError(error);
+    }
   }
 
   return {
-    async discover() {
-      const operation = startOperation('oauth.discover');
-      try {
-        const found = (await configure(operation, 'unregistered')).serverMetadata();
+    discover: () =>
+      run(startOperation('oauth.discover'), async ({ configure }) => {
+        const found = (await configure('unregistered')).serverMetadata();
         const { authorization_endpoint, token_endpoint, registration_endpoint, scopes_supported } = found;
         return {
           authorizationEndpoint: String(authorization_endpoint),
@@ -115,31 +110,21 @@ export function createOAuth({ baseUrl, log, limits, now = Date.now }: OAuthOptio
           registrationEndpoint: registration_endpoint,
           scopes: Array.isArray(scopes_supported) ? scopes_supported.map(String) : undefined,
         };
-      } catch (error) {
-        throw operation.toServiceError(error);
-      }
-    },
+      }),
 
-    async register({ name, redirectUri }) {
-      const operation = startOperation('oauth.register');
-      try {
-        const { library, options } = await requests(operation);
+    register: ({ name, redirectUri }) =>
+      run(startOperation('oauth.register'), async ({ library, options }) => {
         // Only the two fields of section 5.3: the service may refuse unknown ones (section 7).
         const metadata = { client_name: name, redirect_uris: [redirectUri] };
         const made = await library.dynamicClientRegistration(document, metadata, library.None(), options);
         const { client_id: clientId } = made.clientMetadata();
         log.info({ clientId }, 'Registered as an OAuth client');
         return { clientId, redirectUri };
-      } catch (error) {
-        throw operation.toServiceError(error);
-      }
-    },
+      }),
 
-    async begin({ client, scopes }) {
-      const operation = startOperation('oauth.begin');
-      try {
-        const library = await loadLibrary();
-        const configuration = await configure(operation, client.clientId);
+    begin: ({ client, scopes }) =>
+      run(startOperation('oauth.begin'), async ({ library, configure }) => {
+        const configuration = await configure(client.clientId);
         const verifier = library.randomPKCECodeVerifier();
         const state = library.randomState();
         const url = library.buildAuthorizationUrl(configuration, {
@@ -151,76 +136,49 @@ export function createOAuth({ baseUrl, log, limits, now = Date.now }: OAuthOptio
           code_challenge_method: 'S256',
         });
         return { url: url.href, client, scopes, verifier, state };
-      } catch (error) {
-        throw operation.toServiceError(error);
-      }
-    },
+      }),
 
     async complete({ client, scopes, verifier, state }, callbackUrl) {
       const url = readCallback(callbackUrl, { state, redirectUri: client.redirectUri });
-      const operation = startOperation('oauth.complete', client.redirectUri);
-      try {
-        const library = await loadLibrary();
-        const configuration = await configure(operation, client.clientId);
+      return run(startOperation('oauth.complete', client.redirectUri), async ({ library, configure }) => {
+        const configuration = await configure(client.clientId);
         const requestedAt = now();
         const checks = { expectedState: state, pkceCodeVerifier: verifier };
         const answer = await library.authorizationCodeGrant(configuration, url, checks);
-        const tokens = requireTokens('oauth.complete', answer, { scopes }, requestedAt);
+        const tokens = tokensOf('oauth.complete', answer, { scopes }, requestedAt);
         const missingScopes = scopes.filter((scope) => !tokens.scopes.includes(scope));
         if (missingScopes.length > 0) log.warn({ missingScopes }, 'The user did not grant all requested scopes');
-        if (scopes.length > 0 && missingScopes.length === scopes.length) throw grantedNothing(scopes);
+        if (scopes.length > 0 && missingScopes.length === scopes.length) {
+          const message = 'the user granted none of the requested scopes; log in again and allow them';
+          const details = { operation: 'oauth.complete', effect: 'unknown', scope: scopes.join(' ') } as const;
+          throw new ServiceError('insufficient_scope', message, details);
+        }
         return { tokens, missingScopes };
-      } catch (error) {
-        throw operation.toServiceError(error);
-      }
+      });
     },
 
     async refresh({ clientId }, before, beforeSend) {
       const operation = startOperation('oauth.refresh');
-      const configuration = await configure(operation, clientId).catch((error: unknown) => {
-        throw operation.toServiceError(error);
-      });
+      const configuration = await run(operation, ({ configure }) => configure(clientId));
       await beforeSend?.();
-      try {
-        const library = await loadLibrary();
+      return run(operation, async ({ library }) => {
         const requestedAt = now();
         const answer = await library.refreshTokenGrant(configuration, before.refreshToken);
-        const tokens = requireTokens('oauth.refresh', answer, before, requestedAt);
+        const tokens = tokensOf('oauth.refresh', answer, before, requestedAt);
         log.debug({ expiresAt: tokens.expiresAt }, 'The access token was renewed');
         return tokens;
-      } catch (error) {
-        throw operation.toServiceError(error);
-      }
+      });
     },
 
     close: connections.close,
   };
 }
 
-/** Loaded only for a login or a refresh: with an API key it is never needed. */
-function loadLibrary(): Promise<typeof import('openid-client')> {
-  return import('openid-client');
-}
-
-function requireTokens(
-  operation: string,
-  answer: TokenAnswer,
-  before: Partial<Refreshable>,
-  requestedAt: number,
-): Tokens {
-  const tokens = tokensOf(answer, before, requestedAt);
-  if (tokens !== undefined) return tokens;
-  const message = 'the answer of the token endpoint cannot be used: refresh_token is missing';
-  throw new ServiceError('unreadable', message, { operation, effect: 'unknown' });
-}
-
-function grantedNothing(scopes: readonly string[]): ServiceError {
-  const message = 'the user granted none of the requested scopes; log in again and allow them';
-  return new ServiceError('insufficient_scope', message, {
-    operation: 'oauth.complete',
-    effect: 'unknown',
-    scope: scopes.join(' '),
-  });
+interface Context {
+  readonly library: typeof import('openid-client');
+  readonly options: DiscoveryRequestOptions;
+  /** Reads the discovery document. */
+  readonly configure: (clientId: string) => Promise<Configuration>;
 }
 
 /** The tokens of one user, valid until revoked (section 5.3). Every string but the scopes is a secret. */
@@ -237,25 +195,25 @@ export interface Tokens {
 /** What a refresh needs of the previous tokens. */
 export type Refreshable = Pick<Tokens, 'refreshToken' | 'scopes'>;
 
-/** The fields of the token endpoint's answer that are used. */
-export interface TokenAnswer {
-  access_token: string;
-  refresh_token?: string | undefined;
-  expires_in?: number | undefined;
-  scope?: string | undefined;
-}
-
 /** For an answer without `expires_in`: "about 3600 seconds" (section 5.3). */
 const defaultSeconds = 3600;
 
-/** The tokens of an answer; omitted fields are unchanged (RFC 6749, 5.1 and 6). Undefined without a refresh token. */
-function tokensOf(answer: TokenAnswer, before: Partial<Refreshable>, requestedAt: number): Tokens | undefined {
-  const refreshToken = answer.refresh_token ?? before.refreshToken;
-  if (refreshToken === undefined) return undefined;
+/** The tokens of an answer; omitted fields are unchanged (RFC 6749, 5.1 and 6). */
+function tokensOf(
+  operation: string,
+  { access_token: accessToken, refresh_token: refreshToken, expires_in: seconds, scope }: TokenEndpointResponse,
+  before: Partial<Refreshable>,
+  requestedAt: number,
+): Tokens {
+  const kept = refreshToken ?? before.refreshToken;
+  if (kept === undefined) {
+    const message = 'the answer of the token endpoint cannot be used: refresh_token is missing';
+    throw new ServiceError('unreadable', message, { operation, effect: 'unknown' });
+  }
   return {
-    accessToken: answer.access_token,
-    refreshToken,
-    expiresAt: requestedAt + (answer.expires_in ?? defaultSeconds) * 1000,
-    scopes: answer.scope === undefined ? (before.scopes ?? []) : answer.scope.split(/\s+/).filter(Boolean),
+    accessToken,
+    refreshToken: kept,
+    expiresAt: requestedAt + (seconds ?? defaultSeconds) * 1000,
+    scopes: scope === undefined ? (before.scopes ?? []) : scope.split(/\s+/).filter(Boolean),
   };
 }

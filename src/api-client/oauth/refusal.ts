@@ -1,7 +1,8 @@
 import { readRefusal } from '../answers/envelope.ts';
+import { isObject } from '../answers/values.ts';
 import { type ErrorCode, type ErrorDetails, ServiceError } from '../errors.ts';
 import type { HttpResponse } from '../transport/exchange.ts';
-import { retryAfterMs } from '../transport/refusal.ts';
+import { quoted, retryAfterMs } from '../transport/refusal.ts';
 
 /** The OAuth endpoints that answer JSON (section 5.3). */
 export type Endpoint = 'discovery' | 'registration' | 'token';
@@ -87,7 +88,7 @@ function readRefusalBody(body: string): { word: string; message: string; isEnvel
   } catch {
     return undefined;
   }
-  if (!isFields(fields) || typeof fields.error !== 'string') return undefined;
+  if (!isObject(fields) || typeof fields.error !== 'string') return undefined;
   const { error_description: description } = fields;
   return {
     word: loggableError(fields.error),
@@ -99,18 +100,6 @@ function readRefusalBody(body: string): { word: string; message: string; isEnvel
 /** An error code from outside, when it looks like one: it may be logged. */
 function loggableError(word: string): string {
   return /^[a-z_]{1,60}$/.test(word) ? word : 'an unknown error';
-}
-
-/** The service's message: one line of at most 200 characters, with secrets and addresses removed. */
-function quoted(message: string, secrets: readonly string[]): string {
-  if (message === '') return '';
-  const text = secrets
-    .filter((secret) => secret !== '')
-    .reduce((rest, secret) => rest.replaceAll(secret, '[secret]'), message)
-    .replaceAll(/[a-z][a-z+.-]{0,20}:\/\/\S+/gi, '[address]')
-    .replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ')
-    .slice(0, 200);
-  return `: ${text}`;
 }
 
 /**
@@ -139,8 +128,4 @@ export function readCallback(callbackUrl: string, expected: { state: string; red
     if (value !== null) url.searchParams.set(key, value);
   }
   return url;
-}
-
-export function isFields(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

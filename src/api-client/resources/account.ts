@@ -1,27 +1,21 @@
 import type { EventType } from '../../shared/event-types.ts';
-import { type Answer, nothing, type Read } from '../answers/envelope.ts';
-import { requiredEntity, requiredRows } from '../answers/fields.ts';
+import { type Answer, nothing } from '../answers/envelope.ts';
+import { listOf, one } from '../answers/fields.ts';
 import { type Field, name } from '../answers/values.ts';
 import { type Subscription, subscription, user } from '../entities/account.ts';
 import { ServiceError } from '../errors.ts';
 import { idProblem, urlProblem } from '../requests/parameters.ts';
-import { type CallOptions, type Operation, type Path, path } from '../transport/operation.ts';
+import { type CallOptions, del, get, type Operation, patch, post, put } from '../transport/operation.ts';
 import type { Transport } from '../transport/transport.ts';
 
 /** Section 4.5: the account's users. */
 export function createUsers({ repeatable }: Transport) {
   return {
     /**
-     * `GET /users`, scope users:read: sorted by lastName, firstName and id. An OAuth user needs the permission Users,
-     * and gets only those they may see.
+     * Scope users:read: sorted by lastName, firstName and id. An OAuth user needs the permission Users, and gets only
+     * those they may see.
      */
-    list: (call?: CallOptions) =>
-      repeatable(call, {
-        name: 'users.list',
-        method: 'GET',
-        path: path`/users`,
-        read: (data, report) => requiredRows(data, user, report, 'users'),
-      }),
+    list: (call?: CallOptions) => repeatable(call, { name: 'users.list', ...get`/users`, read: listOf('users', user) }),
   };
 }
 
@@ -64,83 +58,59 @@ export function createWebhooks({ repeatable, once }: Transport) {
   }
 
   return {
-    /** `GET /webhooks`. The service filters by `enabled: true` only. */
-    list: ({ type, enabled }: { type?: EventType; enabled?: true } = {}, call?: CallOptions) =>
-      repeatable(call, {
-        name: 'webhooks.list',
-        method: 'GET',
-        path: path`/webhooks`,
-        query: { type, enabled },
-        read: (data, report) => requiredRows(data, subscription, report, 'webhooks'),
-      }),
-    /** `GET /webhooks/types`: the live list of event types. The answer's shape is not specified. */
+    /** The service filters by `enabled: true` only. */
+    list: (query: { type?: EventType; enabled?: true } = {}, call?: CallOptions) =>
+      repeatable(call, { name: 'webhooks.list', ...get`/webhooks`, query, read: listOf('webhooks', subscription) }),
+    /** The live list of event types. The answer's shape is not specified. */
     types: (call?: CallOptions) =>
-      repeatable(call, {
-        name: 'webhooks.types',
-        method: 'GET',
-        path: path`/webhooks/types`,
-        read: (data, report) => requiredRows(data, typeName, report, 'types'),
-      }),
-    /** `GET /webhooks/{id}`. */
-    get: (id: number, call?: CallOptions) => repeatable(call, one('webhooks.get', 'GET', id, path`/webhooks/${id}`)),
-    /** `POST /webhooks`. Never repeated: that would create a second one. */
-    create: (created: NewSubscription, call?: CallOptions) =>
-      once(call, {
-        name: 'webhooks.create',
-        method: 'POST',
-        path: path`/webhooks`,
-        body: created,
-        problem: urlProblem(created.url),
-        read: readOne,
-      }),
-    /** `PUT /webhooks/{id}`, or the identical PATCH where the service has no PUT: merges, and answers what is stored. */
+      repeatable(call, { name: 'webhooks.types', ...get`/webhooks/types`, read: listOf('types', typeName) }),
+    get: (id: number, call?: CallOptions) => repeatable(call, ofOne('webhooks.get', id, get`/webhooks/${id}`)),
+    /** Never repeated: that would create a second one. */
+    create: (body: NewSubscription, call?: CallOptions) =>
+      once(call, { name: 'webhooks.create', ...post`/webhooks`, body, problem: urlProblem(body.url), read: readOne }),
+    /** PUT, or the identical PATCH where the service has no PUT: merges, and answers what is stored. */
     update: (id: number, changes: SubscriptionChanges, call?: CallOptions) =>
       firstSupported(call, updates('webhooks.update', id, changes), isMethodMissing),
-    /**
-     * The update that enables; where the service has none, `POST /webhooks/{id}/enable`, which the specification names
-     * without showing it.
-     */
+    /** The update that enables; where the service has none, `POST …/enable`, which the specification does not show. */
     enable: (id: number, call?: CallOptions) =>
       firstSupported(
         call,
         [
           ...updates('webhooks.enable', id, { enabled: true }),
-          one('webhooks.enable', 'POST', id, path`/webhooks/${id}/enable`),
+          ofOne('webhooks.enable', id, post`/webhooks/${id}/enable`),
         ],
         (status) => isMethodMissing(status) || status === 404,
       ),
-    /** `POST /webhooks/{id}/disable`. `not_found` when it is not the account's. */
+    /** `not_found` when it is not the account's. */
     disable: (id: number, call?: CallOptions) =>
-      repeatable(call, one('webhooks.disable', 'POST', id, path`/webhooks/${id}/disable`)),
-    /** `DELETE /webhooks/{id}`. `not_found` when there is none, unless an earlier try of this call may have deleted it. */
+      repeatable(call, ofOne('webhooks.disable', id, post`/webhooks/${id}/disable`)),
+    /** `not_found` when there is none, unless an earlier try of this call may have deleted it. */
     remove: (id: number, call?: CallOptions) =>
-      repeatable(call, {
-        name: 'webhooks.remove',
-        method: 'DELETE',
-        path: path`/webhooks/${id}`,
-        problem: idProblem('id', id),
-        read: nothing,
-      }),
+      repeatable(call, { ...ofOne('webhooks.remove', id, del`/webhooks/${id}`), read: nothing }),
   };
 }
 
 /** The same update as PUT and as PATCH. */
 function updates(name: string, id: number, changes: SubscriptionChanges): Operation<Subscription>[] {
-  return (['PUT', 'PATCH'] as const).map((method) => {
-    const operation = one(name, method, id, path`/webhooks/${id}`);
+  return [put`/webhooks/${id}`, patch`/webhooks/${id}`].map((request) => {
+    const operation = ofOne(name, id, request);
     return { ...operation, body: changes, problem: operation.problem ?? urlProblem(changes.url) };
   });
 }
 
-function one(name: string, method: Operation<unknown>['method'], id: number, path: Path): Operation<Subscription> {
-  return { name, method, path, problem: idProblem('id', id), read: readOne };
+function ofOne(
+  name: string,
+  id: number,
+  request: Pick<Operation<unknown>, 'method' | 'path'>,
+): Operation<Subscription> {
+  return { name, ...request, problem: idProblem('id', id), read: readOne };
 }
 
 function isMethodMissing(status: number | undefined): boolean {
   return status === 405 || status === 501;
 }
 
-const readOne: Read<Subscription> = (data, report) => requiredEntity(data, subscription, report, 'webhook');
+const readOne = one('webhook', subscription);
 
 /** An event type is its name, or an object with the name in `type` or `name`. */
 const typeName: Field<string> = (value, report, parent, key) => {

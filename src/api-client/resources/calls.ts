@@ -1,8 +1,8 @@
-import { optional, requiredEntity, requiredObject, requiredRows } from '../answers/fields.ts';
+import { listOf, one, optional, requiredObject, requiredRows } from '../answers/fields.ts';
 import { integer, type ReadReport } from '../answers/values.ts';
 import { type CallSummary, call, callSummary, recording, transcript } from '../entities/calls.ts';
 import { callIdProblem, searchProblem } from '../requests/parameters.ts';
-import { type CallOptions, path } from '../transport/operation.ts';
+import { type CallOptions, get, post } from '../transport/operation.ts';
 import type { Transport } from '../transport/transport.ts';
 
 type Direction = 'inbound' | 'outbound';
@@ -66,45 +66,38 @@ export interface CallPage {
  */
 export function createCalls({ repeatable }: Transport) {
   return {
-    /** `POST /calls/search`, scope reports:read: creates nothing and is safe to repeat. */
+    /** Scope reports:read: creates nothing and is safe to repeat. */
     search: (query: CallSearch, options?: CallOptions) =>
       repeatable(options, {
         name: 'calls.search',
-        method: 'POST',
-        path: path`/calls/search`,
+        ...post`/calls/search`,
         body: query,
         problem: searchProblem(query),
         read: readPage,
       }),
-    /** `GET /calls/{callid}`, scope reports:read. `not_found` when it is not the account's. */
-    get: (callId: string, options?: CallOptions) =>
+    /** Scope reports:read. `not_found` when it is not the account's. */
+    get: (id: string, options?: CallOptions) =>
       repeatable(options, {
         name: 'calls.get',
-        method: 'GET',
-        path: path`/calls/${callId}`,
-        problem: callIdProblem(callId),
-        read: (data, report) => requiredEntity(data, call, report, 'call'),
+        ...get`/calls/${id}`,
+        problem: callIdProblem(id),
+        read: one('call', call),
       }),
-    /**
-     * `GET /calls/{callid}/recordings`, scope recordings:read; an empty list is normal. `not_found` when the call is
-     * not the account's.
-     */
-    recordings: (callId: string, options?: CallOptions) =>
+    /** Scope recordings:read; an empty list is normal. `not_found` when the call is not the account's. */
+    recordings: (id: string, options?: CallOptions) =>
       repeatable(options, {
         name: 'calls.recordings',
-        method: 'GET',
-        path: path`/calls/${callId}/recordings`,
-        problem: callIdProblem(callId),
-        read: (data, report) => requiredRows(data, recording, report, 'recordings'),
+        ...get`/calls/${id}/recordings`,
+        problem: callIdProblem(id),
+        read: listOf('recordings', recording),
       }),
-    /** `GET /calls/{callid}/transcripts`, scope recordings:read; an empty list is normal. */
-    transcripts: (callId: string, options?: CallOptions) =>
+    /** Scope recordings:read; an empty list is normal. */
+    transcripts: (id: string, options?: CallOptions) =>
       repeatable(options, {
         name: 'calls.transcripts',
-        method: 'GET',
-        path: path`/calls/${callId}/transcripts`,
-        problem: callIdProblem(callId),
-        read: (data, report) => requiredRows(data, transcript, report, 'transcripts'),
+        ...get`/calls/${id}/transcripts`,
+        problem: callIdProblem(id),
+        read: listOf('transcripts', transcript),
       }),
   };
 }

@@ -1,15 +1,8 @@
 import { normalizeNumber } from '../../shared/numbers.ts';
 import { type Answer, nothing, type Read } from '../answers/envelope.ts';
-import { optional, requiredEntity, requiredObject, requiredRows } from '../answers/fields.ts';
+import { one, optional, requiredObject, requiredRows } from '../answers/fields.ts';
 import { flag, text } from '../answers/values.ts';
-import {
-  type ConversationState,
-  conversationState,
-  type Message,
-  message,
-  type Sent,
-  sent,
-} from '../entities/texts.ts';
+import { conversationState, type Message, message, type Sent, sent } from '../entities/texts.ts';
 import {
   commentProblem,
   idInJson,
@@ -20,7 +13,7 @@ import {
   pageProblem,
 } from '../requests/parameters.ts';
 import { type SendRequest, sendBody, sendProblem } from '../requests/sending.ts';
-import { below, type CallOptions, type Operation, type Path, path } from '../transport/operation.ts';
+import { type CallOptions, del, get, type Path, path, post } from '../transport/operation.ts';
 import type { Transport } from '../transport/transport.ts';
 
 /** A conversation has no id: our line and their number identify it, or our line and a group (section 2.5). */
@@ -74,12 +67,11 @@ export interface ReadMarks {
  */
 export function createConversations({ repeatable, once }: Transport) {
   return {
-    /** `GET /sms/conversations/{line}/{number}`, scope messages:read. */
+    /** Scope messages:read. */
     read: (thread: Thread, page: ThreadPage = {}, call?: CallOptions) =>
       repeatable(call, {
         name: 'conversations.read',
-        method: 'GET',
-        path: at(thread),
+        ...get`${at(thread)}`,
         query: {
           groupParticipants: thread.groupParticipants?.join(','),
           limit: page.limit,
@@ -90,57 +82,73 @@ export function createConversations({ repeatable, once }: Transport) {
         read: readThread,
       }),
     /**
-     * `POST …/resolve`, scope sms:write: idempotent without a `comment`. With one it is never repeated, because each
-     * request adds the note: when in doubt, resolve again without it. `invalid_request` for a `resolvedBy` that is no
-     * user.
+     * Scope sms:write: idempotent without a `comment`. With one it is never repeated, because each request adds the
+     * note: when in doubt, resolve again without it. `invalid_request` for a `resolvedBy` that is no user.
      */
     resolve: (pair: Pair, { resolvedBy, comment }: Resolution = {}, call?: CallOptions) => {
-      const operation = change('conversations.resolve', pair, path`/resolve`, readState, {
+      const userProblem = resolvedBy === undefined ? undefined : idProblem('resolvedBy', resolvedBy);
+      return (comment === undefined ? repeatable : once)(call, {
+        name: 'conversations.resolve',
+        ...post`${at(pair)}/resolve`,
         body: resolvedBy === undefined && comment === undefined ? undefined : { resolvedBy, comment },
-        problem:
-          (resolvedBy === undefined ? undefined : idProblem('resolvedBy', resolvedBy)) ?? commentProblem(comment),
+        problem: pairProblem(pair) ?? userProblem ?? commentProblem(comment),
+        read: readState,
       });
-      return comment === undefined ? repeatable(call, operation) : once(call, operation);
     },
-    /** `POST …/comments`, scope sms:write: adds an internal note and changes nothing else. Never repeated. */
-    comment: (pair: Pair, comment: string, call?: CallOptions) => {
-      const rest = { body: { comment }, problem: commentProblem(comment) };
-      return once(call, change('conversations.comment', pair, path`/comments`, readState, rest));
-    },
+    /** Scope sms:write: adds an internal note and changes nothing else. Never repeated. */
+    comment: (pair: Pair, comment: string, call?: CallOptions) =>
+      once(call, {
+        name: 'conversations.comment',
+        ...post`${at(pair)}/comments`,
+        body: { comment },
+        problem: pairProblem(pair) ?? commentProblem(comment),
+        read: readState,
+      }),
     /**
-     * `POST …/assign`, scope sms:write: to a user, or with null to nobody. Does not change whether it is resolved.
-     * `invalid_request` for a user who is not on the account.
+     * Scope sms:write: to a user, or with null to nobody. Does not change whether it is resolved. `invalid_request` for
+     * a user who is not on the account.
      */
-    assign: (pair: Pair, userId: number | null, call?: CallOptions) => {
-      const rest = { body: { userId }, problem: userId === null ? undefined : idProblem('userId', userId) };
-      return repeatable(call, change('conversations.assign', pair, path`/assign`, readState, rest));
-    },
-    /** `POST …/reopen`, scope sms:write: also succeeds when it was never resolved. */
+    assign: (pair: Pair, userId: number | null, call?: CallOptions) =>
+      repeatable(call, {
+        name: 'conversations.assign',
+        ...post`${at(pair)}/assign`,
+        body: { userId },
+        problem: pairProblem(pair) ?? (userId === null ? undefined : idProblem('userId', userId)),
+        read: readState,
+      }),
+    /** Scope sms:write: also succeeds when it was never resolved. */
     reopen: (pair: Pair, call?: CallOptions) =>
-      repeatable(call, change('conversations.reopen', pair, path`/reopen`, readState)),
-    /** `POST …/read`, scope messages:write: for the calling user only. */
-    markMessages: (pair: Pair, { messageIds, read }: ReadMarks, call?: CallOptions) => {
-      const rest = { body: { messageIds: messageIds.map(idInJson), read }, problem: messageIdsProblem(messageIds) };
-      return repeatable(call, change('conversations.markMessages', pair, path`/read`, nothing, rest));
-    },
+      repeatable(call, {
+        name: 'conversations.reopen',
+        ...post`${at(pair)}/reopen`,
+        problem: pairProblem(pair),
+        read: readState,
+      }),
+    /** Scope messages:write: for the calling user only. */
+    markMessages: (pair: Pair, { messageIds, read }: ReadMarks, call?: CallOptions) =>
+      repeatable(call, {
+        name: 'conversations.markMessages',
+        ...post`${at(pair)}/read`,
+        body: { messageIds: messageIds.map(idInJson), read },
+        problem: pairProblem(pair) ?? messageIdsProblem(messageIds),
+        read: nothing,
+      }),
     /**
-     * `DELETE …/messages/{id}`, scope messages:write: cannot be undone. `permission_denied` also where the account
-     * restricts deleting. `not_found` unless an earlier try of this call may have deleted it.
+     * Scope messages:write: cannot be undone. `permission_denied` also where the account restricts deleting.
+     * `not_found` unless an earlier try of this call may have deleted it.
      */
     deleteMessage: (pair: Pair, id: ObjectId, call?: CallOptions) =>
       repeatable(call, {
         name: 'conversations.deleteMessage',
-        method: 'DELETE',
-        path: below(at(pair), path`/messages/${id}`),
+        ...del`${at(pair)}/messages/${id}`,
         problem: pairProblem(pair) ?? idProblem('id', id),
         read: nothing,
       }),
-    /** `DELETE …`, scope messages:write: destroys every message of the thread. Refused like `deleteMessage`. */
+    /** Scope messages:write: destroys every message of the thread. Refused like `deleteMessage`. */
     delete: (pair: Pair, call?: CallOptions) =>
       repeatable(call, {
         name: 'conversations.delete',
-        method: 'DELETE',
-        path: at(pair),
+        ...del`${at(pair)}`,
         problem: pairProblem(pair),
         read: nothing,
       }),
@@ -149,16 +157,6 @@ export function createConversations({ repeatable, once }: Transport) {
 
 function at({ line, number }: Thread | Pair): Path {
   return path`/sms/conversations/${normalizeNumber(line)}/${normalizeNumber(number)}`;
-}
-
-function change<T>(
-  name: string,
-  pair: Pair,
-  action: Path,
-  read: Read<T>,
-  { body, problem }: Pick<Operation<T>, 'body' | 'problem'> = {},
-): Operation<T> {
-  return { name, method: 'POST', path: below(at(pair), action), body, problem: pairProblem(pair) ?? problem, read };
 }
 
 function threadProblem({ line, number }: Thread | Pair): string | undefined {
@@ -170,8 +168,7 @@ function pairProblem(pair: Thread | Pair): string | undefined {
   return 'only a read can name `groupParticipants`: this would change the conversation of the two parties (section 4.2)';
 }
 
-const readState: Read<ConversationState> = (data, report) =>
-  requiredEntity(data, conversationState, report, 'conversation');
+const readState = one('conversation', conversationState);
 
 const readThread: Read<ThreadRead> = (data, report) => {
   const object = requiredObject(data, 'data');
@@ -187,7 +184,7 @@ const readThread: Read<ThreadRead> = (data, report) => {
 export function createMessages({ once }: Transport) {
   return {
     /**
-     * `POST /sms/messages`, scope sms:send; an OAuth user needs the permission Phone numbers, and `from` must be one of
+     * Scope sms:send; an OAuth user needs the permission Phone numbers, and `from` must be one of
      * theirs. Bills the account: status 201 is sent and charged; 200 means every recipient was skipped, at no charge.
      *
      * At most one request leaves, whatever comes back. A `ServiceError` with effect `none` proves that nothing was sent
@@ -203,12 +200,11 @@ export function createMessages({ once }: Transport) {
     send: (request: SendRequest, call?: CallOptions): Promise<Answer<Sent>> =>
       once(call, {
         name: 'messages.send',
-        method: 'POST',
-        path: path`/sms/messages`,
+        ...post`/sms/messages`,
         body: sendBody(request),
         problem: sendProblem(request),
         failsClean: true,
-        read: (data, report) => requiredEntity(data, sent, report, 'sent'),
+        read: one('sent', sent),
       }),
   };
 }

@@ -1,9 +1,9 @@
 import { normalizeNumber } from '../../shared/numbers.ts';
-import { nothing, type Read } from '../answers/envelope.ts';
-import { requiredEntity, requiredRows } from '../answers/fields.ts';
-import { type BlockedSender, blockedSender, line, unreadCounts } from '../entities/texts.ts';
+import { nothing } from '../answers/envelope.ts';
+import { listOf, one } from '../answers/fields.ts';
+import { blockedSender, line, unreadCounts } from '../entities/texts.ts';
 import { linesProblem, type Moment, momentProblem, momentText, numberProblem } from '../requests/parameters.ts';
-import { type CallOptions, path } from '../transport/operation.ts';
+import { type CallOptions, get, path, post } from '../transport/operation.ts';
 import type { Transport } from '../transport/transport.ts';
 
 /**
@@ -11,54 +11,42 @@ import type { Transport } from '../transport/transport.ts';
  * `line` must be one of theirs: `permission_denied` otherwise.
  */
 export function createLines({ repeatable }: Transport) {
+  const at = (line: string) => path`/sms/lines/${normalizeNumber(line)}`;
   return {
-    /** `GET /sms/lines`, scope sms:read: every number that `messages.send` takes as `from`. */
+    /** Scope sms:read: every number that `messages.send` takes as `from`. */
     list: (call?: CallOptions) =>
-      repeatable(call, {
-        name: 'lines.list',
-        method: 'GET',
-        path: path`/sms/lines`,
-        read: (data, report) => requiredRows(data, line, report, 'lines'),
-      }),
-    /**
-     * `POST /sms/lines/{line}/blocked`, scope sms:write. Idempotent; no operation undoes it. The blocked party never
-     * sees the `reason`.
-     */
+      repeatable(call, { name: 'lines.list', ...get`/sms/lines`, read: listOf('lines', line) }),
+    /** Scope sms:write. Idempotent; no operation undoes it. The blocked party never sees the `reason`. */
     block: (line: string, { number, reason }: { number: string; reason?: string | undefined }, call?: CallOptions) =>
       repeatable(call, {
         name: 'lines.block',
-        method: 'POST',
-        path: path`/sms/lines/${normalizeNumber(line)}/blocked`,
+        ...post`${at(line)}/blocked`,
         body: { number: normalizeNumber(number), reason },
         problem: numberProblem('line', line) ?? numberProblem('number', number),
-        read: readBlocked,
+        read: one('blocked', blockedSender),
       }),
-    /** `GET /sms/lines/{line}/blocked/{number}`, scope sms:read. `not_found` when the number is not blocked. */
+    /** Scope sms:read. `not_found` when the number is not blocked. */
     blocked: (line: string, number: string, call?: CallOptions) =>
       repeatable(call, {
         name: 'lines.blocked',
-        method: 'GET',
-        path: path`/sms/lines/${normalizeNumber(line)}/blocked/${normalizeNumber(number)}`,
+        ...get`${at(line)}/blocked/${normalizeNumber(number)}`,
         problem: numberProblem('line', line) ?? numberProblem('number', number),
-        read: readBlocked,
+        read: one('blocked', blockedSender),
       }),
     /**
-     * `POST /sms/lines/{line}/read`, scope messages:write: marks the line's messages read for the calling user, all of
-     * them or those `since` a moment. An API key is refused with `invalid_request`.
+     * Scope messages:write: marks the line's messages read for the calling user, all of them or those `since` a moment.
+     * An API key is refused with `invalid_request`.
      */
     markRead: (line: string, { since }: { since?: Moment | undefined } = {}, call?: CallOptions) =>
       repeatable(call, {
         name: 'lines.markRead',
-        method: 'POST',
-        path: path`/sms/lines/${normalizeNumber(line)}/read`,
+        ...post`${at(line)}/read`,
         body: { since: momentText(since) },
         problem: numberProblem('line', line) ?? momentProblem('since', since),
         read: nothing,
       }),
   };
 }
-
-const readBlocked: Read<BlockedSender> = (data, report) => requiredEntity(data, blockedSender, report, 'blocked');
 
 interface UnreadFilter {
   /** Default: all lines. An empty list is refused, because the service would take it for all. */
@@ -71,17 +59,16 @@ interface UnreadFilter {
 export function createUnread({ repeatable }: Transport) {
   return {
     /**
-     * `GET /sms/unread`, scope messages:read; an OAuth user needs the permission Phone numbers. A user gets the counts
-     * of their own unread messages, an API key those of the lines.
+     * Scope messages:read; an OAuth user needs the permission Phone numbers. A user gets the counts of their own unread
+     * messages, an API key those of the lines.
      */
     counts: ({ lines, since }: UnreadFilter = {}, call?: CallOptions) =>
       repeatable(call, {
         name: 'unread.counts',
-        method: 'GET',
-        path: path`/sms/unread`,
+        ...get`/sms/unread`,
         query: { lines: lines?.map(normalizeNumber).join(','), since: momentText(since) },
         problem: linesProblem(lines) ?? momentProblem('since', since),
-        read: (data, report) => requiredEntity(data, unreadCounts, report, 'unread'),
+        read: one('unread', unreadCounts),
       }),
   };
 }

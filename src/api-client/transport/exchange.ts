@@ -1,5 +1,6 @@
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib';
+import pLimit from 'p-limit';
 import type { Agent, Dispatcher } from 'undici';
 import { type ErrorCode, ServiceError } from '../errors.ts';
 
@@ -201,7 +202,7 @@ const unbrotliAll = promisify(brotliDecompress);
 const acceptedEncodings = 'gzip, br, deflate';
 
 /** Collects an encoded body; stops as soon as it exceeds `maxBytes`. */
-export function collect(body: Body, maxBytes: number): Promise<Buffer> {
+function collect(body: Body, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -216,35 +217,24 @@ export function collect(body: Body, maxBytes: number): Promise<Buffer> {
 }
 
 /** Decodes a body to text. zlib stops at `maxBytes`, so that a decompression bomb does not fill the memory. */
-export async function decode(sent: Buffer, encoding: string, maxBytes: number): Promise<string> {
+async function decode(sent: Buffer, encoding: string, maxBytes: number): Promise<string> {
   const named = encoding.trim().toLowerCase();
   if (named === '' || named === 'identity' || sent.length === 0) return sent.toString('utf8');
-  const decoded = await atOnce(() => decompress(sent, named, { maxOutputLength: maxBytes })).catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE') {
-      throw new BodyTooLarge(`more than ${maxBytes} bytes once decoded`);
-    }
-    throw error instanceof BodyUndecodable ? error : new BodyUndecodable(`${named} does not decode`, { cause: error });
-  });
+  const decoded = await decoding(() => decompress(sent, named, { maxOutputLength: maxBytes })).catch(
+    (error: unknown) => {
+      if (error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE') {
+        throw new BodyTooLarge(`more than ${maxBytes} bytes once decoded`);
+      }
+      throw error instanceof BodyUndecodable
+        ? error
+        : new BodyUndecodable(`${named} does not decode`, { cause: error });
+    },
+  );
   return decoded.toString('utf8');
 }
 
 /** `maxBytes` limits one body; this limits how many are decoded at a time. */
-const maxDecoding = 2;
-let decoding = 0;
-const waiting: (() => void)[] = [];
-
-async function atOnce<T>(work: () => Promise<T>): Promise<T> {
-  if (decoding >= maxDecoding) await new Promise<void>((resolve) => waiting.push(resolve));
-  else decoding += 1;
-  try {
-    return await work();
-  } finally {
-    const next = waiting.shift();
-    // The slot passes straight to the next waiter, so that no newcomer takes it.
-    if (next) next();
-    else decoding -= 1;
-  }
-}
+const decoding = pLimit(2);
 
 async function decompress(sent: Buffer, encoding: string, limits: { maxOutputLength: number }): Promise<Buffer> {
   switch (encoding) {
@@ -276,7 +266,7 @@ const timeouts: Record<string, string> = {
 };
 
 /** The error for an exchange that ended without a complete answer. */
-export function failure(error: unknown, { operation, status, isSent, lateAfterMs }: FailureContext): ServiceError {
+function failure(error: unknown, { operation, status, isSent, lateAfterMs }: FailureContext): ServiceError {
   const cause = error instanceof Error ? error : new Error(String(error));
   const reason = 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.name;
   const details = { operation, status, effect: isSent ? 'unknown' : 'none' } as const;

@@ -20,30 +20,44 @@ export function parseBase(baseUrl: string): Base {
   return { origin: url.origin, prefix: `${url.pathname.replace(/\/+$/, '')}/api/public/v1` };
 }
 
-/** A path below the prefix with encoded parameters. Only `path` makes one. */
+/** A path below the prefix with encoded parameters. Only `path` and the methods below make one. */
 export interface Path {
   readonly text: string;
   /** Why it must not be requested: an empty or dotted parameter would address another endpoint. */
-  readonly problem?: string;
+  readonly problem?: string | undefined;
 }
 
-export function path(literals: TemplateStringsArray, ...parameters: readonly (string | number)[]): Path {
+/** Parameters are encoded; another path is inserted as it is. */
+export function path(literals: TemplateStringsArray, ...parameters: readonly (string | number | Path)[]): Path {
   let text = literals[0] ?? '';
   let problem: string | undefined;
   for (const [i, parameter] of parameters.entries()) {
-    const segment = String(parameter);
-    if (segment === '') problem = 'a part of the path is empty';
-    if (segment === '.' || segment === '..') problem = 'a part of the path is only dots';
-    text += encode(segment) + (literals[i + 1] ?? '');
+    const part = typeof parameter === 'object' ? parameter : segment(String(parameter));
+    problem ??= part.problem;
+    text += part.text + (literals[i + 1] ?? '');
   }
-  return problem === undefined ? { text } : { text, problem };
+  return { text, problem };
 }
 
-/** One path below another. */
-export function below(upper: Path, lower: Path): Path {
-  const problem = upper.problem ?? lower.problem;
-  return { text: upper.text + lower.text, ...(problem !== undefined && { problem }) };
+function segment(value: string): Path {
+  if (value === '') return { text: value, problem: 'a part of the path is empty' };
+  if (value === '.' || value === '..') return { text: value, problem: 'a part of the path is only dots' };
+  // encodeURIComponent throws on a lone surrogate, which no id of the service has.
+  return { text: encodeURIComponent(value.toWellFormed()) };
 }
+
+type Method = HttpRequest['method'];
+
+function methodOf<M extends Method>(method: M) {
+  return (...template: Parameters<typeof path>) => ({ method, path: path(...template) });
+}
+
+/** Method and path of an operation, such as get`/calls/${id}`. */
+export const get = methodOf('GET');
+export const post = methodOf('POST');
+export const put = methodOf('PUT');
+export const patch = methodOf('PATCH');
+export const del = methodOf('DELETE');
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -52,11 +66,6 @@ export function target(base: Base, path: Path, query: Query | undefined): string
   const search = new URLSearchParams();
   for (const [key, value] of Object.entries(query ?? {})) if (value !== undefined) search.set(key, String(value));
   return `${base.prefix}${path.text}${search.size === 0 ? '' : `?${search}`}`;
-}
-
-function encode(segment: string): string {
-  // encodeURIComponent throws on a lone surrogate, which no id of the service has.
-  return encodeURIComponent(segment.toWellFormed());
 }
 
 /** Options of one call. */
@@ -82,7 +91,7 @@ export interface CallOptions {
 export interface Operation<T> {
   /** `resource.verb`, for errors, logs and metrics. */
   name: string;
-  method: HttpRequest['method'];
+  method: Method;
   path: Path;
   query?: Query;
   body?: unknown;

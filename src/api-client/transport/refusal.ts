@@ -81,17 +81,24 @@ function scopeOf(challenge: string | undefined): string | undefined {
   return match?.[1] ?? match?.[2];
 }
 
-/** Appends the envelope's message: one line of at most 200 characters, with credential, addresses and numbers removed. */
 function withMessage(message: string, envelope: Refusal | undefined, credential: string): string {
-  if (envelope === undefined || envelope.message === '') return message;
-  const token = credential.replace(/^\S+\s+/, '');
-  const quoted = envelope.message
-    .replaceAll(token === '' ? credential : token, '[credential]')
+  return message + quoted(envelope?.message ?? '', [credential.replace(/^\S+\s+/, '')]);
+}
+
+/**
+ * A message of the service, to append to one of ours: one line of at most 200 characters, with secrets, addresses and
+ * numbers removed.
+ */
+export function quoted(message: string, secrets: readonly string[]): string {
+  if (message === '') return '';
+  const text = secrets
+    .filter((secret) => secret !== '')
+    .reduce((rest, secret) => rest.replaceAll(secret, '[credential]'), message)
     .replaceAll(/[a-z][a-z+.-]{0,20}:\/\/\S+/gi, '[address]')
     .replaceAll(/(?<![\d.])\+?\d{7,15}(?![\d.])/g, '[number]')
     .replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ')
     .slice(0, 200);
-  return `${message}: ${quoted}`;
+  return `: ${text}`;
 }
 
 /**

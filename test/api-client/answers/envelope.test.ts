@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { readAnswer } from '../../../src/api-client/answers/envelope.ts';
-import { requiredEntity, requiredRows } from '../../../src/api-client/answers/fields.ts';
+import { one, requiredRows } from '../../../src/api-client/answers/fields.ts';
 import { UnreadableData } from '../../../src/api-client/answers/values.ts';
 import { call, callSummary, transcript } from '../../../src/api-client/entities/calls.ts';
 import { line, message } from '../../../src/api-client/entities/texts.ts';
@@ -134,7 +134,7 @@ test('whatever JSON comes, it is called unreadable or read, and its raw rows rea
     fc.property(tree, fc.constantFrom(...entities), fc.boolean(), (data, entity, isList) => {
       const read = (came: unknown) =>
         readAnswer(JSON.stringify({ data: came }), (rows, report) =>
-          isList ? requiredRows<Row>(rows, entity, report, 'rows') : [requiredEntity<Row>(rows, entity, report, 'row')],
+          isList ? requiredRows<Row>(rows, entity, report, 'rows') : [one<Row>('row', entity)(rows, report)],
         ).data;
       try {
         const rows = read(data);
