@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Service } from '../api-client/client.ts';
-import { countDue, countFailed, countUnproven, scheduleHours } from '../completeness/coverage/coverage.ts';
+import { countHours, scheduleHours } from '../completeness/coverage/coverage.ts';
 import { type DayOfCoverage, daysOfCoverage } from '../completeness/coverage/days.ts';
 import { createReconciler } from '../completeness/coverage/reconcile.ts';
 import { wereTextsCompared } from '../completeness/gaps/unread-comparisons.ts';
@@ -46,11 +46,11 @@ export async function reconcile({ json, ...given }: RangeFlags): Promise<void> {
     progress.show(Math.min(1, asked === 0 ? 1 : (compared + failed) / asked), compared);
     if (round.compared + round.failed > 0) continue;
     // Workers may be comparing some of these hours.
-    if ((await countDue(db, range)) === 0) break;
+    if ((await countHours(db, range)).due === 0) break;
     await sleep(dueCheckMs);
   }
   // Workers may have compared some of them.
-  failed = Math.max(failed, await countFailed(db, range));
+  failed = Math.max(failed, (await countHours(db, range)).failed);
   compared = Math.max(compared, asked - failed);
   const now = secondsOf(new Date());
   const current = { from: Math.max(range.from, now - (now % 3_600)), to: range.to };
@@ -58,7 +58,7 @@ export async function reconcile({ json, ...given }: RangeFlags): Promise<void> {
   progress.end();
   await drift.flush();
   await notifier.idle();
-  const unproven = await countUnproven(db, range);
+  const { unproven } = await countHours(db, range);
   const remarks = `${failed > 0 ? `, ${failed} could not be` : ''}${unproven > 0 ? `, ${unproven} not proven complete yet` : ''}`;
   console.log(
     json

@@ -1,4 +1,4 @@
-import { isNotFound, type Service } from '../api-client/client.ts';
+import { isNotFound } from '../api-client/client.ts';
 import { type Database, inTransaction, query } from '../db/database.ts';
 import { type DueTarget, markDirty, priorities, type ReadPauses } from '../inbox/targets.ts';
 import { type Thread, threadKey } from '../shared/thread.ts';
@@ -28,9 +28,6 @@ export function createThreadRefresh(
 
   return async (thread, signal = new AbortController().signal) => {
     let isWhole = true;
-    const observed = observeReads(service, (isComplete) => {
-      isWhole &&= isComplete;
-    });
     const begun = await beginRead(db, 'conversations.read');
     const claim = {
       kind: 'thread' as const,
@@ -47,7 +44,13 @@ export function createThreadRefresh(
       lateMs: 0,
       isProbe: false,
     };
-    const context = { db, service: observed, onAnswer, now: () => new Date() };
+    const context: Parameters<typeof readThread>[1] = {
+      ...{ db, service, now: () => new Date() },
+      onAnswer(operation, answer) {
+        isWhole &&= answer.isComplete;
+        onAnswer(operation, answer);
+      },
+    };
     const result = await readThread(claim, context, signal).catch(async (error: unknown) => {
       // Section 4.2 does not say whether a pair without texts is an empty thread or not found.
       if (!isNotFound(error) || (await heldThread(db, thread).holdsAny())) throw error;
@@ -77,19 +80,4 @@ async function isHeldWhole(db: Database, { line, number, participants }: Thread)
     [line, number, participants.join(',')],
   );
   return rows.length > 0;
-}
-
-function observeReads(service: Service, onRead: (isComplete: boolean) => void): Service {
-  const { conversations } = service;
-  return {
-    ...service,
-    conversations: {
-      ...conversations,
-      async read(...asked) {
-        const answer = await conversations.read(...asked);
-        onRead(answer.isComplete);
-        return answer;
-      },
-    },
-  };
 }

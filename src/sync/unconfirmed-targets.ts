@@ -23,40 +23,32 @@ const restMs = 250;
 const idleMs = 500;
 
 /** Limits the reads of unconfirmed targets that are running or have lately found nothing. */
-export interface Allowance {
-  readonly isUsedUp: boolean;
-  /** Takes a place for a read; false when none is free. */
-  take(): boolean;
-  /** Frees the place: at once, or after a minute when the read found nothing. */
-  release(isMissed: boolean): void;
-}
-
-export function createAllowance(places = maxMissed, heldMs = rememberedMs): Allowance {
+export function createAllowance() {
   let taken = 0;
   const free = () => {
     taken -= 1;
   };
   return {
-    get isUsedUp() {
-      return taken >= places;
-    },
-    take() {
-      if (taken >= places) return false;
+    isUsedUp: () => taken >= maxMissed,
+    /** Takes a place for a read; false when none is free. */
+    take(): boolean {
+      if (taken >= maxMissed) return false;
       taken += 1;
       return true;
     },
-    release(isMissed) {
-      if (isMissed) setTimeout(free, heldMs).unref();
+    /** Frees the place: at once, or after a minute when the read found nothing. */
+    release(isMissed: boolean): void {
+      if (isMissed) setTimeout(free, rememberedMs).unref();
       else free();
     },
   };
 }
 
-/** Reads up to `max` unconfirmed targets. Resolves to how many were read, and how many of them were not mirrored. */
-export type ReadUnconfirmed = (max: number) => Promise<{ read: number; missed: number }>;
-
-/** Starts to read unconfirmed targets that are due. */
-export function startUnconfirmedReads(read: ReadUnconfirmed, log: Log): Loop {
+/** Starts to read unconfirmed targets that are due. `read` tells how many it read, and how many of them were not mirrored. */
+export function startUnconfirmedReads(
+  read: (max: number) => Promise<{ read: number; missed: number }>,
+  log: Log,
+): Loop {
   async function drain(signal: AbortSignal): Promise<void> {
     let width = minConcurrent;
     while (!signal.aborted) {

@@ -135,20 +135,19 @@ async function writeEntities(
   entities: readonly EntityRead[],
   { sealLink, retentionDays = {}, onCallsGone }: WriterDeps,
 ): Promise<void> {
-  const of = <K extends EntityRead['kind']>(kind: K) =>
-    entities.filter((each): each is EntityRead & { kind: K } => each.kind === kind);
   const readsOf = <K extends EntityRead['kind']>(kind: K) =>
-    of(kind).map(({ read }) => read) as Extract<EntityRead, { kind: K }>['read'][];
-  const threads = of('thread').flatMap(({ read, groups = [] }) => [read, ...groups]);
+    entities.flatMap((each) => (each.kind === kind ? [each.read] : [])) as Extract<EntityRead, { kind: K }>['read'][];
+  const threads = entities.flatMap((each) => (each.kind === 'thread' ? [each.read, ...(each.groups ?? [])] : []));
   const calls = readsOf('call');
   const goneCalls = readsOf('call_gone');
   const goneThreads = readsOf('thread_gone');
   const recordings = readsOf('recordings');
   const transcripts = readsOf('transcripts');
   if (threads.length > 0) {
+    const kept = { sealLink, retentionDays: retentionDays.texts };
     await writeThreads(
       tx,
-      threads.map((each) => ({ ...each, sealLink, retentionDays: retentionDays.texts })),
+      threads.map((each) => ({ ...each, ...kept })),
     );
   }
   if (calls.length > 0) await writeCalls(tx, calls);

@@ -2,7 +2,7 @@ import type { Answer, Drift } from '../api-client/client.ts';
 import { type Database, query, relation, sql } from '../db/database.ts';
 
 /** Called with every answer, to count its drift. */
-export type OnAnswer = (operation: string, answer: Pick<Answer<unknown>, 'drift'>) => void;
+export type OnAnswer = (operation: string, answer: Pick<Answer<unknown>, 'drift' | 'isComplete'>) => void;
 
 /** Counts differences between answers and the specification. Writes in batches, since drift usually repeats in every row. */
 export interface DriftLog {

@@ -283,19 +283,13 @@ function isOutWord(word: string): boolean {
 }
 
 function words(list: string): ReadonlySet<string> {
-  return new Set(
-    list
-      .split(/\s+/)
-      .filter((word) => word !== '')
-      .map(plainOf),
-  );
+  return plainSet(list.split(/\s+/));
 }
 
 function phrases(list: string): ReadonlySet<string> {
-  return new Set(
-    list
-      .split(/\s*[/\n]\s*/)
-      .map(plainOf)
-      .filter((phrase) => phrase !== ''),
-  );
+  return plainSet(list.split(/\s*[/\n]\s*/));
+}
+
+function plainSet(texts: readonly string[]): ReadonlySet<string> {
+  return new Set(texts.map(plainOf).filter((text) => text !== ''));
 }

@@ -75,12 +75,6 @@ export async function claimWindow(db: Database): Promise<Window | undefined> {
   return window;
 }
 
-export interface Progress {
-  readonly reached: string;
-  readonly searched: number;
-  readonly attributed: number;
-}
-
 const isWindow = ({ kind, from, to }: Window) =>
   sql`kind = ${kind} and from_at = to_timestamp(${from}) and to_at = to_timestamp(${to})`;
 
@@ -88,7 +82,7 @@ const isWindow = ({ kind, from, to }: Window) =>
 export async function recordProgress(
   db: Database,
   window: Window,
-  { reached, searched, attributed }: Progress,
+  { reached, searched, attributed }: { reached: string; searched: number; attributed: number },
 ): Promise<void> {
   await query(
     db,

@@ -31,10 +31,10 @@ export function mirrorPage(
       calls.map((call) => ({ call, read })),
     );
     if (readPriority === undefined) return { due: [], changed: 0 };
-    const changed = await changedNow(tx, calls);
-    const toRead = readsMissingLegs ? [...new Set([...changed, ...(await withoutLegs(tx, calls))])] : changed;
-    const targets = toRead.map((key): DirtyTarget => ({ kind: 'call', key, priority: readPriority }));
-    return { due: await markDirty(tx, targets, pauses), changed: changed.length };
+    const rows = await written(tx, calls);
+    const toRead = rows.filter(({ isChanged, lacksLegs }) => isChanged || (readsMissingLegs && lacksLegs));
+    const targets = toRead.map(({ key }): DirtyTarget => ({ kind: 'call', key, priority: readPriority }));
+    return { due: await markDirty(tx, targets, pauses), changed: rows.filter(({ isChanged }) => isChanged).length };
   });
 }
 
@@ -71,21 +71,12 @@ async function unannounced(tx: Transaction, calls: readonly CallSummary[]): Prom
   return calls.filter(({ id }) => !known.has(id)).map(secondOf);
 }
 
-/** Rows that this transaction inserted or changed: their `changed_at` is its own time. */
-async function changedNow(tx: Transaction, calls: readonly CallSummary[]): Promise<string[]> {
-  const rows = await query<{ call_id: string }>(
+/** The rows of these calls. One that this transaction inserted or changed has its time in `changed_at`. */
+function written(tx: Transaction, calls: readonly CallSummary[]) {
+  return query<{ key: string; isChanged: boolean; lacksLegs: boolean }>(
     tx,
-    'select call_id from warehouse.calls where call_id = any($1) and changed_at = now()',
+    `select call_id as key, changed_at = now() as "isChanged", legs_fetched_at is null and not is_erased as "lacksLegs"
+     from warehouse.calls where call_id = any($1)`,
     [calls.map(({ id }) => id)],
   );
-  return rows.map(({ call_id }) => call_id);
-}
-
-async function withoutLegs(tx: Transaction, calls: readonly CallSummary[]): Promise<string[]> {
-  const rows = await query<{ call_id: string }>(
-    tx,
-    'select call_id from warehouse.calls where call_id = any($1) and legs_fetched_at is null and not is_erased',
-    [calls.map(({ id }) => id)],
-  );
-  return rows.map(({ call_id }) => call_id);
 }

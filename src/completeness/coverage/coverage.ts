@@ -138,28 +138,26 @@ export async function retryHours(db: Database, afterSeconds: number): Promise<nu
   return rows.length;
 }
 
-/** How many hours of a range were compared and differ. */
-export function countUnproven(db: Database, range: TimeRange): Promise<number> {
-  return countHours(db, range, sql`state = 'differs'`);
+/** How many hours of a range are in these states. */
+export interface HourCounts {
+  /** Due, or being compared. */
+  readonly due: number;
+  /** Not compared at the last attempt. */
+  readonly failed: number;
+  /** Compared, and they differ. */
+  readonly unproven: number;
 }
 
-/** How many hours of a range could not be compared at the last attempt. */
-export function countFailed(db: Database, range: TimeRange): Promise<number> {
-  return countHours(db, range, sql`state <> 'differs' and last_error is not null`);
-}
-
-/** How many hours of a range are due, or being compared. */
-export function countDue(db: Database, range: TimeRange): Promise<number> {
-  return countHours(db, range, sql`due_at <= now() and to_at <= now()`);
-}
-
-async function countHours(db: Database, { from, to }: TimeRange, condition: RawBuilder<unknown>): Promise<number> {
-  const [row] = await query(
+export async function countHours(db: Database, { from, to }: TimeRange): Promise<HourCounts> {
+  const [counts] = await query(
     db,
-    sql<{ count: number }>`select count(*)::integer as count from ops.coverage
-     where stream = 'calls' and to_at > to_timestamp(${from}) and from_at < to_timestamp(${to}) and ${condition}`,
+    sql<HourCounts>`
+      select count(*) filter (where due_at <= now() and to_at <= now())::integer as due,
+        count(*) filter (where state <> 'differs' and last_error is not null)::integer as failed,
+        count(*) filter (where state = 'differs')::integer as unproven
+      from ops.coverage where stream = 'calls' and to_at > to_timestamp(${from}) and from_at < to_timestamp(${to})`,
   );
-  return row?.count ?? 0;
+  return counts ?? { due: 0, failed: 0, unproven: 0 };
 }
 
 /** What the service listed for some hours. */

@@ -179,10 +179,10 @@ export interface Probing {
 }
 
 export async function probingProgress(db: Database): Promise<Probing> {
-  const [row] = await query<{ open: number; under_way: number; found: number; empty: number }>(
+  const [counts] = await query<Probing>(
     db,
     `select count(*) filter (where p.probed_at is null)::integer as open,
-       count(*) filter (where p.probed_at is not null and is_awaited and (c.conversation_id is null or c.deleted_at is not null))::integer as under_way,
+       count(*) filter (where p.probed_at is not null and is_awaited and (c.conversation_id is null or c.deleted_at is not null))::integer as "underWay",
        count(*) filter (where c.conversation_id is not null)::integer as found,
        count(*) filter (where p.probed_at is not null and c.conversation_id is null and not is_awaited)::integer as empty
      from ops.thread_candidates p
@@ -193,7 +193,7 @@ export async function probingProgress(db: Database): Promise<Probing> {
      left join warehouse.sms_conversations c on c.line = p.line and c.number = p.number and c.participants_key = ''`,
     [],
   );
-  return { open: row?.open ?? 0, underWay: row?.under_way ?? 0, found: row?.found ?? 0, empty: row?.empty ?? 0 };
+  return counts ?? { open: 0, underWay: 0, found: 0, empty: 0 };
 }
 
 /** The columns of a conversation from which {@link threadTargets} makes its key. */
@@ -209,14 +209,14 @@ export async function rereadNewestThreads(
   tx: Transaction,
   line: string,
   max: number,
-  { priority, pauses }: { readonly priority: Priority; readonly pauses: ReadPauses },
+  pauses: ReadPauses,
 ): Promise<DueTarget[]> {
   const threads = await query(
     tx,
     sql<Thread>`select ${threadColumns} from warehouse.sms_conversations c
      where line = ${line} and deleted_at is null order by last_message_at desc nulls last limit ${max}`,
   );
-  return markDirty(tx, threadTargets(threads, priority), pauses);
+  return markDirty(tx, threadTargets(threads, priorities.live), pauses);
 }
 
 /**

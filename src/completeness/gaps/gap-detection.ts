@@ -41,8 +41,7 @@ export function createGapDetection(deps: GapDetectionDeps): GapDetection {
       const added = await addCallers(db, period, { evidence: 'gap', arrivedBy: period.to });
       const due: DueTarget[] = [];
       for (const line of await ourLines(db)) {
-        const options = { priority: priorities.live, pauses };
-        due.push(...(await inTransaction(db, (tx) => rereadNewestThreads(tx, line, newestPerLine, options))));
+        due.push(...(await inTransaction(db, (tx) => rereadNewestThreads(tx, line, newestPerLine, pauses))));
       }
       const rest = await inTransaction(db, (tx) =>
         rereadActiveThreads(tx, gap.range, { activeDays, max: activePerRound, pauses }),

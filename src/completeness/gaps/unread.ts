@@ -188,11 +188,10 @@ async function search({ db, pauses }: GapDetectionDeps, compared: ComparedLine, 
   if (compared.state !== 'behind' || secondsBehind(compared.past, at) < graceSeconds) return [];
   const { line, past } = compared;
   if (await hasLateReads(db, line)) return [];
-  const options = { priority: priorities.live, pauses };
   await addCallers(db, recentDays(at), { evidence: 'unread', line, arrivedBy: past.behindSince });
   if (past.behindSince) await reopenProbed(db, line, { arrivedBy: past.behindSince, max: maxReopened });
-  const due = await db.transaction().execute((tx) => rereadNewestThreads(tx, line, maxThreads, options));
-  return [...due, ...(await probe(db, maxProbes, options)).due];
+  const due = await db.transaction().execute((tx) => rereadNewestThreads(tx, line, maxThreads, pauses));
+  return [...due, ...(await probe(db, maxProbes, { priority: priorities.live, pauses })).due];
 }
 
 /** Whether a read of the line's threads is late or being retried: it may find the text without a search. */

@@ -6,10 +6,8 @@ import { isLastMiss } from '../retry-policy.ts';
 
 /** Reads all users (section 4.5). The next read is due after the directory's interval. */
 export const readUsers: TargetReader = async (claim, context, signal) => {
-  const answer = await context.service.users.list({ signal, requestId: claim.deliveryId });
-  context.onAnswer('users.list', answer);
-  await refuseEmpty(claim, context, answer, 'warehouse.users');
-  const { data: users, isComplete } = answer;
+  const asked = context.service.users.list({ signal, requestId: claim.deliveryId });
+  const { data: users, isComplete } = await listed(claim, context, asked, 'warehouse.users');
   return {
     entity: { kind: 'users', read: { users, isComplete, read: provenance(claim, 'users.list') } },
     recheckSeconds: context.directoryEverySeconds,
@@ -18,10 +16,8 @@ export const readUsers: TargetReader = async (claim, context, signal) => {
 
 /** Reads all SMS lines (section 4.1). The next read is due after the directory's interval. */
 export const readLines: TargetReader = async (claim, context, signal) => {
-  const answer = await context.service.lines.list({ signal, requestId: claim.deliveryId });
-  context.onAnswer('lines.list', answer);
-  await refuseEmpty(claim, context, answer, 'warehouse.sms_lines');
-  const { data: lines, isComplete } = answer;
+  const asked = context.service.lines.list({ signal, requestId: claim.deliveryId });
+  const { data: lines, isComplete } = await listed(claim, context, asked, 'warehouse.sms_lines');
   return {
     entity: { kind: 'lines', read: { lines, isComplete, read: provenance(claim, 'lines.list') } },
     recheckSeconds: context.directoryEverySeconds,
@@ -29,13 +25,17 @@ export const readLines: TargetReader = async (claim, context, signal) => {
 };
 
 /** A failing backend can answer an empty list. Like a 404, it must repeat in all spaced reads before held rows are deleted. */
-async function refuseEmpty(
+async function listed<T>(
   claim: Claim,
-  { db }: Pick<ReadContext, 'db'>,
-  { data, isComplete }: Pick<Answer<readonly unknown[]>, 'data' | 'isComplete'>,
+  { db, onAnswer }: ReadContext,
+  asked: Promise<Answer<readonly T[]>>,
   table: 'warehouse.users' | 'warehouse.sms_lines',
-): Promise<void> {
-  if (data.length > 0 || !isComplete || isLastMiss(claim) || !(await holdsAny(db, table))) return;
-  const what = { operation: `${claim.kind}.list`, effect: 'none' } as const;
-  throw new ServiceError('not_found', `the account lists none of the ${claim.kind} that are held`, what);
+): Promise<Answer<readonly T[]>> {
+  const operation = `${claim.kind}.list`;
+  const answer = await asked;
+  onAnswer(operation, answer);
+  const mayDelete = answer.data.length === 0 && answer.isComplete && !isLastMiss(claim);
+  if (!mayDelete || !(await holdsAny(db, table))) return answer;
+  const message = `the account lists none of the ${claim.kind} that are held`;
+  throw new ServiceError('not_found', message, { operation, effect: 'none' });
 }

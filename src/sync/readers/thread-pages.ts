@@ -1,4 +1,5 @@
 import { type Message, ServiceError } from '../../api-client/client.ts';
+import type { HeldThread } from '../../warehouse/conversations.ts';
 
 /*
  * Section 4.2 specifies neither the allowed `limit` of a thread read nor the order of messages: both are learnt from answers.
@@ -22,18 +23,12 @@ export function createThreadPages(): ThreadPages {
   return { limit: limits[0], longest: 0, order: undefined };
 }
 
-export interface PageSource {
+type Held = Pick<HeldThread, 'holdsAll' | 'holdsOnly' | 'holdsAnotherAmong' | 'heldWhole'>;
+
+export interface PageSource extends Held {
   /** Messages that must be listed before the read may stop. */
   readonly wanted: ReadonlySet<string>;
   read(page: { limit?: number; offset?: number }): Promise<{ messages: readonly Message[]; isComplete: boolean }>;
-  /** Whether the mirror holds all of these messages, and the whole thread before them. */
-  holdsAll(ids: readonly Message['id'][]): Promise<boolean>;
-  /** Whether the mirror holds the whole thread, and nothing but some of these messages. */
-  holdsOnly(ids: readonly Message['id'][]): Promise<boolean>;
-  /** Whether the mirror holds another message that should be listed among these. */
-  holdsAnotherAmong(ids: readonly Message['id'][]): Promise<boolean>;
-  /** Count and newest id of the held messages; undefined unless the mirror holds the whole thread. */
-  heldWhole(): Promise<{ readonly count: number; readonly newest: string } | undefined>;
 }
 
 /**
