@@ -18,48 +18,36 @@ const maxDeliveries = 500;
 /** How many messages are remembered whose thread was already read back to them. */
 const maxReached = 10_000;
 
-export interface AnnouncedMessages {
-  /** The messages of a thread that events or sends announced and that no read has found since. */
-  of(db: Database, key: string): Promise<AnnouncedInThread>;
-}
-
-export interface AnnouncedInThread {
-  /** Message ids that the read must reach: missing messages once, messages without a receipt at each recheck. */
-  readonly wanted: ReadonlySet<string>;
-  /** Whether a message wanted for the first time is neither listed nor held. */
-  isMissed(listed: readonly Listed[]): boolean;
-  /** Seconds until the thread is rechecked; undefined when everything was found or given up. */
-  recheckSeconds(listed: readonly Listed[], now: Date): number | undefined;
-}
-
 type Listed = Pick<Message, 'id' | 'delivery'>;
 
-export function createAnnouncedMessages(): AnnouncedMessages {
+/** Makes a function that finds the messages of a thread that events or sends announced and that no read has found since. */
+export function createAnnouncedMessages() {
   const alreadyReached = new Set<string>();
 
-  return {
-    async of(db, key) {
-      const announced = await recentlyAnnounced(db, key);
-      const wanted = announced.filter(({ id, awaitsReceipt }) => awaitsReceipt || !alreadyReached.has(`${key} ${id}`));
-      if (alreadyReached.size > maxReached) alreadyReached.clear();
-      for (const { id } of wanted) alreadyReached.add(`${key} ${id}`);
-      const missingFrom = (listed: readonly Listed[]) => {
-        const ids = new Set(listed.map(({ id }) => String(id)));
-        return announced.filter(({ id, isHeld }) => !isHeld && !ids.has(id));
-      };
-      return {
-        wanted: new Set(wanted.map(({ id }) => id)),
-        isMissed: (listed) => missingFrom(listed).some((missing) => wanted.includes(missing)),
-        recheckSeconds(listed, now) {
-          const receipts = new Set(listed.flatMap(({ id, delivery }) => (delivery ? [String(id)] : [])));
-          const unreceipted = announced.filter(({ id, awaitsReceipt }) => awaitsReceipt && !receipts.has(id));
-          return soonest([
-            ...missingFrom(listed).map(({ announcedAt }) => nextRecheck(recheckDelaysAfterEvent, announcedAt, now)),
-            ...unreceipted.map(({ announcedAt }) => nextRecheck(receiptDelays, announcedAt, now)),
-          ]);
-        },
-      };
-    },
+  return async (db: Database, key: string) => {
+    const announced = await recentlyAnnounced(db, key);
+    const wanted = announced.filter(({ id, awaitsReceipt }) => awaitsReceipt || !alreadyReached.has(`${key} ${id}`));
+    if (alreadyReached.size > maxReached) alreadyReached.clear();
+    for (const { id } of wanted) alreadyReached.add(`${key} ${id}`);
+    const missingFrom = (listed: readonly Listed[]) => {
+      const ids = new Set(listed.map(({ id }) => String(id)));
+      return announced.filter(({ id, isHeld }) => !isHeld && !ids.has(id));
+    };
+    return {
+      /** Message ids that the read must reach: missing messages once, messages without a receipt at each recheck. */
+      wanted: new Set(wanted.map(({ id }) => id)),
+      /** Whether a message wanted for the first time is neither listed nor held. */
+      isMissed: (listed: readonly Listed[]) => missingFrom(listed).some((missing) => wanted.includes(missing)),
+      /** Seconds until the thread is rechecked; undefined when everything was found or given up. */
+      recheckSeconds(listed: readonly Listed[], now: Date): number | undefined {
+        const receipts = new Set(listed.flatMap(({ id, delivery }) => (delivery ? [String(id)] : [])));
+        const unreceipted = announced.filter(({ id, awaitsReceipt }) => awaitsReceipt && !receipts.has(id));
+        return soonest([
+          ...missingFrom(listed).map(({ announcedAt }) => nextRecheck(recheckDelaysAfterEvent, announcedAt, now)),
+          ...unreceipted.map(({ announcedAt }) => nextRecheck(receiptDelays, announcedAt, now)),
+        ]);
+      },
+    };
   };
 }
 

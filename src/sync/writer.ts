@@ -43,16 +43,7 @@ export interface WriterDeps {
 }
 
 /** Writes reads into the warehouse: concurrent reads share one transaction, with one statement per table. */
-export interface Writer {
-  /**
-   * Resolves after the commit, to whether the read proved that its target exists. If a batch cannot be written, each read is
-   * written alone, and only those that fail again reject.
-   */
-  write(read: FinishedRead): Promise<boolean>;
-  idle(): Promise<void>;
-}
-
-export function createWriter(deps: WriterDeps): Writer {
+export function createWriter(deps: WriterDeps) {
   const { db, pauses, notify } = deps;
 
   async function commit(reads: readonly FinishedRead[]): Promise<boolean[]> {
@@ -85,7 +76,11 @@ export function createWriter(deps: WriterDeps): Writer {
   }, oneAtATime);
 
   return {
-    async write(read) {
+    /**
+     * Resolves after the commit, to whether the read proved that its target exists. If a batch cannot be written, each read is
+     * written alone, and only those that fail again reject.
+     */
+    async write(read: FinishedRead): Promise<boolean> {
       const written = await batch.add(read);
       if (written instanceof Error) throw written;
       return written;

@@ -4,14 +4,10 @@ import { type Database, query, relation, sql } from '../db/database.ts';
 /** Called with every answer, to count its drift. */
 export type OnAnswer = (operation: string, answer: Pick<Answer<unknown>, 'drift' | 'isComplete'>) => void;
 
-/** Counts differences between answers and the specification. Writes in batches, since drift usually repeats in every row. */
-export interface DriftLog {
-  add(operation: string, drift: readonly Drift[]): void;
-  /** Writes the counts since the last flush. If that fails, it rejects, and the next flush writes them. */
-  flush(): Promise<void>;
-}
+export type DriftLog = ReturnType<typeof createDriftLog>;
 
-export function createDriftLog(db: Database): DriftLog {
+/** Counts differences between answers and the specification. Writes in batches, since drift usually repeats in every row. */
+export function createDriftLog(db: Database) {
   let counted = new Map<string, Drift & { operation: string }>();
 
   function add(operation: string, drift: readonly Drift[]): void {
@@ -25,7 +21,8 @@ export function createDriftLog(db: Database): DriftLog {
 
   return {
     add,
-    async flush() {
+    /** Writes the counts since the last flush. If that fails, it rejects, and the next flush writes them. */
+    async flush(): Promise<void> {
       if (counted.size === 0) return;
       const writing = counted;
       counted = new Map();

@@ -175,12 +175,9 @@ export function isInstant(text: string): boolean {
 
 /** An RFC 3339 instant with any offset, kept as text. */
 export const instant: Field<string> = (value, report, parent, key) => {
-  if (typeof value !== 'string') {
-    report.addDrift('wrong_type', parent, key, jsonType(value));
-    return undefined;
-  }
-  if (isInstant(value)) return value;
-  report.addDrift('unknown_value', parent, key, value === '' ? 'empty' : 'text');
+  if (typeof value !== 'string') report.addDrift('wrong_type', parent, key, jsonType(value));
+  else if (isInstant(value)) return value;
+  else report.addDrift('unknown_value', parent, key, value === '' ? 'empty' : 'text');
   return undefined;
 };
 
@@ -212,14 +209,13 @@ const directions = new Map<string, 'in' | 'out'>([
 
 /** A message's direction: the specified words, or those that webhook events use. */
 export const messageDirection: Field<'in' | 'out'> = (value, report, parent, key) => {
-  const read = typeof value === 'string' ? directions.get(value) : undefined;
-  if (read !== undefined) {
-    if (read !== value) report.addDrift('unknown_value', parent, key, loggableWord(value as string));
-    return read;
+  if (typeof value !== 'string') {
+    report.addDrift('wrong_type', parent, key, jsonType(value));
+    return undefined;
   }
-  if (typeof value === 'string') report.addDrift('unknown_value', parent, key, loggableWord(value));
-  else report.addDrift('wrong_type', parent, key, jsonType(value));
-  return undefined;
+  const read = directions.get(value);
+  if (read !== value) report.addDrift('unknown_value', parent, key, loggableWord(value));
+  return read;
 };
 
 /**

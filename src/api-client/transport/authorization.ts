@@ -43,11 +43,7 @@ function headerOf(token: string, what: string): string {
   throw new TypeError(`The ${what} is empty or has spaces, line breaks or letters that a header cannot carry.`);
 }
 
-export interface Authorization {
-  current(operation: string): Promise<string>;
-  /** The value to use after the service refused `refused`; `undefined` when there is no other. */
-  replacement(refused: string, operation: string): Promise<string | undefined>;
-}
+export type Authorization = ReturnType<typeof createAuthorization>;
 
 interface Renewal {
   outcome: Promise<boolean>;
@@ -60,7 +56,7 @@ const maxRenewals = 16;
 const retryRenewalMs = 30_000;
 
 /** Shares one renewal among all requests that were refused with the same value. */
-export function createAuthorization(credential: Credential, now: () => number): Authorization {
+export function createAuthorization(credential: Credential, now: () => number) {
   const renewals = new Map<string, Renewal>();
 
   async function current(operation: string): Promise<string> {
@@ -85,7 +81,8 @@ export function createAuthorization(credential: Credential, now: () => number): 
 
   return {
     current,
-    async replacement(refused, operation) {
+    /** The value to use after the service refused `refused`; `undefined` when there is no other. */
+    async replacement(refused: string, operation: string): Promise<string | undefined> {
       const newest = await current(operation);
       if (newest !== refused) return newest;
       const isRenewed = await renewal(refused).catch((error: unknown) => {

@@ -61,20 +61,15 @@ export interface Waiting {
 }
 
 /** Tracks which requests the service has not answered. */
-export interface WaitingRequests {
-  /** Starts a request. The caller must call exactly one of the three methods when it ends. */
-  begin(operation: string): { answered(): void; unanswered(): void; abandoned(): void };
-  state(): Waiting;
-}
-
-export function createWaitingRequests(now: () => number): WaitingRequests {
+export function createWaitingRequests(now: () => number) {
   const inFlight = new Set<{ readonly operation: string; readonly began: number }>();
   /** By operation: the start of its first request without an answer since its last answer. */
   const unanswered = new Map<string, number>();
   let answeredAt: number | undefined;
 
   return {
-    begin(operation) {
+    /** Starts a request. The caller must call exactly one of the three methods when it ends. */
+    begin(operation: string) {
       const request = { operation, began: now() };
       inFlight.add(request);
       return {
@@ -90,7 +85,7 @@ export function createWaitingRequests(now: () => number): WaitingRequests {
         abandoned: () => void inFlight.delete(request),
       };
     },
-    state() {
+    state(): Waiting {
       const waiting = [...inFlight, ...[...unanswered].map(([operation, began]) => ({ operation, began }))];
       const oldest = waiting.sort((a, b) => a.began - b.began)[0];
       return {
@@ -138,7 +133,7 @@ export interface TransportDeps {
   authorization: Authorization;
   breaker: CircuitBreaker;
   limiter: ConcurrencyLimiter;
-  waiting: WaitingRequests;
+  waiting: ReturnType<typeof createWaitingRequests>;
   retry: RetryPolicy;
   clock: Clock;
   log: { debug(fields: object, message: string): void };

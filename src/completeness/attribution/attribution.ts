@@ -15,18 +15,6 @@ import {
   type Window,
 } from './windows.ts';
 
-/**
- * Searches call history by queue, huntgroup, user and extension to learn which of them handled which call. The fields of legs
- * are not specified; a filtered search lists exactly the calls that passed (section 4.6). Searches are free.
- */
-export interface AttributionRounds {
-  /**
-   * Searches due windows with a few requests. A refusal by the service parks that kind of search. Rejects only when the
-   * database cannot be reached.
-   */
-  round(signal?: AbortSignal): Promise<void>;
-}
-
 export interface AttributionDeps {
   readonly db: Database;
   readonly service: Service;
@@ -43,7 +31,13 @@ const maxRefused = 3;
 
 type Ending = 'finished' | 'budget_spent' | 'parked' | 'postponed';
 
-export function createAttributionRounds(deps: AttributionDeps): AttributionRounds {
+export type AttributionRounds = ReturnType<typeof createAttributionRounds>;
+
+/**
+ * Searches call history by queue, huntgroup, user and extension to learn which of them handled which call. The fields of legs
+ * are not specified; a filtered search lists exactly the calls that passed (section 4.6). Searches are free.
+ */
+export function createAttributionRounds(deps: AttributionDeps) {
   const { db, log, requestsOfRound = defaultRequests } = deps;
 
   async function park(window: Window, reason: string): Promise<Ending> {
@@ -119,7 +113,11 @@ export function createAttributionRounds(deps: AttributionDeps): AttributionRound
   }
 
   return {
-    async round(signal) {
+    /**
+     * Searches due windows with a few requests. A refusal by the service parks that kind of search. Rejects only when the
+     * database cannot be reached.
+     */
+    async round(signal?: AbortSignal): Promise<void> {
       if ((await planWindows(db)) > 0) await deleteSuperseded(db);
       const budget = { left: requestsOfRound };
       // The first request of a window only tests the filter, so a budget of one makes no progress.

@@ -22,10 +22,7 @@ export interface Listing {
 /** Mirrors one page. A page can repeat, and can hold calls of a second outside the range. */
 export type OnPage = (calls: readonly CallSummary[], read: Provenance) => Promise<void>;
 
-export interface CallLister {
-  /** Lists a range whose end has passed. Rejects with `ServiceError`, and with what `onPage` rejects with. */
-  list(range: TimeRange, onPage: OnPage, signal?: AbortSignal): Promise<Listing>;
-}
+export type CallLister = ReturnType<typeof createCallLister>;
 
 export interface ListerDeps {
   readonly service: Service;
@@ -56,7 +53,7 @@ interface Pass {
   readonly isTooLarge: boolean;
 }
 
-export function createCallLister({ service, db, onAnswer }: ListerDeps): CallLister {
+export function createCallLister({ service, db, onAnswer }: ListerDeps) {
   // Oldest first: calls that arrive meanwhile are mostly listed last.
   function search(range: TimeRange, offset: number, signal: AbortSignal | undefined): Promise<Answer<CallPage>> {
     const window = { start: range.from - margin, end: range.to + margin - 1, limit: pageSize, offset };
@@ -140,7 +137,8 @@ export function createCallLister({ service, db, onAnswer }: ListerDeps): CallLis
   }
 
   return {
-    async list(range, onPage, signal) {
+    /** Lists a range whose end has passed. Rejects with `ServiceError`, and with what `onPage` rejects with. */
+    async list(range: TimeRange, onPage: OnPage, signal?: AbortSignal): Promise<Listing> {
       const found = new Map<string, number>();
       const problem = await listInto(found, range, Number.POSITIVE_INFINITY, onPage, signal);
       const within = [...found].filter(([, second]) => second >= range.from && second < range.to);

@@ -15,7 +15,7 @@ import {
   releaseHours,
   scheduleHours,
 } from './coverage.ts';
-import { type CallLister, createCallLister, type ListerDeps } from './listing.ts';
+import { createCallLister, type ListerDeps } from './listing.ts';
 
 export interface ReconcileDeps extends ListerDeps {
   readonly log: Log;
@@ -23,38 +23,44 @@ export interface ReconcileDeps extends ListerDeps {
   readonly notify: (due: readonly DueTarget[]) => void;
 }
 
-/** The result of a round, in hours. */
-export interface Round {
-  readonly compared: number;
-  readonly failed: number;
-  /** Calls that were new or differed. */
-  readonly changed: number;
-}
-
-/** Compares call history with the service, hour by hour, and mirrors missing calls. */
-export interface Reconciler {
-  /** Compares up to three days of due hours. Rejects only when the database cannot be reached. */
-  round(signal?: AbortSignal): Promise<Round>;
-  /**
-   * Mirrors the calls of a range without comparing: those of the current hour can be compared only after its end. Resolves to
-   * how many were new or changed. Rejects with `ServiceError`.
-   */
-  mirror(range: TimeRange): Promise<number>;
-}
-
 /** Hours that one listing compares, and hours of a round. */
 const maxJoinedHours = 24;
 const maxHoursPerRound = 72;
 
-export function createReconciler(deps: ReconcileDeps): Reconciler {
-  const { db, log } = deps;
+export type Reconciler = ReturnType<typeof createReconciler>;
+
+/** Compares call history with the service, hour by hour, and mirrors missing calls. */
+export function createReconciler(deps: ReconcileDeps) {
+  const { db, log, pauses, notify } = deps;
   const lister = createCallLister(deps);
+  const now = { readPriority: priorities.live, isWatched: true };
+
+  /** Resolves to how many calls were new or changed. */
+  async function compareRange(range: TimeRange, isWatched: boolean, signal?: AbortSignal): Promise<number> {
+    const options = { readPriority: isWatched ? priorities.live : priorities.history, isWatched };
+    const { calls, problem, changed } = await mirrorRange(deps, lister, range, options, signal);
+    const hours = hoursOf(range);
+    const due = await inTransaction(db, async (tx) => {
+      const unlisted = await recordHours(tx, { hours, calls, problem });
+      return markDirty(
+        tx,
+        unlisted.map((key) => ({ kind: 'call', key })),
+        pauses,
+      );
+    });
+    notify(due);
+    if (changed > 0 || problem !== undefined) {
+      const from = new Date(range.from * 1_000);
+      log.info({ from, hours: hours.length, changed, problem }, 'Call history was compared');
+    }
+    return changed;
+  }
 
   /** Undefined when it failed. */
   async function compare(range: TimeRange, isWatched: boolean, signal?: AbortSignal): Promise<number | undefined> {
     const hours = hoursOf(range);
     try {
-      return await compareRange(deps, lister, range, isWatched, signal);
+      return await compareRange(range, isWatched, signal);
     } catch (error) {
       if (signal?.aborted) {
         await releaseHours(db, hours);
@@ -67,10 +73,29 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
     }
   }
 
+  /** Mirrors the calls of each open gap, those of the current hour included, and makes its closed hours due. */
+  async function fillGaps(signal?: AbortSignal): Promise<void> {
+    for (const gap of await claimGaps(db, 'calls')) {
+      try {
+        const { changed } = await mirrorRange(deps, lister, gap.range, now, signal);
+        await scheduleHours(db, gap.range);
+        await closeGap(db, gap);
+        log.info({ from: new Date(gap.range.from * 1_000), changed }, 'A gap in the webhooks for calls was filled');
+      } catch (error) {
+        if (!(error instanceof ServiceError)) throw error;
+        await failGap(db, gap, error.message);
+      }
+    }
+  }
+
   return {
-    async round(signal) {
+    /**
+     * Compares up to three days of due hours. Resolves to the hours that were compared and those that failed, and to how
+     * many calls were new or differed. Rejects only when the database cannot be reached.
+     */
+    async round(signal?: AbortSignal) {
       await planHours(db);
-      await fillCallGaps(deps, lister, signal);
+      await fillGaps(signal);
       const due = await claimHours(db, maxHoursPerRound);
       let compared = 0;
       let changed = 0;
@@ -84,41 +109,12 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
       }
       return { compared, failed: due.length - compared, changed };
     },
-    async mirror(range) {
-      const options = { readPriority: priorities.live, isWatched: true };
-      return (await mirrorRange(deps, lister, range, options, undefined)).changed;
-    },
+    /**
+     * Mirrors the calls of a range without comparing: those of the current hour can be compared only after its end. Resolves
+     * to how many were new or changed. Rejects with `ServiceError`.
+     */
+    mirror: async (range: TimeRange) => (await mirrorRange(deps, lister, range, now, undefined)).changed,
   };
-}
-
-/** Resolves to how many calls were new or changed. */
-async function compareRange(
-  deps: ReconcileDeps,
-  lister: CallLister,
-  range: TimeRange,
-  isWatched: boolean,
-  signal: AbortSignal | undefined,
-): Promise<number> {
-  const { db, log, pauses, notify } = deps;
-  const options = { readPriority: isWatched ? priorities.live : priorities.history, isWatched };
-  const { calls, problem, changed } = await mirrorRange(deps, lister, range, options, signal);
-  const hours = hoursOf(range);
-  const due = await inTransaction(db, async (tx) => {
-    const unlisted = await recordHours(tx, { hours, calls, problem });
-    return markDirty(
-      tx,
-      unlisted.map((key) => ({ kind: 'call', key })),
-      pauses,
-    );
-  });
-  notify(due);
-  if (changed > 0 || problem !== undefined) {
-    log.info(
-      { from: new Date(range.from * 1_000), hours: hours.length, changed, problem },
-      'Call history was compared',
-    );
-  }
-  return changed;
 }
 
 /** Joins consecutive hours. An hour that the last attempt did not prove is compared alone, so that it delays no other. */
@@ -167,21 +163,4 @@ async function failGap(db: Database, { id }: OpenGap, reason: string): Promise<v
     db,
     sql`update ops.gaps set next_try_at = now() + interval '1 minute', last_error = ${reason} where gap_id = ${id}`,
   );
-}
-
-/** Mirrors the calls of each open gap, those of the current hour included, and makes its closed hours due. */
-async function fillCallGaps(deps: ReconcileDeps, lister: CallLister, signal: AbortSignal | undefined): Promise<void> {
-  const { db, log } = deps;
-  const options = { readPriority: priorities.live, isWatched: true };
-  for (const gap of await claimGaps(db, 'calls')) {
-    try {
-      const { changed } = await mirrorRange(deps, lister, gap.range, options, signal);
-      await scheduleHours(db, gap.range);
-      await closeGap(db, gap);
-      log.info({ from: new Date(gap.range.from * 1_000), changed }, 'A gap in the webhooks for calls was filled');
-    } catch (error) {
-      if (!(error instanceof ServiceError)) throw error;
-      await failGap(db, gap, error.message);
-    }
-  }
 }

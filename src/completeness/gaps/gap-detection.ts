@@ -14,14 +14,6 @@ import {
 } from './candidate-threads.ts';
 import { compareUnread, type GapDetectionDeps } from './unread.ts';
 
-/** Finds texts that no webhook announced. It can detect a missing text, but cannot prove that none is missing. */
-export interface GapDetection {
-  /** Searches gaps in the webhooks, rereads threads that changed days ago, and probes open candidates. */
-  round(signal?: AbortSignal): Promise<void>;
-  /** Compares the unread counts of all lines with the mirror. */
-  compareUnread(signal?: AbortSignal): Promise<void>;
-}
-
 /** With one round a minute: 6,000 an hour, with the lowest priority. */
 const probesPerRound = 100;
 /** The most recent threads of each line are read first after a gap. */
@@ -30,7 +22,10 @@ const newestPerLine = 50;
 const activeDays = 90;
 const activePerRound = 5_000;
 
-export function createGapDetection(deps: GapDetectionDeps): GapDetection {
+export type GapDetection = ReturnType<typeof createGapDetection>;
+
+/** Finds texts that no webhook announced. It can detect a missing text, but cannot prove that none is missing. */
+export function createGapDetection(deps: GapDetectionDeps) {
   const { db, log, pauses, notify } = deps;
   let isFailing = false;
 
@@ -55,14 +50,16 @@ export function createGapDetection(deps: GapDetectionDeps): GapDetection {
   }
 
   return {
-    async round(signal) {
+    /** Searches gaps in the webhooks, rereads threads that changed days ago, and probes open candidates. */
+    async round(signal?: AbortSignal): Promise<void> {
       await searchGaps(signal);
       if (signal?.aborted) return;
       notify(await retryDeadlock(() => rereadSettled(db, pauses)));
       if (signal?.aborted) return;
       notify((await retryDeadlock(() => probe(db, probesPerRound, { pauses }))).due);
     },
-    async compareUnread(signal) {
+    /** Compares the unread counts of all lines with the mirror. */
+    async compareUnread(signal?: AbortSignal): Promise<void> {
       try {
         await compareUnread(deps, signal);
         isFailing = false;

@@ -39,7 +39,7 @@ export function createThreadReader(isProbe = isProbed): ThreadReader {
     const thread = threadOf(claim.key);
     const held = heldThread(db, thread);
     const isLive = claim.priority === priorities.live;
-    const announced = isLive ? await announcedMessages.of(db, claim.key) : undefined;
+    const announced = isLive ? await announcedMessages(db, claim.key) : undefined;
     const { messages, end } = await readPages(pages, {
       read: async (page) => {
         const answer = await service.conversations.read(addressOf(thread), page, {
