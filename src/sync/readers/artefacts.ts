@@ -20,8 +20,8 @@ export const readRecordings: TargetReader = async (claim, context, signal) => {
     context,
   );
   return (call) => {
-    const progress = recordingsProgress(recordings.length, call, rechecksOf(claim, call, context));
-    const { state, recheckSeconds } = unlessPartial(progress, isComplete, call?.recordingCount, call?.recordingsState);
+    const rechecks = rechecksOf(claim, call, context);
+    const { state, recheckSeconds } = recordingsProgress(recordings.length, isComplete, call, rechecks);
     return {
       entity: {
         kind: 'recordings',
@@ -42,13 +42,9 @@ export const readTranscripts: TargetReader = async (claim, context, signal) => {
   );
   const analysed = transcripts.filter(isAnalysed).length;
   return (call) => {
-    const progress = transcriptsProgress(transcripts.length, analysed, call, rechecksOf(claim, call, context));
-    const { state, recheckSeconds } = unlessPartial(
-      progress,
-      isComplete,
-      call?.transcriptCount,
-      call?.transcriptsState,
-    );
+    const rechecks = rechecksOf(claim, call, context);
+    const counts = { listed: transcripts.length, analysed };
+    const { state, recheckSeconds } = transcriptsProgress(counts, isComplete, call, rechecks);
     return {
       entity: {
         kind: 'transcripts',
@@ -116,37 +112,37 @@ function isAnalysed({ segments, shortSummary }: Transcript): boolean {
   return segments === undefined || segments.length > 0 || shortSummary !== undefined;
 }
 
-/** A partial list proves no deletion. */
-function unlessPartial(
-  progress: Progress,
-  isComplete: boolean,
-  heldCount: number | undefined,
-  held: ArtefactState | null | undefined,
-): Progress {
-  return progress.state === 'gone' && !isComplete && heldCount ? { state: held ?? 'pending' } : progress;
+/** The state when none is listed of those that are held. A partial list proves no deletion. */
+function unlisted(isComplete: boolean, held: ArtefactState | null): Progress {
+  return { state: isComplete ? 'gone' : (held ?? 'pending') };
 }
 
-function recordingsProgress(listed: number, call: HeldCall | undefined, rechecks: Rechecks): Progress {
+function recordingsProgress(
+  listed: number,
+  isComplete: boolean,
+  call: HeldCall | undefined,
+  rechecks: Rechecks,
+): Progress {
   if (listed > 0) {
     // The last recording may not be listed yet.
     const isShort = call === undefined || listed < recordingsToExpect(call);
     return { state: 'complete', recheckSeconds: isShort ? rechecks.forMore : undefined };
   }
-  if (call && call.recordingCount > 0) return { state: 'gone' };
+  if (call && call.recordingCount > 0) return unlisted(isComplete, call.recordingsState);
   if (call?.isRecorded === false) return { state: 'none' };
   if (rechecks.forAny !== undefined) return { state: 'pending', recheckSeconds: rechecks.forAny };
   return { state: call?.isRecorded ? 'gone' : 'none' };
 }
 
 function transcriptsProgress(
-  listed: number,
-  analysed: number,
+  { listed, analysed }: { listed: number; analysed: number },
+  isComplete: boolean,
   call: HeldCall | undefined,
   rechecks: Rechecks,
 ): Progress {
   const expected = Math.max(1, call?.recordingCount ?? 1);
   if (analysed >= expected) return { state: 'complete' };
-  if (listed === 0 && call && call.transcriptCount > 0) return { state: 'gone' };
+  if (listed === 0 && call && call.transcriptCount > 0) return unlisted(isComplete, call.transcriptsState);
   if (listed === 0 && call?.isRecorded === false && call.recordingCount === 0) return { state: 'none' };
   if (rechecks.forAny !== undefined) return { state: 'pending', recheckSeconds: rechecks.forAny };
   return { state: listed > 0 ? 'complete' : 'none' };

@@ -4,7 +4,7 @@ import { type EventType, eventTypeOf } from '../../shared/event-types.ts';
 import type { Log } from '../../shared/log.ts';
 import { writeSubscriptions } from '../../warehouse/subscriptions.ts';
 import { beginRead, type SealLink } from '../../warehouse/upsert.ts';
-import { deliversTo, hookUrl, isOurAddress, listSubscriptions, receiverOf, sameAddress } from './matching.ts';
+import { deliversTo, hookUrl, isOurAddress, listSubscriptions, receiverOf } from './matching.ts';
 import {
   type Ensured,
   type Fault,
@@ -129,11 +129,6 @@ async function ensureOne(
   const ours = adopted ?? redirected;
   let created: Subscription | undefined;
   let toDo = toCreate;
-  const refused = (reason: string): Ensured => {
-    const found = created ?? ours;
-    const left = found && { subscriptionId: found.id, isCreated: created !== undefined };
-    return { type, url, outcome: 'to_create_by_hand', faults, ...left, reason, toDo };
-  };
   try {
     for (const each of spare.filter(({ enabled }) => enabled !== false)) {
       toDo = { instruction: `disable subscription ${each.id} in its portal`, needsAddress: false };
@@ -166,7 +161,9 @@ async function ensureOne(
     return { type, url, outcome: 'repaired', faults, subscriptionId: ours.id };
   } catch (error) {
     if (!(error instanceof ServiceError) || isTransient(error)) throw error;
-    return refused(error.message);
+    const found = created ?? ours;
+    const left = found && { subscriptionId: found.id, isCreated: created !== undefined };
+    return { type, url, outcome: 'to_create_by_hand', faults, ...left, reason: error.message, toDo };
   }
 }
 
@@ -207,16 +204,9 @@ async function mirrorSubscriptions(
   isOurs: (subscription: Subscription) => boolean,
 ): Promise<void> {
   const read = await beginRead(db, 'webhooks.list');
-  const { data, isComplete } = await service.webhooks.list();
-  await db.transaction().execute((tx) =>
-    writeSubscriptions(tx, {
-      subscriptions: data,
-      isOurs,
-      isComplete,
-      read,
-      sealLink,
-    }),
-  );
+  const { data: subscriptions, isComplete } = await service.webhooks.list();
+  const found = { subscriptions, isOurs, isComplete, read, sealLink };
+  await db.transaction().execute((tx) => writeSubscriptions(tx, found));
 }
 
 /** Logs the address without its secret. */
@@ -262,9 +252,9 @@ async function create(service: Service, { type, url }: WantedSubscription): Prom
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== 'unreadable') throw error;
     const { data: listed } = await webhooks.list();
-    const isAtUrl = (each: Subscription) => each.url !== undefined && sameAddress(each.url, url);
     const created =
-      listed.find(isAtUrl) ?? listed.filter(({ name }) => name === nameOf(type)).toSorted((a, b) => b.id - a.id)[0];
+      listed.find((each) => deliversTo(each, url)) ??
+      listed.filter(({ name }) => name === nameOf(type)).toSorted((a, b) => b.id - a.id)[0];
     if (created === undefined) throw error;
     return created;
   }
