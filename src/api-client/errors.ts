@@ -96,6 +96,10 @@ export function isNotFound(error: unknown): boolean {
   return error instanceof ServiceError && error.code === 'not_found';
 }
 
+export function abortedError(operation: string, effect: Effect, cause: unknown): ServiceError {
+  return new ServiceError('aborted', 'the caller aborted the call', { operation, effect, cause });
+}
+
 /** The same error with the effect or advice of the whole call in the place of its last try's. */
 export function withOutcome(error: ServiceError, outcome: { effect?: Effect; advice?: Advice }): ServiceError {
   const { code, message, operation, effect, advice, status, scope, retryAfterMs, isPage, cause } = error;

@@ -87,14 +87,10 @@ export function newestOfEach<T extends { readonly read: Provenance }>(
   const newest = new Map<string, T>();
   for (const each of all) {
     const key = keyOf(each);
-    if (!isNewer(newest.get(key)?.read, each.read)) newest.set(key, each);
+    const known = newest.get(key);
+    if (!known || BigInt(known.read.fetchSeq) <= BigInt(each.read.fetchSeq)) newest.set(key, each);
   }
   return [...newest.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each);
-}
-
-/** Whether a read started later than another. */
-function isNewer(read: Provenance | undefined, other: Provenance): boolean {
-  return read !== undefined && BigInt(read.fetchSeq) > BigInt(other.fetchSeq);
 }
 
 /** Encrypts a URL and binds it to its row, which table and key identify. */
@@ -143,8 +139,10 @@ export async function upsert<C extends Columns>(
     read.fetchSeq,
     read.fetchedAt,
   ]);
-  const separators = lines.some((line) => line.some(hasSeparator)) ? randomSeparators : shortSeparators;
-  await hotQuery(tx, statement, [separators.row, separators.value, separators.absent, joined(lines, separators)]);
+  const isAmbiguous = lines.flat().some((text) => text !== null && anySeparator.test(text));
+  const { row, value, absent } = isAmbiguous ? randomSeparators : shortSeparators;
+  const text = lines.map((line) => line.map((each) => each ?? absent).join(value)).join(row);
+  await hotQuery(tx, statement, [row, value, absent, text]);
 }
 
 function textsOf(columns: Columns, row: Row<Columns>): (string | null)[] {
@@ -192,14 +190,6 @@ const randomSeparators: Separators = {
   absent: `${shortSeparators.absent}${randomUUID()}`,
 };
 const anySeparator = /[\u001d-\u001f]/;
-
-function hasSeparator(value: string | null): boolean {
-  return value !== null && anySeparator.test(value);
-}
-
-function joined(lines: readonly (readonly (string | null)[])[], { row, value, absent }: Separators): string {
-  return lines.map((line) => line.map((text) => text ?? absent).join(value)).join(row);
-}
 
 function quoteElement(element: string): string {
   return `"${element.replace(/[\\"]/g, '\\$&')}"`;

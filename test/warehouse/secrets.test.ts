@@ -123,6 +123,8 @@ test('no bearer address stands in clear in any table', async () => {
 test('an answer with keys that have no column is kept whole but for its addresses', async () => {
   const body = await database.value(`select body from warehouse.documents where entity = 'transcript'`);
   expect(body).toMatchObject({ id: 1, callId, segments: [{ text: 'hello' }], links: { self: '[redacted]' } });
+  const ofLine = await database.value(`select body from warehouse.documents where entity = 'line'`);
+  expect(ofLine).toMatchObject({ number: '15550000001', hook: '[redacted]', links: { self: '[redacted]' } });
 });
 
 test('addresses are removed in proportion to a text, which may look like one endless scheme', () => {

@@ -6,29 +6,22 @@ import { backoffMs } from '../../shared/backoff.ts';
 //                                                   └────(it fails: twice the time)──┘
 
 /** When repeated failures suspend all calls to a host. Times in milliseconds. */
-export interface CircuitPolicy {
-  /** Failed requests in a row that open it. Default 8. */
-  failures: number;
-  /** The time within which they must happen. Default 30,000. */
-  windowMs: number;
-  /** How long it first stays open; doubled after each failed probe. Default 5,000. */
-  openMs: number;
-  /** The maximum after doubling. Default 60,000. */
-  maxOpenMs: number;
-  /** The longest Retry-After that is honoured. Default 60,000. */
-  maxAskedMs: number;
-  /** Without any success for so long, the host counts as failing even if the circuit is closed. Default 20,000. */
-  outageMs: number;
-}
-
-export const defaultCircuit: CircuitPolicy = {
+export const defaultCircuit = {
+  /** Failed requests in a row that open it. */
   failures: 8,
+  /** The time within which they must happen. */
   windowMs: 30_000,
+  /** How long it first stays open; doubled after each failed probe. */
   openMs: 5_000,
+  /** The maximum after doubling. */
   maxOpenMs: 60_000,
+  /** The longest Retry-After that is honoured. */
   maxAskedMs: 60_000,
+  /** Without any success for so long, the host counts as failing even if the circuit is closed. */
   outageMs: 20_000,
 };
+
+export type CircuitPolicy = typeof defaultCircuit;
 
 /** Failures closer together may be the tries of one call, which prove no outage. */
 const apartMs = 5_000;

@@ -2,29 +2,23 @@ import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib';
 import pLimit from 'p-limit';
 import type { Agent, Dispatcher } from 'undici';
-import { type ErrorCode, ServiceError } from '../errors.ts';
+import { abortedError, type ErrorCode, ServiceError } from '../errors.ts';
 
 /** Limits of one exchange; times in milliseconds. */
-export interface Limits {
-  /** Until the connection is ready. Default 5,000. */
-  connectMs: number;
-  /** From the request to the answer's headers. Default 10,000. */
-  headersMs: number;
-  /** From the first byte sent to the last byte read. Default 20,000. */
-  answerMs: number;
-  /** Bytes of a body, as sent and once decoded. Default 32 MiB. */
-  bodyBytes: number;
-  /** Connections at a time. Default 64. */
-  connections: number;
-}
-
-export const defaultLimits: Limits = {
+export const defaultLimits = {
+  /** Until the connection is ready. */
   connectMs: 5_000,
+  /** From the request to the answer's headers. */
   headersMs: 10_000,
+  /** From the first byte sent to the last byte read. */
   answerMs: 20_000,
+  /** Bytes of a body, as sent and once decoded. */
   bodyBytes: 32 * 1024 * 1024,
+  /** Connections at a time. */
   connections: 64,
 };
+
+export type Limits = typeof defaultLimits;
 
 export interface HttpRequest {
   operation: string;
@@ -83,7 +77,7 @@ export function createExchanger(origin: string, limits: Limits): Exchanger {
       }, answerMs);
       return true;
     };
-    if (signal?.aborted) throw aborted(operation, signal, false);
+    if (signal?.aborted) throw abortedError(operation, 'none', signal.reason);
     signal?.addEventListener('abort', onAbort, { once: true });
     try {
       const options: WatchedOptions = {
@@ -108,7 +102,7 @@ export function createExchanger(origin: string, limits: Limits): Exchanger {
       const raw = await collect(answer.body, limits.bodyBytes);
       return { status, header, body: await decode(raw, header('content-encoding') ?? '', limits.bodyBytes) };
     } catch (error) {
-      if (signal?.aborted) throw aborted(operation, signal, isSent);
+      if (signal?.aborted) throw abortedError(operation, isSent ? 'unknown' : 'none', signal.reason);
       if (isStalled && !isSent) {
         throw new ServiceError('stalled', 'it was too late to send the request', { operation, effect: 'none' });
       }
@@ -157,11 +151,6 @@ async function openAgents(limits: Limits): Promise<Agents> {
       await Promise.all([keepAlive.close(), oneRequest.close()]);
     },
   };
-}
-
-function aborted(operation: string, signal: AbortSignal, isSent: boolean): ServiceError {
-  const effect = isSent ? 'unknown' : 'none';
-  return new ServiceError('aborted', 'the caller aborted the call', { operation, effect, cause: signal.reason });
 }
 
 /** Calls `onSending` when the connection is ready and the request is about to be written. Nothing was sent before. */

@@ -4,7 +4,7 @@ import { backoffMs } from '../../shared/backoff.ts';
 import { inSpan } from '../../shared/tracing.ts';
 import { type Answer, readAnswer } from '../answers/envelope.ts';
 import { UnreadableData } from '../answers/values.ts';
-import { type Effect, type ErrorCode, ServiceError, withOutcome } from '../errors.ts';
+import { abortedError, type ErrorCode, ServiceError, withOutcome } from '../errors.ts';
 import type { Authorization } from './authorization.ts';
 import type { CircuitBreaker, Permit } from './circuit-breaker.ts';
 import type { Clock, ConcurrencyLimiter, Slot } from './concurrency-limiter.ts';
@@ -13,26 +13,20 @@ import { type Base, type CallOptions, type Operation, target } from './operation
 import { refusal } from './refusal.ts';
 
 /** How repeatable operations are retried in place. Sync targets are also retried later, from the database. */
-export interface RetryPolicy {
-  /** Tries in all, the first included. Default 3. */
-  tries: number;
-  /** Milliseconds: the first wait is random between 0 and this; the range doubles each time. Default 100. */
-  baseMs: number;
-  /** Milliseconds: the maximum of a random wait. Default 2,000. */
-  capMs: number;
-  /** Milliseconds: a longer `Retry-After` is left to the caller. Default 5,000. */
-  retryAfterCapMs: number;
-  /** Milliseconds after the start of the first try in which another may start. Default 15,000. */
-  withinMs: number;
-}
-
-export const defaultRetry: RetryPolicy = {
+export const defaultRetry = {
+  /** Tries in all, the first included. */
   tries: 3,
+  /** Milliseconds: the first wait is random between 0 and this; the range doubles each time. */
   baseMs: 100,
+  /** Milliseconds: the maximum of a random wait. */
   capMs: 2_000,
+  /** Milliseconds: a longer `Retry-After` is left to the caller. */
   retryAfterCapMs: 5_000,
+  /** Milliseconds after the start of the first try in which another may start. */
   withinMs: 15_000,
 };
+
+export type RetryPolicy = typeof defaultRetry;
 
 const transientErrors = new Set(['network', 'timeout', 'server', 'rate_limited']);
 
@@ -165,7 +159,7 @@ export function createTransport(deps: TransportDeps): Transport {
   ): Promise<Answer<T>> {
     const { name, path, problem = path.problem } = operation;
     if (problem !== undefined) throw new ServiceError('invalid_request', problem, { operation: name, effect: 'none' });
-    if (isEnding) throw abortedError(operation, 'none', new Error('the client is closing'));
+    if (isEnding) throw abortedError(operation.name, 'none', new Error('the client is closing'));
     const own = new AbortController();
     const outer = options?.signal;
     const onAbort = () => own.abort(outer?.reason);
@@ -199,7 +193,7 @@ export function createTransport(deps: TransportDeps): Transport {
           'Retrying the request',
         );
         await clock.sleep(wait, call.signal).catch((cause: unknown) => {
-          throw abortedError(operation, error.effect, cause);
+          throw abortedError(operation.name, error.effect, cause);
         });
       },
     });
@@ -230,7 +224,7 @@ export function createTransport(deps: TransportDeps): Transport {
   ): Promise<Answer<T>> {
     const { name } = operation;
     const slot = await limiter.acquire(name, call.signal, call.isOnce).catch((error: unknown) => {
-      throw error instanceof ServiceError ? error : abortedError(operation, 'none', error);
+      throw error instanceof ServiceError ? error : abortedError(operation.name, 'none', error);
     });
     call.onSlot?.();
     let credential: string;
@@ -367,7 +361,7 @@ function settle(error: ServiceError, permit: Permit, slot: Slot): void {
 /** Waits for a credential until the call is aborted. A refresh may take long. */
 async function untilAborted<T, C>(operation: Operation<T>, signal: AbortSignal, credential: Promise<C>): Promise<C> {
   const abort = Promise.withResolvers<never>();
-  const onAbort = () => abort.reject(abortedError(operation, 'none', signal.reason));
+  const onAbort = () => abort.reject(abortedError(operation.name, 'none', signal.reason));
   if (signal.aborted) onAbort();
   signal.addEventListener('abort', onAbort, { once: true });
   try {
@@ -375,10 +369,6 @@ async function untilAborted<T, C>(operation: Operation<T>, signal: AbortSignal, 
   } finally {
     signal.removeEventListener('abort', onAbort);
   }
-}
-
-function abortedError({ name: operation }: Operation<unknown>, effect: Effect, cause: unknown): ServiceError {
-  return new ServiceError('aborted', 'the caller aborted the call', { operation, effect, cause });
 }
 
 function read<T>(operation: Operation<T>, { status, body }: Pick<HttpResponse, 'status' | 'body'>): Answer<T> {
