@@ -54,6 +54,6 @@ export type TargetReader = (
   signal: AbortSignal,
 ) => Promise<ReadResult | ResultForCall>;
 
-export function provenance(claim: Claim, source: string): Provenance {
+export function provenance(claim: Pick<Claim, 'fetchSeq' | 'claimedAt'>, source: string): Provenance {
   return { fetchSeq: claim.fetchSeq, fetchedAt: claim.claimedAt.toISOString(), source };
 }

@@ -28,22 +28,8 @@ export function createThreadRefresh(
 
   return async (thread, signal = new AbortController().signal) => {
     let isWhole = true;
-    const begun = await beginRead(db, 'conversations.read');
-    const claim = {
-      kind: 'thread' as const,
-      key: threadKey(thread),
-      version: '0',
-      fetchSeq: begun.fetchSeq,
-      claimedAt: new Date(begun.fetchedAt),
-      attempts: 0,
-      misses: 0,
-      isNew: false,
-      priority: priorities.live,
-      isUnconfirmed: false,
-      isDeferred: false,
-      lateMs: 0,
-      isProbe: false,
-    };
+    const { fetchSeq, fetchedAt } = await beginRead(db, 'conversations.read');
+    const claim = { key: threadKey(thread), priority: priorities.live, fetchSeq, claimedAt: new Date(fetchedAt) };
     const context: Parameters<typeof readThread>[1] = {
       ...{ db, service, now: () => new Date() },
       onAnswer(operation, answer) {

@@ -1,6 +1,6 @@
 import { hotQuery, relation, sql, type Transaction } from '../db/database.ts';
 import { isExpired } from './retention.ts';
-import type { Provenance } from './upsert.ts';
+import { markDeleted, type Provenance } from './upsert.ts';
 
 /** Progress of reading the recordings, or the transcripts, of a call. */
 export type ArtefactState = 'pending' | 'complete' | 'none' | 'gone' | 'forbidden';
@@ -59,18 +59,10 @@ export async function recordArtefactReads(
 ): Promise<void> {
   const table = sql.table(`warehouse.${kind}`);
   const count = sql.ref(kind === 'recordings' ? 'recording_count' : 'transcript_count');
-  await hotQuery(
-    tx,
-    sql`
-      update ${table} x
-      set deleted_at = now(), deleted_reason = 'the call no longer lists it', changed_at = now(), fetch_seq = r.fetch_seq
-      from ${relation('r', reads, {
-        call_id: ['text', (each) => each.callId],
-        fetch_seq: ['bigint', (each) => each.read.fetchSeq],
-        is_complete: ['boolean', (each) => each.isComplete],
-      })}
-      where r.is_complete and x.call_id = r.call_id and x.fetch_seq < r.fetch_seq and x.deleted_at is null`,
-  );
+  const complete = reads.filter(({ isComplete }) => isComplete);
+  await markDeleted(tx, `warehouse.${kind}`, 'the call no longer lists it', complete, {
+    call_id: ['text', ({ callId }) => callId],
+  });
   await hotQuery(
     tx,
     sql`

@@ -1,11 +1,11 @@
 import type { Call, CallSummary } from '../api-client/client.ts';
-import { type Database, hotQuery, query, relation, sql, type Transaction } from '../db/database.ts';
+import { type Database, hotQuery, sql, type Transaction } from '../db/database.ts';
 import { normalizeNumber } from '../shared/numbers.ts';
 import type { ArtefactState } from './artefacts.ts';
 import { eraseCalls, withoutErasedParties } from './erasure/calls.ts';
 import { writeLegs } from './legs.ts';
 import { storeRawAnswers } from './raw-answers.ts';
-import { mirrorTable, type Provenance, upsert } from './upsert.ts';
+import { markDeleted, mirrorTable, type Provenance, upsert } from './upsert.ts';
 
 /** A call as read: a row of a search, or the whole call with its legs. */
 export interface CallRead {
@@ -107,18 +107,10 @@ export interface CallGone {
 }
 
 /** Marks calls deleted that three spaced reads did not find, unless a newer read found them. */
-export async function markCallsGone(tx: Transaction, gone: readonly CallGone[]): Promise<void> {
-  await query(
-    tx,
-    sql`
-      update warehouse.calls c set deleted_at = now(), deleted_reason = 'not found by three spaced reads',
-        changed_at = now(), fetch_seq = g.fetch_seq
-      from ${relation('g', gone, {
-        call_id: ['text', (each) => each.callId],
-        fetch_seq: ['bigint', (each) => each.read.fetchSeq],
-      })}
-      where c.call_id = g.call_id and c.fetch_seq <= g.fetch_seq and c.deleted_at is null`,
-  );
+export function markCallsGone(tx: Transaction, gone: readonly CallGone[]): Promise<void> {
+  return markDeleted(tx, 'warehouse.calls', 'not found by three spaced reads', gone, {
+    call_id: ['text', ({ callId }) => callId],
+  });
 }
 
 /** The legs of a call that was read whole. Searches list none. */

@@ -1,6 +1,6 @@
 import type { Leg } from '../api-client/client.ts';
 import { hotQuery, relation, sql, type Transaction } from '../db/database.ts';
-import { mirrorTable, newestOfEach, type Provenance, upsert } from './upsert.ts';
+import { markDeleted, mirrorTable, newestOfEach, type Provenance, upsert } from './upsert.ts';
 
 interface ListedLeg {
   readonly callId: string;
@@ -59,13 +59,14 @@ export async function writeLegs(tx: Transaction, reads: readonly LegsRead[]): Pr
     callLegs,
     current.flatMap(({ legs, read }) => legs.map((leg) => ({ row: callLegs.row(leg), read }))),
   );
-  await markUnlisted(
-    tx,
-    current.flatMap(({ callId, read, legs, before }) => {
-      const listed = new Set(legs.map(({ key }) => key));
-      return before.keys.filter((key) => !listed.has(key)).map((key) => ({ callId, key, read }));
-    }),
-  );
+  const unlisted = current.flatMap(({ callId, read, legs, before }) => {
+    const listed = new Set(legs.map(({ key }) => key));
+    return before.keys.filter((key) => !listed.has(key)).map((key) => ({ callId, key, read }));
+  });
+  await markDeleted(tx, 'warehouse.call_legs', 'the call no longer lists it', unlisted, {
+    call_id: ['text', ({ callId }) => callId],
+    leg_key: ['text', ({ key }) => key],
+  });
   // The upsert of the call did not record this read if a search that started later wrote the row.
   await recordReads(
     tx,
@@ -90,25 +91,6 @@ async function heldLegs(tx: Transaction, callIds: readonly string[]): Promise<Ma
      from warehouse.calls c where call_id = any(${callIds})`,
   );
   return new Map(rows.map((row) => [row.call_id, { fetchSeq: BigInt(row.legs_fetch_seq ?? 0), keys: row.leg_keys }]));
-}
-
-async function markUnlisted(
-  tx: Transaction,
-  legs: readonly { readonly callId: string; readonly key: string; readonly read: Provenance }[],
-): Promise<void> {
-  if (legs.length === 0) return;
-  await hotQuery(
-    tx,
-    sql`
-      update warehouse.call_legs l
-      set deleted_at = now(), deleted_reason = 'the call no longer lists it', changed_at = now(), fetch_seq = r.fetch_seq
-      from ${relation('r', legs, {
-        call_id: ['text', (leg) => leg.callId],
-        leg_key: ['text', (leg) => leg.key],
-        fetch_seq: ['bigint', (leg) => leg.read.fetchSeq],
-      })}
-      where l.call_id = r.call_id and l.leg_key = r.leg_key and l.fetch_seq < r.fetch_seq`,
-  );
 }
 
 async function recordReads(

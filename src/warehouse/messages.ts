@@ -4,7 +4,7 @@ import type { Thread } from '../shared/thread.ts';
 import { optOutVerdict } from './opt-out.ts';
 import { storeRawAnswers, unspecified } from './raw-answers.ts';
 import { isExpired } from './retention.ts';
-import { mirrorTable, type Provenance, type SealLink, upsert } from './upsert.ts';
+import { markDeleted, mirrorTable, type Provenance, type SealLink, upsert } from './upsert.ts';
 
 interface Listed {
   readonly conversationId: string;
@@ -86,10 +86,11 @@ export async function writeMessages(tx: Transaction, threads: readonly HeldThrea
   const [expired, listed] = [all.filter((each) => each.isExpired), all.filter((each) => !each.isExpired)];
   const rows = listed.map((each) => ({ row: smsMessages.row(each), read: each.read }));
   await upsert(tx, smsMessages, [...rows, ...(await withoutBodies(tx, expired))]);
-  await markAbsentDeleted(
-    tx,
-    threads.filter(({ isComplete }) => isComplete),
-  );
+  // The upsert gave every listed message the number of the read: a message with a lower number was not listed.
+  const complete = threads.filter(({ isComplete }) => isComplete);
+  await markDeleted(tx, 'warehouse.sms_messages', 'a complete read of the thread does not list it', complete, {
+    conversation_id: ['bigint', ({ conversationId }) => conversationId],
+  });
   await storeMedia(tx, listed);
   await storeReaders(tx, all);
   await storeRawAnswers(
@@ -118,23 +119,6 @@ async function withoutBodies(tx: Transaction, expired: readonly Listed[]) {
     const row = { ...smsMessages.row(each), body: null, body_length: length, body_segment_count: segments };
     return { row, read: each.read };
   });
-}
-
-// The upsert gave every listed message the number of the read: a message with a lower number was not listed.
-async function markAbsentDeleted(tx: Transaction, complete: readonly HeldThread[]): Promise<void> {
-  if (complete.length === 0) return;
-  await hotQuery(
-    tx,
-    sql`
-      update warehouse.sms_messages m
-      set deleted_at = now(), deleted_reason = 'a complete read of the thread does not list it', changed_at = now(),
-        fetch_seq = r.fetch_seq
-      from ${relation('r', complete, {
-        conversation_id: ['bigint', (thread) => thread.conversationId],
-        fetch_seq: ['bigint', (thread) => thread.read.fetchSeq],
-      })}
-      where m.conversation_id = r.conversation_id and m.fetch_seq < r.fetch_seq and m.deleted_at is null`,
-  );
 }
 
 /** Identifies the row of an attached file; its sealed link is bound to it. */

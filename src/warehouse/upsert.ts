@@ -1,5 +1,5 @@
 import { hash, randomUUID } from 'node:crypto';
-import { type Database, hotQuery, query, type Transaction } from '../db/database.ts';
+import { type Database, hotQuery, query, relation, sql, type Transaction } from '../db/database.ts';
 import { storableJson } from '../shared/storable.ts';
 
 /** The Postgres types of mirrored columns, and the values that a row has for them. */
@@ -113,6 +113,30 @@ export async function beginRead(db: Database, source: string): Promise<Provenanc
  */
 export async function beginHistory(tx: Transaction): Promise<void> {
   await query(tx, `select set_config('trunkline.is_history', 'on', true)`, []);
+}
+
+/** Marks rows deleted that reads did not find, unless a later read wrote them. `key` takes their key columns from `gone`. */
+export async function markDeleted<Gone extends { readonly read: Provenance }>(
+  tx: Transaction,
+  table: string,
+  reason: string,
+  gone: readonly Gone[],
+  key: Readonly<Record<string, readonly ['text' | 'bigint', (each: Gone) => unknown]>>,
+): Promise<void> {
+  if (gone.length === 0) return;
+  const isSame = sql.raw(
+    Object.keys(key)
+      .map((column) => `t.${column} = g.${column}`)
+      .join(' and '),
+  );
+  await hotQuery(
+    tx,
+    sql`
+      update ${sql.table(table)} t
+      set deleted_at = now(), deleted_reason = ${reason}, changed_at = now(), fetch_seq = g.fetch_seq
+      from ${relation('g', gone, { ...key, fetch_seq: ['bigint', ({ read }) => read.fetchSeq] })}
+      where ${isSame} and t.fetch_seq < g.fetch_seq and t.deleted_at is null`,
+  );
 }
 
 /** One row to mirror, with the read that found it. */

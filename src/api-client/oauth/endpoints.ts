@@ -31,16 +31,7 @@ export function createConnections(limits: Limits) {
   };
 }
 
-/** One operation of the library, which requests the discovery document and then one other endpoint. */
-export interface OAuthOperation {
-  /**
-   * The library's `fetch`: applies our limits, follows no redirect, and gives answers the form that the library
-   * requires.
-   */
-  fetch: CustomFetch;
-  /** The library's error as a `ServiceError`, without its cause: the library's errors hold whole answers. */
-  toServiceError(error: unknown): ServiceError;
-}
+export type OAuthOperation = ReturnType<typeof createOAuthOperation>;
 
 interface OperationContext {
   operation: string;
@@ -52,13 +43,8 @@ interface OperationContext {
   redirectUri?: string | undefined;
 }
 
-export function createOAuthOperation({
-  operation,
-  connections,
-  base,
-  now,
-  redirectUri,
-}: OperationContext): OAuthOperation {
+/** One operation of the library, which requests the discovery document and then one other endpoint. */
+export function createOAuthOperation({ operation, connections, base, now, redirectUri }: OperationContext) {
   let effect: Effect = 'none';
 
   function toResponse(endpoint: Endpoint, { body, status }: HttpResponse): Response {
@@ -73,30 +59,37 @@ export function createOAuthOperation({
     }
   }
 
+  /**
+   * The library's `fetch`: applies our limits, follows no redirect, and gives answers the form that the library
+   * requires.
+   */
+  const fetch: CustomFetch = async (address, options) => {
+    const form = options.body instanceof URLSearchParams ? options.body : undefined;
+    const endpoint: Endpoint = options.method === 'GET' ? 'discovery' : form ? 'token' : 'registration';
+    if (redirectUri !== undefined && form?.has('redirect_uri')) form.set('redirect_uri', redirectUri);
+    const isDiscovery = endpoint === 'discovery';
+    const answer = await connections
+      .exchange(address, {
+        operation,
+        method: isDiscovery ? 'GET' : 'POST',
+        headers: options.headers,
+        body: form?.toString() ?? (typeof options.body === 'string' ? options.body : undefined),
+        ownConnection: !isDiscovery,
+      })
+      .catch((error: unknown) => {
+        throw isDiscovery && error instanceof ServiceError ? withOutcome(error, { effect: 'none' }) : error;
+      });
+    if (answer.status < 200 || answer.status > 299) {
+      throw oauthRefusal({ operation, endpoint, secrets: secretsOf(form) }, answer, now());
+    }
+    if (!isDiscovery) effect = 'unknown';
+    return toResponse(endpoint, answer);
+  };
+
   return {
-    async fetch(address, options) {
-      const form = options.body instanceof URLSearchParams ? options.body : undefined;
-      const endpoint: Endpoint = options.method === 'GET' ? 'discovery' : form ? 'token' : 'registration';
-      if (redirectUri !== undefined && form?.has('redirect_uri')) form.set('redirect_uri', redirectUri);
-      const isDiscovery = endpoint === 'discovery';
-      const answer = await connections
-        .exchange(address, {
-          operation,
-          method: isDiscovery ? 'GET' : 'POST',
-          headers: options.headers,
-          body: form?.toString() ?? (typeof options.body === 'string' ? options.body : undefined),
-          ownConnection: !isDiscovery,
-        })
-        .catch((error: unknown) => {
-          throw isDiscovery && error instanceof ServiceError ? withOutcome(error, { effect: 'none' }) : error;
-        });
-      if (answer.status < 200 || answer.status > 299) {
-        throw oauthRefusal({ operation, endpoint, secrets: secretsOf(form) }, answer, now());
-      }
-      if (!isDiscovery) effect = 'unknown';
-      return toResponse(endpoint, answer);
-    },
-    toServiceError(error) {
+    fetch,
+    /** The library's error as a `ServiceError`, without its cause: the library's errors hold whole answers. */
+    toServiceError(error: unknown): ServiceError {
       const cause = findServiceError(error);
       if (cause !== undefined) return cause;
       const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'no code';

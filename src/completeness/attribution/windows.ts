@@ -1,3 +1,4 @@
+import type { RawBuilder } from 'kysely';
 import { type Database, query, sql } from '../../db/database.ts';
 import type { TimeRange } from '../../shared/time-range.ts';
 
@@ -75,45 +76,40 @@ export async function claimWindow(db: Database): Promise<Window | undefined> {
   return window;
 }
 
-const isWindow = ({ kind, from, to }: Window) =>
-  sql`kind = ${kind} and from_at = to_timestamp(${from}) and to_at = to_timestamp(${to})`;
+async function update(db: Database, { kind, from, to }: Window, changes: RawBuilder<unknown>): Promise<void> {
+  await query(
+    db,
+    sql`update ops.attribution_windows set ${changes}
+     where kind = ${kind} and from_at = to_timestamp(${from}) and to_at = to_timestamp(${to})`,
+  );
+}
 
 /** Records the last name searched, and extends the claim. */
-export async function recordProgress(
+export function recordProgress(
   db: Database,
   window: Window,
   { reached, searched, attributed }: { reached: string; searched: number; attributed: number },
 ): Promise<void> {
-  await query(
-    db,
-    sql`update ops.attribution_windows set reached = ${reached}, searched_count = searched_count + ${searched},
-       attributed_count = attributed_count + ${attributed}, attempts = 0, claimed_until = ${claimEnd}
-     where ${isWindow(window)}`,
-  );
+  const changes = sql`reached = ${reached}, searched_count = searched_count + ${searched},
+    attributed_count = attributed_count + ${attributed}, attempts = 0, claimed_until = ${claimEnd}`;
+  return update(db, window, changes);
 }
 
 /** Records that every name was searched; `remark` is the first failure, if any. */
-export async function finishWindow(db: Database, window: Window, remark?: string): Promise<void> {
-  await query(
-    db,
-    sql`update ops.attribution_windows
-     set finished_at = now(), claimed_until = ${released}, last_error = ${remark ?? null} where ${isWindow(window)}`,
-  );
+export function finishWindow(db: Database, window: Window, remark?: string): Promise<void> {
+  return update(db, window, sql`finished_at = now(), claimed_until = ${released}, last_error = ${remark ?? null}`);
 }
 
 /** Releases a window whose search is not finished. */
-export async function releaseWindow(db: Database, window: Window): Promise<void> {
-  await query(db, sql`update ops.attribution_windows set claimed_until = ${released} where ${isWindow(window)}`);
+export function releaseWindow(db: Database, window: Window): Promise<void> {
+  return update(db, window, sql`claimed_until = ${released}`);
 }
 
 /** Releases a window whose search failed: it is retried after 1 minute, then 2, 4, … up to an hour. */
-export async function postponeWindow(db: Database, window: Window, reason: string): Promise<void> {
-  await query(
-    db,
-    sql`update ops.attribution_windows set attempts = attempts + 1, last_error = ${reason}, claimed_until = ${released},
-       due_at = now() + least(60, power(2, least(attempts, 6))) * interval '1 minute'
-     where ${isWindow(window)}`,
-  );
+export function postponeWindow(db: Database, window: Window, reason: string): Promise<void> {
+  const due = sql`now() + least(60, power(2, least(attempts, 6))) * interval '1 minute'`;
+  const changes = sql`attempts = attempts + 1, last_error = ${reason}, claimed_until = ${released}, due_at = ${due}`;
+  return update(db, window, changes);
 }
 
 /** Parks all windows of a kind; other kinds continue. */

@@ -21,9 +21,9 @@ const unsettledWait = { min: 60, max: 3_600 };
 /** How many groups of a party are read for one announced message, those with the newest texts first. */
 const maxGroups = 5;
 
-/** A {@link TargetReader} that needs only a part of the context. */
+/** A {@link TargetReader} that needs only a part of the claim and of the context. */
 type ThreadReader = (
-  claim: Claim,
+  claim: Pick<Claim, 'key' | 'priority' | 'fetchSeq' | 'claimedAt' | 'deliveryId'>,
   context: Pick<ReadContext, 'service' | 'db' | 'now' | 'onAnswer'>,
   signal: AbortSignal,
 ) => Promise<ReadResult>;
@@ -82,7 +82,7 @@ export function createThreadReader(isProbe = isProbed): ThreadReader {
   };
 }
 
-async function isProbed(db: Database, { key, priority }: Claim): Promise<boolean> {
+async function isProbed(db: Database, { key, priority }: Pick<Claim, 'key' | 'priority'>): Promise<boolean> {
   return priority !== priorities.live || isOnlyCandidate(db, key);
 }
 
