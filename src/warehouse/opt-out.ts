@@ -28,30 +28,19 @@ const outWords = words(`
   หยุด ยกเลิก
 `);
 
+/** Texts and clauses that opt out as a whole, beside those that the patterns match. */
 const outPhrases = phrases(`
-  stop all / stop it / stop this / stop text / stop texts
-  do not contact me / dont contact me / don t contact me / do not contact me again / do not contact me anymore
-  do not text / do not text me / dont text me / don t text me / do not message me / dont message me / don t message me
-  no more / no more texts / no more sms / no more messages / no more text messages
-  opt out / opt me out / i want to opt out / i would like to opt out
-  remove me / take me off / take me off your list / take me off the list / take me off this list
-  remove me from your list / remove me from the list / remove me from this list / remove my number / remove this number
-  remove my number from your list / remove this number from your list / delete my number / lose my number
-  unsubscribe me / unsubscribe all / unsubscribe from this list / unsubscribe me from this list / unsubscribe from your list
-  unsubscribe me from your list / i want to unsubscribe / cancel texts / cancel messages / leave me alone
-  cease / cease and desist / stop wrong number / cancel all / i said stop / reply stop / stop to end / stop2end / fuck off
-  no mas / no mas mensajes / ya no mas / no me escriban / no me escribas mas / no me envien mas mensajes / dar de baja
-  darme de baja / darse de baja / dame de baja / quiero darme de baja / no me envien mensajes / deja de escribirme / dejen de escribirme / paren / eliminar mi numero
-  se desabonner / me desabonner / me desinscrire / plus de messages / ne plus recevoir / stop sms
-  arrete de m ecrire / arretez de m ecrire / arretez de m envoyer des messages / arretez de m envoyer des sms
-  arretez de me contacter / arretez les messages / arretez les sms / ne m ecrivez plus / ne m envoyez plus de messages
+  stop all / stop it / stop this / no more / remove me / remove my number / remove this number / delete my number
+  cease / cease and desist / cancel all / i said stop / reply stop / stop to end / stop2end / fuck off
+  no mas / ya no mas / deja de escribirme / dejen de escribirme / paren / plus de messages / ne plus recevoir
+  arretez les messages / arretez les sms
   keine sms mehr / keine nachrichten mehr / nicht mehr schreiben / hor auf / horen sie auf
-  nao quero mais / nao envie mais / parar de receber / me remova / me tire da lista
+  nao quero mais / nao envie mais / parar de receber / me remova
   non scrivetemi piu / non scrivermi piu / basta messaggi / niente piu messaggi
   geen berichten meer / niet meer sturen / nie pisz / nie piszcie / prosze przestac
   stop met berichten / wypisz mnie / zatrzymaj / avbryt
   не пишите / не пишите мне / не пишите мне больше / не пиши мне / больше не пишите / не присылайте / не пишіть
-  הסר אותי / תסירו אותי / נא להסיר / בבקשה להסיר / אל תשלחו / תפסיקו לשלוח / די לשלוח
+  אל תשלחו
   لا ترسل / لا ترسلوا / الغاء الاشتراك / توقف عن الارسال / اوقف الرسائل
   मत भेजो / मैसेज मत भेजो / बंद करो / बंद करें
   ngung gui / khong nhan tin / huy dang ky / huwag na mag text / tama na

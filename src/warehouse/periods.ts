@@ -28,6 +28,7 @@ interface PeriodsRead {
 export async function recordPeriods(tx: Transaction, read: PeriodsRead): Promise<void> {
   const { columns, scopes } = read;
   const [owner = 'line'] = columns;
+  const ownerType = sql.raw(scalarOf(owner));
   const table = sql.table(read.table);
   const listed = rowsOf(columns, read.listed);
   const scopeColumns = columns.slice(0, scopes[0]?.length ?? 1);
@@ -38,7 +39,7 @@ export async function recordPeriods(tx: Transaction, read: PeriodsRead): Promise
      where p.valid_to = 'infinity'
        and not exists (select from ${listed} where ${areEqual(columns, 'l', 'p')})
        and (exists (select from ${rowsOf(scopeColumns, scopes)} where ${areEqual(scopeColumns, 'l', 'p')})
-         or p.${sql.ref(owner)} <> all(${read.owners ?? null}::${typeOf(owner)}[]))`,
+         or p.${sql.ref(owner)} <> all(${read.owners ?? null}::${ownerType}[]))`,
   );
   const names = sql.raw(columns.join(', '));
   const shared = columns.filter((name) => name !== 'user_id');
@@ -63,7 +64,7 @@ export async function recordPeriods(tx: Transaction, read: PeriodsRead): Promise
     tx,
     sql`insert into ${table} (${names}, valid_from)
      select distinct ${sql.raw(columns.map((name) => `l.${name}`).join(', '))},
-       case when l.${sql.ref(owner)} = any(${read.knownOwners}::${typeOf(owner)}[]) then now()
+       case when l.${sql.ref(owner)} = any(${read.knownOwners}::${ownerType}[]) then now()
          else coalesce((
            select max(least(o.valid_to, now())) from ${table} o
            where ${areEqual(transferable, 'o', 'l')} and o.user_id <> l.user_id), '-infinity') end
@@ -83,10 +84,6 @@ function areEqual(columns: readonly Column[], left: string, right: string): RawB
 
 function scalarOf(column: Column): 'bigint' | 'text' {
   return column === 'user_id' ? 'bigint' : 'text';
-}
-
-function typeOf(column: Column): RawBuilder<unknown> {
-  return sql.raw(scalarOf(column));
 }
 
 type DirectoryTable = 'warehouse.users' | 'warehouse.sms_lines';

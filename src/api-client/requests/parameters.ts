@@ -11,11 +11,7 @@ export function firstProblem<T>(
   items: readonly T[],
   problemOf: (item: T, index: number) => string | undefined,
 ): string | undefined {
-  for (const [index, item] of items.entries()) {
-    const problem = problemOf(item, index);
-    if (problem !== undefined) return problem;
-  }
-  return undefined;
+  return items.map(problemOf).find((problem) => problem !== undefined);
 }
 
 /** Characters of a draft's key (section 8). */

@@ -202,11 +202,9 @@ export async function recordHours(tx: Transaction, { hours, calls, problem }: Co
      select 'calls', to_timestamp(h), to_timestamp(h) + interval '1 hour', false, now() from unnest(${hours}::bigint[]) h
      on conflict (stream, from_at) do nothing`,
   );
-  const counts = countByHour(hours, {
-    listed: [...calls.values()],
-    unlisted: unlisted.map(({ start }) => start),
-    missing: missing.map(({ call_id }) => calls.get(call_id) ?? 0),
-  });
+  const listedBy = Map.groupBy(calls.values(), hourOf);
+  const unlistedBy = Map.groupBy(unlisted, ({ start }) => start);
+  const missingBy = Map.groupBy(missing, ({ call_id }) => hourOf(calls.get(call_id) ?? 0));
   // An hour that differs for the same reason as before is retried at most daily, any other at most hourly.
   const maxMinutes = sql`case when c.state = 'differs' and c.last_error = problem then 1440 else 60 end`;
   await query(
@@ -216,7 +214,12 @@ export async function recordHours(tx: Transaction, { hours, calls, problem }: Co
          coalesce(${problem ?? null}::text,
            case when unlisted > 0 then unlisted || ' held calls are no longer listed; they are read again' end,
            case when missing > 0 then missing || ' listed calls are not held' end) as problem
-       from ${relation('h', counts, { start: 'bigint', listed: 'integer', unlisted: 'integer', missing: 'integer' })}
+       from ${relation('h', hours, {
+         start: ['bigint', (start) => start],
+         listed: ['integer', (start) => listedBy.get(start)?.length ?? 0],
+         unlisted: ['integer', (start) => unlistedBy.get(start)?.length ?? 0],
+         missing: ['integer', (start) => missingBy.get(start)?.length ?? 0],
+       })}
      )
      update ops.coverage c set
        reported_count = compared.listed, held_count = compared.held,
@@ -229,20 +232,6 @@ export async function recordHours(tx: Transaction, { hours, calls, problem }: Co
      where c.stream = 'calls' and c.from_at = to_timestamp(compared.start)`,
   );
   return unlisted.map(({ call_id }) => call_id);
-}
-
-type Counted = 'listed' | 'unlisted' | 'missing';
-
-/** Counts, for each of the hours, the calls by their start in Unix seconds. */
-function countByHour(hours: readonly number[], seconds: Readonly<Record<Counted, readonly number[]>>) {
-  const counts = new Map(hours.map((start) => [start, { start, listed: 0, unlisted: 0, missing: 0 }]));
-  for (const kind of ['listed', 'unlisted', 'missing'] as const) {
-    for (const second of seconds[kind]) {
-      const count = counts.get(hourOf(second));
-      if (count) count[kind] += 1;
-    }
-  }
-  return [...counts.values()];
 }
 
 /** Marks the compared hours of calls that were just marked deleted as differing, and due in 15 minutes. */
