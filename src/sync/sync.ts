@@ -54,24 +54,7 @@ type FetchedRead = { readonly claim: Claim } & (
   | { readonly error: unknown }
 );
 
-export interface Sync {
-  /**
-   * Reads a target if it is pending, and mirrors the result. Never rejects for what the service answers: the outcome is
-   * kept in the target's row. Rejects when the database cannot be reached; the sweep then enqueues the target again.
-   */
-  read(target: Target, signal: AbortSignal): Promise<ReadOutcome>;
-  /** Reads the target of a queue that has been due longest; `not_pending` when none is due. */
-  readNext(queue: QueueName, signal: AbortSignal): Promise<ReadOutcome>;
-  /** Reads up to `max` of the unconfirmed targets of some queues that wait behind all others. */
-  readUnconfirmed(
-    queues: readonly QueueName[],
-    max: number,
-  ): Promise<{ readonly read: number; readonly missed: number }>;
-  /** How many targets this process has claimed. */
-  leases(): number;
-  /** Resolves when no result waits for its commit. */
-  idle(): Promise<void>;
-}
+export type Sync = ReturnType<typeof createSync>;
 
 export interface SyncDeps extends ReadContext, WriterDeps {
   readonly log: Log;
@@ -79,7 +62,7 @@ export interface SyncDeps extends ReadContext, WriterDeps {
   readonly onRead?: (kind: TargetKind, outcome: ReadOutcome, seconds: number) => void;
 }
 
-export function createSync(deps: SyncDeps): Sync {
+export function createSync(deps: SyncDeps) {
   const { db, log, pauses, notify } = deps;
   const readers: Readonly<Record<TargetKind, TargetReader>> = {
     thread: createThreadReader(),
@@ -160,7 +143,10 @@ export function createSync(deps: SyncDeps): Sync {
     return fetched ? end(fetched) : { outcome: 'not_pending', isMissed: false };
   }
 
-  /** Claims before the limit, so that all handlers that continue at the same time share one statement. */
+  /**
+   * Reads the target of a queue that has been due longest; `not_pending` when none is due. Claims before the limit, so that
+   * all handlers that continue at the same time share one statement.
+   */
   async function readNext(queue: QueueName, signal: AbortSignal): Promise<ReadOutcome> {
     const claim = await dueClaims.get(queue)?.add();
     if (!claim) return 'not_pending';
@@ -174,6 +160,7 @@ export function createSync(deps: SyncDeps): Sync {
 
   const never = new AbortController().signal;
 
+  /** Reads up to `max` of the unconfirmed targets of some queues that wait behind all others. */
   async function readUnconfirmed(queues: readonly QueueName[], max: number) {
     const kinds = queues.flatMap((queue) => kindsOfQueues.get(queue) ?? []);
     // During a flood, a real target must not wait until the jobs before it are done.
@@ -272,10 +259,17 @@ export function createSync(deps: SyncDeps): Sync {
   }
 
   return {
-    read: async (target, signal) => (await timed(target.kind, () => readTarget(target, signal))).outcome,
+    /**
+     * Reads a target if it is pending, and mirrors the result. Never rejects for what the service answers: the outcome is
+     * kept in the target's row. Rejects when the database cannot be reached; the sweep then enqueues the target again.
+     */
+    read: async (target: Target, signal: AbortSignal) =>
+      (await timed(target.kind, () => readTarget(target, signal))).outcome,
     readNext,
     readUnconfirmed,
+    /** How many targets this process has claimed. */
     leases: () => leases.count,
+    /** Resolves when no result waits for its commit. */
     idle: () => writer.idle(),
   };
 }

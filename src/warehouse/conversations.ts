@@ -162,29 +162,12 @@ async function summarize(tx: Transaction, held: readonly (ThreadRead & { convers
   );
 }
 
-/** What the mirror holds of a thread, which decides how far back the thread is read. */
-export interface HeldThread {
-  /** Whether the mirror has a row for it, deleted or not. */
-  isHeld(): Promise<boolean>;
-  /** Whether it holds a message that is not deleted. */
-  holdsAny(): Promise<boolean>;
-  /** Seconds since its last complete read, or else since it was first seen; undefined when it is not held. */
-  secondsIncomplete(): Promise<number | undefined>;
-  /** Count and newest id of the held messages; undefined unless the whole thread is held. */
-  heldWhole(): Promise<{ readonly count: number; readonly newest: string } | undefined>;
-  /** Whether it holds the whole thread, these messages among it. */
-  holdsAll(ids: readonly (number | string)[]): Promise<boolean>;
-  /** Whether it holds the whole thread, and no message besides these that is not deleted. */
-  holdsOnly(ids: readonly (number | string)[]): Promise<boolean>;
-  /**
-   * Whether it holds another message that would be listed among these, or after them, in order of time or of id. A scheduled
-   * text has a late time and an early id, so the message must be later by both.
-   */
-  holdsAnotherAmong(ids: readonly (number | string)[]): Promise<boolean>;
-}
+export type HeldThread = ReturnType<typeof heldThread>;
+type Ids = readonly (number | string)[];
 
-export function heldThread(db: Database, { line, number, participants }: Thread): HeldThread {
-  const ask = async <T>(what: string, ids: readonly (number | string)[] = []): Promise<T | undefined> => {
+/** What the mirror holds of a thread, which decides how far back the thread is read. */
+export function heldThread(db: Database, { line, number, participants }: Thread) {
+  const ask = async <T>(what: string, ids: Ids = []): Promise<T | undefined> => {
     const [row] = await hotQuery<{ answer: T }>(
       db,
       `select ${what} as answer from warehouse.sms_conversations c
@@ -193,27 +176,39 @@ export function heldThread(db: Database, { line, number, participants }: Thread)
     );
     return row?.answer;
   };
-  const isSo = async (what: string, ids?: readonly (number | string)[]) => (await ask<boolean>(what, ids)) === true;
+  const isSo = async (what: string, ids?: Ids) => (await ask<boolean>(what, ids)) === true;
   const isWhole = 'is_thread_complete and not is_reread_owed';
   const messages = 'from warehouse.sms_messages m where m.conversation_id = c.conversation_id and deleted_at is null';
   return {
+    /** Whether the mirror has a row for it, deleted or not. */
     isHeld: () => isSo('true'),
+    /** Whether it holds a message that is not deleted. */
     holdsAny: () => isSo(`exists (select ${messages})`),
-    secondsIncomplete: () => ask('extract(epoch from now() - coalesce(complete_read_at, first_seen_at))::float8'),
-    async heldWhole() {
+    /** Seconds since its last complete read, or else since it was first seen; undefined when it is not held. */
+    secondsIncomplete: () =>
+      ask<number>('extract(epoch from now() - coalesce(complete_read_at, first_seen_at))::float8'),
+    /** Count and newest id of the held messages; undefined unless the whole thread is held. */
+    async heldWhole(): Promise<{ readonly count: number; readonly newest: string } | undefined> {
       const whole = await ask<{ count: number; newest: string | null }>(
         `case when ${isWhole} then jsonb_build_object('count', (select count(*) ${messages}),
            'newest', (select message_id::text ${messages} order by sent_at desc nulls last, message_id desc limit 1)) end`,
       );
       return whole?.newest == null ? undefined : { count: whole.count, newest: whole.newest };
     },
-    holdsAll: (ids) =>
+    /** Whether it holds the whole thread, these messages among it. */
+    holdsAll: (ids: Ids) =>
       isSo(
         `${isWhole} and (select count(*) ${messages} and message_id = any($4::bigint[])) = cardinality($4::bigint[])`,
         ids,
       ),
-    holdsOnly: (ids) => isSo(`${isWhole} and not exists (select ${messages} and message_id <> all($4::bigint[]))`, ids),
-    holdsAnotherAmong: (ids) =>
+    /** Whether it holds the whole thread, and no message besides these that is not deleted. */
+    holdsOnly: (ids: Ids) =>
+      isSo(`${isWhole} and not exists (select ${messages} and message_id <> all($4::bigint[]))`, ids),
+    /**
+     * Whether it holds another message that would be listed among these, or after them, in order of time or of id. A scheduled
+     * text has a late time and an early id, so the message must be later by both.
+     */
+    holdsAnotherAmong: (ids: Ids) =>
       isSo(
         `exists (select ${messages} and message_id <> all($4::bigint[])
            and message_id > (select min(message_id) ${messages} and message_id = any($4::bigint[]))

@@ -44,24 +44,13 @@ export interface Permit {
   abandoned(): void;
 }
 
-export interface CircuitBreaker {
-  state(): CircuitState;
-  /**
-   * Milliseconds since the first failure after which no request succeeded, if the circuit is not closed or that has lasted for
-   * `outageMs`. Few requests, or 503s beside others, may never open the circuit.
-   */
-  failingMs(): number | undefined;
-  /** Milliseconds until a call is let through; 0 means now. */
-  waitMs(): number;
-  /** Call it only while `waitMs` is 0. */
-  enter(): Permit;
-}
+export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>;
 
 export function createCircuitBreaker(
   policy: CircuitPolicy,
   now: () => number,
   onChange: (state: CircuitState) => void,
-): CircuitBreaker {
+) {
   let state: CircuitState['state'] = 'closed';
   let failures: number[] = [];
   /** The first and the latest failure, overload included, since the last success. */
@@ -77,6 +66,7 @@ export function createCircuitBreaker(
     return state === 'open' ? { state, failuresInARow, retryAfterMs: waitMs() } : { state, failuresInARow };
   }
 
+  /** Milliseconds until a call is let through; 0 means now. */
   function waitMs(): number {
     if (state === 'closed') return 0;
     // While the probe is in flight, other calls wait about as long as the first opening.
@@ -105,14 +95,19 @@ export function createCircuitBreaker(
 
   return {
     state: current,
-    failingMs() {
+    /**
+     * Milliseconds since the first failure after which no request succeeded, if the circuit is not closed or that has lasted
+     * for `outageMs`. Few requests, or 503s beside others, may never open the circuit.
+     */
+    failingMs(): number | undefined {
       if (failing === undefined) return undefined;
       const ms = now() - failing.from;
       const hasLasted = ms >= policy.outageMs && failing.to - failing.from >= apartMs;
       return state !== 'closed' || hasLasted ? ms : undefined;
     },
     waitMs,
-    enter() {
+    /** Call it only while `waitMs` is 0. */
+    enter(): Permit {
       if (state === 'open') change('half_open');
       const entered = changes;
       return {

@@ -32,17 +32,7 @@ export interface Slot {
   released(): void;
 }
 
-/** Limits the requests in flight adaptively: per operation, and overall where operations share a limit. */
-export interface ConcurrencyLimiter {
-  /**
-   * Waits for a slot, in order of arrival, and for the end of the operation's pause unless it `skipsPauses` (a send has
-   * its own waits and deadline). Throws `circuit_open` while the operation is suspended, and the signal's reason on
-   * abort.
-   */
-  acquire(operation: string, signal: AbortSignal, skipsPauses: boolean): Promise<Slot>;
-  /** Whether each operation that was used is paused or suspended. */
-  throttled(): ReadonlyMap<string, boolean>;
-}
+export type ConcurrencyLimiter = ReturnType<typeof createConcurrencyLimiter>;
 
 export interface LimiterPolicy {
   /** Pause of an operation after its only request was refused. A longer Retry-After is left to the caller. */
@@ -139,6 +129,8 @@ interface Operation {
 }
 
 /**
+ * Limits the requests in flight adaptively: per operation, and overall where operations share a limit.
+ *
  * A service with a concurrency limit refuses the requests above it, so each refusal shows the limit. A request refused
  * beside others of its operation lowers only the limit of that operation: a back-fill must not slow today's texts. One
  * refused alone, shortly after another operation, lowers the shared limit. Otherwise the rate was too high, and the
@@ -149,7 +141,7 @@ export function createConcurrencyLimiter(
   clock: Clock,
   isHostOpen: () => boolean,
   log: { info(fields: object, message: string): void; warn(fields: object, message: string): void },
-): ConcurrencyLimiter {
+) {
   const operations = new Map<string, Operation>();
   const shared = new Limit();
   let lastRefusal = { operation: '', at: Number.NEGATIVE_INFINITY };
@@ -194,8 +186,15 @@ export function createConcurrencyLimiter(
   }
 
   return {
-    throttled: () => new Map([...operations].map(([name, { pausedUntil }]) => [name, pausedUntil > clock.now()])),
-    async acquire(operation, signal, skipsPauses) {
+    /** Whether each operation that was used is paused or suspended. */
+    throttled: (): ReadonlyMap<string, boolean> =>
+      new Map([...operations].map(([name, { pausedUntil }]) => [name, pausedUntil > clock.now()])),
+    /**
+     * Waits for a slot, in order of arrival, and for the end of the operation's pause unless it `skipsPauses` (a send has
+     * its own waits and deadline). Throws `circuit_open` while the operation is suspended, and the signal's reason on
+     * abort.
+     */
+    async acquire(operation: string, signal: AbortSignal, skipsPauses: boolean): Promise<Slot> {
       const state = stateOf(operation);
       await state.limit.acquire(signal);
       try {

@@ -40,21 +40,18 @@ export interface HttpResponse {
   body: string;
 }
 
-export interface Exchanger {
-  /** One request and its answer, whatever the status, without retry or redirect. Throws `ServiceError`. */
-  exchange(sent: HttpRequest, signal: AbortSignal | undefined): Promise<HttpResponse>;
-  close(): Promise<void>;
-}
+export type Exchanger = ReturnType<typeof createExchanger>;
 
 interface WatchedOptions extends Dispatcher.RequestOptions {
   /** Called when the connection is ready; returns whether the request may be written. */
   onSending: () => boolean;
 }
 
-export function createExchanger(origin: string, limits: Limits): Exchanger {
+export function createExchanger(origin: string, limits: Limits) {
   let opened: Promise<Agents> | undefined;
   let isClosed = false;
 
+  /** One request and its answer, whatever the status, without retry or redirect. Throws `ServiceError`. */
   async function exchange(sent: HttpRequest, signal: AbortSignal | undefined): Promise<HttpResponse> {
     const { operation, method, path, headers, body, answerMs = limits.answerMs, maySend } = sent;
     const cut = new AbortController();
@@ -116,7 +113,7 @@ export function createExchanger(origin: string, limits: Limits): Exchanger {
 
   return {
     exchange,
-    async close() {
+    async close(): Promise<void> {
       isClosed = true;
       await (await opened)?.close();
     },
