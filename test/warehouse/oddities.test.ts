@@ -149,7 +149,9 @@ test('an enormous transcript is mirrored, and its words can be searched', async 
       },
     ]),
   );
-  expect(
-    await database.value(`select transcript_id from warehouse.transcript_bodies where words @@ 'w1a'::tsquery`),
-  ).toBe('900001');
+  // The random oddities can contain the same word.
+  const found = await database.query<{ transcript_id: string }>(
+    `select transcript_id from warehouse.transcript_bodies where words @@ 'w1a'::tsquery`,
+  );
+  expect(found).toContainEqual({ transcript_id: '900001' });
 });
