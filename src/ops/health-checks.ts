@@ -4,8 +4,8 @@ import { checkAutomation } from './health-checks/automation.ts';
 import { bearers, type HealthCheck } from './health-checks/check.ts';
 import { type RunningProcess, receives, works } from './processes.ts';
 import type { SubscriptionsStatus } from './snapshot/deployment.ts';
-import type { Backlog, ParkedStream } from './snapshot/mirror.ts';
-import { known, type Part, type Snapshot } from './snapshot.ts';
+import type { ParkedStream } from './snapshot/mirror.ts';
+import { known, type Snapshot } from './snapshot.ts';
 
 /** The overall state in one sentence: the most severe check, or that all is well. */
 export interface Verdict {
@@ -38,29 +38,12 @@ export function withCure(found: readonly object[]): object[] {
 
 /** All checks that found something, by level; within a level data first, then sends and rules, then settings. */
 export function healthChecks(snapshot: Snapshot): HealthCheck[] {
-  const checks = [
-    ...checkSchema(snapshot),
-    ...checkLogin(snapshot),
-    ...known(snapshot.parked, []).map((parked) => checkParked(parked, isLogin(snapshot))),
-    ...checkAnswers(snapshot),
-    ...checkCircuit(snapshot),
-    ...checkBacklogAge(snapshot),
-    ...checkWeb(snapshot),
-    ...checkCompleteness(snapshot),
-    ...checkPutOff(snapshot),
-    ...checkFailing(known(snapshot.backlog, [])),
-    ...checkForbidden(snapshot),
-    ...checkPartialAnswers(snapshot),
-    ...checkAutomation(snapshot),
-    ...checkReporting(snapshot),
-    ...checkQueues(snapshot),
-    ...checkSubscriptions(snapshot),
-    ...checkUnknownParts(snapshot),
-    ...checkInbox(snapshot),
-    ...checkDisk(snapshot),
-    ...checkAlerts(snapshot),
-  ];
-  return checks.sort((a, b) => levels.indexOf(a.level) - levels.indexOf(b.level));
+  const found = [
+    ...[checkSchema, checkLogin, checkParked, checkAnswers, checkCircuit, checkBacklogAge, checkWeb, checkCompleteness],
+    ...[checkPutOff, checkFailing, checkForbidden, checkPartialAnswers, checkAutomation, checkReporting, checkQueues],
+    ...[checkSubscriptions, checkUnknownParts, checkInbox, checkDisk, checkAlerts],
+  ].flatMap((check) => [...check(snapshot)]);
+  return found.sort((a, b) => levels.indexOf(a.level) - levels.indexOf(b.level));
 }
 
 const levels: readonly HealthCheck['level'][] = ['problem', 'warning', 'notice'];
@@ -92,54 +75,47 @@ function searchedWords({ completeness, takenAt }: Snapshot): string {
   return searched === 0 ? '' : ` Being searched for: ${countOf(searched, 'unread text')} that no webhook announced.`;
 }
 
-/** Undefined when every one of the last days was compared. */
-function uncomparedWords({ completeness }: Snapshot): string | undefined {
-  const { days, of } = known(completeness, undefined)?.uncompared ?? { days: 0, of: 0 };
-  if (days === 0) return undefined;
-  const which = days === of ? `The last ${of} days` : `${days} of the last ${of} days`;
-  return `${which} of call history ${days === 1 && days !== of ? 'was' : 'were'} never compared with the service.`;
-}
-
-function checkSchema({ schema, isRefusing }: Snapshot): HealthCheck[] {
+function* checkSchema({ schema, isRefusing }: Snapshot): Iterable<HealthCheck> {
   const { isMigrated, takesWrites } = known(schema, { isMigrated: true, takesWrites: true });
-  const checks: HealthCheck[] = [];
   if (isRefusing || !takesWrites) {
-    checks.push({
+    yield {
       check: takesWrites ? 'deliveries_refused' : 'database_read_only',
       level: 'problem',
       sentence: takesWrites
         ? 'The last delivery could not be stored and was answered 503.'
         : 'Postgres accepts no writes, so deliveries are answered 503 and nothing is mirrored.',
       remedy: 'Check that DATABASE_URL names the primary and that its disk is not full, and read the log of `web`.',
-    });
+    };
   }
   if (!isMigrated) {
-    const sentence = 'The database lacks migrations of this release.';
-    checks.push({ check: 'migrations_missing', level: 'problem', sentence, remedy: `Run ${toType('migrate')}.` });
-  }
-  return checks;
-}
-
-function isLogin({ credential }: Snapshot): boolean {
-  return known(credential, undefined)?.use === 'login';
-}
-
-function checkLogin({ credential }: Snapshot): HealthCheck[] {
-  const status = known(credential, undefined);
-  if (status?.use !== 'login' || status.state !== 'lost') return [];
-  const remedy = `Run ${toType('auth login')}. Nothing is lost: reading then resumes.`;
-  return [
-    {
-      check: 'credential_refused',
+    yield {
+      check: 'migrations_missing',
       level: 'problem',
-      sentence: 'The login is no longer valid, so nothing is read.',
-      remedy: `${remedy} The reason: ${status.lastError ?? 'not recorded'}.`,
-      alert: { remedy },
-    },
-  ];
+      sentence: 'The database lacks migrations of this release.',
+      remedy: `Run ${toType('migrate')}.`,
+    };
+  }
 }
 
-function checkParked({ kind, since, missingScope, reason }: ParkedStream, isLoggedIn: boolean): HealthCheck {
+function* checkLogin({ credential }: Snapshot): Iterable<HealthCheck> {
+  const status = known(credential, undefined);
+  if (status?.use !== 'login' || status.state !== 'lost') return;
+  const remedy = `Run ${toType('auth login')}. Nothing is lost: reading then resumes.`;
+  yield {
+    check: 'credential_refused',
+    level: 'problem',
+    sentence: 'The login is no longer valid, so nothing is read.',
+    remedy: `${remedy} The reason: ${status.lastError ?? 'not recorded'}.`,
+    alert: { remedy },
+  };
+}
+
+function* checkParked({ parked, credential }: Snapshot): Iterable<HealthCheck> {
+  const isLoggedIn = known(credential, undefined)?.use === 'login';
+  for (const stream of known(parked, [])) yield checkStream(stream, isLoggedIn);
+}
+
+function checkStream({ kind, since, missingScope, reason }: ParkedStream, isLoggedIn: boolean): HealthCheck {
   const what = streamNames[kind];
   if (missingScope === null) {
     // The daemon's own reasons name the login command; any other reason is a refusal by the service.
@@ -182,128 +158,117 @@ export function unanswered(processes: readonly RunningProcess[]): RunningProcess
 }
 
 /** Every process reports how long its requests wait, so that a hanging service is found before a request times out. */
-function checkAnswers({ processes, takenAt }: Snapshot): HealthCheck[] {
+function* checkAnswers({ processes, takenAt }: Snapshot): Iterable<HealthCheck> {
   const longest = unanswered(known(processes, []));
-  if (longest === undefined) return [];
+  if (longest === undefined) return;
   const { waitingSeconds, answeredSeconds, waitingOperation } = longest;
   const lasted = span(waitingSeconds ?? 0);
   const since = new Date(takenAt.getTime() - (waitingSeconds ?? 0) * 1_000);
   if (answeredSeconds !== null && answeredSeconds < (waitingSeconds ?? 0)) {
-    return [
-      {
-        check: 'service_silent',
-        level: 'warning',
-        since,
-        sentence: `The service has not answered ${waitingOperation} for ${lasted}; it answers other requests.`,
-        remedy: 'Pending reads are kept and retried. If this lasts, ask the service’s operator.',
-      },
-    ];
+    yield {
+      check: 'service_silent',
+      level: 'warning',
+      since,
+      sentence: `The service has not answered ${waitingOperation} for ${lasted}; it answers other requests.`,
+      remedy: 'Pending reads are kept and retried. If this lasts, ask the service’s operator.',
+    };
+    return;
   }
   const last =
     answeredSeconds === null ? 'It has not answered yet' : `Its last answer was ${span(answeredSeconds)} ago`;
-  return [
-    {
-      check: 'service_silent',
-      level: 'problem',
-      since,
-      sentence: `The service does not answer: a request (${waitingOperation}) has been waiting for ${lasted}.`,
-      remedy: `${last}. Pending reads are kept and retried. Check that API_BASE_URL is reachable from the worker, or ask the service’s operator.`,
-    },
-  ];
+  yield {
+    check: 'service_silent',
+    level: 'problem',
+    since,
+    sentence: `The service does not answer: a request (${waitingOperation}) has been waiting for ${lasted}.`,
+    remedy: `${last}. Pending reads are kept and retried. Check that API_BASE_URL is reachable from the worker, or ask the service’s operator.`,
+  };
 }
 
-function checkCircuit({ circuit, processes, takenAt }: Snapshot): HealthCheck[] {
+function* checkCircuit({ circuit, processes, takenAt }: Snapshot): Iterable<HealthCheck> {
   const longest = Math.max(...known(processes, []).map(({ failingSeconds }) => failingSeconds ?? -1));
   const isOpen = circuit !== undefined && circuit.state !== 'closed';
-  if (longest < 0 && !isOpen) return [];
+  if (longest < 0 && !isOpen) return;
   const next =
     circuit?.retryAfterMs === undefined ? '' : ` The next retry is in ${span(circuit.retryAfterMs / 1_000)}.`;
-  return [
-    {
-      check: 'service_failing',
-      level: 'problem',
-      ...(longest >= 0 && { since: new Date(takenAt.getTime() - longest * 1_000) }),
-      sentence:
-        longest < 0
-          ? 'The service fails repeatedly, so no request is sent for a while.'
-          : `The service fails: every request has failed for ${span(longest)}.`,
-      remedy: `Pending reads are kept and retried.${next} ${toType('doctor')} asks the service and names the error. If this lasts, ask the service’s operator.`,
-      alert: {
-        remedy: `Pending reads are kept and retried. ${toType('doctor')} asks the service and names the error. If this lasts, ask the service’s operator.`,
-      },
-    },
-  ];
+  const remedy = (more: string) =>
+    `Pending reads are kept and retried.${more} ${toType('doctor')} asks the service and names the error. If this lasts, ask the service’s operator.`;
+  yield {
+    check: 'service_failing',
+    level: 'problem',
+    ...(longest >= 0 && { since: new Date(takenAt.getTime() - longest * 1_000) }),
+    sentence:
+      longest < 0
+        ? 'The service fails repeatedly, so no request is sent for a while.'
+        : `The service fails: every request has failed for ${span(longest)}.`,
+    remedy: remedy(next),
+    alert: { remedy: remedy('') },
+  };
 }
 
-function checkBacklogAge(snapshot: Snapshot): HealthCheck[] {
+function* checkBacklogAge(snapshot: Snapshot): Iterable<HealthCheck> {
   const parked = known(snapshot.parked, []);
   const waiting = known(snapshot.backlog, []).filter(({ kind }) => !parked.some((each) => each.kind === kind));
   const oldest = Math.max(0, ...waiting.map(({ oldestDueSeconds }) => oldestDueSeconds ?? 0));
-  if (oldest <= lateSeconds) return [];
+  if (oldest <= lateSeconds) return;
   const due = waiting.reduce((sum, each) => sum + each.due, 0);
   const workers = known(snapshot.processes, undefined)?.filter(works).length;
-  return [
-    {
-      check: 'mirror_behind',
-      level: oldest > veryLateSeconds || workers === 0 ? 'problem' : 'warning',
-      since: new Date(snapshot.takenAt.getTime() - oldest * 1_000),
-      sentence: `The mirror is ${span(oldest)} behind: ${countOf(due, 'read')} ${due === 1 ? 'is' : 'are'} overdue${workers === 0 ? ', and no worker runs' : ''}.`,
-      remedy: workers
-        ? `${countOf(workers, 'worker')} ${workers === 1 ? 'runs' : 'run'}: read the log, or start another one (${toType('worker')}).`
-        : `Start a worker (${toType('worker')}); if one runs, check that it uses this database.`,
-    },
-  ];
+  yield {
+    check: 'mirror_behind',
+    level: oldest > veryLateSeconds || workers === 0 ? 'problem' : 'warning',
+    since: new Date(snapshot.takenAt.getTime() - oldest * 1_000),
+    sentence: `The mirror is ${span(oldest)} behind: ${countOf(due, 'read')} ${due === 1 ? 'is' : 'are'} overdue${workers === 0 ? ', and no worker runs' : ''}.`,
+    remedy: workers
+      ? `${countOf(workers, 'worker')} ${workers === 1 ? 'runs' : 'run'}: read the log, or start another one (${toType('worker')}).`
+      : `Start a worker (${toType('worker')}); if one runs, check that it uses this database.`,
+  };
 }
 
 /** Without any process, this is no deployment yet. */
-function checkWeb({ processes }: Snapshot): HealthCheck[] {
+function* checkWeb({ processes }: Snapshot): Iterable<HealthCheck> {
   const running = known(processes, []);
-  if (running.length === 0 || running.some(receives)) return [];
-  return [
-    {
-      check: 'web_missing',
-      level: 'problem',
-      sentence: 'No `web` process runs, so nobody receives the webhooks of the service.',
-      remedy: `Start one (${toType('web')}); if one runs, check that it uses this database. What is missed meanwhile is searched for when one runs.`,
-    },
-  ];
+  if (running.length === 0 || running.some(receives)) return;
+  yield {
+    check: 'web_missing',
+    level: 'problem',
+    sentence: 'No `web` process runs, so nobody receives the webhooks of the service.',
+    remedy: `Start one (${toType('web')}); if one runs, check that it uses this database. What is missed meanwhile is searched for when one runs.`,
+  };
 }
 
 const showsError = `${toType('status')} shows the last error.`;
 
-function checkPutOff({ backlog, takenAt }: Snapshot): HealthCheck[] {
+function* checkPutOff({ backlog, takenAt }: Snapshot): Iterable<HealthCheck> {
   const waiting = known(backlog, []).filter(({ longestPutOffSeconds }) => (longestPutOffSeconds ?? 0) > lateSeconds);
-  if (waiting.length === 0) return [];
+  if (waiting.length === 0) return;
   const count = waiting.reduce((sum, { putOff }) => sum + putOff, 0);
   const longest = Math.max(...waiting.map(({ longestPutOffSeconds }) => longestPutOffSeconds ?? 0));
-  return [
-    {
-      check: 'reads_waiting',
-      level: 'warning',
-      // The waits double, so a read has failed for about as long as it waits now.
-      since: new Date(takenAt.getTime() - longest * 1_000),
-      sentence: `${countOf(count, 'read')} failed and ${count === 1 ? 'waits' : 'wait'} for a retry.`,
-      remedy: `Nothing has to be done. The last error was: ${waiting[0]?.sampleErrors[0] ?? 'not recorded'}`,
-      alert: { remedy: `They are retried. If this lasts, the service may be down: ${toType('doctor')} asks it.` },
-    },
-  ];
+  yield {
+    check: 'reads_waiting',
+    level: 'warning',
+    // The waits double, so a read has failed for about as long as it waits now.
+    since: new Date(takenAt.getTime() - longest * 1_000),
+    sentence: `${countOf(count, 'read')} failed and ${count === 1 ? 'waits' : 'wait'} for a retry.`,
+    remedy: `Nothing has to be done. The last error was: ${waiting[0]?.sampleErrors[0] ?? 'not recorded'}`,
+    alert: { remedy: `They are retried. If this lasts, the service may be down: ${toType('doctor')} asks it.` },
+  };
 }
 
-function checkQueues({ queues }: Snapshot): HealthCheck[] {
-  if (queues.state === 'unknown') return [];
+function* checkQueues({ queues }: Snapshot): Iterable<HealthCheck> {
+  if (queues.state === 'unknown') return;
   const { backend, isReachable, reason, warnings, notices } = queues.value;
   if (!isReachable) {
     const name = backend === 'redis' ? 'Redis' : 'the queue’s schema in Postgres';
-    return [
-      {
-        check: 'queue_unreachable',
-        level: 'problem',
-        sentence: 'The queue cannot be reached, so nothing new is read.',
-        remedy: `${reason === undefined ? '' : `${reason} `}Check that ${name} runs${backend === 'redis' ? ' and that REDIS_URL is right' : ''}. Deliveries are kept meanwhile.`,
-      },
-    ];
+    yield {
+      check: 'queue_unreachable',
+      level: 'problem',
+      sentence: 'The queue cannot be reached, so nothing new is read.',
+      remedy: `${reason === undefined ? '' : `${reason} `}Check that ${name} runs${backend === 'redis' ? ' and that REDIS_URL is right' : ''}. Deliveries are kept meanwhile.`,
+    };
+    return;
   }
-  return [...warnings.map((each) => ofStore(each, 'warning')), ...notices.map((each) => ofStore(each, 'notice'))];
+  for (const each of warnings) yield ofStore(each, 'warning');
+  for (const each of notices) yield ofStore(each, 'notice');
 }
 
 /** A message of the queue store: a sentence, and after a colon its remedy. */
@@ -313,216 +278,189 @@ function ofStore(text: string, level: HealthCheck['level']): HealthCheck {
   return { check: 'queue_settings', level, sentence: `${sentence}.`, remedy: upper };
 }
 
-function checkSubscriptions({ subscriptions, inbox }: Snapshot): HealthCheck[] {
-  if (subscriptions.state === 'unknown') return [];
+function* checkSubscriptions({ subscriptions, inbox }: Snapshot): Iterable<HealthCheck> {
+  if (subscriptions.state === 'unknown') return;
   const { ours, broken, repaired } = subscriptions.value;
   const disabled = ours.filter(({ isEnabled }) => !isEnabled).map(({ type }) => type ?? 'unknown');
   const remedy = `Run ${toType('subscriptions ensure')}; it enables them, or prints what to create by hand.`;
   const warning = { check: 'subscription_broken', level: 'warning' } as const;
   if (ours.some(({ isEnabled }) => isEnabled)) {
     const types = [...new Set([...disabled, ...broken])];
-    if (types.length === 0) return checkRepaired(repaired);
+    if (types.length === 0) return yield* checkRepaired(repaired);
     const what = broken.length === 0 ? 'is disabled' : 'is disabled or missing';
-    return [{ ...warning, sentence: `The subscription of ${types.join(', ')} ${what}.`, remedy }];
+    yield { ...warning, sentence: `The subscription of ${types.join(', ')} ${what}.`, remedy };
+    return;
   }
   // Without PUBLIC_URL, subscriptions created by hand cannot be recognized as ours, but they deliver.
   const arrives = known(inbox, undefined)?.types.some(({ lastDay }) => lastDay > 0) ?? false;
-  if (arrives && broken.length === 0) return [];
-  return [
-    {
-      ...warning,
-      sentence: 'No webhook subscription delivers to this receiver, so new texts and calls are not announced.',
-      remedy: `The receiver registers them when it runs with PUBLIC_URL. ${remedy}`,
-    },
-  ];
+  if (arrives && broken.length === 0) return;
+  yield {
+    ...warning,
+    sentence: 'No webhook subscription delivers to this receiver, so new texts and calls are not announced.',
+    remedy: `The receiver registers them when it runs with PUBLIC_URL. ${remedy}`,
+  };
 }
 
 /** Somebody changes what the mirror depends on. */
-function checkRepaired(repaired: SubscriptionsStatus['repaired']): HealthCheck[] {
+function* checkRepaired(repaired: SubscriptionsStatus['repaired']): Iterable<HealthCheck> {
   const since = repaired.map((each) => each.since).sort((a, b) => Number(a) - Number(b))[0];
-  if (since === undefined) return [];
+  if (since === undefined) return;
   const what = repaired.map(({ type, fault }) => `that of ${type} was ${fault}`).join(', ');
-  return [
-    {
-      check: 'subscription_broken',
-      level: 'warning',
-      since,
-      sentence: `Somebody changed webhook subscriptions at the service (${what}); they are repaired.`,
-      remedy:
-        'Nothing has to be done: what was lost meanwhile is searched. If it happens again, find out who changes them in the portal.',
-    },
-  ];
+  yield {
+    check: 'subscription_broken',
+    level: 'warning',
+    since,
+    sentence: `Somebody changed webhook subscriptions at the service (${what}); they are repaired.`,
+    remedy:
+      'Nothing has to be done: what was lost meanwhile is searched. If it happens again, find out who changes them in the portal.',
+  };
 }
 
-function checkFailing(backlog: readonly Backlog[]): HealthCheck[] {
-  return backlog
-    .filter(({ stubborn }) => stubborn > 0)
-    .map(({ kind, stubborn, sampleErrors }) => ({
+function* checkFailing({ backlog }: Snapshot): Iterable<HealthCheck> {
+  for (const { kind, stubborn, sampleErrors } of known(backlog, [])) {
+    if (stubborn === 0) continue;
+    const retried = stubborn === 1 ? 'It is retried.' : 'They are retried.';
+    yield {
       check: 'reads_failing',
       level: 'warning',
       sentence: `${countOf(stubborn, 'read')} of ${streamNames[kind].toLowerCase()} failed three times or more.`,
-      remedy: `${stubborn === 1 ? 'It is' : 'They are'} retried. The last error was: ${sampleErrors[0] ?? 'not recorded'}`,
-      alert: { remedy: `${stubborn === 1 ? 'It is' : 'They are'} retried. ${showsError}` },
-    }));
+      remedy: `${retried} The last error was: ${sampleErrors[0] ?? 'not recorded'}`,
+      alert: { remedy: `${retried} ${showsError}` },
+    };
+  }
 }
 
 /** Recordings may be forbidden on purpose; missing texts or calls never are. */
-function checkForbidden({ backlog, credential }: Snapshot): HealthCheck[] {
+function* checkForbidden({ backlog, credential }: Snapshot): Iterable<HealthCheck> {
   const who = bearers[known(credential, undefined)?.use ?? 'none'];
-  return known(backlog, [])
-    .filter(({ kind, forbidden }) => forbidden > 0 && kind !== 'recordings' && kind !== 'transcripts')
-    .map(({ kind, forbidden }) => ({
+  for (const { kind, forbidden } of known(backlog, [])) {
+    if (forbidden === 0 || kind === 'recordings' || kind === 'transcripts') continue;
+    const isDirectory = kind === 'users' || kind === 'lines';
+    const what = isDirectory
+      ? `the account’s ${kind}`
+      : countOf(forbidden, kind === 'thread' ? 'conversation' : 'call');
+    yield {
       check: 'reads_forbidden',
       level: 'warning',
-      sentence: `${who.name} may not read ${forbiddenOf(kind, forbidden)}.`,
+      sentence: `${who.name} may not read ${what}.`,
       remedy: `${who.remedy}. The reads are retried within a day, or now with ${toType('resync')}.`,
-    }));
+    };
+  }
 }
 
-function forbiddenOf(kind: Backlog['kind'], count: number): string {
-  if (kind === 'users' || kind === 'lines') return `the account’s ${kind}`;
-  return countOf(count, kind === 'thread' ? 'conversation' : 'call');
-}
-
-function checkInbox({ inbox }: Snapshot): HealthCheck[] {
+function* checkInbox({ inbox }: Snapshot): Iterable<HealthCheck> {
   const count = known(inbox, undefined)?.unrecognized.lastDay ?? 0;
-  if (count === 0) return [];
-  return [
-    {
-      check: 'deliveries_unrecognized',
-      level: 'notice',
-      sentence: `${quantity(count)} ${count === 1 ? 'delivery' : 'deliveries'} of the last day could not be parsed.`,
-      remedy: `They are kept: ${toType('events list --unrecognized')} shows them; ${toType('events discard --before DATE --unrecognized')} removes them.`,
-    },
-  ];
+  if (count === 0) return;
+  yield {
+    check: 'deliveries_unrecognized',
+    level: 'notice',
+    sentence: `${quantity(count)} ${count === 1 ? 'delivery' : 'deliveries'} of the last day could not be parsed.`,
+    remedy: `They are kept: ${toType('events list --unrecognized')} shows them; ${toType('events discard --before DATE --unrecognized')} removes them.`,
+  };
 }
 
 /** An hour is compared two minutes after its end, and until then the newest proven one ended an hour before. */
 const lateProofSeconds = 2 * 3_600;
 
-function checkCompleteness(snapshot: Snapshot): HealthCheck[] {
-  const { completeness } = snapshot;
-  if (completeness.state === 'unknown') return [];
-  const { unprovenCount, difference, provenUntil, lines, openGapCount, openGapSince } = completeness.value;
-  const checks: HealthCheck[] = [];
+function* checkCompleteness({ completeness, takenAt }: Snapshot): Iterable<HealthCheck> {
+  if (completeness.state === 'unknown') return;
+  const { unprovenCount, difference, provenUntil, lines, openGapCount, openGapSince, uncompared } = completeness.value;
   if (openGapCount > 0) {
-    checks.push({
+    yield {
       check: 'gap_open',
       level: 'warning',
       ...(openGapSince !== null && { since: openGapSince }),
       sentence: `Webhooks may have been lost in ${countOf(openGapCount, 'period')}: a possible gap, not searched yet.`,
       remedy: `It is searched automatically, as soon as a worker runs and the service answers it: ${toType('doctor')} says what is in the way. ops.gaps has the times and reasons.`,
-    });
+    };
   }
   if (unprovenCount > 0) {
-    checks.push({
+    yield {
       check: 'coverage_unproven',
       level: 'warning',
       sentence: `${countOf(unprovenCount, 'hour')} of call history ${unprovenCount === 1 ? 'is' : 'are'} not proven complete.`,
       remedy: `${unprovenCount === 1 ? 'It is' : 'They are'} compared again automatically. The newest reason: ${difference ?? 'not recorded'}`,
       alert: { remedy: `${unprovenCount === 1 ? 'It is' : 'They are'} compared again automatically. ${showsError}` },
-    });
+    };
   }
-  const provenAgo = provenUntil === null ? 0 : (snapshot.takenAt.getTime() - provenUntil.getTime()) / 1_000;
+  const provenAgo = provenUntil === null ? 0 : (takenAt.getTime() - provenUntil.getTime()) / 1_000;
   if (provenAgo > lateProofSeconds) {
-    checks.push({
+    yield {
       check: 'coverage_late',
       level: 'warning',
       sentence: `Call history is proven complete only up to ${span(provenAgo)} ago; each hour should be, soon after its end.`,
       remedy: `Check that a worker runs and that the service answers it: ${toType('doctor')} names the reason.`,
-    });
+    };
   }
   const unexplained = lines.filter(({ state }) => state === 'unexplained');
   if (unexplained.length > 0) {
-    checks.push({
+    yield {
       check: 'texts_missing',
       level: 'warning',
       sentence: `Unread texts of ${unexplained.map(({ line }) => line).join(', ')} cannot be found: a possible gap.`,
       remedy: `If you know who may have written, run ${toType('resync thread LINE/NUMBER')}, or ${toType('backfill threads --numbers FILE')} with a file of their numbers.`,
       alert: { sentence: `Unread texts of ${countOf(unexplained.length, 'line')} cannot be found: a possible gap.` },
-    });
+    };
   }
-  const uncompared = uncomparedWords(snapshot);
-  if (uncompared !== undefined) {
-    checks.push({
+  const { days, of } = uncompared;
+  if (days > 0) {
+    const which = days === of ? `The last ${of} days` : `${days} of the last ${of} days`;
+    yield {
       check: 'history_uncompared',
       level: 'notice',
-      sentence: uncompared,
+      sentence: `${which} of call history ${days === 1 && days !== of ? 'was' : 'were'} never compared with the service.`,
       remedy: `${toType('backfill calls')} fills in and proves call history, ${toType('backfill threads')} searches for older texts, and ${toType('coverage')} shows what is proven for each day.`,
-    });
+    };
   }
-  return checks;
 }
 
 /** Partial answers prove no absence (section 8): deleted rows stay, and no rule texts into such a thread. */
-function checkPartialAnswers({ drift, takenAt }: Snapshot): HealthCheck[] {
+function* checkPartialAnswers({ drift, takenAt }: Snapshot): Iterable<HealthCheck> {
   const partial = known(drift, undefined)?.partial ?? [];
   const [latest] = partial;
-  if (latest === undefined) return [];
-  return [
-    {
-      check: 'answers_partial',
-      level: 'warning',
-      sentence: `Answers of ${partial.map(({ operation }) => operation).join(', ')} may be incomplete.`,
-      remedy: `They contain \`${latest.path}\` beside their data, last seen ${ago(latest.lastSeenAt, takenAt)}: the service may have begun to page its lists. Until a release of Trunkline reads further pages, nothing counts as deleted because such an answer lacks it.`,
-    },
-  ];
+  if (latest === undefined) return;
+  yield {
+    check: 'answers_partial',
+    level: 'warning',
+    sentence: `Answers of ${partial.map(({ operation }) => operation).join(', ')} may be incomplete.`,
+    remedy: `They contain \`${latest.path}\` beside their data, last seen ${ago(latest.lastSeenAt, takenAt)}: the service may have begun to page its lists. Until a release of Trunkline reads further pages, nothing counts as deleted because such an answer lacks it.`,
+  };
 }
 
-function checkReporting({ reporting }: Snapshot): HealthCheck[] {
+function* checkReporting({ reporting }: Snapshot): Iterable<HealthCheck> {
   const facts = known(reporting, undefined);
-  if (!facts) return [];
+  if (!facts) return;
   const { timeZone, wantedTimeZone, isCurrent } = facts;
   if (wantedTimeZone !== null && wantedTimeZone !== timeZone) {
-    return [
-      {
-        check: 'reports_stale',
-        level: 'warning',
-        sentence: `TIME_ZONE is ${wantedTimeZone}, but the days and hours of the reports are still those of ${timeZone}.`,
-        remedy: `Run ${toType('reporting rebuild')}; workers may keep running. Or set TIME_ZONE back to ${timeZone}.`,
-      },
-    ];
-  }
-  if (isCurrent) return [];
-  return [
-    {
+    yield {
       check: 'reports_stale',
       level: 'warning',
-      sentence:
-        'Not all reports follow the definitions of now: hours, holidays, delivery words or reporting.params changed, or a rebuild has not ended.',
-      remedy: `Run ${toType('reporting rebuild')}, unless it runs; workers may keep running.`,
-    },
-  ];
+      sentence: `TIME_ZONE is ${wantedTimeZone}, but the days and hours of the reports are still those of ${timeZone}.`,
+      remedy: `Run ${toType('reporting rebuild')}; workers may keep running. Or set TIME_ZONE back to ${timeZone}.`,
+    };
+    return;
+  }
+  if (isCurrent) return;
+  yield {
+    check: 'reports_stale',
+    level: 'warning',
+    sentence:
+      'Not all reports follow the definitions of now: hours, holidays, delivery words or reporting.params changed, or a rebuild has not ended.',
+    remedy: `Run ${toType('reporting rebuild')}, unless it runs; workers may keep running.`,
+  };
 }
 
-function checkUnknownParts(snapshot: Snapshot): HealthCheck[] {
-  const unknown = unknownParts(snapshot);
+function* checkUnknownParts(snapshot: Snapshot): Iterable<HealthCheck> {
+  const unknown = Object.entries(snapshot).filter(([, part]) => part?.state === 'unknown');
   const [first] = unknown;
-  if (first === undefined) return [];
-  return [
-    {
-      check: 'status_unknown',
-      level: 'warning',
-      sentence: `Parts of this status could not be read: ${unknown.map(({ name }) => name).join(', ')}.`,
-      remedy: `The error was: ${first.reason}`,
-      alert: { remedy: showsError },
-    },
-  ];
-}
-
-/** Whether every part could be read, so that what the checks do not find is not there. */
-export function isWhole(snapshot: Snapshot): boolean {
-  return unknownParts(snapshot).length === 0;
-}
-
-function unknownParts(snapshot: Snapshot): { name: string; reason: string }[] {
-  return Object.entries(snapshot).flatMap(([name, part]: [string, Part<unknown> | unknown]) =>
-    isUnknown(part) ? [{ name, reason: part.reason }] : [],
-  );
-}
-
-function isUnknown(part: unknown): part is { state: 'unknown'; reason: string } {
-  return typeof part === 'object' && part !== null && 'state' in part && part.state === 'unknown' && 'reason' in part;
+  if (first === undefined) return;
+  yield {
+    check: 'status_unknown',
+    level: 'warning',
+    sentence: `Parts of this status could not be read: ${unknown.map(([name]) => name).join(', ')}.`,
+    remedy: `The error was: ${first[1].reason}`,
+    alert: { remedy: showsError },
+  };
 }
 
 /** Below this share or these bytes of free space. */
@@ -530,31 +468,31 @@ const lowDisk = { share: 0.1, bytes: 1024 ** 3 };
 const fullDisk = { share: 0.02, bytes: 256 * 1024 ** 2 };
 
 /** Only the disk of the embedded Postgres can be seen. */
-function checkDisk({ disk }: Snapshot): HealthCheck[] {
+function* checkDisk({ disk }: Snapshot): Iterable<HealthCheck> {
   const found = known(disk, undefined);
-  if (found === undefined) return [];
+  if (found === undefined) return;
   const { freeBytes, totalBytes } = found;
   const isBelow = ({ share, bytes }: typeof lowDisk) => freeBytes < bytes || freeBytes < share * totalBytes;
-  if (!isBelow(lowDisk)) return [];
-  return [
-    {
-      check: 'disk_low',
-      level: isBelow(fullDisk) ? 'problem' : 'warning',
-      sentence: `The disk of the database has ${gigabytes(freeBytes)} of ${gigabytes(totalBytes)} left. When it is full, deliveries are answered 503 and nothing is mirrored.`,
-      remedy: 'Free space on the disk of DATA_DIR, or enlarge it. Nothing has to be restarted.',
-    },
-  ];
+  if (!isBelow(lowDisk)) return;
+  yield {
+    check: 'disk_low',
+    level: isBelow(fullDisk) ? 'problem' : 'warning',
+    sentence: `The disk of the database has ${gigabytes(freeBytes)} of ${gigabytes(totalBytes)} left. When it is full, deliveries are answered 503 and nothing is mirrored.`,
+    remedy: 'Free space on the disk of DATA_DIR, or enlarge it. Nothing has to be restarted.',
+  };
 }
 
 function gigabytes(bytes: number): string {
   return `${(bytes / 1024 ** 3).toFixed(1)} GiB`;
 }
 
-function checkAlerts({ alerts }: Snapshot): HealthCheck[] {
-  return known(alerts, { open: [], undelivered: [] }).undelivered.map(({ target, count, error }) => ({
-    check: 'alerts_undelivered',
-    level: 'warning',
-    sentence: `${countOf(count, 'alert')} could not be sent by ${target}: ${error}.`,
-    remedy: `Check the NOTIFY_ variables of this target with ${toType('notify test')}. The messages are retried for a day.`,
-  }));
+function* checkAlerts({ alerts }: Snapshot): Iterable<HealthCheck> {
+  for (const { target, count, error } of known(alerts, undefined)?.undelivered ?? []) {
+    yield {
+      check: 'alerts_undelivered',
+      level: 'warning',
+      sentence: `${countOf(count, 'alert')} could not be sent by ${target}: ${error}.`,
+      remedy: `Check the NOTIFY_ variables of this target with ${toType('notify test')}. The messages are retried for a day.`,
+    };
+  }
 }

@@ -6,7 +6,7 @@ import { toType } from '../../shared/command-name.ts';
 import type { Log } from '../../shared/log.ts';
 import { startLoop } from '../../shared/loop.ts';
 import type { HealthCheck } from '../health-checks/check.ts';
-import { healthChecks, isWhole } from '../health-checks.ts';
+import { healthChecks } from '../health-checks.ts';
 import { takeSnapshot } from '../snapshot.ts';
 import { claimMessage, claimWatch, type Finding, recordDelivery, recordFindings, recordTold } from './store.ts';
 import { type AlertMessage, createTargets, type Target, type TargetName } from './targets.ts';
@@ -61,11 +61,11 @@ export function startAlerts(context: AlertContext, pace = defaultPace): { stop()
 
   async function evaluate(): Promise<void> {
     const snapshot = await takeSnapshot(context);
-    const findings = findingsOf(healthChecks(snapshot), settings.notify.minLevel);
-    const { began, escalated, ended } = await recordFindings(db, findings, {
+    const found = healthChecks(snapshot);
+    const { began, escalated, ended } = await recordFindings(db, findingsOf(found, settings.notify.minLevel), {
       targets: targets.map(({ name }) => name),
       holdMs: pace.holdMs,
-      isWhole: isWhole(snapshot),
+      isWhole: !found.some(({ check }) => check === 'status_unknown'),
     });
     if (began.length > 0) log.warn({ checks: began }, 'Alerts began');
     if (escalated.length > 0) log.warn({ checks: escalated }, 'Alerts escalated: they are problems now');

@@ -5,56 +5,54 @@ import { known, type Snapshot } from '../snapshot.ts';
 import { type Bearer, bearers, type HealthCheck } from './check.ts';
 
 /** The checks of rules and of automatic texts. */
-export function checkAutomation(snapshot: Snapshot): HealthCheck[] {
-  return [...checkModes(snapshot), ...checkSends(snapshot), ...checkRules(snapshot)];
+export function* checkAutomation(snapshot: Snapshot): Iterable<HealthCheck> {
+  yield* checkModes(snapshot);
+  yield* checkSends(snapshot);
+  yield* checkRules(snapshot);
 }
 
 /** The RULES_MODE of the worker that takes a reply decides whether it is sent. */
-function checkModes({ processes }: Snapshot): HealthCheck[] {
+function* checkModes({ processes }: Snapshot): Iterable<HealthCheck> {
   const workers = known(processes, []).filter(({ rulesMode }) => rulesMode !== null);
   const byMode = Map.groupBy(workers, ({ rulesMode }) => rulesMode);
-  if (byMode.size < 2) return [];
+  if (byMode.size < 2) return;
   const counts = [...byMode].map(([mode, { length }]) => `${length} with ${mode}`).sort();
-  return [
-    {
-      check: 'rules_mode',
-      level: 'problem',
-      sentence: `The workers differ in RULES_MODE (${counts.join(', ')}), so only some actions of rules are performed.`,
-      remedy: 'Set RULES_MODE to the same value for all workers, and restart those that had another one.',
-    },
-  ];
+  yield {
+    check: 'rules_mode',
+    level: 'problem',
+    sentence: `The workers differ in RULES_MODE (${counts.join(', ')}), so only some actions of rules are performed.`,
+    remedy: 'Set RULES_MODE to the same value for all workers, and restart those that had another one.',
+  };
 }
 
-function checkRules({ rules, credential }: Snapshot): HealthCheck[] {
+function* checkRules({ rules, credential }: Snapshot): Iterable<HealthCheck> {
   const status = known(rules, undefined);
-  if (status === undefined) return [];
+  if (status === undefined) return;
   const { problem, version, mode, lastDay, failures } = status;
-  const checks: HealthCheck[] = [];
   if (problem && mode !== 'off') {
     const sentence = version
       ? 'The rules file has an error; the rules loaded before stay in force.'
       : 'No rules are in force.';
-    checks.push({
+    yield {
       check: 'rules_file',
       level: version ? 'warning' : 'problem',
       sentence,
       remedy: problem.split('\n')[0] ?? problem,
       alert: { remedy: `Run ${toType('rules check')}, which names the line.` },
-    });
+    };
   }
   const use = known(credential, undefined)?.use ?? 'none';
-  for (const failure of failures) checks.push(checkAction(failure, use));
+  for (const failure of failures) yield checkAction(failure, use);
   const failed = lastDay.filter((each) => each.failed > 0);
   if (failed.length > 0) {
     const count = failed.reduce((sum, each) => sum + each.failed, 0);
-    checks.push({
+    yield {
       check: 'rules_failed',
       level: 'warning',
       sentence: `Rules could not be evaluated ${quantity(count)} times in the last day: ${failed.map(({ rule }) => rule).join(', ')}.`,
       remedy: `These rules did nothing. The reason is in ops.rule_runs, and begins with "error:". ${toType('rules check')} checks the file.`,
-    });
+    };
   }
-  return checks;
 }
 
 function checkAction({ rule, kind, state, reason, count }: ActionFailure, use: Bearer): HealthCheck {
@@ -109,52 +107,51 @@ function remedyOf(reason: string, use: Bearer, scope: string, otherwise: string)
 /** The share of the daily budget of money from which on the operator is warned. */
 const nearCap = 0.8;
 
-function checkSends({ sends, credential, takenAt }: Snapshot): HealthCheck[] {
-  if (sends.state === 'unknown') return [];
+function* checkSends({ sends, credential, takenAt }: Snapshot): Iterable<HealthCheck> {
+  if (sends.state === 'unknown') return;
   const { control, counts, today, dailyMicros, troubles } = sends.value;
   const use = known(credential, undefined)?.use ?? 'none';
-  const checks: HealthCheck[] = [];
   if (control.isPaused) {
     const paused = `Paused ${ago(control.since, takenAt)} by ${control.by === 'ledger' ? 'the daemon itself' : 'the operator'}.`;
     const resume = `${toType('sends resume')} resumes them; texts that have expired by then are not sent.`;
-    checks.push({
+    yield {
       check: 'sends_paused',
       level: control.by === 'ledger' ? 'problem' : 'warning',
       since: control.since,
       sentence: 'All automatic texts are paused.',
       remedy: `${paused} The reason: ${control.reason}. ${resume}`,
       alert: { remedy: `${paused} ${toType('status')} shows the reason, ${resume}` },
-    });
+    };
   }
   const open = counts.NEEDS_HUMAN ?? 0;
   if (open > 0) {
-    checks.push({
+    yield {
       check: 'sends_review',
       level: 'problem',
       sentence: `${countOf(open, 'automatic text')} may or may not have gone out.`,
       remedy: `Manual review: list them with ${toType('sends list --state NEEDS_HUMAN')}, read the thread, and record the outcome with ${toType('sends settle')}. Nothing is sent again.`,
-    });
+    };
   }
   const unknown = counts.UNKNOWN ?? 0;
   if (unknown > 0) {
-    checks.push({
+    yield {
       check: 'sends_unknown',
       level: 'warning',
       sentence: `The outcome of ${countOf(unknown, 'automatic text')} is unknown: the answer to the request was lost.`,
       remedy: `Trunkline searches the threads for the texts, for a day at most, and sends nothing again. ${toType('sends list --state UNKNOWN')} lists them.`,
-    });
+    };
   }
   const used = (today.spent + today.reserved) / dailyMicros;
   const isUsedUp = troubles.some(({ kind, reason }) => kind === 'budget' && reason.includes('budget_money'));
   if (dailyMicros > 0 && used >= nearCap && !isUsedUp) {
-    checks.push({
+    yield {
       check: 'sends_near_cap',
       level: 'warning',
       sentence: `${Math.floor(used * 100)}% of the daily budget of automatic texts are used (${dollars(today.spent + today.reserved)} of ${dollars(dailyMicros)}).`,
       remedy: `Beyond it, no text is sent until midnight UTC. To send more, raise it under \`budgets\` in the rules file; to stop, run ${toType('sends pause')}.`,
-    });
+    };
   }
-  return [...checks, ...troubles.map((trouble) => checkTrouble(trouble, sends.value, use, takenAt))];
+  for (const trouble of troubles) yield checkTrouble(trouble, sends.value, use, takenAt);
 }
 
 function checkTrouble(trouble: SendTrouble, sends: SendsStatus, use: Bearer, takenAt: Date): HealthCheck {
