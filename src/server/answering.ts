@@ -15,6 +15,27 @@ export class BadAddress extends UserError {
   }
 }
 
+/** The parameters of an address. */
+export type Parameters = Readonly<Record<string, unknown>>;
+
+const maxLength = 250;
+
+/** A parameter; undefined when it is empty. Throws `BadAddress`. */
+export function textOf(query: Parameters, name: string): string | undefined {
+  const value = query[name];
+  if (value === undefined || value === '') return undefined;
+  if (typeof value !== 'string') throw new BadAddress(`${name} stands twice in the address.`);
+  if (value.length > maxLength) throw new BadAddress(`${name} is too long.`);
+  return value.trim();
+}
+
+/** Whether a text is a day of the calendar, `2026-11-01`. */
+export function isDay(value: string | undefined): value is string {
+  if (!value || !/^(19|20)\d\d-\d\d-\d\d$/.test(value)) return false;
+  const moment = new Date(`${value}T00:00:00Z`);
+  return !Number.isNaN(+moment) && moment.toISOString().startsWith(value);
+}
+
 /** Answers with a sentence when the address is wrong (400, 404) or Postgres is away (503). */
 export async function answering<T>(
   reply: FastifyReply,
@@ -76,8 +97,8 @@ export async function limited<T>(db: Database, read: (tx: Transaction) => Promis
   }
 }
 
-/** Where the scripts of a page come from: its own one inline, files of this server, or nowhere. */
-type Scripts = { readonly inline: string } | 'files' | 'none';
+/** Where the script of a page comes from: it is its own one, inline, or files of this server. */
+type Scripts = { readonly inline: string } | 'files';
 
 /**
  * Headers of a page. It runs its own style and script only, by their hashes, and no other page frames it. Its forms send an
@@ -85,7 +106,7 @@ type Scripts = { readonly inline: string } | 'files' | 'none';
  */
 export function pageHeaders(style: string, scripts: Scripts): FastifyHelmetOptions {
   const own = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
-  const scriptSrc = scripts === 'none' ? "'none'" : scripts === 'files' ? "'self'" : own(scripts.inline);
+  const scriptSrc = scripts === 'files' ? "'self'" : own(scripts.inline);
   return {
     strictTransportSecurity: false,
     referrerPolicy: { policy: 'same-origin' },

@@ -76,6 +76,23 @@ ${script !== undefined && html`<script>${trusted(script)}</script>`}
 `.markup;
 }
 
+/** A field of a form: one of the options, which are values and their names. */
+export function select(
+  name: string,
+  label: string,
+  chosen: string | undefined,
+  options: readonly (readonly [value: string, name: string])[],
+): Html {
+  return html`<div class="field"><label for="${name}">${label}</label><select id="${name}" name="${name}">${options.map(
+    ([value, name]) => html`<option value="${value}"${value === (chosen ?? '') && html` selected`}>${name}</option>`,
+  )}</select></div>`;
+}
+
+/** A field of a form for the first or the last day, with its further attributes. */
+export function dayField(name: 'from' | 'to', value: string | undefined, attributes?: Html): Html {
+  return html`<div class="field"><label for="${name}">${name === 'from' ? 'From' : 'To'}</label><input type="date" id="${name}" name="${name}" value="${value}"${attributes}></div>`;
+}
+
 /** The light and dark colours of every page. */
 export const palette = `:root { color-scheme: light dark;
   --paper: #f7f6f3; --card: #fffefc; --ink: #22262a; --soft: #6a6f76; --line: #e4e1da; --track: #ece9e2;

@@ -1,7 +1,8 @@
 import type { RawBuilder } from 'kysely';
 import { type Database, query, sql } from '../db/database.ts';
-import { quantity } from '../ops/format.ts';
-import { BadAddress } from './answering.ts';
+import { countOf, quantity } from '../ops/format.ts';
+import { known, part, readWithTimeout } from '../ops/snapshot.ts';
+import { BadAddress, limited } from './answering.ts';
 import { type Html, html } from './html.ts';
 
 export type Condition = RawBuilder<unknown>;
@@ -38,7 +39,7 @@ export interface RowSource {
   /** `order by …`, of `r`. */
   readonly order: Condition;
   /** Relations for names, joined to the rows of one page only. */
-  readonly joins: Condition;
+  readonly joins?: Condition | undefined;
 }
 
 /** Rows as texts. */
@@ -65,6 +66,14 @@ export const count = (key: string, name: string, value?: Condition): RowColumn =
   isNumber: true,
 });
 
+/** A column for programs. */
+export const csvOnly = (each: RowColumn): RowColumn => ({ ...each, isCsvOnly: true });
+
+/** An instant for programs, and as it is read in a zone. */
+export const utcTime = (moment: Condition) => sql`to_char(${moment} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`;
+export const localTime = (moment: Condition, zone: Condition) =>
+  sql`to_char(${moment} at time zone ${zone}, 'YYYY-MM-DD HH24:MI:SS')`;
+
 /** Whether pages show what people wrote and said. */
 export async function areWordsShown(db: Database): Promise<boolean> {
   const [params] = await query<{ is_text_shown: boolean }>(db, sql`select is_text_shown from reporting.params`);
@@ -74,7 +83,7 @@ export async function areWordsShown(db: Database): Promise<boolean> {
 /** Reads at most `limit` rows. */
 export async function readRowList(
   db: Database,
-  { columns, from, order, joins }: RowSource,
+  { columns, from, order, joins = sql`` }: RowSource,
   { limit, offset = 0 }: { limit: number; offset?: number },
 ): Promise<RowList> {
   const isTextShown = await areWordsShown(db);
@@ -96,13 +105,24 @@ export async function readCsvRows(db: Database, source: RowSource): Promise<RowL
   return list;
 }
 
-/** The number of rows, counted up to `max`. */
-export async function countRows(db: Database, from: Condition, max: number): Promise<number> {
-  const [row] = await query<{ found: number }>(
-    db,
-    sql`select count(*)::integer as found from (select 1 ${from} limit ${max}) counted`,
+/** Reads a page of rows, and counts them all, up to `maxCounted`. */
+export async function readPage(
+  connection: Database,
+  source: RowSource,
+  { page, maxCounted }: { page: number; maxCounted: number },
+): Promise<Pick<ShownRows, 'list' | 'page' | 'total'>> {
+  const window = { limit: rowsPerPage, offset: (page - 1) * rowsPerPage };
+  const list = await limited(connection, (tx) => readRowList(tx, source, window));
+  const counted = await part(() =>
+    readWithTimeout(connection, (tx) =>
+      query<{ found: number }>(
+        tx,
+        sql`select count(*)::integer as found from (select 1 ${source.from} limit ${maxCounted + 1}) counted`,
+      ),
+    ),
   );
-  return row?.found ?? 0;
+  const found = known(counted, [])[0]?.found ?? Number.POSITIVE_INFINITY;
+  return { list, page, total: found <= maxCounted ? found : undefined };
 }
 
 /** The page of rows that an address asks for, from 1. */
@@ -172,6 +192,11 @@ export function renderPager({ list, path, page, total, parameters }: ShownRows):
     html`<a class="link" href="${`${path}?${parameters}&page=${to}`}" rel="${to < page ? 'prev' : 'next'}">${name}</a>`;
   return html`<div class="pager"><span class="soft">${quantity(first)} – ${quantity(last)}${total !== undefined && ` of ${quantity(total)}`}</span>
 <nav aria-label="Pages of rows">${page > 1 && link(page - 1, 'Newer')}${(total === undefined ? list.rows.length === rowsPerPage : last < total) && link(page + 1, 'Older')}</nav></div>`;
+}
+
+/** How many rows there are. */
+export function countWords(total: number | undefined): string {
+  return total === undefined ? 'too many rows to count' : countOf(total, 'row');
 }
 
 /** The link to the CSV of all rows. */

@@ -1,28 +1,24 @@
 import type { Transaction } from '../../db/database.ts';
-import { countOf } from '../../ops/format.ts';
-import { BadAddress } from '../answering.ts';
-import { type Html, html } from '../html.ts';
-import { type Condition, csvLink, type RowSource, renderPager, renderRows, type ShownRows } from '../row-list.ts';
-import { frame } from './frame.ts';
+import { BadAddress, type Parameters, textOf } from '../answering.ts';
+import { dayField, type Html, html, select } from '../html.ts';
 import {
-  type Parameters,
-  pathIn,
-  type Range,
-  rangeOf,
-  type SpanName,
-  spans,
-  textOf,
-  type View,
-  viewOf,
-  zonesFor,
-} from './view.ts';
+  type Condition,
+  countWords,
+  csvLink,
+  type RowSource,
+  renderPager,
+  renderRows,
+  type ShownRows,
+} from '../row-list.ts';
+import { frame } from './frame.ts';
+import { pathIn, type Range, rangeOf, type SpanName, spans, type View, viewOf, zonesFor } from './view.ts';
 
 /** A filter of a list, and its parameter in the address. */
 export interface ListFilter {
   readonly name: string;
   readonly label: string;
-  /** What can be chosen; else the value is typed. */
-  readonly options?: readonly { readonly value: string; readonly name: string }[];
+  /** What can be chosen: the name of each value. Without it, the value is typed. */
+  readonly options?: Readonly<Record<string, string>>;
   readonly placeholder?: string;
   /** The value that is meant when the address has none. */
   readonly usual?: string;
@@ -70,8 +66,8 @@ export function choiceOf({ filters, span }: ListDefinition, query: Parameters, o
     const given = textOf(query, filter.name);
     const value = given ?? filter.usual;
     if (value === undefined) continue;
-    if (filter.options && !filter.options.some((option) => option.value === value)) {
-      throw new BadAddress(`${filter.name} must be one of ${filter.options.map((option) => option.value).join(', ')}.`);
+    if (filter.options && !Object.hasOwn(filter.options, value)) {
+      throw new BadAddress(`${filter.name} must be one of ${Object.keys(filter.options).join(', ')}.`);
     }
     const condition = filter.where(value);
     if (condition) where.set(filter.name, condition);
@@ -97,8 +93,6 @@ export function renderList(
 ): string {
   const { title, path, about } = list;
   const shown: ShownRows = { ...rows, title, path, parameters: choice.parameters };
-  const { total } = shown;
-  const count = total === undefined ? 'too many rows to count' : countOf(total, 'row');
   return frame({
     title,
     current: list.current ?? path,
@@ -107,7 +101,7 @@ export function renderList(
 <p class="about prose">${about}</p>
 ${above}
 ${form(list, choice)}
-<p class="note counted" id="counted">${rangeWords(list, choice)}${count} · times of ${choice.view.zone}</p>
+<p class="note counted" id="counted">${rangeWords(list, choice)}${countWords(rows.total)} · times of ${choice.view.zone}</p>
 ${shown.list.rows.length === 0 ? nothing(list, choice) : renderRows(shown)}
 ${renderPager(shown)}`,
   });
@@ -139,38 +133,22 @@ ${
     'span',
     'Time',
     range.span,
-    Object.entries(spans).map(([value, { name }]) => ({ value, name })),
+    Object.entries(spans).map(([value, { name }]) => [value, name]),
   )
 }
 <div class="buttons"><button>Show</button>${parameters !== '' && html`<a class="link" href="${path}">Reset</a>`}</div>
 <details class="more"${(hasDays || view.zone !== view.ownZone) && html` open`}><summary>${span === undefined ? 'Time zone' : 'Days and time zone'}</summary><div class="filters">
-${span !== undefined && html`${day('from', 'From', range.from)}${day('to', 'To', range.to)}`}
+${span !== undefined && html`${dayField('from', range.from)}${dayField('to', range.to)}`}
 ${select(
   'zone',
   'Time zone',
   view.zone,
-  zonesFor(view).map((zone) => ({ value: zone, name: zone.replaceAll('_', ' ') })),
+  zonesFor(view).map((zone) => [zone, zone.replaceAll('_', ' ')]),
 )}</div></details>
 </form>`;
 }
 
 function field({ name, label, options, placeholder }: ListFilter, value: string | undefined): Html {
-  if (options) return select(name, label, value, options);
+  if (options) return select(name, label, value, Object.entries(options));
   return html`<div class="field"><label for="${name}">${label}</label><input id="${name}" name="${name}" value="${value}" placeholder="${placeholder}" autocomplete="off" spellcheck="false"></div>`;
-}
-
-function day(name: 'from' | 'to', label: string, value: string | undefined): Html {
-  return html`<div class="field"><label for="${name}">${label}</label><input type="date" id="${name}" name="${name}" value="${value}"></div>`;
-}
-
-function select(
-  name: string,
-  label: string,
-  chosen: string | undefined,
-  options: readonly { readonly value: string; readonly name: string }[],
-): Html {
-  return html`<div class="field"><label for="${name}">${label}</label><select id="${name}" name="${name}">${options.map(
-    (option) =>
-      html`<option value="${option.value}"${option.value === (chosen ?? '') && html` selected`}>${option.name}</option>`,
-  )}</select></div>`;
 }

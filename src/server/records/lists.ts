@@ -9,19 +9,32 @@ import { normalizeNumber } from '../../shared/numbers.ts';
 import { isCallId, typedThreadKey } from '../../shared/thread.ts';
 import { BadAddress } from '../answering.ts';
 import { html } from '../html.ts';
-import { type Condition, column, count } from '../row-list.ts';
-import type { ListChoice, ListDefinition } from './list-page.ts';
+import { type Condition, column, count, csvOnly, type RowColumn } from '../row-list.ts';
+import type { ListChoice, ListDefinition, ListFilter } from './list-page.ts';
 import { pauseSwitch } from './send.ts';
 import { endsOf, pathIn, targetPath, timeColumns } from './view.ts';
 
-const all = sql`true`;
-const allOf = (conditions: readonly Condition[]) =>
-  conditions.length === 0 ? all : sql.join([...conditions], sql` and `);
-const named = (values: readonly string[]) => values.map((value) => ({ value, name: value }));
-const any = { value: '', name: 'any' };
+const allOf = (conditions: Iterable<Condition>) => sql.join([sql`true`, ...conditions], sql` and `);
+/** Options that are shown as they are written in the address. */
+const named = (values: readonly string[]) => Object.fromEntries(values.map((value) => [value, value]));
+const any = { '': 'any' };
 
-/** An error of the service may quote a number. */
-const masked = (text: string) => maskNumbers(text);
+/** Its filters, and its range of times, of when a row begins and ends. */
+function chosen({ range, view, where }: ListChoice, begin: Condition, end = begin): Condition {
+  const { since, until } = endsOf(range, view);
+  return allOf([
+    ...(since ? [sql`${end} >= ${since}`] : []),
+    ...(until ? [sql`${begin} < ${until}`] : []),
+    ...where.values(),
+  ]);
+}
+
+/** Words of the service, which may quote a number. */
+const words = (key: string, name: string, value?: Condition): RowColumn => ({
+  ...column(key, name, value),
+  isWide: true,
+  show: (text) => maskNumbers(text),
+});
 
 /** `kind key` of each target that a call id or a thread as typed may be. Throws `BadAddress`. */
 function targetsNamed(text: string): string[] {
@@ -51,16 +64,12 @@ function firstIdSince(moment: Condition, slack: Condition): Condition {
     ) select coalesce(max(low), 0) from halved)`;
 }
 
-function deliveriesWithin({ range, view, where }: ListChoice): Condition {
-  const { since, until } = endsOf(range, view);
+function deliveriesWithin(choice: ListChoice): Condition {
+  const { since, until } = endsOf(choice.range, choice.view);
   return sql`from ops.deliveries r where ${allOf([
-    ...(since
-      ? [sql`r.delivery_id >= ${firstIdSince(since, sql`interval '-1 minute'`)}`, sql`r.received_at >= ${since}`]
-      : []),
-    ...(until
-      ? [sql`r.delivery_id < ${firstIdSince(until, sql`interval '1 minute'`)}`, sql`r.received_at < ${until}`]
-      : []),
-    ...where.values(),
+    ...(since ? [sql`r.delivery_id >= ${firstIdSince(since, sql`interval '-1 minute'`)}`] : []),
+    ...(until ? [sql`r.delivery_id < ${firstIdSince(until, sql`interval '1 minute'`)}`] : []),
+    chosen(choice, sql`r.received_at`),
   ])}`;
 }
 
@@ -73,13 +82,13 @@ export const deliveries: ListDefinition = {
     {
       name: 'type',
       label: 'Event type',
-      options: [any, ...named(eventTypes), { value: 'none', name: 'none in the address' }],
+      options: { ...any, ...named(eventTypes), none: 'none in the address' },
       where: (type) => (type === 'none' ? sql`r.event_type is null` : sql`r.event_type = ${type}`),
     },
     {
       name: 'recognized',
       label: 'Recognized',
-      options: [any, { value: 'no', name: 'not recognized' }, { value: 'yes', name: 'recognized' }],
+      options: { ...any, no: 'not recognized', yes: 'recognized' },
       where: (value) => (value === 'no' ? sql`not r.is_recognized` : sql`r.is_recognized`),
     },
     {
@@ -94,7 +103,7 @@ export const deliveries: ListDefinition = {
       { ...column('delivery_id', 'Delivery'), link: ({ delivery_id: id }) => pathIn(choice.view, `/deliveries/${id}`) },
       ...timeColumns('received', 'Received', sql`r.received_at`, choice.view),
       column('event_type', 'Type'),
-      { ...column('claimed_type', 'Type in the body'), isCsvOnly: true },
+      csvOnly(column('claimed_type', 'Type in the body')),
       {
         ...column('targets', 'Points at', sql`nullif(array_to_string(r.targets[1:100], '; '), '')`),
         isWide: true,
@@ -109,7 +118,6 @@ export const deliveries: ListDefinition = {
     ],
     from: deliveriesWithin(choice),
     order: sql`order by r.delivery_id desc`,
-    joins: sql``,
   }),
   empty: html`No delivery came in this time. Deliveries show here within a second; <a href="/">the status page</a> says whether the webhooks are registered, and <code>${commandName} doctor</code> what stops them.`,
 };
@@ -149,19 +157,19 @@ export const targets: ListDefinition = {
       name: 'state',
       label: 'State',
       usual: 'trouble',
-      options: [
-        { value: 'trouble', name: 'failed or refused' },
-        { value: 'failing', name: 'failed, will be retried' },
-        { value: 'refused', name: 'gone or refused for good' },
-        { value: 'parked', name: 'parked' },
-        { value: 'pending', name: 'pending' },
-      ],
+      options: {
+        trouble: 'failed or refused',
+        failing: 'failed, will be retried',
+        refused: 'gone or refused for good',
+        parked: 'parked',
+        pending: 'pending',
+      },
       where: (state) => targetStates[state],
     },
     {
       name: 'kind',
       label: 'Kind',
-      options: [any, ...named(targetKinds)],
+      options: { ...any, ...named(targetKinds) },
       where: (kind) => sql`r.kind = ${kind}`,
     },
     {
@@ -187,7 +195,7 @@ export const targets: ListDefinition = {
         },
         column('state', 'State', targetState),
         count('attempts', 'Failures in a row'),
-        { ...column('last_error', 'Why'), isWide: true, show: masked },
+        words('last_error', 'Why'),
         ...timeColumns('read', 'Read', sql`r.read_at`, view),
         ...timeColumns('next', 'Next', sql`case when ${pending} then r.due_at end`, view),
         { ...column('delivery_id', 'Because of'), link: ({ delivery_id: id }) => pathIn(view, `/deliveries/${id}`) },
@@ -200,7 +208,6 @@ export const targets: ListDefinition = {
         where.get('state') === targetStates.failing
           ? sql`order by r.read_at desc nulls last, r.kind, r.key`
           : sql`order by r.priority, r.due_at, r.kind, r.key`,
-      joins: sql``,
     };
   },
   empty: html`No read failed or was refused. Reads that wait for their turn are <a href="/targets?state=pending">pending</a>.`,
@@ -220,7 +227,7 @@ export const coverage: ListDefinition = {
     {
       name: 'state',
       label: 'State',
-      options: [any, { value: 'incomplete', name: 'not complete' }],
+      options: { ...any, incomplete: 'not complete' },
       where: () => sql`r.proven_hours < r.hours`,
     },
   ],
@@ -253,16 +260,12 @@ export const coverage: ListDefinition = {
           ...count('open_gaps', 'Open gaps', sql`nullif(r.open_gaps, 0)`),
           link: () => pathIn(view, '/gaps?state=open'),
         },
-        {
-          ...column(
-            'difference',
-            'Why not complete',
-            sql`coalesce(r.error, case when r.proven_hours >= r.hours or r.compared_hours = 0 then null
-              when r.compared_hours < r.hours then 'not every hour was compared' else 'an hour is to be compared again' end)`,
-          ),
-          isWide: true,
-          show: masked,
-        },
+        words(
+          'difference',
+          'Why not complete',
+          sql`coalesce(r.error, case when r.proven_hours >= r.hours or r.compared_hours = 0 then null
+            when r.compared_hours < r.hours then 'not every hour was compared' else 'an hour is to be compared again' end)`,
+        ),
       ],
       from: sql`from (
         select day::date as day, greatest(0, floor(extract(epoch from least(now(), ${to}) - ${from}) / 3600))::integer as hours, c.*,
@@ -274,9 +277,8 @@ export const coverage: ListDefinition = {
             min(last_error) filter (where state <> 'proven') as error
           from ops.coverage where stream = 'calls' and to_at <= now() and from_at >= ${from} and from_at < ${to}
         ) c
-      ) r where ${allOf([...where.values()])}`,
+      ) r where ${allOf(where.values())}`,
       order: sql`order by r.day desc`,
-      joins: sql``,
     };
   },
   empty: html`Nothing was compared yet. The workers compare each hour some minutes after its end; <code>${commandName} backfill calls</code> reads older history.`,
@@ -292,33 +294,24 @@ export const hours: ListDefinition = {
     {
       name: 'state',
       label: 'State',
-      options: [any, ...named(['waiting', 'proven', 'differs', 'failed'])],
+      options: { ...any, ...named(['waiting', 'proven', 'differs', 'failed']) },
       where: (state) => sql`r.state = ${state}`,
     },
   ],
-  source: ({ range, view, where }) => {
-    const { since, until } = endsOf(range, view);
-    return {
-      columns: [
-        ...timeColumns('from', 'From', sql`r.from_at`, view),
-        column('state', 'State'),
-        count('reported_count', 'Calls reported'),
-        count('held_count', 'Held'),
-        count('unannounced_count', 'Not announced'),
-        ...timeColumns('checked', 'Compared', sql`r.checked_at`, view),
-        ...timeColumns('next', 'Next', sql`nullif(r.due_at, 'infinity')`, view),
-        { ...column('last_error', 'Why'), isWide: true, show: masked },
-      ],
-      from: sql`from ops.coverage r where ${allOf([
-        sql`r.stream = 'calls'`,
-        ...(since ? [sql`r.from_at >= ${since}`] : []),
-        ...(until ? [sql`r.from_at < ${until}`] : []),
-        ...where.values(),
-      ])}`,
-      order: sql`order by r.from_at desc`,
-      joins: sql``,
-    };
-  },
+  source: (choice) => ({
+    columns: [
+      ...timeColumns('from', 'From', sql`r.from_at`, choice.view),
+      column('state', 'State'),
+      count('reported_count', 'Calls reported'),
+      count('held_count', 'Held'),
+      count('unannounced_count', 'Not announced'),
+      ...timeColumns('checked', 'Compared', sql`r.checked_at`, choice.view),
+      ...timeColumns('next', 'Next', sql`nullif(r.due_at, 'infinity')`, choice.view),
+      words('last_error', 'Why'),
+    ],
+    from: sql`from ops.coverage r where r.stream = 'calls' and ${chosen(choice, sql`r.from_at`)}`,
+    order: sql`order by r.from_at desc`,
+  }),
   empty: html`No hour of this time was compared yet. The workers compare each hour some minutes after its end.`,
 };
 
@@ -332,47 +325,46 @@ export const gaps: ListDefinition = {
     {
       name: 'state',
       label: 'State',
-      options: [any, { value: 'open', name: 'open' }, { value: 'filled', name: 'filled' }],
+      options: { ...any, open: 'open', filled: 'filled' },
       where: (state) => (state === 'open' ? sql`r.filled_at is null` : sql`r.filled_at is not null`),
     },
     {
       name: 'stream',
       label: 'Of',
-      options: [any, ...named(['calls', 'texts'])],
+      options: { ...any, ...named(['calls', 'texts']) },
       where: (stream) => sql`r.stream = ${stream}`,
     },
   ],
-  source: ({ range, view, where }) => {
-    const { since, until } = endsOf(range, view);
-    return {
-      columns: [
-        { ...count('gap_id', 'Gap'), isCsvOnly: true },
-        column('stream', 'Of'),
-        ...timeColumns('from', 'From', sql`r.from_at`, view),
-        ...timeColumns('to', 'To', sql`r.to_at`, view),
-        { ...column('reason', 'Why deliveries may be lost'), isWide: true, show: masked },
-        ...timeColumns('filled', 'Filled', sql`r.filled_at`, view),
-        ...timeColumns('next', 'Next search', sql`case when r.filled_at is null then r.next_try_at end`, view),
-        { ...column('last_error', 'Why not filled'), isWide: true, show: masked },
-      ],
-      from: sql`from ops.gaps r where ${allOf([
-        ...(since ? [sql`r.to_at >= ${since}`] : []),
-        ...(until ? [sql`r.from_at < ${until}`] : []),
-        ...where.values(),
-      ])}`,
-      order: sql`order by r.gap_id desc`,
-      joins: sql``,
-    };
-  },
+  source: (choice) => ({
+    columns: [
+      csvOnly(count('gap_id', 'Gap')),
+      column('stream', 'Of'),
+      ...timeColumns('from', 'From', sql`r.from_at`, choice.view),
+      ...timeColumns('to', 'To', sql`r.to_at`, choice.view),
+      words('reason', 'Why deliveries may be lost'),
+      ...timeColumns('filled', 'Filled', sql`r.filled_at`, choice.view),
+      ...timeColumns('next', 'Next search', sql`case when r.filled_at is null then r.next_try_at end`, choice.view),
+      words('last_error', 'Why not filled'),
+    ],
+    from: sql`from ops.gaps r where ${chosen(choice, sql`r.from_at`, sql`r.to_at`)}`,
+    order: sql`order by r.gap_id desc`,
+  }),
   empty: html`No gap was noticed: no webhook subscription was broken and the receiver was never away for long. <a class="link" href="/coverage">Coverage</a>`,
 };
 
-const usd = (micros: Condition) => sql`round(${micros} / 1000000.0, 6)`;
-const digits = (text: string) => {
-  const number = normalizeNumber(text);
-  if (number === '') throw new BadAddress('number must have digits.');
-  return number;
+const modes = { ...any, ...named(['live', 'dry-run']) };
+const ofRule: ListFilter = {
+  ...{ name: 'rule', label: 'Rule', placeholder: 'its name' },
+  where: (rule) => sql`r.rule = ${rule}`,
 };
+const ofNumber = (label: string): ListFilter => ({
+  ...{ name: 'number', label, placeholder: 'a number' },
+  where: (text) => {
+    const number = normalizeNumber(text);
+    if (number === '') throw new BadAddress('number must have digits.');
+    return sql`r.number = ${number}`;
+  },
+});
 
 export const sends: ListDefinition = {
   path: '/sends',
@@ -383,7 +375,7 @@ export const sends: ListDefinition = {
     {
       name: 'state',
       label: 'State',
-      options: [any, ...states.map((state) => ({ value: state, name: state }))],
+      options: { ...any, ...named(states) },
       where: (state) =>
         // Sends with an unknown outcome have an index of their own.
         state === 'UNKNOWN' || state === 'NEEDS_HUMAN'
@@ -393,45 +385,40 @@ export const sends: ListDefinition = {
     {
       name: 'mode',
       label: 'Mode',
-      options: [any, ...named(['live', 'dry-run'])],
+      options: modes,
       where: (mode) =>
         mode === 'live'
           ? sql`r.mode = 'live' and r.reason is distinct from 'dry_run'`
           : sql`(r.mode = 'dry-run' or r.reason = 'dry_run')`,
     },
-    { name: 'rule', label: 'Rule', placeholder: 'its name', where: (rule) => sql`r.rule = ${rule}` },
-    { name: 'number', label: 'To', placeholder: 'a number', where: (text) => sql`r.number = ${digits(text)}` },
+    ofRule,
+    ofNumber('To'),
   ],
   above: pauseSwitch,
-  source: ({ range, view, where }) => {
-    const { since, until } = endsOf(range, view);
-    return {
-      columns: [
-        ...timeColumns('planned', 'Planned', sql`r.planned_at`, view),
-        {
-          ...column('send_id', 'Send', sql`r.send_id::text`),
-          show: (id) => id.slice(0, 8),
-          link: ({ send_id: id }) => pathIn(view, `/sends/${id}`),
-        },
-        column('rule', 'Rule'),
-        column('number', 'To'),
-        column('line', 'From'),
-        column('mode', 'Mode', sql`case when r.reason = 'dry_run' then 'dry-run' else r.mode end`),
-        column('state', 'State'),
-        { ...column('reason', 'Why'), show: masked },
-        { ...count('segments', 'Segments', sql`r.units`), isCsvOnly: true },
-        { ...count('charged_usd', 'Charged $', usd(sql`r.settled_micros`)), show: (amount) => String(Number(amount)) },
-        { ...column('body', 'Text'), isText: true },
-      ],
-      from: sql`from ops.sends r where ${allOf([
-        ...(since ? [sql`r.planned_at >= ${since}`] : []),
-        ...(until ? [sql`r.planned_at < ${until}`] : []),
-        ...where.values(),
-      ])}`,
-      order: sql`order by r.planned_at desc, r.send_id desc`,
-      joins: sql``,
-    };
-  },
+  source: (choice) => ({
+    columns: [
+      ...timeColumns('planned', 'Planned', sql`r.planned_at`, choice.view),
+      {
+        ...column('send_id', 'Send', sql`r.send_id::text`),
+        show: (id) => id.slice(0, 8),
+        link: ({ send_id: id }) => pathIn(choice.view, `/sends/${id}`),
+      },
+      column('rule', 'Rule'),
+      column('number', 'To'),
+      column('line', 'From'),
+      column('mode', 'Mode', sql`case when r.reason = 'dry_run' then 'dry-run' else r.mode end`),
+      column('state', 'State'),
+      { ...words('reason', 'Why'), isWide: false },
+      csvOnly(count('segments', 'Segments', sql`r.units`)),
+      {
+        ...count('charged_usd', 'Charged $', sql`round(r.settled_micros / 1000000.0, 6)`),
+        show: (amount) => String(Number(amount)),
+      },
+      { ...column('body', 'Text'), isText: true },
+    ],
+    from: sql`from ops.sends r where ${chosen(choice, sql`r.planned_at`)}`,
+    order: sql`order by r.planned_at desc, r.send_id desc`,
+  }),
   empty: html`No rule wanted to send a text yet. A rule with a <code>reply</code> plans a send when it matches, in <code>dry-run</code> too: <code>${commandName} rules simulate</code> shows what would happen.`,
 };
 
@@ -441,16 +428,16 @@ export const runs: ListDefinition = {
   about: html`Every evaluation of a rule on a text, a call or a transcript: whether it matched, why not, and what it did. <a href="/sends">Sends</a> are what came of replies.`,
   span: 'week',
   filters: [
-    { name: 'rule', label: 'Rule', placeholder: 'its name', where: (rule) => sql`r.rule = ${rule}` },
+    ofRule,
     {
       name: 'result',
       label: 'Result',
-      options: [
-        any,
-        { value: 'matched', name: 'matched' },
-        { value: 'unmatched', name: 'did not match' },
-        { value: 'failed', name: 'failed' },
-      ],
+      options: {
+        ...any,
+        matched: 'matched',
+        unmatched: 'did not match',
+        failed: 'failed',
+      },
       where: (result) =>
         ({ matched: sql`r.is_matched`, unmatched: sql`not r.is_matched`, failed: sql`r.reason like 'error:%'` })[
           result
@@ -459,40 +446,33 @@ export const runs: ListDefinition = {
     {
       name: 'mode',
       label: 'Mode',
-      options: [any, ...named(['live', 'dry-run'])],
+      options: modes,
       where: (mode) => sql`r.mode = ${mode}`,
     },
-    { name: 'number', label: 'Other party', placeholder: 'a number', where: (text) => sql`r.number = ${digits(text)}` },
+    ofNumber('Other party'),
   ],
-  source: ({ range, view, where }) => {
-    const { since, until } = endsOf(range, view);
-    return {
-      columns: [
-        { ...column('run_id', 'Run'), link: ({ run_id: id }) => pathIn(view, `/rules/runs/${id}`) },
-        ...timeColumns('evaluated', 'Evaluated', sql`r.evaluated_at`, view),
-        column('rule', 'Rule'),
-        column('trigger_kind', 'On'),
-        { ...column('trigger_key', 'Trigger'), isCsvOnly: true },
-        column('number', 'Other party'),
-        { ...column('line', 'Our line'), isCsvOnly: true },
-        column('mode', 'Mode'),
-        column('matched', 'Matched', sql`case when r.is_matched then 'yes' else 'no' end`),
-        {
-          ...column('reason', 'Why not', sql`case when not r.is_matched then r.reason end`),
-          show: (reason, { trigger_kind: on }) => masked(outcomeWords(reason, on ?? '')),
-        },
-        { ...column('steps', 'Steps', sql`steps.words`), isWide: true },
-      ],
-      from: sql`from ops.rule_runs r where ${allOf([
-        ...(since ? [sql`r.evaluated_at >= ${since}`] : []),
-        ...(until ? [sql`r.evaluated_at < ${until}`] : []),
-        ...where.values(),
-      ])}`,
-      order: sql`order by r.evaluated_at desc, r.run_id desc`,
-      joins: sql`left join lateral (
-        select string_agg(a.kind || ': ' || a.state, ', ' order by a.ordinal) as words from ops.rule_actions a where a.run_id = r.run_id
-      ) steps on true`,
-    };
-  },
+  source: (choice) => ({
+    columns: [
+      { ...column('run_id', 'Run'), link: ({ run_id: id }) => pathIn(choice.view, `/rules/runs/${id}`) },
+      ...timeColumns('evaluated', 'Evaluated', sql`r.evaluated_at`, choice.view),
+      column('rule', 'Rule'),
+      column('trigger_kind', 'On'),
+      csvOnly(column('trigger_key', 'Trigger')),
+      column('number', 'Other party'),
+      csvOnly(column('line', 'Our line')),
+      column('mode', 'Mode'),
+      column('matched', 'Matched', sql`case when r.is_matched then 'yes' else 'no' end`),
+      {
+        ...column('reason', 'Why not', sql`case when not r.is_matched then r.reason end`),
+        show: (reason, { trigger_kind: on }) => maskNumbers(outcomeWords(reason, on ?? '')),
+      },
+      { ...column('steps', 'Steps', sql`steps.words`), isWide: true },
+    ],
+    from: sql`from ops.rule_runs r where ${chosen(choice, sql`r.evaluated_at`)}`,
+    order: sql`order by r.evaluated_at desc, r.run_id desc`,
+    joins: sql`left join lateral (
+      select string_agg(a.kind || ': ' || a.state, ', ' order by a.ordinal) as words from ops.rule_actions a where a.run_id = r.run_id
+    ) steps on true`,
+  }),
   empty: html`No rule was evaluated in this time. Rules stand in the file that RULES_FILE names and wait for new texts and calls: <code>${commandName} rules check</code> says whether the file is right, <code>${commandName} rules simulate</code> tries it on the past.`,
 };

@@ -3,12 +3,22 @@ import helmet from '@fastify/helmet';
 import type { FastifyInstance } from 'fastify';
 import type { Context } from '../../context.ts';
 import type { Transaction } from '../../db/database.ts';
-import { known, part, readWithTimeout } from '../../ops/snapshot.ts';
 import { parseRules } from '../../rules/file/parse.ts';
 import type { RuleSet } from '../../rules/rule.ts';
-import { answering, asCsv, asPage, asText, limited, onConnection, oneAtATime, pageHeaders } from '../answering.ts';
+import {
+  answering,
+  asCsv,
+  asPage,
+  asText,
+  limited,
+  onConnection,
+  oneAtATime,
+  type Parameters,
+  pageHeaders,
+  textOf,
+} from '../answering.ts';
 import { liveScript } from '../html.ts';
-import { countRows, csvOfRows, maxCsvRows, pageNumberOf, readCsvRows, readRowList, rowsPerPage } from '../row-list.ts';
+import { csvOfRows, maxCsvRows, pageNumberOf, readCsvRows, readPage } from '../row-list.ts';
 import { registerActions } from './actions.ts';
 import { callPage } from './call-page.ts';
 import { deliveryPage } from './delivery.ts';
@@ -19,7 +29,7 @@ import { runPage } from './run.ts';
 import { sendIdOf, sendPage } from './send.ts';
 import { targetOf, targetPage } from './target.ts';
 import { threadPage } from './thread-page.ts';
-import { idOf, type Parameters, textOf, type View, viewOf } from './view.ts';
+import { idOf, type View, viewOf } from './view.ts';
 
 type Route = { Querystring: Parameters; Params: Readonly<Record<string, string>> };
 
@@ -64,20 +74,14 @@ export function registerRecords(app: FastifyInstance, context: Context): void {
         asPage(reply);
         return answering(reply, renderOutage, async () => {
           const choice = choiceOf(list, query, timeZone);
-          const page = pageNumberOf(query.page);
-          const source = list.source(choice);
-          const window = { limit: rowsPerPage, offset: (page - 1) * rowsPerPage };
-          const { rows, above, counted } = await readOnce(() =>
+          const window = { page: pageNumberOf(query.page), maxCounted: maxCsvRows };
+          const { rows, above } = await readOnce(() =>
             onConnection(db, async (connection) => ({
-              rows: await limited(connection, (tx) => readRowList(tx, source, window)),
+              rows: await readPage(connection, list.source(choice), window),
               above: await limited(connection, async (tx) => list.above?.(tx, choice.view, textOf(query, 'done'))),
-              counted: await part(() =>
-                readWithTimeout(connection, (tx) => countRows(tx, source.from, maxCsvRows + 1)),
-              ),
             })),
           );
-          const total = known(counted, Number.POSITIVE_INFINITY);
-          return renderList(list, choice, { list: rows, page, total: total <= maxCsvRows ? total : undefined }, above);
+          return renderList(list, choice, rows, above);
         });
       });
 

@@ -1,7 +1,7 @@
 import type { Database } from '../../db/database.ts';
 import { countOf, quantity } from '../../ops/format.ts';
 import { type Thread, threadKey, threadOf, typedThreadKey } from '../../shared/thread.ts';
-import { BadAddress } from '../answering.ts';
+import { BadAddress, type Parameters, textOf } from '../answering.ts';
 import { type Html, html } from '../html.ts';
 import { hiddenWords } from '../row-list.ts';
 import { type RuleRun, renderRun } from './automation.ts';
@@ -18,7 +18,7 @@ import {
   type ThreadState,
   type ThreadText,
 } from './read-thread.ts';
-import { idOf, type Parameters, pathIn, textOf, type View } from './view.ts';
+import { idOf, pathIn, type View } from './view.ts';
 import { lengthOf, outcomeWords, partyOf } from './words.ts';
 
 function threadPath(thread: Thread): string {

@@ -1,9 +1,6 @@
 import { sql } from '../../db/database.ts';
-import { BadAddress } from '../answering.ts';
-import { isDay } from '../reports/choice.ts';
-import type { Condition, RowColumn } from '../row-list.ts';
-
-export type Parameters = Readonly<Record<string, unknown>>;
+import { BadAddress, isDay, type Parameters, textOf } from '../answering.ts';
+import { type Condition, column, csvOnly, localTime, type RowColumn, utcTime } from '../row-list.ts';
 
 /** How a page is looked at: in which time zone, and with what else its address says. */
 export interface View {
@@ -28,17 +25,6 @@ export function pathIn({ zone, ownZone }: View, path: string): string {
 export function targetPath(target: string): string {
   const [kind = '', key = ''] = target.split(/ (.*)/s, 2);
   return `/targets/${encodeURIComponent(kind)}/${key.split('/').map(encodeURIComponent).join('/')}`;
-}
-
-const maxLength = 250;
-
-/** A parameter; undefined when it is empty. Throws `BadAddress`. */
-export function textOf(query: Parameters, name: string): string | undefined {
-  const value = query[name];
-  if (value === undefined || value === '') return undefined;
-  if (typeof value !== 'string') throw new BadAddress(`${name} stands twice in the address.`);
-  if (value.length > maxLength) throw new BadAddress(`${name} is too long.`);
-  return value.trim();
 }
 
 /** The id of a row, a whole number. Throws `BadAddress`. */
@@ -118,16 +104,10 @@ export function endsOf({ span, from, to }: Range, { zone }: View): { since?: Con
   };
 }
 
-/** An instant in a zone, to the second. */
-export function localTime(moment: Condition, { zone }: View): Condition {
-  return sql`to_char(${moment} at time zone ${zone}, 'YYYY-MM-DD HH24:MI:SS')`;
-}
-
 /** Columns of an instant: as read in the zone, and for programs. */
-export function timeColumns(key: string, name: string, moment: Condition, view: View): RowColumn[] {
-  const utc = sql`to_char(${moment} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`;
+export function timeColumns(key: string, name: string, moment: Condition, { zone }: View): RowColumn[] {
   return [
-    { key: `${key}_local`, name, value: localTime(moment, view) },
-    { key: `${key}_at`, name: `${name} (UTC)`, value: utc, isCsvOnly: true },
+    column(`${key}_local`, name, localTime(moment, sql`${zone}`)),
+    csvOnly(column(`${key}_at`, `${name} (UTC)`, utcTime(moment))),
   ];
 }

@@ -1,3 +1,5 @@
+import { BadAddress, isDay, type Parameters, textOf } from '../answering.ts';
+
 /** A filter of the reports, and its parameter in the URL. */
 export const filterNames = ['number', 'queue', 'agent'] as const;
 export type Filter = (typeof filterNames)[number];
@@ -13,8 +15,7 @@ export interface Choice {
 }
 
 /** Bounds what one request can cost. */
-export const maxDays = 366;
-const maxFilterLength = 250;
+const maxDays = 366;
 const usualDays = '30';
 
 /** The ranges that are one click away, as parameters of the URL. They move on with the day. */
@@ -27,52 +28,39 @@ export const presets: readonly { readonly name: string; readonly query: string }
   { name: 'Last month', query: 'month=last' },
 ];
 
-type Parameters = Readonly<Record<string, unknown>>;
-
-/**
- * The choice of a URL, by default of the last 30 days up to `today`, or a sentence that says what is wrong with it. A range ends
- * with today at the latest.
- */
-export function choiceOf(query: Parameters, today: string): Choice | string {
-  for (const name of ['days', 'month', 'from', 'to', ...filterNames]) {
-    const value = query[name];
-    if (value !== undefined && typeof value !== 'string') return `${name} stands twice in the address.`;
+/** The choice of an address, by default of the last 30 days up to `today`. It ends with today at the latest. Throws `BadAddress`. */
+export function choiceOf(query: Parameters, today: string): Choice {
+  const range = rangeOf(query, today);
+  const filters = filterNames.flatMap((name) => {
+    const value = textOf(query, name);
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  const chosen: Choice['filters'] = Object.fromEntries(filters);
+  if (chosen.agent !== undefined && !/^\d{1,15}$/.test(chosen.agent)) {
+    throw new BadAddress('agent must be the id of a user.');
   }
-  const range = rangeOf(query as Readonly<Record<string, string | undefined>>, today);
-  if (typeof range === 'string') return range;
-  const filters = filterNames.flatMap((name) => (query[name] ? [[name, String(query[name])] as const] : []));
-  for (const [name, value] of filters) {
-    if (value.length > maxFilterLength) return `This ${name} is too long to be one.`;
-    if (name === 'agent' && !/^\d{1,15}$/.test(value)) return 'agent must be the id of a user.';
-  }
-  return { ...range, filters: Object.fromEntries(filters) };
+  return { ...range, filters: chosen };
 }
 
-function rangeOf(
-  { days, month, from, to }: Readonly<Record<string, string | undefined>>,
-  today: string,
-): Pick<Choice, 'from' | 'to'> | string {
-  if (from || to) {
-    if (!isDay(from) || !isDay(to)) return 'from and to must both be days, such as 2026-11-01.';
-    if (from > to) return 'The first day must not be after the last day.';
-    if (from > today) return `There is nothing to report after today, ${today}.`;
-    if (daysBetween(from, to) > maxDays) return `A range can have ${maxDays} days at most.`;
+function rangeOf(query: Parameters, today: string): Pick<Choice, 'from' | 'to'> {
+  const [from, to] = [textOf(query, 'from'), textOf(query, 'to')];
+  if (from !== undefined || to !== undefined) {
+    if (!isDay(from) || !isDay(to)) throw new BadAddress('from and to must both be days, such as 2026-11-01.');
+    if (from > to) throw new BadAddress('The first day must not be after the last day.');
+    if (from > today) throw new BadAddress(`There is nothing to report after today, ${today}.`);
+    if (daysBetween(from, to) > maxDays) throw new BadAddress(`A range can have ${maxDays} days at most.`);
     return { from, to: to > today ? today : to };
   }
+  const month = textOf(query, 'month');
   const first = `${today.slice(0, 7)}-01`;
   if (month === 'this') return { from: first, to: today };
   if (month === 'last') return { from: `${addDays(first, -1).slice(0, 7)}-01`, to: addDays(first, -1) };
-  if (month) return 'month must be this or last.';
-  const count = Number(days || usualDays);
-  if (!Number.isInteger(count) || count < 1 || count > maxDays) return `days must be a number from 1 to ${maxDays}.`;
+  if (month !== undefined) throw new BadAddress('month must be this or last.');
+  const count = Number(textOf(query, 'days') ?? usualDays);
+  if (!Number.isInteger(count) || count < 1 || count > maxDays) {
+    throw new BadAddress(`days must be a number from 1 to ${maxDays}.`);
+  }
   return { from: addDays(today, 1 - count), to: today };
-}
-
-/** Whether a text is a day of the calendar, `2026-11-01`. */
-export function isDay(value: string | undefined): value is string {
-  if (!value || !/^(19|20)\d\d-\d\d-\d\d$/.test(value)) return false;
-  const moment = new Date(`${value}T00:00:00Z`);
-  return !Number.isNaN(+moment) && moment.toISOString().startsWith(value);
 }
 
 /** The local day so many days later. */

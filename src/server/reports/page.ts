@@ -1,7 +1,8 @@
 import { exactly } from '../../ops/format.ts';
 import { known } from '../../ops/snapshot.ts';
 import { commandName } from '../../shared/command-name.ts';
-import { type Html, html, trusted } from '../html.ts';
+import { dayField, type Html, html, select, trusted } from '../html.ts';
+import { countWords, csvLink, renderPager, renderRows, type ShownRows } from '../row-list.ts';
 import {
   type Chart,
   type Column,
@@ -53,7 +54,7 @@ function titleOf({ from, to }: Choice, today: string): string {
 }
 
 /** `1 – 21 Nov 2026`, without what both ends have in common. */
-export function rangeName(from: string, to: string): string {
+function rangeName(from: string, to: string): string {
   const parts = (day: string) => [Number(day.slice(8)), dayName(day).split(' ')[2], day.slice(0, 4)];
   const [first, last] = [parts(from), parts(to)];
   if (from === to) return `${dayName(to)} ${to.slice(0, 4)}`;
@@ -65,7 +66,7 @@ function presetLinks(choice: Choice, today: string): Html {
   const filters = new URLSearchParams(choice.filters).toString();
   return html`<nav class="periods" aria-label="Period">${presets.map(({ name, query }) => {
     const preset = choiceOf(Object.fromEntries(new URLSearchParams(query)), today);
-    const isChosen = typeof preset !== 'string' && preset.from === choice.from && preset.to === choice.to;
+    const isChosen = preset.from === choice.from && preset.to === choice.to;
     return html`<a href="/reports?${query}${filters && `&${filters}`}"${isChosen && html` aria-current="page"`}>${name}</a>`;
   })}</nav>`;
 }
@@ -78,26 +79,24 @@ const filterWords: Readonly<Record<Filter, { readonly name: string; readonly all
 
 function form({ choice, today, options }: Report): Html {
   const { from, to, filters } = choice;
-  const day = (id: 'from' | 'to', name: string, value: string) =>
-    html`<div class="field"><label for="${id}">${name}</label><input type="date" id="${id}" name="${id}" value="${value}" max="${today}" required></div>`;
+  const limits = html` max="${today}" required`;
   return html`<form class="filters" action="/reports" aria-label="What the report is about">
-${day('from', 'From', from)}${day('to', 'To', to)}
-${filterNames.map((name) => select(name, filters[name], known(options, [])))}
+${dayField('from', from, limits)}${dayField('to', to, limits)}
+${filterNames.map((name) => filterField(name, filters[name], known(options, [])))}
 <button>Show</button>${Object.keys(filters).length > 0 && html`<a class="link" href="/reports?from=${from}&amp;to=${to}">Clear filters</a>`}
 </form>`;
 }
 
-function select(name: Filter, chosen: string | undefined, options: readonly Option[]): Html {
-  const own = options.filter(({ filter }) => filter === name);
-  const isKnown = chosen === undefined || own.some(({ value }) => value === chosen);
-  const shown = isKnown ? own : [{ value: chosen, name: `${chosen} (not known)` }, ...own];
-  return html`<div class="field"><label for="${name}">${filterWords[name].name}</label><select id="${name}" name="${name}"><option value="">${filterWords[name].all}</option>${shown.map(
-    ({ value, name }) => html`<option value="${value}"${value === chosen && html` selected`}>${name}</option>`,
-  )}</select></div>`;
+function filterField(filter: Filter, chosen: string | undefined, options: readonly Option[]): Html {
+  const own = options.flatMap((each) => (each.filter === filter ? [[each.value, each.name] as const] : []));
+  const isKnown = chosen === undefined || own.some(([value]) => value === chosen);
+  const unknown = isKnown ? [] : [[chosen, `${chosen} (not known)`] as const];
+  const { name, all } = filterWords[filter];
+  return select(filter, name, chosen, [['', all], ...unknown, ...own]);
 }
 
 /** The filters of a choice in words: `Queue: Support`. */
-export function filterNamesOf({ filters }: Choice, options: readonly Option[]): string[] {
+function filtersInWords({ filters }: Choice, options: readonly Option[]): string[] {
   return filterNames.flatMap((name) => {
     const value = filters[name];
     if (value === undefined) return [];
@@ -319,4 +318,18 @@ function table(title: string, figures: Figures, choice: Choice): Html {
           cell(value, columns[at] ?? { key: '', name: '', unit: 'count' }, { ...choice, from: date, to: date }),
         )}</tr>`,
     )}</tbody></table></div>`;
+}
+
+/** One page of the rows behind a figure. */
+export function renderRowsPage(shown: ShownRows, choice: Choice, options: readonly Option[]): string {
+  const { title, list, total } = shown;
+  const about = [rangeName(choice.from, choice.to), ...filtersInWords(choice, options)].join(' · ');
+  return frame(
+    title,
+    html`<div class="head"><h1>${title}</h1>${csvLink(shown)}</div>
+<p class="about">${about} · ${countWords(total)} · <a class="link" href="/reports?${queryOf(choice)}">Report</a></p>
+${list.rows.length === 0 ? html`<p class="hint">No such rows. A figure that was counted a moment ago may have changed since: open the report again.</p>` : renderRows({ title: `${title}, newest first`, list })}
+${renderPager(shown)}`,
+    false,
+  );
 }

@@ -2,8 +2,8 @@ import type { RawBuilder } from 'kysely';
 import { type Database, query, sql } from '../../db/database.ts';
 import { countOf, quantity } from '../../ops/format.ts';
 import { type Part, part, readWithTimeout } from '../../ops/snapshot.ts';
-import { BadAddress, onConnection } from '../answering.ts';
-import { type Column, type Day, type Figures, formatValue, type Series } from './charts.ts';
+import { onConnection, type Parameters } from '../answering.ts';
+import { type Column, type Day, type Figures, formatValue, type Series, valuesOf } from './charts.ts';
 import { type Choice, choiceOf, filterNames, finishedPart, periodBefore } from './choice.ts';
 import { type Headline, ofDays, type Picture, type Rising, readDays, sumOf } from './figures.ts';
 import { type Freshness, type Option, readFreshness, readOptions } from './freshness.ts';
@@ -45,6 +45,11 @@ function textsOut(choice: Choice): RawBuilder<unknown> {
 
 function ofLine({ filters: { number } }: Choice): RawBuilder<unknown> {
   return number === undefined ? sql`true` : sql`line = ${number}`;
+}
+
+/** A series for each column, in its tone. */
+function inTones(tones: Readonly<Record<string, Series['tone']>>): Series[] {
+  return Object.entries(tones).map(([key, tone]) => ({ key, tone }));
 }
 
 const volumeColumns: readonly Column[] = [
@@ -89,18 +94,12 @@ const volume: Picture = {
         {
           title: 'Calls',
           kind: 'stack',
-          series: [
-            { key: 'inbound_calls', tone: 'main' },
-            { key: 'outbound_calls', tone: 'second' },
-          ],
+          series: inTones({ inbound_calls: 'main', outbound_calls: 'second' }),
         },
         {
           title: 'Texts',
           kind: 'stack',
-          series: [
-            { key: 'inbound_texts', tone: 'main' },
-            { key: 'outbound_texts', tone: 'second' },
-          ],
+          series: inTones({ inbound_texts: 'main', outbound_texts: 'second' }),
         },
       ],
       note: 'Calls among the account’s own extensions are left out.',
@@ -147,27 +146,20 @@ const serviceLevel: Picture = {
   },
   show(figures) {
     const { inTime, answered } = sharesOf(figures);
+    const seconds = valuesOf(figures, 'in_time_within_seconds').findLast((value) => value !== null);
     const told = (value: number | null) => (value === null ? 'none' : `${Math.round(value)}\u00a0%`);
     return {
-      sentence: `${told(inTime)} of inbound calls were answered within ${thresholdOf(figures)} seconds, ${told(answered)} at all.`,
+      sentence: `${told(inTime)} of inbound calls were answered within ${seconds ?? 0} seconds, ${told(answered)} at all.`,
       charts: [
         {
           kind: 'lines',
-          series: [
-            { key: 'answered_pct', tone: 'second' },
-            { key: 'answered_in_time_pct', tone: 'main' },
-          ],
+          series: inTones({ answered_pct: 'second', answered_in_time_pct: 'main' }),
         },
       ],
       note: 'Callers who gave up at once do not count, nor do calls answered after an unknown wait; mailbox and missed calls count against it.',
     };
   },
 };
-
-function thresholdOf({ columns: held, days }: Figures): number {
-  const at = held.findIndex(({ key }) => key === 'in_time_within_seconds');
-  return days.findLast(({ values }) => values[at] != null)?.values[at] ?? 0;
-}
 
 /** The shares of the whole period; null when there is nothing that they are shares of. */
 function sharesOf(figures: Figures): Readonly<Record<'inTime' | 'answered', number | null>> {
@@ -179,7 +171,7 @@ function sharesOf(figures: Figures): Readonly<Record<'inTime' | 'answered', numb
   };
 }
 
-const missedColumns: readonly Column[] = [
+const missedColumns = [
   { key: 'missed', name: 'Missed', unit: 'count', rows: 'set=missed' },
   { key: 'returned_by_call', name: 'Called back', unit: 'count', rows: 'set=returned_by_call' },
   { key: 'returned_by_text', name: 'Texted back', unit: 'count', rows: 'set=returned_by_text' },
@@ -192,7 +184,7 @@ const missedColumns: readonly Column[] = [
     unit: 'count',
     rows: 'set=texted_by_unknown',
   },
-];
+] as const satisfies readonly Column[];
 
 const missed: Picture = {
   name: 'missed',
@@ -200,14 +192,15 @@ const missed: Picture = {
   emptiness: 'No inbound call was missed in this time.',
   rising: 'returns',
   read(db, choice) {
-    const counts = missedSets.map((name) => sql`count(*) filter (where ${rowSets[name].where}) as ${sql.ref(name)}`);
+    const counts = missedColumns.map(
+      ({ key }) => sql`count(r.local_date) filter (where ${rowSets[key].where}) as ${sql.ref(key)}`,
+    );
     return readDays(
       db,
       choice,
       missedColumns,
-      sql`select d.day as local_date, ${sql.join(missedSets.map((name) => sql`coalesce(m.${sql.ref(name)}, 0) as ${sql.ref(name)}`))}
-        from days d
-          left join (select r.local_date, ${sql.join(counts)} ${rowsFrom(rowSets.missed, choice)} group by 1) m on m.local_date = d.day`,
+      sql`select d.day as local_date, ${sql.join(counts)}
+        from days d left join (select r.* ${rowsFrom(rowSets.missed, choice)}) r on r.local_date = d.day group by 1`,
     );
   },
   headlines: (figures) => [
@@ -222,17 +215,18 @@ const missed: Picture = {
   show(figures) {
     const total = sumOf(figures, 'missed');
     const open = sumOf(figures, 'not_returned');
+    const texted = sumOf(figures, 'texted_by_rule');
     return {
-      sentence: [missedSentence(total, open), textedSentence(sumOf(figures, 'texted_by_rule'))].join(' ').trim(),
+      sentence: `${missedSentence(total, open)}${texted > 0 ? ` A rule texted ${quantity(texted)} of these.` : ''}`,
       charts: [
         {
           kind: 'stack',
-          series: [
-            { key: 'not_returned', tone: 'bad' },
-            { key: 'caller_got_through', tone: 'fair' },
-            { key: 'returned_by_text', tone: 'second' },
-            { key: 'returned_by_call', tone: 'good' },
-          ],
+          series: inTones({
+            not_returned: 'bad',
+            caller_got_through: 'fair',
+            returned_by_text: 'second',
+            returned_by_call: 'good',
+          }),
         },
       ],
       note: 'A text that a rule sent, or whose sender is unknown, does not return a call. Mailbox calls are among them. Callers who gave up at once, and calls without a caller’s number, are left out.',
@@ -240,20 +234,10 @@ const missed: Picture = {
   },
 };
 
-const missedSets = [
-  ...(['missed', 'returned_by_call', 'returned_by_text', 'caller_got_through', 'not_returned'] as const),
-  ...(['texted_by_rule', 'texted_by_unknown'] as const),
-] as const;
-
 function missedSentence(total: number, open: number): string {
   if (total === 1) return open === 0 ? 'The one missed call was returned.' : 'The one missed call was not returned.';
   if (open === 0) return `All ${quantity(total)} missed calls were returned.`;
   return `${quantity(open)} of ${quantity(total)} missed calls ${open === 1 ? 'was' : 'were'} not returned.`;
-}
-
-function textedSentence(texted: number): string {
-  if (texted === 0) return '';
-  return `A rule texted ${quantity(texted)} of these.`;
 }
 
 const responseColumns: readonly Column[] = [
@@ -472,19 +456,12 @@ const cost: Picture = {
         {
           title: 'Texts',
           kind: 'stack',
-          series: [
-            { key: 'sent', tone: 'main' },
-            { key: 'would_send', tone: 'second' },
-            { key: 'kept_back', tone: 'plain' },
-          ],
+          series: inTones({ sent: 'main', would_send: 'second', kept_back: 'plain' }),
         },
         {
           title: 'Dollars',
           kind: 'stack',
-          series: [
-            { key: 'cost_usd', tone: 'main' },
-            { key: 'set_aside_usd', tone: 'fair' },
-          ],
+          series: inTones({ cost_usd: 'main', set_aside_usd: 'fair' }),
         },
       ],
       note: costNote(figures),
@@ -523,7 +500,9 @@ export interface Drawn {
   readonly headlines?: Readonly<Record<'now' | 'over' | 'before', readonly Headline[] | undefined>>;
 }
 
-export interface Report {
+/** What a page of the reports is read with: one connection, and the choice of its address. */
+export interface Reading {
+  readonly db: Database;
   readonly choice: Choice;
   /** By the clock of the database. */
   readonly takenAt: Date;
@@ -531,48 +510,33 @@ export interface Report {
   readonly timeZone: string;
   /** The local day now. */
   readonly today: string;
+}
+
+export interface Report extends Omit<Reading, 'db'> {
   readonly freshness: Part<Freshness>;
   readonly options: Part<readonly Option[]>;
   readonly drawn: readonly Drawn[];
 }
 
-/** What a page of the reports is read with: one connection, and the choice of its URL. */
-export interface Reading {
-  readonly db: Database;
-  readonly choice: Choice;
-  readonly takenAt: Date;
-  readonly timeZone: string;
-  readonly today: string;
-}
-
-/** Reads with one connection for the choice of a URL. Rejects with `DatabaseUnavailable`, `BadAddress` and nothing else. */
-export function reading<T>(
-  db: Database,
-  parameters: Readonly<Record<string, unknown>>,
-  read: (reading: Reading) => Promise<T>,
-): Promise<T> {
+/** Reads with one connection for the choice of an address. Rejects with `DatabaseUnavailable`, `BadAddress` and nothing else. */
+export function reading<T>(db: Database, parameters: Parameters, read: (reading: Reading) => Promise<T>): Promise<T> {
   return onConnection(db, async (connection) => {
-    const [frame] = await query<{ now: Date; zone: string; today: string }>(
+    const [now] = await query<Pick<Reading, 'takenAt' | 'timeZone' | 'today'>>(
       connection,
-      sql`select clock_timestamp() as now, time_zone as zone, reporting.local_day(now())::text as today from reporting.params`,
+      sql`select clock_timestamp() as "takenAt", time_zone as "timeZone", reporting.local_day(now())::text as today from reporting.params`,
     );
-    const { now, zone, today } = frame ?? {
-      now: new Date(),
-      zone: 'UTC',
-      today: new Date().toISOString().slice(0, 10),
-    };
-    const choice = choiceOf(parameters, today);
-    if (typeof choice === 'string') throw new BadAddress(choice);
-    return await read({ db: connection, choice, takenAt: now, timeZone: zone, today });
+    if (!now) throw new Error('reporting.params has no row');
+    return await read({ db: connection, choice: choiceOf(parameters, now.today), ...now });
   });
 }
 
 /** Reads pictures one after the other, each statement for a few seconds at most; `isCompared`: with their headlines. */
 export async function readReport(
-  { db, choice, takenAt, timeZone, today }: Reading,
+  { db, ...of }: Reading,
   which: readonly Picture[] = pictures,
   isCompared = true,
 ): Promise<Report> {
+  const { choice, today } = of;
   const ask = <T>(read: (db: Database) => Promise<T>) => part(() => readWithTimeout(db, read));
   const freshness = await ask((tx) => readFreshness(tx, choice));
   const options = await ask(readOptions);
@@ -594,7 +558,7 @@ export async function readReport(
     const compared = others.state === 'known' ? others.value : { over: undefined, before: undefined };
     drawn.push({ picture, figures, headlines: { now: headlines(figures.value), ...compared } });
   }
-  return { choice, takenAt, timeZone, today, freshness, options, drawn };
+  return { ...of, freshness, options, drawn };
 }
 
 /** Says of each day whether it is not over, or still rises. */

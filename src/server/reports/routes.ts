@@ -2,27 +2,35 @@ import { createReadStream } from 'node:fs';
 import helmet from '@fastify/helmet';
 import type { FastifyInstance } from 'fastify';
 import type { Context } from '../../context.ts';
-import { cachedFor, part, readWithTimeout } from '../../ops/snapshot.ts';
+import { cachedFor } from '../../ops/snapshot.ts';
 import { forgetOldest } from '../../shared/bounded.ts';
-import { answering, asCsv, asPage, asText, BadAddress, limited, oneAtATime, pageHeaders } from '../answering.ts';
-import { countRows, csvOfRows, pageNumberOf, readCsvRows, readRowList, rowsPerPage } from '../row-list.ts';
+import {
+  answering,
+  asCsv,
+  asPage,
+  asText,
+  BadAddress,
+  limited,
+  oneAtATime,
+  type Parameters,
+  pageHeaders,
+} from '../answering.ts';
+import { csvOfRows, pageNumberOf, readCsvRows, readPage } from '../row-list.ts';
 import { queryOf } from './choice.ts';
 import { csvOf } from './figures.ts';
 import { chartsScript, libraryFile, renderOutage, style } from './frame.ts';
 import { readOptions } from './freshness.ts';
-import { fileName, renderReport } from './page.ts';
+import { fileName, renderReport, renderRowsPage } from './page.ts';
 import { pictures, type Report, reading, readReport } from './pictures.ts';
 import { followed, narrowed, type RowSet, rowSetOf, rowSource } from './rows.ts';
-import { renderRowsPage } from './rows-page.ts';
 
 /** Milliseconds for which a report is cached: the rollups change about every half minute. */
 const sharedMs = 10_000;
 const maxCachedReports = 20;
 
 /** Bounds what a request for rows can cost. */
-const countedRows = 100_000;
+const maxCounted = 100_000;
 
-type Parameters = Readonly<Record<string, unknown>>;
 type Route = { Querystring: Parameters };
 
 /**
@@ -85,27 +93,16 @@ export function registerReports(app: FastifyInstance, { database }: Pick<Context
       asPage(reply);
       return answering(reply, renderOutage, async () => {
         const { set, parameters } = setOf(query);
-        const page = pageNumberOf(query.page);
-        const { choice, list, count, options } = await readOnce(() =>
+        const window = { page: pageNumberOf(query.page), maxCounted };
+        const { choice, rows, options } = await readOnce(() =>
           reading(db, query, async (each) => {
             const choice = followed(set, each.choice);
-            const source = rowSource(set, choice);
-            const window = { limit: rowsPerPage, offset: (page - 1) * rowsPerPage };
-            return {
-              choice,
-              list: await limited(each.db, (tx) => readRowList(tx, source, window)),
-              count: await part(() => readWithTimeout(each.db, (tx) => countRows(tx, source.from, countedRows + 1))),
-              options: await limited(each.db, readOptions),
-            };
+            const rows = await readPage(each.db, rowSource(set, choice), window);
+            return { choice, rows, options: await limited(each.db, readOptions) };
           }),
         );
-        const total = count.state === 'known' && count.value <= countedRows ? count.value : undefined;
-        return renderRowsPage({
-          title: set.title,
-          path: '/reports/rows',
-          parameters: `${parameters}&${queryOf(choice)}`,
-          ...{ choice, options, list, page, total },
-        });
+        const address = { path: '/reports/rows', parameters: `${parameters}&${queryOf(choice)}` };
+        return renderRowsPage({ title: set.title, ...rows, ...address }, choice, options);
       });
     });
 
@@ -126,15 +123,17 @@ export function registerReports(app: FastifyInstance, { database }: Pick<Context
   });
 }
 
-function setOf(query: Parameters): { name: string; set: RowSet; parameters: string } {
-  const set = rowSetOf(query.set);
+/** The rows that an address asks for, and its parameters for that. Throws `BadAddress`. */
+function setOf({ set: name, word, except: others }: Parameters): { name: string; set: RowSet; parameters: string } {
+  const set = rowSetOf(name);
   if (!set) throw new BadAddress('set must name the rows of a figure: follow a link of /reports.');
-  const [only, except] = [listOf(query.word), listOf(query.except)];
-  const words = [...only.map((word) => ['word', word]), ...except.map((word) => ['except', word])];
-  const parameters = [['set', String(query.set)], ...words].map(
-    ([name, value]) => `${name}=${encodeURIComponent(value ?? '')}`,
-  );
-  return { name: String(query.set), set: narrowed(set, { only, except }), parameters: parameters.join('&') };
+  const [only, except] = [listOf(word), listOf(others)];
+  const parameters = [
+    `set=${name}`,
+    ...only.map((each) => `word=${encodeURIComponent(each)}`),
+    ...except.map((each) => `except=${encodeURIComponent(each)}`),
+  ];
+  return { name: String(name), set: narrowed(set, only, except), parameters: parameters.join('&') };
 }
 
 function listOf(value: unknown): string[] {

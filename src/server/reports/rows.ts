@@ -1,10 +1,18 @@
 import { sql } from '../../db/database.ts';
-import { type Condition, column, count, type RowColumn, type RowSource } from '../row-list.ts';
+import {
+  type Condition,
+  column,
+  count,
+  csvOnly,
+  localTime,
+  type RowColumn,
+  type RowSource,
+  utcTime,
+} from '../row-list.ts';
 import { type Choice, type Filter, filterNames } from './choice.ts';
 
 /** A kind of rows: the relation `r`, and how filters apply to it. */
 interface RowTable {
-  readonly noun: string;
   readonly relation: Condition;
   /** Instant that decides on which day a row counts; indexed. */
   readonly moment: Condition;
@@ -13,7 +21,7 @@ interface RowTable {
   /** The condition of a filter, or in words why these rows cannot follow it. */
   readonly filters: Readonly<Record<Filter, string | ((value: string) => Condition)>>;
   /** Relations for names, joined to the rows of one page only. */
-  readonly joins: Condition;
+  readonly joins?: Condition;
   readonly columns: readonly RowColumn[];
 }
 
@@ -22,11 +30,6 @@ export interface RowSet {
   readonly title: string;
   readonly table: RowTable;
   readonly where: Condition;
-}
-
-/** Compares an instant with the local days of a choice, so that an index on it serves. */
-export function withinDays(moment: Condition, { from, to }: Choice): Condition {
-  return sql`${moment} >= reporting.day_start(${from}::date) and ${moment} < reporting.day_start(${to}::date + 1)`;
 }
 
 /**
@@ -43,23 +46,20 @@ const byLine = (line: string) => sql`r.line = ${line}`;
 const wasNobody = 'a call that nobody answered belongs to no agent';
 const hasNoQueue = 'texts go through no queue';
 
-const local = (moment: Condition) =>
-  sql`to_char(${moment} at time zone (select time_zone from reporting.params), 'YYYY-MM-DD HH24:MI:SS')`;
-const utc = (moment: Condition) => sql`to_char(${moment} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`;
+const zone = sql`(select time_zone from reporting.params)`;
 type RowLink = NonNullable<RowColumn['link']>;
 
 /** The time opens the page of the call or thread that a row is about. */
 const times = (moment: Condition, link: RowLink): RowColumn[] => [
-  { key: 'local_time', name: 'Time', value: local(moment), link },
-  { key: 'at', name: 'Instant', value: utc(moment), isCsvOnly: true },
+  { ...column('local_time', 'Time', localTime(moment, zone)), link },
+  csvOnly(column('at', 'Instant', utcTime(moment))),
 ];
 const callPage: RowLink = ({ call_id }) => `/calls/${call_id}`;
 
 /** In the form that commands take: `line/number`, and `line/number/a,b` for a group. Of `r` and the conversation `c`. */
-const thread: RowColumn = {
-  ...column('thread', 'Thread', sql`concat_ws('/', r.line, c.number, nullif(c.participants_key, ''))`),
-  isCsvOnly: true,
-};
+const thread = csvOnly(
+  column('thread', 'Thread', sql`concat_ws('/', r.line, c.number, nullif(c.participants_key, ''))`),
+);
 /** Erased persons have no page. */
 const threadPage: RowLink = ({ thread, message_id: id }) => {
   if (!thread || !/^\d+\/\d+(\/[\d,]+)?$/.test(thread)) return undefined;
@@ -67,7 +67,6 @@ const threadPage: RowLink = ({ thread, message_id: id }) => {
 };
 
 const calls: RowTable = {
-  noun: 'call',
   relation: sql`reporting.fct_call`,
   moment: sql`r.started_at`,
   key: sql`r.call_id`,
@@ -90,7 +89,7 @@ const calls: RowTable = {
     column('agent_name', 'Agent', sql`u.user_name`),
     count('wait_seconds', 'Wait s'),
     count('talk_seconds', 'Talk s'),
-    { ...column('call_id', 'Call'), isCsvOnly: true },
+    csvOnly(column('call_id', 'Call')),
   ],
 };
 
@@ -102,13 +101,11 @@ const inbound: RowTable = {
 };
 
 const missed: RowTable = {
-  noun: 'missed call',
   relation: sql`reporting.missed_calls`,
   moment: sql`r.started_at`,
   key: sql`r.call_id`,
   where: sql`r.outcome <> 'short_abandoned'`,
   filters: { number: (number) => sql`r.number_key = ${number}`, queue: byQueue, agent: wasNobody },
-  joins: sql``,
   columns: [
     ...times(sql`r.started_at`, callPage),
     column('outcome', 'Outcome'),
@@ -122,12 +119,11 @@ const missed: RowTable = {
       sql`case when r.is_unreturned then coalesce('no, only ' || r.returned_by, 'no') else r.returned_by end`,
     ),
     count('minutes_to_return', 'After min'),
-    { ...column('call_id', 'Call'), isCsvOnly: true },
+    csvOnly(column('call_id', 'Call')),
   ],
 };
 
 const texts: RowTable = {
-  noun: 'text',
   relation: sql`reporting.fct_sms_message`,
   moment: sql`r.sent_at`,
   key: sql`r.message_id`,
@@ -147,13 +143,12 @@ const texts: RowTable = {
     column('agent_name', 'User', sql`r.sent_by_name`),
     column('delivery_class', 'Delivery'),
     { ...column('body', 'Text'), isText: true },
-    { ...column('message_id', 'Message'), isCsvOnly: true },
+    csvOnly(column('message_id', 'Message')),
     thread,
   ],
 };
 
 const turns: RowTable = {
-  noun: 'turn',
   relation: sql`reporting.fct_sms_turn`,
   moment: sql`r.turn_started_at`,
   key: sql`(r.conversation_id, r.turn_number)`,
@@ -170,8 +165,8 @@ const turns: RowTable = {
     column('agent_name', 'Replied by', sql`u.user_name`),
     count('user_reply_seconds', 'After s', sql`round(r.user_reply_seconds)`),
     count('user_reply_business_seconds', 'Business s', sql`round(r.user_reply_business_seconds)`),
-    { ...count('conversation_id', 'Conversation'), isCsvOnly: true },
-    { ...count('turn_number', 'Turn'), isCsvOnly: true },
+    csvOnly(count('conversation_id', 'Conversation')),
+    csvOnly(count('turn_number', 'Turn')),
     thread,
   ],
 };
@@ -182,7 +177,6 @@ const replies: RowTable = {
 };
 
 const transcripts: RowTable = {
-  noun: 'analysed recording',
   relation: sql`reporting.fct_transcript`,
   moment: sql`r.call_started_at`,
   key: sql`r.transcript_id`,
@@ -202,7 +196,7 @@ const transcripts: RowTable = {
     count('csat_score', 'Satisfaction'),
     column('call_purpose', 'Purpose'),
     { ...column('short_summary', 'Summary'), isText: true },
-    { ...column('call_id', 'Call'), isCsvOnly: true },
+    csvOnly(column('call_id', 'Call')),
   ],
 };
 
@@ -211,13 +205,11 @@ const rulesHaveNoAgent = 'rules send them, not agents';
 
 /** Sends by the day on which they went out, or were to. */
 const charged: RowTable = {
-  noun: 'text of rules',
   relation: sql`ops.sends`,
   moment: sql`coalesce(r.dispatched_at, r.reserved_at)`,
   key: sql`r.send_id`,
   where: sql`r.reserved_at is not null`,
   filters: { number: byLine, queue: rulesHaveNoQueue, agent: rulesHaveNoAgent },
-  joins: sql``,
   columns: [
     ...times(sql`coalesce(r.dispatched_at, r.reserved_at, r.planned_at)`, threadPage),
     column('rule', 'Rule'),
@@ -228,10 +220,10 @@ const charged: RowTable = {
     column('reason', 'Reason'),
     count('segments', 'Segments', sql`r.units`),
     count('charged_usd', 'Charged $', sql`round(r.settled_micros / 1000000.0, 6)`),
-    { ...column('send_id', 'Send', sql`r.send_id::text`), isCsvOnly: true },
+    csvOnly(column('send_id', 'Send', sql`r.send_id::text`)),
     // Rules text no groups.
     { ...thread, value: sql`r.line || '/' || r.number` },
-    { ...column('message_id', 'Message'), isCsvOnly: true },
+    csvOnly(column('message_id', 'Message')),
   ],
 };
 
@@ -316,10 +308,8 @@ export const rowSets = {
   outcome_unknown: { title: 'Texts whose outcome is not known yet', table: charged, where: isUnclear },
 } as const satisfies Record<string, RowSet>;
 
-export type RowSetName = keyof typeof rowSets;
-
 export function rowSetOf(name: unknown): RowSet | undefined {
-  return typeof name === 'string' && Object.hasOwn(rowSets, name) ? rowSets[name as RowSetName] : undefined;
+  return typeof name === 'string' && Object.hasOwn(rowSets, name) ? rowSets[name as keyof typeof rowSets] : undefined;
 }
 
 /** The filters of a choice that a set follows; figures and rows are read with the same. */
@@ -336,17 +326,15 @@ export function rowsFrom(set: RowSet, choice: Choice): Condition {
     const [condition, value] = [table.filters[name], choice.filters[name]];
     return value === undefined || typeof condition === 'string' ? [] : [condition(value)];
   });
-  const parts = [withinDays(table.moment, choice), table.where, set.where, ...conditions];
+  // Instants are compared, not days, so that an index on them serves.
+  const begin = sql`${table.moment} >= reporting.day_start(${choice.from}::date)`;
+  const end = sql`${table.moment} < reporting.day_start(${choice.to}::date + 1)`;
+  const parts = [begin, end, table.where, set.where, ...conditions];
   return sql`from ${table.relation} r where ${sql.join(parts, sql` and `)}`;
 }
 
-/** Sentiments by which the set `analysed` is narrowed: one of these, or none of those. */
-export interface Words {
-  readonly only: readonly string[];
-  readonly except: readonly string[];
-}
-
-export function narrowed(set: RowSet, { only, except }: Words): RowSet {
+/** The set `analysed`, narrowed by sentiments: one of these, or none of those. */
+export function narrowed(set: RowSet, only: readonly string[], except: readonly string[]): RowSet {
   if (set.table !== transcripts || only.length + except.length === 0) return set;
   const word = sql`lower(r.call_sentiment)`;
   const where = only.length > 0 ? sql`${word} = any(${only})` : sql`not (${word} = any(${except}))`;
@@ -355,11 +343,6 @@ export function narrowed(set: RowSet, { only, except }: Words): RowSet {
 
 /** The rows of a set, newest first. */
 export function rowSource(set: RowSet, choice: Choice): RowSource {
-  const { table } = set;
-  return {
-    columns: table.columns,
-    from: rowsFrom(set, choice),
-    order: sql`order by ${table.moment} desc, ${table.key} desc`,
-    joins: table.joins,
-  };
+  const { columns, moment, key, joins } = set.table;
+  return { columns, joins, from: rowsFrom(set, choice), order: sql`order by ${moment} desc, ${key} desc` };
 }
