@@ -23,42 +23,19 @@ export interface Artefacts {
 /** How many of the newest rows are read, through the index on their time: whole tables are too large. */
 const newestRows = 500;
 
-interface Stream {
-  newest: Date | null;
-  read: Date | null;
-}
-
-export async function readFreshness(db: Database): Promise<Freshness[]> {
-  const [texts] = await query<Stream>(
+export function readFreshness(db: Database): Promise<Freshness[]> {
+  return query<Freshness>(
     db,
-    sql`select max(sent_at) as newest, max(fetched_at) as read from (
+    sql`with c as (${newestCalls}), m as (
        select sent_at, fetched_at from warehouse.sms_messages where sent_at <= now() order by sent_at desc limit ${newestRows}
-     ) m`,
+     )
+     select 'thread' as kind, max(sent_at) as "newestAt", max(fetched_at) as "readAt" from m
+     union all select 'call', max(started_at), max(fetched_at) from c
+     union all select 'recordings', max(started_at) filter (where recording_count > 0), max(recordings_fetched_at) from c
+     union all select 'transcripts', max(started_at) filter (where transcript_count > 0), max(transcripts_fetched_at) from c
+     union all select 'users', max(changed_at), max(fetched_at) from warehouse.users
+     union all select 'lines', max(changed_at), max(fetched_at) from warehouse.sms_lines`,
   );
-  const [calls] = await query<
-    Record<'calls' | 'recordings' | 'transcripts', Date | null> & Record<string, Date | null>
-  >(
-    db,
-    sql`select max(started_at) as calls, max(started_at) filter (where recording_count > 0) as recordings,
-       max(started_at) filter (where transcript_count > 0) as transcripts, max(fetched_at) as calls_read,
-       max(recordings_fetched_at) as recordings_read, max(transcripts_fetched_at) as transcripts_read
-     from (${newestCalls}) c`,
-  );
-  const [users] = await query(db, directoryOf('warehouse.users'));
-  const [lines] = await query(db, directoryOf('warehouse.sms_lines'));
-  const of = (kind: TargetKind, newestAt: Date | null | undefined, readAt: Date | null | undefined): Freshness => ({
-    kind,
-    newestAt: newestAt ?? null,
-    readAt: readAt ?? null,
-  });
-  return [
-    of('thread', texts?.newest, texts?.read),
-    of('call', calls?.calls, calls?.calls_read),
-    of('recordings', calls?.recordings, calls?.recordings_read),
-    of('transcripts', calls?.transcripts, calls?.transcripts_read),
-    of('users', users?.newest, users?.read),
-    of('lines', lines?.newest, lines?.read),
-  ];
 }
 
 export async function readArtefacts(db: Database): Promise<Artefacts> {
@@ -69,22 +46,17 @@ export async function readArtefacts(db: Database): Promise<Artefacts> {
      cross join lateral (values ('recordings', recordings_state), ('transcripts', transcripts_state)) s (what, state)
      where state is not null group by what, state`,
   );
-  const of = (what: string) =>
-    Object.fromEntries(rows.flatMap((row) => (row.what === what ? [[row.state, row.calls]] : [])));
-  const recordings = of('recordings');
-  const transcripts = of('transcripts');
-  return { calls: Math.max(sumOf(recordings), sumOf(transcripts)), recordings, transcripts };
+  const of = (what: string) => rows.filter((row) => row.what === what);
+  const countsOf = (what: string) => Object.fromEntries(of(what).map(({ state, calls }) => [state, calls]));
+  const sumOf = (what: string) => of(what).reduce((sum, { calls }) => sum + calls, 0);
+  return {
+    calls: Math.max(sumOf('recordings'), sumOf('transcripts')),
+    recordings: countsOf('recordings'),
+    transcripts: countsOf('transcripts'),
+  };
 }
 
 const newestCalls = sql`select * from warehouse.calls where started_at <= now() order by started_at desc limit ${newestRows}`;
-
-function directoryOf(table: string) {
-  return sql<Stream>`select max(changed_at) as newest, max(fetched_at) as read from ${sql.table(table)}`;
-}
-
-function sumOf(counts: Readonly<Record<string, number>>): number {
-  return Object.values(counts).reduce((sum, count) => sum + count, 0);
-}
 
 /** The pending reads of one stream. */
 export interface Backlog {
@@ -138,70 +110,37 @@ export interface TargetError {
 const maxCounted = 20_000;
 const newestErrors = 10;
 
-interface BacklogRow {
-  kind: TargetKind;
-  due: number;
-  later: number;
-  put_off: number;
-  longest_put_off: number | null;
-  history: number;
-  unconfirmed: number;
-  failing: number;
-  stubborn: number;
-  oldest: number | null;
-  errors: string[] | null;
-}
-
 /**
  * Counts pending reads through their index, however many targets there are. Forbidden threads of foreign lines do not count:
  * one forged delivery is enough to get such a refusal.
  */
 export async function readBacklog(db: Database): Promise<Backlog[]> {
-  const rows = await query<BacklogRow>(
+  const rows = await query<Omit<Backlog, 'sampleErrors'> & { sampleErrors: string[] }>(
     db,
     sql`with pending as (
        select kind, due_at, read_at, attempts, last_error, priority, priority = ${priorities.live} as is_live,
          priority = ${priorities.live} and due_at > now() and ${isRetrying} as is_put_off
        from ops.sync_targets where dirty_version > clean_version order by priority, due_at limit ${maxCounted}
-     )
-     select kind, count(*) filter (where is_live and due_at <= now())::int as due,
-       count(*) filter (where is_live and due_at > now())::int as later, count(*) filter (where priority = ${priorities.history})::int as history,
-       count(*) filter (where priority >= ${unconfirmed.single})::int as unconfirmed,
-       count(*) filter (where is_put_off)::int as put_off,
-       extract(epoch from max(due_at - read_at) filter (where is_put_off))::float8 as longest_put_off,
-       count(*) filter (where attempts > 0)::int as failing, count(*) filter (where attempts > 2)::int as stubborn,
-       extract(epoch from now() - min(due_at) filter (where is_live and due_at <= now()))::float8 as oldest,
-       (array_agg(distinct last_error) filter (where attempts > 0 or is_put_off))[1:3] as errors
-     from pending group by kind`,
-  );
-  const forbidden = await query<{ kind: TargetKind; count: number }>(
-    db,
-    sql`select kind, count(*)::int as count from (
+     ), forbidden as (
        select kind from ops.sync_targets where last_error is not null and state = 'forbidden'
          and (kind <> 'thread' or split_part(key, '/', 1) in (select line from warehouse.sms_lines)
            or not exists (select from warehouse.sms_lines))
        limit ${maxCounted}
-     ) forbidden group by kind`,
+     )
+     select kind, count(*) filter (where is_live and due_at <= now())::int as due,
+       count(*) filter (where is_live and due_at > now())::int as later, count(*) filter (where is_put_off)::int as "putOff",
+       extract(epoch from max(due_at - read_at) filter (where is_put_off))::float8 as "longestPutOffSeconds",
+       count(*) filter (where priority = ${priorities.history})::int as history,
+       count(*) filter (where priority >= ${unconfirmed.single})::int as unconfirmed,
+       count(*) filter (where attempts > 0)::int as failing, count(*) filter (where attempts > 2)::int as stubborn,
+       (select count(*) from forbidden f where f.kind = k.kind)::int as forbidden,
+       (select count(*) from pending) >= ${maxCounted} as "isAtLeast",
+       extract(epoch from now() - min(due_at) filter (where is_live and due_at <= now()))::float8 as "oldestDueSeconds",
+       coalesce((array_agg(distinct last_error) filter (where attempts > 0 or is_put_off))[1:3], '{}') as "sampleErrors"
+     from unnest(${targetKinds}::text[]) with ordinality k (kind, at) left join pending p using (kind)
+     group by kind, at order by at`,
   );
-  const counted = rows.reduce((sum, row) => sum + row.due + row.later + row.history + row.unconfirmed, 0);
-  return targetKinds.map((kind) => {
-    const row = rows.find((each) => each.kind === kind);
-    return {
-      kind,
-      due: row?.due ?? 0,
-      later: row?.later ?? 0,
-      putOff: row?.put_off ?? 0,
-      longestPutOffSeconds: row?.longest_put_off ?? null,
-      history: row?.history ?? 0,
-      unconfirmed: row?.unconfirmed ?? 0,
-      failing: row?.failing ?? 0,
-      stubborn: row?.stubborn ?? 0,
-      forbidden: forbidden.find((each) => each.kind === kind)?.count ?? 0,
-      isAtLeast: counted >= maxCounted,
-      oldestDueSeconds: row?.oldest ?? null,
-      sampleErrors: (row?.errors ?? []).map(maskNumbers),
-    };
-  });
+  return rows.map((row) => ({ ...row, sampleErrors: row.sampleErrors.map(maskNumbers) }));
 }
 
 export async function readParked(db: Database): Promise<ParkedStream[]> {
@@ -347,46 +286,40 @@ export async function readCompleteness(db: Database): Promise<Completeness> {
        select from_at, state from ops.coverage where stream = 'calls' and to_at <= now()
        order by from_at desc limit ${shownHours}) c order by 1`,
   );
-  const [sums] = await query<{
-    unproven: number;
-    until: Date | null;
-    difference: string | null;
-    reported: number;
-    unannounced: number;
-    gaps: number;
-    gapSince: Date | null;
-    share: number | null;
-    uncompared: number;
-  }>(
+  const [sums] = await query<
+    Pick<
+      Completeness,
+      'unprovenCount' | 'provenUntil' | 'difference' | 'openGapCount' | 'openGapSince' | 'backfillShare'
+    > &
+      Completeness['lastDay'] & { readonly uncomparedDays: number }
+  >(
     db,
-    sql`select count(*) filter (where state in ('differs', 'failed'))::int as unproven,
-       max(to_at) filter (where state = 'proven' and to_at <= now()) as until,
+    sql`select count(*) filter (where state in ('differs', 'failed'))::int as "unprovenCount",
+       max(to_at) filter (where state = 'proven' and to_at <= now()) as "provenUntil",
        (array_agg(last_error order by from_at desc) filter (where state in ('differs', 'failed')))[1] as difference,
        coalesce(sum(reported_count) filter (where is_watched and from_at > now() - interval '1 day'), 0)::int as reported,
        coalesce(sum(unannounced_count) filter (where is_watched and from_at > now() - interval '1 day'), 0)::int as unannounced,
-       (select count(*) from ops.gaps where filled_at is null)::int as gaps,
-       (select min(noticed_at) from ops.gaps where filled_at is null) as "gapSince",
+       (select count(*) from ops.gaps where filled_at is null)::int as "openGapCount",
+       (select min(noticed_at) from ops.gaps where filled_at is null) as "openGapSince",
        (select (extract(epoch from done_until - asked_from) / nullif(extract(epoch from asked_to - asked_from), 0))::float8
-        from ops.backfills where finished_at is null order by backfill_id desc limit 1) as share,
+        from ops.backfills where finished_at is null order by backfill_id desc limit 1) as "backfillShare",
        (select count(*)::int
         from generate_series(0, ${judgedDays - 1}) n, lateral (select date_trunc('day', now(), 'UTC') - n * interval '1 day' as day) d
         where day + interval '1 hour' <= now() and not exists (
           select from ops.coverage o
-          where o.stream = 'calls' and o.from_at >= day and o.from_at < day + interval '1 day' and o.checked_at is not null)) as uncompared
+          where o.stream = 'calls' and o.from_at >= day and o.from_at < day + interval '1 day' and o.checked_at is not null)
+       ) as "uncomparedDays"
      from ops.coverage where stream = 'calls'`,
   );
+  if (!sums) throw new Error('An aggregate has no row');
+  const { reported, unannounced, uncomparedDays, ...rest } = sums;
   const lines = await missingTexts(db);
   return {
+    ...rest,
     hours,
-    uncompared: { days: sums?.uncompared ?? judgedDays, of: judgedDays },
-    unprovenCount: sums?.unproven ?? 0,
-    provenUntil: sums?.until ?? null,
-    difference: sums?.difference ?? null,
-    lastDay: { reported: sums?.reported ?? 0, unannounced: sums?.unannounced ?? 0 },
-    openGapCount: sums?.gaps ?? 0,
-    openGapSince: sums?.gapSince ?? null,
+    uncompared: { days: uncomparedDays, of: judgedDays },
+    lastDay: { reported, unannounced },
     lines: lines.map((each) => ({ ...each, line: maskKey('line', each.line) })),
-    backfillShare: sums?.share ?? null,
   };
 }
 
@@ -422,18 +355,13 @@ export async function readRowCounts(db: Database): Promise<RowCount[]> {
      from ${relation('t', countedTables, { name: ['text', (table) => table] }, 'at')}
      join pg_class c on c.oid = t.name::regclass order by t.at`,
   );
-  const small = sizes.filter(({ bytes }) => bytes <= countedBytes).map(({ table }) => table);
-  const counted = new Map<string, number>();
-  if (small.length > 0) {
-    const rows = await query<{ table: string; rows: number }>(
-      db,
-      small.map((table) => `select '${table}' as table, count(*)::int as rows from ${table}`).join(' union all '),
-      [],
-    );
-    for (const row of rows) counted.set(row.table, row.rows);
+  const counts: RowCount[] = [];
+  for (const { table, bytes, estimate } of sizes) {
+    const isExact = bytes <= countedBytes;
+    const [counted] = isExact
+      ? await query(db, sql<{ rows: number }>`select count(*)::int as rows from ${sql.table(table)}`)
+      : [];
+    counts.push({ table, rows: counted?.rows ?? Math.round(estimate), isExact });
   }
-  return sizes.map(({ table, estimate }) => {
-    const exact = counted.get(table);
-    return { table, rows: exact ?? Math.round(estimate), isExact: exact !== undefined };
-  });
+  return counts;
 }
