@@ -13,6 +13,7 @@ import { toType } from '../shared/command-name.ts';
 import { eventTypeOf } from '../shared/event-types.ts';
 import type { Log } from '../shared/log.ts';
 import { maskNumbers } from '../shared/masking.ts';
+import type { Pair } from '../shared/thread.ts';
 import { wantedTypes } from '../sync/subscriptions/ensure.ts';
 import { deliversTo, hookUrl } from '../sync/subscriptions/matching.ts';
 import { quantity } from './format.ts';
@@ -35,34 +36,29 @@ export async function diagnose(settings: ReadySettings, log: Log): Promise<Diagn
   if (host !== undefined) found.push(onPostgres.warning(plainText.sentence(host), plainText.remedy));
   const postgres = await diagnosePostgres(db, settings.poolSize);
   found.push(...postgres);
-  const serviceClock = new ServiceClock();
+  let serviceAheadMs: number | undefined;
+  const onAnswer = ({ date }: { date: string | undefined }) => {
+    const at = Date.parse(date ?? '');
+    // The header has whole seconds: it is rounded down, by half a second on average.
+    if (!Number.isNaN(at)) serviceAheadMs = at + 500 - Date.now();
+  };
   const open = openCredential(settings, log);
   const service =
-    open &&
-    createService({
-      baseUrl: open.baseUrl,
-      credential: open.credential,
-      log,
-      retry: { tries: 2 },
-      onAnswer: ({ date }) => serviceClock.observe(date),
-    });
+    open && createService({ baseUrl: open.baseUrl, credential: open.credential, log, retry: { tries: 2 }, onAnswer });
   try {
     const mirror = postgres.length > 1 ? await diagnoseMirror(settings, database, service, log) : undefined;
     found.push(...(mirror?.found ?? []), ...(await diagnoseKeys(settings, db)));
     found.push(...diagnoseCredential(settings, mirror?.snapshot));
     const api = service && (await diagnoseApi(service, db, open.kind));
-    found.push(...(api?.found ?? [noApi]), ...(await diagnoseServiceClock(serviceClock, db)));
-    found.push(...(await diagnoseReceiver(settings, api?.subscriptions, isDelivered(mirror?.snapshot))));
+    found.push(...(api?.found ?? [noApi]), ...(await diagnoseServiceClock(serviceAheadMs, db)));
+    const held = mirror?.snapshot && known(mirror.snapshot.subscriptions, undefined);
+    const isDelivered = held?.ours.some(({ isEnabled }) => isEnabled) ?? false;
+    found.push(...(await diagnoseReceiver(settings, api?.subscriptions, isDelivered)));
   } finally {
     await service?.close();
     await open?.close();
   }
   return found;
-}
-
-function isDelivered(snapshot: Snapshot | undefined): boolean {
-  const held = snapshot && known(snapshot.subscriptions, undefined);
-  return held?.ours.some(({ isEnabled }) => isEnabled) ?? false;
 }
 
 const noApi = onApi.warning(
@@ -112,26 +108,11 @@ async function diagnoseMirror(
   }
 }
 
-/** The service's clock, from its `Date` headers, which have whole seconds. */
-class ServiceClock {
-  #aheadMs: number | undefined;
-
-  observe(date: string | undefined): void {
-    const at = Date.parse(date ?? '');
-    // The header is rounded down, by half a second on average.
-    if (!Number.isNaN(at)) this.#aheadMs = at + 500 - Date.now();
-  }
-
-  /** Milliseconds by which it is ahead of this machine's clock; undefined before the first answer with a date. */
-  get aheadMs(): number | undefined {
-    return this.#aheadMs;
-  }
-}
-
 /** Rounding and network latency explain smaller differences. */
 const maxServiceSkewSeconds = 5;
 
-async function diagnoseServiceClock({ aheadMs }: ServiceClock, db: Database): Promise<Diagnosis[]> {
+/** `aheadMs`: of this machine's clock; undefined when no answer had a date. */
+async function diagnoseServiceClock(aheadMs: number | undefined, db: Database): Promise<Diagnosis[]> {
   if (aheadMs === undefined) return [];
   const [row] = await query<{ now: Date }>(db, sql`select clock_timestamp() as now`).catch(() => []);
   if (!row) return [];
@@ -169,7 +150,7 @@ export function isFault({ level }: Pick<Diagnosis, 'level'>): boolean {
   return level === 'warning' || level === 'problem';
 }
 
-export function messageOf(error: unknown): string {
+function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   // When a host name has several addresses, the error of a refused connection has an empty message.
   return error.message || ('code' in error ? String(error.code) : error.name);
@@ -228,7 +209,7 @@ async function diagnosePostgres(db: Database, poolSize: number): Promise<Diagnos
 }
 
 /** The process ids of the servers that answered two open connections, which sent statements alternately. */
-export interface Answering {
+interface Answering {
   readonly first: readonly number[];
   readonly second: readonly number[];
 }
@@ -354,21 +335,37 @@ async function diagnoseApi(service: Service, db: Database, credential: OpenCrede
     }
   }
 
-  const lines = await probe('Lines', 'sms:read', () => service.lines.list(call()));
-  if (!lines && isHopeless(found[0])) return { found, subscriptions: undefined };
+  await probe('Lines', 'sms:read', () => service.lines.list(call()));
+  const [first] = found;
+  // All other probes would fail in the same way.
+  if (first?.level === 'problem' && !first.sentence.includes('scope')) return { found, subscriptions: undefined };
   await probe('Users', 'users:read', () => service.users.list(call()));
   const end = Math.ceil(Date.now() / 1_000);
   const search = { start: end - 3_600, end, limit: 1 };
   const recent = await probe('Calls', 'reports:read', () => service.calls.search(search, call()));
   const subscriptions = await probe('Webhook subscriptions', 'webhooks:read', () => service.webhooks.list({}, call()));
 
-  const callId = recent && (recent.data.calls[0]?.id ?? (await newestCall(db)) ?? (await olderCall(service, end)));
+  const [held] = await query(
+    db,
+    sql<{
+      id: string;
+    }>`select call_id as id from warehouse.calls where deleted_at is null order by started_at desc nulls last limit 1`,
+  ).catch(() => []);
+  const month = { start: end - 30 * 86_400, end, limit: 1 };
+  const callId =
+    recent &&
+    (recent.data.calls[0]?.id ??
+      held?.id ??
+      (await service.calls.search(month, call()).catch(() => undefined))?.data.calls[0]?.id);
   if (callId === undefined) found.push(onApi.ok('Recordings and transcripts were not checked: there was no call.'));
   else {
     await probe('Recordings', 'recordings:read', () => service.calls.recordings(callId, call()));
     await probe('Transcripts', 'recordings:read', () => service.calls.transcripts(callId, call()));
   }
-  const thread = await anyThread(db);
+  const [thread] = await query(
+    db,
+    sql<Pair>`select line, number from warehouse.sms_conversations where participants_key = '' and deleted_at is null limit 1`,
+  ).catch(() => []);
   if (thread === undefined) found.push(onApi.ok('Texts were not checked: no conversation is known yet.'));
   else await probe('Texts', 'messages:read', () => service.conversations.read(thread, { limit: 1 }, call()));
   return { found, subscriptions: subscriptions?.data };
@@ -409,32 +406,6 @@ function diagnoseRefusal(error: unknown, what: string, scope: string, credential
         'Check that API_BASE_URL is right and reachable from here. If it is, wait, or ask the service’s operator.',
       );
   }
-}
-
-/** Whether the first probe failed in a way that all others would repeat. */
-function isHopeless(first: Diagnosis | undefined): boolean {
-  return first?.level === 'problem' && !first.sentence.includes('scope');
-}
-
-async function olderCall(service: Service, end: number): Promise<string | undefined> {
-  const month = { start: end - 30 * 86_400, end, limit: 1 };
-  const found = await service.calls
-    .search(month, { signal: AbortSignal.timeout(probeTimeoutMs) })
-    .catch(() => undefined);
-  return found?.data.calls[0]?.id;
-}
-
-async function newestCall(db: Database): Promise<string | undefined> {
-  const text =
-    'select call_id as id from warehouse.calls where deleted_at is null order by started_at desc nulls last limit 1';
-  const rows = await query<{ id: string }>(db, text, []).catch(() => []);
-  return rows[0]?.id;
-}
-
-async function anyThread(db: Database): Promise<{ line: string; number: string } | undefined> {
-  const text = `select line, number from warehouse.sms_conversations where participants_key = '' and deleted_at is null limit 1`;
-  const rows = await query<{ line: string; number: string }>(db, text, []).catch(() => []);
-  return rows[0];
 }
 
 /** Whether ENCRYPTION_KEY_PREVIOUS is still needed. Empty when it is not set, or the tables do not exist yet. */
@@ -491,13 +462,11 @@ export async function diagnoseReceiver(
   }
   const found = [diagnoseSecret(secret)];
   if (publicUrl === undefined) {
-    found.push(
-      onReceiver.warning(
-        'PUBLIC_URL is not set here, and no webhook of ours is known to be registered, so new texts and calls are not announced.',
-        'Run the receiver with PUBLIC_URL, the address at which the service reaches it. Set it here too.',
-      ),
+    const unset = onReceiver.warning(
+      'PUBLIC_URL is not set here, and no webhook of ours is known to be registered, so new texts and calls are not announced.',
+      'Run the receiver with PUBLIC_URL, the address at which the service reaches it. Set it here too.',
     );
-    return found;
+    return [...found, unset];
   }
   found.push(await diagnoseReachability(publicUrl, secret));
   if (api.baseUrl !== undefined && isLoopbackUrl(publicUrl) && !isLoopbackUrl(api.baseUrl)) {
@@ -508,12 +477,10 @@ export async function diagnoseReceiver(
       ),
     );
   }
-  if (subscriptions)
-    found.push(
-      ...wantedTypes.map((type) =>
-        diagnoseSubscription(type, (each) => deliversTo(each, hookUrl(publicUrl, secret, type)), subscriptions),
-      ),
-    );
+  for (const type of subscriptions ? wantedTypes : []) {
+    const ours = subscriptions?.filter((each) => deliversTo(each, hookUrl(publicUrl, secret, type))) ?? [];
+    found.push(diagnoseSubscription(type, ours));
+  }
   return found;
 }
 
@@ -528,11 +495,12 @@ function diagnoseSecret(secret: string): Diagnosis {
 async function diagnoseReachability(publicUrl: string, secret: string): Promise<Diagnosis> {
   const remedy = `Check that ${toType('web')} runs behind PUBLIC_URL, with the same WEBHOOK_SECRET.`;
   try {
-    const answer = await request(hookUrl(publicUrl, secret, 'AccountSMS'), {
-      signal: AbortSignal.timeout(reachTimeoutMs),
-    });
+    const signal = AbortSignal.timeout(reachTimeoutMs);
+    const answer = await request(hookUrl(publicUrl, secret, 'AccountSMS'), { signal });
     const reply = await answer.body.text();
-    if (answer.statusCode === 200 && isReady(reply)) return onReceiver.ok('The receiver answers at PUBLIC_URL.');
+    // Other programs may answer 200 to everything.
+    const isReceiver = answer.statusCode === 200 && reply === '{"ready":true}';
+    if (isReceiver) return onReceiver.ok('The receiver answers at PUBLIC_URL.');
     const who = otherAnswers[answer.statusCode] ?? 'something other than the receiver';
     return onReceiver.problem(`PUBLIC_URL answers ${answer.statusCode}: ${who} runs there.`, remedy);
   } catch (error) {
@@ -545,23 +513,10 @@ const otherAnswers: Readonly<Record<number, string>> = {
   404: 'a receiver with another secret, or another program,',
 };
 
-/** Whether a body is a hook's answer to GET. Other programs may answer 200 to everything. */
-function isReady(text: string): boolean {
-  try {
-    return (JSON.parse(text) as { ready?: unknown } | null)?.ready === true;
-  } catch {
-    return false;
-  }
-}
-
-function diagnoseSubscription(
-  type: (typeof wantedTypes)[number],
-  isOurs: (subscription: Subscription) => boolean,
-  subscriptions: readonly Subscription[],
-): Diagnosis {
-  const found = subscriptions.filter(isOurs);
-  if (found.some((each) => each.enabled !== false && eventTypeOf(each.type ?? '') === type))
+function diagnoseSubscription(type: (typeof wantedTypes)[number], ours: readonly Subscription[]): Diagnosis {
+  if (ours.some((each) => each.enabled !== false && eventTypeOf(each.type ?? '') === type)) {
     return onReceiver.ok(`The subscription of ${type} is enabled.`);
-  const what = found.length === 0 ? 'There is no subscription of' : 'The subscription is disabled or not of the type';
+  }
+  const what = ours.length === 0 ? 'There is no subscription of' : 'The subscription is disabled or not of the type';
   return onReceiver.problem(`${what} ${type}.`, `Run ${toType('subscriptions ensure')}.`);
 }
