@@ -1,7 +1,7 @@
 import type { RawBuilder } from 'kysely';
 import { type Database, query, relation, sql } from '../db/database.ts';
-import type { Target } from '../inbox/targets.ts';
-import { maskKey, maskNumbers, maskTarget } from '../shared/masking.ts';
+import { maskedTarget, type Target } from '../inbox/targets.ts';
+import { maskNumbers, maskTarget } from '../shared/masking.ts';
 import { type Thread, threadKey, threadOf } from '../shared/thread.ts';
 import { momentOf } from '../warehouse/calls.ts';
 
@@ -58,26 +58,16 @@ const dayMs = 24 * hourMs;
  * known of it.
  */
 export async function trace(db: Database, kind: TraceKind, key: string, since?: Date): Promise<Trace | undefined> {
-  const scope = await { delivery: ofDelivery, call: ofCall, thread: ofThread, message: ofMessage }[kind](
-    db,
-    key,
-    since,
-  );
+  const scopes = { delivery: ofDelivery, call: ofCall, thread: ofThread, message: ofMessage };
+  const scope = await scopes[kind](db, key, since);
   if (!scope) return undefined;
   const deliveries = await readDeliveries(db, scope);
   const texts = await readTexts(db, scope);
   const calls = await readCalls(db, scope);
   const reads = await readTargets(db, scope);
   const runs = await readRuns(db, scope, [...texts, ...calls]);
-  const messages = texts.flatMap(({ line, messageId }) => (messageId === undefined ? [] : [{ line, messageId }]));
-  const sends = await readSends(db, runs, messages);
-  // A job counts as enqueued when the transaction of its delivery began, which is a moment before the delivery is stored.
-  const received = new Map(deliveries.map(({ subject, at }) => [subject, at]));
-  const jobs = reads.jobs.map(({ cause, ...job }) => {
-    const after = received.get(`delivery ${cause}`);
-    return after && after > job.at ? { ...job, at: after } : job;
-  });
-  const events = [...deliveries, ...texts, ...calls, ...jobs, ...reads.steps, ...runs, ...sends];
+  const sends = await readSends(db, runs, texts);
+  const events = [...deliveries, ...texts, ...calls, ...reads.steps, ...runs, ...sends];
   if (events.length === 0 && reads.pending.length === 0) return undefined;
   const steps = events
     .map(({ at, step, subject, what }) => ({ at, step, subject, what }))
@@ -208,7 +198,7 @@ interface RowStep extends TraceStep {
 
 interface TextStep extends RowStep {
   readonly line: string;
-  readonly messageId?: string;
+  readonly messageId: string;
 }
 
 async function readTexts(db: Database, { texts, since }: Scope): Promise<TextStep[]> {
@@ -263,11 +253,6 @@ async function readCalls(db: Database, { targets, since }: Scope): Promise<RowSt
   return rows.map(({ trigger, ...row }) => ({ ...row, step: 'mirrored', triggers: [trigger] }));
 }
 
-/** `cause`: the id of a delivery. */
-interface JobStep extends TraceStep {
-  readonly cause: string | null;
-}
-
 interface TargetRow extends Target {
   readonly enqueuedAt: Date | null;
   readonly readAt: Date | null;
@@ -282,50 +267,38 @@ interface TargetRow extends Target {
   readonly readCause: string | null;
 }
 
-/** The newest read of each target, and what is still to read. */
+/** The newest job and read of each target, and what is still to read. */
 async function readTargets(
   db: Database,
   { targets, since, until }: Scope,
-): Promise<{ jobs: JobStep[]; steps: TraceStep[]; pending: PendingRead[] }> {
+): Promise<{ steps: TraceStep[]; pending: PendingRead[] }> {
+  // A job counts as enqueued when the transaction of its delivery began, which is a moment before the delivery is stored.
   const rows = await query(
     db,
-    sql<TargetRow>`select kind, key, nullif(enqueued_at, '-infinity') as "enqueuedAt", read_at as "readAt", state, attempts, last_error as error,
-       dirty_version > clean_version as "isPending", claimed_until > now() as "isReading", due_at as "dueAt", delivery_id as cause,
+    sql<TargetRow>`select kind, key, case when enqueued_at > '-infinity' then greatest(enqueued_at, received_at) end as "enqueuedAt",
+       read_at as "readAt", state, attempts, last_error as error, dirty_version > clean_version as "isPending",
+       claimed_until > now() as "isReading", due_at as "dueAt", delivery_id as cause,
        case when received_at <= read_at then delivery_id end as "readCause"
      from ops.sync_targets join ${relation('t', targets, { kind: 'text', key: 'text' })} using (kind, key)
        left join ops.deliveries using (delivery_id)`,
   );
+  const steps: TraceStep[] = [];
+  const pending: PendingRead[] = [];
   const isWithin = (at: Date | null): at is Date => at !== null && at >= since && at <= until;
-  const jobs = rows.flatMap(({ enqueuedAt: at, cause, ...target }) =>
-    isWithin(at)
-      ? [{ at, step: 'enqueued' as const, subject: subjectOf(target), what: `a job${causeOf(cause)}`, cause }]
-      : [],
-  );
-  const steps = rows.flatMap(({ readAt: at, readCause, ...row }) =>
-    isWithin(at)
-      ? [
-          {
-            at,
-            step: 'read' as const,
-            subject: subjectOf(row),
-            what: `through the API${causeOf(readCause)}: ${endOf(row)}`,
-          },
-        ]
-      : [],
-  );
-  const pending = rows
-    .filter(({ isPending }) => isPending)
-    .map(({ kind, key, dueAt, attempts, error }) => ({
-      target: subjectOf({ kind, key }),
-      dueAt,
-      attempts,
-      error: error === null ? null : maskNumbers(error),
-    }));
-  return { jobs, steps, pending };
-}
-
-function subjectOf({ kind, key }: Target): string {
-  return `${kind} ${maskKey(kind, key)}`;
+  for (const row of rows) {
+    const { enqueuedAt, readAt, isPending, dueAt, attempts, error } = row;
+    const subject = maskedTarget(row);
+    if (isWithin(enqueuedAt)) {
+      steps.push({ at: enqueuedAt, step: 'enqueued', subject, what: `a job${causeOf(row.cause)}` });
+    }
+    if (isWithin(readAt)) {
+      const what = `through the API${causeOf(row.readCause)}: ${endOf(row)}`;
+      steps.push({ at: readAt, step: 'read', subject, what });
+    }
+    if (isPending)
+      pending.push({ target: subject, dueAt, attempts, error: error === null ? null : maskNumbers(error) });
+  }
+  return { steps, pending };
 }
 
 function causeOf(deliveryId: string | null): string {
@@ -333,12 +306,7 @@ function causeOf(deliveryId: string | null): string {
 }
 
 /** How the newest read ended. */
-function endOf({
-  isReading,
-  attempts,
-  state,
-  error,
-}: Pick<TargetRow, 'isReading' | 'attempts' | 'state' | 'error'>): string {
+function endOf({ isReading, attempts, state, error }: TargetRow): string {
   const failure = error === null ? '' : ` (${maskNumbers(error)})`;
   if (isReading) return 'in progress';
   if (state !== 'active') return `${state}${failure}`;
@@ -346,51 +314,39 @@ function endOf({
 }
 
 interface RunStep extends TraceStep {
-  readonly sendId?: string;
+  readonly sendId: string | null;
 }
 
-/** The evaluations of rules on rows of the trace, and what came of their actions. */
+/** The evaluations of rules on rows of the trace, then what came of their actions. */
 async function readRuns(db: Database, { since }: Scope, rows: readonly RowStep[]): Promise<RunStep[]> {
   const keys = [...new Set(rows.flatMap(({ triggers }) => triggers))];
   if (keys.length === 0) return [];
-  const runs = await query(
+  const found = await query(
     db,
-    sql<{ id: string; at: Date; rule: string; mode: string; reason: string; trigger: string }>`
-      select run_id as id, evaluated_at as at, rule, mode, reason, trigger_kind as trigger
-      from ops.rule_runs where trigger_key = any(${keys}) and evaluated_at >= ${since} order by run_id`,
+    sql<{ at: Date; rule: string; what: string; sendId: string | null }>`
+      with runs as (
+        select * from ops.rule_runs where trigger_key = any(${keys}) and evaluated_at >= ${since}
+      )
+      select at, rule, what, send_id as "sendId" from (
+        select run_id, null::integer as ordinal, evaluated_at as at, rule, concat(trigger_kind, ', ', mode, ': ', reason) as what,
+          null::uuid as send_id from runs
+        union all
+        select run_id, a.ordinal, coalesce(a.settled_at, a.begun_at, a.due_at), rule,
+          concat(a.kind, ': ', a.state, ' (' || a.reason || ')'), a.send_id from runs join ops.rule_actions a using (run_id)
+      ) s order by ordinal is not null, run_id, ordinal`,
   );
-  const actions = await query(
-    db,
-    sql<{ id: string; at: Date; kind: string; state: string; reason: string | null; sendId: string | null }>`
-      select run_id as id, coalesce(settled_at, begun_at, due_at) as at, kind, state, reason, send_id as "sendId"
-      from ops.rule_actions where run_id = any(${runs.map(({ id }) => id)}::bigint[]) order by run_id, ordinal`,
-  );
-  const names = new Map(runs.map(({ id, rule }) => [id, `rule ${rule}`]));
-  return [
-    ...runs.map(({ at, rule, mode, reason, trigger }) => ({
-      at,
-      step: 'rules' as const,
-      subject: `rule ${rule}`,
-      what: maskNumbers(`${trigger}, ${mode}: ${reason}`),
-    })),
-    ...actions.map(({ id, at, kind, state, reason, sendId }) => ({
-      at,
-      step: 'rules' as const,
-      subject: names.get(id) ?? '',
-      what: `${kind}: ${state}${reason === null ? '' : ` (${maskNumbers(reason)})`}`,
-      ...(sendId !== null && { sendId }),
-    })),
-  ];
+  return found.map(({ rule, what, ...row }) => ({
+    ...row,
+    step: 'rules',
+    subject: `rule ${rule}`,
+    what: maskNumbers(what),
+  }));
 }
 
 /** Each change of state of the sends that the rules planned, and of those that sent these texts. */
-async function readSends(
-  db: Database,
-  runs: readonly RunStep[],
-  messages: readonly { readonly line: string; readonly messageId: string }[],
-): Promise<TraceStep[]> {
-  const planned = runs.flatMap(({ sendId }) => (sendId === undefined ? [] : [sendId]));
-  const sent = relation('m', messages, { line: 'text', message_id: ['bigint', ({ messageId }) => messageId] });
+async function readSends(db: Database, runs: readonly RunStep[], texts: readonly TextStep[]): Promise<TraceStep[]> {
+  const planned = runs.flatMap(({ sendId }) => sendId ?? []);
+  const sent = relation('m', texts, { line: 'text', message_id: ['bigint', ({ messageId }) => messageId] });
   const rows = await query(
     db,
     sql<{ id: string; at: Date; state: string; reason: string | null; actor: string; rule: string }>`
