@@ -16,23 +16,12 @@ export interface RuleRun {
 }
 
 /** One step of a rule. */
-export interface RuleAction {
+interface RuleAction {
   readonly kind: string;
-  /** waiting, done, failed, skipped, unclear or dry_run. */
   readonly state: string;
   readonly reason: string | null;
-  /** Of a reply: its row of the send ledger. */
-  readonly send: RuleSend | null;
-}
-
-export interface RuleSend {
-  readonly id: string;
-  readonly state: string;
-  readonly reason: string | null;
-  /** The text that it became. */
-  readonly messageId: string | null;
-  /** Null while words are hidden. */
-  readonly body: string | null;
+  /** Of a reply: its row of the send ledger. `body` is null while words are hidden. */
+  readonly send: { readonly state: string; readonly reason: string | null; readonly body: string | null } | null;
 }
 
 /** From an instant, `-infinity` for ever, until before another one. */
@@ -54,8 +43,8 @@ export async function readRuns(db: Database, { line, number }: Pair, { from, unt
        order by trigger_at desc, run_id desc limit ${maxRuns}
      ) r cross join lateral (
        select coalesce(jsonb_agg(jsonb_build_object('kind', x.kind, 'state', x.state, 'reason', x.reason,
-           'send', case when s.send_id is not null then jsonb_build_object('id', s.send_id, 'state', s.state, 'reason', s.reason,
-             'messageId', s.message_id::text, 'body', case when p.is_text_shown then s.body end) end) order by x.ordinal), '[]') as actions
+           'send', case when s.send_id is not null then jsonb_build_object('state', s.state, 'reason', s.reason,
+             'body', case when p.is_text_shown then s.body end) end) order by x.ordinal), '[]') as actions
        from ops.rule_actions x cross join reporting.params p left join ops.sends s on s.send_id = x.send_id
        where x.run_id = r.run_id
      ) a

@@ -1,80 +1,31 @@
 import { type Database, query, sql } from '../../db/database.ts';
-import type { Thread } from '../../shared/thread.ts';
+import type { Pair } from '../../shared/thread.ts';
 import { areWordsShown } from '../row-list.ts';
 import { type RuleRun, readRuns } from './automation.ts';
-import { type Origin, readOrigins } from './origin.ts';
+import { readOrigins } from './origin.ts';
 
-/** A call with its legs, recordings and transcripts, as people read it. */
-export interface CallRecord {
-  readonly call: CallFacts;
-  readonly legs: readonly CallLeg[];
-  readonly visits: readonly QueueVisit[];
-  /** Undefined unless the call was missed; see reporting.missed_calls. */
-  readonly returned: CallReturn | undefined;
-  /** Missed calls that this call returned. */
-  readonly returns: readonly ReturnedCall[];
-  readonly recordings: readonly CallRecording[];
-  readonly transcripts: readonly CallTranscript[];
-  /** Threads with the other party, the line that was called first. */
-  readonly threads: readonly CallThread[];
-  readonly runs: readonly RuleRun[];
-  readonly origins: readonly Origin[];
-  readonly areWordsShown: boolean;
-}
+/** Fields of one type. */
+type Fields<Names extends string, Type> = Readonly<Record<Names, Type>>;
 
 /** Who called whom, of a call or of one of its legs. */
-interface Parties {
-  readonly callerType: string | null;
-  readonly callerName: string | null;
-  readonly callerNumber: string | null;
-  readonly calledType: string | null;
-  readonly calledName: string | null;
-  readonly calledNumber: string | null;
-}
+type Parties = Fields<'callerName' | 'callerNumber' | 'calledName' | 'calledNumber', string | null>;
 
-export interface CallFacts extends Parties {
-  readonly id: string;
-  readonly startedAt: Date | null;
-  readonly endedAt: Date | null;
-  readonly direction: string | null;
-  readonly isInternal: boolean;
-  readonly status: string | null;
-  readonly outcome: string;
-  readonly abandonedIn: string | null;
-  readonly dialledNumber: string | null;
-  readonly externalNumber: string | null;
-  readonly accountNumber: string | null;
-  readonly accountName: string | null;
-  readonly answeredByName: string | null;
-  readonly answeredByCount: number | null;
-  readonly placedByName: string | null;
-  readonly durationSeconds: number | null;
-  readonly talkSeconds: number | null;
-  readonly waitSeconds: number | null;
-  /** legs, duration_minus_talk or unknown. */
-  readonly waitBasis: string;
-  readonly ringSeconds: number | null;
-  readonly ringBasis: string;
-  readonly menuSeconds: number | null;
-  readonly menuBasis: string;
-  readonly transferredCount: number | null;
-  readonly repeatedCount: number | null;
-  readonly hasLegs: boolean;
-  readonly isRecorded: boolean | null;
-  readonly recordingsState: string | null;
-  readonly transcriptsState: string | null;
-  /** An erased person took part. */
-  readonly isErased: boolean;
-  /** The operation of the API that it was read with, and when. */
-  readonly source: string;
-  readonly firstSeenAt: Date;
-  readonly fetchedAt: Date;
-  readonly changedAt: Date;
-}
+export interface CallFacts
+  extends Parties,
+    Fields<'id' | 'outcome' | 'waitBasis' | 'ringBasis' | 'menuBasis' | 'source', string>,
+    Fields<'direction' | 'abandonedIn' | 'recordingsState' | 'transcriptsState', string | null>,
+    Fields<'dialledNumber' | 'externalNumber' | 'accountNumber', string | null>,
+    Fields<'accountName' | 'answeredByName' | 'placedByName', string | null>,
+    Fields<'durationSeconds' | 'talkSeconds' | 'waitSeconds' | 'ringSeconds' | 'menuSeconds', number | null>,
+    Fields<'answeredByCount' | 'transferredCount' | 'repeatedCount', number | null>,
+    Fields<'startedAt' | 'endedAt', Date | null>,
+    Fields<'firstSeenAt' | 'changedAt', Date>,
+    Fields<'isInternal' | 'hasLegs' | 'isErased', boolean> {}
 
 export interface CallLeg extends Parties {
   readonly startedAt: Date | null;
   readonly status: string | null;
+  readonly calledType: string | null;
   readonly isAnswered: boolean;
   /** A user passed the call on. */
   readonly isTransfer: boolean;
@@ -102,53 +53,20 @@ export interface CallReturn {
   readonly isUnreturned: boolean;
 }
 
-export interface ReturnedCall {
-  readonly id: string;
-  readonly startedAt: Date;
-}
-
-export interface CallRecording {
-  readonly id: string;
-  readonly startedAt: Date | null;
-  readonly durationSeconds: number | null;
-  readonly from: string | null;
-  readonly to: string | null;
-}
-
-export interface CallTranscript {
-  readonly id: string;
-  /** exact, substring or single_leg; ambiguous or none: its leg is not known. */
-  readonly legPairing: string;
-  readonly agentName: string | null;
-  readonly purpose: string | null;
-  readonly sentiment: string | null;
-  readonly csatScore: number | null;
-  readonly performanceScore: number | null;
-  readonly isActionRequired: boolean | null;
-  readonly isUrgent: boolean | null;
-  readonly agentSpeaker: number | null;
-  readonly segmentCount: number | null;
-  readonly measures: readonly Measure[];
-  /** Null while words are hidden. */
+export interface CallTranscript
+  extends Fields<'id' | 'legPairing', string>,
+    Fields<'agentName' | 'purpose' | 'sentiment', string | null>,
+    Fields<'csatScore' | 'performanceScore' | 'agentSpeaker' | 'segmentCount', number | null>,
+    Fields<'isActionRequired' | 'isUrgent', boolean | null> {
+  /** The account's own measures. The value is null where it was not scored. */
+  readonly measures: readonly { readonly name: string; readonly value: number | null; readonly note: string | null }[];
+  /** Null while words are hidden, as are the notes of measures. */
   readonly words: TranscriptWords | null;
 }
 
-/** One of the account's own measures. */
-export interface Measure {
-  readonly name: string;
-  /** Null where it was not scored. */
-  readonly value: number | null;
-  /** Null while words are hidden. */
-  readonly note: string | null;
-}
-
-export interface TranscriptWords {
-  readonly summary: string | null;
+interface TranscriptWords
+  extends Fields<'summary' | 'csatNote' | 'performanceNote' | 'actionNote' | 'urgentNote', string | null> {
   readonly points: readonly string[] | null;
-  readonly csatNote: string | null;
-  readonly performanceNote: string | null;
-  readonly actionNote: string | null;
-  readonly urgentNote: string | null;
   readonly segments: readonly Utterance[] | null;
 }
 
@@ -158,18 +76,15 @@ export interface Utterance {
   readonly text?: string;
 }
 
-export interface CallThread extends Thread {
-  readonly messageCount: number;
-  readonly lastAt: Date | null;
-}
-
 /** What a call page is read for: one call can have very many legs, transcripts and threads. */
 const maxOfEach = 100;
 /** Rules act on a call for so long: its transcripts come within a day. */
 const rulesMs = 2 * 86_400_000;
 
-/** Reads a call; undefined when it is not held, or the service no longer has it. */
-export async function readCall(db: Database, callId: string): Promise<CallRecord | undefined> {
+export type CallRecord = NonNullable<Awaited<ReturnType<typeof readCall>>>;
+
+/** Reads a call with its legs, recordings and transcripts; undefined when it is not held, or the service no longer has it. */
+export async function readCall(db: Database, callId: string) {
   const call = await readFacts(db, callId);
   if (!call) return undefined;
   const transcripts = await readTranscripts(db, callId);
@@ -178,10 +93,13 @@ export async function readCall(db: Database, callId: string): Promise<CallRecord
     call,
     legs: await readLegs(db, callId),
     visits: await readVisits(db, callId),
+    /** Undefined unless the call was missed. */
     returned: await readReturn(db, callId),
+    /** Missed calls that this call returned. */
     returns: await readReturned(db, call),
     recordings: await readRecordings(db, callId),
     transcripts,
+    /** Threads with the other party, the line that was called first. */
     threads: await readThreads(db, call),
     runs: await readCallRuns(db, call, transcripts),
     origins: await readOrigins(db, targets),
@@ -193,17 +111,17 @@ async function readFacts(db: Database, callId: string): Promise<CallFacts | unde
   const [row] = await query(
     db,
     sql<CallFacts>`select f.call_id as id, f.started_at as "startedAt", f.ended_at as "endedAt", f.direction, f.is_internal as "isInternal",
-       f.status, f.outcome, f.abandoned_in as "abandonedIn", f.caller_type as "callerType", nullif(f.caller_name, '') as "callerName",
-       nullif(f.caller_number, '') as "callerNumber", f.called_type as "calledType", nullif(f.called_name, '') as "calledName",
+       f.outcome, f.abandoned_in as "abandonedIn", nullif(f.caller_name, '') as "callerName",
+       nullif(f.caller_number, '') as "callerNumber", nullif(f.called_name, '') as "calledName",
        nullif(f.called_number, '') as "calledNumber", nullif(f.dialled_number, '') as "dialledNumber",
        f.external_number as "externalNumber", f.account_number as "accountNumber", nullif(l.name, '') as "accountName",
        a.user_name as "answeredByName", f.answered_by_count as "answeredByCount", b.user_name as "placedByName",
        f.duration_seconds as "durationSeconds", f.talk_seconds as "talkSeconds", f.wait_seconds as "waitSeconds",
        f.wait_basis as "waitBasis", f.ring_seconds as "ringSeconds", f.ring_basis as "ringBasis", f.menu_seconds as "menuSeconds",
        f.menu_basis as "menuBasis", f.transferred_count as "transferredCount", f.repeated_count as "repeatedCount",
-       f.has_legs as "hasLegs", f.is_recorded as "isRecorded", c.recordings_state as "recordingsState",
+       f.has_legs as "hasLegs", c.recordings_state as "recordingsState",
        c.transcripts_state as "transcriptsState", c.is_erased as "isErased", c.source, c.first_seen_at as "firstSeenAt",
-       c.fetched_at as "fetchedAt", c.changed_at as "changedAt"
+       c.changed_at as "changedAt"
      from reporting.fct_call f join warehouse.calls c using (call_id)
        left join warehouse.sms_lines l on l.line = f.account_number
        left join reporting.dim_user a on a.user_key = f.answered_user_key
@@ -217,7 +135,7 @@ function readLegs(db: Database, callId: string): Promise<CallLeg[]> {
   return query(
     db,
     sql<CallLeg>`select started_at as "startedAt", status, coalesce(talk_seconds > 0, status ~* '^answer', false) as "isAnswered",
-       ordinal > 1 and caller_type is not distinct from 'user' as "isTransfer", caller_type as "callerType",
+       ordinal > 1 and caller_type is not distinct from 'user' as "isTransfer",
        nullif(caller_name, '') as "callerName", nullif(caller_number, '') as "callerNumber", called_type as "calledType",
        nullif(called_name, '') as "calledName", nullif(called_number, '') as "calledNumber",
        duration_seconds as "durationSeconds", talk_seconds as "talkSeconds", is_recorded as "isRecorded"
@@ -248,11 +166,11 @@ async function readReturn(db: Database, callId: string): Promise<CallReturn | un
 }
 
 /** By the other party's calls of the time in which a call can be returned, since returns have no index on what returned them. */
-async function readReturned(db: Database, { id, externalNumber, startedAt }: CallFacts): Promise<ReturnedCall[]> {
+async function readReturned(db: Database, { id, externalNumber, startedAt }: CallFacts) {
   if (externalNumber === null || startedAt === null) return [];
   return query(
     db,
-    sql<ReturnedCall>`select m.call_id as id, m.started_at as "startedAt"
+    sql<{ id: string; startedAt: Date }>`select m.call_id as id, m.started_at as "startedAt"
      from reporting.params p
        cross join lateral (
          select call_id from warehouse.calls
@@ -264,10 +182,12 @@ async function readReturned(db: Database, { id, externalNumber, startedAt }: Cal
   );
 }
 
-function readRecordings(db: Database, callId: string): Promise<CallRecording[]> {
+function readRecordings(db: Database, callId: string) {
   return query(
     db,
-    sql<CallRecording>`select unique_id as id, started_at as "startedAt", duration_seconds as "durationSeconds",
+    sql<
+      { startedAt: Date | null; durationSeconds: number | null } & Fields<'from' | 'to', string | null>
+    >`select started_at as "startedAt", duration_seconds as "durationSeconds",
        nullif(from_endpoint, '') as "from", nullif(to_endpoint, '') as "to"
      from warehouse.recordings where call_id = ${callId} and deleted_at is null order by started_at, unique_id limit ${maxOfEach}`,
   );
@@ -294,11 +214,13 @@ function readTranscripts(db: Database, callId: string): Promise<CallTranscript[]
   );
 }
 
-async function readThreads(db: Database, { externalNumber, accountNumber }: CallFacts): Promise<CallThread[]> {
+async function readThreads(db: Database, { externalNumber, accountNumber }: CallFacts) {
   if (externalNumber === null) return [];
   return query(
     db,
-    sql<CallThread>`select line, number, participants, message_count as "messageCount", last_message_at as "lastAt"
+    sql<
+      Pair & { messageCount: number; lastAt: Date | null }
+    >`select line, number, message_count as "messageCount", last_message_at as "lastAt"
      from warehouse.sms_conversations where number = ${externalNumber} and participants_key = '' and deleted_at is null
      order by line is distinct from ${accountNumber}, last_message_at desc nulls last limit ${maxOfEach}`,
   );

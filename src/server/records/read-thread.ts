@@ -1,31 +1,8 @@
 import { type Database, query, sql } from '../../db/database.ts';
 import { type Thread, threadKey } from '../../shared/thread.ts';
 import { areWordsShown } from '../row-list.ts';
-import { type RuleRun, readRuns, type Span } from './automation.ts';
-import { type Origin, readOrigins } from './origin.ts';
-
-/** One page of a thread, as people read it. */
-export interface ThreadRecord {
-  readonly thread: Thread;
-  readonly state: ThreadState;
-  /** Of the number on each line that it is known of; on none for a group. */
-  readonly optStates: readonly OptState[];
-  /** Whether the number is known to be blocked on the line. */
-  readonly isBlocked: boolean;
-  /** Oldest first. */
-  readonly texts: readonly ThreadText[];
-  /** Calls with the number in the time of these texts, oldest first. */
-  readonly calls: readonly ThreadCall[];
-  /** There were more calls in the time of these texts, before these. */
-  readonly areCallsCut: boolean;
-  /** Rules that matched in the time of these texts. */
-  readonly runs: readonly RuleRun[];
-  /** What was observed of its state in the time of these texts, oldest first. */
-  readonly changes: readonly StateChange[];
-  readonly pages: ThreadPages;
-  readonly origin: Origin | undefined;
-  readonly areWordsShown: boolean;
-}
+import { readRuns, type Span } from './automation.ts';
+import { readOrigins } from './origin.ts';
 
 export interface ThreadState {
   readonly conversationId: string;
@@ -70,7 +47,6 @@ export interface ThreadText {
   /** The carrier's own words. */
   readonly deliveryStatus: string | null;
   readonly deliveryError: string | null;
-  readonly deliveryAt: Date | null;
   readonly blockReason: string | null;
   readonly isScheduled: boolean;
   readonly scheduledAt: Date | null;
@@ -96,22 +72,18 @@ export interface StateChange {
   readonly runId: string | null;
 }
 
-/** Other pages of the thread, as values of `before`: undefined where there is none, null for the newest page. */
-export interface ThreadPages {
-  readonly older: string | undefined;
-  readonly newer: string | null | undefined;
-}
-
 /** Which page: the newest, the texts before one, or the page around one. */
 export type ThreadPlace = { readonly before: string } | { readonly around: string } | undefined;
 
-export const textsPerPage = 50;
+const textsPerPage = 50;
 /** Texts that came after the one that a page is around. */
 const newerAround = 10;
 const maxCalls = 50;
 
+export type ThreadRecord = NonNullable<Awaited<ReturnType<typeof readThread>>>;
+
 /** Reads a page of a thread; undefined when the thread is not held. */
-export async function readThread(db: Database, thread: Thread, place: ThreadPlace): Promise<ThreadRecord | undefined> {
+export async function readThread(db: Database, thread: Thread, place: ThreadPlace) {
   const state = await readState(db, thread);
   if (!state) return undefined;
   const held = { ...thread, conversationId: state.conversationId };
@@ -125,13 +97,17 @@ export async function readThread(db: Database, thread: Thread, place: ThreadPlac
   return {
     thread,
     state,
+    /** Of the number on each line that it is known of; on none for a group. */
     optStates: thread.participants.length > 0 ? [] : await readOptStates(db, thread.number),
     isBlocked: await isBlocked(db, thread),
+    // Oldest first, as are the calls, the rules that matched and the changes of state in the time of these texts.
     texts,
     calls: calls.slice(0, maxCalls).reverse(),
+    /** There were more calls in that time, before these. */
     areCallsCut: calls.length > maxCalls,
     runs: await readRuns(db, thread, span),
     changes: await readChanges(db, state.conversationId, span),
+    /** Other pages, as values of `before`: undefined where there is none, null for the newest page. */
     pages: {
       older: hasOlder ? texts[0]?.id : undefined,
       newer: before === undefined ? undefined : ((await boundAfter(db, held, before, textsPerPage)) ?? null),
@@ -199,7 +175,7 @@ function readTexts(db: Database, thread: HeldThread, before: string | undefined)
        coalesce(f.sent_by_name, u.user_name) as "userName", s.rule, case when p.is_text_shown then m.body end as body,
        coalesce(char_length(m.body), m.body_length, 0) as length, coalesce(m.media_count, 0) as "mediaCount",
        f.delivery_class as "deliveryClass", f.delivery_status as "deliveryStatus", f.delivery_error as "deliveryError",
-       m.delivery_at as "deliveryAt", m.block_reason as "blockReason", m.is_scheduled is true as "isScheduled",
+       m.block_reason as "blockReason", m.is_scheduled is true as "isScheduled",
        m.scheduled_at as "scheduledAt", m.opt_out_verdict as "optOutVerdict"
      from (
        select m.* from warehouse.sms_messages m where ${isOf(thread)} ${bound}
