@@ -93,13 +93,23 @@ export function dayField(name: 'from' | 'to', value: string | undefined, attribu
   return html`<div class="field"><label for="${name}">${name === 'from' ? 'From' : 'To'}</label><input type="date" id="${name}" name="${name}" value="${value}"${attributes}></div>`;
 }
 
-/** The light and dark colours of every page. */
-export const palette = `:root { color-scheme: light dark;
+/** Of every page: its light and dark colours, its texts and its header. */
+const baseStyle = `:root { color-scheme: light dark;
   --paper: #f7f6f3; --card: #fffefc; --ink: #22262a; --soft: #6a6f76; --line: #e4e1da; --track: #ece9e2;
   --ok: #2c8a5a; --warning: #a86a0c; --problem: #bd3b2f; --quiet: #b9b5ab; --accent: #33658f; }
 @media (prefers-color-scheme: dark) { :root {
   --paper: #121417; --card: #191c20; --ink: #e7e5e1; --soft: #969ca4; --line: #2a2e33; --track: #262a2f;
   --ok: #5fc08d; --warning: #e0a84c; --problem: #f0806f; --quiet: #50565d; --accent: #84b4dd; } }
+* { box-sizing: border-box; margin: 0; }
+body { font: 15px/1.5 system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif; color: var(--ink); background: var(--paper);
+  font-variant-numeric: tabular-nums; -webkit-text-size-adjust: 100%; overflow-wrap: anywhere; }
+nav { display: flex; gap: 20px; }
+h1 { font-size: clamp(21px, 3.4vw, 29px); line-height: 1.28; font-weight: 600; letter-spacing: -.015em; text-wrap: balance; }
+code { font: 12.5px/1.5 ui-monospace, 'SF Mono', Menlo, Consolas, monospace; }
+.skip { position: absolute; left: -9999px; } .skip:focus { left: 12px; top: 8px; padding: 4px 10px; background: var(--card); color: var(--ink); z-index: 2; }
+.top nav { flex-wrap: wrap; gap: 4px 20px; } .top nav a[aria-current] { color: var(--ink); font-weight: 600; }
+.adrift { display: none; color: var(--warning); font-size: 13px; } .stale .adrift { display: inline; } .stale main { opacity: .6; }
+@media (max-width: 520px) { .top nav { gap: 4px 16px; width: 100%; } }
 `;
 
 /** The pages that every page leads to. */
@@ -188,27 +198,14 @@ export const liveScript = `
 })();
 `;
 
-/** Of the header, on every page. */
-const headerStyle = `.skip { position: absolute; left: -9999px; } .skip:focus { left: 12px; top: 8px; padding: 4px 10px; background: var(--card); color: var(--ink); z-index: 2; }
-.top nav { flex-wrap: wrap; gap: 4px 20px; } .top nav a[aria-current] { color: var(--ink); font-weight: 600; }
-.adrift { display: none; color: var(--warning); font-size: 13px; } .stale .adrift { display: inline; } .stale main { opacity: .6; }
-@media (max-width: 520px) { .top nav { gap: 4px 16px; width: 100%; } }
-`;
-
 /** The style sheet of reports, lists and records. */
-export const pageStyle = `
-${palette}* { box-sizing: border-box; margin: 0; }
-body { font: 15px/1.5 system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif; color: var(--ink); background: var(--paper);
-  font-variant-numeric: tabular-nums; -webkit-text-size-adjust: 100%; overflow-wrap: anywhere; }
-.top, main { max-width: 1120px; margin: 0 auto; padding: 0 24px; }
+export const pageStyle = `${baseStyle}.top, main { max-width: 1120px; margin: 0 auto; padding: 0 24px; }
 .top, .head, .card header { display: flex; align-items: baseline; justify-content: space-between; gap: 8px 24px; flex-wrap: wrap; }
 .top { padding-top: 28px; }
-nav { display: flex; gap: 20px; }
 a { color: var(--soft); text-decoration: none; border-radius: 4px; }
 a:hover, a:focus-visible { color: var(--ink); text-decoration: underline; text-underline-offset: 3px; }
 a:focus-visible, summary:focus-visible, .table:focus-visible, .rows:focus-visible, button:focus-visible { outline: 2px solid var(--accent); outline-offset: 3px; }
 a[aria-current] { color: var(--ink); }
-h1 { font-size: clamp(21px, 3.4vw, 29px); line-height: 1.28; font-weight: 600; letter-spacing: -.015em; text-wrap: balance; }
 h2 { font-size: 13px; font-weight: 600; color: var(--soft); }
 h3 { font-size: 12px; font-weight: 400; color: var(--soft); margin-bottom: 12px; }
 .head { padding: 40px 0 26px; align-items: center; }
@@ -235,7 +232,6 @@ td, th { padding: 5px 0 5px 14px; text-align: left; font-weight: 400; vertical-a
 tr > :first-child { padding-left: 0; white-space: nowrap; }
 thead th { color: var(--soft); font-size: 12px; line-height: 1.3; border-top: 0; position: sticky; top: 0; background: var(--card); }
 .number { text-align: right; } td.number { white-space: nowrap; }
-code { font: 12.5px/1.5 ui-monospace, 'SF Mono', Menlo, Consolas, monospace; }
 footer { display: flex; flex-wrap: wrap; gap: 4px 20px; padding: 16px 0 40px; font-size: 13px; color: var(--soft); }
 @media (max-width: 520px) {
   .top, main { padding-left: 16px; padding-right: 16px; } .head { padding: 26px 0 18px; } .card { padding: 15px 15px 14px; margin-bottom: 8px; } .about { margin-top: -10px; }
@@ -249,21 +245,15 @@ footer { display: flex; flex-wrap: wrap; gap: 4px 20px; padding: 16px 0 40px; fo
   .head { padding: 10px 0 12px; } .card { break-inside: avoid; margin-bottom: 10px; padding: 12px 14px; } .note { font-size: 8.5pt; margin-top: 8px; }
   .tag, .filters, .pager { display: none; } footer { padding: 6px 0 0; font-size: 8.5pt; }
 }
-${headerStyle}`;
+`;
 
 /** The inline style sheet of the status page. The content security policy contains its hash. */
-export const style = `
-${palette}${headerStyle}* { box-sizing: border-box; margin: 0; }
-body { font: 15px/1.5 system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif; color: var(--ink); background: var(--paper);
-  font-variant-numeric: tabular-nums; -webkit-text-size-adjust: 100%; overflow-wrap: anywhere; }
-body > header, main { max-width: 1120px; margin: 0 auto; padding: 0 24px; }
+export const style = `${baseStyle}body > header, main { max-width: 1120px; margin: 0 auto; padding: 0 24px; }
 header { display: flex; align-items: baseline; justify-content: space-between; gap: 8px 24px; flex-wrap: wrap; }
 body > header { padding-top: 28px; }
 header strong { font-size: 15px; letter-spacing: .01em; }
-nav { display: flex; gap: 20px; }
 a { color: var(--soft); text-decoration: none; }
 a:hover, a:focus-visible { color: var(--ink); text-decoration: underline; text-underline-offset: 3px; }
-h1 { font-size: clamp(21px, 3.4vw, 29px); line-height: 1.28; font-weight: 600; letter-spacing: -.015em; text-wrap: balance; }
 h2 { font-size: 13px; font-weight: 600; color: var(--soft); margin-bottom: 12px; }
 h3 { font-size: 14px; font-weight: 600; }
 .verdict { display: grid; grid-template-columns: auto 1fr; column-gap: 16px; padding: 44px 0 40px; }
@@ -293,7 +283,6 @@ thead th { color: var(--soft); font-size: 12px; padding-top: 0; }
 thead + tbody tr:first-child > td { border-top: 1px solid var(--line); }
 .number { text-align: right; white-space: nowrap; }
 .when { color: var(--soft); white-space: nowrap; }
-code { font: 12.5px/1.5 ui-monospace, 'SF Mono', Menlo, Consolas, monospace; }
 .pace { display: block; width: 100%; height: 56px; fill: var(--accent); margin-bottom: 4px; }
 .pace .base { fill: var(--track); }
 .axis { display: flex; justify-content: space-between; font-size: 12px; color: var(--soft); margin-bottom: 14px; }
