@@ -72,30 +72,21 @@ export function exactly(moment: Date, timeZone: string): string {
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-function formatOf(timeZone: string): Intl.DateTimeFormat {
-  const known = formats.get(timeZone);
-  if (known) return known;
-  const digits = { year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit' } as const;
-  const format = new Intl.DateTimeFormat('en-CA', {
-    ...{ ...digits, second: '2-digit', hourCycle: 'h23', timeZone, timeZoneName: 'longOffset' },
-  });
-  formats.set(timeZone, format);
-  return format;
-}
-
 /**
  * A time to the second in a zone, with its offset from UTC, in a form that commands accept: `2026-11-21 14:03:22-05:00`. Times
  * in UTC end with Z.
  */
 export function toTheSecond(moment: Date, timeZone: string): string {
-  const parts = Object.fromEntries(
-    formatOf(timeZone)
-      .formatToParts(moment)
-      .map(({ type, value }) => [type, value]),
-  );
+  const format =
+    formats.get(timeZone) ??
+    new Intl.DateTimeFormat('en-CA', {
+      ...{ year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit' },
+      ...{ hourCycle: 'h23', timeZone, timeZoneName: 'longOffset' },
+    });
+  formats.set(timeZone, format);
+  const [date, time, offset = ''] = format.format(moment).split(/,? /);
   // Releases of ICU name UTC itself GMT or GMT+00:00.
-  const offset = parts.timeZoneName?.replace(/^GMT(\+00:00$)?/, '') || 'Z';
-  return `${parts.year}-${parts.month}-${parts.day} ${parts.hour}:${parts.minute}:${parts.second}${offset}`;
+  return `${date} ${time}${offset.replace(/^GMT(\+00:00$)?/, '') || 'Z'}`;
 }
 
 /** The time of day. */

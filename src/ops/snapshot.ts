@@ -4,15 +4,9 @@ import { type Database, query, sql, type Transaction } from '../db/database.ts';
 import { limitReached } from '../db/limits.ts';
 import { UserError } from '../shared/errors.ts';
 import { readRelease } from '../shared/release.ts';
-import { type RunningProcess, readProcesses } from './processes.ts';
-import { type RulesStatus, readRules, readSends, type SendsStatus } from './snapshot/automation.ts';
+import { readProcesses } from './processes.ts';
+import { readRules, readSends } from './snapshot/automation.ts';
 import {
-  type AlertsStatus,
-  type CredentialStatus,
-  type DiskStatus,
-  type DriftStatus,
-  type QueuesStatus,
-  type ReportingStatus,
   readAlerts,
   readCredential,
   readDisk,
@@ -21,17 +15,8 @@ import {
   readReporting,
   readSchema,
   readSubscriptions,
-  type SchemaStatus,
-  type SubscriptionsStatus,
 } from './snapshot/deployment.ts';
 import {
-  type Artefacts,
-  type Backlog,
-  type Completeness,
-  type Freshness,
-  type InboxStatus,
-  type ParkedStream,
-  type RowCount,
   readArtefacts,
   readBacklog,
   readCompleteness,
@@ -40,7 +25,6 @@ import {
   readInbox,
   readParked,
   readRowCounts,
-  type TargetError,
 } from './snapshot/mirror.ts';
 
 /** One part of the snapshot. A part that cannot be read is unknown, without affecting the others. */
@@ -48,8 +32,32 @@ export type Part<T> =
   | { readonly state: 'known'; readonly value: T }
   | { readonly state: 'unknown'; readonly reason: string };
 
+/** What reads each part from the database, in this order. */
+const readers = {
+  schema: readSchema,
+  freshness: readFreshness,
+  backlog: readBacklog,
+  parked: readParked,
+  errors: readErrors,
+  artefacts: readArtefacts,
+  completeness: readCompleteness,
+  inbox: readInbox,
+  holdings: readRowCounts,
+  drift: readDrift,
+  subscriptions: readSubscriptions,
+  rules: readRules,
+  reporting: readReporting,
+  sends: readSends,
+  processes: readProcesses,
+  alerts: readAlerts,
+} satisfies Readonly<Record<string, (db: Database) => Promise<unknown>>>;
+
+/** The part that a reader gives. */
+type PartOf<Reader extends (...given: never[]) => Promise<unknown>> = Part<Readonly<Awaited<ReturnType<Reader>>>>;
+type StoredParts = { readonly [name in keyof typeof readers]: PartOf<(typeof readers)[name]> };
+
 /** The state that all processes share, at one moment. Phone numbers are masked, and it contains no message bodies. */
-export interface Snapshot {
+export interface Snapshot extends StoredParts {
   /** By the clock of the database, like all other times. */
   readonly takenAt: Date;
   readonly release: string;
@@ -57,25 +65,9 @@ export interface Snapshot {
   readonly commit: string;
   /** Of this process, in seconds. */
   readonly uptimeSeconds: number;
-  readonly schema: Part<SchemaStatus>;
-  readonly credential: Part<CredentialStatus>;
-  readonly freshness: Part<readonly Freshness[]>;
-  readonly backlog: Part<readonly Backlog[]>;
-  readonly parked: Part<readonly ParkedStream[]>;
-  readonly errors: Part<readonly TargetError[]>;
-  readonly artefacts: Part<Artefacts>;
-  readonly completeness: Part<Completeness>;
-  readonly inbox: Part<InboxStatus>;
-  readonly holdings: Part<readonly RowCount[]>;
-  readonly drift: Part<DriftStatus>;
-  readonly subscriptions: Part<SubscriptionsStatus>;
-  readonly sends: Part<SendsStatus>;
-  readonly queues: Part<QueuesStatus>;
-  readonly rules: Part<RulesStatus | undefined>;
-  readonly reporting: Part<ReportingStatus>;
-  readonly processes: Part<readonly RunningProcess[]>;
-  readonly alerts: Part<AlertsStatus>;
-  readonly disk: Part<DiskStatus | undefined>;
+  readonly credential: PartOf<typeof readCredential>;
+  readonly queues: PartOf<typeof readQueues>;
+  readonly disk: PartOf<typeof readDisk>;
   /** Of this process; undefined when it has no API client. */
   readonly circuit: CircuitState | undefined;
   /** Of this process: it could not store the last delivery. */
@@ -104,28 +96,13 @@ export async function takeSnapshot({ database, queues, service, settings, metric
     return await database.db.connection().execute(async (db) => {
       const [moment] = await query<{ now: Date }>(db, sql`select clock_timestamp() as now`);
       const ask = <T>(read: (db: Database) => Promise<T>) => part(() => readWithTimeout(db, read));
+      const { version: release, commit } = readRelease();
+      const parts: [name: string, Part<unknown>][] = [];
+      for (const [name, read] of Object.entries(readers)) parts.push([name, await ask<unknown>(read)]);
       return {
-        takenAt: moment?.now ?? new Date(),
-        release: readRelease().version,
-        commit: readRelease().commit,
-        uptimeSeconds: Math.round(process.uptime()),
-        schema: await ask(readSchema),
+        ...{ takenAt: moment?.now ?? new Date(), release, commit, uptimeSeconds: Math.round(process.uptime()) },
+        ...(Object.fromEntries(parts) as unknown as StoredParts),
         credential: await ask((db) => readCredential(db, settings.api.key)),
-        freshness: await ask(readFreshness),
-        backlog: await ask(readBacklog),
-        parked: await ask(readParked),
-        errors: await ask(readErrors),
-        artefacts: await ask(readArtefacts),
-        completeness: await ask(readCompleteness),
-        inbox: await ask(readInbox),
-        holdings: await ask(readRowCounts),
-        drift: await ask(readDrift),
-        subscriptions: await ask(readSubscriptions),
-        rules: await ask(readRules),
-        reporting: await ask(readReporting),
-        sends: await ask(readSends),
-        processes: await ask(readProcesses),
-        alerts: await ask(readAlerts),
         disk: await part(() => readDisk(settings)),
         queues: await queueFacts,
         circuit: service?.circuit.state(),
