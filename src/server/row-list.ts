@@ -135,17 +135,19 @@ export function pageNumberOf(value: unknown): number {
   return page;
 }
 
-/** Rows as CSV (RFC 4180). A text that a spreadsheet would take for a formula begins with an apostrophe. */
 export function csvOfRows({ columns, rows }: RowList): string {
-  const field = (value: string | null | undefined) => {
-    if (value === null || value === undefined) return '';
+  const keys = columns.map(({ key }) => key);
+  return csvOfLines([keys, ...rows.map((row) => keys.map((key) => row[key] ?? null))]);
+}
+
+/** CSV (RFC 4180). A text that a spreadsheet would take for a formula begins with an apostrophe. */
+export function csvOfLines(lines: readonly (readonly (string | null)[])[]): string {
+  const field = (value: string | null) => {
+    if (value === null) return '';
     const safe = /^[=+\-@\t\r]/.test(value) && !/^-?[\d.]+$/.test(value) ? `'${value}` : value;
     return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
   };
-  const keys = columns.map(({ key }) => key);
-  return [keys, ...rows.map((row) => keys.map((key) => row[key]))]
-    .map((fields) => `${fields.map(field).join(',')}\r\n`)
-    .join('');
+  return lines.map((fields) => `${fields.map(field).join(',')}\r\n`).join('');
 }
 
 /** One page of rows. */

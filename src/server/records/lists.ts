@@ -17,7 +17,16 @@ import { endsOf, pathIn, targetPath, timeColumns } from './view.ts';
 const allOf = (conditions: Iterable<Condition>) => sql.join([sql`true`, ...conditions], sql` and `);
 /** Options that are shown as they are written in the address. */
 const named = (values: readonly string[]) => Object.fromEntries(values.map((value) => [value, value]));
-const any = { '': 'any' };
+
+/** A filter whose value is chosen, or any. */
+function oneOf(name: string, label: string, options: ListFilter['options'], where: ListFilter['where']): ListFilter {
+  return { name, label, options: { '': 'any', ...options }, where };
+}
+
+/** A filter whose value is typed. */
+function typed(name: string, label: string, placeholder: string, where: ListFilter['where']): ListFilter {
+  return { name, label, placeholder, where };
+}
 
 /** Its filters, and its range of times, of when a row begins and ends. */
 function chosen({ range, view, where }: ListChoice, begin: Condition, end = begin): Condition {
@@ -79,24 +88,13 @@ export const deliveries: ListDefinition = {
   about: html`Webhook requests as they came. A delivery only says what to read; <a href="/targets">the reads</a> bring the data.`,
   span: 'week',
   filters: [
-    {
-      name: 'type',
-      label: 'Event type',
-      options: { ...any, ...named(eventTypes), none: 'none in the address' },
-      where: (type) => (type === 'none' ? sql`r.event_type is null` : sql`r.event_type = ${type}`),
-    },
-    {
-      name: 'recognized',
-      label: 'Recognized',
-      options: { ...any, no: 'not recognized', yes: 'recognized' },
-      where: (value) => (value === 'no' ? sql`not r.is_recognized` : sql`r.is_recognized`),
-    },
-    {
-      name: 'target',
-      label: 'Points at',
-      placeholder: 'call id or line/number',
-      where: (text) => sql`r.targets && ${targetsNamed(text)}::text[]`,
-    },
+    oneOf('type', 'Event type', { ...named(eventTypes), none: 'none in the address' }, (type) =>
+      type === 'none' ? sql`r.event_type is null` : sql`r.event_type = ${type}`,
+    ),
+    oneOf('recognized', 'Recognized', { no: 'not recognized', yes: 'recognized' }, (value) =>
+      value === 'no' ? sql`not r.is_recognized` : sql`r.is_recognized`,
+    ),
+    typed('target', 'Points at', 'call id or line/number', (text) => sql`r.targets && ${targetsNamed(text)}::text[]`),
   ],
   source: (choice) => ({
     columns: [
@@ -166,22 +164,12 @@ export const targets: ListDefinition = {
       },
       where: (state) => targetStates[state],
     },
-    {
-      name: 'kind',
-      label: 'Kind',
-      options: { ...any, ...named(targetKinds) },
-      where: (kind) => sql`r.kind = ${kind}`,
-    },
-    {
-      name: 'target',
-      label: 'Call or thread',
-      placeholder: 'call id or line/number',
-      where: (text) => {
-        const [first = '', ...more] = targetsNamed(text);
-        const kinds = [first, ...more].map((target) => target.split(' ')[0]);
-        return sql`r.kind = any(${kinds}) and r.key = ${first.slice(first.indexOf(' ') + 1)}`;
-      },
-    },
+    oneOf('kind', 'Kind', named(targetKinds), (kind) => sql`r.kind = ${kind}`),
+    typed('target', 'Call or thread', 'call id or line/number', (text) => {
+      const [first = '', ...more] = targetsNamed(text);
+      const kinds = [first, ...more].map((target) => target.split(' ')[0]);
+      return sql`r.kind = any(${kinds}) and r.key = ${first.slice(first.indexOf(' ') + 1)}`;
+    }),
   ],
   source: ({ view, where }) => {
     const conditions = [...where].filter(([name]) => name !== 'state' || !where.has('target'));
@@ -223,14 +211,7 @@ export const coverage: ListDefinition = {
   title: 'Coverage by day',
   about: html`Whether everything that the service reports is held. Call history is compared hour by hour, so a day is complete when all its hours are proven. <a href="/coverage/hours">Hours</a> · <a href="/gaps">Gaps in the webhooks</a>`,
   span: 'month',
-  filters: [
-    {
-      name: 'state',
-      label: 'State',
-      options: { ...any, incomplete: 'not complete' },
-      where: () => sql`r.proven_hours < r.hours`,
-    },
-  ],
+  filters: [oneOf('state', 'State', { incomplete: 'not complete' }, () => sql`r.proven_hours < r.hours`)],
   source: ({ range, view, where }) => {
     const { zone } = view;
     const { since, until } = endsOf(range, view);
@@ -291,12 +272,7 @@ export const hours: ListDefinition = {
   about: html`Each hour of call history that is compared with the service: minutes after its end, and again for late changes. <a href="/coverage">Days</a>`,
   span: 'day',
   filters: [
-    {
-      name: 'state',
-      label: 'State',
-      options: { ...any, ...named(['waiting', 'proven', 'differs', 'failed']) },
-      where: (state) => sql`r.state = ${state}`,
-    },
+    oneOf('state', 'State', named(['waiting', 'proven', 'differs', 'failed']), (state) => sql`r.state = ${state}`),
   ],
   source: (choice) => ({
     columns: [
@@ -322,18 +298,10 @@ export const gaps: ListDefinition = {
   about: html`Times in which deliveries may have been lost. What happened then is searched through the API, so a filled gap lost nothing but time.`,
   span: 'all',
   filters: [
-    {
-      name: 'state',
-      label: 'State',
-      options: { ...any, open: 'open', filled: 'filled' },
-      where: (state) => (state === 'open' ? sql`r.filled_at is null` : sql`r.filled_at is not null`),
-    },
-    {
-      name: 'stream',
-      label: 'Of',
-      options: { ...any, ...named(['calls', 'texts']) },
-      where: (stream) => sql`r.stream = ${stream}`,
-    },
+    oneOf('state', 'State', { open: 'open', filled: 'filled' }, (state) =>
+      state === 'open' ? sql`r.filled_at is null` : sql`r.filled_at is not null`,
+    ),
+    oneOf('stream', 'Of', named(['calls', 'texts']), (stream) => sql`r.stream = ${stream}`),
   ],
   source: (choice) => ({
     columns: [
@@ -352,19 +320,14 @@ export const gaps: ListDefinition = {
   empty: html`No gap was noticed: no webhook subscription was broken and the receiver was never away for long. <a class="link" href="/coverage">Coverage</a>`,
 };
 
-const modes = { ...any, ...named(['live', 'dry-run']) };
-const ofRule: ListFilter = {
-  ...{ name: 'rule', label: 'Rule', placeholder: 'its name' },
-  where: (rule) => sql`r.rule = ${rule}`,
-};
-const ofNumber = (label: string): ListFilter => ({
-  ...{ name: 'number', label, placeholder: 'a number' },
-  where: (text) => {
+const modes = named(['live', 'dry-run']);
+const ofRule = typed('rule', 'Rule', 'its name', (rule) => sql`r.rule = ${rule}`);
+const ofNumber = (label: string) =>
+  typed('number', label, 'a number', (text) => {
     const number = normalizeNumber(text);
     if (number === '') throw new BadAddress('number must have digits.');
     return sql`r.number = ${number}`;
-  },
-});
+  });
 
 export const sends: ListDefinition = {
   path: '/sends',
@@ -372,25 +335,17 @@ export const sends: ListDefinition = {
   about: html`The texts that <a href="/rules">rules</a> wanted to send, and what came of each. At most one request is ever sent for one; what a gate refused was not sent.`,
   span: 'all',
   filters: [
-    {
-      name: 'state',
-      label: 'State',
-      options: { ...any, ...named(states) },
-      where: (state) =>
-        // Sends with an unknown outcome have an index of their own.
-        state === 'UNKNOWN' || state === 'NEEDS_HUMAN'
-          ? sql`r.state = ${state} and r.unknown_at is not null`
-          : sql`r.state = ${state}`,
-    },
-    {
-      name: 'mode',
-      label: 'Mode',
-      options: modes,
-      where: (mode) =>
-        mode === 'live'
-          ? sql`r.mode = 'live' and r.reason is distinct from 'dry_run'`
-          : sql`(r.mode = 'dry-run' or r.reason = 'dry_run')`,
-    },
+    oneOf('state', 'State', named(states), (state) =>
+      // Sends with an unknown outcome have an index of their own.
+      state === 'UNKNOWN' || state === 'NEEDS_HUMAN'
+        ? sql`r.state = ${state} and r.unknown_at is not null`
+        : sql`r.state = ${state}`,
+    ),
+    oneOf('mode', 'Mode', modes, (mode) =>
+      mode === 'live'
+        ? sql`r.mode = 'live' and r.reason is distinct from 'dry_run'`
+        : sql`(r.mode = 'dry-run' or r.reason = 'dry_run')`,
+    ),
     ofRule,
     ofNumber('To'),
   ],
@@ -429,26 +384,16 @@ export const runs: ListDefinition = {
   span: 'week',
   filters: [
     ofRule,
-    {
-      name: 'result',
-      label: 'Result',
-      options: {
-        ...any,
-        matched: 'matched',
-        unmatched: 'did not match',
-        failed: 'failed',
-      },
-      where: (result) =>
+    oneOf(
+      'result',
+      'Result',
+      { matched: 'matched', unmatched: 'did not match', failed: 'failed' },
+      (result) =>
         ({ matched: sql`r.is_matched`, unmatched: sql`not r.is_matched`, failed: sql`r.reason like 'error:%'` })[
           result
         ],
-    },
-    {
-      name: 'mode',
-      label: 'Mode',
-      options: modes,
-      where: (mode) => sql`r.mode = ${mode}`,
-    },
+    ),
+    oneOf('mode', 'Mode', modes, (mode) => sql`r.mode = ${mode}`),
     ofNumber('Other party'),
   ],
   source: (choice) => ({

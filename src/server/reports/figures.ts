@@ -1,5 +1,6 @@
 import type { RawBuilder } from 'kysely';
 import { type Database, query, sql } from '../../db/database.ts';
+import { csvOfLines } from '../row-list.ts';
 import { type Chart, type Column, type Figures, valuesOf } from './charts.ts';
 import type { Choice } from './choice.ts';
 
@@ -68,27 +69,15 @@ export async function readDays(
       )
       select d.day::text as day, shown.* from days d left join (${statement}) shown on shown.local_date = d.day order by d.day`,
   );
-  return {
-    columns,
-    days: rows.map((row) => ({
-      date: String(row.day),
-      values: columns.map(({ key }) => numberOf(row[key])),
-    })),
-  };
+  const numberOf = (value: string | number | null | undefined) => (value == null ? null : Number(value));
+  const days = rows.map((row) => ({ date: String(row.day), values: columns.map(({ key }) => numberOf(row[key])) }));
+  return { columns, days };
 }
 
-function numberOf(value: string | number | null | undefined): number | null {
-  return value === null || value === undefined ? null : Number(value);
-}
-
-/**
- * The figures as CSV (RFC 4180): a header, then a line for each local day. An empty field means "nothing to measure", which is
- * not zero.
- */
+/** The figures as CSV: a line for each local day. An empty field means "nothing to measure", which is not zero. */
 export function csvOf({ columns, days }: Figures): string {
-  const lines = [
+  return csvOfLines([
     ['local_date', ...columns.map(({ key }) => key)],
-    ...days.map(({ date, values }) => [date, ...values.map((value) => (value === null ? '' : String(value)))]),
-  ];
-  return lines.map((fields) => `${fields.join(',')}\r\n`).join('');
+    ...days.map(({ date, values }) => [date, ...values.map((value) => (value === null ? null : String(value)))]),
+  ]);
 }
