@@ -21,29 +21,33 @@ import { known, type Part, type Snapshot } from '../ops/snapshot.ts';
 import { eventTypeOf } from '../shared/event-types.ts';
 import { adriftNote, documentOf, type Html, html, liveScript, pageHeader, refreshSeconds, style } from './html.ts';
 
-export interface PageOptions {
-  /** IANA time zone of all times on the page. */
-  readonly timeZone: string;
-}
+/** How a page shows a moment. */
+type Moment = (at: Date | null) => Html;
 
-/** The status page: a self-contained document that refreshes itself, with or without JavaScript. */
-export function renderPage(snapshot: Snapshot, { timeZone }: PageOptions): string {
+/** The status page: a self-contained document that refreshes itself, with or without JavaScript. `timeZone`: of all its times. */
+export function renderPage(snapshot: Snapshot, { timeZone }: { readonly timeZone: string }): string {
+  const { takenAt } = snapshot;
+  // Relative to the snapshot, with the exact time as tooltip.
+  const moment: Moment = (at) =>
+    at === null
+      ? html`<span class="soft">never</span>`
+      : html`<time datetime="${at.toISOString()}" title="${exactly(at, timeZone)}">${ago(at, takenAt)}</time>`;
   const schema = known(snapshot.schema, undefined);
   const credential = known(snapshot.credential, undefined);
   return frame(
     verdictOf(snapshot).sentence,
     html`${verdict(snapshot)}
-${streams(snapshot, timeZone)}
+${streams(snapshot, moment)}
 <div class="columns">
-  <div class="stack">${inbox(snapshot, timeZone)}${completeness(snapshot, timeZone)}${sends(snapshot, timeZone)}</div>
-  <div class="stack">${artefacts(snapshot)}${queues(snapshot)}${subscriptions(snapshot, timeZone)}${rules(snapshot, timeZone)}${holdings(snapshot)}</div>
+  <div class="stack">${inbox(snapshot, moment)}${completeness(snapshot, moment)}${sends(snapshot, moment)}</div>
+  <div class="stack">${artefacts(snapshot)}${queues(snapshot)}${subscriptions(snapshot, moment)}${rules(snapshot, moment)}${holdings(snapshot)}</div>
 </div>
-${errors(snapshot, timeZone)}${drift(snapshot, timeZone)}
+${errors(snapshot, moment)}${drift(snapshot, moment)}
 <footer>
-  <span><time datetime="${snapshot.takenAt.toISOString()}" title="${exactly(snapshot.takenAt, timeZone)}">${timeOfDay(snapshot.takenAt, timeZone)}</time> ${timeZone}</span>
+  <span><time datetime="${takenAt.toISOString()}" title="${exactly(takenAt, timeZone)}">${timeOfDay(takenAt, timeZone)}</time> ${timeZone}</span>
   <span>release ${snapshot.release} (${snapshot.commit})</span>
   <span>up ${span(snapshot.uptimeSeconds)}</span>
-  ${credential && html`<span>${credentialWords(credential, snapshot.takenAt)}</span>`}
+  ${credential && html`<span>${credentialWords(credential, takenAt)}</span>`}
   ${schema && html`<span>Postgres ${schema.postgres}</span><span>schema ${schema.newestMigration ?? 'none'}</span>`}
   <nav aria-label="For programs"><a href="/api/status">JSON</a><a href="/metrics">Metrics</a></nav>
 </footer>`,
@@ -97,15 +101,15 @@ const tableOf: Readonly<Record<TargetKind, string>> = {
 };
 
 /** One card per stream: how fresh it is, how many rows are held, and how many reads are pending. */
-export function streams(snapshot: Snapshot, timeZone: string): Html {
+function streams(snapshot: Snapshot, moment: Moment): Html {
   const { freshness } = snapshot;
   if (freshness.state === 'unknown') {
     return html`<section class="card"><p class="unknown">The streams could not be read: ${freshness.reason}</p></section>`;
   }
-  return html`<section class="streams">${targetKinds.map((kind) => stream(snapshot, kind, timeZone))}</section>`;
+  return html`<section class="streams">${targetKinds.map((kind) => stream(snapshot, kind, moment))}</section>`;
 }
 
-function stream(snapshot: Snapshot, kind: TargetKind, timeZone: string): Html {
+function stream(snapshot: Snapshot, kind: TargetKind, moment: Moment): Html {
   const fresh = known(snapshot.freshness, []).find((each) => each.kind === kind);
   const held = known(snapshot.holdings, []).find(({ table }) => table === tableOf[kind]);
   const backlog = known(snapshot.backlog, []).find((each) => each.kind === kind);
@@ -114,30 +118,22 @@ function stream(snapshot: Snapshot, kind: TargetKind, timeZone: string): Html {
   const rows = held && `${held.isExact ? '' : 'about '}${quantity(held.rows)}`;
   return html`<article class="card stream">
   <header><h3>${streamNames[kind]}</h3><a class="state" href="/targets?kind=${kind}&amp;state=${state}" title="${word}"><span class="dot ${level}"></span><span class="word soft">${word}</span></a></header>
-  <p class="newest">${isDirectory ? (rows ?? '?') : moment(fresh?.newestAt ?? null, snapshot.takenAt, timeZone)}</p>
-  <p>${!isDirectory && rows && html`${rows} held <span class="hint">· </span>`}<span class="${isDirectory ? '' : 'hint'}">read ${moment(fresh?.readAt ?? null, snapshot.takenAt, timeZone)}</span></p>
+  <p class="newest">${isDirectory ? (rows ?? '?') : moment(fresh?.newestAt ?? null)}</p>
+  <p>${!isDirectory && rows && html`${rows} held <span class="hint">· </span>`}<span class="${isDirectory ? '' : 'hint'}">read ${moment(fresh?.readAt ?? null)}</span></p>
   <p><a href="/targets?kind=${kind}&amp;state=pending">${pending(backlog)}</a></p>
 </article>`;
 }
 
 /** How a stream is doing; `state` filters the list of its reads. */
-function stateOf(
-  { parked }: Snapshot,
-  kind: TargetKind,
-  backlog: Backlog | undefined,
-  readAt: Date | null,
-): { level: string; word: string; state: string } {
+function stateOf({ parked }: Snapshot, kind: TargetKind, backlog: Backlog | undefined, readAt: Date | null) {
+  const is = (level: string, word: string, state = 'pending') => ({ level, word, state });
   const wait = known(parked, []).find((each) => each.kind === kind);
-  const state = 'pending';
-  if (wait)
-    return { level: 'problem', word: wait.missingScope ? `needs ${wait.missingScope}` : 'refused', state: 'parked' };
-  if (!backlog) return { level: 'quiet', word: 'not known', state };
-  if (backlog.failing > 0) return { level: 'warning', word: `${quantity(backlog.failing)} failing`, state: 'failing' };
-  if ((backlog.oldestDueSeconds ?? 0) > lateSeconds) return { level: 'warning', word: 'behind', state };
-  if (backlog.due > 0) return { level: 'ok', word: 'reading', state };
-  return readAt === null
-    ? { level: 'quiet', word: 'nothing read yet', state }
-    : { level: 'ok', word: 'up to date', state };
+  if (wait) return is('problem', wait.missingScope ? `needs ${wait.missingScope}` : 'refused', 'parked');
+  if (!backlog) return is('quiet', 'not known');
+  if (backlog.failing > 0) return is('warning', `${quantity(backlog.failing)} failing`, 'failing');
+  if ((backlog.oldestDueSeconds ?? 0) > lateSeconds) return is('warning', 'behind');
+  if (backlog.due > 0) return is('ok', 'reading');
+  return readAt === null ? is('quiet', 'nothing read yet') : is('ok', 'up to date');
 }
 
 function pending(backlog: Backlog | undefined): Html {
@@ -154,16 +150,11 @@ function pending(backlog: Backlog | undefined): Html {
 }
 
 /** Deliveries: per minute, by type, and the latest. */
-export function inbox(snapshot: Snapshot, timeZone: string): Html {
-  return card(
-    'Deliveries',
-    snapshot.inbox,
-    (status) => {
-      if (status.latest.length === 0) return html`<p class="soft">None yet. Deliveries show here as they arrive.</p>`;
-      return html`${pace(status)}${types(status)}${latest(status, snapshot.takenAt, timeZone)}`;
-    },
-    '/deliveries',
-  );
+function inbox(snapshot: Snapshot, moment: Moment): Html {
+  return card('Deliveries', '/deliveries', snapshot.inbox, (status) => {
+    if (status.latest.length === 0) return html`<p class="soft">None yet. Deliveries show here as they arrive.</p>`;
+    return html`${pace(status)}${types(status)}${latest(status, moment)}`;
+  });
 }
 
 const paceHeight = 24;
@@ -196,33 +187,29 @@ function deliveriesLink(type: string | null, span: 'hour' | 'day', text: string)
   return known === undefined ? html`${text}` : html`<a href="${`/deliveries?type=${known}&span=${span}`}">${text}</a>`;
 }
 
-function latest({ latest }: InboxStatus, from: Date, timeZone: string): Html {
+function latest({ latest }: InboxStatus, moment: Moment): Html {
   const lines = latest.map(({ id, receivedAt, type, targets, isRecognized }) => {
     const what = isRecognized
       ? targets.map((target) => html`<code>${target}</code> `)
       : html`<span class="warning">not recognized</span>`;
-    return html`<span class="when">${moment(receivedAt, from, timeZone)}</span><span><a href="/deliveries/${id}">${type ?? 'no type'}</a></span><span class="aside">${what}</span>`;
+    return html`<span class="when">${moment(receivedAt)}</span><span><a href="/deliveries/${id}">${type ?? 'no type'}</a></span><span class="aside">${what}</span>`;
   });
   return html`<h2 class="latest">Latest</h2>${entries(lines)}`;
 }
 
 /** Hourly coverage of the last two days, and missing texts. */
-export function completeness({ completeness, takenAt }: Snapshot, timeZone: string): Html {
-  return card(
-    'Compared with the service',
-    completeness,
-    (status) =>
-      status.hours.length === 0
-        ? html`<p class="soft">Call history has not been compared yet.</p>`
-        : html`${strip(status)}
+function completeness({ completeness }: Snapshot, moment: Moment): Html {
+  return card('Compared with the service', '/coverage', completeness, (status) =>
+    status.hours.length === 0
+      ? html`<p class="soft">Call history has not been compared yet.</p>`
+      : html`${strip(status)}
 <p class="note"><a href="/coverage/hours">${proven(status)}</a>${unannounced(status)}</p>
 ${status.backfillShare !== null && html`<p>Back-fill of history: ${Math.floor(status.backfillShare * 100)}%.</p>`}
 ${status.openGapCount > 0 && html`<p class="warning"><a href="/gaps?state=open">${countOf(status.openGapCount, 'gap')} in the webhooks</a>, being filled.</p>`}
 ${status.lines.map(
   ({ line, missing, since, state }) =>
-    html`<p class="${state === 'unexplained' ? 'warning' : 'soft'}">Line ${line}: ${countOf(missing, 'unread text')} ${missingTextStates[state]}, since ${moment(since, takenAt, timeZone)}.</p>`,
+    html`<p class="${state === 'unexplained' ? 'warning' : 'soft'}">Line ${line}: ${countOf(missing, 'unread text')} ${missingTextStates[state]}, since ${moment(since)}.</p>`,
 )}`,
-    '/coverage',
   );
 }
 
@@ -247,29 +234,22 @@ function unannounced({ lastDay }: Completeness): string {
 }
 
 /** Automatic texts: today's cost and its cap, the sends by state, and whether they are paused. */
-export function sends({ sends, takenAt }: Snapshot, timeZone: string): Html {
-  return card(
-    'Automatic texts',
-    sends,
-    ({ control, counts, simulated, today, dailyMicros }) => {
-      const rows = Object.entries(counts).map(
-        ([state, count]) =>
-          html`<tr><td class="${state === 'NEEDS_HUMAN' ? 'warning' : ''}">${sendStateNames[state as SendState]}</td><td class="number"><a href="/sends?state=${state}&amp;span=day">${quantity(count)}</a>${simulatedWords(simulated[state as SendState], count)}</td></tr>`,
-      );
-      const paused =
-        control.isPaused &&
-        html`<p class="warning">Paused ${moment(control.since, takenAt, timeZone)}: ${control.reason}</p>`;
-      return html`${paused}<p class="note">${dollars(today.spent)} spent today of ${dollars(dailyMicros)}${today.reserved > 0 && html`, ${dollars(today.reserved)} reserved`}</p>
+function sends({ sends }: Snapshot, moment: Moment): Html {
+  return card('Automatic texts', '/sends', sends, ({ control, counts, simulated, today, dailyMicros }) => {
+    const rows = Object.entries(counts).map(
+      ([state, count]) =>
+        html`<tr><td class="${state === 'NEEDS_HUMAN' ? 'warning' : ''}">${sendStateNames[state as SendState]}</td><td class="number"><a href="/sends?state=${state}&amp;span=day">${quantity(count)}</a>${simulatedWords(simulated[state as SendState], count)}</td></tr>`,
+    );
+    const paused = control.isPaused && html`<p class="warning">Paused ${moment(control.since)}: ${control.reason}</p>`;
+    return html`${paused}<p class="note">${dollars(today.spent)} spent today of ${dollars(dailyMicros)}${today.reserved > 0 && html`, ${dollars(today.reserved)} reserved`}</p>
 ${rows.length > 0 ? html`<table><tbody>${rows}</tbody></table>` : html`<p class="soft">None in the last day.</p>`}`;
-    },
-    '/sends',
-  );
+  });
 }
 
 const artefactStates = ['complete', 'pending', 'none', 'gone', 'forbidden'] as const;
 
-export function artefacts({ artefacts }: Snapshot): Html {
-  return card('Of the newest calls', artefacts, ({ calls, recordings, transcripts }) =>
+function artefacts({ artefacts }: Snapshot): Html {
+  return card('Of the newest calls', undefined, artefacts, ({ calls, recordings, transcripts }) =>
     calls === 0
       ? html`<p class="soft">No calls yet.</p>`
       : html`<h3>Recordings</h3>${shares(recordings)}<h3>Transcripts</h3>${shares(transcripts)}`,
@@ -292,40 +272,36 @@ function shares(counts: Readonly<Record<string, number>>): Html {
   )}${present.length === 0 && 'not read yet'}</p>`;
 }
 
-export function queues({ queues }: Snapshot): Html {
-  return card(
-    'Queue',
-    queues,
-    ({ backend, isReachable, waiting }) => {
-      const state = isReachable
-        ? html`<span class="ok">reachable</span>`
-        : html`<span class="problem">unreachable</span>`;
-      return html`<table><tbody>
+function queues({ queues }: Snapshot): Html {
+  return card('Queue', '/queues', queues, ({ backend, isReachable, waiting }) => {
+    const state = isReachable
+      ? html`<span class="ok">reachable</span>`
+      : html`<span class="problem">unreachable</span>`;
+    return html`<table><tbody>
 <tr><td>${backend === 'redis' ? 'Redis' : 'Postgres'}</td><td class="number">${state}</td></tr>
 ${queueNames.map((name) => {
   const count = waiting[name];
   return html`<tr><td>${name}</td><td class="number soft">${count === null ? 'not known' : `${quantity(count)} waiting`}</td></tr>`;
 })}</tbody></table>`;
-    },
-    '/queues',
-  );
+  });
 }
 
-export function subscriptions({ subscriptions, takenAt }: Snapshot, timeZone: string): Html {
-  return card('Webhook subscriptions', subscriptions, ({ ours, othersCount, readAt }) => {
+function subscriptions({ subscriptions }: Snapshot, moment: Moment): Html {
+  return card('Webhook subscriptions', undefined, subscriptions, ({ ours, othersCount, readAt }) => {
     const rows = ours.map(
       ({ type, isEnabled }) =>
         html`<tr><td>${type ?? 'no type'}</td><td class="number ${isEnabled ? 'ok' : 'warning'}">${isEnabled ? 'enabled' : 'disabled'}</td></tr>`,
     );
     const others = othersCount > 0 && html` · ${quantity(othersCount)} others`;
     return html`${rows.length > 0 ? html`<table><tbody>${rows}</tbody></table>` : html`<p class="soft">None of ours.</p>`}
-<p class="note">read ${moment(readAt, takenAt, timeZone)}${others}</p>`;
+<p class="note">read ${moment(readAt)}${others}</p>`;
   });
 }
 
-export function holdings({ holdings }: Snapshot): Html {
+function holdings({ holdings }: Snapshot): Html {
   return card(
     'Rows held',
+    undefined,
     holdings,
     (tables) =>
       html`<table><tbody>${tables.map(
@@ -335,28 +311,24 @@ export function holdings({ holdings }: Snapshot): Html {
   );
 }
 
-export function errors({ errors, takenAt }: Snapshot, timeZone: string): Html {
+function errors({ errors }: Snapshot, moment: Moment): Html {
   if (known(errors, undefined)?.length === 0) return html``;
-  return html`<div class="wide">${card('Latest failures', errors, (rows) => entries(rows.map((row) => refusal(row, takenAt, timeZone))), '/targets')}</div>`;
+  return html`<div class="wide">${card('Latest failures', '/targets', errors, (rows) => entries(rows.map((row) => refusal(row, moment))))}</div>`;
 }
 
-function refusal(
-  { kind, key, error, state, attempts, readAt, nextAt }: TargetError,
-  takenAt: Date,
-  timeZone: string,
-): Html {
-  const next = nextAt && html`${attempts > 0 && html`${attempts}×, `}again ${moment(nextAt, takenAt, timeZone)}`;
-  return html`<span class="when">${moment(readAt, takenAt, timeZone)}</span>
+function refusal({ kind, key, error, state, attempts, readAt, nextAt }: TargetError, moment: Moment): Html {
+  const next = nextAt && html`${attempts > 0 && html`${attempts}×, `}again ${moment(nextAt)}`;
+  return html`<span class="when">${moment(readAt)}</span>
 <span>${streamNames[kind]} <code>${key}</code><br><span class="soft">${error}</span></span>
 <span class="aside soft">${next ?? state}</span>`;
 }
 
-export function drift({ drift, takenAt }: Snapshot, timeZone: string): Html {
+function drift({ drift }: Snapshot, moment: Moment): Html {
   if (known(drift, undefined)?.kinds === 0) return html``;
-  return html`<div class="wide">${card('Answers that differ from the specification', drift, ({ latest }) =>
+  return html`<div class="wide">${card('Answers that differ from the specification', undefined, drift, ({ latest }) =>
     entries(
       latest.map(
-        (row) => html`<span class="when">${moment(row.lastSeenAt, takenAt, timeZone)}</span>
+        (row) => html`<span class="when">${moment(row.lastSeenAt)}</span>
 <span><code>${row.operation}</code> ${row.path} <span class="soft">${row.what.replaceAll('_', ' ')}: ${row.sample}</span></span>
 <span class="aside soft">${quantity(row.seen)}×</span>`,
       ),
@@ -365,27 +337,22 @@ export function drift({ drift, takenAt }: Snapshot, timeZone: string): Html {
 }
 
 /** Which rules are in force, and what they did within a day. */
-export function rules({ rules, takenAt }: Snapshot, timeZone: string): Html {
+function rules({ rules }: Snapshot, moment: Moment): Html {
   if (rules.state === 'known' && known(rules, undefined) === undefined) return html``;
-  return card(
-    'Rules',
-    rules,
-    (status) => {
-      if (!status) return html``;
-      const { mode, version, loadedAt, ruleCount, problem, lastDay } = status;
-      const rows = lastDay.map(
-        ({ rule, tried, matched }) =>
-          html`<tr><td>${rule}</td><td class="number"><a href="${runsPath(rule, '&result=matched')}">${quantity(matched)}</a></td><td class="number soft"><a href="${runsPath(rule)}">${quantity(tried)}</a></td></tr>`,
-      );
-      const table = html`<table><thead><tr><th>last day</th><th class="number">matched</th><th class="number">evaluated</th></tr></thead><tbody>${rows}</tbody></table>`;
-      const inForce =
-        version === null
-          ? html`none in force`
-          : html`${quantity(ruleCount)} in force, version <code>${version}</code>, read ${moment(loadedAt, takenAt, timeZone)}`;
-      return html`${rows.length > 0 && table}<p class="note">${mode} · ${inForce}</p>${problem !== null && html`<pre class="warning">${problem}</pre>`}`;
-    },
-    '/rules',
-  );
+  return card('Rules', '/rules', rules, (status) => {
+    if (!status) return html``;
+    const { mode, version, loadedAt, ruleCount, problem, lastDay } = status;
+    const rows = lastDay.map(
+      ({ rule, tried, matched }) =>
+        html`<tr><td>${rule}</td><td class="number"><a href="${runsPath(rule, '&result=matched')}">${quantity(matched)}</a></td><td class="number soft"><a href="${runsPath(rule)}">${quantity(tried)}</a></td></tr>`,
+    );
+    const table = html`<table><thead><tr><th>last day</th><th class="number">matched</th><th class="number">evaluated</th></tr></thead><tbody>${rows}</tbody></table>`;
+    const inForce =
+      version === null
+        ? html`none in force`
+        : html`${quantity(ruleCount)} in force, version <code>${version}</code>, read ${moment(loadedAt)}`;
+    return html`${rows.length > 0 && table}<p class="note">${mode} · ${inForce}</p>${problem !== null && html`<pre class="warning">${problem}</pre>`}`;
+  });
 }
 
 /** The evaluations of a rule in the last day. */
@@ -393,20 +360,14 @@ function runsPath(rule: string, more = ''): string {
   return `/rules?rule=${encodeURIComponent(rule)}&span=day${more}`;
 }
 
-/** A time relative to the snapshot, with the exact time as tooltip. */
-export function moment(at: Date | null, from: Date, timeZone: string): Html {
-  if (at === null) return html`<span class="soft">never</span>`;
-  return html`<time datetime="${at.toISOString()}" title="${exactly(at, timeZone)}">${ago(at, from)}</time>`;
-}
-
 /** A card that shows its part, or why it is unknown; its title leads to `path`. */
-export function card<T>(title: string, part: Part<T>, show: (value: T) => Html, path?: string): Html {
+function card<T>(title: string, path: string | undefined, part: Part<T>, show: (value: T) => Html): Html {
   return html`<section class="card"><h2>${path === undefined || part.state === 'unknown' ? title : html`<a href="${path}">${title}</a>`}</h2>${
     part.state === 'known' ? show(part.value) : html`<p class="unknown">This could not be read: ${part.reason}</p>`
   }</section>`;
 }
 
 /** A list whose entries have three columns: time, subject and detail. On a phone each takes two rows. */
-export function entries(lines: readonly Html[]): Html {
+function entries(lines: readonly Html[]): Html {
   return html`<ol class="entries">${lines.map((line) => html`<li>${line}</li>`)}</ol>`;
 }
