@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FastifyHelmetOptions } from '@fastify/helmet';
-import type { FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Database, Transaction } from '../db/database.ts';
 import { DatabaseUnavailable, readWithTimeout } from '../ops/snapshot.ts';
 import { UserError } from '../shared/errors.ts';
@@ -51,16 +51,40 @@ export async function answering<T>(
   }
 }
 
-export function asPage(reply: FastifyReply): void {
-  reply.type('text/html; charset=utf-8').header('cache-control', 'no-store');
+/** What an address asks for. */
+export interface Asked {
+  Querystring: Parameters;
+  Params: Readonly<Record<string, string>>;
 }
 
-export function asText(reply: FastifyReply): void {
-  reply.type('text/plain; charset=utf-8').header('cache-control', 'no-store');
+/** Serves a page, or that of `renderOutage` with a sentence. */
+export function servePage(
+  app: FastifyInstance,
+  path: string,
+  renderOutage: (sentence: string) => string,
+  render: (request: FastifyRequest<Asked>) => Promise<string>,
+): void {
+  app.get<Asked>(path, async (request, reply) => {
+    reply.type('text/html; charset=utf-8').header('cache-control', 'no-store');
+    return answering(reply, renderOutage, () => render(request));
+  });
 }
 
-export function asCsv(reply: FastifyReply, name: string): void {
-  reply.type('text/csv; charset=utf-8; header=present').header('content-disposition', `attachment; filename="${name}"`);
+/** Serves a file with the extension `.csv`, or a sentence. */
+export function serveCsv(
+  app: FastifyInstance,
+  path: string,
+  read: (request: FastifyRequest<Asked>) => Promise<{ readonly name: string; readonly csv: string }>,
+): void {
+  app.get<Asked>(path, async (request, reply) => {
+    reply.type('text/plain; charset=utf-8').header('cache-control', 'no-store');
+    return answering(reply, String, async () => {
+      const { name, csv } = await read(request);
+      reply.type('text/csv; charset=utf-8; header=present');
+      reply.header('content-disposition', `attachment; filename="${name}.csv"`);
+      return csv;
+    });
+  });
 }
 
 /** Runs reads one after the other, so that pages never hold more than one of the connections that deliveries need. */

@@ -7,7 +7,7 @@ import type { Context } from '../context.ts';
 import { statusJson } from '../ops/health-checks.ts';
 import type { Queues } from '../queues/queues.ts';
 import { maskTree } from '../shared/masking.ts';
-import { answering, asPage, pageHeaders } from './answering.ts';
+import { answering, pageHeaders, servePage } from './answering.ts';
 import { liveScript, style } from './html.ts';
 import { registerMetrics, sharedSnapshot } from './metrics.ts';
 import { registerRecords } from './records/routes.ts';
@@ -25,10 +25,7 @@ export function registerPages(app: FastifyInstance, context: Context): void {
   app.register(async (scope) => {
     await scope.register(helmet, pageHeaders(style, { inline: liveScript }));
 
-    scope.get('/', async (_request, reply) => {
-      asPage(reply);
-      return answering(reply, renderOutage, async () => renderPage(await snapshot(), settings));
-    });
+    servePage(scope, '/', renderOutage, async () => renderPage(await snapshot(), settings));
 
     scope.get('/api/status', async (_request, reply) => {
       reply.header('cache-control', 'no-store');

@@ -6,15 +6,13 @@ import type { Transaction } from '../../db/database.ts';
 import { parseRules } from '../../rules/file/parse.ts';
 import type { RuleSet } from '../../rules/rule.ts';
 import {
-  answering,
-  asCsv,
-  asPage,
-  asText,
   limited,
   onConnection,
   oneAtATime,
   type Parameters,
   pageHeaders,
+  serveCsv,
+  servePage,
   textOf,
 } from '../answering.ts';
 import { liveScript } from '../html.ts';
@@ -31,11 +29,9 @@ import { targetOf, targetPage } from './target.ts';
 import { threadPage } from './thread-page.ts';
 import { idOf, type View, viewOf } from './view.ts';
 
-type Route = { Querystring: Parameters; Params: Readonly<Record<string, string>> };
-
 /** What the page of one record is rendered with. */
 interface Asked {
-  readonly params: Route['Params'];
+  readonly params: Readonly<Record<string, string>>;
   readonly view: View;
   /** All that its address says. */
   readonly query: Parameters;
@@ -70,41 +66,30 @@ export function registerRecords(app: FastifyInstance, context: Context): void {
     await scope.register(helmet, pageHeaders(style, { inline: liveScript }));
 
     for (const list of lists) {
-      scope.get<Route>(list.path, async ({ query }, reply) => {
-        asPage(reply);
-        return answering(reply, renderOutage, async () => {
-          const choice = choiceOf(list, query, timeZone);
-          const window = { page: pageNumberOf(query.page), maxCounted: maxCsvRows };
-          const { rows, above } = await readOnce(() =>
-            onConnection(db, async (connection) => ({
-              rows: await readPage(connection, list.source(choice), window),
-              above: await limited(connection, async (tx) => list.above?.(tx, choice.view, textOf(query, 'done'))),
-            })),
-          );
-          return renderList(list, choice, rows, above);
-        });
+      servePage(scope, list.path, renderOutage, async ({ query }) => {
+        const choice = choiceOf(list, query, timeZone);
+        const window = { page: pageNumberOf(query.page), maxCounted: maxCsvRows };
+        const { rows, above } = await readOnce(() =>
+          onConnection(db, async (connection) => ({
+            rows: await readPage(connection, list.source(choice), window),
+            above: await limited(connection, async (tx) => list.above?.(tx, choice.view, textOf(query, 'done'))),
+          })),
+        );
+        return renderList(list, choice, rows, above);
       });
-
-      scope.get<Route>(`${list.path}.csv`, async ({ query }, reply) => {
-        asText(reply);
-        return answering(reply, String, async () => {
-          const source = list.source(choiceOf(list, query, timeZone));
-          const rows = await readOnce(() =>
-            onConnection(db, (connection) => limited(connection, (tx) => readCsvRows(tx, source))),
-          );
-          asCsv(reply, `${list.path.slice(1).replaceAll('/', '-')}.csv`);
-          return csvOfRows(rows);
-        });
+      serveCsv(scope, `${list.path}.csv`, async ({ query }) => {
+        const source = list.source(choiceOf(list, query, timeZone));
+        const rows = await readOnce(() =>
+          onConnection(db, (connection) => limited(connection, (tx) => readCsvRows(tx, source))),
+        );
+        return { name: list.path.slice(1).replaceAll('/', '-'), csv: csvOfRows(rows) };
       });
     }
 
     for (const [path, render] of Object.entries(records)) {
-      scope.get<Route>(path, async ({ query, params }, reply) => {
-        asPage(reply);
-        return answering(reply, renderOutage, async () => {
-          const asked = { params, query, view: viewOf(query, timeZone), done: textOf(query, 'done'), rules };
-          return readOnce(() => onConnection(db, (connection) => limited(connection, (tx) => render(tx, asked))));
-        });
+      servePage(scope, path, renderOutage, async ({ query, params }) => {
+        const asked = { params, query, view: viewOf(query, timeZone), done: textOf(query, 'done'), rules };
+        return readOnce(() => onConnection(db, (connection) => limited(connection, (tx) => render(tx, asked))));
       });
     }
     registerActions(scope, context);

@@ -196,14 +196,14 @@ function card({ picture, figures }: Drawn, report: Report, draw: Draw): Html {
   const { name, title } = picture;
   const { choice } = report;
   return html`<section class="card" id="${name}" aria-labelledby="${name}-h">
-<header><h2 id="${name}-h">${title}</h2><a class="csv" href="/reports/${name}.csv?${queryOf(choice)}" download="${fileName(name, choice)}" aria-label="${title} as CSV">CSV</a></header>
+<header><h2 id="${name}-h">${title}</h2><a class="csv" href="/reports/${name}.csv?${queryOf(choice)}" download="${fileName(name, choice)}.csv" aria-label="${title} as CSV">CSV</a></header>
 ${figures.state === 'known' ? content(picture, figures.value, report, draw) : html`<p class="unknown">This could not be read: ${figures.reason}. A shorter range may help.</p>`}
 </section>`;
 }
 
-/** The name of a downloaded file. */
+/** The name of a downloaded file, without its extension. */
 export function fileName(name: string, { from, to }: Choice): string {
-  return `${name}-${from}-to-${to}.csv`;
+  return `${name}-${from}-to-${to}`;
 }
 
 function content(picture: Picture, figures: Figures, report: Report, draw: Draw): Html {

@@ -2,19 +2,9 @@ import { createReadStream } from 'node:fs';
 import helmet from '@fastify/helmet';
 import type { FastifyInstance } from 'fastify';
 import type { Context } from '../../context.ts';
-import { cachedFor } from '../../ops/snapshot.ts';
+import { cachedFor, DatabaseUnavailable } from '../../ops/snapshot.ts';
 import { forgetOldest } from '../../shared/bounded.ts';
-import {
-  answering,
-  asCsv,
-  asPage,
-  asText,
-  BadAddress,
-  limited,
-  oneAtATime,
-  type Parameters,
-  pageHeaders,
-} from '../answering.ts';
+import { BadAddress, limited, oneAtATime, type Parameters, pageHeaders, serveCsv, servePage } from '../answering.ts';
 import { csvOfRows, pageNumberOf, readCsvRows, readPage } from '../row-list.ts';
 import { queryOf } from './choice.ts';
 import { csvOf } from './figures.ts';
@@ -30,8 +20,6 @@ const maxCachedReports = 20;
 
 /** Bounds what a request for rows can cost. */
 const maxCounted = 100_000;
-
-type Route = { Querystring: Parameters };
 
 /**
  * Serves `/reports?from=2026-11-01&to=2026-11-21&queue=queue:6001`, the CSV of each picture, `/reports/volume.csv`, and the rows
@@ -52,10 +40,7 @@ export function registerReports(app: FastifyInstance, { database }: Pick<Context
   app.register(async (scope) => {
     await scope.register(helmet, pageHeaders(style, 'files'));
 
-    scope.get<Route>('/reports', async ({ query }, reply) => {
-      asPage(reply);
-      return answering(reply, renderOutage, async () => renderReport(await sharedReport(query)));
-    });
+    servePage(scope, '/reports', renderOutage, async ({ query }) => renderReport(await sharedReport(query)));
 
     // Cached for ever: their URLs change with their content.
     const assets = {
@@ -72,53 +57,41 @@ export function registerReports(app: FastifyInstance, { database }: Pick<Context
     }
 
     for (const picture of pictures) {
-      scope.get<Route>(`/reports/${picture.name}.csv`, async ({ query }, reply) => {
-        asText(reply);
-        return answering(reply, String, async () => {
-          const { choice, drawn } = await readOnce(() =>
-            reading(db, query, (each) => readReport(each, [picture], false)),
-          );
-          const [one] = drawn;
-          if (one?.figures.state !== 'known') {
-            reply.code(503);
-            return `This could not be read: ${one?.figures.reason}`;
-          }
-          asCsv(reply, fileName(picture.name, choice));
-          return csvOf(one.figures.value);
-        });
+      serveCsv(scope, `/reports/${picture.name}.csv`, async ({ query }) => {
+        const { choice, drawn } = await readOnce(() =>
+          reading(db, query, (each) => readReport(each, [picture], false)),
+        );
+        const [one] = drawn;
+        if (one?.figures.state !== 'known') {
+          throw new DatabaseUnavailable(`This could not be read: ${one?.figures.reason}`);
+        }
+        return { name: fileName(picture.name, choice), csv: csvOf(one.figures.value) };
       });
     }
 
-    scope.get<Route>('/reports/rows', async ({ query }, reply) => {
-      asPage(reply);
-      return answering(reply, renderOutage, async () => {
-        const { set, parameters } = setOf(query);
-        const window = { page: pageNumberOf(query.page), maxCounted };
-        const { choice, rows, options } = await readOnce(() =>
-          reading(db, query, async (each) => {
-            const choice = followed(set, each.choice);
-            const rows = await readPage(each.db, rowSource(set, choice), window);
-            return { choice, rows, options: await limited(each.db, readOptions) };
-          }),
-        );
-        const address = { path: '/reports/rows', parameters: `${parameters}&${queryOf(choice)}` };
-        return renderRowsPage({ title: set.title, ...rows, ...address }, choice, options);
-      });
+    servePage(scope, '/reports/rows', renderOutage, async ({ query }) => {
+      const { set, parameters } = setOf(query);
+      const window = { page: pageNumberOf(query.page), maxCounted };
+      const { choice, rows, options } = await readOnce(() =>
+        reading(db, query, async (each) => {
+          const choice = followed(set, each.choice);
+          const rows = await readPage(each.db, rowSource(set, choice), window);
+          return { choice, rows, options: await limited(each.db, readOptions) };
+        }),
+      );
+      const address = { path: '/reports/rows', parameters: `${parameters}&${queryOf(choice)}` };
+      return renderRowsPage({ title: set.title, ...rows, ...address }, choice, options);
     });
 
-    scope.get<Route>('/reports/rows.csv', async ({ query }, reply) => {
-      asText(reply);
-      return answering(reply, String, async () => {
-        const { set, name } = setOf(query);
-        const { choice, list } = await readOnce(() =>
-          reading(db, query, async (each) => {
-            const choice = followed(set, each.choice);
-            return { choice, list: await limited(each.db, (tx) => readCsvRows(tx, rowSource(set, choice))) };
-          }),
-        );
-        asCsv(reply, fileName(name, choice));
-        return csvOfRows(list);
-      });
+    serveCsv(scope, '/reports/rows.csv', async ({ query }) => {
+      const { set, name } = setOf(query);
+      return readOnce(() =>
+        reading(db, query, async (each) => {
+          const choice = followed(set, each.choice);
+          const rows = await limited(each.db, (tx) => readCsvRows(tx, rowSource(set, choice)));
+          return { name: fileName(name, choice), csv: csvOfRows(rows) };
+        }),
+      );
     });
   });
 }

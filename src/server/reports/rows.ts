@@ -230,83 +230,63 @@ const charged: RowTable = {
 /** Sends by the day on which the rule planned them. */
 const planned: RowTable = { ...charged, moment: sql`r.planned_at`, where: sql`true` };
 
-const all = sql`true`;
+const set = (title: string, table: RowTable, where = sql`true`): RowSet => ({ title, table, where });
 const returnedBy = (...ways: readonly string[]) => sql`r.returned_by in (${sql.join(ways)})`;
 const isUnclear = sql`r.state in ('RESERVED', 'DISPATCHED', 'UNKNOWN', 'NEEDS_HUMAN')`;
 
 /** Every set of rows that a figure opens, by its name in the URL. The definitions are those of the views and rollups. */
 export const rowSets = {
-  inbound_calls: { title: 'Calls in', table: calls, where: sql`r.direction = 'inbound'` },
-  outbound_calls: { title: 'Calls out', table: calls, where: sql`r.direction = 'outbound'` },
-  all_inbound: { title: 'Inbound calls', table: inbound, where: all },
-  short_abandoned: { title: 'Calls given up at once', table: inbound, where: sql`r.outcome = 'short_abandoned'` },
-  answerable: { title: 'Calls that could be answered', table: inbound, where: sql`r.outcome <> 'short_abandoned'` },
-  answered: { title: 'Answered calls', table: inbound, where: sql`r.outcome = 'answered'` },
-  answered_in_time: {
-    title: 'Calls answered in time',
-    table: inbound,
-    where: sql`r.answer_wait_seconds <= (select service_level_seconds from reporting.params)`,
-  },
-  wait_unknown: {
-    title: 'Calls answered after an unknown wait',
-    table: inbound,
-    where: sql`r.outcome = 'answered' and r.answer_wait_seconds is null`,
-  },
-  missed: { title: 'Missed calls', table: missed, where: all },
-  returned_by_call: {
-    title: 'Missed calls that were called back',
-    table: missed,
-    where: returnedBy('called_back', 'outbound_call'),
-  },
-  returned_by_text: { title: 'Missed calls that a user texted', table: missed, where: returnedBy('text') },
-  caller_got_through: {
-    title: 'Missed calls whose caller got through later',
-    table: missed,
-    where: returnedBy('caller_got_through'),
-  },
-  not_returned: { title: 'Missed calls that were not returned', table: missed, where: sql`r.is_unreturned` },
-  texted_by_rule: {
-    title: 'Missed calls that only a rule texted',
-    table: missed,
-    where: returnedBy('automatic_text'),
-  },
-  texted_by_unknown: {
-    title: 'Missed calls that only an unknown sender texted',
-    table: missed,
-    where: returnedBy('text_by_unknown'),
-  },
-  inbound_texts: {
-    title: 'Texts in',
-    table: { ...texts, filters: { ...texts.filters, agent: 'texts come in to a line, not to an agent' } },
-    where: sql`r.direction = 'in'`,
-  },
-  outbound_texts: { title: 'Texts out', table: texts, where: sql`r.direction = 'out'` },
-  turns: { title: 'Customers’ turns', table: turns, where: all },
-  replied: { title: 'Turns that a person replied to', table: replies, where: sql`r.user_reply_seconds is not null` },
-  analysed: { title: 'Analysed recordings', table: transcripts, where: all },
-  sent: { title: 'Texts that rules sent', table: charged, where: sql`r.state = 'SENT'` },
-  would_send: {
-    title: 'Texts that dry-run would have sent',
-    table: planned,
-    where: sql`r.state = 'DENIED' and r.reason = 'dry_run'`,
-  },
-  kept_back: {
-    title: 'Texts that a gate kept back',
-    table: planned,
-    where: sql`(r.state = 'DENIED' and r.reason is distinct from 'dry_run' or r.state = 'EXPIRED')`,
-  },
-  price_not_reported: {
-    title: 'Texts whose price was not reported',
-    table: charged,
-    where: sql`r.state = 'SENT' and r.settled_micros is null`,
-  },
-  price_unknown: {
-    title: 'Texts whose price or outcome is not known',
-    table: charged,
-    where: sql`(r.state = 'SENT' and r.settled_micros is null or ${isUnclear})`,
-  },
-  outcome_unknown: { title: 'Texts whose outcome is not known yet', table: charged, where: isUnclear },
-} as const satisfies Record<string, RowSet>;
+  inbound_calls: set('Calls in', calls, sql`r.direction = 'inbound'`),
+  outbound_calls: set('Calls out', calls, sql`r.direction = 'outbound'`),
+  all_inbound: set('Inbound calls', inbound),
+  short_abandoned: set('Calls given up at once', inbound, sql`r.outcome = 'short_abandoned'`),
+  answerable: set('Calls that could be answered', inbound, sql`r.outcome <> 'short_abandoned'`),
+  answered: set('Answered calls', inbound, sql`r.outcome = 'answered'`),
+  answered_in_time: set(
+    'Calls answered in time',
+    inbound,
+    sql`r.answer_wait_seconds <= (select service_level_seconds from reporting.params)`,
+  ),
+  wait_unknown: set(
+    'Calls answered after an unknown wait',
+    inbound,
+    sql`r.outcome = 'answered' and r.answer_wait_seconds is null`,
+  ),
+  missed: set('Missed calls', missed),
+  returned_by_call: set('Missed calls that were called back', missed, returnedBy('called_back', 'outbound_call')),
+  returned_by_text: set('Missed calls that a user texted', missed, returnedBy('text')),
+  caller_got_through: set('Missed calls whose caller got through later', missed, returnedBy('caller_got_through')),
+  not_returned: set('Missed calls that were not returned', missed, sql`r.is_unreturned`),
+  texted_by_rule: set('Missed calls that only a rule texted', missed, returnedBy('automatic_text')),
+  texted_by_unknown: set('Missed calls that only an unknown sender texted', missed, returnedBy('text_by_unknown')),
+  inbound_texts: set(
+    'Texts in',
+    { ...texts, filters: { ...texts.filters, agent: 'texts come in to a line, not to an agent' } },
+    sql`r.direction = 'in'`,
+  ),
+  outbound_texts: set('Texts out', texts, sql`r.direction = 'out'`),
+  turns: set('Customers’ turns', turns),
+  replied: set('Turns that a person replied to', replies, sql`r.user_reply_seconds is not null`),
+  analysed: set('Analysed recordings', transcripts),
+  sent: set('Texts that rules sent', charged, sql`r.state = 'SENT'`),
+  would_send: set('Texts that dry-run would have sent', planned, sql`r.state = 'DENIED' and r.reason = 'dry_run'`),
+  kept_back: set(
+    'Texts that a gate kept back',
+    planned,
+    sql`(r.state = 'DENIED' and r.reason is distinct from 'dry_run' or r.state = 'EXPIRED')`,
+  ),
+  price_not_reported: set(
+    'Texts whose price was not reported',
+    charged,
+    sql`r.state = 'SENT' and r.settled_micros is null`,
+  ),
+  price_unknown: set(
+    'Texts whose price or outcome is not known',
+    charged,
+    sql`(r.state = 'SENT' and r.settled_micros is null or ${isUnclear})`,
+  ),
+  outcome_unknown: set('Texts whose outcome is not known yet', charged, isUnclear),
+} satisfies Record<string, RowSet>;
 
 export function rowSetOf(name: unknown): RowSet | undefined {
   return typeof name === 'string' && Object.hasOwn(rowSets, name) ? rowSets[name as keyof typeof rowSets] : undefined;
