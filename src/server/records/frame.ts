@@ -98,18 +98,12 @@ ${pending.map(
 ${isCut && html`<p class="note">Only the newest are shown.</p>`}`;
 }
 
-/** A subject of a trace, such as `delivery 42`, with a link to its page. */
+/** A subject of a trace, such as `delivery 42`, with a link to its page, if it has one. */
 function subjectLink(subject: string, view: View): Html {
-  const [kind = '', key = ''] = subject.split(' ');
-  const path = subjectPages[kind]?.(key);
-  return path === undefined ? html`${subject}` : html`<a href="${pathIn(view, path)}">${subject}</a>`;
+  const [kind = '', key] = subject.split(' ');
+  const page = { delivery: '/deliveries', call: '/calls', send: '/sends' }[kind];
+  return page === undefined ? html`${subject}` : html`<a href="${pathIn(view, `${page}/${key}`)}">${subject}</a>`;
 }
-
-const subjectPages: Readonly<Record<string, (key: string) => string>> = {
-  delivery: (id) => `/deliveries/${id}`,
-  call: (id) => `/calls/${id}`,
-  send: (id) => `/sends/${id}`,
-};
 
 /** The inline style sheet of lists and records. The content security policy contains its hash. */
 export const style = `${pageStyle}

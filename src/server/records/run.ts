@@ -2,7 +2,7 @@ import { query, sql, type Transaction } from '../../db/database.ts';
 import { sendStateNames } from '../../ops/format.ts';
 import { explainRulesOn, outcomeWords, type RuleExplanation, replyWords } from '../../rules/explain.ts';
 import { declarationOf } from '../../rules/facts/declared.ts';
-import type { Mode, RuleSet } from '../../rules/rule.ts';
+import type { RuleSet } from '../../rules/rule.ts';
 import type { TriggerKind } from '../../rules/triggers.ts';
 import { commandName } from '../../shared/command-name.ts';
 import { maskNumbers } from '../../shared/masking.ts';
@@ -117,9 +117,8 @@ function stepList(steps: readonly Step[], view: View): Html {
 }
 
 function recorded(values: Run['facts']): Html {
-  const pairs = Object.entries(values);
-  if (pairs.length === 0) return html`<p class="soft">None were recorded.</p>`;
-  return html`<table class="values"><tbody>${pairs.map(
+  if (Object.keys(values).length === 0) return html`<p class="soft">None were recorded.</p>`;
+  return html`<table class="values"><tbody>${Object.entries(values).map(
     ([path, value]) =>
       html`<tr><th scope="row"><code>${path}</code></th><td>${value === null ? 'missing' : shortened(value)}</td></tr>`,
   )}</tbody></table>`;
@@ -129,8 +128,7 @@ function recorded(values: Run['facts']): Html {
 function explain(tx: Transaction, rules: RuleSet, { rule, kind, key, triggerAt }: Run): Promise<RuleExplanation[]> {
   const idleSeconds = rules.rules.find(({ name }) => name === rule)?.idleSeconds;
   const trigger = { kind, key, at: triggerAt, ...(idleSeconds !== undefined && { idleSeconds }) };
-  const mode: Mode = 'live';
-  return explainRulesOn(tx, rules, trigger, mode);
+  return explainRulesOn(tx, rules, trigger, 'live');
 }
 
 function explanations(

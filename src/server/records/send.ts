@@ -13,6 +13,9 @@ import { areWordsShown, hiddenWords } from '../row-list.ts';
 import { ask, doneNote, facts, frame, section, timeIn } from './frame.ts';
 import { pathIn, type View } from './view.ts';
 
+/** Whether no request has left for it, and one may still. */
+const isOpen = ({ state }: Send) => state === 'PLANNED' || state === 'HELD' || state === 'RESERVED';
+
 /** The id of a send in a path. Throws `BadAddress`. */
 export function sendIdOf(text: string | undefined): string {
   if (text === undefined || !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)) {
@@ -55,7 +58,7 @@ ${facts([
   ['answers', trigger(send, view)],
   ['of', timeIn(zone, send.trigger.at)],
   ['planned', timeIn(zone, send.plannedAt)],
-  ['expires', ['PLANNED', 'HELD', 'RESERVED'].includes(send.state) && timeIn(zone, send.expiresAt)],
+  ['expires', isOpen(send) && timeIn(zone, send.expiresAt)],
   ['dispatched', send.dispatchedAt && timeIn(zone, send.dispatchedAt)],
   ['segments', send.units ?? 'not counted'],
   ['cost', costOf(send)],
@@ -131,7 +134,7 @@ async function verdicts(
   rules: RuleSet | undefined,
 ): Promise<readonly GateVerdict[] | undefined> {
   const { state, reason } = send;
-  if (state === 'PLANNED' || state === 'HELD' || state === 'RESERVED') {
+  if (isOpen(send)) {
     const inputs = await readGateInputs(tx, send);
     return judgeEach(send, inputs, inputs.wasBlocked, accountLimits(rules?.accountLimits));
   }
@@ -139,17 +142,16 @@ async function verdicts(
   return recordedVerdicts(reason === null || reason === 'dry_run' ? undefined : reason);
 }
 
-function gates({ state, reason }: Send, verdicts: readonly GateVerdict[] | undefined): Html {
-  const isOpen = state === 'PLANNED' || state === 'HELD' || state === 'RESERVED';
-  if (!verdicts) return section('Gates', html`<p class="soft">No gate decided about it: ${reason}.</p>`);
+function gates(send: Send, verdicts: readonly GateVerdict[] | undefined): Html {
+  if (!verdicts) return section('Gates', html`<p class="soft">No gate decided about it: ${send.reason}.</p>`);
   return section(
-    isOpen ? 'Gates, as of now' : 'Gates',
+    isOpen(send) ? 'Gates, as of now' : 'Gates',
     html`<ul class="gates">${verdicts.map(({ asks, passes }) => {
       const [word, tone] =
         passes === undefined ? ['not asked', 'soft'] : passes ? ['passes', 'ok'] : ['refuses', 'problem'];
       return html`<li><span>${asks}</span><span class="${tone}">${word}</span></li>`;
     })}</ul>
-<p class="note">${isOpen ? 'They are asked in this order, again just before the send leaves. The budgets are asked last.' : 'They are asked in this order; the first that refuses decides.'}</p>`,
+<p class="note">${isOpen(send) ? 'They are asked in this order, again just before the send leaves. The budgets are asked last.' : 'They are asked in this order; the first that refuses decides.'}</p>`,
   );
 }
 
