@@ -35,21 +35,16 @@ export function claimWatch(db: Database, processId: string, leaseMs: number): Pr
   });
 }
 
-export interface Recorded {
-  readonly began: readonly string[];
-  readonly escalated: readonly string[];
-  readonly ended: readonly string[];
-}
-
 /**
  * Records what the health checks find now, and writes the messages for each target: one when an alert begins, one when it
- * escalates, one when it has ended. `isWhole`: everything could be checked, so that what was not found is over.
+ * escalates, one when it has ended. `isWhole`: everything could be checked, so that what was not found is over. Returns the
+ * checks of these alerts.
  */
 export function recordFindings(
   db: Database,
   findings: readonly Finding[],
   { targets, holdMs, isWhole }: { targets: readonly TargetName[]; holdMs: number; isWhole: boolean },
-): Promise<Recorded> {
+): Promise<Readonly<Record<'began' | 'escalated' | 'ended', string[]>>> {
   const hold = sql`${holdMs} * interval '1 ms'`;
   const checks = findings.map(({ check }) => check);
   const problems = findings.filter(({ level }) => level === 'problem').map(({ check }) => check);
@@ -135,22 +130,17 @@ export interface ToldAlert extends Omit<Finding, 'since'> {
 /** Records an alert that began and was told while nothing could be written, so that its end is told like any other. */
 export async function recordTold(db: Database, alert: ToldAlert, targets: readonly TargetName[]): Promise<void> {
   const { alertId, check, level, sentence, remedy, since, toldTo } = alert;
-  await inTransaction(db, async (tx) => {
-    const added = await query(
-      tx,
-      sql`insert into ops.alerts (alert_id, check_name, level, sentence, remedy, known_at, begun_at, missed_at)
+  await query(
+    db,
+    sql`with added as (
+       insert into ops.alerts (alert_id, check_name, level, sentence, remedy, known_at, begun_at, missed_at)
        values (${alertId}, ${check}, ${level}, ${sentence}, ${remedy}, ${since}, now(), now())
-       on conflict do nothing returning alert_id`,
-    );
-    if (added.length === 0) return;
-    const messages = targets.map((target) => ({ target, attempts: 1, isSent: toldTo.has(target) }));
-    await query(
-      tx,
-      sql`insert into ops.alert_messages (alert_id, target, kind, attempts, sent_at)
-       select ${alertId}::uuid, target, 'began', 1, case when is_sent then now() end
-       from ${relation('m', messages, { target: 'text', is_sent: ['boolean', ({ isSent }) => isSent] })}`,
-    );
-  });
+       on conflict do nothing returning alert_id
+     )
+     insert into ops.alert_messages (alert_id, target, kind, attempts, sent_at)
+     select alert_id, target, 'began', 1, case when target = any(${[...toldTo]}::text[]) then now() end
+     from added, unnest(${targets}::text[]) target`,
+  );
 }
 
 /** A claimed message, and which attempt it is. */
