@@ -4,6 +4,7 @@ import { maskedTarget, type Target } from '../inbox/targets.ts';
 import { maskNumbers, maskTarget } from '../shared/masking.ts';
 import { type Thread, threadKey, threadOf } from '../shared/thread.ts';
 import { momentOf } from '../warehouse/calls.ts';
+import { readTargetStates, type TargetState } from './target-states.ts';
 
 /** What can be traced. A thread's key is `line/number[/participants]`. */
 export const traceKinds = ['delivery', 'call', 'thread', 'message'] as const;
@@ -253,46 +254,22 @@ async function readCalls(db: Database, { targets, since }: Scope): Promise<RowSt
   return rows.map(({ trigger, ...row }) => ({ ...row, step: 'mirrored', triggers: [trigger] }));
 }
 
-interface TargetRow extends Target {
-  readonly enqueuedAt: Date | null;
-  readonly readAt: Date | null;
-  readonly state: string;
-  readonly attempts: number;
-  readonly error: string | null;
-  readonly isPending: boolean;
-  readonly isReading: boolean;
-  readonly dueAt: Date;
-  /** The id of the delivery that made it pending, and the same if its newest read came after that. */
-  readonly cause: string | null;
-  readonly readCause: string | null;
-}
-
 /** The newest job and read of each target, and what is still to read. */
 async function readTargets(
   db: Database,
   { targets, since, until }: Scope,
 ): Promise<{ steps: TraceStep[]; pending: PendingRead[] }> {
-  // A job counts as enqueued when the transaction of its delivery began, which is a moment before the delivery is stored.
-  const rows = await query(
-    db,
-    sql<TargetRow>`select kind, key, case when enqueued_at > '-infinity' then greatest(enqueued_at, received_at) end as "enqueuedAt",
-       read_at as "readAt", state, attempts, last_error as error, dirty_version > clean_version as "isPending",
-       claimed_until > now() as "isReading", due_at as "dueAt", delivery_id as cause,
-       case when received_at <= read_at then delivery_id end as "readCause"
-     from ops.sync_targets join ${relation('t', targets, { kind: 'text', key: 'text' })} using (kind, key)
-       left join ops.deliveries using (delivery_id)`,
-  );
   const steps: TraceStep[] = [];
   const pending: PendingRead[] = [];
   const isWithin = (at: Date | null): at is Date => at !== null && at >= since && at <= until;
-  for (const row of rows) {
-    const { enqueuedAt, readAt, isPending, dueAt, attempts, error } = row;
-    const subject = maskedTarget(row);
-    if (isWithin(enqueuedAt)) {
-      steps.push({ at: enqueuedAt, step: 'enqueued', subject, what: `a job${causeOf(row.cause)}` });
-    }
+  for (const target of await readTargetStates(db, targets)) {
+    const { enqueuedAt, readAt, isPending, dueAt, attempts, error, deliveryId, receivedAt } = target;
+    const subject = maskedTarget(target);
+    const cause = deliveryId === null ? '' : ` for delivery ${deliveryId}`;
+    if (isWithin(enqueuedAt)) steps.push({ at: enqueuedAt, step: 'enqueued', subject, what: `a job${cause}` });
     if (isWithin(readAt)) {
-      const what = `through the API${causeOf(row.readCause)}: ${endOf(row)}`;
+      const isAfter = receivedAt !== null && receivedAt <= readAt;
+      const what = `through the API${isAfter ? cause : ''}: ${endOf(target)}`;
       steps.push({ at: readAt, step: 'read', subject, what });
     }
     if (isPending)
@@ -301,14 +278,10 @@ async function readTargets(
   return { steps, pending };
 }
 
-function causeOf(deliveryId: string | null): string {
-  return deliveryId === null ? '' : ` for delivery ${deliveryId}`;
-}
-
 /** How the newest read ended. */
-function endOf({ isReading, attempts, state, error }: TargetRow): string {
+function endOf({ words, attempts, state, error }: TargetState): string {
   const failure = error === null ? '' : ` (${maskNumbers(error)})`;
-  if (isReading) return 'in progress';
+  if (words === 'being read') return 'in progress';
   if (state !== 'active') return `${state}${failure}`;
   return attempts > 0 || error !== null ? `failed${failure}` : 'done';
 }

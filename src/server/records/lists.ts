@@ -1,6 +1,7 @@
 import { sql } from '../../db/database.ts';
 import { targetKinds } from '../../inbox/targets.ts';
 import { states } from '../../ledger/send.ts';
+import { isParked, isPending, stateInWords } from '../../ops/target-states.ts';
 import { outcomeWords } from '../../rules/explain.ts';
 import { commandName } from '../../shared/command-name.ts';
 import { eventTypes } from '../../shared/event-types.ts';
@@ -128,21 +129,13 @@ function targetsInWords(joined: string): string {
   return `${targets.slice(0, shownTargets).map(maskTarget).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
-const pending = sql`r.dirty_version > r.clean_version`;
-const isParked = sql`r.kind in (select kind from ops.streams)`;
-
-/** The state of a target (`r` of ops.sync_targets), in words. */
-export const targetState = sql`case when r.claimed_until > now() then 'being read' when r.state <> 'active' then r.state
-  when not (${pending}) then case when r.last_error is null then 'up to date' else 'failed' end
-  when ${isParked} then 'parked' when r.attempts > 0 then 'failing' when r.due_at <= now() then 'due' else 'due later' end`;
-
 /** Each is read along an index, however many targets there are. */
 const targetStates: Readonly<Record<string, Condition>> = {
   trouble: sql`r.last_error is not null`,
-  failing: sql`r.last_error is not null and ${pending}`,
+  failing: sql`r.last_error is not null and ${isPending}`,
   refused: sql`r.last_error is not null and r.state <> 'active'`,
-  parked: sql`${pending} and ${isParked}`,
-  pending,
+  parked: sql`${isPending} and ${isParked}`,
+  pending: isPending,
 };
 
 export const targets: ListDefinition = {
@@ -181,11 +174,11 @@ export const targets: ListDefinition = {
           show: (key, { kind }) => maskKey(kind ?? '', key),
           link: ({ kind, key }) => pathIn(view, targetPath(`${kind} ${key}`)),
         },
-        column('state', 'State', targetState),
+        column('state', 'State', stateInWords),
         count('attempts', 'Failures in a row'),
         words('last_error', 'Why'),
         ...timeColumns('read', 'Read', sql`r.read_at`, view),
-        ...timeColumns('next', 'Next', sql`case when ${pending} then r.due_at end`, view),
+        ...timeColumns('next', 'Next', sql`case when ${isPending} then r.due_at end`, view),
         { ...column('delivery_id', 'Because of'), link: ({ delivery_id: id }) => pathIn(view, `/deliveries/${id}`) },
       ],
       from: sql`from ops.sync_targets r where ${allOf(conditions.map(([, condition]) => condition))}`,

@@ -1,8 +1,8 @@
 import { type Database, query, sql } from '../../db/database.ts';
+import { readTargetStates } from '../../ops/target-states.ts';
 import type { Pair } from '../../shared/thread.ts';
 import { areWordsShown } from '../row-list.ts';
 import { type RuleRun, readRuns } from './automation.ts';
-import { readOrigins } from './origin.ts';
 
 /** Fields of one type. */
 type Fields<Names extends string, Type> = Readonly<Record<Names, Type>>;
@@ -102,7 +102,7 @@ export async function readCall(db: Database, callId: string) {
     /** Threads with the other party, the line that was called first. */
     threads: await readThreads(db, call),
     runs: await readCallRuns(db, call, transcripts),
-    origins: await readOrigins(db, targets),
+    origins: await readTargetStates(db, targets),
     areWordsShown: await areWordsShown(db),
   };
 }

@@ -1,8 +1,8 @@
 import { type Database, query, sql } from '../../db/database.ts';
+import { readTargetStates } from '../../ops/target-states.ts';
 import { type Thread, threadKey } from '../../shared/thread.ts';
 import { areWordsShown } from '../row-list.ts';
 import { readRuns, type Span } from './automation.ts';
-import { readOrigins } from './origin.ts';
 
 export interface ThreadState {
   readonly conversationId: string;
@@ -112,7 +112,7 @@ export async function readThread(db: Database, thread: Thread, place: ThreadPlac
       older: hasOlder ? texts[0]?.id : undefined,
       newer: before === undefined ? undefined : ((await boundAfter(db, held, before, textsPerPage)) ?? null),
     },
-    origin: (await readOrigins(db, [{ kind: 'thread', key: threadKey(thread) }]))[0],
+    origin: (await readTargetStates(db, [{ kind: 'thread', key: threadKey(thread) }]))[0],
     areWordsShown: await areWordsShown(db),
   };
 }

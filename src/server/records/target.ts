@@ -1,12 +1,12 @@
-import { query, sql, type Transaction } from '../../db/database.ts';
+import type { Transaction } from '../../db/database.ts';
 import { maskedTarget, type Target, targetKinds } from '../../inbox/targets.ts';
+import { readTargetStates } from '../../ops/target-states.ts';
 import { trace } from '../../ops/trace.ts';
 import { toType } from '../../shared/command-name.ts';
 import { maskNumbers } from '../../shared/masking.ts';
 import { BadAddress } from '../answering.ts';
 import { html } from '../html.ts';
 import { ask, doneNote, facts, frame, section, story, timeIn } from './frame.ts';
-import { targetState } from './lists.ts';
 import { pathIn, targetPath, type View } from './view.ts';
 
 /** The target of a path. Throws `BadAddress`. */
@@ -15,20 +15,6 @@ export function targetOf(kind: string | undefined, key: string | undefined): Tar
   if (known === undefined || !key)
     throw new BadAddress(`The first part must be one of ${targetKinds.join(', ')}.`, 404);
   return { kind: known, key };
-}
-
-interface TargetRow {
-  readonly state: string;
-  readonly attempts: number;
-  readonly error: string | null;
-  readonly readAt: Date | null;
-  readonly nextAt: Date | null;
-  readonly refusedAt: Date | null;
-  readonly priority: number;
-  readonly deliveryId: string | null;
-  readonly parkedUntil: Date | null;
-  readonly parkedReason: string | null;
-  readonly missingScope: string | null;
 }
 
 /** What a state means, and what comes next. */
@@ -56,13 +42,7 @@ export async function targetPage(
   done: string | undefined,
 ): Promise<string> {
   const { kind, key } = target;
-  const [row] = await query<TargetRow>(
-    tx,
-    sql`select ${targetState} as state, r.attempts, r.last_error as error, r.read_at as "readAt",
-        case when r.dirty_version > r.clean_version then r.due_at end as "nextAt", r.refused_at as "refusedAt", r.priority,
-        r.delivery_id as "deliveryId", s.parked_until as "parkedUntil", s.reason as "parkedReason", s.missing_scope as "missingScope"
-      from ops.sync_targets r left join ops.streams s using (kind) where kind = ${kind} and key = ${key}`,
-  );
+  const [row] = await readTargetStates(tx, [target]);
   const name = maskedTarget(target);
   if (!row) throw new BadAddress(`Nothing made ${name} pending so far: ${toType('resync')} reads it.`, 404);
   const way = kind === 'thread' || kind === 'call' ? await trace(tx, kind, key) : undefined;
@@ -81,11 +61,11 @@ ${doneNote(done, { retry: 'It is read now. The state below changes within second
     })}${mirrored !== undefined && html`<a class="link" href="${pathIn(view, mirrored)}">What is mirrored</a>`}</div>
 ${section(
   'State',
-  html`<p><span class="state">${row.state}</span>. ${stateWords[row.state]}</p>
+  html`<p><span class="state">${row.words}</span>. ${stateWords[row.words]}</p>
 ${row.error !== null && html`<p class="reason">${maskNumbers(row.error)}</p>`}
 ${facts([
   ['newest read', row.readAt && timeIn(view.zone, row.readAt)],
-  ['next read', row.nextAt && timeIn(view.zone, row.nextAt)],
+  ['next read', row.isPending && timeIn(view.zone, row.dueAt)],
   ['failures in a row', row.attempts],
   ['refused since', row.refusedAt && timeIn(view.zone, row.refusedAt)],
   ['parked until', row.parkedUntil && timeIn(view.zone, row.parkedUntil)],
