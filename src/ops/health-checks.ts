@@ -162,26 +162,20 @@ function* checkAnswers({ processes, takenAt }: Snapshot): Iterable<HealthCheck> 
   const longest = unanswered(known(processes, []));
   if (longest === undefined) return;
   const { waitingSeconds, answeredSeconds, waitingOperation } = longest;
-  const lasted = span(waitingSeconds ?? 0);
-  const since = new Date(takenAt.getTime() - (waitingSeconds ?? 0) * 1_000);
-  if (answeredSeconds !== null && answeredSeconds < (waitingSeconds ?? 0)) {
-    yield {
-      check: 'service_silent',
-      level: 'warning',
-      since,
-      sentence: `The service has not answered ${waitingOperation} for ${lasted}; it answers other requests.`,
-      remedy: 'Pending reads are kept and retried. If this lasts, ask the service’s operator.',
-    };
-    return;
-  }
+  const lasted = waitingSeconds ?? 0;
+  const isSilent = answeredSeconds === null || answeredSeconds >= lasted;
   const last =
     answeredSeconds === null ? 'It has not answered yet' : `Its last answer was ${span(answeredSeconds)} ago`;
   yield {
     check: 'service_silent',
-    level: 'problem',
-    since,
-    sentence: `The service does not answer: a request (${waitingOperation}) has been waiting for ${lasted}.`,
-    remedy: `${last}. Pending reads are kept and retried. Check that API_BASE_URL is reachable from the worker, or ask the service’s operator.`,
+    level: isSilent ? 'problem' : 'warning',
+    since: new Date(takenAt.getTime() - lasted * 1_000),
+    sentence: isSilent
+      ? `The service does not answer: a request (${waitingOperation}) has been waiting for ${span(lasted)}.`
+      : `The service has not answered ${waitingOperation} for ${span(lasted)}; it answers other requests.`,
+    remedy: isSilent
+      ? `${last}. Pending reads are kept and retried. Check that API_BASE_URL is reachable from the worker, or ask the service’s operator.`
+      : 'Pending reads are kept and retried. If this lasts, ask the service’s operator.',
   };
 }
 
@@ -431,22 +425,17 @@ function* checkReporting({ reporting }: Snapshot): Iterable<HealthCheck> {
   const facts = known(reporting, undefined);
   if (!facts) return;
   const { timeZone, wantedTimeZone, isCurrent } = facts;
-  if (wantedTimeZone !== null && wantedTimeZone !== timeZone) {
-    yield {
-      check: 'reports_stale',
-      level: 'warning',
-      sentence: `TIME_ZONE is ${wantedTimeZone}, but the days and hours of the reports are still those of ${timeZone}.`,
-      remedy: `Run ${toType('reporting rebuild')}; workers may keep running. Or set TIME_ZONE back to ${timeZone}.`,
-    };
-    return;
-  }
-  if (isCurrent) return;
+  const isOtherZone = wantedTimeZone !== null && wantedTimeZone !== timeZone;
+  if (isCurrent && !isOtherZone) return;
   yield {
     check: 'reports_stale',
     level: 'warning',
-    sentence:
-      'Not all reports follow the definitions of now: hours, holidays, delivery words or reporting.params changed, or a rebuild has not ended.',
-    remedy: `Run ${toType('reporting rebuild')}, unless it runs; workers may keep running.`,
+    sentence: isOtherZone
+      ? `TIME_ZONE is ${wantedTimeZone}, but the days and hours of the reports are still those of ${timeZone}.`
+      : 'Not all reports follow the definitions of now: hours, holidays, delivery words or reporting.params changed, or a rebuild has not ended.',
+    remedy: isOtherZone
+      ? `Run ${toType('reporting rebuild')}; workers may keep running. Or set TIME_ZONE back to ${timeZone}.`
+      : `Run ${toType('reporting rebuild')}, unless it runs; workers may keep running.`,
   };
 }
 

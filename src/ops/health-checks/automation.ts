@@ -30,13 +30,12 @@ function* checkRules({ rules, credential }: Snapshot): Iterable<HealthCheck> {
   if (status === undefined) return;
   const { problem, version, mode, lastDay, failures } = status;
   if (problem && mode !== 'off') {
-    const sentence = version
-      ? 'The rules file has an error; the rules loaded before stay in force.'
-      : 'No rules are in force.';
     yield {
       check: 'rules_file',
       level: version ? 'warning' : 'problem',
-      sentence,
+      sentence: version
+        ? 'The rules file has an error; the rules loaded before stay in force.'
+        : 'No rules are in force.',
       remedy: problem.split('\n')[0] ?? problem,
       alert: { remedy: `Run ${toType('rules check')}, which names the line.` },
     };
@@ -57,22 +56,19 @@ function* checkRules({ rules, credential }: Snapshot): Iterable<HealthCheck> {
 
 function checkAction({ rule, kind, state, reason, count }: ActionFailure, use: Bearer): HealthCheck {
   const times = count === 1 ? '' : ` ${quantity(count)} times`;
-  if (state === 'unclear') {
-    return {
-      check: 'action_unclear',
-      level: 'warning',
-      sentence: `The rule ${rule} may or may not have performed ${kind}${times}: ${reason}.`,
-      alert: { sentence: `The rule ${rule} may or may not have performed ${kind}${times}.` },
-      remedy: 'Check the conversation: the action is not retried. See ops.rule_actions, state unclear.',
-    };
-  }
+  const isUnclear = state === 'unclear';
+  const what = isUnclear
+    ? `The rule ${rule} may or may not have performed ${kind}${times}`
+    : `The rule ${rule} failed to ${kind}${times} in the last day`;
   return {
-    check: 'action_failed',
+    check: isUnclear ? 'action_unclear' : 'action_failed',
     level: 'warning',
-    sentence: `The rule ${rule} failed to ${kind}${times} in the last day: ${reason}.`,
-    alert: { sentence: `The rule ${rule} failed to ${kind}${times} in the last day.` },
-    // The scope of all actions except replies, which are sends (section 4.2).
-    remedy: remedyOf(reason, use, 'sms:write', 'see ops.rule_actions, state failed'),
+    sentence: `${what}: ${reason}.`,
+    alert: { sentence: `${what}.` },
+    remedy: isUnclear
+      ? 'Check the conversation: the action is not retried. See ops.rule_actions, state unclear.'
+      : // The scope of all actions except replies, which are sends (section 4.2).
+        remedyOf(reason, use, 'sms:write', 'see ops.rule_actions, state failed'),
   };
 }
 
