@@ -89,11 +89,6 @@ export function toTheSecond(moment: Date, timeZone: string): string {
   return `${date} ${time}${offset.replace(/^GMT(\+00:00$)?/, '') || 'Z'}`;
 }
 
-/** The time of day. */
-export function timeOfDay(moment: Date, timeZone: string): string {
-  return moment.toLocaleTimeString('en-GB', { timeZone });
-}
-
 /** Marks the dry-run part of a count: those texts were not sent. */
 export function simulatedWords(simulated = 0, count: number): string {
   if (simulated === 0) return '';

@@ -12,7 +12,7 @@ import {
   simulatedWords,
   span,
   streamNames,
-  timeOfDay,
+  toTheSecond,
 } from '../ops/format.ts';
 import { healthChecks, lateSeconds, verdictOf } from '../ops/health-checks.ts';
 import { credentialWords } from '../ops/snapshot/deployment.ts';
@@ -44,7 +44,7 @@ ${streams(snapshot, moment)}
 </div>
 ${errors(snapshot, moment)}${drift(snapshot, moment)}
 <footer>
-  <span><time datetime="${takenAt.toISOString()}" title="${exactly(takenAt, timeZone)}">${timeOfDay(takenAt, timeZone)}</time> ${timeZone}</span>
+  <span><time datetime="${takenAt.toISOString()}" title="${exactly(takenAt, timeZone)}">${toTheSecond(takenAt, timeZone).slice(11, 19)}</time> ${timeZone}</span>
   <span>release ${snapshot.release} (${snapshot.commit})</span>
   <span>up ${span(snapshot.uptimeSeconds)}</span>
   ${credential && html`<span>${credentialWords(credential, takenAt)}</span>`}

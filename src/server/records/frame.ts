@@ -1,4 +1,4 @@
-import { countOf } from '../../ops/format.ts';
+import { countOf, toTheSecond } from '../../ops/format.ts';
 import type { Trace } from '../../ops/trace.ts';
 import { adriftNote, documentOf, type Html, html, liveScript, pageHeader, pageStyle } from '../html.ts';
 import { pathIn, type View } from './view.ts';
@@ -64,18 +64,13 @@ export function ask({ label, question, answers }: Question): Html {
 /** A moment in a zone, to the second: `2026-11-01 14:05:09`, or to the millisecond. */
 export function timeIn(zone: string, at: Date | null, isExact = false): Html {
   if (at === null) return html`–`;
-  // Swedish writes times as ISO 8601 does, with a comma.
-  const time = at.toLocaleString('sv-SE', {
-    timeZone: zone,
-    ...{ year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit' },
-    ...(isExact && { fractionalSecondDigits: 3 }),
-  });
-  return html`<time datetime="${at.toISOString()}">${time.replace(',', '.')}</time>`;
+  const milliseconds = isExact && `.${String(at.getMilliseconds()).padStart(3, '0')}`;
+  return html`<time datetime="${at.toISOString()}">${toTheSecond(at, zone).slice(0, 19)}${milliseconds}</time>`;
 }
 
 /** The time of day in a zone, `14:05`, or to the second. */
 export function clockIn(zone: string, at: Date, isToTheSecond = false): Html {
-  const time = at.toLocaleTimeString('sv-SE', { timeZone: zone, timeStyle: isToTheSecond ? 'medium' : 'short' });
+  const time = toTheSecond(at, zone).slice(11, isToTheSecond ? 19 : 16);
   return html`<time datetime="${at.toISOString()}">${time}</time>`;
 }
 
