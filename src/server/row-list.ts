@@ -96,13 +96,14 @@ export async function readRowList(
   return { columns: shown, rows, areWordsHidden: shown.length < columns.length };
 }
 
-/** Reads all rows for a CSV; too many are the reader's to narrow. */
-export async function readCsvRows(db: Database, source: RowSource): Promise<RowList> {
-  const list = await readRowList(db, source, { limit: maxCsvRows + 1 });
-  if (list.rows.length > maxCsvRows) {
+/** Reads all rows as CSV; too many are the reader's to narrow. */
+export async function readCsv(connection: Database, source: RowSource): Promise<string> {
+  const { columns, rows } = await limited(connection, (tx) => readRowList(tx, source, { limit: maxCsvRows + 1 }));
+  if (rows.length > maxCsvRows) {
     throw new BadAddress(`These are more than ${maxCsvRows} rows: choose fewer days or a filter.`);
   }
-  return list;
+  const keys = columns.map(({ key }) => key);
+  return csvOfLines([keys, ...rows.map((row) => keys.map((key) => row[key] ?? null))]);
 }
 
 /** Reads a page of rows, and counts them all, up to `maxCounted`. */
@@ -133,11 +134,6 @@ export function pageNumberOf(value: unknown): number {
     throw new BadAddress(`page must be a number from 1 to ${last}.`);
   }
   return page;
-}
-
-export function csvOfRows({ columns, rows }: RowList): string {
-  const keys = columns.map(({ key }) => key);
-  return csvOfLines([keys, ...rows.map((row) => keys.map((key) => row[key] ?? null))]);
 }
 
 /** CSV (RFC 4180). A text that a spreadsheet would take for a formula begins with an apostrophe. */

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import helmet from '@fastify/helmet';
 import type { FastifyInstance } from 'fastify';
 import type { Context } from '../../context.ts';
-import type { Transaction } from '../../db/database.ts';
+import type { Database, Transaction } from '../../db/database.ts';
 import { parseRules } from '../../rules/file/parse.ts';
 import type { RuleSet } from '../../rules/rule.ts';
 import {
@@ -16,7 +16,7 @@ import {
   textOf,
 } from '../answering.ts';
 import { liveScript } from '../html.ts';
-import { csvOfRows, maxCsvRows, pageNumberOf, readCsvRows, readPage } from '../row-list.ts';
+import { maxCsvRows, pageNumberOf, readCsv, readPage } from '../row-list.ts';
 import { registerActions } from './actions.ts';
 import { callPage } from './call-page.ts';
 import { deliveryPage } from './delivery.ts';
@@ -61,6 +61,7 @@ export function registerRecords(app: FastifyInstance, context: Context): void {
   const { timeZone, rulesFile } = context.settings;
   const rules = () => readRuleSet(rulesFile, timeZone);
   const readOnce = oneAtATime();
+  const read = <T>(work: (connection: Database) => Promise<T>) => readOnce(() => onConnection(db, work));
 
   app.register(async (scope) => {
     await scope.register(helmet, pageHeaders(style, { inline: liveScript }));
@@ -69,27 +70,23 @@ export function registerRecords(app: FastifyInstance, context: Context): void {
       servePage(scope, list.path, renderOutage, async ({ query }) => {
         const choice = choiceOf(list, query, timeZone);
         const window = { page: pageNumberOf(query.page), maxCounted: maxCsvRows };
-        const { rows, above } = await readOnce(() =>
-          onConnection(db, async (connection) => ({
-            rows: await readPage(connection, list.source(choice), window),
-            above: await limited(connection, async (tx) => list.above?.(tx, choice.view, textOf(query, 'done'))),
-          })),
-        );
+        const { rows, above } = await read(async (connection) => ({
+          rows: await readPage(connection, list.source(choice), window),
+          above: await limited(connection, async (tx) => list.above?.(tx, choice.view, textOf(query, 'done'))),
+        }));
         return renderList(list, choice, rows, above);
       });
       serveCsv(scope, `${list.path}.csv`, async ({ query }) => {
         const source = list.source(choiceOf(list, query, timeZone));
-        const rows = await readOnce(() =>
-          onConnection(db, (connection) => limited(connection, (tx) => readCsvRows(tx, source))),
-        );
-        return { name: list.path.slice(1).replaceAll('/', '-'), csv: csvOfRows(rows) };
+        const csv = await read((connection) => readCsv(connection, source));
+        return { name: list.path.slice(1).replaceAll('/', '-'), csv };
       });
     }
 
     for (const [path, render] of Object.entries(records)) {
       servePage(scope, path, renderOutage, async ({ query, params }) => {
         const asked = { params, query, view: viewOf(query, timeZone), done: textOf(query, 'done'), rules };
-        return readOnce(() => onConnection(db, (connection) => limited(connection, (tx) => render(tx, asked))));
+        return read((connection) => limited(connection, (tx) => render(tx, asked)));
       });
     }
     registerActions(scope, context);

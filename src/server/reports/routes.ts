@@ -5,7 +5,7 @@ import type { Context } from '../../context.ts';
 import { cachedFor, DatabaseUnavailable } from '../../ops/snapshot.ts';
 import { forgetOldest } from '../../shared/bounded.ts';
 import { BadAddress, limited, oneAtATime, type Parameters, pageHeaders, serveCsv, servePage } from '../answering.ts';
-import { csvOfRows, pageNumberOf, readCsvRows, readPage } from '../row-list.ts';
+import { pageNumberOf, readCsv, readPage } from '../row-list.ts';
 import { queryOf } from './choice.ts';
 import { csvOf } from './figures.ts';
 import { chartsScript, libraryFile, renderOutage, style } from './frame.ts';
@@ -88,8 +88,7 @@ export function registerReports(app: FastifyInstance, { database }: Pick<Context
       return readOnce(() =>
         reading(db, query, async (each) => {
           const choice = followed(set, each.choice);
-          const rows = await limited(each.db, (tx) => readCsvRows(tx, rowSource(set, choice)));
-          return { name: fileName(name, choice), csv: csvOfRows(rows) };
+          return { name: fileName(name, choice), csv: await readCsv(each.db, rowSource(set, choice)) };
         }),
       );
     });
