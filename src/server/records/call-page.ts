@@ -225,18 +225,18 @@ const returnedBy: Readonly<Record<string, string>> = {
   text: 'a user texted the caller',
 };
 
+const textedBy: Readonly<Record<string, string>> = {
+  automatic_text: 'A rule texted the caller',
+  text_by_unknown: 'An unknown sender texted the caller',
+};
+
 function returnWords(
   { by, at, callId, textedAt, reachedAt, isUnreturned }: CallReturn,
   view: View,
   link: (id: string, name: string) => Html,
 ): Html {
   if (isUnreturned) {
-    const only =
-      by === 'automatic_text'
-        ? 'A rule texted the caller'
-        : by === 'text_by_unknown'
-          ? 'An unknown sender texted the caller'
-          : undefined;
+    const only = textedBy[by ?? ''];
     return html`Not returned${only && html`. ${only} ${timeIn(view.zone, textedAt)}, which is no return`}.`;
   }
   const when = at ? html` ${timeIn(view.zone, at)}` : html``;
@@ -273,16 +273,10 @@ function artefacts({ call, recordings, transcripts }: CallRecord, view: View): H
 }
 
 function transcript(each: CallTranscript): Html {
-  const { words, measures } = each;
+  const { words, measures, isUrgent, isActionRequired } = each;
   const scored = (score: number | null, note: string | null | undefined) =>
     score !== null && html`${score}${note && html` <small>${note}</small>`}`;
-  const action = each.isUrgent
-    ? 'yes, at once'
-    : each.isActionRequired === null
-      ? false
-      : each.isActionRequired
-        ? 'yes'
-        : 'no';
+  const action = isUrgent ? 'yes, at once' : isActionRequired !== null && (isActionRequired ? 'yes' : 'no');
   const note = words?.urgentNote ?? words?.actionNote;
   return html`${words?.summary && html`<p class="prose">${words.summary}</p>`}
 ${words?.points && words.points.length > 0 && html`<ul class="points">${words.points.map((point) => html`<li>${point}</li>`)}</ul>`}

@@ -247,15 +247,8 @@ function completeWords(
   { completeUntil, isComplete, provenHours, rollupsWaitSince }: Freshness,
   timeZone: string,
 ): string {
-  const time = (moment: Date) =>
-    moment.toLocaleString('en-GB', {
-      timeZone,
-      weekday: 'short',
-      day: 'numeric',
-      month: 'short',
-      hour: '2-digit',
-      minute: '2-digit',
-    });
+  const parts = { weekday: 'short', day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' } as const;
+  const time = (moment: Date) => moment.toLocaleString('en-GB', { timeZone, ...parts });
   const held = isComplete
     ? 'Calls are complete: every hour was compared with the service.'
     : completeUntil
