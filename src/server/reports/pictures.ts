@@ -3,7 +3,7 @@ import { type Database, query, sql } from '../../db/database.ts';
 import { countOf, quantity } from '../../ops/format.ts';
 import { type Part, part, readWithTimeout } from '../../ops/snapshot.ts';
 import { onConnection, type Parameters } from '../answering.ts';
-import { type Column, type Day, type Figures, formatValue, type Series, valuesOf } from './charts.ts';
+import { type Chart, type Column, type Day, type Figures, formatValue, type Series, valuesOf } from './charts.ts';
 import { type Choice, choiceOf, filterNames, finishedPart, periodBefore } from './choice.ts';
 import { type Headline, ofDays, type Picture, type Rising, readDays, sumOf } from './figures.ts';
 import { type Freshness, type Option, readFreshness, readOptions } from './freshness.ts';
@@ -47,9 +47,10 @@ function ofLine({ filters: { number } }: Choice): RawBuilder<unknown> {
   return number === undefined ? sql`true` : sql`line = ${number}`;
 }
 
-/** A series for each column, in its tone. */
-function inTones(tones: Readonly<Record<string, Series['tone']>>): Series[] {
-  return Object.entries(tones).map(([key, tone]) => ({ key, tone }));
+/** A chart with a series for each column, in its tone. */
+function chart(kind: Chart['kind'], tones: Readonly<Record<string, Series['tone']>>, title?: string): Chart {
+  const series = Object.entries(tones).map(([key, tone]) => ({ key, tone }));
+  return { kind, series, ...(title !== undefined && { title }) };
 }
 
 const volumeColumns: readonly Column[] = [
@@ -91,16 +92,8 @@ const volume: Picture = {
     return {
       sentence: `${countOf(calls, 'call')} and ${countOf(texts, 'text')}.`,
       charts: [
-        {
-          title: 'Calls',
-          kind: 'stack',
-          series: inTones({ inbound_calls: 'main', outbound_calls: 'second' }),
-        },
-        {
-          title: 'Texts',
-          kind: 'stack',
-          series: inTones({ inbound_texts: 'main', outbound_texts: 'second' }),
-        },
+        chart('stack', { inbound_calls: 'main', outbound_calls: 'second' }, 'Calls'),
+        chart('stack', { inbound_texts: 'main', outbound_texts: 'second' }, 'Texts'),
       ],
       note: 'Calls among the account’s own extensions are left out.',
     };
@@ -150,12 +143,7 @@ const serviceLevel: Picture = {
     const told = (value: number | null) => (value === null ? 'none' : `${Math.round(value)}\u00a0%`);
     return {
       sentence: `${told(inTime)} of inbound calls were answered within ${seconds ?? 0} seconds, ${told(answered)} at all.`,
-      charts: [
-        {
-          kind: 'lines',
-          series: inTones({ answered_pct: 'second', answered_in_time_pct: 'main' }),
-        },
-      ],
+      charts: [chart('lines', { answered_pct: 'second', answered_in_time_pct: 'main' })],
       note: 'Callers who gave up at once do not count, nor do calls answered after an unknown wait; mailbox and missed calls count against it.',
     };
   },
@@ -219,15 +207,12 @@ const missed: Picture = {
     return {
       sentence: `${missedSentence(total, open)}${texted > 0 ? ` A rule texted ${quantity(texted)} of these.` : ''}`,
       charts: [
-        {
-          kind: 'stack',
-          series: inTones({
-            not_returned: 'bad',
-            caller_got_through: 'fair',
-            returned_by_text: 'second',
-            returned_by_call: 'good',
-          }),
-        },
+        chart('stack', {
+          not_returned: 'bad',
+          caller_got_through: 'fair',
+          returned_by_text: 'second',
+          returned_by_call: 'good',
+        }),
       ],
       note: 'A text that a rule sent, or whose sender is unknown, does not return a call. Mailbox calls are among them. Callers who gave up at once, and calls without a caller’s number, are left out.',
     };
@@ -453,16 +438,8 @@ const cost: Picture = {
     return {
       sentence: costSentence(figures),
       charts: [
-        {
-          title: 'Texts',
-          kind: 'stack',
-          series: inTones({ sent: 'main', would_send: 'second', kept_back: 'plain' }),
-        },
-        {
-          title: 'Dollars',
-          kind: 'stack',
-          series: inTones({ cost_usd: 'main', set_aside_usd: 'fair' }),
-        },
+        chart('stack', { sent: 'main', would_send: 'second', kept_back: 'plain' }, 'Texts'),
+        chart('stack', { cost_usd: 'main', set_aside_usd: 'fair' }, 'Dollars'),
       ],
       note: costNote(figures),
     };
