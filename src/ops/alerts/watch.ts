@@ -159,27 +159,16 @@ const words = {
 function createOutages({ database: { db }, log }: AlertContext, targets: readonly Target[], { holdMs }: AlertPace) {
   const names = targets.map(({ name }) => name);
   let isWatching = false;
-  let outage:
-    | {
-        check: keyof typeof words;
-        alertId: string;
-        since: Date;
-        rounds: number;
-        attempt: number;
-        toldTo: Set<TargetName>;
-      }
-    | undefined;
+  const begin = (check: keyof typeof words) => {
+    return { check, alertId: randomUUID(), since: new Date(), attempt: 0, toldTo: new Set<TargetName>() };
+  };
+  type Outage = ReturnType<typeof begin>;
+  let outage: Outage | undefined;
   let overAt: number | undefined;
+  const alertOf = (outage: Outage) => ({ ...outage, ...words[outage.check], level: 'problem' as const });
 
-  const alertOf = ({ check, ...rest }: NonNullable<typeof outage>) => ({
-    ...rest,
-    ...words[check],
-    check,
-    level: 'problem' as const,
-  });
-
-  async function tell(): Promise<void> {
-    if (outage === undefined || outage.rounds < 2 || Date.now() - outage.since.getTime() < holdMs) return;
+  async function tell(outage: Outage): Promise<void> {
+    if (Date.now() - outage.since.getTime() < holdMs) return;
     outage.attempt += 1;
     const { attempt, toldTo } = outage;
     const message = { kind: 'began' as const, endedAt: null, ...alertOf(outage) };
@@ -203,11 +192,10 @@ function createOutages({ database: { db }, log }: AlertContext, targets: readonl
         const code = String((error as { code?: unknown }).code ?? '');
         if (!isWatching || ownMistake.test(code)) throw error;
         const check = cannotWrite.has(code) ? 'database_read_only' : 'database_unavailable';
-        outage ??= { check, alertId: randomUUID(), since: new Date(), rounds: 0, attempt: 0, toldTo: new Set() };
+        outage ??= begin(check);
         if (outage.toldTo.size === 0) outage.check = check;
-        outage.rounds += 1;
         overAt = undefined;
-        await tell();
+        await tell(outage);
         throw error;
       }
       if (outage === undefined) return;
