@@ -51,8 +51,8 @@ export async function answering<T>(
   }
 }
 
-/** What an address asks for. */
-export interface Asked {
+/** The types of a request. */
+interface Route {
   Querystring: Parameters;
   Params: Readonly<Record<string, string>>;
 }
@@ -62,9 +62,9 @@ export function servePage(
   app: FastifyInstance,
   path: string,
   renderOutage: (sentence: string) => string,
-  render: (request: FastifyRequest<Asked>) => Promise<string>,
+  render: (request: FastifyRequest<Route>) => Promise<string>,
 ): void {
-  app.get<Asked>(path, async (request, reply) => {
+  app.get<Route>(path, async (request, reply) => {
     reply.type('text/html; charset=utf-8').header('cache-control', 'no-store');
     return answering(reply, renderOutage, () => render(request));
   });
@@ -74,9 +74,9 @@ export function servePage(
 export function serveCsv(
   app: FastifyInstance,
   path: string,
-  read: (request: FastifyRequest<Asked>) => Promise<{ readonly name: string; readonly csv: string }>,
+  read: (request: FastifyRequest<Route>) => Promise<{ readonly name: string; readonly csv: string }>,
 ): void {
-  app.get<Asked>(path, async (request, reply) => {
+  app.get<Route>(path, async (request, reply) => {
     reply.type('text/plain; charset=utf-8').header('cache-control', 'no-store');
     return answering(reply, String, async () => {
       const { name, csv } = await read(request);
