@@ -1,9 +1,9 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Context } from '../../context.ts';
-import { query, sql } from '../../db/database.ts';
 import { type InboxDeps, replayDelivery } from '../../inbox/stored-deliveries.ts';
 import { pauseSends, resumeSends } from '../../ledger/control.ts';
 import { settleManually } from '../../ledger/settle.ts';
+import { readTargetStates } from '../../ops/target-states.ts';
 import { maskKey } from '../../shared/masking.ts';
 import { readAgain } from '../../sync/read-again.ts';
 import { signInOf } from '../admin.ts';
@@ -43,7 +43,8 @@ export function registerActions(
         const page = await act(request.params);
         const subject = page.startsWith('/targets/thread/') ? maskKey('thread', page) : page;
         log.info({ ...signInOf(request), action: done, page: subject }, 'A page changed something');
-        return seeOther(reply, `${page}?done=${done}`);
+        reply.code(303).header('location', `${page}?done=${done}`);
+        return '';
       });
     });
   }
@@ -56,10 +57,7 @@ export function registerActions(
 
   action('/targets/:kind/*', 'retry', async (params) => {
     const target = targetOf(params.kind, params['*']);
-    const [known] = await query(
-      db,
-      sql`select from ops.sync_targets where kind = ${target.kind} and key = ${target.key}`,
-    );
+    const [known] = await readTargetStates(db, [target]);
     if (!known) throw new BadAddress('Nothing made this pending so far.', 404);
     await readAgain(inbox, target);
     return targetPath(`${target.kind} ${target.key}`);
@@ -86,11 +84,6 @@ export function registerActions(
     await resumeSends(db);
     return '/sends';
   });
-}
-
-function seeOther(reply: FastifyReply, page: string): string {
-  reply.code(303).header('location', page);
-  return '';
 }
 
 /**
