@@ -76,22 +76,18 @@ export async function readSubscriptions(db: Database): Promise<SubscriptionsStat
      from warehouse.webhook_subscriptions where deleted_at is null order by event_type, subscription_id`,
   );
   const ours = rows.filter(({ isOurs }) => isOurs);
-  const broken = await query<{ type: string }>(
-    db,
-    sql`select event_type as type from ops.subscription_watch where state <> 'in_place' order by 1`,
-  );
   // The check before the repair still found it in place.
-  const repaired = await query<SubscriptionsStatus['repaired'][number]>(
+  const watched = await query<SubscriptionsStatus['repaired'][number] & { isBroken: boolean; isRepaired: boolean }>(
     db,
-    sql`select event_type as type, last_fault as fault, changed_at - ${checkSeconds} * interval '1 second' as since
-     from ops.subscription_watch
-     where state = 'in_place' and last_fault is not null and changed_at > now() - ${repairedMinutes} * interval '1 minute'
-     order by 1`,
+    sql`select event_type as type, last_fault as fault, changed_at - ${checkSeconds} * interval '1 second' as since,
+       state <> 'in_place' as "isBroken", state = 'in_place' and last_fault is not null
+         and changed_at > now() - ${repairedMinutes} * interval '1 minute' as "isRepaired"
+     from ops.subscription_watch order by 1`,
   );
   return {
     ours: ours.map(({ type, isEnabled }) => ({ type, isEnabled })),
-    broken: broken.map(({ type }) => type),
-    repaired,
+    broken: watched.flatMap(({ type, isBroken }) => (isBroken ? [type] : [])),
+    repaired: watched.flatMap(({ type, fault, since, isRepaired }) => (isRepaired ? [{ type, fault, since }] : [])),
     othersCount: rows.length - ours.length,
     readAt: rows.reduce<Date | null>((latest, { readAt }) => (latest && latest > readAt ? latest : readAt), null),
   };

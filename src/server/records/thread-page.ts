@@ -135,11 +135,10 @@ function entries(record: ThreadRecord, view: View): Html[] {
     runs.delete(key);
     return taken;
   };
-  const newest = texts.at(-1)?.id;
   const all: Entry[] = [
     ...texts.map((text) => ({
       at: text.sentAt,
-      content: bubble(text, take(`${state.conversationId}/${text.id}`), { record, view, isNewest: text.id === newest }),
+      content: bubble(text, take(`${state.conversationId}/${text.id}`), record, view),
     })),
     ...calls.map((call) => ({ at: call.startedAt, content: callEntry(call, take(call.id), record, view) })),
     // What a rule of this page did is told with the rule.
@@ -147,11 +146,9 @@ function entries(record: ThreadRecord, view: View): Html[] {
       .filter(({ runId }) => runId === null || !shown.has(runId))
       .map((change) => ({ at: change.at, content: aside(view, change.at, changeWords(change)) })),
   ];
-  all.push(
-    ...[...runs.values()]
-      .flat()
-      .map((run) => ({ at: run.triggerAt, content: aside(view, run.triggerAt, renderRun(run)) })),
-  );
+  for (const run of [...runs.values()].flat()) {
+    all.push({ at: run.triggerAt, content: aside(view, run.triggerAt, renderRun(run)) });
+  }
   // Texts without a time stay at the end, where they were read.
   all.sort((a, b) => Number(a.at ?? Number.POSITIVE_INFINITY) - Number(b.at ?? Number.POSITIVE_INFINITY) || 0);
   const dated = all.flatMap(({ at, content }, place) => {
@@ -164,27 +161,16 @@ function entries(record: ThreadRecord, view: View): Html[] {
 
 function dayOf(at: Date | null, view: View): string {
   if (at === null) return 'No time reported';
-  return at.toLocaleDateString('en-GB', {
-    timeZone: view.zone,
-    weekday: 'long',
-    day: 'numeric',
-    month: 'long',
-    year: 'numeric',
-  });
+  return at.toLocaleDateString('en-GB', { timeZone: view.zone, dateStyle: 'full' });
 }
 
 function aside(view: View, at: Date, content: Html): Html {
   return html`<li class="aside">${clockIn(view.zone, at)} ${content}</li>`;
 }
 
-interface Place {
-  readonly record: ThreadRecord;
-  readonly view: View;
-  readonly isNewest: boolean;
-}
-
-function bubble(text: ThreadText, runs: readonly RuleRun[], { record, view, isNewest }: Place): Html {
+function bubble(text: ThreadText, runs: readonly RuleRun[], record: ThreadRecord, view: View): Html {
   const side = text.direction === 'in' ? 'in' : 'out';
+  const isNewest = text === record.texts.at(-1);
   return html`<li class="text ${side}${(text.deliveryClass === 'failed' || text.deliveryClass === 'blocked') && ' failed'}" id="text-${text.id}">
 ${isNewest && html`<span id="newest"></span>`}<p class="who">${senderWords(text, record)} ${text.sentAt && clockIn(view.zone, text.sentAt)}</p>
 <div class="bubble">${wordsOf(text, record.areWordsShown)}</div>
