@@ -4,13 +4,6 @@ import type { OpenDatabase } from '../db/database.ts';
 import { isMigrated } from '../db/migrate.ts';
 import { withTimeout } from '../shared/timeout.ts';
 
-/** What `/readyz` answers. */
-export interface Readiness {
-  readonly database: boolean;
-  readonly migrations: boolean;
-  readonly queue: boolean;
-}
-
 /** Milliseconds after which a hanging Postgres counts as unreachable. */
 const timeoutMs = 2_000;
 
@@ -30,14 +23,14 @@ export function registerHealth(
   app.get('/healthz', () => ({ status: 'ok' }));
   app.get('/readyz', async (_request, reply) => {
     const [stores, health] = await Promise.all([store(), queues.health()]);
-    const ready: Readiness = { ...stores, queue: health.isReachable };
+    const ready = { ...stores, queue: health.isReachable };
     const isReady = ready.database && ready.migrations && (ready.queue || !needsQueues);
     return reply.code(isReady ? 200 : 503).send({ status: isReady ? 'ready' : 'not ready', ...ready });
   });
 }
 
 /** Probes the database once for all simultaneous callers, so that a hanging one occupies only one connection. */
-function createStoreProbe({ db, pool }: OpenDatabase): () => Promise<Omit<Readiness, 'queue'>> {
+function createStoreProbe({ db, pool }: OpenDatabase): () => Promise<{ database: boolean; migrations: boolean }> {
   let areApplied = false;
   let probing: Promise<boolean> | undefined;
 

@@ -13,12 +13,7 @@ export interface WebhookRegistration {
 }
 
 /** Milliseconds between two checks of the subscriptions, and before the first retry of a failed check; retries double it. */
-export interface CheckPace {
-  readonly everyMs: number;
-  readonly firstRetryMs: number;
-}
-
-const defaultPace: CheckPace = { everyMs: checkSeconds * 1_000, firstRetryMs: 5_000 };
+const defaultPace = { everyMs: checkSeconds * 1_000, firstRetryMs: 5_000 };
 
 /**
  * Registers the webhooks of this receiver in the background, and checks and repairs them every half minute. Without an API or
