@@ -16,16 +16,6 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-/** HOST cannot be bound: its name does not resolve. */
-class UnknownHost extends UserError {
-  constructor(host: string, cause: Error) {
-    super(
-      `HOST=${host} names no address of this machine (${cause.message}): set HOST to one, such as 127.0.0.1, or 0.0.0.0 for all of them.`,
-      { cause },
-    );
-  }
-}
-
 /** Milliseconds after which a stop aborts requests that have not arrived completely; their senders repeat them. */
 const closeMs = 2_000;
 
@@ -75,7 +65,11 @@ export async function listen(
   });
   await register(app);
   await app.listen({ host, port }).catch((cause: NodeJS.ErrnoException) => {
-    throw cause.syscall === 'getaddrinfo' ? new UnknownHost(host, cause) : cause;
+    if (cause.syscall !== 'getaddrinfo') throw cause;
+    throw new UserError(
+      `HOST=${host} names no address of this machine (${cause.message}): set HOST to one, such as 127.0.0.1, or 0.0.0.0 for all of them.`,
+      { cause },
+    );
   });
   const bound = app.server.address() as AddressInfo;
   const twin = host === 'localhost' ? await listenAtTwin(app.server, bound) : undefined;
