@@ -18,7 +18,7 @@ export interface TargetState extends Target {
   readonly error: string | null;
   readonly readAt: Date | null;
   readonly isPending: boolean;
-  /** A moment after the transaction of its delivery began. */
+  /** When a job was enqueued: by the transaction of its delivery, which begins a moment before the delivery is stored. */
   readonly enqueuedAt: Date | null;
   readonly dueAt: Date;
   /** Reads that failed in a row. */

@@ -29,7 +29,7 @@ function typed(name: string, label: string, placeholder: string, where: ListFilt
   return { name, label, placeholder, where };
 }
 
-/** Its filters, and its range of times, of when a row begins and ends. */
+/** The conditions of a choice: its filters, and its range of times, compared with when a row begins and ends. */
 function chosen({ range, view, where }: ListChoice, begin: Condition, end = begin): Condition {
   const { since, until } = endsOf(range, view);
   return allOf([
