@@ -342,7 +342,7 @@ describe('a person who answers at once', () => {
     const moment = (reply: number) => 600 - reply * 60;
     const states: string[] = [];
     for (let at = 0; at < replies; at += 1) {
-      const own = { quietHours: 'none', ...given } as const;
+      const own = { quietHours: 'none', maxAgeSeconds: 900, ...given } as const;
       const sentAt = ago(at === 0 ? 700 : moment(at - 1) - seconds);
       const { sendId } = await ledger.answer(
         { number, text: `Question ${at}`, limits: own },
