@@ -67,12 +67,14 @@ interface TakenLogin {
   readonly scopes: string[];
 }
 
-/** Claims the login of a state; only the first call gets it. */
+/** Claims the login of a state; only the first call gets it. Reads before it writes, because anybody can send invented states. */
 async function takePendingLogin(db: Database, state: string): Promise<TakenLogin | undefined> {
+  const isPending = sql`state_hash = ${hashOf(state)} and answered_at is null and expires_at > now()`;
+  const [pending] = await query(db, sql`select from secrets.oauth_logins where ${isPending}`);
+  if (pending === undefined) return undefined;
   const [taken] = await query(
     db,
-    sql<TakenLogin>`update secrets.oauth_logins set answered_at = now()
-     where state_hash = ${hashOf(state)} and answered_at is null and expires_at > now()
+    sql<TakenLogin>`update secrets.oauth_logins set answered_at = now() where ${isPending}
      returning login_id as id, service, verifier, client_id as "clientId", redirect_uri as "redirectUri", scopes`,
   );
   return taken;
