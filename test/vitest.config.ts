@@ -37,8 +37,12 @@ const longFiles = [
   'test/sync/mirroring.test.ts',
   'test/sync/unconfirmed-targets.test.ts',
   'test/completeness/coverage/backfill.test.ts',
+  'test/completeness/gaps/gap-detection.test.ts',
+  'test/ledger/crashes.test.ts',
   'test/ledger/model.test.ts',
   'test/privacy/erase-at-service.test.ts',
+  'test/ledger/worker.test.ts',
+  'test/reporting/freshness.test.ts',
   'test/reporting/oracle.test.ts',
 ];
 
@@ -82,8 +86,8 @@ export default defineConfig({
     testTimeout: 240_000,
     hookTimeout: 240_000,
     expect: { poll: { timeout: 220_000 } },
-    // Much of a test is waiting for processes and stores, so that four at a time are worth it even on two cores.
-    maxWorkers: 4,
+    // Much of a test is waiting for processes and stores: with four at a time, two cores are idle for an eighth of the time.
+    maxWorkers: 5,
     // Loading the modules of a file costs more than most files do: each takes over what those before it loaded.
     isolate: false,
     sequence: { sequencer: LongestFirst },
