@@ -84,7 +84,7 @@ async function holdDispatches(): Promise<{ isWaiting(): Promise<boolean>; releas
   await held.promise;
   return {
     async isWaiting() {
-      const waiting = `select exists (select from ${locksHere} where locktype = 'advisory' and not granted)`;
+      const waiting = `select exists (select from ${locksHere} where locktype = 'advisory' and objid = 4711 and not granted)`;
       return (await database.value(waiting)) === true;
     },
     async release() {

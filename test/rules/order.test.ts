@@ -140,7 +140,9 @@ test.each([
     await sandbox.emit.sms({ line, number, text: 'hello' });
     await until(
       async () =>
-        Number(await value(`select count(*) from ${locksHere} where locktype = 'advisory' and not granted`)) > 0,
+        Number(
+          await value(`select count(*) from ${locksHere} where locktype = 'advisory' and objid = 4071 and not granted`),
+        ) > 0,
     );
     await sandbox.emit.sms({ line, number, text: 'hello again' });
     const mirrored = 'select count(*) from warehouse.sms_messages where number = $1';
