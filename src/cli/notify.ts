@@ -46,7 +46,7 @@ interface ListedAlert {
   readonly since: Date;
   readonly endedAt: Date | null;
   readonly sentence: string;
-  /** The targets that were told of its begin. */
+  /** The targets that accepted its begin. */
   readonly toldTo: readonly string[];
 }
 
@@ -70,5 +70,5 @@ export async function runList({ limit, json }: { limit: number; json?: boolean }
     toldTo.join(', '),
     sentence,
   ]);
-  console.log(renderColumns(['since', 'until', 'level', 'check', 'told', 'what'], rows));
+  console.log(renderColumns(['since', 'until', 'level', 'check', 'sent to', 'what'], rows));
 }
