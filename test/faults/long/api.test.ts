@@ -55,7 +55,7 @@ const failing: readonly (readonly [string, ...Answer[]])[] = [
 
 test.for([...failing, ...believable])(
   'holds the final state after the service %s',
-  { timeout: 150_000 },
+  { timeout: 600_000 },
   async ([name, ...answers], { onTestFinished }) => {
     const { service } = deployment();
     const load = await startLoad(deployment(), createRandom(name), onTestFinished);
@@ -92,7 +92,7 @@ test('parks only what a revoked scope concerns, and goes on when it is granted a
   async function callsHeld(): Promise<number> {
     return (await database.query('select from warehouse.calls')).rowCount ?? 0;
   }
-}, 180_000);
+}, 600_000);
 
 test.for([
   ['a name that does not resolve', (): string => 'https://trunkline-service.invalid'],
@@ -100,7 +100,7 @@ test.for([
   ['a port that refuses', (): string => 'http://127.0.0.1:9'],
 ] as const)(
   'keeps what is owed while the API is %s, and reads it afterwards',
-  { timeout: 150_000 },
+  { timeout: 600_000 },
   async ([name, address], { onTestFinished }) => {
     const { worker, environment, database } = deployment();
     const load = await startLoad(deployment(), createRandom(name), onTestFinished);

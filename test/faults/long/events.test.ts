@@ -41,7 +41,7 @@ const garbled: readonly (readonly [string, ...Delivery[]])[] = [
 
 test.for([...telling, ...garbled])(
   'mirrors what is told %s',
-  { timeout: 150_000 },
+  { timeout: 600_000 },
   async ([name, ...deliveries], { onTestFinished }) => {
     const { service } = deployment();
     const load = await startLoad(deployment(), createRandom(name), onTestFinished);
@@ -146,4 +146,4 @@ test('goes on accepting while hundreds of senders never finish, and cuts them of
   await vi.waitUntil(() => open === 0, { timeout: 30_000, interval: 100 });
   await load.finish();
   await expectNothingLost(deployment(), load);
-}, 120_000);
+}, 600_000);

@@ -26,5 +26,5 @@ describe.concurrent.each(backends)(
       await expectNothingLost(deployment, load);
     });
   },
-  120_000,
+  600_000,
 );

@@ -45,7 +45,7 @@ describe.concurrent.each(backends)(
       await expectNothingLost(deployment, load);
     });
   },
-  150_000,
+  600_000,
 );
 
 async function terminate(part: Part, times: number): Promise<unknown> {

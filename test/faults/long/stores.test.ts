@@ -24,7 +24,7 @@ test('goes on accepting while Redis is out of memory, and mirrors all of it afte
   await load.finish();
   expect(during.filter(({ status }) => status !== 202)).toEqual([]);
   await expectNothingLost(deployment, load);
-}, 120_000);
+}, 600_000);
 
 describe.each(backends)(
   'on %s',
@@ -40,7 +40,7 @@ describe.each(backends)(
       await load.isAccepted(3);
       await load.finish();
       await expectNothingLost(deployment, load);
-    }, 120_000);
+    }, 600_000);
 
     test('loses nothing when no connection to Postgres is to be had', async ({ onTestFinished }) => {
       const deployment = await deploy({ backend }, onTestFinished);
@@ -53,7 +53,7 @@ describe.each(backends)(
       await load.isAccepted(3);
       await load.finish();
       await expectNothingLost(deployment, load);
-    }, 120_000);
+    }, 600_000);
 
     test('loses nothing when every connection of its pool waits', async ({ onTestFinished }) => {
       const deployment = await deploy({ backend }, onTestFinished);
@@ -67,7 +67,7 @@ describe.each(backends)(
       await load.isAccepted(10);
       await load.finish();
       await expectNothingLost(deployment, load);
-    }, 120_000);
+    }, 600_000);
 
     test('loses nothing while Postgres is slow', async ({ onTestFinished }) => {
       const { deployment, wires } = await wired();
@@ -82,7 +82,7 @@ describe.each(backends)(
         const deployment = await deploy({ backend, isWired: true }, onTestFinished);
         return { deployment, wires: deployment.wires as Wires };
       }
-    }, 120_000);
+    }, 600_000);
 
     test('loses and doubles nothing when connections are cut after COMMIT', async ({ onTestFinished }) => {
       const deployment = await deploy({ backend, isWired: true }, onTestFinished);
@@ -96,7 +96,7 @@ describe.each(backends)(
       await load.finish();
       expect(load.sender.sent.filter(({ status }) => status === 503).length).toBeGreaterThan(0);
       await expectNothingLost(deployment, load);
-    }, 120_000);
+    }, 600_000);
 
     test('loses nothing when any wire is cut, again and again', async ({ onTestFinished }) => {
       const deployment = await deploy({ backend, isWired: true }, onTestFinished);
@@ -110,7 +110,7 @@ describe.each(backends)(
       await load.isAccepted(3);
       await load.finish();
       await expectNothingLost(deployment, load);
-    }, 120_000);
+    }, 600_000);
   },
   300_000,
 );
