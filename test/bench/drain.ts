@@ -62,11 +62,7 @@ function findingOf(backend: Backend, { drained, baseline }: Rates): Finding {
 }
 
 async function baseline(backend: Backend, stores: DaemonStores, serviceUrl: string): Promise<number> {
-  if (backend === 'postgres')
-    await enqueueAll(
-      stores,
-      Array.from({ length: calls }, (_, at) => callId(at)),
-    );
+  if (backend === 'postgres') await enqueueAll(stores, callIds(0, calls));
   const { seconds } = await measureIn<{ seconds: number }>(
     'reader',
     [backend === 'redis' ? 'reads' : 'jobs', String(calls)],
@@ -105,9 +101,13 @@ async function drainedRates(
   }
 }
 
+function callIds(first: number, count: number): string[] {
+  return Array.from({ length: count }, (_, at) => callId(first + at));
+}
+
 /** Makes calls pending and enqueues them, as web does. */
 async function makePending(client: Client, stores: DaemonStores, first: number, count: number): Promise<string[]> {
-  const keys = Array.from({ length: count }, (_, at) => callId(first + at));
+  const keys = callIds(first, count);
   // The sweep takes none of them for lost.
   await client.query(
     `insert into ops.sync_targets (kind, key, due_at, enqueued_at) select 'call', key, now(), now() + interval '1 hour' from unnest($1::text[]) key`,
