@@ -3,5 +3,5 @@
 select started_at, external_number, caller_name, account_number, outcome, wait_seconds, returned_by as only_texted_by, texted_at
 from reporting.missed_calls
 where is_unreturned and outcome <> 'short_abandoned' and started_at >= reporting.day_start(reporting.local_day(now()) - 6)
-order by started_at desc
+order by started_at desc, call_id
 limit 200;

@@ -4,5 +4,5 @@ select account_number, sum(call_count) as inbound_calls, sum(abandoned_count) as
 from reporting.number_daily
 where direction = 'inbound' and local_date > reporting.local_day(now()) - 30
 group by 1
-order by inbound_calls desc
+order by inbound_calls desc, 1
 limit 25;

@@ -16,4 +16,4 @@ from reporting.fct_queue_visit v
   left join reporting.dim_queue q on q.queue_key = v.queue_key
 where v.kind = 'queue' and v.direction = 'inbound' and v.local_date > reporting.local_day(now()) - 30
 group by 1, 2
-order by visits desc;
+order by visits desc, 1;

@@ -7,5 +7,5 @@ select user_id, user_name, sum(handled_count) as handled, sum(connected_count) a
 from reporting.agent_daily
 where local_date > reporting.local_day(now()) - 30
 group by 1, 2
-order by handled desc
+order by handled desc, 1, 2
 limit 50;

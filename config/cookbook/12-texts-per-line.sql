@@ -6,4 +6,4 @@ select line, sum(inbound_count) as received, sum(outbound_count) as sent, sum(ou
 from reporting.sms_daily
 where local_date > reporting.local_day(now()) - 30
 group by 1
-order by received desc;
+order by received desc, 1;

@@ -5,4 +5,4 @@ select f.delivery_class, f.delivery_status, f.delivery_error, sum(f.message_coun
 from reporting.sms_failures f
 where f.local_date > reporting.local_day(now()) - 30
 group by 1, 2, 3
-order by texts desc;
+order by texts desc, 1, 2, 3;

@@ -2,5 +2,5 @@
 select line, number, waiting_since_at, round(waiting_business_seconds / 3600.0, 1) as business_hours, inbound_count, assigned_name
 from reporting.sms_unanswered
 where waiting_since_at >= reporting.day_start(reporting.local_day(now()) - 6)
-order by waiting_since_at
+order by waiting_since_at, 1, 2
 limit 100;

@@ -6,5 +6,5 @@ from reporting.quality_daily
 where local_date > reporting.local_day(now()) - 30
 group by 1, 2
 having sum(csat_count) > 0
-order by scored desc
+order by scored desc, 1, 2
 limit 50;

@@ -4,4 +4,4 @@ select call_purpose, count(*) as transcripts, count(*) filter (where lower(call_
 from reporting.fct_transcript
 where call_started_at >= reporting.day_start(reporting.local_day(now()) - 6)
 group by 1
-order by negative desc;
+order by negative desc, 1;

@@ -2,5 +2,5 @@
 select call_started_at, external_number, agent_name, is_urgent, note, short_summary
 from reporting.action_backlog
 where call_started_at >= reporting.day_start(reporting.local_day(now()) - 6)
-order by is_urgent desc, call_started_at
+order by is_urgent desc, call_started_at, call_id
 limit 100;

@@ -6,4 +6,4 @@ select rule, mode, sum(evaluation_count) as evaluations, sum(matched_count) as m
 from reporting.rule_outcomes
 where local_date > reporting.local_day(now()) - 30
 group by 1, 2
-order by matched desc, 1;
+order by matched desc, 1, 2;

@@ -7,4 +7,4 @@ from reporting.fct_queue_visit v
   left join reporting.dim_queue n on n.queue_key = v.next_queue_key
 where v.direction = 'inbound' and v.outcome in ('overflowed', 'voicemail', 'left') and v.local_date > reporting.local_day(now()) - 30
 group by v.queue_key, 1, v.next_queue_key, 2
-order by visits desc;
+order by visits desc, 1, 2, v.queue_key, v.next_queue_key;

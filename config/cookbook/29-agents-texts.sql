@@ -8,4 +8,4 @@ from reporting.fct_sms_turn t
   join reporting.dim_user u on u.user_key = t.user_key
 where t.turn_started_at >= reporting.day_start(reporting.local_day(now()) - 29)
 group by 1, 2
-order by answered desc;
+order by answered desc, 1;

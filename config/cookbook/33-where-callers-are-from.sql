@@ -6,5 +6,5 @@ from reporting.fct_call c
   left join reporting.dim_contact k on k.contact_key = c.contact_key
 where c.direction = 'inbound' and not c.is_internal and c.started_at >= reporting.day_start(reporting.local_day(now()) - 29)
 group by 1, 2
-order by calls desc
+order by calls desc, 1, 2
 limit 50;
