@@ -10,6 +10,7 @@ import { createReceiver, type Receiver } from '../src/server/receiver.ts';
 import type { Log } from '../src/shared/log.ts';
 import { ensureSubscriptions } from '../src/sync/subscriptions/ensure.ts';
 import { startWorkers, type WorkerOptions, type Workers } from '../workers/workers.ts';
+import { patienceMs } from './patience.ts';
 import { type Backend, redisUrlOf } from './stores/backends.ts';
 import { databaseForTest } from './stores/databases.ts';
 import { asking, migrated, type TestDatabase } from './world/database.ts';
@@ -155,14 +156,11 @@ const dueTargets = `select count(*)::integer from ops.sync_targets t
 const owedTargets = `select kind, key, due_at - now() as due_in, attempts, last_error from ops.sync_targets
   where dirty_version > clean_version order by due_at limit 20`;
 
-/** A little less than the time limit of a test, so that what was waited for is said. */
-const untilMs = 220_000;
-
 /** Waits for a condition; when it does not come true in time, fails with what `describe` says. */
 export async function until(
   condition: () => Promise<boolean> | boolean,
   describe: () => Promise<string> | string = () => 'it never came true',
-  timeoutMs = untilMs,
+  timeoutMs = patienceMs,
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (!(await condition())) {

@@ -24,7 +24,6 @@ const environment = {
   WEBHOOK_SECRET: 'a-secret-of-the-arrivals-0123456',
   PORT: '0',
 };
-const soon = { timeout: 220_000 };
 const waiting = 'Waiting for Postgres';
 
 /** A place where no Postgres is, until one is let in. */
@@ -65,7 +64,7 @@ const processes = [
 test.each(processes)('%s waits for a Postgres that is away, and starts when it is there', async (name, given) => {
   const place = await emptyPlace();
   const command = trunkline({ ...environment, ...given, DATABASE_URL: place.url }, name, '--json');
-  await expect.poll(command.err, soon).toContain(waiting);
+  await expect.poll(command.err).toContain(waiting);
   await new Promise((resolve) => setTimeout(resolve, 1_000));
   expect(
     command
@@ -75,7 +74,7 @@ test.each(processes)('%s waits for a Postgres that is away, and starts when it i
   ).toHaveLength(1);
   expect(command.process.exitCode).toBeNull();
   await place.letIn();
-  await expect.poll(command.out, soon).toContain('\n');
+  await expect.poll(command.out).toContain('\n');
   expect(command.err()).toContain('Postgres accepts connections now');
   command.process.kill('SIGTERM');
   expect(await command.ended).toBe(0);
@@ -84,7 +83,7 @@ test.each(processes)('%s waits for a Postgres that is away, and starts when it i
 test.each(processes)('%s that waits for Postgres ends with 0 when it is told to stop', async (name, given) => {
   const { url } = await emptyPlace();
   const command = trunkline({ ...environment, ...given, DATABASE_URL: url }, name);
-  await expect.poll(command.err, soon).toContain(waiting);
+  await expect.poll(command.err).toContain(waiting);
   command.process.kill('SIGTERM');
   expect(await command.ended).toBe(0);
 });
@@ -148,7 +147,7 @@ describe('a database that lacks migrations', () => {
     async (_where, redisUrl) => {
       const { url, client, catchUp } = await lacking();
       const command = trunkline({ ...environment, REDIS_URL: redisUrl, DATABASE_URL: url }, 'worker', '--json');
-      await expect.poll(command.err, soon).toContain(lacks);
+      await expect.poll(command.err).toContain(lacks);
       // Several of its looks later it has said so once, has not reported itself, and has asked for nothing to be read.
       await new Promise((resolve) => setTimeout(resolve, 3_000));
       expect(count(command.err(), lacks)).toBe(1);
@@ -157,7 +156,7 @@ describe('a database that lacks migrations', () => {
       );
       expect(rows).toEqual([{ processes: 0, targets: 0 }]);
       await catchUp();
-      await expect.poll(command.out, soon).toContain('"queues"');
+      await expect.poll(command.out).toContain('"queues"');
       command.process.kill('SIGTERM');
       expect(await command.ended).toBe(0);
     },
@@ -166,15 +165,15 @@ describe('a database that lacks migrations', () => {
   test('or all of them: the worker starts once they are applied', async () => {
     const url = await databaseOfTest(false);
     const command = trunkline({ ...environment, DATABASE_URL: url }, 'worker', '--json');
-    await expect.poll(command.err, soon).toContain(lacks);
+    await expect.poll(command.err).toContain(lacks);
     await migrateAll(url, createLog('silent'));
-    await expect.poll(command.out, soon).toContain('"queues"');
+    await expect.poll(command.out).toContain('"queues"');
   });
 
   test('ends a worker that waits with 0 when it is told to stop', async () => {
     const { url } = await lacking();
     const command = trunkline({ ...environment, DATABASE_URL: url }, 'worker');
-    await expect.poll(command.err, soon).toContain(lacks);
+    await expect.poll(command.err).toContain(lacks);
     command.process.kill('SIGTERM');
     expect(await command.ended).toBe(0);
   });
@@ -188,8 +187,8 @@ describe('a database that lacks migrations', () => {
       ADMIN_TOKEN: 'a-token-of-arrivals-0123',
     };
     const command = trunkline(given, 'web', '--json');
-    await expect.poll(command.out, soon).toContain('\n');
-    await expect.poll(command.err, soon).toContain(lacks);
+    await expect.poll(command.out).toContain('\n');
+    await expect.poll(command.err).toContain(lacks);
     const { url: at } = JSON.parse(command.out()) as { url: string };
     const ready = async () => (await fetch(`${at}/readyz`)).status;
     expect(await ready()).toBe(503);
@@ -200,8 +199,8 @@ describe('a database that lacks migrations', () => {
     // Its tables are those of this release: what can be stored is stored.
     expect(delivered.status).toBe(202);
     await catchUp();
-    await expect.poll(ready, soon).toBe(200);
-    await expect.poll(command.err, soon).toContain('has all migrations of this release now');
+    await expect.poll(ready).toBe(200);
+    await expect.poll(command.err).toContain('has all migrations of this release now');
     expect(count(command.err(), lacks)).toBe(1);
   });
 
@@ -212,7 +211,7 @@ describe('a database that lacks migrations', () => {
     await client.query(`insert into ops.migrations (name, timestamp) values ('9999_of_tomorrow', 'now')`);
     await client.end();
     const command = trunkline({ ...environment, DATABASE_URL: url }, 'worker', '--json');
-    await expect.poll(command.out, soon).toContain('"queues"');
+    await expect.poll(command.out).toContain('"queues"');
     expect(command.err()).not.toContain(lacks);
   });
 });

@@ -12,7 +12,6 @@ import { createDatabase, dropDatabase, superuserUrlOf } from '../stores/database
 import { captureLog } from '../world/log.ts';
 
 const silent = createLog('silent');
-const soon = { timeout: 220_000 };
 const secret = 'a-secret-of-the-small-plans-0123';
 
 /** A migrated database whose owner may open so many connections, and a superuser's session in it. */
@@ -81,8 +80,8 @@ test.each(backends)('with queues in %s, web and worker at work keep within a pla
   };
   const web = trunkline(environment, 'web', '--json');
   const worker = trunkline(environment, 'worker', '--json');
-  await expect.poll(web.out, soon).toContain('\n');
-  await expect.poll(worker.out, soon).toContain('\n');
+  await expect.poll(web.out).toContain('\n');
+  await expect.poll(worker.out).toContain('\n');
   expect(JSON.parse(worker.out())).toMatchObject({ connections: 9 });
   const { url: receiver } = JSON.parse(web.out());
   const probe = openPool({ url, log: silent, maxConnections: 1, name: 'probe' });
@@ -100,7 +99,7 @@ test.each(backends)('with queues in %s, web and worker at work keep within a pla
         }),
       ),
     );
-    await expect.poll(mirrored, soon).toBe(150);
+    await expect.poll(mirrored).toBe(150);
   } finally {
     clearInterval(watching);
     await probe[Symbol.asyncDispose]();
@@ -130,13 +129,13 @@ test.each(['web', 'worker'])('%s waits and retries when it gets a first connecti
   await superuser.query(`alter role ${role} connection limit 1`);
   const environment = { API_BASE_URL: 'http://127.0.0.1:1', API_KEY: 'of-nobody', DATABASE_URL: url, REDIS_URL: '' };
   const command = trunkline({ ...environment, WEBHOOK_SECRET: secret, PORT: '0' }, name, '--json');
-  await expect.poll(command.err, soon).toContain('Waiting for Postgres');
+  await expect.poll(command.err).toContain('Waiting for Postgres');
   expect(command.err()).toContain('DATABASE_POOL_SIZE');
   await new Promise((resolve) => setTimeout(resolve, 2_000));
   expect(command.err().match(/Waiting for Postgres/g)).toHaveLength(1);
   expect(command.process.exitCode).toBeNull();
   await superuser.query(`alter role ${role} connection limit 30`);
-  await expect.poll(command.out, soon).toContain('\n');
+  await expect.poll(command.out).toContain('\n');
   command.process.kill('SIGTERM');
   expect(await command.ended).toBe(0);
 });
@@ -147,7 +146,7 @@ test('a limit that is reached is waited for and named, with what helps, in the l
   for (const holder of holders) await holder.connect();
   const environment = { API_BASE_URL: 'http://127.0.0.1:1', API_KEY: 'of-nobody', DATABASE_URL: url, REDIS_URL: '' };
   const worker = trunkline({ ...environment, REDIS_URL: inject('redisUrl') }, 'worker', '--json');
-  await expect.poll(worker.err, soon).toContain('Waiting for Postgres');
+  await expect.poll(worker.err).toContain('Waiting for Postgres');
   expect(worker.err()).toContain(`all that the role \\"${role}\\" allows are open`);
   expect(worker.err()).toContain('DATABASE_POOL_SIZE');
   for (const name of ['doctor', 'status']) {
@@ -159,7 +158,7 @@ test('a limit that is reached is waited for and named, with what helps, in the l
     expect(told, name).not.toContain('user, password and database');
   }
   for (const holder of holders) await holder.end();
-  await expect.poll(worker.out, soon).toContain('\n');
+  await expect.poll(worker.out).toContain('\n');
   worker.process.kill('SIGTERM');
   expect(await worker.ended).toBe(0);
 });

@@ -11,7 +11,7 @@ const databaseUrl = await databaseForTest(migrated);
 const database = new Client({ connectionString: databaseUrl });
 let world: TestReceiver;
 /** The pages share a snapshot for a second. */
-const soon = { timeout: 220_000, interval: 500 };
+const soon = { interval: 500 };
 
 beforeAll(async () => {
   await database.connect();

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { vi } from 'vitest';
+import { patienceMs } from '../../patience.ts';
 
 /** Where this release of the project lies. */
 export const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -39,8 +40,6 @@ export interface PartShape {
   readonly release?: string;
 }
 
-const startLimit = 220_000;
-
 /** `onOpen` is given what ends the part for good, before anything has been started. */
 export function createPart(shape: PartShape, onOpen: (end: () => Promise<void>) => void): Part {
   let child: ChildProcess | undefined;
@@ -76,7 +75,7 @@ export function createPart(shape: PartShape, onOpen: (end: () => Promise<void>) 
     child = spawnChild();
     isRunning = true;
     const isReady = () => output.slice(from).includes(shape.readyWords);
-    await vi.waitUntil(() => isReady() || !isRunning, { timeout: startLimit, interval: 10 }).catch(() => undefined);
+    await vi.waitUntil(() => isReady() || !isRunning, { timeout: patienceMs, interval: 10 }).catch(() => undefined);
     if (!isReady()) throw new Error(`${shape.name} did not start: ${output.slice(from)}`);
   }
 

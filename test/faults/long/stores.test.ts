@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { Client } from 'pg';
+import { Client, escapeIdentifier, escapeLiteral } from 'pg';
 import { describe, expect, test } from 'vitest';
-import { queueNames } from '../../../config/queues.ts';
 import { backends } from '../../stores/backends.ts';
 import { type Deployment, deploy } from '../deployment/deployment.ts';
 import { startLoad } from '../load/load.ts';
@@ -46,10 +45,9 @@ describe.each(backends)(
       const deployment = await deploy({ backend }, onTestFinished);
       const load = await startLoad(deployment, createRandom(`no connections ${backend}`), onTestFinished);
       await load.isAccepted(5);
-      // A hair's breadth before all are taken, those of the daemon are ended: it cannot have them back.
-      const taken = await takeConnections(deployment);
+      await allowConnections(deployment, 0);
       await load.isRefused(5);
-      await Promise.all(taken.map((client) => client.end()));
+      await allowConnections(deployment, -1);
       await load.isAccepted(3);
       await load.finish();
       await expectNothingLost(deployment, load);
@@ -127,24 +125,12 @@ function readOnly({ postgres }: Deployment, value: 'on' | 'off'): Promise<void> 
   );
 }
 
-/** Takes every connection that Postgres gives; whoever had one before loses it. */
-async function takeConnections({ postgres }: Deployment): Promise<Client[]> {
-  const taken: Client[] = [];
-  const take = async () => {
-    const client = new Client({ connectionString: postgres.url });
-    client.on('error', () => undefined);
-    await client.connect();
-    taken.push(client);
-  };
-  await take();
-  // The queue library names those that listen by their queue; one that ends later would leave its place to the daemon.
-  const end = `select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'trunkline%' or application_name = any($1)`;
-  for (;;) {
-    try {
-      await take();
-    } catch {
-      const ended = await taken[0]?.query(end, [queueNames]);
-      if (ended?.rowCount === 0) return taken;
-    }
-  }
+/** How many connections the daemon may have, without a limit by -1; those above it are ended. */
+async function allowConnections({ postgres }: Deployment, limit: 0 | -1): Promise<void> {
+  const owner = decodeURIComponent(new URL(postgres.url).username);
+  await postgres.run(`alter role ${escapeIdentifier(owner)} connection limit ${limit}`);
+  if (limit !== 0) return;
+  const end = `select pg_terminate_backend(pid) from pg_stat_activity where usename = ${escapeLiteral(owner)}`;
+  // One that was being opened under the old limit is listed a moment later.
+  await postgres.run(end, 'select pg_sleep(1)', end);
 }
