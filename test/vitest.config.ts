@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { patienceMs } from './patience.ts';
+import { conditionTimeoutMs } from './timeouts.ts';
 
 /** Whole deployments, outages, commands in processes of their own, every case of the specification: what takes long begins first. */
 const longFolders = /\/test\/(?:faults|local|credentials|cli|conformance|queues|rules\/shipped)\b/;
@@ -86,7 +86,7 @@ export default defineConfig({
     // Only what never ends should fail by time: a loaded machine may take many times as long as an idle one.
     testTimeout: 240_000,
     hookTimeout: 240_000,
-    expect: { poll: { timeout: patienceMs } },
+    expect: { poll: { timeout: conditionTimeoutMs } },
     // Much of a test is waiting for processes and stores: with four at a time, two cores are idle for an eighth of the time.
     maxWorkers: 5,
     // Loading the modules of a file costs more than most files do: each takes over what those before it loaded.

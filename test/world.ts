@@ -10,9 +10,9 @@ import { createReceiver, type Receiver } from '../src/server/receiver.ts';
 import type { Log } from '../src/shared/log.ts';
 import { ensureSubscriptions } from '../src/sync/subscriptions/ensure.ts';
 import { startWorkers, type WorkerOptions, type Workers } from '../workers/workers.ts';
-import { patienceMs } from './patience.ts';
 import { type Backend, redisUrlOf } from './stores/backends.ts';
 import { databaseForTest } from './stores/databases.ts';
+import { conditionTimeoutMs } from './timeouts.ts';
 import { asking, migrated, type TestDatabase } from './world/database.ts';
 import { captureLog } from './world/log.ts';
 
@@ -160,7 +160,7 @@ const owedTargets = `select kind, key, due_at - now() as due_in, attempts, last_
 export async function until(
   condition: () => Promise<boolean> | boolean,
   describe: () => Promise<string> | string = () => 'it never came true',
-  timeoutMs = patienceMs,
+  timeoutMs = conditionTimeoutMs,
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (!(await condition())) {

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test, vi } from 'vitest';
 import { defaultReadPauses } from '../../src/inbox/targets.ts';
-import { patienceMs } from '../patience.ts';
+import { conditionTimeoutMs } from '../timeouts.ts';
 import { deployForSuite } from './deployment/suite.ts';
 import { type DeliveredType, deliveryKey } from './load/keys.ts';
 import { startLoad } from './load/load.ts';
@@ -13,7 +13,7 @@ const deployment = deployForSuite({ backend: 'redis' });
 const maxReads = 10;
 /** Milliseconds before a call that was not found is asked for again. */
 const pauseAfterMissing = 5_000;
-const quiet = { timeout: patienceMs, interval: 50 };
+const quiet = { timeout: conditionTimeoutMs, interval: 50 };
 
 // The history of the day before is mirrored at the start by itself; what these tests count must not be of it.
 beforeAll(() => vi.waitUntil(isHistoryHeld, quiet));

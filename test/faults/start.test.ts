@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { expect, test, vi } from 'vitest';
 import { wantedTypes } from '../../src/sync/subscriptions/ensure.ts';
-import { patienceMs } from '../patience.ts';
+import { conditionTimeoutMs } from '../timeouts.ts';
 import { createPart, type Part } from './deployment/part.ts';
 import { freePort } from './deployment/ports.ts';
 
@@ -13,7 +13,7 @@ interface Addresses {
   readonly sandboxUrl: string;
 }
 
-const limit = { timeout: patienceMs, interval: 100 };
+const limit = { timeout: conditionTimeoutMs, interval: 100 };
 
 test('starts again after SIGKILL on the data that the Postgres left behind holds', async ({ onTestFinished }) => {
   const folder = await mkdtemp(join(tmpdir(), 'trunkline-faults-'));

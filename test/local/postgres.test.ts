@@ -10,14 +10,14 @@ import { Client } from 'pg';
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type LocalPostgres, startPostgres } from '../../src/local/postgres.ts';
 import { createLog } from '../../src/shared/log.ts';
-import { patienceMs } from '../patience.ts';
+import { conditionTimeoutMs } from '../timeouts.ts';
 
 const dataDir = await mkdtemp(join(tmpdir(), 'trunkline-test-'));
 afterAll(() => rm(dataDir, { recursive: true, force: true }));
 const log = createLog('silent');
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const settled = { timeout: patienceMs, interval: 20 };
+const settled = { timeout: conditionTimeoutMs, interval: 20 };
 
 test('data, password and port stay between runs', async () => {
   const first = await startPostgres({ dataDir, log });

@@ -3,8 +3,8 @@ import type { TargetJob } from '../../src/queues/backend.ts';
 import { migrateQueues } from '../../src/queues/postgres.ts';
 import { createQueues } from '../../src/queues/queues.ts';
 import { createLog } from '../../src/shared/log.ts';
-import { patienceMs } from '../patience.ts';
 import { databaseForTest } from '../stores/databases.ts';
+import { conditionTimeoutMs } from '../timeouts.ts';
 import { startPooler } from './pooler.ts';
 
 const databaseUrl = await databaseForTest(migrateQueues);
@@ -23,10 +23,10 @@ test.each([
   const worker = queues.work('calls', {}, async (job) => void seen.push(job));
   try {
     await queues.enqueue('calls', [{ kind: 'call', key: '1783385492.057900' }]);
-    await vi.waitUntil(() => seen.length > 0, { timeout: patienceMs, interval: 10 });
+    await vi.waitUntil(() => seen.length > 0, { timeout: conditionTimeoutMs, interval: 10 });
     // One that waits is woken too: the connection that listens is another one.
     await queues.enqueue('calls', [{ kind: 'call', key: '1783385492.057901' }]);
-    await vi.waitUntil(() => seen.length > 1, { timeout: patienceMs, interval: 10 });
+    await vi.waitUntil(() => seen.length > 1, { timeout: conditionTimeoutMs, interval: 10 });
     expect(await queues.health()).toMatchObject({ isReachable: true });
   } finally {
     await worker.close(1_000);

@@ -4,14 +4,14 @@ import { migrateQueues } from '../../src/queues/postgres.ts';
 import { createQueues } from '../../src/queues/queues.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { openWire } from '../faults/nemesis/proxy.ts';
-import { patienceMs } from '../patience.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { startRedis } from '../stores/redis.ts';
+import { conditionTimeoutMs } from '../timeouts.ts';
 
 const databaseUrl = await databaseForTest();
 /** An idle worker asks by itself after an hour: what is heard before was announced. */
 const unpolled = { pollEvery: 3_600_000 };
-const settled = { timeout: patienceMs, interval: 20 };
+const settled = { timeout: conditionTimeoutMs, interval: 20 };
 
 /** The firewall between the queues and their store forgets every connection, and a job is heard again. */
 async function hearsAfterwards(store: string, address: (url: string) => Parameters<typeof createQueues>[0]) {

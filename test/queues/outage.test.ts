@@ -8,13 +8,13 @@ import type { TargetJob } from '../../src/queues/backend.ts';
 import { migrateQueues } from '../../src/queues/postgres.ts';
 import { createQueues, type Queues, QueueUnavailable, type QueueWorker } from '../../src/queues/queues.ts';
 import { createLog } from '../../src/shared/log.ts';
-import { patienceMs } from '../patience.ts';
 import { createDatabase, dropDatabase } from '../stores/databases.ts';
 import { haltBackends } from '../stores/halted.ts';
 import { type RedisServer, startRedis } from '../stores/redis.ts';
+import { conditionTimeoutMs } from '../timeouts.ts';
 
 const timing = { lockDuration: 1_000, stalledInterval: 500 };
-const settled = { timeout: patienceMs, interval: 20 };
+const settled = { timeout: conditionTimeoutMs, interval: 20 };
 const job: TargetJob = { kind: 'call', key: '1783385492.057900' };
 const patience = 2_500;
 

@@ -5,15 +5,15 @@ import type { TargetJob } from '../../src/queues/backend.ts';
 import { migrateQueues } from '../../src/queues/postgres.ts';
 import { createQueues, type Queues } from '../../src/queues/queues.ts';
 import { createLog } from '../../src/shared/log.ts';
-import { patienceMs } from '../patience.ts';
 import { backends, redisUrlOf } from '../stores/backends.ts';
 import { createDatabase, databaseForTest, dropDatabase } from '../stores/databases.ts';
+import { conditionTimeoutMs } from '../timeouts.ts';
 
 const databaseUrl = await databaseForTest(migrateQueues);
 const otherDatabaseUrl = await databaseForTest(migrateQueues);
 const timing = { lockDuration: 1_000, stalledInterval: 500 };
 const call = (key: string): TargetJob => ({ kind: 'call', key });
-const settled = { timeout: patienceMs, interval: 10 };
+const settled = { timeout: conditionTimeoutMs, interval: 10 };
 
 describe.each(backends)('queues on %s', (backend) => {
   let queues: Queues;

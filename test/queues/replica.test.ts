@@ -5,10 +5,10 @@ import { expect, inject, onTestFinished, test, vi } from 'vitest';
 import type { TargetJob } from '../../src/queues/backend.ts';
 import { createQueues } from '../../src/queues/queues.ts';
 import { createLog } from '../../src/shared/log.ts';
-import { patienceMs } from '../patience.ts';
 import { type RedisServer, startRedis } from '../stores/redis.ts';
+import { conditionTimeoutMs } from '../timeouts.ts';
 
-const settled = { timeout: patienceMs, interval: 100 };
+const settled = { timeout: conditionTimeoutMs, interval: 100 };
 
 async function redisServer(): Promise<RedisServer> {
   const redis = await startRedis();

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { afterAll, expect, inject, test, vi } from 'vitest';
 import { createQueues } from '../../src/queues/queues.ts';
 import { createLog } from '../../src/shared/log.ts';
-import { patienceMs } from '../patience.ts';
 import { freePort, startRedis } from '../stores/redis.ts';
+import { conditionTimeoutMs } from '../timeouts.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'trunkline-tls-'));
 afterAll(() => rm(folder, { recursive: true, force: true }));
@@ -59,7 +59,7 @@ test.each([`?sslrootcert=${inFolder('authority.pem')}`, '?sslmode=no-verify', '?
       const seen: unknown[] = [];
       const worker = queues.work('calls', {}, async (job) => void seen.push(job));
       await queues.enqueue('calls', [{ kind: 'call', key: '1783385492.057900' }]);
-      await vi.waitUntil(() => seen.length > 0, { timeout: patienceMs, interval: 10 });
+      await vi.waitUntil(() => seen.length > 0, { timeout: conditionTimeoutMs, interval: 10 });
       await worker.close(1_000);
     });
   },

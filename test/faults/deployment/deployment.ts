@@ -8,8 +8,8 @@ import { createSealer } from '../../../src/credentials/sealer.ts';
 import { migrateAll } from '../../../src/migrations.ts';
 import { createLog } from '../../../src/shared/log.ts';
 import { wantedTypes } from '../../../src/sync/subscriptions/ensure.ts';
-import { patienceMs } from '../../patience.ts';
 import type { Backend } from '../../stores/backends.ts';
+import { conditionTimeoutMs } from '../../timeouts.ts';
 import type { OnOpen } from '../nemesis/proxy.ts';
 import { openWires, type Wires } from '../nemesis/wires.ts';
 import { seed } from '../random.ts';
@@ -134,7 +134,7 @@ export async function deploy(shape: DeploymentShape, onOpen: OnOpen): Promise<De
   );
   await Promise.all([...webs, ...workers].map((part) => part.start()));
   await vi.waitUntil(async () => (await ourSubscriptions(service, addresses)).length >= wantedTypes.length, {
-    timeout: patienceMs,
+    timeout: conditionTimeoutMs,
     interval: 50,
   });
   return {

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { vi } from 'vitest';
-import { patienceMs } from '../../patience.ts';
+import { conditionTimeoutMs } from '../../timeouts.ts';
 
 /** Where this release of the project lies. */
 export const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -75,7 +75,9 @@ export function createPart(shape: PartShape, onOpen: (end: () => Promise<void>) 
     child = spawnChild();
     isRunning = true;
     const isReady = () => output.slice(from).includes(shape.readyWords);
-    await vi.waitUntil(() => isReady() || !isRunning, { timeout: patienceMs, interval: 10 }).catch(() => undefined);
+    await vi
+      .waitUntil(() => isReady() || !isRunning, { timeout: conditionTimeoutMs, interval: 10 })
+      .catch(() => undefined);
     if (!isReady()) throw new Error(`${shape.name} did not start: ${output.slice(from)}`);
   }
 

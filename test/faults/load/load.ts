@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { vi } from 'vitest';
-import { patienceMs } from '../../patience.ts';
+import { conditionTimeoutMs } from '../../timeouts.ts';
 import type { Deployment } from '../deployment/deployment.ts';
 import type { Resource } from '../deployment/service.ts';
 import type { Random } from '../random.ts';
@@ -38,7 +38,7 @@ export interface Pace {
 const busy: Pace = { from: 5, to: 30 };
 /** For campaigns of many minutes: all that happens in them is compared at their end, and fits into the service's history. */
 export const steady: Pace = { from: 60, to: 180 };
-const limit = { timeout: patienceMs, interval: 20 };
+const limit = { timeout: conditionTimeoutMs, interval: 20 };
 /** Milliseconds that one of many events may take, where campaigns share the machine. */
 const slowestMs = 200;
 /** Longer than transcripts and receipts take. */

@@ -1,2 +1,2 @@
 /** For how long a test waits for a condition: a little less than its own time limit, so that what it waited for is said. */
-export const patienceMs = 220_000;
+export const conditionTimeoutMs = 220_000;
