@@ -20,20 +20,35 @@ export async function refreshStatistics(db: Database, only?: readonly string[]):
        and pg_has_role(c.relowner, 'usage') and ($1::text[] is null or c.oid::regclass::text = any($1)) order by 1`,
     [only ?? null],
   );
+  for (const { table } of tables) await query(db, `analyze ${table}`, []);
   const kept: string[] = [];
-  for (const { table } of tables) {
-    await query(db, `analyze ${table}`, []);
-    const described = await query<Described>(
-      db,
-      `select s.schemaname as schema, s.tablename as relation, s.attname as column
-       from pg_stats s join pg_namespace n on n.nspname = s.schemaname join pg_class c on c.relnamespace = n.oid and c.relname = s.tablename
-       where (c.oid = $1::regclass or exists (select from pg_index i where i.indexrelid = c.oid and i.indrelid = $1::regclass))
-         and not exists (select from ${table})`,
-      [table],
-    );
-    if (described.length > 0 && !(await clear(db, table, described))) kept.push(table);
+  for (const [table, described] of await describedWhileEmpty(db, tables)) {
+    if (!(await clear(db, table, described))) kept.push(table);
   }
   return kept;
+}
+
+/** What the statistics describe of tables without rows, by table. */
+async function describedWhileEmpty(
+  db: Database,
+  tables: readonly { readonly table: string }[],
+): Promise<Map<string, Described[]>> {
+  if (tables.length === 0) return new Map();
+  const isEmpty = tables.map(
+    ({ table }) => `select '${table}'::regclass as oid where not exists (select from ${table})`,
+  );
+  const rows = await query<Described & { table: string }>(
+    db,
+    `with empty as materialized (${isEmpty.join(' union all ')})
+     select e.oid::regclass::text as "table", s.schemaname as schema, s.tablename as relation, s.attname as column
+     from empty e
+       join pg_class c on c.oid = e.oid or c.oid in (select indexrelid from pg_index where indrelid = e.oid)
+       join pg_namespace n on n.oid = c.relnamespace
+       join pg_stats s on s.schemaname = n.nspname and s.tablename = c.relname
+     order by 1`,
+    [],
+  );
+  return Map.groupBy(rows, ({ table }) => table);
 }
 
 async function clear(db: Database, table: string, described: readonly Described[]): Promise<boolean> {
