@@ -62,8 +62,10 @@ const quick: WorkerOptions = {
   sweepPace: { everyMs: 250, lostAfterMs: 1_000, maxWaiting: 1_000, maxHistoryWaiting: 100 },
   // Tests that compare ask for it.
   completenessPace: { callsMs: 3_600_000, textsMs: 3_600_000 },
-  rulesPace: { eventsMs: 100, idleThreadsMs: 200, fileMs: 100 },
 };
+
+/** Of worlds with rules. The others keep the pace of a deployment: what no rule asks for would take most of Postgres' time. */
+const rulesPace = { eventsMs: 100, idleThreadsMs: 200, fileMs: 100 };
 
 /** Call at the top level of a test file: the world's database lives as long as the file. */
 export async function createWorld(options: WorldOptions): Promise<World> {
@@ -95,7 +97,8 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   const asks = asking(context.database.db);
 
   async function work(how: WorkerOptions = {}): Promise<Workers> {
-    const workers = await startWorkers(context, { role: 'start', ...quick, ...how });
+    const pace = options.environment?.RULES_FILE === undefined ? {} : { rulesPace };
+    const workers = await startWorkers(context, { role: 'start', ...quick, ...pace, ...how });
     opened.push(() => workers.close(2_000));
     return workers;
   }
@@ -162,10 +165,12 @@ export async function until(
   describe: () => Promise<string> | string = () => 'it never came true',
   timeoutMs = conditionTimeoutMs,
 ): Promise<void> {
-  const deadline = performance.now() + timeoutMs;
+  const startedAt = performance.now();
   while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(await describe());
-    await new Promise((resolve) => setTimeout(resolve, 15));
+    const waitedMs = performance.now() - startedAt;
+    if (waitedMs > timeoutMs) throw new Error(await describe());
+    // What takes long is looked at less often: the looks of five test files would take most of a core from what they wait for.
+    await new Promise((resolve) => setTimeout(resolve, Math.min(100, 10 + waitedMs / 10)));
   }
 }
 
