@@ -93,9 +93,9 @@ test('a day with two midnights begins at the first, and every hour is within its
     await facts.params({ time_zone: zone });
     expect(
       await query(
-        `select quarter from generate_series(timestamptz '2026-01-01', '2027-01-01', interval '15 minutes') quarter
-         where quarter < reporting.day_start(reporting.local_day(quarter))
-           or quarter >= reporting.day_start(reporting.local_day(quarter) + 1)`,
+        `select half from generate_series(timestamptz '2026-01-01', '2027-01-01', interval '30 minutes') half
+         where half < reporting.day_start(reporting.local_day(half))
+           or half >= reporting.day_start(reporting.local_day(half) + 1)`,
       ),
     ).toEqual([]);
   }
