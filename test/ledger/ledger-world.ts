@@ -48,7 +48,7 @@ export interface PlannedSend {
 
 export const quickTiming: LedgerTiming = {
   leaseMs: 20_000,
-  answerMs: 1_500,
+  answerMs: 10_000,
   stallMs: 10_000,
   reconcileAtMs: [10_000, 20_000, 40_000],
   graceMs: 60_000,

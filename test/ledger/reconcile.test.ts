@@ -29,7 +29,7 @@ describe.each([
   { name: 'a page posing as a success', fault: { kind: 'html', status: 200, when: 'after' } },
 ] as const)('$name', ({ fault }) => {
   test('leaves the outcome unknown, and the thread tells that it was sent', async () => {
-    const ledger = await openLedger(database, sandbox);
+    const ledger = await openLedger(database, sandbox, fault.kind === 'slow' ? { timing: { answerMs: 500 } } : {});
     const { sendId, number } = await ledger.answer();
     strike(fault as Strike);
     expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
