@@ -94,7 +94,10 @@ test.each(['redis', 'postgres'])(
     const worker = run('worker', { DATABASE_URL: url, REDIS_URL: redisUrl, API_BASE_URL: api.url });
     await until(() => readsOf(api.asked) > 10, worker.written);
     await stop(worker);
-    expect(await calls()).toEqual([{ is_free: true, attempts: 0, misses: 0, last_error: null }]);
+    const free = [{ is_free: true, attempts: 0, misses: 0, last_error: null }];
+    // A machine that is too slow for the deadlines leaves them to the end of their leases.
+    if (worker.written().includes('Stopped before all work was finished')) await expect.poll(calls).toEqual(free);
+    else expect(await calls()).toEqual(free);
   },
 );
 
