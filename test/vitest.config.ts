@@ -65,6 +65,8 @@ const onBoth = sqlFolders
 /** The Postgres servers to run on, by `npm test -- --postgres=…`. Default: all files on the embedded one, the folders above on Debian's too. */
 const servers = process.env.TEST_POSTGRES ?? 'both';
 
+const isFaults = process.env.FAULTS === 'all';
+
 const projects = [
   { name: 'embedded', include: ['test/**/*.test.ts'], isChosen: servers !== 'debian' },
   {
@@ -81,10 +83,10 @@ export default defineConfig({
   test: {
     projects,
     // `npm run faults` runs those that take minutes too.
-    exclude: process.env.FAULTS === 'all' ? [] : ['test/faults/long/**'],
+    exclude: isFaults ? [] : ['test/faults/long/**'],
     setupFiles: ['test/draws.ts'],
     // Only what never ends should fail by time: a loaded machine may take many times as long as an idle one.
-    testTimeout: 240_000,
+    testTimeout: isFaults ? 600_000 : 240_000,
     hookTimeout: 240_000,
     expect: { poll: { timeout: conditionTimeoutMs } },
     // Much of a test is waiting for processes and stores: with four at a time, two cores are idle for an eighth of the time.

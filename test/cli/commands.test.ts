@@ -280,9 +280,7 @@ test('a receiver whose secret can be guessed starts with a warning', async () =>
   expect(web.err()).not.toContain('hunter2');
 });
 
-test('a start with a public address makes a token for the pages, keeps it, and prints where it is', {
-  timeout: 120_000,
-}, async () => {
+test('a start with a public address makes a token for the pages, keeps it, and prints where it is', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'trunkline-token-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const started = async (...flags: string[]) => {

@@ -11,45 +11,41 @@ import { createRandom } from './random.ts';
 const gentle: Pace = { from: 50, to: 150 };
 
 /** Every part once, within a minute; each by itself, and more than once, is in `long/`. */
-describe.concurrent.each(backends)(
-  'on %s',
-  (backend) => {
-    test('loses nothing that it answered 2xx while every part is killed in turn under load', async ({
-      onTestFinished,
-    }) => {
-      const random = createRandom(`parts ${backend}`);
-      const deployment = await deploy({ backend }, onTestFinished);
-      const { web, worker, postgres, redis } = deployment;
-      const load = await startLoad(deployment, random, onTestFinished, gentle);
-      await load.isAccepted(3);
+describe.concurrent.each(backends)('on %s', (backend) => {
+  test('loses nothing that it answered 2xx while every part is killed in turn under load', async ({
+    onTestFinished,
+  }) => {
+    const random = createRandom(`parts ${backend}`);
+    const deployment = await deploy({ backend }, onTestFinished);
+    const { web, worker, postgres, redis } = deployment;
+    const load = await startLoad(deployment, random, onTestFinished, gentle);
+    await load.isAccepted(3);
 
-      await web.crash();
-      await load.isRefused(1);
-      await web.start();
-      await load.goesOn(random.between(5, 10));
+    await web.crash();
+    await load.isRefused(1);
+    await web.start();
+    await load.goesOn(random.between(5, 10));
 
-      await worker.crash();
-      await load.goesOn(random.between(3, 6));
-      await worker.start();
-      await load.goesOn(random.between(5, 10));
+    await worker.crash();
+    await load.goesOn(random.between(3, 6));
+    await worker.start();
+    await load.goesOn(random.between(5, 10));
 
-      await loseJobs(deployment);
-      await redis?.crash();
-      const withoutQueues = await load.sentDuring(() => load.goesOn(redis ? 20 : 0));
-      await redis?.start();
-      await load.isAccepted(3);
+    await loseJobs(deployment);
+    await redis?.crash();
+    const withoutQueues = await load.sentDuring(() => load.goesOn(redis ? 20 : 0));
+    await redis?.start();
+    await load.isAccepted(3);
 
-      await postgres.crash();
-      const withoutPostgres = await load.sentDuring(() => load.isRefused(3));
-      await postgres.start();
-      await load.isAccepted(3);
-      await load.finish();
+    await postgres.crash();
+    const withoutPostgres = await load.sentDuring(() => load.isRefused(3));
+    await postgres.start();
+    await load.isAccepted(3);
+    await load.finish();
 
-      expect(withoutQueues.filter((each) => !isAccepted(each))).toEqual([]);
-      expect(withoutPostgres.length).toBeGreaterThan(0);
-      expect(withoutPostgres.filter(({ status, retryAfter }) => status !== 503 || retryAfter === null)).toEqual([]);
-      await expectNothingLost(deployment, load);
-    });
-  },
-  180_000,
-);
+    expect(withoutQueues.filter((each) => !isAccepted(each))).toEqual([]);
+    expect(withoutPostgres.length).toBeGreaterThan(0);
+    expect(withoutPostgres.filter(({ status, retryAfter }) => status !== 503 || retryAfter === null)).toEqual([]);
+    await expectNothingLost(deployment, load);
+  });
+});

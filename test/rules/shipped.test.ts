@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { RequestRecord } from '../../src/sandbox/history.ts';
 import { wantedTypes } from '../../src/sync/subscriptions/ensure.ts';
 import { createPart, type Part, root } from '../faults/deployment/part.ts';
+import { conditionTimeoutMs } from '../timeouts.ts';
 
 /*
  * The rules as they are shipped, live in what `npm start` brings up: an embedded Postgres, the sandbox, all workers. Of the
@@ -15,7 +16,7 @@ import { createPart, type Part, root } from '../faults/deployment/part.ts';
  */
 
 const run = promisify(execFile);
-const limit = { timeout: 60_000, interval: 50 };
+const limit = { timeout: conditionTimeoutMs, interval: 50 };
 const number = {
   asks: '12125550141',
   calls: '12125550142',

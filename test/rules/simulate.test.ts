@@ -306,4 +306,4 @@ rules:
       done: Object.values(actions).reduce((sum, count) => sum + count, 0),
     }));
   expect(simulated.sort((a, b) => (a.rule < b.rule ? -1 : 1))).toEqual(live);
-}, 120_000);
+});

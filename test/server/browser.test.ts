@@ -4,6 +4,7 @@ import { query } from '../../src/db/database.ts';
 import { launchBrowser } from '../browser.ts';
 import { adminToken, fill, migrated, openReceiver, settingsFor, type TestReceiver } from '../ops/receiver.ts';
 import { databaseForTest } from '../stores/databases.ts';
+import { conditionTimeoutMs } from '../timeouts.ts';
 
 const databaseUrl = await databaseForTest(migrated);
 
@@ -66,7 +67,7 @@ describe('the page in a browser', () => {
   test('asks for itself without JavaScript too', async () => {
     const { page } = await open(1280, { javaScriptEnabled: false });
     expect(await page.locator('noscript meta[http-equiv=refresh]').count()).toBe(1);
-    await page.waitForEvent('framenavigated', { timeout: 60_000 });
+    await page.waitForEvent('framenavigated', { timeout: conditionTimeoutMs });
     await page.context().close();
   });
 });

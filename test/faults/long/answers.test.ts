@@ -41,4 +41,4 @@ test('holds the final state after every kind of wrong answer came now and then',
   await deployment.service.faults({});
   await load.remind();
   await expectNothingLost(deployment, load);
-}, 300_000);
+});

@@ -92,7 +92,7 @@ test('parks only what a revoked scope concerns, and goes on when it is granted a
   async function callsHeld(): Promise<number> {
     return (await database.query('select from warehouse.calls')).rowCount ?? 0;
   }
-}, 600_000);
+});
 
 test.for([
   ['a name that does not resolve', (): string => 'https://trunkline-service.invalid'],

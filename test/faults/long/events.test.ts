@@ -146,4 +146,4 @@ test('goes on accepting while hundreds of senders never finish, and cuts them of
   await vi.waitUntil(() => open === 0, { timeout: 30_000, interval: 100 });
   await load.finish();
   await expectNothingLost(deployment(), load);
-}, 600_000);
+});

@@ -20,4 +20,4 @@ test('loses nothing when a process is killed once at each step of a delivery', a
   await load.isAccepted(3);
   await load.finish();
   await expectNothingLost(deployment, load);
-}, 300_000);
+});

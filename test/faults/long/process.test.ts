@@ -25,7 +25,7 @@ describe.each(backends)('on %s', (backend) => {
     await load.isAccepted(3);
     await load.finish();
     await expectNothingLost(deployment, load);
-  }, 240_000);
+  });
 
   test('ends for an unhandled rejection, with what is in hand finished, and loses nothing', async ({
     onTestFinished,
@@ -42,7 +42,7 @@ describe.each(backends)('on %s', (backend) => {
     await load.isAccepted(3);
     await load.finish();
     await expectNothingLost(deployment, load);
-  }, 240_000);
+  });
 });
 
 test('lives in 512 MB while large deliveries and answers without end come in', async ({ onTestFinished }) => {
@@ -67,7 +67,7 @@ test('lives in 512 MB while large deliveries and answers without end come in', a
   for (const part of [web, worker]) {
     expect(await maxMemory(part.pid), `megabytes that ${part.name} had at most`).toBeLessThan(512);
   }
-}, 240_000);
+});
 
 /** The most resident memory that a process ever had, in megabytes. */
 async function maxMemory(pid: number): Promise<number> {

@@ -72,7 +72,7 @@ describe.each(backends)('on %s', (backend) => {
     await load.isAccepted(3);
     await load.finish();
     await expectNothingLost(beside, load);
-  }, 600_000);
+  });
 });
 
 /** This release with one more migration, in a folder of its own. */

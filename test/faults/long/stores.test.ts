@@ -23,95 +23,91 @@ test('goes on accepting while Redis is out of memory, and mirrors all of it afte
   await load.finish();
   expect(during.filter(({ status }) => status !== 202)).toEqual([]);
   await expectNothingLost(deployment, load);
-}, 600_000);
+});
 
-describe.each(backends)(
-  'on %s',
-  (backend) => {
-    test('answers 503 while Postgres is read-only, and loses nothing', async ({ onTestFinished }) => {
-      const deployment = await deploy({ backend }, onTestFinished);
-      const load = await startLoad(deployment, createRandom(`read-only ${backend}`), onTestFinished);
-      await load.isAccepted(5);
-      await readOnly(deployment, 'on');
-      await load.isRefused(10);
-      expect(new Set(load.sender.sent.slice(-5).map(({ status }) => status))).toEqual(new Set([503]));
-      await readOnly(deployment, 'off');
-      await load.isAccepted(3);
-      await load.finish();
-      await expectNothingLost(deployment, load);
-    }, 600_000);
+describe.each(backends)('on %s', (backend) => {
+  test('answers 503 while Postgres is read-only, and loses nothing', async ({ onTestFinished }) => {
+    const deployment = await deploy({ backend }, onTestFinished);
+    const load = await startLoad(deployment, createRandom(`read-only ${backend}`), onTestFinished);
+    await load.isAccepted(5);
+    await readOnly(deployment, 'on');
+    await load.isRefused(10);
+    expect(new Set(load.sender.sent.slice(-5).map(({ status }) => status))).toEqual(new Set([503]));
+    await readOnly(deployment, 'off');
+    await load.isAccepted(3);
+    await load.finish();
+    await expectNothingLost(deployment, load);
+  });
 
-    test('loses nothing when no connection to Postgres is to be had', async ({ onTestFinished }) => {
-      const deployment = await deploy({ backend }, onTestFinished);
-      const load = await startLoad(deployment, createRandom(`no connections ${backend}`), onTestFinished);
-      await load.isAccepted(5);
-      await allowConnections(deployment, 0);
-      await load.isRefused(5);
-      await allowConnections(deployment, -1);
-      await load.isAccepted(3);
-      await load.finish();
-      await expectNothingLost(deployment, load);
-    }, 600_000);
+  test('loses nothing when no connection to Postgres is to be had', async ({ onTestFinished }) => {
+    const deployment = await deploy({ backend }, onTestFinished);
+    const load = await startLoad(deployment, createRandom(`no connections ${backend}`), onTestFinished);
+    await load.isAccepted(5);
+    await allowConnections(deployment, 0);
+    await load.isRefused(5);
+    await allowConnections(deployment, -1);
+    await load.isAccepted(3);
+    await load.finish();
+    await expectNothingLost(deployment, load);
+  });
 
-    test('loses nothing when every connection of its pool waits', async ({ onTestFinished }) => {
-      const deployment = await deploy({ backend }, onTestFinished);
-      const load = await startLoad(deployment, createRandom(`pool ${backend}`), onTestFinished);
-      await load.isAccepted(5);
-      const holder = new Client({ connectionString: deployment.postgres.url });
-      await holder.connect();
-      await holder.query('begin; lock table ops.deliveries, ops.sync_targets in access exclusive mode');
-      await sleep(8_000);
-      await holder.end();
-      await load.isAccepted(10);
-      await load.finish();
-      await expectNothingLost(deployment, load);
-    }, 600_000);
+  test('loses nothing when every connection of its pool waits', async ({ onTestFinished }) => {
+    const deployment = await deploy({ backend }, onTestFinished);
+    const load = await startLoad(deployment, createRandom(`pool ${backend}`), onTestFinished);
+    await load.isAccepted(5);
+    const holder = new Client({ connectionString: deployment.postgres.url });
+    await holder.connect();
+    await holder.query('begin; lock table ops.deliveries, ops.sync_targets in access exclusive mode');
+    await sleep(8_000);
+    await holder.end();
+    await load.isAccepted(10);
+    await load.finish();
+    await expectNothingLost(deployment, load);
+  });
 
-    test('loses nothing while Postgres is slow', async ({ onTestFinished }) => {
-      const { deployment, wires } = await wired();
-      const load = await startLoad(deployment, createRandom(`slow ${backend}`), onTestFinished);
-      for (const wire of [wires.webToPostgres, wires.workerToPostgres]) wire.delay(120);
-      await load.isAccepted(30);
-      for (const wire of [wires.webToPostgres, wires.workerToPostgres]) wire.delay(0);
-      await load.finish();
-      await expectNothingLost(deployment, load);
+  test('loses nothing while Postgres is slow', async ({ onTestFinished }) => {
+    const { deployment, wires } = await wired();
+    const load = await startLoad(deployment, createRandom(`slow ${backend}`), onTestFinished);
+    for (const wire of [wires.webToPostgres, wires.workerToPostgres]) wire.delay(120);
+    await load.isAccepted(30);
+    for (const wire of [wires.webToPostgres, wires.workerToPostgres]) wire.delay(0);
+    await load.finish();
+    await expectNothingLost(deployment, load);
 
-      async function wired() {
-        const deployment = await deploy({ backend, isWired: true }, onTestFinished);
-        return { deployment, wires: deployment.wires as Wires };
-      }
-    }, 600_000);
-
-    test('loses and doubles nothing when connections are cut after COMMIT', async ({ onTestFinished }) => {
+    async function wired() {
       const deployment = await deploy({ backend, isWired: true }, onTestFinished);
-      const wires = deployment.wires as Wires;
-      const load = await startLoad(deployment, createRandom(`cut ${backend}`), onTestFinished);
-      for (let time = 0; time < 10; time += 1) {
-        await cutAt(wires, 'webToPostgres', { words: 'accept-deliveries', when: 'unanswered' });
-        await cutAt(wires, 'workerToPostgres', { words: 'commit\0', when: 'unanswered' });
-      }
-      await load.isAccepted(3);
-      await load.finish();
-      expect(load.sender.sent.filter(({ status }) => status === 503).length).toBeGreaterThan(0);
-      await expectNothingLost(deployment, load);
-    }, 600_000);
+      return { deployment, wires: deployment.wires as Wires };
+    }
+  });
 
-    test('loses nothing when any wire is cut, again and again', async ({ onTestFinished }) => {
-      const deployment = await deploy({ backend, isWired: true }, onTestFinished);
-      const random = createRandom(`wires ${backend}`);
-      const wires = deployment.wires as Wires;
-      const load = await startLoad(deployment, random, onTestFinished);
-      for (let time = 0; time < 30; time += 1) {
-        random.pick(Object.values(wires)).cut();
-        await sleep(random.between(50, 400));
-      }
-      await load.isAccepted(3);
-      await load.finish();
-      await expectNothingLost(deployment, load);
-    }, 600_000);
-  },
-  300_000,
-);
+  test('loses and doubles nothing when connections are cut after COMMIT', async ({ onTestFinished }) => {
+    const deployment = await deploy({ backend, isWired: true }, onTestFinished);
+    const wires = deployment.wires as Wires;
+    const load = await startLoad(deployment, createRandom(`cut ${backend}`), onTestFinished);
+    for (let time = 0; time < 10; time += 1) {
+      await cutAt(wires, 'webToPostgres', { words: 'accept-deliveries', when: 'unanswered' });
+      await cutAt(wires, 'workerToPostgres', { words: 'commit\0', when: 'unanswered' });
+    }
+    await load.isAccepted(3);
+    await load.finish();
+    expect(load.sender.sent.filter(({ status }) => status === 503).length).toBeGreaterThan(0);
+    await expectNothingLost(deployment, load);
+  });
+
+  test('loses nothing when any wire is cut, again and again', async ({ onTestFinished }) => {
+    const deployment = await deploy({ backend, isWired: true }, onTestFinished);
+    const random = createRandom(`wires ${backend}`);
+    const wires = deployment.wires as Wires;
+    const load = await startLoad(deployment, random, onTestFinished);
+    for (let time = 0; time < 30; time += 1) {
+      random.pick(Object.values(wires)).cut();
+      await sleep(random.between(50, 400));
+    }
+    await load.isAccepted(3);
+    await load.finish();
+    await expectNothingLost(deployment, load);
+  });
+});
 
 function cutAt(wires: Wires, wire: keyof Wires, trap: Trap): Promise<void> {
   return new Promise((resolve) => wires[wire].set(trap, resolve));
