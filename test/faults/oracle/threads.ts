@@ -43,8 +43,6 @@ export async function threadDifferences(database: Pool, service: FaultyService, 
   );
   const opened = rows.map((row) => ({
     ...row,
-    // An answer that left it out has emptied it until the next read; every reader takes that for false (docs/decisions.md).
-    is_scheduled: row.is_scheduled ?? false,
     media: (row.media as string[]).map((url, at) =>
       links.openLink(url, mediaRow(String(row.conversation_id), String(row.message_id), at + 1)),
     ),
