@@ -64,7 +64,7 @@ const quick: WorkerOptions = {
   completenessPace: { callsMs: 3_600_000, textsMs: 3_600_000 },
 };
 
-/** Of worlds with rules. The others keep the pace of a deployment: what no rule asks for would take most of Postgres' time. */
+/** For worlds with rules; the others keep the pace of a deployment, since these loops ask Postgres in every round. */
 const rulesPace = { eventsMs: 100, idleThreadsMs: 200, fileMs: 100 };
 
 /** Call at the top level of a test file: the world's database lives as long as the file. */
@@ -165,12 +165,10 @@ export async function until(
   describe: () => Promise<string> | string = () => 'it never came true',
   timeoutMs = conditionTimeoutMs,
 ): Promise<void> {
-  const startedAt = performance.now();
+  const deadline = performance.now() + timeoutMs;
   while (!(await condition())) {
-    const waitedMs = performance.now() - startedAt;
-    if (waitedMs > timeoutMs) throw new Error(await describe());
-    // What takes long is looked at less often: the looks of five test files would take most of a core from what they wait for.
-    await new Promise((resolve) => setTimeout(resolve, Math.min(100, 10 + waitedMs / 10)));
+    if (performance.now() > deadline) throw new Error(await describe());
+    await new Promise((resolve) => setTimeout(resolve, 15));
   }
 }
 

@@ -34,12 +34,12 @@ async function describedWhileEmpty(
   tables: readonly { readonly table: string }[],
 ): Promise<Map<string, Described[]>> {
   if (tables.length === 0) return new Map();
-  const isEmpty = tables.map(
+  const emptyTables = tables.map(
     ({ table }) => `select '${table}'::regclass as oid where not exists (select from ${table})`,
   );
   const rows = await query<Described & { table: string }>(
     db,
-    `with empty as materialized (${isEmpty.join(' union all ')})
+    `with empty as materialized (${emptyTables.join(' union all ')})
      select e.oid::regclass::text as "table", s.schemaname as schema, s.tablename as relation, s.attname as column
      from empty e
        join pg_class c on c.oid = e.oid or c.oid in (select indexrelid from pg_index where indrelid = e.oid)
