@@ -34,7 +34,8 @@ export const smsMessages = mirrorTable<Listed>()(
     delivery_error: ['text', ({ message }) => message.delivery?.error],
     delivery_at: ['timestamptz', ({ message }) => message.delivery?.at],
     group_participants: ['text[]', ({ message }) => message.groupParticipants],
-    is_scheduled: ['boolean', ({ message }) => message.scheduled],
+    // A text is scheduled only while the service says so: an answer without the field neither hides a sent text nor keeps it waiting.
+    is_scheduled: ['boolean', ({ message }) => message.scheduled ?? false],
     scheduled_at: ['timestamptz', ({ message }) => message.scheduledAt],
     is_blocked: ['boolean', ({ message }) => message.blocked],
     block_reason: ['text', ({ message }) => message.blockReason],
@@ -43,7 +44,6 @@ export const smsMessages = mirrorTable<Listed>()(
     body_segment_count: ['integer', () => undefined],
   },
   {
-    // Not `is_scheduled`: once the text is sent, the service may leave the field out.
     keptWhenMissing: [
       ...(['direction', 'from_number', 'to_number', 'body', 'media_count', 'sent_at', 'is_read', 'sent_by'] as const),
       ['delivery_status', 'delivery_error', 'delivery_at'],

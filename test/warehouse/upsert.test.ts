@@ -1,12 +1,14 @@
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
+import { message } from '../../src/api-client/entities/texts.ts';
 import { calls } from '../../src/warehouse/calls.ts';
+import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { smsMessages } from '../../src/warehouse/messages.ts';
 import { transcripts } from '../../src/warehouse/transcripts.ts';
 import { type Row, upsert } from '../../src/warehouse/upsert.ts';
 import { users } from '../../src/warehouse/users.ts';
 import { migratedDatabase } from '../world/database.ts';
-import { readNumber } from './reads.ts';
+import { asRead, readNumber } from './reads.ts';
 
 const database = await migratedDatabase();
 afterAll(() => database[Symbol.asyncDispose]());
@@ -161,7 +163,7 @@ describe('what a read lacks', () => {
     is_read: false,
     delivery_status: 'failed',
     delivery_error: 'unreachable',
-    is_scheduled: true,
+    scheduled_at: '2030-01-01T00:00:00.000Z',
   };
 
   test('takes nothing away that is kept, and is no change', async () => {
@@ -184,9 +186,28 @@ describe('what a read lacks', () => {
   });
 
   test('is taken away where it was said together with what is said again, and where it is not kept', async () => {
-    await write(6, { ...whole, is_read: true, delivery_status: 'delivered', delivery_error: null, is_scheduled: null });
-    expect(await held()).toMatchObject({ delivery_status: 'delivered', delivery_error: null, is_scheduled: null });
+    await write(6, { ...whole, is_read: true, delivery_status: 'delivered', delivery_error: null, scheduled_at: null });
+    expect(await held()).toMatchObject({ delivery_status: 'delivered', delivery_error: null, scheduled_at: null });
   });
+});
+
+test('a text is scheduled while the service says so, and sent when an answer no longer says it', async () => {
+  const answers = [{ scheduled: true }, {}, { scheduled: null }, { scheduled: false }];
+  const thread = { line: '15550000001', number: '15550000009', participants: [] };
+  const found: { is_scheduled: boolean; changed_at: string }[] = [];
+  for (const [at, flags] of answers.entries()) {
+    const messages = asRead(message, [{ id: 1, text: 'hello', ...flags }]);
+    await database.db
+      .transaction()
+      .execute((tx) => writeThreads(tx, [{ thread, messages, isComplete: true, read: readNumber(at + 1) }]));
+    found.push(
+      ...(await database.query<(typeof found)[number]>(
+        `select is_scheduled, changed_at::text from warehouse.sms_messages where number = '15550000009'`,
+      )),
+    );
+  }
+  expect(found.map((row) => row.is_scheduled)).toEqual([true, false, false, false]);
+  expect(new Set(found.slice(1).map((row) => row.changed_at)).size).toBe(1);
 });
 
 test('NUL and half characters in a text are replaced, and the rest of the text is kept', async () => {
