@@ -1,5 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { vi } from 'vitest';
+import { readSettings } from '../../../config/settings.ts';
+import { createContext, readySettings } from '../../../src/context.ts';
+import type { Target } from '../../../src/inbox/targets.ts';
+import { createLog } from '../../../src/shared/log.ts';
+import { threadKey } from '../../../src/shared/thread.ts';
+import { readAgain } from '../../../src/sync/read-again.ts';
 import { conditionTimeoutMs } from '../../timeouts.ts';
 import type { Deployment } from '../deployment/deployment.ts';
 import type { Resource } from '../deployment/service.ts';
@@ -23,8 +29,10 @@ export interface Load {
   sentDuring(lasts: () => Promise<void>): Promise<Sent[]>;
   /** Ends it, and repeats every delivery that did not get through until it does. */
   finish(): Promise<void>;
-  /** Delivers everything once more that was ever told: for faults that make a mirror of what is not so. */
+  /** Delivers everything once more that was ever told: for deliveries that a fault changed. */
   remind(): Promise<void>;
+  /** Has everything read again, as `resync` does: for answers that make a mirror of what is not so. */
+  readAgain(): Promise<void>;
   /** The key of each delivery that was answered 2xx, as often as it was, but for those that a fault had changed. */
   accepted(): Promise<string[]>;
 }
@@ -86,6 +94,11 @@ export async function startLoad(
     return vi.waitUntil(() => counted() >= from + count, { ...limit, timeout }).then(() => undefined);
   }
   const acceptedOnes = () => sender.sent.filter(isAccepted);
+  const threads = () => {
+    const named = happenings.flatMap(({ thread }) => (thread ? [thread] : []));
+    return [...new Map(named.map((thread) => [threadKey(thread), thread])).values()];
+  };
+  const callIds = () => happenings.flatMap(({ callId }) => (callId ? [callId] : []));
 
   /**
    * The service speaks for itself some time after the fact: of transcripts and receipts. What a fault changed, or kept
@@ -124,11 +137,10 @@ export async function startLoad(
   return {
     sender,
     get threads() {
-      const named = happenings.flatMap(({ thread }) => (thread ? [thread] : []));
-      return [...new Map(named.map((each) => [`${each.line}/${each.number}/${each.participants}`, each])).values()];
+      return threads();
     },
     get callIds() {
-      return happenings.flatMap(({ callId }) => (callId ? [callId] : []));
+      return callIds();
     },
     goesOn: (events) => more(events, () => happenings.length),
     isAccepted: (deliveries) => more(deliveries, () => acceptedOnes().length),
@@ -146,6 +158,18 @@ export async function startLoad(
     async remind() {
       const hints = new Map(happenings.flatMap(hintsOf).map((hint) => [`${hint.type} ${hint.body}`, hint]));
       for (const { type, body } of hints.values()) await sender.insist(type, body);
+    },
+    async readAgain() {
+      const targets: Target[] = [
+        ...threads().map((thread) => ({ kind: 'thread', key: threadKey(thread) }) as const),
+        ...callIds().flatMap((key) => (['call', 'recordings', 'transcripts'] as const).map((kind) => ({ kind, key }))),
+      ];
+      const settings = readySettings(readSettings(deployment.environment));
+      const log = createLog('silent');
+      await using context = await createContext(settings, { log, name: 'read again', maxConnections: 2 });
+      const { database, pauses, notifier } = context;
+      for (const target of targets) await readAgain({ db: database.db, pauses, notify: notifier.notify }, target);
+      await notifier.idle();
     },
     async accepted() {
       const whole = (await service.deliveries()).filter(({ fault }) => fault === undefined);

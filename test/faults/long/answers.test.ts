@@ -39,6 +39,6 @@ test('holds the final state after every kind of wrong answer came now and then',
   await load.goesOn(60);
   await load.finish();
   await deployment.service.faults({});
-  await load.remind();
+  await load.readAgain();
   await expectNothingLost(deployment, load);
 });
