@@ -30,6 +30,8 @@ export const drainMs = 3_000;
 const hardLimitMs = 4_500;
 /** The time to close the rest after such a refresh. */
 const lastCloseMs = 1_000;
+/** `npx` passes on a Ctrl-C that the terminal has sent to this process already: another one so soon is the same. */
+const sameCtrlCMs = 500;
 
 /** What the entry point passes to the commands, since nothing in `src` may import the workers. */
 export interface Entry {
@@ -52,15 +54,18 @@ export interface Running {
  * A second SIGTERM does not: platforms send it to several processes of one group.
  */
 export function runUntilStopped(log: Log, running: Running): void {
+  let first: { readonly signal: NodeJS.Signals; readonly at: number } | undefined;
   const grace = closeWithGrace(
     {
       delay: false,
       logger: { error: (err: unknown) => log.error({ err }, 'Closing failed during the stop') },
-      skip: ['SIGTERM'],
+      skip: ['SIGTERM', 'SIGINT'],
     },
     async ({ signal, err }) => {
+      // A failure or another signal may have begun the stop.
+      first ??= { signal: signal ?? 'SIGTERM', at: performance.now() };
       if (err) log.fatal({ err }, 'The process failed and stops');
-      else log.info({ signal: signal ?? 'SIGTERM' }, 'Stopping after the work in progress');
+      else log.info({ signal: first.signal }, 'Stopping after the work in progress');
       const timers = [
         setTimeout(() => running.abandon('repeatable'), readsMs),
         setTimeout(() => running.abandon('all'), sendsMs),
@@ -77,10 +82,16 @@ export function runUntilStopped(log: Log, running: Running): void {
       else log.warn('Stopped before all work was finished; another process or the next start takes it over');
     },
   );
-  process.once('SIGTERM', () => {
-    grace.close();
-    process.on('SIGTERM', () => undefined);
-  });
+  const onSignal = (signal: NodeJS.Signals) => {
+    if (first === undefined) {
+      first = { signal, at: performance.now() };
+      grace.close();
+    } else if (signal === 'SIGINT' && performance.now() - first.at > sameCtrlCMs) {
+      log.warn('Stopped at once by a second Ctrl-C; another process or the next start takes over the work in progress');
+      process.exit(exitCodes.failed);
+    }
+  };
+  process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
 }
 
 const connectMs = 5_000;

@@ -5,6 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
 import { expect, inject, onTestFinished, test } from 'vitest';
@@ -42,7 +43,7 @@ interface Running {
 }
 
 function run(command: string, environment: Readonly<Record<string, string | undefined>>): Running {
-  const child = spawn(process.execPath, ['src/main.ts', command], {
+  const child = spawn(process.execPath, ['src/trunkline.cjs', command], {
     cwd: root,
     env: { ...process.env, API_KEY: 'of-nobody', HOST: '', PORT: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -100,6 +101,23 @@ test.each(['redis', 'postgres'])(
     else expect(await calls()).toEqual(free);
   },
 );
+
+test.each([
+  // `npx` passes on the Ctrl-C that its group got.
+  ['at once is the same one', 30, [0, null], '"Stopped"'],
+  ['later forces the exit', 1_000, [1, null], 'Stopped at once by a second Ctrl-C'],
+])('another Ctrl-C %s', async (_, afterMs, ending, words) => {
+  const api = await startHangingApi();
+  const { url } = await databaseWithCalls(40);
+  const worker = run('worker', { DATABASE_URL: url, REDIS_URL: undefined, API_BASE_URL: api.url });
+  await until(() => readsOf(api.asked) > 10, worker.written);
+  const closed = once(worker.child, 'close');
+  worker.child.kill('SIGINT');
+  await sleep(afterMs);
+  worker.child.kill('SIGINT');
+  expect(await closed, worker.written()).toEqual(ending);
+  expect(worker.written()).toContain(words);
+});
 
 test('a worker ends while the API and Redis hang', async () => {
   const api = await startHangingApi();
