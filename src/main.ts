@@ -1,11 +1,7 @@
-#!/usr/bin/env node
-import { enableCompileCache } from 'node:module';
+import { makeConsolePrintable } from './cli/failures.ts';
 import type { Entry } from './cli/lifecycle.ts';
+import { createProgram } from './cli/program.ts';
 
-// Caching compiled code between starts halves the time and the memory of a start.
-enableCompileCache();
-const { createProgram } = await import('./cli/program.ts');
-const { makeConsolePrintable } = await import('./cli/failures.ts');
 // Loaded on demand, since a receiver does not need the code of the workers.
 const workers = () => import('../workers/workers.ts');
 

@@ -7,16 +7,19 @@ const { dirname, join } = require('node:path');
 
 const needed = 24;
 const found = process.versions.node;
-// npm installs this one with the dependencies.
-const installed = findInstalled();
-const typeStripper = join(__dirname, 'strip-types.cjs');
-const isPackage = /[\\/]node_modules[\\/]/.test(__dirname);
+const loading = join(__dirname, 'load-sources.cjs');
 
 if (Number.parseInt(found, 10) >= needed) {
-  if (isPackage) require(typeStripper);
+  require(loading);
   import('./main.ts');
-} else if (installed && existsSync(installed)) continueWith(installed);
-else {
+} else {
+  const installed = findInstalled();
+  if (installed && existsSync(installed)) continueWith(installed);
+  else refuse();
+}
+
+function refuse() {
+  const isPackage = /[\\/]node_modules[\\/]/.test(__dirname);
   const remedy = isPackage ? 'install it again' : `run \`npm ci\` in ${join(__dirname, '..')}`;
   console.error(
     `Trunkline needs Node ${needed} or newer and this is Node ${found}: ${remedy} ` +
@@ -25,6 +28,7 @@ else {
   process.exitCode = 1;
 }
 
+/** The Node that npm installs with the dependencies. */
 function findInstalled() {
   try {
     const folder = dirname(require.resolve('node/package.json'));
@@ -38,8 +42,7 @@ function findInstalled() {
 function continueWith(node) {
   // Only flags that stand alone: `-e` and its code would load this file again.
   const flags = process.execArgv.filter((flag, at, all) => /^--/.test(flag) && /^-/.test(all[at + 1] || '-'));
-  const hook = isPackage ? ['--require', typeStripper] : [];
-  const args = [...flags, ...hook, join(__dirname, 'main.ts'), ...process.argv.slice(2)];
+  const args = [...flags, '--require', loading, join(__dirname, 'main.ts'), ...process.argv.slice(2)];
   if (process.execve) process.execve(node, [node, ...args], process.env);
   const child = spawn(node, args, { stdio: 'inherit' });
   const isAtTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const main = fileURLToPath(new URL('../../src/trunkline.cjs', import.meta.url));
 
 /** Writes the names of the packages that a process has loaded to standard error when it exits. */
 const recorder = `

@@ -15,7 +15,7 @@ export interface Command {
 }
 
 export function trunkline(environment: Readonly<Record<string, string>>, ...args: string[]): Command {
-  const child = spawn(process.execPath, ['src/main.ts', ...args], {
+  const child = spawn(process.execPath, ['src/trunkline.cjs', ...args], {
     cwd: root,
     env: { PATH: process.env.PATH, DATA_DIR: '/nowhere', ...environment },
   });

@@ -21,7 +21,7 @@ interface Ran {
 /** Runs a command as a person does, in a terminal beside the one in which `start` runs. */
 async function trunkline(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ran> {
   const options = { cwd: process.cwd(), env: { PATH: process.env.PATH, ...env } };
-  return run(process.execPath, ['src/main.ts', ...args], options).then(
+  return run(process.execPath, ['src/trunkline.cjs', ...args], options).then(
     ({ stdout, stderr }) => ({ code: 0, out: stdout, err: stderr }),
     ({ code, stdout, stderr }) => ({ code, out: stdout, err: stderr }),
   );
@@ -59,8 +59,9 @@ describe('beside a running start', () => {
 
   test('status needs no DATABASE_URL, and says once whose it uses', async () => {
     const { code, out, err } = await trunkline(['status', '--json'], env);
-    expect(code).toBe(0);
-    expect(JSON.parse(out)).toHaveProperty('verdict');
+    // Beside a loaded machine the mirror may lag, and the code says so.
+    const { verdict } = JSON.parse(out) as { verdict: { level: string } };
+    expect(code).toBe(verdict.level === 'ok' ? 0 : 1);
     expect(err.trim()).toBe('Using the Postgres and the sandbox of the running `npx trunkline start`.');
   });
 

@@ -270,7 +270,7 @@ async function trunkline(
 }
 
 async function ended(args: string[], variables: Record<string, string>): Promise<{ code: number; output: string }> {
-  const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+  const main = fileURLToPath(new URL('../../src/trunkline.cjs', import.meta.url));
   const child = spawn(process.execPath, [main, ...args], { env: variables, stdio: ['ignore', 'pipe', 'inherit'] });
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => {

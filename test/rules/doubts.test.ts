@@ -169,7 +169,7 @@ async function checked(text: string, databaseUrl: string): Promise<{ output: str
     const environment = { PATH: process.env.PATH, DATABASE_URL: databaseUrl, DATA_DIR: folder };
     execFile(
       process.execPath,
-      ['src/main.ts', 'rules', 'check', join(folder, 'rules.yaml')],
+      ['src/trunkline.cjs', 'rules', 'check', join(folder, 'rules.yaml')],
       { env: environment },
       (error, stdout, stderr) => resolve({ output: stdout + stderr, code: Number(error?.code ?? 0) }),
     );

@@ -98,7 +98,7 @@ test('a reply that a gate refuses is told with the gate', async () => {
 
 const run = promisify(execFile);
 const command = (...args: string[]) =>
-  run(process.execPath, ['src/main.ts', 'rules', ...args], {
+  run(process.execPath, ['src/trunkline.cjs', 'rules', ...args], {
     env: {
       PATH: process.env.PATH,
       DATABASE_URL: context.settings.databaseUrl,

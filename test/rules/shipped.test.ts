@@ -193,7 +193,7 @@ test('an urgent transcript assigns the thread to whoever talked on the call, wit
 
 test('the commands tell of it beside the running start', async () => {
   const command = async <T>(...args: string[]): Promise<T> => {
-    const { stdout } = await run(process.execPath, ['src/main.ts', ...args, '--json'], {
+    const { stdout } = await run(process.execPath, ['src/trunkline.cjs', ...args, '--json'], {
       cwd: root,
       env: { PATH: process.env.PATH, ...environment(), RULES_MODE: 'dry-run' },
     });

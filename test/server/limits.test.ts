@@ -280,7 +280,7 @@ describe('a web process', () => {
 });
 
 async function startWeb(prelude: string): Promise<{ port: number; pid: number; log: () => string }> {
-  const child = spawn('sh', ['-c', `${prelude}exec "$0" src/main.ts web --json`, process.execPath], {
+  const child = spawn('sh', ['-c', `${prelude}exec "$0" src/trunkline.cjs web --json`, process.execPath], {
     cwd: root,
     env: { PATH: process.env.PATH, DATABASE_URL: webDatabaseUrl, WEBHOOK_SECRET: secret, PORT: '0' },
     stdio: ['ignore', 'pipe', 'pipe'],

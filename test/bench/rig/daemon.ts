@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { type Running, startNode } from './processes.ts';
 
 /** As `npm run trunkline` starts them: a small young generation costs nothing and saves a third of the memory. */
-const asInProduction = ['src/main.ts'];
+const asInProduction = ['src/trunkline.cjs'];
 
 export const secret = 'bench-secret-0123456789';
 
@@ -40,7 +40,7 @@ export async function startWorker(
 
 /** `trunkline sandbox` in which nothing happens by itself, with further options of that command. */
 export function startSandbox(...options: string[]): Promise<Running<SandboxAccess>> {
-  return startNode(['src/main.ts', 'sandbox', '--port', '0', '--no-traffic', '--json', ...options], {}, (line) =>
+  return startNode(['src/trunkline.cjs', 'sandbox', '--port', '0', '--no-traffic', '--json', ...options], {}, (line) =>
     line.startsWith('{"url"') ? (JSON.parse(line) as SandboxAccess) : undefined,
   );
 }

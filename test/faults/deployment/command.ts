@@ -6,7 +6,7 @@ export function runCommand(args: readonly string[], env: Readonly<Record<string,
   return new Promise((resolve, reject) => {
     execFile(
       process.execPath,
-      ['src/main.ts', ...args],
+      ['src/trunkline.cjs', ...args],
       { cwd: root, env: { PATH: process.env.PATH, ...env }, maxBuffer: 64 * 1_024 ** 2 },
       (error, stdout, stderr) => (error ? reject(new Error(`${args.join(' ')}: ${stderr}`)) : resolve(stdout)),
     );

@@ -13,7 +13,7 @@ export interface Ending {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** One process of a deployment: `node src/main.ts …` with an environment of its own, as often as it is started. */
+/** One process of a deployment: `node src/trunkline.cjs …` with an environment of its own, as often as it is started. */
 export interface Part {
   readonly name: string;
   /** All that its processes have written so far, to standard output and standard error. */
@@ -48,7 +48,7 @@ export function createPart(shape: PartShape, onOpen: (end: () => Promise<void>) 
   let isRunning = false;
 
   function spawnChild(): ChildProcess {
-    const spawned = spawn(process.execPath, ['src/main.ts', ...shape.args], {
+    const spawned = spawn(process.execPath, ['src/trunkline.cjs', ...shape.args], {
       cwd: shape.release ?? root,
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
