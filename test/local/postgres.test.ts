@@ -203,7 +203,7 @@ test('a stop that crashes the server loses nothing that was committed', async ()
 test.each(['SIGINT', 'SIGTERM', 'SIGKILL'] as const)(
   'a server outlives the %s of its owner, and the next start takes its place',
   async (signal) => {
-    const owner = spawn('node', [new URL('owner-process.ts', import.meta.url).pathname, dataDir], {
+    const owner = spawn(process.execPath, [new URL('owner-process.ts', import.meta.url).pathname, dataDir], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     const [said] = await once(owner.stdout, 'data');
