@@ -3,6 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { statusJson } from '../../src/ops/health-checks.ts';
+import { takeSnapshot } from '../../src/ops/snapshot.ts';
 import { trunkline } from '../credentials/commands.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { migrated, openReceiver, secret, settingsFor, type TestReceiver } from './receiver.ts';
@@ -38,12 +40,11 @@ interface Status {
   readonly concerns: readonly { readonly level: string; readonly sentence: string; readonly cure: string }[];
 }
 
-/** What the command says, and its exit code; the page's JSON tells the same. */
-async function status(): Promise<{ code: number | null; told: Status; faults: Status['concerns'] }> {
-  const command = trunkline({ DATABASE_URL: databaseUrl }, 'status', '--json');
-  const code = await command.ended;
-  const told = JSON.parse(command.out()) as Status;
-  return { code, told, faults: told.concerns.filter(({ level }) => level !== 'notice') };
+/** What the command and the page's JSON say, from the snapshot that both show. */
+async function status(): Promise<{ isOk: boolean; told: Status; faults: Status['concerns'] }> {
+  const json = JSON.stringify(statusJson(await takeSnapshot(world.context)));
+  const told = JSON.parse(json) as Status;
+  return { isOk: told.verdict.level === 'ok', told, faults: told.concerns.filter(({ level }) => level !== 'notice') };
 }
 
 /** The lines of the values, without their HELP and TYPE. */
@@ -65,10 +66,22 @@ function send(state: string, reason: string | null, more: Readonly<Record<string
   );
 }
 
-test('nothing is wrong: the verdict is sound, and the command ends with 0', async () => {
-  const { code, told, faults } = await status();
-  expect(faults).toEqual([]);
-  expect({ code, level: told.verdict.level }).toEqual({ code: 0, level: 'ok' });
+test.each([
+  ['ends with 0 while nothing is wrong', async () => {}, 0, []],
+  [
+    'ends with 1 while something is',
+    () => send('UNKNOWN', 'timeout'),
+    1,
+    [/^The outcome of 1 automatic text is unknown/],
+  ],
+] as const)('the command %s, and says the same', async (_, happen, code, sentences) => {
+  await happen();
+  const command = trunkline({ DATABASE_URL: databaseUrl }, 'status', '--json');
+  expect(await command.ended).toBe(code);
+  const { verdict, concerns } = JSON.parse(command.out()) as Status;
+  const { told, faults } = await status();
+  expect({ verdict, concerns }).toEqual({ verdict: told.verdict, concerns: told.concerns });
+  expect(faults.map(({ sentence }) => sentence)).toEqual(sentences.map((words) => expect.stringMatching(words)));
 });
 
 describe('sends that do not go out', () => {
@@ -155,8 +168,8 @@ describe('sends that do not go out', () => {
     ],
   ])('%s', async (_what, happen, sentence, cure, metric) => {
     await happen();
-    const { code, faults } = await status();
-    expect(code).toBe(1);
+    const { isOk, faults } = await status();
+    expect(isOk).toBe(false);
     expect(faults).toMatchObject([{ sentence: expect.stringMatching(sentence), cure: expect.stringMatching(cure) }]);
     const page = async () => ((await (await world.get('/api/status')).json()) as Status).concerns;
     await expect.poll(page, soon).toContainEqual(expect.objectContaining({ sentence: faults[0]?.sentence }));
@@ -167,9 +180,9 @@ describe('sends that do not go out', () => {
   test('is over for a line when another text went out from it, and not for a line from which none did', async () => {
     await send('REJECTED', 'permission_denied (403)', { ago: '10 minutes' });
     await send('SENT', null);
-    expect(await status()).toMatchObject({ code: 0, faults: [] });
+    expect(await status()).toMatchObject({ isOk: true, faults: [] });
     await send('REJECTED', 'permission_denied (403)', { line: '18005550199', ago: '10 minutes' });
-    expect(await status()).toMatchObject({ code: 1, faults: [{ sentence: expect.stringContaining('…0199') }] });
+    expect(await status()).toMatchObject({ isOk: false, faults: [{ sentence: expect.stringContaining('…0199') }] });
   });
 
   test('does not count what is only simulated, nor what a gate or quiet hours keep back', async () => {
@@ -178,7 +191,7 @@ describe('sends that do not go out', () => {
     await send('DENIED', 'gate:opted_out');
     await send('DENIED', 'gate:budget_thread');
     await send('HELD', 'gate:quiet_hours', { ago: '5 hours' });
-    expect(await status()).toMatchObject({ code: 0, faults: [] });
+    expect(await status()).toMatchObject({ isOk: true, faults: [] });
     await expect.poll(metrics, soon).toContain('trunkline_sends{state="DENIED",mode="dry-run"} 2');
   });
 
@@ -206,8 +219,8 @@ describe('rules', () => {
        values ($1, 1, 'resolve', 'failed', 'insufficient_scope: conversations.resolve', now())`,
       [rows[0].run_id],
     );
-    const { code, faults } = await status();
-    expect(code).toBe(1);
+    const { isOk, faults } = await status();
+    expect(isOk).toBe(false);
     expect(faults).toMatchObject([
       {
         sentence: expect.stringContaining('The rule close failed to resolve'),
@@ -234,15 +247,17 @@ describe('processes', () => {
       .toContainEqual(expect.objectContaining({ level: 'problem', sentence: differ }));
     live?.process.kill('SIGTERM');
     await live?.ended;
-    expect((await status()).told.concerns).not.toContainEqual(expect.objectContaining({ sentence: differ }));
+    await expect
+      .poll(async () => (await status()).told.concerns, soon)
+      .not.toContainEqual(expect.objectContaining({ sentence: differ }));
   });
 
   test('whose circuit breaker is open are told by every other process', async () => {
     await database.query(
       `insert into ops.processes (process_id, role, started_at, seen_at, rules_mode, api_failing_from) values ('w', 'start', now(), now(), 'live', now() - interval '45 seconds')`,
     );
-    const { code, faults } = await status();
-    expect(code).toBe(1);
+    const { isOk, faults } = await status();
+    expect(isOk).toBe(false);
     const failing = { check: 'service_failing', sentence: expect.stringContaining('every request has failed for ') };
     expect(faults).toContainEqual(expect.objectContaining(failing));
     await expect.poll(metrics, soon).toContain('trunkline_health_check{check="service_failing"} 3');
@@ -279,11 +294,11 @@ describe('webhooks that may have been lost', () => {
       await database.query('delete from ops.gaps');
     });
     await database.query(`insert into ops.gaps (stream, from_at, to_at, reason) values ('texts', now(), now(), 'r')`);
-    const { code, faults } = await status();
-    expect(code).toBe(1);
+    const { isOk, faults } = await status();
+    expect(isOk).toBe(false);
     expect(faults).toMatchObject([{ check: 'gap_open', level: 'warning', since: expect.any(String) }]);
     await database.query('update ops.gaps set filled_at = now()');
-    expect(await status()).toMatchObject({ code: 0, faults: [] });
+    expect(await status()).toMatchObject({ isOk: true, faults: [] });
   });
 
   test('are told for minutes after a subscription was changed at the service and repaired', async () => {
@@ -297,16 +312,16 @@ describe('webhooks that may have been lost', () => {
       { check: 'subscription_broken', sentence: expect.stringContaining('AccountSMS was deleted') },
     ]);
     await database.query(`update ops.subscription_watch set changed_at = now() - interval '1 hour'`);
-    expect(await status()).toMatchObject({ code: 0, faults: [] });
+    expect(await status()).toMatchObject({ isOk: true, faults: [] });
   });
 });
 
 describe('reports that wait for a rebuild', () => {
   const warning = async () => {
-    const { code, faults } = await status();
+    const { isOk, faults } = await status();
     const doctor = trunkline({ DATABASE_URL: databaseUrl }, 'doctor', '--json');
     await doctor.ended;
-    return { code, found: faults.map(({ sentence, cure }) => `${sentence} ${cure}`), doctor: doctor.out() };
+    return { isOk, found: faults.map(({ sentence, cure }) => `${sentence} ${cure}`), doctor: doctor.out() };
   };
 
   test('for their days, after a change of TIME_ZONE', async () => {
@@ -314,8 +329,8 @@ describe('reports that wait for a rebuild', () => {
     onTestFinished(async () => {
       await database.query('update ops.rollup_state set wanted_time_zone = null');
     });
-    const { code, found, doctor } = await warning();
-    expect(code).toBe(1);
+    const { isOk, found, doctor } = await warning();
+    expect(isOk).toBe(false);
     expect(found).toEqual([
       'TIME_ZONE is America/New_York, but the days and hours of the reports are still those of UTC. Run `npx trunkline reporting rebuild`; workers may keep running. Or set TIME_ZONE back to UTC.',
     ]);
@@ -327,8 +342,8 @@ describe('reports that wait for a rebuild', () => {
     onTestFinished(async () => {
       await database.query('update reporting.params set short_abandon_seconds = 5');
     });
-    const { code, found, doctor } = await warning();
-    expect(code).toBe(1);
+    const { isOk, found, doctor } = await warning();
+    expect(isOk).toBe(false);
     expect(found).toEqual([
       expect.stringMatching(/^Not all reports follow the definitions of now: .*reporting rebuild/),
     ]);
