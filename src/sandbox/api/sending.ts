@@ -91,6 +91,8 @@ export function sendRoutes(api: Api, context: Context): void {
     },
     onSend: async (request, { statusCode: status }) => {
       const charge = charges.get(request) ?? null;
+      // A reset may have forgotten a send while a fault held its answer back.
+      if (charge !== null && store.charges.get(charge.id) !== charge) return;
       history.sends.add({ at: now().toISOString(), key: request.credential?.name ?? null, status, charge });
     },
     handler: (request, reply) => {

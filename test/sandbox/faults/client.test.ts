@@ -66,6 +66,15 @@ test.each<[string, Fault, Partial<ServiceError>, number]>([
   await expect.poll(() => sandbox.requests().map(({ fault }) => fault)).toEqual([fault.kind]);
 });
 
+test('a reset forgets a send whose answer is still held back', async () => {
+  sandbox.faults({ answers: [{ kind: 'slow', ms: 500, operations: ['sendMessage'] }] });
+  const held = patient.messages.send({ from, to: ['12125550142'], message: 'hello' });
+  await expect.poll(charges).toBe(1);
+  await sandbox.reset();
+  await held;
+  expect(sandbox.sends()).toEqual([]);
+});
+
 test.each<[string, Fault, Partial<ServiceError>]>([
   ['HTML that poses as a success', { kind: 'html', status: 200 }, { code: 'unreadable' }],
   ['no data', { kind: 'noData' }, { code: 'unreadable' }],
