@@ -188,11 +188,19 @@ const remove = (): Update =>
 const update = (): Update =>
   pick([writeCall, writeCall, writeText, writeText, writeTranscript, writeKpis, writeLegs, remove])();
 
-/** A call with a measure that no random update reaches, for those may happen to leave none. */
-async function scoredCall(): Promise<void> {
-  await facts.call({ call_id: '1700000999.1', started_at: moment() });
-  const whole = { agent_name: 'Ann', is_action_required: true };
+/** Facts that no random update reaches, for those may happen to leave a table empty. */
+async function lastingFacts(): Promise<void> {
+  const caller = { external_number: '15554999999', account_number: '15559990000', is_internal: false };
+  const missed = { direction: 'inbound', status: 'missed', is_abandoned: true, talk_seconds: 0, ...caller };
+  await facts.call({ call_id: '1700000998.1', started_at: '2026-03-08T15:00:00Z', ...missed });
+  const returned = { direction: 'outbound', status: 'answered', talk_seconds: 60, ...caller };
+  await facts.call({ call_id: '1700000999.1', started_at: '2026-03-08T15:30:00Z', ...returned });
+  const whole = { agent_name: 'Ann', is_action_required: true, call_sentiment: 'calm' };
   await facts.insert('warehouse.transcripts', { transcript_id: 999, call_id: '1700000999.1', ...whole });
+  await facts.thread(9, [
+    ['2026-03-08T16:00:00Z', 'in'],
+    ['2026-03-08T16:10:00Z', 'out', { sent_by: 1, delivery_status: 'FAILED', delivery_error: '30005' }],
+  ]);
   await facts.insert('warehouse.transcript_kpis', {
     transcript_id: 999,
     ordinal: 1,
@@ -246,7 +254,7 @@ test(`after ${updateCount} random late updates from several writers, the rollups
   await facts.user(1, ['201']);
   await facts.user(2, ['202']);
   for (let id = 1; id <= 8; id += 1) await facts.thread(id, []);
-  await scoredCall();
+  await lastingFacts();
   left = updateCount;
   await Promise.all([write(), write(), write(), drain(), drain()]);
   const kept = await recomputed();
