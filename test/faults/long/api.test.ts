@@ -55,7 +55,6 @@ const failing: readonly (readonly [string, ...Answer[]])[] = [
 
 test.for([...failing, ...believable])(
   'holds the final state after the service %s',
-  { timeout: 600_000 },
   async ([name, ...answers], { onTestFinished }) => {
     const { service } = deployment();
     const load = await startLoad(deployment(), createRandom(name), onTestFinished);
@@ -100,7 +99,6 @@ test.for([
   ['a port that refuses', (): string => 'http://127.0.0.1:9'],
 ] as const)(
   'keeps what is owed while the API is %s, and reads it afterwards',
-  { timeout: 600_000 },
   async ([name, address], { onTestFinished }) => {
     const { worker, environment, database } = deployment();
     const load = await startLoad(deployment(), createRandom(name), onTestFinished);

@@ -39,20 +39,16 @@ const garbled: readonly (readonly [string, ...Delivery[]])[] = [
   ['by GET', { kind: 'get', rate: 0.4 }],
 ];
 
-test.for([...telling, ...garbled])(
-  'mirrors what is told %s',
-  { timeout: 600_000 },
-  async ([name, ...deliveries], { onTestFinished }) => {
-    const { service } = deployment();
-    const load = await startLoad(deployment(), createRandom(name), onTestFinished);
-    await service.faults({ deliveries });
-    await load.goesOn(50);
-    await load.finish();
-    await service.faults({});
-    if (garbled.some(([garbledName]) => garbledName === name)) await load.remind();
-    await expectNothingLost(deployment(), load);
-  },
-);
+test.for([...telling, ...garbled])('mirrors what is told %s', async ([name, ...deliveries], { onTestFinished }) => {
+  const { service } = deployment();
+  const load = await startLoad(deployment(), createRandom(name), onTestFinished);
+  await service.faults({ deliveries });
+  await load.goesOn(50);
+  await load.finish();
+  await service.faults({});
+  if (garbled.some(([garbledName]) => garbledName === name)) await load.remind();
+  await expectNothingLost(deployment(), load);
+});
 
 test('mirrors a text and a call that are told a week late', async () => {
   const { service, hooks } = deployment();
