@@ -22,17 +22,17 @@ if (problem === undefined) {
 }
 
 /**
- * `--postgres=embedded|debian|both`: the servers to run on. By default the whole suite covers both, see vitest.config.ts,
- * and a part of it runs on the embedded one.
+ * `--postgres=embedded|debian|shared`: the server to run on. By default the whole suite shares its files between them, see
+ * vitest.config.ts, and a part of it runs on the embedded one.
  */
 function chosenServers(given: readonly string[]): { args: string[]; servers: string } {
   const option = '--postgres=';
   const args = given.filter((arg) => !arg.startsWith(option));
   const chosen = given.find((arg) => arg.startsWith(option))?.slice(option.length);
   const isPart = parseCLI(['vitest', 'run', ...args]).filter.length > 0;
-  const servers = chosen ?? (isPart ? 'embedded' : 'both');
-  if (['embedded', 'debian', 'both'].includes(servers)) return { args, servers };
-  console.error(`--postgres=${servers}: say embedded, debian or both.`);
+  const servers = chosen ?? (isPart ? 'embedded' : 'shared');
+  if (['embedded', 'debian', 'shared'].includes(servers)) return { args, servers };
+  console.error(`--postgres=${servers}: say embedded or debian, or shared for some files on each.`);
   process.exit(2);
 }
 

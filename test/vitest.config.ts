@@ -1,5 +1,3 @@
-import { globSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
@@ -12,78 +10,51 @@ const longFolders = /\/test\/(?:faults|local|credentials|cli|conformance|queues|
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const isLong = ({ moduleId }: TestSpecification) => longFolders.test(moduleId);
-    const ofServers = Map.groupBy(sorted, ({ project }) => project.name);
-    return [...ofServers.values()].flatMap((own) => [...own.filter(isLong), ...own.filter((file) => !isLong(file))]);
+    const rank = ({ moduleId, project }: TestSpecification) =>
+      (project.name === 'debian' ? 0 : 2) + (longFolders.test(moduleId) ? 0 : 1);
+    return sorted.toSorted((one, other) => rank(one) - rank(other));
   }
 }
 
-/** The folders whose tests depend on the version or the settings of Postgres: they run on Debian's too. */
-const sqlFolders = [
-  'completeness',
-  'config',
-  'db',
-  'inbox',
-  'ledger',
-  'privacy',
-  'reporting',
-  'stores',
-  'sync',
-  'warehouse',
-];
+/** Statements, plans and views: what depends most on the version and the settings of Postgres runs on both servers. */
+const onBoth = ['config', 'db', 'warehouse'];
 
-/** What takes long there by waiting or by processes of its own, and asks Postgres nothing that the others do not. */
-const longFiles = [
-  'test/db/dead-connections.test.ts',
-  'test/sync/mirroring.test.ts',
-  'test/sync/unconfirmed-targets.test.ts',
-  'test/completeness/coverage/backfill.test.ts',
-  'test/completeness/gaps/gap-detection.test.ts',
-  'test/ledger/crashes.test.ts',
-  'test/ledger/model.test.ts',
-  'test/privacy/erase-at-service.test.ts',
-  'test/ledger/worker.test.ts',
-  'test/reporting/freshness.test.ts',
-  'test/reporting/oracle.test.ts',
-];
+/** What asks most of Postgres apart from those runs on Debian's, the older one with its default settings; all else on the embedded. */
+const onDebian = ['completeness', 'inbox', 'ledger', 'privacy', 'reporting', 'stores', 'sync'];
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** Whether a file, or what it imports, takes a database: without one it would do the same on both servers. */
-function usesPostgres(path: string, seen = new Set<string>()): boolean {
-  if (path.endsWith('test/stores/databases.ts')) return true;
-  if (seen.has(path)) return false;
-  seen.add(path);
-  const imports = readFileSync(join(root, path), 'utf8').matchAll(/\b(?:from|import)\s*\(?'(\.[^']+\.ts)'/g);
-  return [...imports].some(([, name = '']) => usesPostgres(join(dirname(path), name), seen));
-}
-
-const onBoth = sqlFolders
-  .flatMap((folder) => globSync(`test/${folder}/**/*.test.ts`, { cwd: root }))
-  .filter((file) => usesPostgres(file) && !longFiles.includes(file));
-
-/** The Postgres servers to run on, by `npm test -- --postgres=…`. Default: all files on the embedded one, the folders above on Debian's too. */
-const servers = process.env.TEST_POSTGRES ?? 'both';
+/** By `npm test -- --postgres=…`: all on the one, all on the other, or (by default) shared between them as above. */
+const servers = process.env.TEST_POSTGRES ?? 'shared';
 
 const isFaults = process.env.FAULTS === 'all';
 
+const all = ['test/**/*.test.ts'];
+const filesIn = (folders: readonly string[]) => folders.map((folder) => `test/${folder}/**/*.test.ts`);
+/** What takes minutes runs by `npm run faults`. */
+const longFiles = isFaults ? [] : ['test/faults/long/**'];
+
 const projects = [
-  { name: 'embedded', include: ['test/**/*.test.ts'], isChosen: servers !== 'debian' },
   {
     name: 'debian',
-    include: servers === 'debian' ? ['test/**/*.test.ts'] : onBoth,
+    include: servers === 'shared' ? filesIn([...onBoth, ...onDebian]) : all,
+    exclude: longFiles,
     isChosen: servers !== 'embedded',
   },
-].flatMap(({ name, include, isChosen }) =>
-  isChosen ? [{ extends: true as const, test: { name, include, globalSetup: ['test/stores/setup.ts'] } }] : [],
+  {
+    name: 'embedded',
+    include: all,
+    exclude: servers === 'shared' ? [...longFiles, ...filesIn(onDebian)] : longFiles,
+    isChosen: servers !== 'debian',
+  },
+].flatMap(({ isChosen, ...test }) =>
+  isChosen ? [{ extends: true as const, test: { ...test, globalSetup: ['test/stores/setup.ts'] } }] : [],
 );
 
 export default defineConfig({
   root,
   test: {
     projects,
-    // `npm run faults` runs those that take minutes too.
-    exclude: isFaults ? [] : ['test/faults/long/**'],
     setupFiles: ['test/draws.ts'],
     // Only what never ends should fail by time: a loaded machine may take many times as long as an idle one.
     testTimeout: isFaults ? 600_000 : 240_000,
