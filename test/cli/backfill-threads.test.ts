@@ -2,9 +2,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { trunkline } from '../credentials/commands.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { createWorld, until } from '../world.ts';
+import { runInProcess } from './in-process.ts';
 
 const line = '16465550100';
 
@@ -16,10 +16,8 @@ async function listOf(...rows: string[]): Promise<string> {
   return file;
 }
 
-async function run(databaseUrl: string | undefined, ...flags: string[]) {
-  const command = trunkline({ DATABASE_URL: databaseUrl ?? '' }, 'backfill', 'threads', ...flags);
-  return { code: await command.ended, out: command.out(), err: command.err() };
-}
+const run = (databaseUrl = '', ...flags: string[]) =>
+  runInProcess({ DATABASE_URL: databaseUrl }, 'backfill', 'threads', ...flags);
 
 describe('where no line is known, it fails with the cure', async () => {
   const database = await migratedDatabase();

@@ -7,12 +7,7 @@ import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { trunkline } from '../credentials/commands.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { migrated } from '../world/database.ts';
-
-interface Ran {
-  readonly code: number | null;
-  readonly out: string;
-  readonly err: string;
-}
+import { runInProcess } from './in-process.ts';
 
 const databaseUrl = await databaseForTest(migrated);
 const emptyUrl = await databaseForTest();
@@ -32,7 +27,10 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.close());
 
-async function run(args: readonly string[], given: Readonly<Record<string, string>> = {}): Promise<Ran> {
+const run = (args: readonly string[], given: Readonly<Record<string, string>> = {}) =>
+  runInProcess({ ...environment, ...given }, ...args);
+
+async function runAsProcess(args: readonly string[], given: Readonly<Record<string, string>>) {
   const command = trunkline({ ...environment, ...given }, ...args);
   return { code: await command.ended, out: command.out(), err: command.err() };
 }
@@ -83,7 +81,7 @@ describe('what cannot be done ends with 1, one line and a cure', () => {
     ['subscriptions list', { API_KEY: 'of-nobody' }, 'Set API_KEY'],
     ['subscriptions remove 424242', {}, 'subscriptions list'],
   ])('%s', async (words, given, cure) => {
-    const { code, err } = await run(words.split(' '), given);
+    const { code, err } = await runAsProcess(words.split(' '), given);
     expect(code).toBe(1);
     expect(err.trim().split('\n')).toEqual([expect.stringContaining(cure)]);
     expect(err).not.toContain('a-password');
@@ -308,7 +306,7 @@ test('a start with a public address makes a token for the pages, keeps it, and p
 });
 
 test.each(['start', 'web'])('%s refuses a token that might be guessed, beside all that is wrong', async (command) => {
-  const { code, err } = await run([command], { ADMIN_TOKEN: 'a-small-one', PORT: 'none' });
+  const { code, err } = await runAsProcess([command], { ADMIN_TOKEN: 'a-small-one', PORT: 'none' });
   expect(code).toBe(2);
   expect(err.trim().split('\n')).toEqual([
     'The settings cannot be used:',
@@ -319,7 +317,7 @@ test.each(['start', 'web'])('%s refuses a token that might be guessed, beside al
 });
 
 test('a key that no header can carry stops the start before anything is started', async () => {
-  const { code, err } = await run(['start'], { API_KEY: 'a key\n', DATABASE_URL: '', PORT: 'none' });
+  const { code, err } = await runAsProcess(['start'], { API_KEY: 'a key\n', DATABASE_URL: '', PORT: 'none' });
   expect(code).toBe(2);
   expect(err.trim().split('\n')).toEqual([
     'The settings cannot be used:',

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { trunkline } from '../credentials/commands.ts';
 import { createRulesWorld } from '../rules/rules-world.ts';
 import { until } from '../world.ts';
+import { runInProcess } from './in-process.ts';
 
 const rules = `
 rules:
@@ -27,11 +27,8 @@ interface Story {
   readonly pending: readonly { target: string }[];
 }
 
-async function run(...args: string[]) {
-  const environment = { DATABASE_URL: context.settings.databaseUrl, TIME_ZONE: 'Asia/Tokyo' };
-  const command = trunkline(environment, 'trace', ...args);
-  return { code: await command.ended, out: command.out(), err: command.err() };
-}
+const environment = { DATABASE_URL: context.settings.databaseUrl, TIME_ZONE: 'Asia/Tokyo' };
+const run = (...args: string[]) => runInProcess(environment, 'trace', ...args);
 
 async function story(...args: string[]): Promise<Story> {
   const { code, out, err } = await run(...args, '--json');

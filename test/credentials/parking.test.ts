@@ -3,6 +3,7 @@ import { diagnose } from '../../src/ops/doctor.ts';
 import { healthChecks } from '../../src/ops/health-checks.ts';
 import { takeSnapshot } from '../../src/ops/snapshot.ts';
 import { createLog } from '../../src/shared/log.ts';
+import { runInProcess } from '../cli/in-process.ts';
 import { open } from '../sandbox/oauth/login.ts';
 import { trunkline } from './commands.ts';
 import { consent } from './consent.ts';
@@ -50,7 +51,7 @@ test('a log in that is lost is told, and parks nothing but what asks', async () 
   await daemon.context.service?.users.list();
   await loginWorld.expire();
   sandbox.faults({ answers: [{ kind: 'reset', when: 'after', operations: ['/api/v1/oauth/token'], times: 1 }] });
-  await trunkline(daemon.environment, 'resync', 'users', 'all').ended;
+  await runInProcess(daemon.environment, 'resync', 'users', 'all');
   await expect.poll(async () => (await streams()).map(({ kind }) => kind)).toEqual(['users']);
   expect((await sentences())[0]).toBe('The login is no longer valid, so nothing is read.');
   const page = await (await fetch(daemon.receiver.url)).text();
@@ -74,7 +75,7 @@ test('a scope that was not granted parks only what needs it, and is named everyw
   await expect
     .poll(
       async () => {
-        await trunkline(daemon.environment, 'resync', 'users', 'all').ended;
+        await runInProcess(daemon.environment, 'resync', 'users', 'all');
         return streams();
       },
       { interval: 1_000 },

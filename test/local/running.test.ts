@@ -1,31 +1,16 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { findRunning } from '../../src/local/data-folder.ts';
+import { runInProcess } from '../cli/in-process.ts';
 import { createPart, type Part } from '../faults/deployment/part.ts';
 import { freePort } from '../faults/deployment/ports.ts';
 import { openForSuite } from '../faults/deployment/suite.ts';
 
-const run = promisify(execFile);
-
-interface Ran {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-/** Runs a command as a person does, in a terminal beside the one in which `start` runs. */
-async function trunkline(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ran> {
-  const options = { cwd: process.cwd(), env: { PATH: process.env.PATH, ...env } };
-  return run(process.execPath, ['src/trunkline.cjs', ...args], options).then(
-    ({ stdout, stderr }) => ({ code: 0, out: stdout, err: stderr }),
-    ({ code, stdout, stderr }) => ({ code, out: stdout, err: stderr }),
-  );
-}
+/** Runs a command beside the one that `start` is. */
+const trunkline = (args: readonly string[], env: Readonly<Record<string, string>>) => runInProcess(env, ...args);
 
 const opened = openForSuite<{ folder: string; part: Part }>(async (onOpen) => {
   const folder = await mkdtemp(join(tmpdir(), 'trunkline-running-'));

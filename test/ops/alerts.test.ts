@@ -3,7 +3,7 @@ import { createContext } from '../../src/context.ts';
 import { claimMessage, type Finding, recordFindings } from '../../src/ops/alerts/store.ts';
 import { type AlertPace, findingsOf, startAlerts } from '../../src/ops/alerts/watch.ts';
 import { reportProcess } from '../../src/ops/processes.ts';
-import { trunkline } from '../credentials/commands.ts';
+import { runInProcess } from '../cli/in-process.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { captureLog } from '../world/log.ts';
 import { type HttpReceiver, type MailReceiver, startHttpReceiver, startMailReceiver } from './alert-receivers.ts';
@@ -330,40 +330,40 @@ test('a database that takes no writes is told by the process that watched, once'
 describe('trunkline notify', () => {
   test('test sends to each target and says what became of it', async () => {
     slack.status = 404;
-    const command = trunkline(targets(), 'notify', 'test');
-    expect(await command.ended).toBe(1);
-    expect(command.out()).toBe('webhook: accepted\nslack: not sent: it answered 404\nemail: accepted\n');
+    expect(await runInProcess(targets(), 'notify', 'test')).toMatchObject({
+      code: 1,
+      out: 'webhook: accepted\nslack: not sent: it answered 404\nemail: accepted\n',
+    });
     expect(typesOf(webhook)).toEqual(['alert.test']);
     expect(mail.received).toHaveLength(1);
     slack.status = 200;
-    const again = trunkline(targets(), 'notify', 'test', '--json');
-    expect(await again.ended).toBe(0);
-    expect(JSON.parse(again.out())).toEqual(['webhook', 'slack', 'email'].map((target) => ({ target, isSent: true })));
+    const again = await runInProcess(targets(), 'notify', 'test', '--json');
+    expect(again.code).toBe(0);
+    expect(JSON.parse(again.out)).toEqual(['webhook', 'slack', 'email'].map((target) => ({ target, isSent: true })));
   });
 
   test('test says why a mail server refuses, without its password', async () => {
     const wrong = { ...targets(), NOTIFY_SMTP_URL: mail.url.replace('hunter2', 'hunter3') };
-    const command = trunkline(wrong, 'notify', 'test');
-    expect(await command.ended).toBe(1);
-    expect(command.out()).toContain('email: not sent: the mail server refused the user or the password (535)');
-    expect(command.out() + command.err()).not.toContain('hunter');
+    const { code, out, err } = await runInProcess(wrong, 'notify', 'test');
+    expect(code).toBe(1);
+    expect(out).toContain('email: not sent: the mail server refused the user or the password (535)');
+    expect(out + err).not.toContain('hunter');
   });
 
   test('test without a target names the variables', async () => {
-    const command = trunkline({}, 'notify', 'test');
-    expect(await command.ended).toBe(1);
-    expect(command.err()).toContain('NOTIFY_WEBHOOK_URL');
+    const { code, err } = await runInProcess({}, 'notify', 'test');
+    expect(code).toBe(1);
+    expect(err).toContain('NOTIFY_WEBHOOK_URL');
   });
 
   test('list and status show what is open', async () => {
     await watching();
     await pause('operator');
     await expect.poll(() => slack.received.length).toBe(1);
-    const list = trunkline({ DATABASE_URL: database.url }, 'notify', 'list', '--json');
-    expect(await list.ended).toBe(0);
-    expect(JSON.parse(list.out())).toMatchObject([{ check: 'sends_paused', level: 'warning', endedAt: null }]);
-    const status = trunkline({ DATABASE_URL: database.url }, 'status');
-    await status.ended;
-    expect(status.out()).toMatch(/^alerts +sends_paused since /m);
+    const list = await runInProcess({ DATABASE_URL: database.url }, 'notify', 'list', '--json');
+    expect(list.code).toBe(0);
+    expect(JSON.parse(list.out)).toMatchObject([{ check: 'sends_paused', level: 'warning', endedAt: null }]);
+    const status = await runInProcess({ DATABASE_URL: database.url }, 'status');
+    expect(status.out).toMatch(/^alerts +sends_paused since /m);
   });
 });

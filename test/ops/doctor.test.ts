@@ -1,11 +1,9 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { apiKey, createService } from '../../src/api-client/client.ts';
@@ -17,6 +15,7 @@ import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { EventType } from '../../src/shared/event-types.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { ensureSubscriptions } from '../../src/sync/subscriptions/ensure.ts';
+import { runInProcess } from '../cli/in-process.ts';
 import { migrated, openReceiver, secret, settingsFor, type TestReceiver } from './receiver.ts';
 
 const log = createLog('silent');
@@ -232,7 +231,7 @@ test.each(['the schema of this release', 'no schema at all'])(
     };
     const before = await catalogue();
     const variables = { ...environment(), DATABASE_URL: url.href, WEBHOOK_SECRET: secret };
-    for (const command of ['doctor', 'status']) await ended([command], variables);
+    for (const command of ['doctor', 'status']) await runInProcess(variables, command);
     expect(await catalogue()).toEqual(before);
   },
 );
@@ -245,37 +244,17 @@ test('every fault comes with a remedy', async () => {
 });
 
 test('the commands print JSON, and end with 1 when something is wrong', async () => {
-  const sound = await trunkline(['doctor', '--json'], {
-    ...environment(),
-    DATABASE_URL: databaseUrl,
-    WEBHOOK_SECRET: secret,
-  });
-  expect(sound).toMatchObject({ code: 0, output: expect.arrayContaining([expect.objectContaining({ level: 'ok' })]) });
-  const unset = await trunkline(['doctor', '--json'], { PORT: 'none' });
+  const given = { ...environment(), DATABASE_URL: databaseUrl, WEBHOOK_SECRET: secret };
+  const sound = await runInProcess(given, 'doctor', '--json');
+  expect(sound.code).toBe(0);
+  expect(JSON.parse(sound.out)).toContainEqual(expect.objectContaining({ level: 'ok' }));
+  const unset = await runInProcess({ PORT: 'none' }, 'doctor', '--json');
   expect(unset.code).toBe(1);
-  expect(unset.output).toMatchObject([
+  expect(JSON.parse(unset.out)).toMatchObject([
     { level: 'problem', sentence: expect.stringContaining('PORT must be a whole number') },
     { level: 'problem', sentence: expect.stringMatching(/^DATABASE_URL is missing.*`npm start` here.*[^.]\.$/) },
   ]);
-  const status = await trunkline(['status', '--json'], { DATABASE_URL: databaseUrl });
-  expect(status).toMatchObject({ code: 0, output: { verdict: { level: expect.any(String) } } });
+  const status = await runInProcess({ DATABASE_URL: databaseUrl }, 'status', '--json');
+  expect(status.code).toBe(0);
+  expect(JSON.parse(status.out)).toMatchObject({ verdict: { level: expect.any(String) } });
 });
-
-async function trunkline(
-  args: string[],
-  variables: Record<string, string>,
-): Promise<{ code: number; output: unknown }> {
-  const { code, output } = await ended(args, variables);
-  return { code, output: JSON.parse(output) };
-}
-
-async function ended(args: string[], variables: Record<string, string>): Promise<{ code: number; output: string }> {
-  const main = fileURLToPath(new URL('../../src/trunkline.cjs', import.meta.url));
-  const child = spawn(process.execPath, [main, ...args], { env: variables, stdio: ['ignore', 'pipe', 'inherit'] });
-  let output = '';
-  child.stdout.on('data', (chunk: Buffer) => {
-    output += chunk;
-  });
-  const [code] = await once(child, 'close');
-  return { code, output };
-}

@@ -5,6 +5,7 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { statusJson } from '../../src/ops/health-checks.ts';
 import { takeSnapshot } from '../../src/ops/snapshot.ts';
+import { runInProcess } from '../cli/in-process.ts';
 import { trunkline } from '../credentials/commands.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { migrated, openReceiver, secret, settingsFor, type TestReceiver } from './receiver.ts';
@@ -76,9 +77,9 @@ test.each([
   ],
 ] as const)('the command %s, and says the same', async (_, happen, code, sentences) => {
   await happen();
-  const command = trunkline({ DATABASE_URL: databaseUrl }, 'status', '--json');
-  expect(await command.ended).toBe(code);
-  const { verdict, concerns } = JSON.parse(command.out()) as Status;
+  const command = await runInProcess({ DATABASE_URL: databaseUrl }, 'status', '--json');
+  expect(command.code).toBe(code);
+  const { verdict, concerns } = JSON.parse(command.out) as Status;
   const { told, faults } = await status();
   expect({ verdict, concerns }).toEqual({ verdict: told.verdict, concerns: told.concerns });
   expect(faults.map(({ sentence }) => sentence)).toEqual(sentences.map((words) => expect.stringMatching(words)));
@@ -197,10 +198,10 @@ describe('sends that do not go out', () => {
 
   test('shows in what the doctor says', async () => {
     await send('REJECTED', 'insufficient_scope (403)');
-    const doctor = trunkline({ DATABASE_URL: databaseUrl, WEBHOOK_SECRET: secret }, 'doctor');
-    expect(await doctor.ended).toBe(1);
-    expect(doctor.out()).toContain('1 automatic text of the last day was not sent');
-    expect(doctor.out()).toContain('Grant the scope sms:send');
+    const { code, out } = await runInProcess({ DATABASE_URL: databaseUrl, WEBHOOK_SECRET: secret }, 'doctor');
+    expect(code).toBe(1);
+    expect(out).toContain('1 automatic text of the last day was not sent');
+    expect(out).toContain('Grant the scope sms:send');
   });
 });
 
@@ -319,9 +320,8 @@ describe('webhooks that may have been lost', () => {
 describe('reports that wait for a rebuild', () => {
   const warning = async () => {
     const { isOk, faults } = await status();
-    const doctor = trunkline({ DATABASE_URL: databaseUrl }, 'doctor', '--json');
-    await doctor.ended;
-    return { isOk, found: faults.map(({ sentence, cure }) => `${sentence} ${cure}`), doctor: doctor.out() };
+    const doctor = await runInProcess({ DATABASE_URL: databaseUrl }, 'doctor', '--json');
+    return { isOk, found: faults.map(({ sentence, cure }) => `${sentence} ${cure}`), doctor: doctor.out };
   };
 
   test('for their days, after a change of TIME_ZONE', async () => {

@@ -1,24 +1,15 @@
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import type { Service } from '../../src/api-client/client.ts';
-import { trunkline } from '../credentials/commands.ts';
+import { runInProcess } from '../cli/in-process.ts';
 import { createWorld } from '../world.ts';
 
 const world = await createWorld({ backend: 'postgres', sandbox: { deliveryRetriesMs: [50] } });
 afterAll(() => world.close());
 const { sandbox } = world;
 
-async function command(...args: string[]) {
-  const ran = trunkline(
-    {
-      DATABASE_URL: world.context.settings.databaseUrl,
-      API_BASE_URL: sandbox.url,
-      API_KEY: sandbox.apiKey,
-    },
-    'erase',
-    ...args,
-  );
-  return { code: await ran.ended, out: ran.out(), err: ran.err() };
-}
+const DATABASE_URL = world.context.settings.databaseUrl;
+const command = (...args: string[]) =>
+  runInProcess({ DATABASE_URL, API_BASE_URL: sandbox.url, API_KEY: sandbox.apiKey }, 'erase', ...args);
 
 async function talk(person: string, friend: string): Promise<{ line: string; mention: number }> {
   const { line } = await sandbox.emit.sms({ number: person, text: 'It is me' });
@@ -84,12 +75,10 @@ test('names what the service refuses, erases here all the same, and ends with 1'
 test('erases nothing here while the service cannot be asked, so that a repetition finds what to delete', async () => {
   const [person, friend] = ['15557770505', '15557770506'];
   await talk(person, friend);
-  const ran = trunkline(
-    { DATABASE_URL: world.context.settings.databaseUrl, API_BASE_URL: 'http://127.0.0.1:1', API_KEY: 'k' },
-    ...['erase', person, '--at-service', '--yes'],
-  );
-  expect(await ran.ended).toBe(1);
-  expect(ran.err()).toContain('Nothing was erased here yet');
+  const environment = { DATABASE_URL, API_BASE_URL: 'http://127.0.0.1:1', API_KEY: 'k' };
+  const { code, err } = await runInProcess(environment, 'erase', person, '--at-service', '--yes');
+  expect(code).toBe(1);
+  expect(err).toContain('Nothing was erased here yet');
   expect(
     await world.value('select count(*)::integer from warehouse.sms_messages where number = $1', person),
   ).toBeGreaterThan(0);

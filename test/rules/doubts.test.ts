@@ -1,9 +1,9 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { parseRules } from '../../src/rules/file/parse.ts';
+import { runInProcess } from '../cli/in-process.ts';
 import { factsDatabase } from '../reporting/facts.ts';
 import { options, refusalOf } from './refusal.ts';
 
@@ -165,15 +165,8 @@ async function checked(text: string, databaseUrl: string): Promise<{ output: str
   const folder = await mkdtemp(join(tmpdir(), 'trunkline-check-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   await writeFile(join(folder, 'rules.yaml'), text);
-  return new Promise((resolve) => {
-    const environment = { PATH: process.env.PATH, DATABASE_URL: databaseUrl, DATA_DIR: folder };
-    execFile(
-      process.execPath,
-      ['src/trunkline.cjs', 'rules', 'check', join(folder, 'rules.yaml')],
-      { env: environment },
-      (error, stdout, stderr) => resolve({ output: stdout + stderr, code: Number(error?.code ?? 0) }),
-    );
-  });
+  const ran = await runInProcess({ DATABASE_URL: databaseUrl }, 'rules', 'check', join(folder, 'rules.yaml'));
+  return { output: ran.out + ran.err, code: ran.code };
 }
 
 test('a user whom the directory does not know is told, and a warning ends the command with 1', async () => {

@@ -1,9 +1,8 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
 import { type Explanation, explain } from '../../src/rules/explain.ts';
 import { declarationOf, describedFacts } from '../../src/rules/facts/declared.ts';
 import { parseRules } from '../../src/rules/file/parse.ts';
+import { runInProcess } from '../cli/in-process.ts';
 import { options } from './refusal.ts';
 import { createRulesWorld } from './rules-world.ts';
 
@@ -96,37 +95,29 @@ test('a reply that a gate refuses is told with the gate', async () => {
   expect(greets?.past?.actions).toMatchObject([{ sendState: 'DENIED', sendReason: 'gate:country' }]);
 });
 
-const run = promisify(execFile);
-const command = (...args: string[]) =>
-  run(process.execPath, ['src/trunkline.cjs', 'rules', ...args], {
-    env: {
-      PATH: process.env.PATH,
-      DATABASE_URL: context.settings.databaseUrl,
-      RULES_FILE: world.rulesFile,
-      TIME_ZONE: 'UTC',
-    },
-  });
+const environment = { DATABASE_URL: context.settings.databaseUrl, RULES_FILE: world.rulesFile, TIME_ZONE: 'UTC' };
+const command = (...args: string[]) => runInProcess(environment, 'rules', ...args);
 
 test('the command writes it for people, on one line each and without characters that turn the writing', async () => {
   const number = '12125550172';
   await sandbox.emit.sms({ line, number, text: 'Open?\u202e\u001b[31m\nnow' });
   await world.rulesSettled();
-  const { stdout } = await command('explain', `+1 (646) 555-0100/${number}`);
-  expect(stdout).toContain(String.raw`"Open?\u202e\u001b[31m\nnow"`);
-  expect(stdout).toMatch(
+  const { out } = await command('explain', `+1 (646) 555-0100/${number}`);
+  expect(out).toContain(String.raw`"Open?\u202e\u001b[31m\nnow"`);
+  expect(out).toMatch(
     /asks-hours: its condition is false\n {2}false: thread\.inbound_count > 5\n {4}thread\.inbound_count = 1\n/,
   );
-  expect(stdout).toMatch(/calls: waits for call_missed, not for a text\n/);
-  await expect(command('explain', 'nothing')).rejects.toMatchObject({
+  expect(out).toMatch(/calls: waits for call_missed, not for a text\n/);
+  expect(await command('explain', 'nothing')).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('<line>/<number>'),
+    err: expect.stringContaining('<line>/<number>'),
   });
-  await expect(command('explain', '999999999999')).rejects.toMatchObject({ code: 1 });
+  expect(await command('explain', '999999999999')).toMatchObject({ code: 1 });
 });
 
 test('every declared fact is printed with its type, its meaning and an example', async () => {
-  const { stdout } = await command('facts', '--json');
-  const printed = JSON.parse(stdout) as {
+  const { out } = await command('facts', '--json');
+  const printed = JSON.parse(out) as {
     fact: string;
     type: string;
     meaning: string;
@@ -139,7 +130,7 @@ test('every declared fact is printed with its type, its meaning and an example',
     expect(example, fact).toBeDefined();
   }
   expect(printed.find(({ fact }) => fact === 'hours.weekday')?.values).toContain('monday');
-  const { stdout: text } = await command('facts', 'voicemail_left');
+  const { out: text } = await command('facts', 'voicemail_left');
   expect(text).toContain('One of "voicemail".');
   expect(text).not.toContain('message.text');
 });
