@@ -307,7 +307,7 @@ function createQueueWorker(
       // A handler that ends now still returns its job; otherwise the job's lock expires.
       if (await withTimeout(forCancelled, closed, () => false)) return;
     }
-    void worker.disconnect().catch(() => undefined);
+    await withTimeout(checkMs, worker.disconnect(), () => undefined).catch(() => undefined);
   }
 
   return {

@@ -62,6 +62,8 @@ export function createRedisStore(url: string, outage: OutageLog, deploymentId: (
     isConnected: () => producers.status === 'ready',
     openQueue: (name, opening) => new Queue(name, { connection: producers, prefix: prefixOf(), ...opening }),
     openWorker(name, processor, tuning) {
+      // A worker that was given up has closed the connection of all.
+      if (workers?.status === 'end') workers = undefined;
       // A firewall can drop connections silently: the timeout reveals that before the locks expire.
       workers ??= connect({ maxRetriesPerRequest: null, socketTimeout: queueTiming.lockDuration / 2 });
       return new Worker(name, processor, { connection: workers, prefix: prefixOf(), ...tuning });

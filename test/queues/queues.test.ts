@@ -194,6 +194,20 @@ describe.each(backends)('queues on %s', (backend) => {
     await aborted.promise;
   });
 
+  test('a worker given up at its deadline leaves its job, and the next ones, to another in the same process', async () => {
+    const { seen, release, handler } = gate();
+    const stuck = queues.work('calls', {}, handler);
+    await queues.enqueue('calls', [call('a')]);
+    await vi.waitUntil(() => seen.length === 1, settled);
+    await stuck.close(200);
+    const later: string[] = [];
+    queues.work('calls', {}, async (job) => void later.push(job.key));
+    await queues.enqueue('calls', [call('b')]);
+    await vi.waitUntil(() => later.length === 2, settled);
+    release();
+    expect(later.sort()).toEqual(['a', 'b']);
+  });
+
   test('a process ends by itself after it closed its queues', async () => {
     const child = spawn('node', [script('idle-process.ts'), redisUrlOf(backend) ?? '', databaseUrl], {
       stdio: ['ignore', 'inherit', 'inherit'],
