@@ -36,6 +36,8 @@ export interface WorkerOptions {
   readonly role?: 'worker' | 'start';
   /** Default: all. */
   readonly queues?: readonly QueueName[];
+  /** Jobs that each queue handles at a time. Default: the queue's own setting. */
+  readonly handlers?: number;
   /** Seconds after the end of a call at which it is rechecked for late recordings and transcripts. */
   readonly recheckDelays?: readonly number[];
   readonly directoryEverySeconds?: number;
@@ -125,7 +127,8 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   const names = options.queues ?? queueNames;
   const working = names.map((name) => {
     if (name !== 'sends') {
-      const worker = queues.work(name, {}, createJobHandler(sync, name, closing.signal));
+      const concurrency = options.handlers ?? queueSettings[name].handlers;
+      const worker = queues.work(name, { concurrency }, createJobHandler(sync, name, closing.signal));
       return started.adopt(worker, () => worker.close(0));
     }
     const own = startSends(context, { onAnswer, readThread }, { limits: rules.accountLimits, ...options.sends });

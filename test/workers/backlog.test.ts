@@ -7,7 +7,8 @@ import { callId, shownCall } from '../sync/call-service.ts';
 import { type OddService, startOddService } from '../world/service.ts';
 import { createWorld, until, type World } from '../world.ts';
 
-const { handlers } = queueSettings.calls;
+/** Twice as many as may read at a time, and few enough that a loaded machine reads a backlog within its leases. */
+const handlers = 2 * queueSettings.calls.reads;
 /** More than can be in hand, so that somebody has to go on. */
 const backlog = 3 * handlers;
 
@@ -51,7 +52,7 @@ describe.each(backends)('on %s', (backend) => {
   }
 
   const work = async () => {
-    const workers = await world.work({ queues: ['calls'], sweepPace: noSweep });
+    const workers = await world.work({ queues: ['calls'], handlers, sweepPace: noSweep });
     onTestFinished(() => workers.close(2_000));
     return workers;
   };
