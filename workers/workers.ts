@@ -36,7 +36,7 @@ export interface WorkerOptions {
   readonly role?: 'worker' | 'start';
   /** Default: all. */
   readonly queues?: readonly QueueName[];
-  /** Jobs that each queue handles at a time. Default: the queue's own setting. */
+  /** Jobs that each queue of reads handles at a time. Default: the queue's own setting. */
   readonly handlers?: number;
   /** Seconds after the end of a call at which it is rechecked for late recordings and transcripts. */
   readonly recheckDelays?: readonly number[];

@@ -307,6 +307,7 @@ function createQueueWorker(
       // A handler that ends now still returns its job; otherwise the job's lock expires.
       if (await withTimeout(forCancelled, closed, () => false)) return;
     }
+    // A worker that is opened next must not get the connection that closes.
     await withTimeout(checkMs, worker.disconnect(), () => undefined).catch(() => undefined);
   }
 
