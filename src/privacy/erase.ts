@@ -57,15 +57,12 @@ export async function previewErasure(db: Database, text: string): Promise<Erasur
   await refuseOwnNumber(db, number);
   let removed: Removed = {};
   const rollback = new Error('the erasure was only counted');
-  await db
-    .transaction()
-    .execute(async (tx) => {
-      removed = await eraseRows(tx, number);
-      throw rollback;
-    })
-    .catch((error: unknown) => {
-      if (error !== rollback) throw error;
-    });
+  await inTransaction(db, async (tx) => {
+    removed = await eraseRows(tx, number);
+    throw rollback;
+  }).catch((error: unknown) => {
+    if (error !== rollback) throw error;
+  });
   return { number: lastDigits(number), removed };
 }
 

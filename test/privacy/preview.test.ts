@@ -1,0 +1,33 @@
+import { afterAll, expect, test } from 'vitest';
+import { previewErasure } from '../../src/privacy/erase.ts';
+import { migratedDatabase, openDatabase } from '../world/database.ts';
+import { until } from '../world.ts';
+
+const database = await migratedDatabase();
+afterAll(() => database[Symbol.asyncDispose]());
+
+const isWaiting = `select exists (
+  select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')`;
+
+test('a preview that Postgres ends because of a deadlock is repeated', async () => {
+  const number = '15550107799';
+  await database.query(
+    `insert into ops.deliveries (body, body_hash, targets, is_recognized) values ('{"fromNumber":"${number}"}', 'h', '{}', true)`,
+  );
+  await database.query(
+    `insert into ops.sends (send_id, rule, line, number, trigger_kind, trigger_id, trigger_at, mode, body, state, expires_at)
+     values (gen_random_uuid(), 'r', '18005550100', $1, 'message', '1', now(), 'live', 'x', 'SENT', now())`,
+    [number],
+  );
+  await using other = openDatabase(database.url);
+  let preview: ReturnType<typeof previewErasure> | undefined;
+  await other.db.transaction().execute(async (tx) => {
+    await tx.updateTable('ops.sends').set({ reason: 'held' }).execute();
+    preview = previewErasure(database.db, number);
+    preview.catch(() => undefined);
+    await until(async () => (await database.value(isWaiting)) === true);
+    // The preview waits longer already, so it is the one that Postgres ends.
+    await tx.updateTable('ops.deliveries').set({ user_agent: 'held' }).execute();
+  });
+  expect((await preview)?.removed).toMatchObject({ 'ops.deliveries': 1, 'ops.sends': 1 });
+});
