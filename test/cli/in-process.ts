@@ -3,7 +3,7 @@ import { createProgram } from '../../src/cli/program.ts';
 import { startWorkers } from '../../workers/workers.ts';
 
 /** What a command that ended has printed, and its exit code. */
-export interface Ran {
+interface Ran {
   readonly code: number;
   readonly out: string;
   readonly err: string;

@@ -4,7 +4,7 @@ import { claimTargets, settleTargets } from '../../src/inbox/claims.ts';
 import { createInbox, type Delivery, type ReferencedTarget } from '../../src/inbox/deliveries.ts';
 import { type DueTarget, markDirty } from '../../src/inbox/targets.ts';
 import { storableText } from '../../src/shared/storable.ts';
-import { migratedDatabase } from '../world/database.ts';
+import { migratedDatabase, waitingForLocks } from '../world/database.ts';
 import { until } from '../world.ts';
 
 const database = await migratedDatabase();
@@ -202,7 +202,7 @@ describe('deadlocks', () => {
       .execute(async (tx) => {
         await settleTargets(tx, [{ ...claim, state: 'active', error: undefined }], [], pauses);
         accepted = inbox.accept(delivery({ targets: [call, transcripts] })).then(() => 'kept', String);
-        await until(async () => Number(await database.value(waiting)) > 0);
+        await until(async () => Number(await database.value(waitingForLocks)) > 0);
         await markDirty(tx, [call], pauses);
       })
       // The sync runs such a transaction again.
@@ -210,5 +210,3 @@ describe('deadlocks', () => {
     expect(await accepted).toBe('kept');
   });
 });
-
-const waiting = `select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;

@@ -6,7 +6,7 @@ import { accountLimits, defaultAccountLimits, type RuleLimits } from '../../src/
 import type { SendPlan } from '../../src/ledger/send.ts';
 import type { SmsEvent } from '../../src/sandbox/traffic/events.ts';
 import { superuserUrlOf } from '../stores/databases.ts';
-import { openDatabase } from '../world/database.ts';
+import { openDatabase, waitingForLocks } from '../world/database.ts';
 import { until } from '../world.ts';
 import { openLedgerStores } from './ledger-stores.ts';
 import { type LedgerWorld, openLedger } from './ledger-world.ts';
@@ -16,8 +16,6 @@ beforeEach(clear);
 
 const ago = (seconds: number) => new Date(Date.now() - seconds * 1_000).toISOString();
 const number = '12125550188';
-const waitingForLocks = `select count(*)::integer from pg_stat_activity
-  where datname = current_database() and wait_event_type = 'Lock'`;
 
 /** A user's own number, as the mirror holds it: nothing ends its validity. */
 const ownDid = '16465550999';

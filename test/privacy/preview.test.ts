@@ -1,13 +1,10 @@
 import { afterAll, expect, test } from 'vitest';
 import { previewErasure } from '../../src/privacy/erase.ts';
-import { migratedDatabase, openDatabase } from '../world/database.ts';
+import { migratedDatabase, openDatabase, waitingForLocks } from '../world/database.ts';
 import { until } from '../world.ts';
 
 const database = await migratedDatabase();
 afterAll(() => database[Symbol.asyncDispose]());
-
-const isWaiting = `select exists (
-  select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')`;
 
 test('a preview that Postgres ends because of a deadlock is repeated', async () => {
   const number = '15550107799';
@@ -25,7 +22,7 @@ test('a preview that Postgres ends because of a deadlock is repeated', async () 
     await tx.updateTable('ops.sends').set({ reason: 'held' }).execute();
     preview = previewErasure(database.db, number);
     preview.catch(() => undefined);
-    await until(async () => (await database.value(isWaiting)) === true);
+    await until(async () => Number(await database.value(waitingForLocks)) > 0);
     // The preview waits longer already, so it is the one that Postgres ends.
     await tx.updateTable('ops.deliveries').set({ user_agent: 'held' }).execute();
   });

@@ -32,6 +32,10 @@ export function openDatabase(url: string): TestDatabase {
 export const locksHere = `(select l.* from pg_locks l join pg_database d on d.oid = l.database
   where d.datname = current_database()) locks`;
 
+/** Counts the sessions of this database that wait for a lock. */
+export const waitingForLocks = `select count(*)::integer from pg_stat_activity
+  where datname = current_database() and wait_event_type = 'Lock'`;
+
 export function asking(db: Database): Pick<TestDatabase, 'query' | 'value'> {
   return {
     query: (text, ...parameters) => ask(db, text, parameters),
