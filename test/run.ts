@@ -6,13 +6,43 @@ import { parseCLI, startVitest } from 'vitest/node';
 import { browserPath } from './browser.ts';
 import { debianPrograms } from './stores/debian.ts';
 
+/** A program that the tests need beside npm, and its packages in Debian. */
+interface Program {
+  readonly packages: readonly string[];
+  readonly isThere: () => boolean;
+  /** What to say where it is missing and not ours to install. */
+  readonly remedy: string;
+}
+
+const redis: Program = {
+  packages: ['redis-server'],
+  isThere: () => isRunnable('redis-server', '--version'),
+  remedy:
+    'The tests need redis-server on the PATH: install it (Debian: apt-get install redis-server; macOS: brew install redis).',
+};
+
+const chromium: Program = {
+  // Without the windows of the whole browser, a page costs a third of the time.
+  packages: ['chromium-headless-shell', 'fonts-liberation'],
+  isThere: () => browserPath() !== undefined,
+  remedy:
+    'The tests need Chromium: install it (Debian: apt-get install chromium-headless-shell), or name its program in CHROMIUM.',
+};
+
+const postgres: Program = {
+  packages: ['postgresql'],
+  isThere: () => debianPrograms() !== undefined,
+  remedy:
+    'The tests need Debian’s Postgres too: install it (apt-get install postgresql), or run them without: npm test -- --postgres=embedded',
+};
+
 // Every test file and every process that one starts compiles the same modules: once is enough.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url));
 const memory = memoryFolder();
 if (memory !== undefined) process.env.TMPDIR ??= memory;
 
 const { args, servers } = chosenServers(process.argv.slice(2));
-const problem = provideRedis() ?? provideChromium() ?? (servers === 'embedded' ? undefined : providePostgres());
+const problem = provide([redis, chromium, ...(servers === 'embedded' ? [] : [postgres])]);
 if (problem === undefined) {
   process.env.TEST_POSTGRES = servers;
   await runTests(args);
@@ -73,43 +103,39 @@ function memoryFolder(): string | undefined {
   return bavail * bsize < needed ? undefined : folder;
 }
 
-/** Makes sure that a redis-server is there, by installing it where that is ours to do; else says what is missing. */
-function provideRedis(): string | undefined {
-  const isThere = () => isRunnable('redis-server', '--version');
-  if (!isThere() && mayInstall()) apt(['update'], ['install', '-y', 'redis-server']);
-  if (isThere()) return undefined;
-  return 'The tests need redis-server on the PATH: install it (Debian: apt-get install redis-server; macOS: brew install redis).';
-}
-
-/** The same for the browser that opens the pages. */
-function provideChromium(): string | undefined {
-  const isThere = () => browserPath() !== undefined;
-  if (!isThere() && mayInstall()) apt(['update'], ['install', '-y', 'chromium']);
-  if (isThere()) return undefined;
-  return 'The tests need Chromium: install it (Debian: apt-get install chromium), or name its program in CHROMIUM.';
-}
-
-/** The same for Debian's own Postgres, without the cluster that its package would make and start. */
-function providePostgres(): string | undefined {
-  if (debianPrograms() === undefined && mayInstall()) {
-    apt(['update'], ['install', '-y', 'postgresql-common']);
-    const file = '/etc/postgresql-common/createcluster.conf';
-    const before = existsSync(file) ? readFileSync(file, 'utf8') : undefined;
-    if (before !== undefined) writeFileSync(file, `${before}\ncreate_main_cluster = false\n`);
-    apt(['install', '-y', 'postgresql']);
-    if (before !== undefined) writeFileSync(file, before);
+/** Installs the programs that are missing where that is ours to do; else says what to do for the first of them. */
+function provide(programs: readonly Program[]): string | undefined {
+  const missing = programs.filter(({ isThere }) => !isThere());
+  if (missing.length > 0 && mayInstall()) {
+    apt('update');
+    const restore = missing.includes(postgres) ? omitMainCluster() : undefined;
+    for (const { packages } of missing) install(...packages);
+    restore?.();
   }
-  if (debianPrograms() !== undefined) return undefined;
-  return 'The tests need Debian’s Postgres too: install it (apt-get install postgresql), or run them without: npm test -- --postgres=embedded';
+  return missing.find(({ isThere }) => !isThere())?.remedy;
+}
+
+/** Keeps Debian's Postgres from making a cluster and starting it, until the returned function is called. */
+function omitMainCluster(): () => void {
+  install('postgresql-common');
+  const file = '/etc/postgresql-common/createcluster.conf';
+  if (!existsSync(file)) return () => undefined;
+  const before = readFileSync(file, 'utf8');
+  writeFileSync(file, `${before}\ncreate_main_cluster = false\n`);
+  return () => writeFileSync(file, before);
 }
 
 function mayInstall(): boolean {
   return process.getuid?.() === 0 && isRunnable('apt-get', '--version');
 }
 
-function apt(...commands: readonly string[][]): void {
+function install(...packages: readonly string[]): void {
+  apt('install', '-y', '--no-install-recommends', ...packages);
+}
+
+function apt(...args: readonly string[]): void {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  for (const args of commands) spawnSync('apt-get', args, { stdio: ['ignore', 'ignore', 'inherit'], env });
+  spawnSync('apt-get', args, { stdio: ['ignore', 'ignore', 'inherit'], env });
 }
 
 function isRunnable(program: string, argument: string): boolean {
