@@ -1,7 +1,9 @@
+import { Registry } from '@prometheus-io/client';
 import type { FastifyInstance } from 'fastify';
 import type { Context } from '../context.ts';
 import { createGauges } from '../ops/gauges.ts';
 import { cachedFor, type Snapshot, takeSnapshot } from '../ops/snapshot.ts';
+import { processMetrics } from '../shared/metrics.ts';
 import { guardPages } from './admin.ts';
 import { registerHealth } from './health.ts';
 import { type Listening, listen } from './listen.ts';
@@ -17,9 +19,10 @@ export function sharedSnapshot(context: Context): () => Promise<Snapshot> {
 /** `/metrics`: what this process counts and holds, and the state that all processes share. Once per process. */
 export function registerMetrics(app: FastifyInstance, { metrics }: Context, snapshot: () => Promise<Snapshot>): void {
   const gauges = createGauges(metrics.registry, snapshot);
+  const registry = Registry.merge([processMetrics(), metrics.registry]);
   app.get('/metrics', async (_request, reply) => {
     await gauges.refresh();
-    return reply.type(metrics.registry.contentType).send(await metrics.registry.metrics());
+    return reply.type(registry.contentType).send(await registry.metrics());
   });
 }
 

@@ -45,6 +45,7 @@ test('shared gauges are the same from every web', async () => {
   expect(one).toContain('trunkline_credential{state="none"} 1');
   expect(one).toContain('trunkline_drift_kinds 1');
   expect(one).toContain('trunkline_api_up 1');
+  for (const page of [one, two]) expect(page).toMatch(/^nodejs_eventloop_lag_p99_seconds \S+$/m);
   // A worker whose circuit breaker is open.
   await query(
     first.context.database.db,
@@ -150,7 +151,7 @@ ${await tableOf(shared)}
 ## Of one process
 
 Counters begin at 0 with each start: \`sum(rate(…))\`. Node's own metrics (\`process_…\`, \`nodejs_…\`) are here too, such as
-\`nodejs_eventloop_lag_p99_seconds\`, and memory and CPU.
+\`nodejs_eventloop_lag_p99_seconds\` (sampled ten times a second), and memory and CPU.
 
 ${await tableOf(own)}
 `;
