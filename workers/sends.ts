@@ -64,6 +64,7 @@ export function startSends(
     everyMs: options.everyMs ?? everyMs,
     log,
     async job() {
+      if (!(await dispatcher.hasWork())) return;
       const free = maxWaiting - (await queues.waiting('sends'));
       const due = free > 0 ? await dispatcher.sweep(free) : [];
       await queues.enqueue(

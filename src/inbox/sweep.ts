@@ -28,6 +28,8 @@ export async function sweepTargets(
   pace: SweepPace,
   signal?: AbortSignal,
 ): Promise<number> {
+  // Mostly there is none, which one statement tells.
+  if (!(await isAnyOverdue(db, pace.lostAfterMs))) return 0;
   let enqueued = 0;
   const maxHistory = (await isStrained(db)) ? 1 : pace.maxHistoryWaiting;
   for (const [queue, kinds] of kindsOfQueues) {
@@ -46,7 +48,23 @@ export async function sweepTargets(
   }
 }
 
-/** Marks up to `max` targets as enqueued and returns them: dirty, due, and lost or never enqueued; oldest due first. */
+/** Due, and lost or never enqueued. */
+const isOverdue = (lostAfterMs: number) =>
+  sql`dirty_version > clean_version and due_at <= now() and claimed_until <= now()
+    and (enqueued_at < due_at or enqueued_at < now() - ${lostAfterMs} * interval '1 ms') and kind <> all(${parkedKinds})`;
+
+async function isAnyOverdue(db: Database, lostAfterMs: number): Promise<boolean> {
+  const [row] = await query(
+    db,
+    sql<{ is_any: boolean }>`select exists (
+       select from ops.sync_targets
+       where priority in (${sql.lit(priorities.live)}, ${sql.lit(priorities.history)}) and ${isOverdue(lostAfterMs)}
+     ) as is_any`,
+  );
+  return row?.is_any === true;
+}
+
+/** Marks up to `max` overdue targets as enqueued and returns them; oldest due first. */
 function markOverdue(
   db: Database,
   kinds: readonly TargetKind[],
@@ -58,9 +76,7 @@ function markOverdue(
     db,
     sql<Target>`with overdue as (
        select kind, key from ops.sync_targets t
-       where dirty_version > clean_version and priority = ${priority} and due_at <= now() and kind = any(${kinds}) and claimed_until <= now()
-         and (enqueued_at < due_at or enqueued_at < now() - ${lostAfterMs} * interval '1 ms')
-         and kind <> all(${parkedKinds})
+       where priority = ${priority} and kind = any(${kinds}) and ${isOverdue(lostAfterMs)}
        order by due_at limit ${max} for update skip locked
      )
      update ops.sync_targets t set enqueued_at = now() from overdue

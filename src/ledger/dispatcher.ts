@@ -4,7 +4,7 @@ import { endAutomaticPause } from './control.ts';
 import { type DispatchResult, dispatch, endExpiredLease, reserveSend } from './dispatch.ts';
 import { accountLimits } from './limits.ts';
 import { releaseAllSuperseded } from './plans.ts';
-import { linkMessages, reconcile } from './reconcile.ts';
+import { linkMessages, linkWithin, reconcile } from './reconcile.ts';
 import { findSend } from './send.ts';
 
 /** `nothing_due`: another worker has the send, or it is not due. */
@@ -14,6 +14,8 @@ export type AdvanceResult = DispatchResult | 'nothing_due' | 'needs_human';
 export interface Dispatcher {
   /** Takes one send as far as it goes now. Rejects when the database fails; the sweep then enqueues the send again. */
   advance(sendId: string): Promise<AdvanceResult>;
+  /** Whether `sweep` might find anything: while nothing is being sent, one statement spares the others. */
+  hasWork(): Promise<boolean>;
   /**
    * Returns up to `max` due sends to enqueue. Also links mirrored messages to their sends, releases the budgets of superseded
    * sends, and ends an automatic pause whose cause is gone.
@@ -56,7 +58,20 @@ export function createDispatcher(deps: LedgerDeps): Dispatcher {
     return takeDueSends(ledger.db, max, ledger.timing.lostAfterMs);
   }
 
-  return { advance, sweep };
+  return { advance, hasWork: () => hasWork(ledger.db), sweep };
+}
+
+const isOpen = sql`state in ('PLANNED', 'HELD', 'RESERVED', 'DISPATCHED', 'UNKNOWN')`;
+
+async function hasWork(db: Database): Promise<boolean> {
+  const [row] = await query(
+    db,
+    sql<{ has_work: boolean }>`select exists (select from ops.sends where ${isOpen})
+        or exists (select from ops.sends where state = 'SENT' and linked_at is null and settled_at > now() - ${linkWithin})
+        or exists (select from ops.sends where state = 'DENIED' and reserved_micros > 0)
+        or exists (select from ops.send_control where is_paused and paused_by = 'ledger') as has_work`,
+  );
+  return row?.has_work === true;
 }
 
 /**
@@ -77,7 +92,7 @@ async function takeDueSends(db: Database, max: number, lostAfterMs: number): Pro
     db,
     sql<{ send_id: string }>`with due as (
         select send_id from ops.sends s
-        where state in ('PLANNED', 'HELD', 'RESERVED', 'DISPATCHED', 'UNKNOWN') and due_at <= now()
+        where ${isOpen} and due_at <= now()
           and (enqueued_at < due_at or enqueued_at < now() - ${lostAfterMs} * interval '1 ms')
           and (state not in ('PLANNED', 'HELD') or mode = 'dry-run' or expires_at < now()
             or not (select is_paused from ops.send_control))

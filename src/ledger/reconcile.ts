@@ -188,7 +188,7 @@ async function readRivals(tx: Transaction, { sendId, line, number }: Send): Prom
 }
 
 /** For how long after a send its message is looked for in the mirror, which usually takes seconds. */
-const linkWithin = sql.raw(`interval '48 hours'`);
+export const linkWithin = sql.raw(`interval '48 hours'`);
 const maxLinks = 100;
 
 /**

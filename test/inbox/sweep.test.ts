@@ -40,6 +40,18 @@ test('enqueues nothing that was enqueued a moment ago', async () => {
   expect(await sweep.once()).toBe(0);
 });
 
+test('asks the queues for nothing while nothing is overdue', async () => {
+  await bump(call(1));
+  const asked: string[] = [];
+  const queues = { waiting: async (queue: QueueName) => asked.push(queue) };
+  const once = () => sweepTargets({ db, notifier: { notify: () => undefined }, queues }, never);
+  await once();
+  expect(asked).toEqual([]);
+  await pass(6);
+  await once();
+  expect(asked).toContain('calls');
+});
+
 test('enqueues history behind what happens now, and only while little waits', async () => {
   const history = { priority: priorities.history } as const;
   await bump({ ...call(1), ...history }, { ...call(2), ...history }, { ...call(3), ...history });

@@ -47,8 +47,10 @@ test('its message carries the send as soon as it is mirrored', async () => {
   const { sendId, line, number } = await ledger.answer();
   await ledger.dispatcher.advance(sendId);
   await ledger.mirror(line, number);
+  expect(await ledger.dispatcher.hasWork()).toBe(true);
   await ledger.dispatcher.sweep(10);
   expect(await database.value(`select send_id from warehouse.sms_messages where direction = 'out'`)).toBe(sendId);
+  expect(await ledger.dispatcher.hasWork()).toBe(false);
 });
 
 test('a message without an id is found in its thread', async () => {

@@ -102,7 +102,10 @@ export async function openLedger(
     ...overrides,
     timing: { ...quickTiming, ...overrides.timing },
   };
-  const dispatcher = createDispatcher(deps);
+  const created = createDispatcher(deps);
+  // As a worker sweeps.
+  const sweep = async (max: number) => ((await created.hasWork()) ? created.sweep(max) : []);
+  const dispatcher = { ...created, sweep };
   const lines = (await service.lines.list()).data;
   const ourLine = lines[0]?.number ?? '';
 

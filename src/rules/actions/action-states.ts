@@ -144,6 +144,12 @@ export async function settleAction(tx: Database | Transaction, claim: Claim, out
   );
 }
 
+/** Whether any action waits, be it for its time or for its send. */
+export async function isAnyWaiting(db: Database): Promise<boolean> {
+  const waiting = await query(db, sql`select from ops.rule_actions where state = 'waiting' limit 1`);
+  return waiting.length > 0;
+}
+
 /** Settles replies whose sends the ledger has settled. A send that needs manual review or may still be found stays open. */
 export async function settleReplies(db: Database): Promise<void> {
   await query(

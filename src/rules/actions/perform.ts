@@ -6,6 +6,7 @@ import {
   beginAction,
   type ClaimedAction,
   claimActions,
+  isAnyWaiting,
   type Outcome,
   readSeconds,
   settleAction,
@@ -29,7 +30,7 @@ const maxAtOnce = 8;
 
 /** Performs all due actions. Safe in any number of processes: a claim gives each action to one of them. */
 export async function performDueActions(context: ActionContext, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
+  while (!signal.aborted && (await isAnyWaiting(context.db))) {
     await settleReplies(context.db);
     if (!context.liveRules()) return;
     const claimed = await claimActions(context.db, maxAtOnce);
