@@ -12,15 +12,14 @@ import { createGapDetection } from '../../../src/completeness/gaps/gap-detection
 import { compareUnread, type GapDetectionDeps } from '../../../src/completeness/gaps/unread.ts';
 import { retryDeadlock } from '../../../src/db/database.ts';
 import { createLog } from '../../../src/shared/log.ts';
-import { backends } from '../../stores/backends.ts';
 import { superuserUrlOf } from '../../stores/databases.ts';
 import { createWorld, until } from '../../world.ts';
 
 const line = '16465550100';
 const otherLine = '16465550101';
 
-describe.each(backends)('on %s', async (backend) => {
-  const world = await createWorld({ backend });
+describe('looking for texts that no webhook announced', async () => {
+  const world = await createWorld({ backend: 'redis' });
   const { context, sandbox } = world;
   const { db } = context.database;
   afterAll(() => world.close());
@@ -46,7 +45,7 @@ describe.each(backends)('on %s', async (backend) => {
   };
   const rounds = createGapDetection(parts);
   let sequence = 0;
-  const number = () => `1212555${String(++sequence + (backend === 'redis' ? 1_000 : 2_000))}`;
+  const number = () => `1212555${String(++sequence + 1_000)}`;
   /** A text that no webhook announces. */
   const lostText = (to: string, more: object = {}) =>
     sandbox.emit.sms({ line, number: to, text: 'lost', announce: false, ...more });
