@@ -4,7 +4,7 @@ import { type Database, query, sql } from '../db/database.ts';
 import { type ConnectionLimit, connectionLimits, judgeConnections } from '../db/limits.ts';
 import { startLoop } from '../shared/loop.ts';
 
-/** A running process, as it last reported itself. */
+/** A running process, as it last reported itself: all seconds are up to that report, since it may have ended right after it. */
 export interface RunningProcess {
   /** `start` is both of the others. */
   readonly role: 'web' | 'worker' | 'start';
@@ -37,9 +37,9 @@ export function readProcesses(db: Database): Promise<RunningProcess[]> {
   return query<RunningProcess>(
     db,
     sql`select role, started_at as "startedAt", coalesce(connections, 0) as connections, rules_mode as "rulesMode",
-       extract(epoch from now() - api_answered_at)::float8 as "answeredSeconds",
-       extract(epoch from now() - api_waiting_from)::float8 as "waitingSeconds", api_waiting_operation as "waitingOperation",
-       extract(epoch from now() - api_failing_from)::float8 as "failingSeconds"
+       extract(epoch from seen_at - api_answered_at)::float8 as "answeredSeconds",
+       extract(epoch from seen_at - api_waiting_from)::float8 as "waitingSeconds", api_waiting_operation as "waitingOperation",
+       extract(epoch from seen_at - api_failing_from)::float8 as "failingSeconds"
      from ops.processes where seen_at > now() - ${goneAfterSeconds} * interval '1 second' order by started_at, process_id`,
   );
 }

@@ -264,6 +264,15 @@ describe('processes', () => {
     await expect.poll(metrics, soon).toContain('trunkline_health_check{check="service_failing"} 3');
   });
 
+  test('that ended while they waited for an answer say nothing of the service', async () => {
+    await database.query(
+      `insert into ops.processes (process_id, role, started_at, seen_at, rules_mode, api_answered_at, api_waiting_from, api_waiting_operation)
+       select 'w', 'worker', at, at, 'live', at - interval '1 second', at - interval '200 ms', 'calls.transcripts'
+       from (select now() - interval '12 seconds' as at) last`,
+    );
+    expect((await status()).faults).not.toContainEqual(expect.objectContaining({ check: 'service_silent' }));
+  });
+
   test('whose service accepts and does not answer are told within seconds, from another process', async () => {
     const silent = createServer(() => undefined).listen(0, '127.0.0.1');
     onTestFinished(() => {
