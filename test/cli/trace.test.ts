@@ -97,8 +97,9 @@ test('a call is told with its recordings and transcripts', async () => {
     recordingAfterMs: 0,
     transcriptAfterMs: 0,
   });
-  const isWhole = `select transcripts_state = 'complete' from warehouse.calls where call_id = $1`;
+  const isWhole = `select recordings_state = 'complete' and transcripts_state = 'complete' from warehouse.calls where call_id = $1`;
   await until(async () => (await value(isWhole, call.id)) === true);
+  await world.settled();
   const { kind, key, steps } = await story(call.id);
   expect({ kind, key }).toEqual({ kind: 'call', key: call.id });
   const subjects = steps.filter(({ step }) => step === 'mirrored').map(({ subject }) => subject.split(' ')[0]);
