@@ -79,6 +79,9 @@ export async function pauseOnUnknowns(tx: Transaction): Promise<boolean> {
   return true;
 }
 
+/** Of the switch: the ledger paused, not an operator. */
+export const isPausedByLedger = sql`is_paused and paused_by = 'ledger'`;
+
 /** Ends a pause by the ledger once the outcome of every send that caused it is known. Leaves an operator's pause alone. */
 export async function endAutomaticPause(db: Database): Promise<boolean> {
   if ((await readControl(db)).by !== 'ledger') return false;
@@ -86,7 +89,7 @@ export async function endAutomaticPause(db: Database): Promise<boolean> {
     await lockControl(tx);
     const ended = await query(
       tx,
-      sql`select from ops.send_control c where is_paused and paused_by = 'ledger' and not exists (
+      sql`select from ops.send_control c where ${isPausedByLedger} and not exists (
         select from ops.sends s where ${isUnclear} and unknown_at > c.changed_at - ${unknownWindow})`,
     );
     if (ended.length === 0) return false;

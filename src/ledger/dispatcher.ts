@@ -1,10 +1,10 @@
 import { type Database, query, sql } from '../db/database.ts';
 import { defaultLedgerTiming, type Ledger, type LedgerDeps } from './context.ts';
-import { endAutomaticPause } from './control.ts';
+import { endAutomaticPause, isPausedByLedger } from './control.ts';
 import { type DispatchResult, dispatch, endExpiredLease, reserveSend } from './dispatch.ts';
 import { accountLimits } from './limits.ts';
-import { releaseAllSuperseded } from './plans.ts';
-import { linkMessages, linkWithin, reconcile } from './reconcile.ts';
+import { isUnreleased, releaseAllSuperseded } from './plans.ts';
+import { isUnlinked, linkMessages, reconcile } from './reconcile.ts';
 import { findSend } from './send.ts';
 
 /** `nothing_due`: another worker has the send, or it is not due. */
@@ -67,9 +67,9 @@ async function hasWork(db: Database): Promise<boolean> {
   const [row] = await query(
     db,
     sql<{ has_work: boolean }>`select exists (select from ops.sends where ${isOpen})
-        or exists (select from ops.sends where state = 'SENT' and linked_at is null and settled_at > now() - ${linkWithin})
-        or exists (select from ops.sends where state = 'DENIED' and reserved_micros > 0)
-        or exists (select from ops.send_control where is_paused and paused_by = 'ledger') as has_work`,
+        or exists (select from ops.sends where ${isUnlinked})
+        or exists (select from ops.sends where ${isUnreleased})
+        or exists (select from ops.send_control where ${isPausedByLedger}) as has_work`,
   );
   return row?.has_work === true;
 }

@@ -70,12 +70,15 @@ async function supersede(tx: Transaction, { line, number, trigger, mode }: PlanK
   }
 }
 
+/** A superseded send whose budget was not released with it. */
+export const isUnreleased = sql`state = 'DENIED' and reserved_micros > 0`;
+
 /** Releases what superseded sends of a thread have reserved, before their successor reserves its own. */
 export async function releaseSuperseded(tx: Transaction, { line, number }: Pair): Promise<void> {
   const rows = await hotQuery(
     tx,
     sql<SendRow>`select ${sendColumns} from ops.sends s
-      where line = ${line} and number = ${number} and state = 'DENIED' and reserved_micros > 0 order by send_id for update`,
+      where line = ${line} and number = ${number} and ${isUnreleased} order by send_id for update`,
   );
   for (const send of rows.map(toSend)) {
     await releaseBudget(tx, send);
@@ -90,7 +93,7 @@ export async function releaseAllSuperseded(db: Database): Promise<void> {
   const threads = await query(
     db,
     sql<Pair>`select distinct line, number from ops.sends
-      where state = 'DENIED' and reserved_micros > 0 limit ${maxThreads}`,
+      where ${isUnreleased} limit ${maxThreads}`,
   );
   for (const thread of threads) await inTransaction(db, (tx) => releaseSuperseded(tx, thread));
 }

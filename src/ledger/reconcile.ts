@@ -187,8 +187,8 @@ async function readRivals(tx: Transaction, { sendId, line, number }: Send): Prom
   return rows.map(toSend);
 }
 
-/** For how long after a send its message is looked for in the mirror, which usually takes seconds. */
-export const linkWithin = sql.raw(`interval '48 hours'`);
+/** A send whose message is looked for in the mirror, where it usually is within seconds. */
+export const isUnlinked = sql`state = 'SENT' and linked_at is null and settled_at > now() - interval '48 hours'`;
 const maxLinks = 100;
 
 /**
@@ -200,7 +200,7 @@ export async function linkMessages(ledger: Ledger): Promise<void> {
   const mirrored = await query(
     db,
     sql<{ send_id: string }>`select send_id from ops.sends s
-      where state = 'SENT' and linked_at is null and settled_at > now() - ${linkWithin}
+      where ${isUnlinked}
         and exists (select from warehouse.sms_messages m where m.number = s.number and m.line = s.line and m.direction = 'out'
           and case when s.message_id is null then m.first_seen_at >= s.dispatched_at else m.message_id = s.message_id end)
       order by settled_at limit ${maxLinks}`,
