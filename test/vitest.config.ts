@@ -61,7 +61,7 @@ export default defineConfig({
     hookTimeout: 240_000,
     expect: { poll: { timeout: conditionTimeoutMs } },
     // Much of a test is waiting for processes and stores: with four at a time, two cores are idle for an eighth of the time.
-    maxWorkers: 5,
+    maxWorkers: 6,
     // Loading the modules of a file costs more than most files do: each takes over what those before it loaded.
     isolate: false,
     sequence: { sequencer: LongestFirst },

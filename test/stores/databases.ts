@@ -29,8 +29,9 @@ export async function databaseForTest(prepare?: Preparation): Promise<string> {
 /** Creates a database in the Postgres of this run and resolves to its URL; `template` names one to clone. */
 export async function createDatabase(name: string, options: { readonly template?: string } = {}): Promise<string> {
   const template = escapeIdentifier(options.template ?? 'template1');
+  // Copying its files costs a third of writing each of its pages to the WAL.
   await asSuperuser((client) =>
-    client.query(`create database ${escapeIdentifier(name)} template ${template} ${owned()}`),
+    client.query(`create database ${escapeIdentifier(name)} template ${template} strategy file_copy ${owned()}`),
   );
   return urlOf(name);
 }
