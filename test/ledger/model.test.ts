@@ -103,7 +103,7 @@ test(`${intents} intents, workers that overlap and a line that lies: no send twi
       const due = enqueued.length < 2 * workers ? await ledger.dispatcher.sweep(2 * workers) : [];
       // Jobs that are enqueued twice, and reach two workers at once.
       enqueued.push(...due.flatMap((sendId) => (random.next() < 0.1 ? [sendId, sendId] : [sendId])));
-      await sleep(due.length > 0 ? 0 : 20);
+      await sleep(due.length > 0 ? 0 : 100);
     }
   }
   async function works(): Promise<void> {
