@@ -478,33 +478,34 @@ test('a send without an id, whose message is shown and not linked yet, leaves th
 
 /* The clock of the service need not be ours: what it shows is compared with what else it shows. */
 
-const behind = (milliseconds: number) => new Date(Date.now() - milliseconds).toISOString();
+const iso = (milliseconds: number) => new Date(milliseconds).toISOString();
 
 test.each([
-  { name: 'after the text that it answers is the send', textMs: 240_000, sentMs: 239_000, end: 'sent' },
-  { name: 'before that is not', textMs: 240_000, sentMs: 241_000, end: 'unknown' },
-])('by a clock that is minutes behind, a message from $name', async ({ textMs, sentMs, end }) => {
+  { name: 'after the text that it answers is the send', afterMs: 1_000, end: 'sent' },
+  { name: 'before that is not', afterMs: -1_000, end: 'unknown' },
+])('by a clock that is minutes behind, a message from $name', async ({ afterMs, end }) => {
   const ledger = await openLedger(database, sandbox);
-  const { sendId, line, number, triggerId } = await ledger.answer({}, { sentAt: behind(textMs) });
+  const textAt = Date.now() - 240_000;
+  const { sendId, line, number, triggerId } = await ledger.answer({}, { sentAt: iso(textAt) });
   sandbox.faults({ answers: [{ kind: 'reset', when: 'before', times: 1, operations: ['sendMessage'] }] });
   expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
   const text = `An answer to ${triggerId}`;
-  await sandbox.emit.sms({ line, number, direction: 'out', text, announce: false, sentAt: behind(sentMs) });
+  await sandbox.emit.sms({ line, number, direction: 'out', text, announce: false, sentAt: iso(textAt + afterMs) });
   await ledger.makeDue(sendId);
   expect(await ledger.dispatcher.advance(sendId)).toBe(end);
 });
 
 test.each([
-  { name: 'soon after the text that it answers is the send', sentMs: 1_000, end: 'sent' },
-  { name: 'an hour after that is not', sentMs: 3_600_000, end: 'unknown' },
-])('by a clock that is hours ahead, a message from $name', async ({ sentMs, end }) => {
-  const ahead = 3 * 3_600_000;
+  { name: 'soon after the text that it answers is the send', afterMs: 1_000, end: 'sent' },
+  { name: 'an hour after that is not', afterMs: 3_600_000, end: 'unknown' },
+])('by a clock that is hours ahead, a message from $name', async ({ afterMs, end }) => {
   const ledger = await openLedger(database, sandbox);
-  const { sendId, line, number, triggerId } = await ledger.answer({}, { sentAt: behind(-ahead) });
+  const textAt = Date.now() + 3 * 3_600_000;
+  const { sendId, line, number, triggerId } = await ledger.answer({}, { sentAt: iso(textAt) });
   sandbox.faults({ answers: [{ kind: 'reset', when: 'before', times: 1, operations: ['sendMessage'] }] });
   expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
   const text = `An answer to ${triggerId}`;
-  await sandbox.emit.sms({ line, number, direction: 'out', text, announce: false, sentAt: behind(-ahead - sentMs) });
+  await sandbox.emit.sms({ line, number, direction: 'out', text, announce: false, sentAt: iso(textAt + afterMs) });
   await ledger.makeDue(sendId);
   expect(await ledger.dispatcher.advance(sendId)).toBe(end);
 });
