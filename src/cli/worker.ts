@@ -3,7 +3,6 @@ import { weaknessesOf } from '../../config/settings.ts';
 import { connectionsOf, createContext, readySettings } from '../context.ts';
 import { reportConnections } from '../ops/processes.ts';
 import { startTelemetry } from '../ops/telemetry.ts';
-import { openWorkerPort } from '../server/metrics.ts';
 import { createLog } from '../shared/log.ts';
 import { commandSettings } from './environment.ts';
 import {
@@ -17,6 +16,9 @@ import {
 
 /** Connections that a start opens at once with queues in Postgres: tables, producers, jobs and their listener. */
 const minConnections = 4;
+
+// Loaded on demand, since most workers serve nothing.
+const server = () => import('../server/metrics.ts');
 
 export async function run(entry: Entry, options: { queues?: QueueName[]; json?: boolean }): Promise<void> {
   const settings = readySettings(
@@ -37,7 +39,7 @@ export async function run(entry: Entry, options: { queues?: QueueName[]; json?: 
     maxConnections: connectionsOf(settings, { receives: false, works: true }),
   });
   const { workerPort } = settings;
-  const port = workerPort === undefined ? undefined : await openWorkerPort(context, workerPort);
+  const port = workerPort === undefined ? undefined : await (await server()).openWorkerPort(context, workerPort);
   const workers = await entry.startWorkers(context, options.queues ? { queues: options.queues } : {});
   const { connections } = context;
   const queues = options.queues ?? queueNames;
