@@ -64,6 +64,8 @@ export default defineConfig({
     maxWorkers: 6,
     // Loading the modules of a file costs more than most files do: each takes over what those before it loaded.
     isolate: false,
+    // Node loads the sources as it does in a deployment, compiled once for all workers and runs.
+    experimental: { viteModuleRunner: false },
     sequence: { sequencer: LongestFirst },
   },
 });

@@ -153,8 +153,10 @@ test('a clock of the machine that is put back does not make it rest longer', asy
   let putBackMs = 0;
   const wall = vi.spyOn(Date, 'now').mockImplementation(() => now() - putBackMs);
   onTestFinished(() => wall.mockRestore());
-  vi.resetModules();
-  const { systemClock: clock } = await import('../../../src/api-client/transport/concurrency-limiter.ts');
+  // Loaded anew, so that it could not have kept the clock of before.
+  const file = new URL('../../../src/api-client/transport/concurrency-limiter.ts?put-back', import.meta.url).href;
+  const { systemClock: clock }: typeof import('../../../src/api-client/transport/concurrency-limiter.ts') =
+    await import(file);
   const { lines } = open(url, { clock, circuit: { failures: 1, openMs: 100 }, retry: once });
   await refusalOf(lines.list());
   putBackMs = 3_600_000;
