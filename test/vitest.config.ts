@@ -60,7 +60,7 @@ export default defineConfig({
     testTimeout: isFaults ? 600_000 : 240_000,
     hookTimeout: 240_000,
     expect: { poll: { timeout: conditionTimeoutMs } },
-    // Much of a test is waiting for processes and stores: with four at a time, two cores are idle for an eighth of the time.
+    // Much of a test is waiting for processes and stores: with five at a time, two cores are idle for a twentieth of the time.
     maxWorkers: 6,
     // Loading the modules of a file costs more than most files do: each takes over what those before it loaded.
     isolate: false,
