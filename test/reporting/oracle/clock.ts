@@ -93,11 +93,17 @@ export interface Schedule {
   readonly holidays: readonly string[];
 }
 
+const openQuarters = new WeakMap<Schedule, Map<number, boolean>>();
+
 /** Seconds between two instants in which a schedule is open, quarter by quarter. */
 export function openSeconds(from: number, to: number, schedule: Schedule): number {
+  const known = openQuarters.get(schedule) ?? new Map<number, boolean>();
+  openQuarters.set(schedule, known);
   let open = 0;
   for (let cell = quarterOf(from); cell < to; cell += quarter) {
-    if (isOpen(cell, schedule)) open += Math.min(to, cell + quarter) - Math.max(from, cell);
+    const isOpenThen = known.get(cell) ?? isOpen(cell, schedule);
+    known.set(cell, isOpenThen);
+    if (isOpenThen) open += Math.min(to, cell + quarter) - Math.max(from, cell);
   }
   return Math.round(open / second);
 }
