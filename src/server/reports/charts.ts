@@ -265,18 +265,15 @@ function round(value: number, digits: number): number {
   return Math.round(value * factor) / factor;
 }
 
-/** A local day: `Sat 21 Nov`. */
+/** A local day: `Sat 21 Nov`. A page has hundreds, too many to make a format of `Intl` for each. */
 export function dayName(date: string): string {
-  return formatDay(date, { weekday: 'short', day: 'numeric', month: 'short' });
+  const weekdays = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
+  return date === '' ? '' : `${weekdays[new Date(`${date}T00:00:00Z`).getUTCDay()]} ${shortDay(date)}`;
 }
 
 function shortDay(date: string): string {
-  return formatDay(date, { day: 'numeric', month: 'short' });
-}
-
-function formatDay(date: string, format: object): string {
-  if (date === '') return '';
-  return new Date(`${date}T00:00:00Z`).toLocaleDateString('en-GB', { timeZone: 'UTC', ...format });
+  const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+  return date === '' ? '' : `${Number(date.slice(8))} ${months[Number(date.slice(5, 7)) - 1]}`;
 }
 
 /** The functions above as source for the browser. Node has stripped their types; they must not use imports. */
@@ -286,5 +283,5 @@ export const browserSource = [
   `const text = ${JSON.stringify(text)};`,
   `const stateNames = ${JSON.stringify(stateNames)};`,
   ...[chartOptions, legendHeight, yAxis, bars, line, share, chartColumns, valuesOf, describeDay, tickName],
-  ...[formatValue, formatLength, round, dayName, shortDay, formatDay],
+  ...[formatValue, formatLength, round, dayName, shortDay],
 ].join('\n');
