@@ -3,45 +3,46 @@ import { Client } from 'pg';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { createDatabase as openPool, query } from '../../src/db/database.ts';
 import { limitReached, shareConnections } from '../../src/db/limits.ts';
-import { migrateAll } from '../../src/migrations.ts';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { trunkline } from '../credentials/commands.ts';
 import { backends, redisUrlOf } from '../stores/backends.ts';
-import { createDatabase, dropDatabase, superuserUrlOf } from '../stores/databases.ts';
+import { databaseForTest, superuserUrlOf } from '../stores/databases.ts';
+import { migrated } from '../world/database.ts';
 import { captureLog } from '../world/log.ts';
 
 const silent = createLog('silent');
 const secret = 'a-secret-of-the-small-plans-0123';
 
-/** A migrated database whose owner may open so many connections, and a superuser's session in it. */
+/** A migrated database, a role that may do what its owner may on so many connections, and a superuser's session in it. */
 async function smallPlan(connections: number) {
-  const name = `test_${randomBytes(6).toString('hex')}`;
-  const url = new URL(await createDatabase(name));
-  const superuser = new Client({ connectionString: superuserUrlOf(url.href) });
-  await superuser.connect();
+  const role = `small_${randomBytes(6).toString('hex')}`;
+  const atSuperuser = async (address: string) => {
+    const client = new Client({ connectionString: address });
+    await client.connect();
+    return client;
+  };
+  // After the database, which holds what the role created.
   onTestFinished(async () => {
-    await superuser.end();
-    await dropDatabase(name);
-    const last = new Client({ connectionString: inject('postgresSuperuserUrl') });
-    await last.connect();
-    await last.query(`drop role ${name}`);
-    await last.end();
+    const last = await atSuperuser(inject('postgresSuperuserUrl'));
+    await last.query(`drop role ${role}`).finally(() => last.end());
   });
+  const url = new URL(await databaseForTest(migrated));
+  const superuser = await atSuperuser(superuserUrlOf(url.href));
+  onTestFinished(() => superuser.end());
   await superuser.query(
-    `create role ${name} login connection limit ${connections} password 'small'; alter database ${name} owner to ${name}`,
+    `create role ${role} login connection limit ${connections} password 'small' in role ${decodeURIComponent(url.username)}`,
   );
-  url.username = name;
+  url.username = role;
   url.password = 'small';
-  await migrateAll(url.href, silent);
   const held = async () => {
     const { rows } = await superuser.query(
       'select count(*)::integer as held from pg_stat_activity where usename = $1',
-      [name],
+      [role],
     );
     return rows[0].held as number;
   };
-  return { url: url.href, role: name, superuser, held };
+  return { url: url.href, role, superuser, held };
 }
 
 const shapes = backends.flatMap((queues) =>
