@@ -306,7 +306,7 @@ test('a start with a public address makes a token for the pages, keeps it, and p
 });
 
 test.each(['start', 'web'])('%s refuses a token that might be guessed, beside all that is wrong', async (command) => {
-  const { code, err } = await runAsProcess([command], { ADMIN_TOKEN: 'a-small-one', PORT: 'none' });
+  const { code, err } = await run([command], { ADMIN_TOKEN: 'a-small-one', PORT: 'none' });
   expect(code).toBe(2);
   expect(err.trim().split('\n')).toEqual([
     'The settings cannot be used:',
@@ -317,7 +317,7 @@ test.each(['start', 'web'])('%s refuses a token that might be guessed, beside al
 });
 
 test('a key that no header can carry stops the start before anything is started', async () => {
-  const { code, err } = await runAsProcess(['start'], { API_KEY: 'a key\n', DATABASE_URL: '', PORT: 'none' });
+  const { code, err } = await run(['start'], { API_KEY: 'a key\n', DATABASE_URL: '', PORT: 'none' });
   expect(code).toBe(2);
   expect(err.trim().split('\n')).toEqual([
     'The settings cannot be used:',
