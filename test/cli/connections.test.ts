@@ -17,19 +17,11 @@ const secret = 'a-secret-of-the-small-plans-0123';
 /** A migrated database, a role that may do what its owner may on so many connections, and a superuser's session in it. */
 async function smallPlan(connections: number) {
   const role = `small_${randomBytes(6).toString('hex')}`;
-  const atSuperuser = async (address: string) => {
-    const client = new Client({ connectionString: address });
-    await client.connect();
-    return client;
-  };
-  // After the database, which holds what the role created.
-  onTestFinished(async () => {
-    const last = await atSuperuser(inject('postgresSuperuserUrl'));
-    await last.query(`drop role ${role}`).finally(() => last.end());
-  });
   const url = new URL(await databaseForTest(migrated));
-  const superuser = await atSuperuser(superuserUrlOf(url.href));
+  const superuser = new Client({ connectionString: superuserUrlOf(url.href) });
+  await superuser.connect();
   onTestFinished(() => superuser.end());
+  // The role is gone with the server, as is what it owns with the database.
   await superuser.query(
     `create role ${role} login connection limit ${connections} password 'small' in role ${decodeURIComponent(url.username)}`,
   );
