@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { afterEach, beforeEach, describe, expect, inject, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, inject, onTestFinished, test, vi } from 'vitest';
 import type { TargetJob } from '../../src/queues/backend.ts';
 import { migrateQueues } from '../../src/queues/postgres.ts';
-import { createQueues, type Queues } from '../../src/queues/queues.ts';
+import { createQueues, type Queues, type QueuesOptions } from '../../src/queues/queues.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { backends, redisUrlOf } from '../stores/backends.ts';
 import { createDatabase, databaseForTest, dropDatabase } from '../stores/databases.ts';
@@ -18,10 +18,15 @@ const settled = { timeout: conditionTimeoutMs, interval: 10 };
 describe.each(backends)('queues on %s', (backend) => {
   let queues: Queues;
 
-  beforeEach(async () => {
+  async function openQueues(options: Pick<QueuesOptions, 'timing'>): Promise<Queues> {
     const log = createLog('silent');
-    queues = await createQueues({ redisUrl: redisUrlOf(backend), databaseUrl, log, timing });
-    await vi.waitUntil(async () => (await queues.health()).isReachable, settled);
+    const opened = await createQueues({ redisUrl: redisUrlOf(backend), databaseUrl, log, ...options });
+    await vi.waitUntil(async () => (await opened.health()).isReachable, settled);
+    return opened;
+  }
+
+  beforeEach(async () => {
+    queues = await openQueues({ timing });
     for (const queue of queues.bull) await queue.obliterate({ force: true });
   });
 
@@ -132,7 +137,10 @@ describe.each(backends)('queues on %s', (backend) => {
     await queues.enqueue('calls', jobs);
     expect(await queues.waiting('calls')).toBe(1_000);
     const seen = new Set<string>();
-    queues.work('calls', {}, async (job) => void seen.add(job.key));
+    // With the locks of a deployment: a busy machine loses locks of a second, and works the same jobs again and again.
+    const deployed = await openQueues({});
+    onTestFinished(() => deployed.close());
+    deployed.work('calls', {}, async (job) => void seen.add(job.key));
     await vi.waitUntil(() => seen.size === 1_000, settled);
   });
 
