@@ -159,16 +159,19 @@ const dueTargets = `select count(*)::integer from ops.sync_targets t
 const owedTargets = `select kind, key, due_at - now() as due_in, attempts, last_error from ops.sync_targets
   where dirty_version > clean_version order by due_at limit 20`;
 
-/** Waits for a condition; when it does not come true in time, fails with what `describe` says. */
+/**
+ * Waits for a condition; when it does not come true in time, fails with what `describe` says. Asks less often the longer it waits,
+ * since conditions ask the stores, which others wait for.
+ */
 export async function until(
   condition: () => Promise<boolean> | boolean,
   describe: () => Promise<string> | string = () => 'it never came true',
   timeoutMs = conditionTimeoutMs,
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs;
-  while (!(await condition())) {
+  for (let pauseMs = 10; !(await condition()); pauseMs = Math.min(1.25 * pauseMs, 80)) {
     if (performance.now() > deadline) throw new Error(await describe());
-    await new Promise((resolve) => setTimeout(resolve, 15));
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }
 
