@@ -17,7 +17,12 @@ export interface Command {
 export function trunkline(environment: Readonly<Record<string, string>>, ...args: string[]): Command {
   const child = spawn(process.execPath, ['src/trunkline.cjs', ...args], {
     cwd: root,
-    env: { PATH: process.env.PATH, DATA_DIR: '/nowhere', ...environment },
+    env: {
+      PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+      DATA_DIR: '/nowhere',
+      ...environment,
+    },
   });
   const said = { out: '', err: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -7,7 +7,11 @@ export function runCommand(args: readonly string[], env: Readonly<Record<string,
     execFile(
       process.execPath,
       ['src/trunkline.cjs', ...args],
-      { cwd: root, env: { PATH: process.env.PATH, ...env }, maxBuffer: 64 * 1_024 ** 2 },
+      {
+        cwd: root,
+        env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...env },
+        maxBuffer: 64 * 1_024 ** 2,
+      },
       (error, stdout, stderr) => (error ? reject(new Error(`${args.join(' ')}: ${stderr}`)) : resolve(stdout)),
     );
   });
