@@ -272,7 +272,7 @@ export function dayName(date: string): string {
 }
 
 function shortDay(date: string): string {
-  const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+  const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sept', 'Oct', 'Nov', 'Dec'];
   return date === '' ? '' : `${Number(date.slice(8))} ${months[Number(date.slice(5, 7)) - 1]}`;
 }
 
