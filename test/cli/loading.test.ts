@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { inherited } from '../inherited.ts';
 
 const main = fileURLToPath(new URL('../../src/trunkline.cjs', import.meta.url));
 
@@ -22,7 +23,7 @@ const recorder = `
 function loadedBy(words: string, environment: Readonly<Record<string, string>> = {}): Promise<string[]> {
   const hook = `data:text/javascript,${encodeURIComponent(recorder)}`;
   return new Promise((resolve, reject) => {
-    const env = { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...environment };
+    const env = { ...inherited, ...environment };
     // The code of the exit does not matter here.
     execFile(process.execPath, ['--import', hook, main, ...words.split(' ')], { env }, (_error, _stdout, stderr) => {
       const [, names] = /^loaded: (.*)$/m.exec(stderr) ?? [];

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import { inherited } from '../inherited.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -17,12 +18,7 @@ export interface Command {
 export function trunkline(environment: Readonly<Record<string, string>>, ...args: string[]): Command {
   const child = spawn(process.execPath, ['src/trunkline.cjs', ...args], {
     cwd: root,
-    env: {
-      PATH: process.env.PATH,
-      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
-      DATA_DIR: '/nowhere',
-      ...environment,
-    },
+    env: { ...inherited, DATA_DIR: '/nowhere', ...environment },
   });
   const said = { out: '', err: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

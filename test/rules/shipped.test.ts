@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { RequestRecord } from '../../src/sandbox/history.ts';
 import { wantedTypes } from '../../src/sync/subscriptions/ensure.ts';
 import { createPart, type Part, root } from '../faults/deployment/part.ts';
+import { inherited } from '../inherited.ts';
 import { conditionTimeoutMs } from '../timeouts.ts';
 
 /*
@@ -195,7 +196,7 @@ test('the commands tell of it beside the running start', async () => {
   const command = async <T>(...args: string[]): Promise<T> => {
     const { stdout } = await run(process.execPath, ['src/trunkline.cjs', ...args, '--json'], {
       cwd: root,
-      env: { PATH: process.env.PATH, ...environment(), RULES_MODE: 'dry-run' },
+      env: { ...inherited, ...environment(), RULES_MODE: 'dry-run' },
     });
     return JSON.parse(stdout) as T;
   };

@@ -7,6 +7,7 @@ import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createBodyBudget, readBody } from '../../src/server/body.ts';
 import { createGuardedServer } from '../../src/server/connections.ts';
 import { root } from '../faults/deployment/part.ts';
+import { inherited } from '../inherited.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { migrated } from '../world/database.ts';
 import { createWorld, secret, until } from '../world.ts';
@@ -282,7 +283,7 @@ describe('a web process', () => {
 async function startWeb(prelude: string): Promise<{ port: number; pid: number; log: () => string }> {
   const child = spawn('sh', ['-c', `${prelude}exec "$0" src/trunkline.cjs web --json`, process.execPath], {
     cwd: root,
-    env: { PATH: process.env.PATH, DATABASE_URL: webDatabaseUrl, WEBHOOK_SECRET: secret, PORT: '0' },
+    env: { ...inherited, DATABASE_URL: webDatabaseUrl, WEBHOOK_SECRET: secret, PORT: '0' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const ended = once(child, 'close');

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { inherited } from '../../inherited.ts';
 import { root } from './part.ts';
 
 /** Runs a command of the command line to its end, and resolves to its standard output. Rejects when it fails. */
@@ -7,11 +8,7 @@ export function runCommand(args: readonly string[], env: Readonly<Record<string,
     execFile(
       process.execPath,
       ['src/trunkline.cjs', ...args],
-      {
-        cwd: root,
-        env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...env },
-        maxBuffer: 64 * 1_024 ** 2,
-      },
+      { cwd: root, env: { ...inherited, ...env }, maxBuffer: 64 * 1_024 ** 2 },
       (error, stdout, stderr) => (error ? reject(new Error(`${args.join(' ')}: ${stderr}`)) : resolve(stdout)),
     );
   });

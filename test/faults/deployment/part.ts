@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { vi } from 'vitest';
+import { inherited } from '../../inherited.ts';
 import { conditionTimeoutMs } from '../../timeouts.ts';
 
 /** Where this release of the project lies. */
@@ -52,8 +53,7 @@ export function createPart(shape: PartShape, onOpen: (end: () => Promise<void>) 
       cwd: shape.release ?? root,
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
-        PATH: process.env.PATH,
-        NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+        ...inherited,
         LOG_LEVEL: 'debug',
         ...shape.env,
       },
