@@ -16,7 +16,7 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-/** The statements of the mirror run on both servers. The migrations do too: each server's template is made by them. */
+/** The statements of the mirror run on both servers, as do the migrations, which create the database that the tests clone. */
 const onBoth = ['warehouse'];
 
 /** What asks most of Postgres apart from those runs on Debian's, the older one with its default settings; all else on the embedded. */

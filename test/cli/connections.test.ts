@@ -21,7 +21,7 @@ async function smallPlan(connections: number) {
   const superuser = new Client({ connectionString: superuserUrlOf(url.href) });
   await superuser.connect();
   onTestFinished(() => superuser.end());
-  // The role is gone with the server, as is what it owns with the database.
+  // Never dropped: the role ends with the server of the test run, and what it owns with the database.
   await superuser.query(
     `create role ${role} login connection limit ${connections} password 'small' in role ${decodeURIComponent(url.username)}`,
   );

@@ -45,7 +45,7 @@ test(`${intents} intents, workers that overlap and a line that lies: no send twi
       stallMs: 400,
       reconcileAtMs: [100, 500, 1_500],
       readRetryMs: 50,
-      // Sends that wait for money of others do so for seconds, and each try asks as much of Postgres as a send.
+      // A send waits for seconds for the budget that other sends hold, and each try costs as many statements as a send.
       waitMs: 500,
       lostAfterMs: 300,
     },
