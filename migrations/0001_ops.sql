@@ -298,12 +298,12 @@ create table ops.backfills (
 create unique index backfills_unfinished on ops.backfills (stream, asked_from, asked_to, has_artefacts) where finished_at is null;
 comment on table ops.backfills is 'Back-fills requested with `npx trunkline backfill`. An unfinished one resumes where it stopped.';
 comment on column ops.backfills.backfill_id is 'Order of requests.';
-comment on column ops.backfills.stream is 'What is filled: calls.';
+comment on column ops.backfills.stream is 'What is filled: calls or threads.';
 comment on column ops.backfills.asked_from is 'Start of the range.';
 comment on column ops.backfills.asked_to is 'End of the range, exclusive; always in the past.';
 comment on column ops.backfills.has_artefacts is 'Whether legs, recordings and transcripts are read too.';
-comment on column ops.backfills.done_until is 'Everything before it is mirrored and compared.';
-comment on column ops.backfills.mirrored_count is 'Calls mirrored so far.';
+comment on column ops.backfills.done_until is 'Calls before it are mirrored and compared; threads are not compared.';
+comment on column ops.backfills.mirrored_count is 'Calls mirrored, or conversations found, so far.';
 comment on column ops.backfills.started_at is 'When it was requested.';
 comment on column ops.backfills.finished_at is 'When it was complete.';
 

@@ -64,12 +64,12 @@ CREATE INDEX attribution_windows_waiting ON ops.attribution_windows USING btree 
 -- Back-fills requested with `npx trunkline backfill`. An unfinished one resumes where it stopped.
 create table ops.backfills (
   backfill_id bigint not null generated always as identity, -- Order of requests.
-  stream text not null, -- What is filled: calls.
+  stream text not null, -- What is filled: calls or threads.
   asked_from timestamptz not null, -- Start of the range.
   asked_to timestamptz not null, -- End of the range, exclusive; always in the past.
   has_artefacts boolean not null, -- Whether legs, recordings and transcripts are read too.
-  done_until timestamptz not null, -- Everything before it is mirrored and compared.
-  mirrored_count bigint not null default 0, -- Calls mirrored so far.
+  done_until timestamptz not null, -- Calls before it are mirrored and compared; threads are not compared.
+  mirrored_count bigint not null default 0, -- Calls mirrored, or conversations found, so far.
   started_at timestamptz not null default now(), -- When it was requested.
   finished_at timestamptz, -- When it was complete.
   constraint backfills_pkey PRIMARY KEY (backfill_id)

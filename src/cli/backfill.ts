@@ -9,6 +9,7 @@ import {
   countPendingReads,
   probe,
   probingProgress,
+  recordTextSearch,
   rereadListedNumbers,
   type SkippedNumbers,
   skippedNumbers,
@@ -140,6 +141,7 @@ export async function backfillThreads({
     const advice = refusal ? `${refusal}; the rest follows.` : 'check that a worker runs. It reads the rest.';
     throw new UserError(`${now.underWay} reads are not done: ${advice}`);
   }
+  if (now.open === 0) await recordTextSearch(db, period, done.found);
 }
 
 function sentenceOf({ probed, found, open, reread }: Record<'probed' | 'found' | 'open' | 'reread', number>): string {

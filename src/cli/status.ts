@@ -78,6 +78,7 @@ export function renderTable(snapshot: Snapshot): string {
       [
         `${quantity(hours.filter(({ state }) => state === 'proven').length)} of the last ${quantity(hours.length)} hours proven`,
         uncompared.days > 0 && `${uncompared.days} of the last ${uncompared.of} days never compared`,
+        uncompared.texts && 'older texts never searched',
         unprovenCount > 0 && `${quantity(unprovenCount)} hours differ`,
         lastDay.reported > 0 &&
           `${quantity(lastDay.unannounced)} of ${quantity(lastDay.reported)} calls a day unannounced`,

@@ -51,14 +51,25 @@ const levels: readonly HealthCheck['level'][] = ['problem', 'warning', 'notice']
 /** Claims only what is proven: webhooks announce new data, but only a comparison proves history. */
 function healthySentence(snapshot: Snapshot): string {
   const due = known(snapshot.backlog, []).reduce((sum, each) => sum + each.due + each.putOff, 0);
-  const { days, of } = known(snapshot.completeness, undefined)?.uncompared ?? { days: 0, of: 0 };
-  const what = days === 0 ? 'Everything' : 'Everything that was announced';
+  const { days, of, texts } = known(snapshot.completeness, undefined)?.uncompared ?? { days: 0, of: 0, texts: false };
+  const what = days === 0 && !texts ? 'Everything' : 'Everything that was announced';
   const begin = due === 0 ? `${what} is mirrored` : `${what} is mirrored, except ${countOf(due, 'read')} in progress`;
   const newest = known(snapshot.freshness, [])
     .filter(({ kind, newestAt }) => (kind === 'thread' || kind === 'call') && newestAt !== null)
     .sort((a, b) => Number(b.newestAt) - Number(a.newestAt))[0];
-  const end = days === 0 ? '' : ` Not proven: the calls of ${days === of ? '' : `${days} of `}the last ${of} days.`;
-  if (!newest?.newestAt) return `Everything is ready; nothing has arrived yet.${end}`;
+  const end = [
+    days > 0 && ` Not proven: the calls of ${days === of ? '' : `${days} of `}the last ${of} days.`,
+    texts && ' Not searched: older texts.',
+  ]
+    .filter((each) => each !== false)
+    .join('');
+  if (!newest?.newestAt) {
+    const announced = known(snapshot.backlog, []).filter(({ kind }) => kind !== 'users' && kind !== 'lines');
+    const first = announced.reduce((sum, each) => sum + each.due, 0);
+    return first === 0
+      ? `Everything is ready; nothing has arrived yet.${end}`
+      : `Everything is ready; the first ${countOf(first, 'read')} ${first === 1 ? 'is' : 'are'} in progress.${end}`;
+  }
   const arrived = newest.kind === 'thread' ? 'the newest text arrived' : 'the newest call began';
   return `${begin}; ${arrived} ${ago(newest.newestAt, snapshot.takenAt)}.${searchedWords(snapshot)}${end}`;
 }
@@ -396,13 +407,16 @@ function* checkCompleteness({ completeness, takenAt }: Snapshot): Iterable<Healt
       alert: { sentence: `Unread texts of ${countOf(unexplained.length, 'line')} cannot be found: a possible gap.` },
     };
   }
-  const { days, of } = uncompared;
-  if (days > 0) {
+  const { days, of, texts } = uncompared;
+  if (days > 0 || texts) {
     const which = days === of ? `The last ${of} days` : `${days} of the last ${of} days`;
     yield {
       check: 'history_uncompared',
       level: 'notice',
-      sentence: `${which} of call history ${days === 1 && days !== of ? 'was' : 'were'} never compared with the service.`,
+      sentence:
+        days > 0
+          ? `${which} of call history ${days === 1 && days !== of ? 'was' : 'were'} never compared with the service.`
+          : 'Texts from before the first start were never searched for.',
       remedy: `${toType('backfill calls')} fills in and proves call history, ${toType('backfill threads')} searches for older texts, and ${toType('coverage')} shows what is proven for each day.`,
     };
   }

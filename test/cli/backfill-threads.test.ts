@@ -60,6 +60,19 @@ describe('beside a worker', async () => {
   afterAll(() => world.close());
   beforeAll(() => until(async () => (await value('select count(*)::integer from warehouse.sms_lines')) === 4));
 
+  test('after a search that left nothing for later, status no longer says that there was none', async () => {
+    const uncompared = async () => {
+      const { out } = await runInProcess({ DATABASE_URL: databaseUrl }, 'status', '--json');
+      return JSON.parse(out).completeness.value.uncompared;
+    };
+    expect(await uncompared()).toMatchObject({ texts: true });
+    const list = await listOf('18455550161', '18455550162');
+    expect((await run(databaseUrl, '--numbers', list, '--most', '1')).out).not.toContain(' 0 pairs left for later');
+    expect(await uncompared()).toMatchObject({ texts: true });
+    expect((await run(databaseUrl)).out).toContain(' 0 pairs left for later');
+    expect(await uncompared()).toMatchObject({ texts: false });
+  });
+
   test('finds the conversations of listed numbers, and says who was asked for just before', async () => {
     await sandbox.emit.sms({ line, number: '18455550123', announce: false });
     const list = await listOf(`18455550123,${line}`, `18455550124,${line}`);

@@ -11,7 +11,7 @@ const known = <T>(value: T) => ({ state: 'known', value }) as const;
 
 const complete: Completeness = {
   ...{ hours: [{ begin: before(7_200), state: 'proven' }], unprovenCount: 0, provenUntil: null, difference: null },
-  uncompared: { days: 0, of: 14 },
+  uncompared: { days: 0, of: 14, texts: false },
   ...{ lastDay: { reported: 40, unannounced: 2 }, openGapCount: 0, openGapSince: null, lines: [], backfillShare: null },
 };
 
@@ -98,7 +98,7 @@ test('names what was never compared beside what is mirrored, and takes no stream
   const { freshness } = snapshotWith();
   const streams = freshness.state === 'known' ? freshness.value : [];
   const page = render({
-    completeness: known({ ...complete, uncompared: { days: 12, of: 14 } }),
+    completeness: known({ ...complete, uncompared: { days: 12, of: 14, texts: false } }),
     freshness: known(streams.map((each) => (each.kind === 'call' ? { ...each, newestAt: null, readAt: null } : each))),
   });
   expect(headline(page)).toBe(
@@ -108,6 +108,27 @@ test('names what was never compared beside what is mirrored, and takes no stream
   expect(page).toContain('trunkline backfill calls');
   expect(page.split('title="up to date"').length - 1).toBe(targetKinds.length - 1);
   expect(page).toContain('title="nothing read yet"');
+});
+
+test('says that older texts were never searched, also when all calls are compared', () => {
+  const page = render({ completeness: known({ ...complete, uncompared: { days: 0, of: 14, texts: true } }) });
+  expect(headline(page)).toBe(
+    'Everything that was announced is mirrored; the newest text arrived 2 min ago. Not searched: older texts.',
+  );
+  expect(page).toContain('Texts from before the first start were never searched for.');
+  expect(page).toContain('trunkline backfill threads');
+});
+
+test('says that nothing has arrived only while no text or call waits to be read', () => {
+  const freshness = known(targetKinds.map((kind) => ({ kind, newestAt: null, readAt: null })));
+  const due = (waiting: Partial<Record<string, number>>): Snapshot['backlog'] =>
+    known(targetKinds.map((kind) => ({ ...nothingOwed, kind, due: waiting[kind] ?? 0 })));
+  expect(headline(render({ freshness, backlog: due({ lines: 1 }) }))).toBe(
+    'Everything is ready; nothing has arrived yet.',
+  );
+  expect(headline(render({ freshness, backlog: due({ lines: 1, thread: 2, call: 1 }) }))).toBe(
+    'Everything is ready; the first 3 reads are in progress.',
+  );
 });
 
 test('puts what may be missing above odd posts, which are no headline', () => {

@@ -299,6 +299,15 @@ export async function countPendingReads(db: Database, pending: readonly PendingR
   return row?.count ?? 0;
 }
 
+/** Records that all candidates of a period were probed: from then on, status no longer says that texts were never searched. */
+export async function recordTextSearch(db: Database, { from, to }: TimeRange<Date>, found: number): Promise<void> {
+  await query(
+    db,
+    sql`insert into ops.backfills (stream, asked_from, asked_to, has_artefacts, done_until, mirrored_count, finished_at)
+     values ('threads', ${from}, ${to}, false, ${to}, ${found}, now())`,
+  );
+}
+
 /** The parts of a list that were not probed. */
 export interface SkippedNumbers {
   /** Pairs without a conversation that were probed within the last hour. */

@@ -252,8 +252,8 @@ export interface ComparedHour {
 export interface Completeness {
   /** The last hours that are over, oldest first; none before the first comparison. */
   readonly hours: readonly ComparedHour[];
-  /** How many of the last days have no hour that was ever compared with the service. */
-  readonly uncompared: { readonly days: number; readonly of: number };
+  /** How many of the last days have no hour that was ever compared with the service, and whether older texts were never searched. */
+  readonly uncompared: { readonly days: number; readonly of: number; readonly texts: boolean };
   /** Hours of any age that were compared and are not proven. */
   readonly unprovenCount: number;
   /** The end of the newest proven hour; null before the first. */
@@ -286,7 +286,7 @@ export async function readCompleteness(db: Database): Promise<Completeness> {
       Completeness,
       'unprovenCount' | 'provenUntil' | 'difference' | 'openGapCount' | 'openGapSince' | 'backfillShare'
     > &
-      Completeness['lastDay'] & { readonly uncomparedDays: number }
+      Completeness['lastDay'] & { readonly uncomparedDays: number; readonly uncomparedTexts: boolean }
   >(
     db,
     sql`select count(*) filter (where state in ('differs', 'failed'))::int as "unprovenCount",
@@ -298,6 +298,7 @@ export async function readCompleteness(db: Database): Promise<Completeness> {
        (select min(noticed_at) from ops.gaps where filled_at is null) as "openGapSince",
        (select (extract(epoch from done_until - asked_from) / nullif(extract(epoch from asked_to - asked_from), 0))::float8
         from ops.backfills where finished_at is null order by backfill_id desc limit 1) as "backfillShare",
+       not exists (select from ops.backfills where stream = 'threads') as "uncomparedTexts",
        (select count(*)::int
         from generate_series(0, ${judgedDays - 1}) n, lateral (select date_trunc('day', now(), 'UTC') - n * interval '1 day' as day) d
         where day + interval '1 hour' <= now() and not exists (
@@ -307,12 +308,12 @@ export async function readCompleteness(db: Database): Promise<Completeness> {
      from ops.coverage where stream = 'calls'`,
   );
   if (!sums) throw new Error('An aggregate has no row');
-  const { reported, unannounced, uncomparedDays, ...rest } = sums;
+  const { reported, unannounced, uncomparedDays, uncomparedTexts, ...rest } = sums;
   const lines = await missingTexts(db);
   return {
     ...rest,
     hours,
-    uncompared: { days: uncomparedDays, of: judgedDays },
+    uncompared: { days: uncomparedDays, of: judgedDays, texts: uncomparedTexts },
     lastDay: { reported, unannounced },
     lines: lines.map((each) => ({ ...each, line: maskKey('line', each.line) })),
   };
