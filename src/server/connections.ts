@@ -16,6 +16,9 @@ const keepAliveMs = 75_000;
 /** Milliseconds for a client that is still sending to read its refusal. */
 const lingerMs = 2_000;
 
+/** The most requests of one connection that wait for their answers. Proxies and browsers send one at a time. */
+const maxPipelined = 8;
+
 /** More connections than any proxy or service keeps open. Each costs about 30 KiB, headers included. */
 const usualMaxConnections = 2_000;
 
@@ -36,18 +39,22 @@ function limitsOfProcess(): string {
 
 /**
  * Creates an HTTP server that anonymous clients cannot exhaust. It reads no body unless the handler does. An answer before the
- * whole body has arrived closes the connection. At the limit, a new connection replaces the one that has waited longest.
+ * whole body has arrived closes the connection, and so do many requests at once. At the limit, a new connection replaces the
+ * one that has waited longest.
  */
 export function createGuardedServer(handle: RequestListener, { maxConnections, onEvicted }: ConnectionLimits): Server {
   /** Connections that wait for bytes of their client, longest first. */
   const waiting = new Set<Socket>();
   const unread = new WeakMap<Socket, IncomingMessage>();
+  const unanswered = new WeakMap<Socket, number>();
   let open = 0;
 
   const onRequest = (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
-    // A request was refused on this connection, so later ones are not read.
-    if (socket.writableEnded) return void socket.destroy();
+    const before = unanswered.get(socket) ?? 0;
+    // After a refusal, later requests of the connection are not read. One packet can hold a thousand.
+    if (socket.writableEnded || socket.destroyed || before >= maxPipelined) return void socket.destroy();
+    unanswered.set(socket, before + 1);
     waiting.delete(socket);
     if (hasBody(request)) {
       waiting.add(socket);
@@ -60,6 +67,7 @@ export function createGuardedServer(handle: RequestListener, { maxConnections, o
       });
     }
     response.once('close', () => {
+      unanswered.set(socket, (unanswered.get(socket) ?? 1) - 1);
       waiting.delete(socket);
       if (!socket.destroyed) waiting.add(socket);
     });
@@ -105,6 +113,9 @@ function hasBody({ headers }: IncomingMessage): boolean {
 /** Ends our side at once and destroys the socket soon; bytes that arrive meanwhile are discarded. */
 function linger(socket: Socket): void {
   socket.end();
+  // A listener takes the socket from Node's parser, and without one nothing parses: chunks of a byte each would take seconds.
+  socket.on('data', () => undefined).removeAllListeners('data');
+  socket.resume();
   const timer = setTimeout(() => socket.destroy(), lingerMs);
   socket.once('close', () => clearTimeout(timer));
 }

@@ -192,6 +192,54 @@ describe('the memory for bodies', () => {
 });
 
 describe('connections', () => {
+  test('parse nothing after a refusal', async () => {
+    const server = createGuardedServer((_request, response) => response.writeHead(404).end(), {
+      maxConnections: 10,
+      onEvicted: () => undefined,
+    });
+    const parsed: unknown[] = [];
+    server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+      parsed.push(error.code);
+      socket.destroy();
+    });
+    const port = await listen(server);
+    const client = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    onTestFinished(() => void client.destroy());
+    let said = '';
+    client.on('data', (data) => {
+      said += data;
+    });
+    client.write('POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
+    await until(() => said.startsWith('HTTP/1.1 404'));
+    client.write('no chunk\r\n');
+    await until(() => connectionsOf(server).then((count) => count === 0));
+    expect(parsed).not.toContain('HPE_INVALID_CHUNK_SIZE');
+  });
+
+  test('may pipeline a few requests; more at once close the connection, and reach no handler', async () => {
+    const gate = Promise.withResolvers<void>();
+    let handled = 0;
+    const server = createGuardedServer(
+      async (_request, response) => {
+        handled += 1;
+        await gate.promise;
+        response.end('done');
+      },
+      { maxConnections: 10, onEvicted: () => undefined },
+    );
+    const port = await listen(server);
+    const request = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
+    const few = open(port);
+    few.socket.write(request.repeat(3));
+    const many = open(port);
+    many.socket.write(request.repeat(1_600));
+    await until(() => many.isEnded && handled >= 6);
+    expect(handled).toBeLessThan(20);
+    gate.resolve();
+    await until(() => few.said.match(/done/g)?.length === 3);
+    expect(few.isEnded).toBe(false);
+  });
+
   test('beyond the limit close the one that has been idle longest, and none that is at work', async () => {
     const gate = Promise.withResolvers<void>();
     let evicted = 0;
@@ -247,6 +295,12 @@ describe('a web process', () => {
       expect(residentMiB(pid) - before, path).toBeLessThan(250);
       for (const { socket } of clients) socket.destroy();
     }
+
+    const pipelined = Array.from({ length: 200 }, () => open(port));
+    for (const { socket } of pipelined) socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(1_600));
+    await until(() => pipelined.every(({ isEnded }) => isEnded));
+    await until(isReady);
+    expect(residentMiB(pid) - before, 'after pipelined requests').toBeLessThan(250);
 
     // Compressed to a thousandth.
     const bomb = gzipSync(Buffer.from(`[${'[],'.repeat(340_000)}[]]`));
