@@ -134,6 +134,15 @@ test('answers the next text of somebody whose last one was unsure', async () => 
   expect(await ledger.state(sendId)).toBe('SENT');
 });
 
+test('sends nothing that still waits when a newer text may be an opt-out', async () => {
+  const ledger = await openLedger(database, sandbox);
+  const { sendId, line } = await ledger.answer({ number }, { sentAt: ago(60) });
+  await sandbox.emit.sms({ line, number, text: 'not interested', announce: false, sentAt: ago(30) });
+  await ledger.mirror(line, number);
+  await ledger.dispatcher.advance(sendId);
+  expect(await ledger.state(sendId)).toBe('DENIED gate:opt_out_unsure');
+});
+
 test('refuses a sender whom the line has blocked, since that would be charged and not delivered', async () => {
   const ledger = await openLedger(database, sandbox);
   const { sendId, line } = await ledger.answer({ number });

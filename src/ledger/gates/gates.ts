@@ -73,8 +73,8 @@ const refusingGates: readonly Gate[] = [
   ),
   gate(
     'opt_out_unsure',
-    'The text that it answers is surely not an opt-out',
-    ({ inputs: { trigger } }) => trigger?.direction === 'in' && trigger.optOutVerdict === 'unsure',
+    'The text that it answers, and any after it, is surely not an opt-out',
+    ({ inputs }) => inputs.mayBeOptOut,
   ),
   gate('blocked', 'The line has not blocked the number', ({ isBlocked }) => isBlocked),
   gate(

@@ -1,5 +1,4 @@
 import { hotQuery, sql, type Transaction } from '../../db/database.ts';
-import type { OptOutVerdict } from '../../warehouse/opt-out.ts';
 import type { SendPlan } from '../send.ts';
 
 /** Everything that the gates decide by: the mirror and the ledger at one moment of the database's clock. */
@@ -20,7 +19,9 @@ export interface GateInputs {
   /** The trigger is a text in a group. */
   readonly isGroup: boolean;
   /** The text that triggered the send; null for a call, and for a text that the thread no longer lists. */
-  readonly trigger: (DatedText & { readonly direction: string; readonly optOutVerdict: OptOutVerdict | null }) | null;
+  readonly trigger: (DatedText & { readonly direction: string }) | null;
+  /** The inbound text that triggered the send, or one after the trigger, may be an opt-out: its verdict is `unsure`. */
+  readonly mayBeOptOut: boolean;
   /** The other party wrote after the trigger. */
   readonly hasNewerInbound: boolean;
   /** The rules have not been evaluated yet on such a newer text; one of them may answer it instead. */
@@ -114,7 +115,7 @@ function inputsQuery({ line, number, trigger, sendId }: GateSubject, moment?: Pa
       ) t where (${pastNow} is null or t.at < now or (t.at = now and t.message_id <= coalesce(${messageId}, t.message_id)))
         and not (t.is_ours and t.at >= without_own_from)
     ), trigger as (
-      select body, opt_out_verdict, direction, at, message_id from texts where message_id = ${messageId}
+      select body, direction, at, message_id from texts where message_id = ${messageId}
     ), own as (
       select body as text, dispatched_at as at from ops.sends, moment
       where line = ${line} and number = ${number} and send_id is distinct from ${sendId ?? null}::uuid and dispatched_at > now - ${ownDaysAgo}
@@ -151,7 +152,9 @@ function inputsQuery({ line, number, trigger, sendId }: GateSubject, moment?: Pa
       exists (select from warehouse.sms_messages m join warehouse.sms_conversations c using (conversation_id)
         where m.line = ${line} and m.number = ${number} and m.message_id = ${messageId}
           and (c.participants_key <> '' or cardinality(m.group_participants) > 1)) as "isGroup",
-      (select jsonb_build_object('text', coalesce(body, ''), 'optOutVerdict', opt_out_verdict, 'direction', direction, 'at', at) from trigger) as trigger,
+      (select jsonb_build_object('text', coalesce(body, ''), 'direction', direction, 'at', at) from trigger) as trigger,
+      exists (select from texts t, since where t.direction = 'in' and t.opt_out_verdict = 'unsure'
+        and (t.at, t.message_id) >= (since.at, since.message_id)) as "mayBeOptOut",
       exists (select from newer) as "hasNewerInbound",
       ${pastNow} is null and exists (select from newer n join ops.rule_events e
         on e.kind = 'message_received' and e.key = n.conversation_id || '/' || n.message_id) as "isNewerUndecided",
