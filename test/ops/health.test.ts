@@ -186,6 +186,17 @@ describe('sends that do not go out', () => {
     expect(await status()).toMatchObject({ isOk: false, faults: [{ sentence: expect.stringContaining('…0199') }] });
   });
 
+  test('for want of budget is over when later texts were sent, as after the budget was raised', async () => {
+    await send('DENIED', 'gate:budget_money', { ago: '1 second' });
+    expect(await status()).toMatchObject({ isOk: false, faults: [{ sentence: expect.stringContaining('is used up') }] });
+    await send('SENT', null, { ago: '0 seconds' });
+    const { isOk, told } = await status();
+    expect(isOk).toBe(true);
+    expect(told.concerns).toContainEqual(
+      expect.objectContaining({ level: 'notice', sentence: expect.stringContaining('later ones were sent') }),
+    );
+  });
+
   test('does not count what is only simulated, nor what a gate or quiet hours keep back', async () => {
     await send('DENIED', 'gate:budget_money', { mode: 'dry-run' });
     await send('DENIED', 'dry_run');

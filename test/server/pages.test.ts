@@ -120,7 +120,9 @@ describe('wrong tokens', () => {
     const before = await counted();
     const guess = 'GET /metrics HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer wrong\r\n\r\n';
     const guessers = Array.from({ length: 40 }, () => connect(world.receiver.port, '127.0.0.1'));
-    onTestFinished(() => guessers.forEach((guesser) => guesser.destroy()));
+    onTestFinished(() => {
+      for (const guesser of guessers) guesser.destroy();
+    });
     let said = '';
     for (const guesser of guessers) {
       guesser.on('data', (data) => {

@@ -138,7 +138,9 @@ function* checkSends({ sends, credential, takenAt }: Snapshot): Iterable<HealthC
     };
   }
   const used = (today.spent + today.reserved) / dailyMicros;
-  const isUsedUp = troubles.some(({ kind, reason }) => kind === 'budget' && reason.includes('budget_money'));
+  const isUsedUp = troubles.some(
+    ({ kind, reason, isOver }) => kind === 'budget' && !isOver && reason.includes('budget_money'),
+  );
   if (dailyMicros > 0 && used >= nearCap && !isUsedUp) {
     yield {
       check: 'sends_near_cap',
@@ -170,8 +172,8 @@ function checkTrouble(trouble: SendTrouble, sends: SendsStatus, use: Bearer, tak
       const which = reason.slice('gate:budget_'.length).split(/\W/, 1)[0] ?? '';
       return {
         check: 'sends_over_budget',
-        level: 'warning',
-        sentence: `${texts} ${was} not sent today: the daily budget ${budgetWords(which, sends)} is used up.`,
+        level: isOver ? 'notice' : 'warning',
+        sentence: `${texts} ${was} not sent today: the daily budget ${budgetWords(which, sends)} ${isOver ? 'was used up; later ones were sent' : 'is used up'}.`,
         remedy: 'The budget is renewed at midnight UTC. To send more, raise it under `budgets` in the rules file.',
       };
     }
