@@ -20,7 +20,7 @@ const outWords = words(`
   hinto tigil itigil dung huy berhenti batal sisepann sispann rete acha
   стоп отписаться отписка отпишите отмена хватит прекратить прекратите скасувати відписатися досить спри
   σταματα τελος διαγραφη ακυρωση
-  הסר הסירו להסיר הסירני הסרה עצור עצרו די מספיק מחק ביטול תפסיק תפסיקו תפסיקי הפסיקו סטופ
+  הסר הסירו להסיר הסירני הסרה עצור עצרו די מספיק מחק ביטול בטל בטלי בטלו תפסיק תפסיקו תפסיקי הפסק הפסיקו הפסיקי סטופ
   توقف ايقاف اوقف الغاء قف كفى
   बंद रोकें रोको बन्द বন্ধ நிறுத்து
   停 停止 停止发送 退订 取消 取消订阅 退訂 取消訂閱 拒收
@@ -30,34 +30,35 @@ const outWords = words(`
 
 /** Texts and clauses that opt out as a whole, beside those that the patterns match. */
 const outPhrases = phrases(`
-  stop all / stop it / stop this / no more / remove me / remove my number / remove this number / delete my number
+  stop all / stop everything / stop it / stop this / stop that / quit it / quit this / quit that / no more / remove me / remove my number / remove this number / delete my number
   cease / cease and desist / cancel all / i said stop / reply stop / stop to end / stop2end / fuck off
   no mas / ya no mas / deja de escribirme / dejen de escribirme / paren / plus de messages / ne plus recevoir
-  arretez les messages / arretez les sms
+  arretez les messages / arretez les sms / stop a tout
   keine sms mehr / keine nachrichten mehr / nicht mehr schreiben / hor auf / horen sie auf
   nao quero mais / nao envie mais / parar de receber / me remova
-  non scrivetemi piu / non scrivermi piu / basta messaggi / niente piu messaggi
+  non scrivetemi piu / non scrivermi piu / basta messaggi / smettila / smettetela / niente piu messaggi
   geen berichten meer / niet meer sturen / nie pisz / nie piszcie / prosze przestac
   stop met berichten / wypisz mnie / zatrzymaj / avbryt
-  не пишите / не пишите мне / не пишите мне больше / не пиши мне / больше не пишите / не присылайте / не пишіть
-  אל תשלחו
-  لا ترسل / لا ترسلوا / الغاء الاشتراك / توقف عن الارسال / اوقف الرسائل
+  не пишите / не пишите мне / не пишите мне больше / не пиши мне / больше не пишите / не присылайте / не пишіть / отпишите меня
+  אל תשלחו / ביטול הרשמה
+  لا ترسل / لا ترسلوا / الغاء الاشتراك / كفى رسائل / توقف عن الارسال / اوقف الرسائل
   मत भेजो / मैसेज मत भेजो / बंद करो / बंद करें
-  ngung gui / khong nhan tin / huy dang ky / huwag na mag text / tama na
+  ngung gui / khong nhan tin / đừng nhắn tin / đừng nhắn tin nữa / huy dang ky / huwag na mag text / tama na
 `);
 
 /** Phrases that do not change the meaning of an opt-out. */
 const courtesy = phrases(`
   please / pls / plz / kindly / just / now / right now / immediately / at once / asap / already
   thanks / thank you / thanks a lot / thank you very much / many thanks / thx / ty / cheers / sorry / no / no thanks / no thank you / nope
-  yes / ok / okay / hi / hello / hey / sir / madam / wrong number
+  yes / ok / okay / hi / hello / hey / yo / sir / madam / maam / ma am / wrong number
+  for real / fr / rn / for good / forever / seriously / bro / bruh / man / dude / buddy / pal / guys / you guys / folks / lady / girl / homie / sis / yall / y all / mate
   por favor / porfavor / gracias / muchas gracias / no gracias / hola / ya
   svp / stp / s il vous plait / s il te plait / merci / non merci / bonjour
   bitte / danke / nein danke / hallo / per favore / grazie / no grazie / ciao
   faz favor / obrigado / obrigada / alstublieft / aub / bedankt / dank u / tack / takk / tak / kiitos / prosze / dziekuje
   lutfen / tesekkurler / salamat / po / terima kasih / tolong / cam on / xin
   пожалуйста / спасибо / будь ласка / дякую / παρακαλω / ευχαριστω
-  בבקשה / נא / אנא / תודה / כבר / من فضلك / لو سمحت / رجاء / شكرا / कृपया / प्लीज / धन्यवाद
+  בבקשה / נא / אנא / תודה / כבר / מיד / עכשיו / من فضلك / لو سمحت / رجاء / شكرا / कृपया / प्लीज / धन्यवाद
   请 / 谢谢 / 請 / 謝謝
 `);
 const maxCourtesy = Math.max(...[...courtesy].map((phrase) => phrase.split(' ').length));
@@ -79,7 +80,7 @@ const stopsContact = new RegExp(
 );
 /** Requests to leave the list. */
 const leaves = new RegExp(
-  `^(?:(?:i want|i wish|i would like|i d like|id like) to )?(?:unsubscribe|unsub|opt out|opt me out|take (?:me|(?:my|this)(?: phone| cell)? number) off)(?: (?:${filler}|${contact}|list|lists|subscription))*$`,
+  `^(?:(?:i want|i wish|i would like|i d like|id like) to )?(?:unsubscribe|unsub|opt out|opt me out|take (?:me|(?:my|this)(?: phone| cell)? (?:number|name)) off)(?: (?:${filler}|${contact}|list|lists|subscription))*$`,
 );
 
 /** Words that end an opt-out. Not "yes", which has other meanings. */
@@ -144,9 +145,9 @@ type Sense = ClauseSense | 'keyword' | 'weak keyword' | 'courtesy' | 'reason';
 
 /** Words that opt out as a whole clause, even if other clauses give reasons. */
 const keywords = words(`
-  stop stopall unsub unsubscribe unsuscribe unsubcribe optout stopp stahp alto basta parar paren pare
-  arret arreter arretez arrete stopper desabonner desabonnement desinscrire desinscription abmelden abbestellen aufhoren
-  מספיק חדל הסר הסירו להסיר הסרה סטופ תפסיקו תפסיק תפסיקי הפסיקו עצרו стоп отписаться
+  stop stopall unsub unsubscribe unsuscribe unsubcribe optout stopp stahp alto basta parar paren pare parenle parele
+  arret arreter arretez arrete stopper stoppez desabonner desabonnement desinscrire desinscription abmelden abbestellen aufhoren
+  מספיק חדל הסר הסירו להסיר הסרה סטופ תפסיקו תפסיק תפסיקי הפסק הפסיקו הפסיקי עצרו стоп отписаться
 `);
 
 function senseOfClause(clause: string): Sense {
@@ -206,17 +207,31 @@ function clausesOf(text: string): string[] {
   return text
     .normalize('NFKC')
     .split(/[.!?;,:\n\r…。！？，、؛،؟¿¡()"«»“”|•–—]|\p{Extended_Pictographic}/u)
-    .map((clause) => joinContractions(` ${plainOf(clause)} `.replace(signature, '').trim()))
+    .map((clause) => regularSpelling(` ${plainOf(clause)} `.replace(signature, '').trim()))
     .filter((clause) => clause !== '');
 }
 
-/** Joins what an apostrophe separated: "don t" becomes "dont". */
-function joinContractions(clause: string): string {
+/** Joins what an apostrophe separated ("don t" becomes "dont"), and corrects common typos of the words of opt-outs. */
+function regularSpelling(clause: string): string {
   return clause
     .replace(/\b(don|doesn|didn|can|won|isn|wouldn|shouldn|couldn|haven|wasn|aren) t\b/g, '$1t')
     .replace(/\bi (m|ve)\b/g, 'i$1')
     .replace(/\b(who|it|that) s\b/g, '$1s')
-    .replace(/\byou re\b/g, 'youre');
+    .replace(/\byou re\b/g, 'youre')
+    .replace(/\b(?:dnt|donot|dnot|dotn|dontt)\b/g, 'dont')
+    .replace(/\b(?:stpo|sotp|tsop|st0p|stahp|stop{2,}|sto{3,}p+|s t o p)\b/g, 'stop')
+    .replace(/\bun?s[ub]{1,3}s?[cri]{1,4}[bv]+e?\b/g, 'unsubscribe')
+    .replace(
+      /\b(?:t[ext]{1,4}[in][ng]{1,3}|texitng|[rfgy]exting|t[wsr]xting|te[^snx ]ting|tex[^t ]ing|text[^i ]ng|texti[^n ]g)\b/g,
+      'texting',
+    )
+    .replace(/\b(?:me?s+a?g+e?[in][ng]{1,3}|messaign|messaing|mess[^a ]ging|messga[in][ng]{1,3})\b/g, 'messaging')
+    .replace(/\bmess?[age]{2,4}s\b/g, 'messages')
+    .replace(/\bmess?[age]{2,4}\b/g, 'message')
+    .replace(/\b(?:tetx|txet|texxt|textt|tect|texr|rext|yext)\b/g, 'text')
+    .replace(/\b(?:sendin|sendng|sendig|sneding|seding|sening|senidng)\b/g, 'sending')
+    .replace(/\b(?:contct|contcat|conatct)\b/g, 'contact')
+    .replace(/\b(?:contactin|contcting|contating|conacting|contacing)\b/g, 'contacting');
 }
 
 function isWhole(parts: readonly string[]): boolean {

@@ -408,6 +408,217 @@ pouvez vous me retirer de la liste
 נא הפסיקו לשלוח הודעות
 סטופ
 stop בבקשה
+stop bro
+Stop man
+bro stop
+quit yall
+Please refrain from texting me
+Refrain from sending me messages
+stop texing me
+stop textin me
+stop texitng me
+Stop mesaging me
+stop messagin this number
+stop sendin me these
+dnt text me
+donot text me again
+stpo texting me
+You keep texting me. Quit it
+I revoke my consent to receive texts
+I withdraw my consent
+don't text no more
+unsuscribe me plz
+unsubcribe me from this list
+do not ever send me another text
+Don't send me another message
+Kindly take my name off
+please get my name off your list
+stop reaching out to me
+Please do not reach out again
+don't write me anymore
+cómo me doy de baja
+Cómo me salgo de esta lista?
+no me sigan mandando mensajes
+no sigan mandándome mensajes
+No me sigas escribiendo
+no me estén escribiendo
+no quiero que me sigan escribiendo
+Me pueden quitar de la lista
+¿Me podría sacar de su lista?
+quiero que me saquen de la lista
+quiero que me borren de su sistema
+Como cancelo estos mensajes
+ya párenle
+dejen de estar mandando mensajes
+Je veux que vous arrêtiez
+J'aimerais que vous cessiez de m'écrire
+Je souhaite que vous me retiriez de la liste
+Je voudrais que vous ne m'écriviez plus
+Arrêtez tout
+Arrêtez ça immédiatement
+veuillez cesser
+Veuillez arrêter svp
+Lâchez-moi
+lâche-moi la grappe
+supprimez mes coordonnées
+Effacez mes données
+retirez mon nom de votre liste
+הורד אותי מהרשימה
+תורידו אותי מהמאגר
+אל תיצרו איתי קשר
+אל תיצור איתנו קשר יותר
+לא ליצור איתי קשר
+הפסיקי
+אני מבקש שתסירו אותי
+רוצה שתמחקו אותי מהרשימה
+לא רוצה שתשלחו לי
+אני לא רוצה שתכתבו לי
+אני מבקשת שתפסיקו
+רוצה שתפסיקו לשלוח לי
+בטל
+תרדו ממני
+Non mandatemi più messaggi
+non contattatemi
+toglietemi dalla lista
+Smettetela di scrivermi
+lasciatemi in pace
+Перестаньте мне писать
+Хватит писать
+Прекратите слать мне сообщения
+удалите мой номер
+لا ترسل لي رسائل
+لا تراسلني
+توقفوا عن مراسلتي
+不要再发短信
+请不要再给我发信息
+別再聯絡我
+keine weiteren SMS
+Bitte keine weiteren Nachrichten
+stop dude
+stop lady
+stop rn
+stop now bro
+quit dude
+stop texitng
+stop texxting me
+stop messageing me
+pls stop texing this number
+dnt msg me
+dont send me nothing
+I hereby revoke my consent to be contacted
+I do not give you permission to text me
+Refrain from messaging this number
+Take my name off of this
+I want to stop getting these
+make these texts stop
+don't write me
+disable texts
+put me on the do not text list
+don't solicit me
+Quiero que me den de baja
+cómo me quito de esta lista
+como paro estos mensajes
+no sigan molestando
+no me anden mandando mensajes
+dejen de estar molestando
+dejen de fregar
+me puede borrar de su lista
+quiero que me borren
+solicito que me den de baja
+olvídense de mí
+remuévanme
+eviten mandarme mensajes
+Je veux que vous cessiez
+je vous demande de cesser
+je veux que vous me supprimiez
+Arrêtez maintenant
+arrête tout
+cessez vos envois
+merci de supprimer mes coordonnées
+effacez mes coordonnées
+supprimez-moi
+effacez-moi
+je refuse de recevoir vos messages
+stop à tout
+אני דורש שתסירו אותי
+אל תצור איתי קשר
+אבקש לא ליצור איתי קשר
+לא רוצה שתשלחו לי יותר
+לא מעוניין שתשלחו לי
+לבטל הודעות
+תרד ממני
+עוף ממני
+איך אני מסיר את עצמי
+תחסמו אותי
+Non mandatemi messaggi
+Smettete di scrivermi
+Toglietemi dalla vostra lista
+Прекратите писать
+Перестань мне писать
+Не присылайте мне сообщения
+Отстаньте от меня
+Уберите меня из списка
+لا ترسلوا لي رسائل
+لا تراسلوني
+احذف رقمي
+كفى رسائل
+不要给我发短信
+别给我发信息
+请勿打扰
+我不想收到短信
+Não me mandem mais nada
+Nie pisz do mnie
+もう送らないでください
+연락하지 마세요
+stop yo
+quit bro
+please stop dude
+stopp texting me
+stop textng me
+stop messagng me
+stop harrassing me
+do not mesage me
+Plz no more textin
+I am revoking consent
+consent withdrawn
+I no longer consent
+terminate messages
+never ever text me again
+Kindly take me off
+take off my name from the list
+please remove my number from ur phone
+throw away my number
+I dont know you stop
+how many times do i need to tell you to stop
+dónde me doy de baja
+quiero salir de esta lista
+no continúen enviando mensajes
+no me estés mandando nada
+quiero que me dejen en paz
+que me saquen de la lista
+¿me pueden dar de baja?
+pueden dejar de mandar
+párenle con los mensajes
+eliminen mis datos
+quiero cancelar los mensajes
+je veux que vous cessiez de m'envoyer des messages
+je veux que vous enleviez mon numéro
+Stoppez tout
+stoppez les messages
+veuillez stopper
+cessez tout contact
+lâche-moi
+enlevez mes coordonnées
+הורד אותי מרשימה
+תורידו אותי מהרשימה שלכם
+תמחקו את הפרטים שלי
+אל תצרי איתי קשר
+אל תשלחו לי סמסים
+הפסק מיד
+אני מבקש שתפסיקו לשלוח לי
+אני רוצה שתמחקו אותי
+בטל אותי
+תרדו ממני כבר
 `;
 
 /** Not certain enough to be kept for good, but nobody should answer by machine. */
@@ -443,6 +654,121 @@ when will you stop texting me
 Text me again and I'll sue. Stop
 Don't text my husband the price, it's a surprise
 אל תשלחו שליח היום
+stop omg
+omg stop
+Stop dawg
+please stop habibi
+stop ya creep
+unsubscribe Maria
+cut it out
+knock it off
+Knock it off already
+Please discontinue
+who gave you my number? remove it
+How did you get my number? Delete it
+enough already
+piss off
+this has to stop
+I'm sick of these texts
+take me off the waiting list please
+Please remove me from the guest list
+sáquenme de la lista de espera
+retirez-moi de la liste d'attente
+תורידו אותי מרשימת ההמתנה
+תורידו אותי
+quiero que paren
+ya estuvo
+no molesten
+ça suffit
+j'en ai marre de vos messages
+תבטלו
+stop idiot
+stop spammer
+stop pleaseee
+you don't have my permission
+kindly refrain
+discontinue
+cut that out
+knock it off already!!
+give it a rest
+buzz off
+get out of my phone
+remove it please
+delete it
+I'd like to stop
+I'm done with these messages
+so sick of these texts
+Your texts are annoying
+the texts need to stop
+can you not
+no longer interested
+deactivate
+add me to do not call list
+no solicitation
+stop hitting my phone
+don't hit my line
+cómo me borro
+ya no sigan
+no jodan
+quítame de ahí
+quiero que me quiten
+ya estuvo bueno
+ya déjenme
+cancelar suscripción
+anular suscripción
+lâche l'affaire
+fichez le camp
+j'en ai assez de vos messages
+marre de vos sms
+assez
+résilier
+תפסיקו עם זה
+מספיק עם זה
+לא רוצה מכם כלום
+בטל מנוי
+לבטל
+להתנתק
+איך אפשר להסיר
+take me off the delivery list
+stop fool
+stop friend
+stop bitch
+stop lol
+Stop jesus
+stop contactng me
+I no longer give permission
+knock this off
+terminate
+end this
+lose my contact
+I don't subscribe to this
+you again? stop
+stop i said
+what part of stop don't you understand
+how many times do I have to say stop
+quiero salirme
+me pueden eliminar
+pueden parar
+no insista
+córtenla
+ya cállense
+quiten mi nombre
+como los bloqueo
+je veux arrêter
+on arrête là
+dégagez
+cassez-vous
+supprimez mon nom
+retirez mon nom
+plus jamais
+תורידו אותי מכאן
+אל תתקשרו ואל תשלחו
+תפסיקו את זה
+תבטלו לי את זה
+לכו מפה
+תתרחקו ממני
+עזבו
+אני לא רוצה יותר
 `;
 
 /** Ordinary texts that hold the same words. */
@@ -693,4 +1019,153 @@ enlevez mon nom de la facture
 אין הודעה
 תעזבו את החבילה ליד הדלת
 מספיק זמן?
+Stop working on the roof
+Please stop payment
+stop crying
+Quit worrying
+please stop here
+Please stop there first
+stop delivery tomorrow
+Stop 3 please
+Hey man
+thanks bro
+Unsubscribers list
+can you remove it
+Can you knock it down
+They cut it out of the wall
+Please refrain from parking there
+I was testing the texts
+I don't know how to text
+No me están mandando los mensajes
+sigo esperando
+me pueden quitar la multa
+quiero que me saquen una cita
+¿Cómo cancelo la cita?
+no me saquen de la lista
+no me estás escribiendo
+Je ne veux pas que vous arrêtiez
+je veux que vous veniez demain
+arrêtez-vous là
+supprimez la deuxième commande
+תורידו אותי ליד הבית
+תוריד אותי בתחנה
+אתה יכול להוריד אותי בפינה
+אני רוצה שתשלחו לי
+צרו איתי קשר
+אני מבקש שתתקשרו
+לבטל את התור
+non posso venire
+Напишите мне
+перестал работать кран
+ارسل لي رسالة
+请发短信
+不要发货
+keine Ahnung
+Stop by later
+Stop at Walmart
+Stop the car
+Stop worrying
+Stop it lol
+Stop #3
+Stop both orders
+when do you stop
+Do I have to stop
+they need to stop the leak
+my stop
+thanks man
+hey guys are you open
+Delete the photo please
+Remove this tile
+remove my card
+Sorry I'm sick today
+I am done with texts for the kids
+Please back up
+Enough of the paint?
+the texting app
+send me another text
+write me
+Do not reach out to the seller yet
+revoke the permit
+I'm at the guest list
+take off
+Sorry for the mess
+Mesa de centro
+no me mandaron mensajes
+sigan así
+me pueden mandar la lista
+quiero que me quiten la basura
+cómo cancelo mi pedido
+me doy una vuelta
+ya estuve ahí
+no molestia
+cancelar mi suscripción del gimnasio
+Je veux que vous passiez
+Enlevez mon adresse de la facture
+arrêter l'eau
+Laisse moi ton numéro
+Plus de place
+Retirez mon colis
+תורידו את הסחורה
+תבטל את ההזמנה
+תרדו לחניה
+ניצור קשר
+רוצה שתשלחו לי הצעת מחיר
+אני מבקש שתחזרו אליי
+הסר את הכתם
+lasciami un messaggio
+хватит краски?
+отправляйте
+لا اريد الاحمر
+请给我发短信
+不要红色的
+停车
+schreiben Sie mir
+Maria stop by
+Stop & go
+stp merci
+Tex
+Can you stop for coffee
+Could they stop the noise
+I have given you my permission
+Can you please not use bleach
+turn these lights off
+enough of the blue
+ok forever grateful
+Hit me up later
+they should stop here
+pueden sacarme una cita
+sácame de dudas
+suspender el servicio de agua
+déjame en la esquina
+j'en ai assez pour demain
+je refuse le devis
+comment je paie
+pouvez-vous me retirer la dent
+די עם הצבע
+עוף או בשר
+כבר בדרך
+אני רוצה להסיר שיער
+cambia messaggi
+не надо
+nie pisz tego
+não mande mais pizza
+I moved the number
+It needs to stop leaking
+quit time is 5
+The list of guests
+לך
+I took my offer back
+I need to say thanks
+end this week
+borre el contacto del plomero
+cállate lol
+laissez-moi tranquillement réfléchir
+לא רוצה יותר סוכר
+ביטול תור
+mesa
+Stoop needs work
+Texting you now
+je prie
+stop please at the gate
+forever
 `;
