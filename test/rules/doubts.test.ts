@@ -63,6 +63,65 @@ test.each([
   expect(parseRules(ruleOn('message_received', condition), options).rules).toHaveLength(1);
 });
 
+const assigned = 'thread.assigned_user_id';
+const lastReply = 'thread.last_human_reply_at';
+
+test.each([
+  [`${assigned} != 4156 && message.plain == "hi"`, assigned],
+  [`message.plain == "hi" && ${assigned} != 4156`, assigned],
+  ['message.plain == "hi" && !thread.is_resolved', 'thread.is_resolved'],
+  [`message.plain.contains("price") && now - ${lastReply} > duration("30m")`, lastReply],
+  [`message.plain != "" || ${assigned} == 1`, assigned],
+  [`!(message.plain == "hi" && (${assigned} == 1))`, assigned],
+  [`message.plain == "hi" ? ${assigned} == 1 : false`, assigned],
+  [`message.plain == "hi" && (has(${assigned}) ? true : ${assigned} == 1)`, `${assigned} == 1`],
+  [`message.plain == "hi" && (has(${assigned}) || ${assigned} == 1)`, `${assigned} == 1`],
+  [`message.plain == "hi" && !has(${assigned}) && ${assigned} == 1`, `${assigned} == 1`],
+  [`(message.plain == "hi" || has(${assigned})) && message.id > 9 && ${assigned} == 1`, `${assigned} == 1`],
+  [`message.plain == "hi" && has(${lastReply}) && ${assigned} == 1`, assigned],
+  [`line.user_ids.exists(user, user == ${assigned})`, assigned],
+  [`message.plain == "hi" && string(contact.name).contains("Pat")`, 'contact.name'],
+])('a fact that can be missing is found where no has() guards it: %s', (condition, part) => {
+  const { problems } = refusalOf(ruleOn('message_received', condition));
+  const [path = ''] = part.split(' ');
+  expect(problems).toMatchObject([
+    {
+      line: 5,
+      column: columnOf(condition, part) + path.indexOf('.') + 1,
+      message: `${path} can be missing.`,
+      remedy: `Check first: has(${path}) && …`,
+    },
+  ]);
+});
+
+test('each of them is told once, beside other mistakes', () => {
+  const condition = `${assigned} > 1 && ${assigned} < 9 && hours.time > "9:00" && !thread.is_resolved`;
+  const { problems } = refusalOf(ruleOn('message_received', condition));
+  expect(problems.map(({ column }) => column)).toEqual(
+    ['assigned', '"9:00"', 'is_resolved'].map((part) => columnOf(condition, part)),
+  );
+});
+
+test.each([
+  `has(${assigned}) && ${assigned} == 1`,
+  `${assigned} == 1 && has(${assigned})`,
+  `!has(${assigned}) || ${assigned} == 1`,
+  `${assigned} == 1 || !has(${assigned})`,
+  `has(${assigned}) ? ${assigned} == 1 : false`,
+  `!has(${assigned}) ? message.plain == "hi" : ${assigned} == 1`,
+  `has(${assigned}) == true && ${assigned} == 1`,
+  `message.plain == "hi" && message.id > 3 && (has(${assigned}) && (${assigned} == 1 || ${assigned} == 2))`,
+  `!(has(${assigned}) && ${assigned} == 1) && message.plain == "hi"`,
+  `!(!has(${assigned}) || message.plain == "hi") && ${assigned} == 1`,
+  `has(${assigned}) && has(${lastReply}) && (now - ${lastReply} > duration("1h") || ${assigned} == 1)`,
+  `(has(${assigned}) || has(contact.name)) && (has(${assigned}) ? ${assigned} == 1 : contact.name == "Pat")`,
+  `(!thread.exists || has(${assigned})) && thread.exists && ${assigned} == 1`,
+  `has(${assigned}) && line.user_ids.exists(user, user == ${assigned})`,
+  `line.user_ids.exists(user, has(${assigned}) && user == ${assigned})`,
+])('a fact that has() guards is taken: %s', (condition) => {
+  expect(parseRules(ruleOn('message_received', condition), options).rules).toHaveLength(1);
+});
+
 test.each([
   ['!hours.is_open', '"!hours.is_open"'],
   ['!hours.is_open && thread.exists', '"!hours.is_open && thread.exists"'],

@@ -3,6 +3,7 @@ import { didYouMean } from '../../shared/suggestions.ts';
 import { type Declared, declaredFacts, type FactType, groupsOf, sampleFacts } from '../facts/declared.ts';
 import { celFacts, groupClasses } from '../facts/values.ts';
 import type { TriggerKind } from '../triggers.ts';
+import { unguardedFacts } from './missing-facts.ts';
 import {
   conjunctsOf,
   contains,
@@ -65,10 +66,10 @@ export function compileCondition(kind: TriggerKind, text: string, timeZone = 'UT
     const test = environment.parse(safe);
     const literal = literalProblem(environment, root);
     if (literal) return literal;
-    const [impossible, ...others] = impossibleComparisons(kind, root);
-    if (impossible) return { ...impossible, others };
+    const [problem, ...others] = [...impossibleComparisons(kind, root), ...unguardedFacts(root)];
+    if (problem) return { ...problem, others };
     for (const facts of sampleFacts(kind)) {
-      const problem = sampleProblem(() => test(celFacts(facts)), text);
+      const problem = sampleProblem(() => test(celFacts(facts)));
       if (problem) return problem;
     }
     const clauses = conjunctsOf(root).map((node) =>
@@ -220,21 +221,17 @@ function literalProblem(environment: Environment, root: ASTNode): TextProblem | 
   return undefined;
 }
 
-function sampleProblem(run: () => unknown, text: string): TextProblem | undefined {
+function sampleProblem(run: () => unknown): TextProblem | undefined {
   try {
     run();
     return undefined;
   } catch (error) {
     const { offset, message } = locate(error);
-    const [, missing] = /^No such key: (\w+)/.exec(message) ?? [];
-    if (missing === undefined)
-      return {
-        offset,
-        message: `It fails on sample facts: ${message}`,
-        remedy: 'Guard what can be missing or malformed.',
-      };
-    const path = `${/(\w+)\.$/.exec(text.slice(0, offset))?.[1] ?? ''}.${missing}`;
-    return { offset, message: `${path} can be missing.`, remedy: `Check first: has(${path}) && …` };
+    return {
+      offset,
+      message: `It fails on sample facts: ${message}`,
+      remedy: 'Guard what can be missing or malformed.',
+    };
   }
 }
 

@@ -226,7 +226,11 @@ function hasImpossibleCharacter(pattern: string, isPossible: (character: string)
 /** Every node of an expression, outermost first. */
 export function* nodesOf(node: ASTNode): Generator<ASTNode> {
   yield node;
-  for (const child of childrenIn(node.args)) yield* nodesOf(child);
+  for (const child of childrenOf(node)) yield* nodesOf(child);
+}
+
+export function childrenOf({ args }: ASTNode): ASTNode[] {
+  return childrenIn(args);
 }
 
 function childrenIn(args: unknown): ASTNode[] {
@@ -275,7 +279,7 @@ export function unknownName(
 }
 
 /** The path of a fact node, such as `message.text`; undefined for any other node. */
-function factPath(node: ASTNode): string | undefined {
+export function factPath(node: ASTNode): string | undefined {
   if (node.op !== '.' || node.args[0].op !== 'id' || !Object.hasOwn(declaredFacts, node.args[0].args)) return undefined;
   return `${node.args[0].args}.${node.args[1]}`;
 }
