@@ -172,6 +172,15 @@ test.each([
     rule('a', 'do: [{ reopen: true }], stop: true') + rule('b', 'if: thread.exists, do: [{ reopen: true }]'),
   ],
   [
+    'a stop whose condition is always true',
+    rule('a', 'if: "true", do: [{ reopen: true }], stop: true') + rule('b', 'do: [{ reopen: true }]'),
+  ],
+  [
+    'a stop with a clause that is always true',
+    rule('a', 'if: 1 == 1 && thread.exists, do: [{ reopen: true }], stop: true') +
+      rule('b', 'if: thread.exists, do: [{ reopen: true }]'),
+  ],
+  [
     'a stop with a part of its condition',
     rule('a', 'if: thread.exists, do: [{ reopen: true }], stop: true') +
       rule('b', 'if: thread.exists && hours.is_open, do: [{ reopen: true }]'),

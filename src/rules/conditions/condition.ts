@@ -21,7 +21,10 @@ export interface Condition {
   readonly paths: readonly string[];
   /** Takes the result of {@link celFacts}. Throws when a fact is missing that no `has(…)` checked. */
   test(facts: Readonly<Record<string, unknown>>): boolean;
-  /** The operands of its top-level `&&` chain, in order; without `&&`, the condition itself. */
+  /**
+   * The operands of its top-level `&&` chain, in order; without `&&`, the condition itself. Without those that read no fact
+   * and are true, such as `true`.
+   */
   readonly clauses: readonly Clause[];
   /** What is valid but probably not meant. */
   readonly warnings: readonly TextProblem[];
@@ -72,9 +75,9 @@ export function compileCondition(kind: TriggerKind, text: string, timeZone = 'UT
       const problem = sampleProblem(() => test(celFacts(facts)));
       if (problem) return problem;
     }
-    const clauses = conjunctsOf(root).map((node) =>
-      clauseOf(environment, text.slice(node.range.start, node.range.end), node),
-    );
+    const clauses = conjunctsOf(root)
+      .map((node) => clauseOf(environment, text.slice(node.range.start, node.range.end), node))
+      .filter((clause) => !isAlwaysTrue(clause));
     return {
       paths: pathsOf(root, text),
       test: (facts) => test(facts) === true,
@@ -109,6 +112,15 @@ function clauseOf(environment: Environment, text: string, node: ASTNode): Clause
       return test(facts) === true;
     },
   };
+}
+
+function isAlwaysTrue({ paths, test }: Clause): boolean {
+  try {
+    return paths.length === 0 && test({});
+  } catch {
+    // It needs a group of facts, as in `thread["exists"]`.
+    return false;
+  }
 }
 
 const localParts = ['getHours', 'getDate', 'getDayOfMonth', 'getDayOfWeek', 'getDayOfYear', 'getMonth', 'getFullYear'];
