@@ -66,7 +66,7 @@ export interface Explanation {
   readonly rules: readonly RuleExplanation[];
 }
 
-/** A text by its id, or the newest one from a number on a line. */
+/** A text by its id, or a thread: the newest text from a number on a line, and the thread's idle time after its last text. */
 export type TextChoice = { readonly messageId: string } | { readonly line: string; readonly number: string };
 
 /**
@@ -80,7 +80,9 @@ export function explain(db: Database, set: RuleSet, choice: TextChoice, mode: Mo
     .setAccessMode('read only')
     .execute(async (tx) => {
       const message = await findText(tx, choice);
-      return message && { message, rules: await explainRules(tx, set, message, mode) };
+      if (!message) return undefined;
+      const triggers = await triggersOf(tx, set, message, 'messageId' in choice);
+      return { message, rules: await explainRules(tx, set, triggers, mode) };
     });
 }
 
@@ -104,11 +106,11 @@ async function findText(tx: Transaction, choice: TextChoice): Promise<ExplainedT
 async function explainRules(
   tx: Transaction,
   set: RuleSet,
-  message: ExplainedText,
+  triggers: readonly Trigger[],
   mode: Mode,
 ): Promise<RuleExplanation[]> {
   const explained = new Map<string, RuleExplanation>();
-  for (const trigger of await triggersOf(tx, set, message)) {
+  for (const trigger of triggers) {
     for (const each of await explainRulesOn(tx, set, trigger, mode)) explained.set(each.rule, each);
   }
   return set.rules.map(({ name, on, mode }) => {
@@ -189,21 +191,29 @@ export function replyWords(reply: string): string {
   return reply === 'held' ? 'Its reply is held until the quiet hours end.' : `Its reply is refused: ${reply}.`;
 }
 
-/** The text itself if it is inbound, and the idle triggers after it if it is the last text of its thread. */
-async function triggersOf(tx: Transaction, set: RuleSet, message: ExplainedText): Promise<Trigger[]> {
-  const { conversationId, messageId, at } = message;
-  const key = `${conversationId}/${messageId}`;
-  const [last] = await query<{ id: string }>(
+/**
+ * The text itself if it is inbound, and the idle triggers after the last text of its thread. A text that was chosen by its id
+ * has them only if it is that last text.
+ */
+async function triggersOf(
+  tx: Transaction,
+  set: RuleSet,
+  { conversationId, messageId, direction, at }: ExplainedText,
+  isChosenById: boolean,
+): Promise<Trigger[]> {
+  const keyOf = (id: string) => `${conversationId}/${id}`;
+  const triggers: Trigger[] = direction === 'in' ? [{ kind: 'message_received', key: keyOf(messageId), at }] : [];
+  const [last] = await query<{ id: string; at: Date }>(
     tx,
     sql`
-      select message_id as id from warehouse.sms_messages
+      select message_id as id, date_trunc('milliseconds', sent_at) as at from warehouse.sms_messages
       where conversation_id = ${conversationId} and deleted_at is null and is_scheduled is not true and sent_at is not null
       order by sent_at desc, message_id desc limit 1`,
   );
-  const triggers: Trigger[] = message.direction === 'in' ? [{ kind: 'message_received', key, at }] : [];
-  if (last?.id !== messageId) return triggers;
+  if (!last || (isChosenById && last.id !== messageId)) return triggers;
   for (const idleSeconds of idleDurations(set.rules)) {
-    triggers.push({ kind: 'thread_idle', key, idleSeconds, at: new Date(at.getTime() + idleSeconds * 1_000) });
+    const idleAt = new Date(last.at.getTime() + idleSeconds * 1_000);
+    triggers.push({ kind: 'thread_idle', key: keyOf(last.id), idleSeconds, at: idleAt });
   }
   return triggers;
 }

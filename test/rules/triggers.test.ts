@@ -1,6 +1,9 @@
 import { afterAll, describe, expect, test } from 'vitest';
+import { type Explanation, explain } from '../../src/rules/explain.ts';
+import { parseRules } from '../../src/rules/file/parse.ts';
 import { backends } from '../stores/backends.ts';
 import { until } from '../world.ts';
+import { options } from './refusal.ts';
 import { createRulesWorld, type RulesWorld } from './rules-world.ts';
 
 const rules = `
@@ -48,6 +51,25 @@ describe.each(backends)('on %s', (backend) => {
         (await value(`select is_resolved from warehouse.sms_conversations where number = '15552220002'`)) === true,
     );
     expect((await world.runs('silent')).filter(({ is_matched }) => is_matched).length).toBeGreaterThan(0);
+  });
+
+  test('the explanation of a thread tells what silence after our own text did', async () => {
+    const number = '15552220006';
+    const { line } = await sandbox.emit.sms({ number, text: 'Until then' });
+    await sandbox.emit.sms({ number, line, direction: 'out', text: 'See you' });
+    const isResolved = () => value('select is_resolved from warehouse.sms_conversations where number = $1', number);
+    await until(async () => (await isResolved()) === true);
+    await world.rulesSettled();
+    const { rules: explained } = (await explain(
+      world.context.database.db,
+      parseRules(rules, options),
+      { line, number },
+      'live',
+    )) as Explanation;
+    expect(explained.find(({ rule }) => rule === 'silent')).toMatchObject({
+      outcome: 'matched',
+      past: { reason: 'matched', actions: [{ kind: 'resolve', state: 'done' }] },
+    });
   });
 
   test('calls are triggers when they have ended: missed, with a voicemail, or answered', async () => {

@@ -32,7 +32,7 @@ function addRules(program: Command): void {
   group
     .command('explain <text>')
     .description(
-      'Explain why rules act on a text or not: <line>/<number> for the newest inbound text, or the id of a text.',
+      'Explain why rules act on a text or not: <line>/<number> for the newest inbound text and the idle time of its thread, or the id of a text.',
     )
     .action(async (text, options) => (await import('../rules.ts')).runExplain(text, options));
   group
