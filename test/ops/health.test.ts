@@ -188,7 +188,10 @@ describe('sends that do not go out', () => {
 
   test('for want of budget is over when later texts were sent, as after the budget was raised', async () => {
     await send('DENIED', 'gate:budget_money', { ago: '1 second' });
-    expect(await status()).toMatchObject({ isOk: false, faults: [{ sentence: expect.stringContaining('is used up') }] });
+    expect(await status()).toMatchObject({
+      isOk: false,
+      faults: [{ sentence: expect.stringContaining('is used up') }],
+    });
     await send('SENT', null, { ago: '0 seconds' });
     const { isOk, told } = await status();
     expect(isOk).toBe(true);

@@ -69,12 +69,13 @@ export function compileCondition(kind: TriggerKind, text: string, timeZone = 'UT
     const test = environment.parse(safe);
     const literal = literalProblem(environment, root);
     if (literal) return literal;
-    const [problem, ...others] = [...impossibleComparisons(kind, root), ...unguardedFacts(root)];
+    const unguarded = unguardedFacts(root);
+    const problems = sampleFacts(kind).map((facts) => sampleProblem(() => test(celFacts(facts))));
+    const failure = problems.find((each) => each !== undefined);
+    const isMissing = failure?.message.includes('No such key') === true;
+    const [problem, ...others] = [...impossibleComparisons(kind, root), ...(isMissing ? unguarded : [])];
     if (problem) return { ...problem, others };
-    for (const facts of sampleFacts(kind)) {
-      const problem = sampleProblem(() => test(celFacts(facts)));
-      if (problem) return problem;
-    }
+    if (failure) return failure;
     const clauses = conjunctsOf(root)
       .map((node) => clauseOf(environment, text.slice(node.range.start, node.range.end), node))
       .filter((clause) => !isAlwaysTrue(clause));
@@ -82,7 +83,7 @@ export function compileCondition(kind: TriggerKind, text: string, timeZone = 'UT
       paths: pathsOf(root, text),
       test: (facts) => test(facts) === true,
       clauses,
-      warnings: utcCalls(environment, text, root, timeZone),
+      warnings: [...unguarded.map(asWarning), ...utcCalls(environment, text, root, timeZone)],
     };
   } catch (error) {
     const { offset, message } = locate(error);
@@ -121,6 +122,11 @@ function isAlwaysTrue({ paths, test }: Clause): boolean {
     // It needs a group of facts, as in `thread["exists"]`.
     return false;
   }
+}
+
+/** Of a fact whose absence fails no sample. It may be one that another clause implies, so the condition is taken. */
+function asWarning(problem: TextProblem): TextProblem {
+  return { ...problem, message: problem.message.replace(/\.$/, ': the rule then fails and does nothing.') };
 }
 
 const localParts = ['getHours', 'getDate', 'getDayOfMonth', 'getDayOfWeek', 'getDayOfYear', 'getMonth', 'getFullYear'];

@@ -70,6 +70,7 @@ function testOutcomes(node: ASTNode, operands: readonly ReadonlySet<Outcome>[], 
   if (operands.some((each) => each.has('error'))) return new Set([true, false, 'error']);
   const [operand] = isHas(node) ? node.args[1] : [];
   if (operand && factPath(operand) === known.path) return new Set([false]);
+  if (known.path === 'hours.closes_at' && factPath(node) === 'hours.is_open') return new Set([false]);
   // Of two known results, as in `has(…) == true`.
   if ((node.op === '==' || node.op === '!=') && operands.every(({ size }) => size === 1)) {
     const [[left], [right]] = operands.map((each) => [...each]) as [[Outcome], [Outcome]];
