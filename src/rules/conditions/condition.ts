@@ -70,8 +70,9 @@ export function compileCondition(kind: TriggerKind, text: string, timeZone = 'UT
     const literal = literalProblem(environment, root);
     if (literal) return literal;
     const unguarded = unguardedFacts(root);
-    const problems = sampleFacts(kind).map((facts) => sampleProblem(() => test(celFacts(facts))));
-    const failure = problems.find((each) => each !== undefined);
+    const failure = sampleFacts(kind)
+      .map((facts) => sampleProblem(() => test(celFacts(facts))))
+      .find((each) => each !== undefined);
     const isMissing = failure?.message.includes('No such key') === true;
     const [problem, ...others] = [...impossibleComparisons(kind, root), ...(isMissing ? unguarded : [])];
     if (problem) return { ...problem, others };

@@ -3,8 +3,8 @@ import { declarationOf } from '../facts/declared.ts';
 import { childrenOf, factPath, nodesOf, type TextProblem } from './static-check.ts';
 
 /**
- * Finds reads of a fact that can be missing which no `has(…)` guards: one problem for each fact. Sample facts cannot find them,
- * because `false && error` is false: a read beside a clause that is false on every sample fails on none of them.
+ * Finds reads of a fact that can be missing which no `has(…)` guards: one problem for each fact. Evaluation on sample facts misses
+ * some, because `false && error` is false: a read beside a clause that is false on every sample fails on none of them.
  */
 export function unguardedFacts(root: ASTNode): TextProblem[] {
   const assumptions = assumptionsOn(repeatedTests(root));
@@ -70,7 +70,8 @@ function testOutcomes(node: ASTNode, operands: readonly ReadonlySet<Outcome>[], 
   if (operands.some((each) => each.has('error'))) return new Set([true, false, 'error']);
   const [operand] = isHas(node) ? node.args[1] : [];
   if (operand && factPath(operand) === known.path) return new Set([false]);
-  if (known.path === 'hours.closes_at' && factPath(node) === 'hours.is_open') return new Set([false]);
+  const path = factPath(node);
+  if (path !== undefined && path === declarationOf(known.path)?.presentIf) return new Set([false]);
   // Of two known results, as in `has(…) == true`.
   if ((node.op === '==' || node.op === '!=') && operands.every(({ size }) => size === 1)) {
     const [[left], [right]] = operands.map((each) => [...each]) as [[Outcome], [Outcome]];

@@ -25,12 +25,15 @@ export interface Declared<T extends FactType = FactType> extends FactDomain {
   readonly doc: string;
   /** It can be missing: conditions check `has(…)` first, templates get nil. */
   readonly isOptional?: true;
+  /** A fact that is false whenever this one is missing, and so as good a check as `has(…)`. */
+  readonly presentIf?: string;
   /** Text, speech or a name: a run records only its length, so that erasing the mirror erases it. */
   readonly isPrivate?: true;
 }
 
 const fact = <T extends FactType>(type: T, doc: string, domain: FactDomain = {}) => ({ type, doc, ...domain }) as const;
-const optional = <T extends FactType>(type: T, doc: string) => ({ type, doc, isOptional: true }) as const;
+const optional = <T extends FactType>(type: T, doc: string, presence: Pick<Declared, 'presentIf'> = {}) =>
+  ({ type, doc, isOptional: true, ...presence }) as const;
 const personal = <T extends FactType>(type: T, doc: string, domain: FactDomain = {}) =>
   ({ type, doc, isPrivate: true, ...domain }) as const;
 const number: FactDomain = { format: 'number' };
@@ -96,7 +99,7 @@ export const declaredFacts = {
     time: fact('string', 'Local time of 24 hours.', { format: 'time' }),
     date: fact('string', 'Local day.', { format: 'date' }),
     opens_at: optional('timestamp', 'When it opens next; missing when nothing opens within two weeks.'),
-    closes_at: optional('timestamp', 'When it closes; missing while it is closed.'),
+    closes_at: optional('timestamp', 'When it closes; missing while it is closed.', { presentIf: 'hours.is_open' }),
   },
   call: {
     id: fact('string', 'The service’s id of the call.'),
