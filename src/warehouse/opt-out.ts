@@ -197,9 +197,9 @@ function isReason(clause: string): boolean {
   return reason.test(`${clause} `);
 }
 
-/** "Stop" with swapped letters, and common misspellings of "unsubscribe". */
+/** "Stop" with further letters, which are other words within a longer clause. {@link regularSpelling} corrects swapped ones. */
 function isMisspeltKeyword(word: string): boolean {
-  return /^(?:stpo|sotp|tsop|stopt|stopo|st0p|stopit|sto+p+|un?s[ub]{1,3}s?[cri]{1,4}[bv]+e?)$/.test(word);
+  return /^(?:stopt|stopo|stopit|sto+p+)$/.test(word);
 }
 
 /** The clauses of a text, as plain words. */
