@@ -28,7 +28,12 @@ interface Client {
 }
 
 function open(port: number, ...lines: string[]): Client {
-  const socket = connect(port, '127.0.0.1');
+  const client = clientOf(connect(port, '127.0.0.1'));
+  if (lines.length > 0) client.socket.write(`${lines.join('\r\n')}\r\n\r\n`);
+  return client;
+}
+
+function clientOf(socket: Socket): Client {
   const client = { socket, said: '', isEnded: false };
   socket.on('data', (data) => {
     client.said += data;
@@ -40,7 +45,6 @@ function open(port: number, ...lines: string[]): Client {
   socket.on('close', () => {
     client.isEnded = true;
   });
-  if (lines.length > 0) socket.write(`${lines.join('\r\n')}\r\n\r\n`);
   onTestFinished(() => void socket.destroy());
   return client;
 }
@@ -203,15 +207,10 @@ describe('connections', () => {
       socket.destroy();
     });
     const port = await listen(server);
-    const client = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
-    onTestFinished(() => void client.destroy());
-    let said = '';
-    client.on('data', (data) => {
-      said += data;
-    });
-    client.write('POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
-    await until(() => said.startsWith('HTTP/1.1 404'));
-    client.write('no chunk\r\n');
+    const client = clientOf(connect({ port, host: '127.0.0.1', allowHalfOpen: true }));
+    client.socket.write('POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
+    await until(() => statusOf(client) === 404);
+    client.socket.write('no chunk\r\n');
     await until(() => connectionsOf(server).then((count) => count === 0));
     expect(parsed).not.toContain('HPE_INVALID_CHUNK_SIZE');
   });

@@ -3,8 +3,10 @@ import { message } from '../../src/api-client/entities/texts.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { optOutVerdict } from '../../src/warehouse/opt-out.ts';
 import { migratedDatabase } from '../world/database.ts';
+import { certainOptOuts } from './certain-opt-outs.ts';
+import { doubtfulTexts } from './doubtful-texts.ts';
 import { lookAlikes } from './look-alikes.ts';
-import { certainOptOuts, doubtfulTexts, ordinaryTexts } from './opt-out-corpus.ts';
+import { ordinaryTexts } from './ordinary-texts.ts';
 import { optOuts } from './phrasings.ts';
 import { asRead, readNumber } from './reads.ts';
 
