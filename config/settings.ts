@@ -20,20 +20,16 @@ interface Documented {
 const documentation = z.registry<Documented>();
 
 const url = (protocols: readonly string[], parsed: (text: string) => string = (text) => text) =>
-  // Pasted values and secret files often end with a line break, which not every driver tolerates.
-  z
-    .string()
-    .trim()
-    .refine((text) => protocols.includes(protocolOf(parsed(text)) ?? ''), {
-      error: ({ input }) => faultOf(String(input), protocols),
-      abort: true,
-    });
+  z.string().refine((text) => protocols.includes(protocolOf(parsed(text)) ?? ''), {
+    error: ({ input }) => faultOf(String(input), protocols),
+    abort: true,
+  });
 
-/** The protocol of a URL; undefined when it cannot be parsed. */
+/** The protocol of a URL; undefined when it cannot be parsed, or has an escape that drivers cannot decode. */
 function protocolOf(text: string): string | undefined {
   try {
-    const { protocol, hostname } = new URL(text);
-    decodeURIComponent(hostname);
+    const { protocol, hostname, username, password, pathname } = new URL(text);
+    for (const part of [hostname, username, password, pathname]) decodeURIComponent(part);
     return protocol;
   } catch {
     return undefined;
@@ -42,9 +38,8 @@ function protocolOf(text: string): string | undefined {
 
 /** What is wrong with a URL. Quotes no part of it: it may contain a password. */
 function faultOf(text: string, protocols: readonly string[]): string {
-  if (/^["'`]/.test(text.trim())) return 'must be written without quotes around it';
   const begins = protocols.map((each) => `${each}//`);
-  if (!begins.some((each) => text.trim().startsWith(each))) {
+  if (!begins.some((each) => text.startsWith(each))) {
     return `must be an address that begins with ${begins.join(' or ')}`;
   }
   return 'cannot be read as an address: in a password, # is written %23, / is %2F, ? is %3F and % is %25';
@@ -281,9 +276,10 @@ const variables = z.object({
   LOG_LEVEL: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal')
     .default('info')
     .register(documentation, { doc: 'How much is logged, to standard error.' }),
-  OTEL_EXPORTER_OTLP_ENDPOINT: url(['http:', 'https:']).optional().register(documentation, {
+  OTEL_EXPORTER_OTLP_ENDPOINT: z.string().optional().register(documentation, {
     doc: 'Receives traces by OpenTelemetry (OTLP over HTTP); the other variables `OTEL_…` are [standard](https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/).',
   }),
+  OTEL_SDK_DISABLED: z.string().optional().register(documentation, { doc: '`true` turns traces off.' }),
   EVENT_RETENTION_DAYS: integer(1, 3_650).prefault('30').register(documentation, {
     doc: 'How many days deliveries are kept in the inbox, and for how long that a rule did not match (at least 30).',
   }),
@@ -311,20 +307,22 @@ export class SettingsError extends UserError {
 }
 
 /**
- * Reads the environment; an empty variable counts as not set. `needed`: variables that the command requires. `makesToken`: it
- * generates its own ADMIN_TOKEN. Throws one SettingsError for all problems.
+ * Reads the environment; an empty variable counts as not set. `needed`: variables that the command requires. `servesPages`: it serves
+ * pages, or does so where that variable is set. `makesToken`: it generates its own ADMIN_TOKEN. Throws one SettingsError for all problems.
  */
 export function readSettings(
   environment: Readonly<Record<string, string | undefined>>,
-  options: { needed?: readonly Variable[]; servesPages?: boolean; makesToken?: boolean } = {},
+  options: { needed?: readonly Variable[]; servesPages?: boolean | Variable; makesToken?: boolean } = {},
 ): Settings {
-  const given = Object.fromEntries(
-    Object.keys(variables.shape).flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])),
-  );
+  const given = givenIn(environment);
+  const quoted = Object.keys(given).filter((name) => /^(["'`])[\s\S]*\1$/.test(given[name] ?? ''));
   const parsed = variables.safeParse(given);
-  const problems = (parsed.error?.issues ?? []).map(
-    ({ path, message }) => `${path.join('.')} ${message}${shownValue(path[0], given)}`,
-  );
+  const problems = [
+    ...quoted.map((name) => `${name} must be written without quotes around it`),
+    ...(parsed.error?.issues ?? []).flatMap(({ path, message }) =>
+      quoted.includes(String(path[0])) ? [] : [`${path.join('.')} ${message}${shownValue(path[0], given)}`],
+    ),
+  ];
   for (const name of options.needed ?? []) {
     const { doc, instead, remedy } = documentationOf(name);
     if (given[name] !== undefined || (instead && given[instead.name] !== undefined)) continue;
@@ -337,9 +335,25 @@ export function readSettings(
     const [missing, set] = given[one] === undefined ? [one, other] : [other, one];
     problems.push(`${missing} is missing, although ${set} is set: ${documentationOf(missing).doc}`);
   }
-  if (options.servesPages) problems.push(...tokenProblems(given, options.makesToken));
+  const { servesPages } = options;
+  if (typeof servesPages === 'string' ? given[servesPages] : servesPages)
+    problems.push(...tokenProblems(given, options.makesToken));
   if (!parsed.success || problems.length > 0) throw new SettingsError(problems);
   return grouped(parsed.data);
+}
+
+/**
+ * Our variables that are set. Secret files and pasted values often end with a line break, which is no part of the value. And beside
+ * a service named "worker", Kubernetes sets WORKER_PORT=tcp://10.0.0.5:80 in every container, which is no setting.
+ */
+function givenIn(environment: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
+  return Object.fromEntries(
+    Object.keys(variables.shape).flatMap((name) => {
+      const value = environment[name]?.trim();
+      const isOfKubernetes = name.endsWith('PORT') && value?.startsWith('tcp://');
+      return value && !isOfKubernetes ? [[name, value]] : [];
+    }),
+  );
 }
 
 /** Of a target of alerts, what is of no use alone. */
@@ -415,16 +429,22 @@ function grouped(read: z.output<typeof variables>) {
       /** Local times, `22:00`. */
       quietHours: read.NOTIFY_QUIET_HOURS,
     },
-    /** OpenTelemetry reads its settings itself. */
-    isTracing: read.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined,
+    /** OpenTelemetry reads its settings itself. `unusable`: nothing but traces needs the endpoint, so a wrong one is a warning. */
+    tracing: tracingOf(read),
   };
+}
+
+function tracingOf(read: Pick<z.output<typeof variables>, 'OTEL_EXPORTER_OTLP_ENDPOINT' | 'OTEL_SDK_DISABLED'>) {
+  const endpoint = read.OTEL_EXPORTER_OTLP_ENDPOINT;
+  if (endpoint === undefined || read.OTEL_SDK_DISABLED?.toLowerCase() === 'true') return 'off';
+  return ['http:', 'https:'].includes(protocolOf(endpoint) ?? '') ? 'on' : 'unusable';
 }
 
 /** Minimum length, in characters, of a secret that cannot be guessed. */
 export const shortestUnguessed = 16;
 
-/** Warnings about settings that work but are insecure: one sentence each, with its remedy, and no secret. */
-export function weaknessesOf({ receiver, databaseUrl }: Settings): string[] {
+/** Warnings about settings that work but are insecure, or of no effect: one sentence each, with its remedy, and no secret. */
+export function weaknessesOf({ receiver, databaseUrl, tracing }: Settings): string[] {
   const secrets = { WEBHOOK_SECRET: receiver.secret, WEBHOOK_SECRET_PREVIOUS: receiver.previousSecret };
   const weaknesses = Object.entries(secrets).flatMap(([name, secret]) =>
     secret === undefined || secret.length >= shortestUnguessed
@@ -433,6 +453,11 @@ export function weaknessesOf({ receiver, databaseUrl }: Settings): string[] {
           `${name} has ${secret.length} characters: who guesses it can make the daemon read what never happened. Make one with \`openssl rand -hex 24\`.`,
         ],
   );
+  if (tracing === 'unusable') {
+    weaknesses.push(
+      'No traces are sent: OTEL_EXPORTER_OTLP_ENDPOINT must begin with http:// or https:// (OTLP over HTTP, usually on port 4318).',
+    );
+  }
   const host = plainTextHost(databaseUrl);
   return host === undefined ? weaknesses : [...weaknesses, `${plainText.sentence(host)} ${plainText.remedy}`];
 }

@@ -13,7 +13,7 @@ type SharedSetting = 'TIME_ZONE' | 'RULES_FILE' | 'RULES_MODE';
 
 interface CommandNeeds {
   readonly needed?: readonly Variable[];
-  readonly servesPages?: boolean;
+  readonly servesPages?: boolean | Variable;
   /** Settings that must equal the daemon's, for commands that predict or repeat its work. */
   readonly alike?: readonly SharedSetting[];
 }

@@ -24,7 +24,7 @@ export async function run(entry: Entry, options: { queues?: QueueName[]; json?: 
   const settings = readySettings(
     await commandSettings({
       needed: ['DATABASE_URL', 'API_BASE_URL', 'API_KEY'],
-      servesPages: Boolean(process.env.WORKER_PORT),
+      servesPages: 'WORKER_PORT',
     }),
   );
   await checkRulesFile(settings);

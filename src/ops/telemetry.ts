@@ -7,15 +7,15 @@ import type { TracedProcess } from '../shared/tracing.ts';
 const stopMs = 500;
 
 /**
- * Traces with OpenTelemetry if OTEL_EXPORTER_OTLP_ENDPOINT is set; otherwise nothing of it is loaded. Call it before queues and
+ * Traces with OpenTelemetry if the settings say so; otherwise nothing of it is loaded. Call it before queues and
  * servers are opened. Never rejects: without traces the work goes on. `stop` waits for half a second at most.
  */
 export async function startTelemetry(
-  { isTracing }: Pick<Settings, 'isTracing'>,
+  { tracing }: Pick<Settings, 'tracing'>,
   process: TracedProcess,
   log: Log,
 ): Promise<{ stop(): Promise<void> }> {
-  if (!isTracing) return { stop: () => Promise.resolve() };
+  if (tracing !== 'on') return { stop: () => Promise.resolve() };
   const { startOpenTelemetry } = await import('./opentelemetry.ts');
   const shutDown = startOpenTelemetry(process, log);
   return {

@@ -317,7 +317,7 @@ test.each(['start', 'web'])('%s refuses a token that might be guessed, beside al
 });
 
 test('a key that no header can carry stops the start before anything is started', async () => {
-  const { code, err } = await run(['start'], { API_KEY: 'a key\n', DATABASE_URL: '', PORT: 'none' });
+  const { code, err } = await run(['start'], { API_KEY: 'a key', DATABASE_URL: '', PORT: 'none' });
   expect(code).toBe(2);
   expect(err.trim().split('\n')).toEqual([
     'The settings cannot be used:',

@@ -47,6 +47,36 @@ test('an empty variable counts as not set', () => {
   expect(problemsOf({ API_KEY: '' }, { needed: ['API_KEY'] })).toHaveLength(1);
 });
 
+test('a line break around a value is no part of it', () => {
+  const secret = 'x'.repeat(40);
+  const names = ['ADMIN_TOKEN', 'API_KEY', 'ENCRYPTION_KEY', 'WEBHOOK_SECRET', 'RULES_MODE', 'TIME_ZONE'];
+  const valueFor = (name: string) => ({ RULES_MODE: 'live', TIME_ZONE: 'Europe/Paris' })[name] ?? secret;
+  const clean = Object.fromEntries(names.map((name) => [name, valueFor(name)]));
+  const broken = Object.fromEntries(names.map((name) => [name, ` ${valueFor(name)}\r\n`]));
+  expect(readSettings(broken)).toEqual(readSettings(clean));
+});
+
+test('an address that Kubernetes sets for a service of that name is no port', () => {
+  const linked = { WORKER_PORT: 'tcp://10.96.0.12:80', PORT: 'tcp://10.96.0.12:80' };
+  expect(readSettings(linked)).toEqual(readSettings({}));
+});
+
+describe('traces', () => {
+  const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' };
+
+  test('are sent to an endpoint, unless OpenTelemetry is disabled', () => {
+    expect(readSettings(endpoint).tracing).toBe('on');
+    expect(readSettings({ ...endpoint, OTEL_SDK_DISABLED: 'TRUE' }).tracing).toBe('off');
+    expect(readSettings({}).tracing).toBe('off');
+  });
+
+  test.each(['collector:4317', 'grpc://collector:4317', 'not an address'])('to %j are a warning, no error', (text) => {
+    const settings = readSettings({ OTEL_EXPORTER_OTLP_ENDPOINT: text });
+    expect(settings.tracing).toBe('unusable');
+    expect(weaknessesOf(settings).join()).toContain('OTEL_EXPORTER_OTLP_ENDPOINT must begin with http://');
+  });
+});
+
 test('all problems come at once, each with its variable', () => {
   const problems = problemsOf(
     {
@@ -100,7 +130,13 @@ describe('a message', () => {
     ['DATABASE_URL', 'postgres://owner:hunter2@%zz/db', 'cannot be read'],
     ['API_BASE_URL', 'https://host:port', 'cannot be read'],
     ['DATABASE_URL', '"postgres://owner:hunter2@host/db"', 'without quotes'],
+    ['DATABASE_URL', 'postgres://owner:hunter%2@host/db', '% is %25'],
+    ['REDIS_URL', 'redis://:100%hunter@host:6379', '% is %25'],
     ['API_BASE_URL', "'https://host/api'", 'without quotes'],
+    ['API_KEY', '"hunter2hunter2"', 'without quotes'],
+    ['ADMIN_TOKEN', "'hunter2-hunter2-hunter2'", 'without quotes'],
+    ['ENCRYPTION_KEY', `"${'hunter2'.repeat(6)}"`, 'without quotes'],
+    ['PORT', '"3000"', 'without quotes'],
   ])('about %s = %j says what is to be written another way', (name, value, cure) => {
     const problems = problemsOf({ [name]: value });
     expect(problems).toEqual([expect.stringMatching(new RegExp(`^${name} `))]);
@@ -194,7 +230,7 @@ test('an encryption key that is short is refused, and not shown', () => {
   expect(problem).not.toContain('hunter2');
 });
 
-test.each(['hunter2\n', 'hunter 2', ' hunter2', 'huntér2', 'hunter2\r\nX: y'])(
+test.each(['hunt\ner2', 'hunter 2', 'huntér2', 'hunter2\r\nX: y'])(
   'an API key of %j is refused, since no header can carry it, and is not shown',
   (API_KEY) => {
     const [problem, ...others] = problemsOf({ API_KEY });
@@ -218,7 +254,7 @@ test.each(['0', '65535', '8080'])('a port of %s is taken', (PORT) => {
   expect(readSettings({ PORT }).receiver.port).toBe(Number(PORT));
 });
 
-test.each(['-1', '65536', '80.5', '0x50', ' 80', '1e3'])('a port of %j is refused', (PORT) => {
+test.each(['-1', '65536', '80.5', '0x50', '8 0', '1e3'])('a port of %j is refused', (PORT) => {
   expect(problemsOf({ PORT })).toHaveLength(1);
 });
 
