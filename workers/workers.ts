@@ -1,4 +1,5 @@
 import { type QueueName, queueNames, queueSettings } from '../config/queues.ts';
+import { SettingsError } from '../config/settings.ts';
 import { createAttributionRounds } from '../src/completeness/attribution/attribution.ts';
 import { unproveHours } from '../src/completeness/coverage/coverage.ts';
 import { createReconciler } from '../src/completeness/coverage/reconcile.ts';
@@ -12,7 +13,7 @@ import { type AlertPace, startAlerts } from '../src/ops/alerts/watch.ts';
 import { reportProcess } from '../src/ops/processes.ts';
 import type { JobHandler } from '../src/queues/queues.ts';
 import { adoptHours } from '../src/reporting/hours.ts';
-import { adoptTimeZone } from '../src/reporting/params.ts';
+import { adoptTimeZone, otherZone, timeZoneRemedy } from '../src/reporting/params.ts';
 import { followSearchLanguage, searchLanguage } from '../src/reporting/search.ts';
 import { type RulesPace, startRules } from '../src/rules/engine.ts';
 import { toType } from '../src/shared/command-name.ts';
@@ -66,6 +67,10 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   const { db } = database;
   await queues.open();
   await retryStreams(db);
+  const zoneRemedy = await timeZoneRemedy(db, settings.timeZone);
+  if (zoneRemedy !== undefined) {
+    throw new SettingsError([`TIME_ZONE=${settings.timeZone} ${otherZone} ${zoneRemedy}`]);
+  }
   if (!(await adoptTimeZone(db, settings.isTimeZoneSet ? settings.timeZone : undefined))) {
     log.warn(
       `The days of the reports are not those of TIME_ZONE=${settings.timeZone}: run ${toType('reporting rebuild')}`,

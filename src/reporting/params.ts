@@ -1,4 +1,4 @@
-import { type Database, inTransaction, query, type Transaction } from '../db/database.ts';
+import { type Database, inTransaction, query, sql, type Transaction } from '../db/database.ts';
 import { holdDrains } from './rollups.ts';
 
 /** Definitions of `reporting.params` that the rollups are made with. */
@@ -55,6 +55,56 @@ export async function adoptTimeZone(db: Database, timeZone: string | undefined):
     await query(tx, 'update ops.rollup_state set meaning = ops.rollup_meaning()', []);
     return true;
   });
+}
+
+/** Moments at which a zone with summer time has each of its offsets, in several years. */
+const comparedMoments = [2024, 2025, 2026, 2027].flatMap((year) =>
+  ['01-15', '04-15', '07-15', '10-15'].map((day) => `${year}-${day}T12:00:00Z`),
+);
+
+/**
+ * Whether Postgres and JavaScript mean the same time by a zone. Each brings its own list of zones, and Postgres reads `CET` as an
+ * abbreviation, which has no summer time. An unknown zone resolves to false.
+ */
+export async function isSameZone(db: Database, timeZone: string): Promise<boolean> {
+  const rows = await query<{ at: string; local: string }>(
+    db,
+    sql`select at, to_char(timezone(${timeZone}::text, at::timestamptz), 'YYYY-MM-DD HH24:MI:SS') as local
+      from unnest(${comparedMoments}::text[]) at`,
+  ).catch((error: { code?: string }) => {
+    if (error.code === unknownZone) return [];
+    throw error;
+  });
+  return rows.length > 0 && rows.every(({ at, local }) => new Date(at).toLocaleString('sv-SE', { timeZone }) === local);
+}
+
+const unknownZone = '22023';
+
+/** The name under which Postgres and JavaScript both know a zone that JavaScript knows; undefined when there is none. */
+export async function commonNameOf(db: Database, timeZone: string): Promise<string | undefined> {
+  const canonical = (name: string) => new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
+  const wanted = canonical(timeZone);
+  if (await isSameZone(db, wanted)) return wanted;
+  // A server with few zones knows Asia/Kolkata, whose canonical name in JavaScript is Asia/Calcutta.
+  const known = await query<{ name: string }>(db, sql`select name from pg_timezone_names where name like '%/%'`);
+  for (const { name } of known) {
+    try {
+      if (canonical(name) === wanted && (await isSameZone(db, name))) return name;
+    } catch {
+      // JavaScript does not know it.
+    }
+  }
+  return undefined;
+}
+
+/** What is wrong with such a zone, after its name. */
+export const otherZone = 'is unknown to Postgres, or has other hours there.';
+
+/** The remedy for a TIME_ZONE on which Postgres and JavaScript differ; undefined when they agree. */
+export async function timeZoneRemedy(db: Database, timeZone: string): Promise<string | undefined> {
+  if (await isSameZone(db, timeZone)) return undefined;
+  const name = await commonNameOf(db, timeZone);
+  return `Set TIME_ZONE to ${name ?? 'the name of a place that Postgres knows, such as America/New_York'}.`;
 }
 
 /** The TIME_ZONE of the worker that started last; undefined when it was not set. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { adoptTimeZone, changeParams, wantedTimeZone } from '../../src/reporting/params.ts';
+import { adoptTimeZone, changeParams, isSameZone, timeZoneRemedy, wantedTimeZone } from '../../src/reporting/params.ts';
 import { factsDatabase } from './facts.ts';
 
 test('the reports take the zone that was set, while there is nothing to compute again', async () => {
@@ -57,4 +57,18 @@ test('a schedule in a zone of its own stays in it', async () => {
   await changeParams(facts.db, { timeZone: 'America/Chicago' });
   expect(await facts.query('select time_zone from reporting.schedules')).toEqual([{ time_zone: 'Europe/Berlin' }]);
   expect(await facts.query('select time_zone from reporting.params')).toEqual([{ time_zone: 'America/Chicago' }]);
+});
+
+test('a zone is only usable where Postgres and JavaScript mean the same by it', async () => {
+  await using facts = await factsDatabase();
+  for (const zone of ['UTC', 'America/New_York', 'Europe/Paris', 'Asia/Kolkata', 'Australia/Lord_Howe', 'Etc/GMT+5']) {
+    expect([zone, await isSameZone(facts.db, zone)]).toEqual([zone, true]);
+  }
+  // An abbreviation in Postgres, without summer time; and two that Postgres cannot know.
+  for (const zone of ['CET', 'EET', 'MET', '+05:30', 'Nowhere/Land']) {
+    expect([zone, await isSameZone(facts.db, zone)]).toEqual([zone, false]);
+  }
+  expect(await timeZoneRemedy(facts.db, 'CET')).toBe('Set TIME_ZONE to Europe/Brussels.');
+  expect(await timeZoneRemedy(facts.db, '+05:30')).toContain('such as America/New_York');
+  expect(await timeZoneRemedy(facts.db, 'America/New_York')).toBeUndefined();
 });
