@@ -22,6 +22,8 @@ export interface Sealer {
   /** The prefix of every value, and of every link, sealed with the current key. */
   readonly beginning: Buffer;
   readonly linkBeginning: string;
+  /** Names the current key without revealing it. */
+  readonly keyName: string;
 }
 
 /** A stored value was sealed with another ENCRYPTION_KEY. */
@@ -45,6 +47,7 @@ const textAt = nonceAt + nonceBytes + tagBytes;
 const linkForm = 'sealed';
 
 interface Key {
+  readonly name: string;
   readonly beginning: Buffer;
   readonly linkBeginning: string;
   readonly encryption: Buffer;
@@ -96,6 +99,7 @@ export function createSealer(encryptionKey: string, ...previous: readonly (strin
     },
     beginning: present.beginning,
     linkBeginning: present.linkBeginning,
+    keyName: present.name,
   };
 }
 
@@ -103,6 +107,7 @@ function deriveKey(text: string): Key {
   const derive = (use: string, bytes: number) => Buffer.from(hkdfSync('sha256', text, 'trunkline', use, bytes));
   const name = derive('the name of the key', nameBytes);
   return {
+    name: name.toString('hex'),
     beginning: Buffer.concat([Buffer.of(form), name]),
     linkBeginning: `${linkForm}:${name.toString('hex')}:`,
     encryption: derive('credentials at rest', 32),

@@ -148,6 +148,7 @@ export interface Schema {
     seen_at: Timestamp | null;
     address_hash: string | null;
     checked_at: Timestamp | null;
+    key_name: string | null;
     connections: number | null;
     rules_mode: string | null;
     api_answered_at: Timestamp | null;

@@ -5,10 +5,12 @@ import { createService, type Service, ServiceError } from '../api-client/client.
 import type { ReadySettings } from '../context.ts';
 import { type OpenCredential, openCredential } from '../credentials/credentials.ts';
 import { countToReseal } from '../credentials/resealing.ts';
+import { linkSealer } from '../credentials/sealer.ts';
 import { createDatabase, type Database, type OpenDatabase, query, sql } from '../db/database.ts';
 import { limitReached } from '../db/limits.ts';
 import { isMigrated } from '../db/migrate.ts';
 import { createQueues, type Queues } from '../queues/queues.ts';
+import { otherZone, timeZoneRemedy } from '../reporting/params.ts';
 import { toType } from '../shared/command-name.ts';
 import { eventTypeOf } from '../shared/event-types.ts';
 import type { Log } from '../shared/log.ts';
@@ -18,7 +20,7 @@ import { wantedTypes } from '../sync/subscriptions/ensure.ts';
 import { deliversTo, hookUrl } from '../sync/subscriptions/matching.ts';
 import { quantity } from './format.ts';
 import { healthChecks } from './health-checks.ts';
-import { readConnections } from './processes.ts';
+import { readConnections, readProcesses } from './processes.ts';
 import { credentialWords } from './snapshot/deployment.ts';
 import { known, type Snapshot, takeSnapshot } from './snapshot.ts';
 
@@ -31,7 +33,11 @@ const outgrownPerSecond = 300;
 export async function diagnose(settings: ReadySettings, log: Log): Promise<Diagnosis[]> {
   await using database = createDatabase({ url: settings.databaseUrl, log, maxConnections: 2, name: 'doctor' });
   const { db } = database;
-  const found = [diagnosesOf('Settings').ok('The settings are well-formed.')];
+  const onSettings = diagnosesOf('Settings');
+  const found = [onSettings.ok('The settings are well-formed.')];
+  const zoneRemedy = await timeZoneRemedy(db, settings.timeZone).catch(() => undefined);
+  if (zoneRemedy !== undefined)
+    found.push(onSettings.problem(`TIME_ZONE=${settings.timeZone} ${otherZone}`, zoneRemedy));
   const host = plainTextHost(settings.databaseUrl);
   if (host !== undefined) found.push(onPostgres.warning(plainText.sentence(host), plainText.remedy));
   const postgres = await diagnosePostgres(db, settings.poolSize);
@@ -408,8 +414,21 @@ function diagnoseRefusal(error: unknown, what: string, scope: string, credential
   }
 }
 
-/** Whether ENCRYPTION_KEY_PREVIOUS is still needed. Empty when it is not set, or the tables do not exist yet. */
+/**
+ * Whether this key is that of the running processes, and whether ENCRYPTION_KEY_PREVIOUS is still needed. Empty where there is
+ * nothing to say, or the tables do not exist yet.
+ */
 async function diagnoseKeys(settings: ReadySettings, db: Database): Promise<Diagnosis[]> {
+  const keyName = linkSealer(settings)?.keyName;
+  const processes = await readProcesses(db).catch(() => []);
+  if (keyName !== undefined && processes.some((each) => each.keyName !== null && each.keyName !== keyName)) {
+    return [
+      diagnosesOf('Settings').problem(
+        'ENCRYPTION_KEY here is another one than that of a running process.',
+        'Set the same ENCRYPTION_KEY in every process and here (without one, the same API_KEY).',
+      ),
+    ];
+  }
   if (settings.encryptionKeyPrevious === undefined) return [];
   const count = await countToReseal(db, settings).catch(() => undefined);
   if (count === undefined) return [];

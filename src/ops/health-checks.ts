@@ -39,7 +39,17 @@ export function withCure(found: readonly object[]): object[] {
 /** All checks that found something, by level; within a level data first, then sends and rules, then settings. */
 export function healthChecks(snapshot: Snapshot): HealthCheck[] {
   const found = [
-    ...[checkSchema, checkLogin, checkParked, checkAnswers, checkCircuit, checkBacklogAge, checkWeb, checkCompleteness],
+    ...[
+      checkSchema,
+      checkLogin,
+      checkParked,
+      checkAnswers,
+      checkCircuit,
+      checkBacklogAge,
+      checkWeb,
+      checkSettings,
+      checkCompleteness,
+    ],
     ...[checkPutOff, checkFailing, checkForbidden, checkPartialAnswers, checkAutomation, checkReporting, checkQueues],
     ...[checkSubscriptions, checkUnknownParts, checkInbox, checkDisk, checkAlerts],
   ].flatMap((check) => [...check(snapshot)]);
@@ -239,6 +249,50 @@ function* checkWeb({ processes }: Snapshot): Iterable<HealthCheck> {
     sentence: 'No `web` process runs, so nobody receives the webhooks of the service.',
     remedy: `Start one (${toType('web')}); if one runs, check that it uses this database. What is missed meanwhile is searched for when one runs.`,
   };
+}
+
+/** Seconds for which the processes of a rolling deploy may differ. */
+const rollingSeconds = 60;
+
+/** Processes of one deployment whose secrets differ. */
+function* checkSettings({ processes, takenAt }: Snapshot): Iterable<HealthCheck> {
+  const running = known(processes, []);
+  const address = differingSince(running, ({ addressHash }) => addressHash);
+  const key = differingSince(running, ({ keyName }) => keyName);
+  const isLasting = (since: Date | undefined): since is Date =>
+    since !== undefined && takenAt.getTime() - since.getTime() > rollingSeconds * 1_000;
+  if (isLasting(key)) {
+    yield {
+      check: 'keys_differ',
+      level: 'problem',
+      since: key,
+      sentence:
+        'Processes have different values of ENCRYPTION_KEY, so links to recordings that one stores cannot be opened by another.',
+      remedy: `Set the same ENCRYPTION_KEY in every process (without one, the same API_KEY), and restart the one that is wrong: ${startsOf(running)}.`,
+    };
+  }
+  if (isLasting(address)) {
+    yield {
+      check: 'receivers_differ',
+      level: 'warning',
+      since: address,
+      sentence:
+        'Receivers have different values of WEBHOOK_SECRET or PUBLIC_URL. The one that was started last has the webhooks.',
+      remedy: `Each accepts both secrets meanwhile. Give them the same settings, and restart the one that is out of date: ${startsOf(running.filter(receives))}.`,
+    };
+  }
+}
+
+/** When the youngest process whose value differs from another's was started; undefined when all agree that have one. */
+function differingSince(running: readonly RunningProcess[], valueIn: (each: RunningProcess) => string | null) {
+  const having = running.filter((each) => valueIn(each) !== null);
+  const youngest = having.at(-1);
+  const other = youngest && having.findLast((each) => valueIn(each) !== valueIn(youngest));
+  return other && having[having.indexOf(other) + 1]?.startedAt;
+}
+
+function startsOf(running: readonly RunningProcess[]): string {
+  return running.map(({ role, startedAt }) => `${role} of ${startedAt.toISOString().slice(0, 19)}Z`).join(', ');
 }
 
 const showsError = `${toType('status')} shows the last error.`;

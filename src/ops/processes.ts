@@ -1,8 +1,10 @@
 import { queueNames } from '../../config/queues.ts';
 import type { Context } from '../context.ts';
+import { linkSealer } from '../credentials/sealer.ts';
 import { type Database, query, sql } from '../db/database.ts';
 import { type ConnectionLimit, connectionLimits, judgeConnections } from '../db/limits.ts';
 import { startLoop } from '../shared/loop.ts';
+import { receiverAt } from '../sync/subscriptions/matching.ts';
 
 /** A running process, as it last reported itself: all seconds are up to that report, since it may have ended right after it. */
 export interface RunningProcess {
@@ -18,6 +20,9 @@ export interface RunningProcess {
   /** Seconds for which its oldest unanswered request has been waiting; null without one. */
   readonly waitingSeconds: number | null;
   readonly waitingOperation: string | null;
+  /** Identifies the address at which it receives webhooks, and the key that it seals links with; null when it has none. */
+  readonly addressHash: string | null;
+  readonly keyName: string | null;
   /** Seconds for which every request has failed, once that is an outage (`CircuitBreaker.failingMs`); null otherwise. */
   readonly failingSeconds: number | null;
 }
@@ -39,7 +44,8 @@ export function readProcesses(db: Database): Promise<RunningProcess[]> {
     sql`select role, started_at as "startedAt", coalesce(connections, 0) as connections, rules_mode as "rulesMode",
        extract(epoch from seen_at - api_answered_at)::float8 as "answeredSeconds",
        extract(epoch from seen_at - api_waiting_from)::float8 as "waitingSeconds", api_waiting_operation as "waitingOperation",
-       extract(epoch from seen_at - api_failing_from)::float8 as "failingSeconds"
+       extract(epoch from seen_at - api_failing_from)::float8 as "failingSeconds",
+       address_hash as "addressHash", key_name as "keyName"
      from ops.processes where seen_at > now() - ${goneAfterSeconds} * interval '1 second' order by started_at, process_id`,
   );
 }
@@ -56,6 +62,12 @@ export function reportProcess(
   }: Pick<Context, 'database' | 'processId' | 'connections' | 'service' | 'settings' | 'log'>,
   role: RunningProcess['role'],
 ): { stop(): Promise<void> } {
+  const { publicUrl, secret } = settings.receiver;
+  // Known to the other receivers before the webhooks move to this one.
+  const addressHash =
+    receives({ role }) && publicUrl !== undefined && secret !== undefined ? receiverAt(publicUrl, secret) : null;
+  const keyName = linkSealer(settings)?.keyName ?? null;
+
   async function report(): Promise<void> {
     const waiting = service?.waiting();
     const oldest = waiting?.oldest;
@@ -63,14 +75,16 @@ export function reportProcess(
       db,
       sql`
         insert into ops.processes as p (process_id, role, started_at, seen_at, rules_mode, api_answered_at, api_waiting_from,
-          api_waiting_operation, connections, api_failing_from)
+          api_waiting_operation, connections, api_failing_from, address_hash, key_name)
         values (${processId}, ${role}, now(), now(), ${works({ role }) ? settings.rulesMode : null},
           now() - ${waiting?.answeredMs ?? null} * interval '1 ms', now() - ${oldest?.ms ?? null} * interval '1 ms',
-          ${oldest?.operation ?? null}, ${connections ?? null}, now() - ${service?.circuit.failingMs() ?? null} * interval '1 ms')
+          ${oldest?.operation ?? null}, ${connections ?? null}, now() - ${service?.circuit.failingMs() ?? null} * interval '1 ms',
+          ${addressHash}, ${keyName})
         on conflict (process_id) do update set role = excluded.role, started_at = coalesce(p.started_at, excluded.started_at),
           seen_at = excluded.seen_at, rules_mode = excluded.rules_mode, api_answered_at = excluded.api_answered_at,
           api_waiting_from = excluded.api_waiting_from, api_waiting_operation = excluded.api_waiting_operation,
-          connections = excluded.connections, api_failing_from = excluded.api_failing_from`,
+          connections = excluded.connections, api_failing_from = excluded.api_failing_from,
+          address_hash = excluded.address_hash, key_name = excluded.key_name`,
     );
   }
 

@@ -12,6 +12,8 @@ export interface HookDeps {
   readonly isOurLine: (number: string) => boolean;
   /** Accepted tokens: the current one, and the previous one while it is rotated. */
   readonly tokens: readonly string[];
+  /** Whether another running receiver of this deployment has this token: both accept both while one is replaced. */
+  readonly isTokenOfOther: (token: string) => boolean;
   readonly bodies: BodyBudget;
   readonly metrics: Metrics;
   readonly log: Log;
@@ -41,7 +43,8 @@ export function registerHooks(app: FastifyInstance, deps: HookDeps): void {
 
   app.addHook<HookRequest>('onRequest', (request, reply, done) => {
     // Checked first: a request without a token costs nothing and reveals nothing.
-    if (!isToken(tokens, request.params.token)) {
+    const { token } = request.params;
+    if (!isToken(tokens, token) && !deps.isTokenOfOther(token)) {
       deps.metrics.deliveryRefused('token');
       reply.code(404).send({ error: 'not found' });
       return;

@@ -6,6 +6,8 @@ import { createInbox } from '../inbox/deliveries.ts';
 import { createErasedNumbers } from '../inbox/redact-erased.ts';
 import type { Log } from '../shared/log.ts';
 import { startLoop } from '../shared/loop.ts';
+import { receiverAt } from '../sync/subscriptions/matching.ts';
+import { receiverAddresses, receiversRefreshMs } from '../sync/subscriptions/store.ts';
 import { ourLines } from '../warehouse/lines.ts';
 import { guardPages } from './admin.ts';
 import { createBodyBudget } from './body.ts';
@@ -45,8 +47,10 @@ export async function createReceiver(
   opened.defer(inbox.idle);
   const lines = createOurLines(database.db, log);
   opened.defer(lines.stop);
+  const others = createOtherReceivers(database.db, log, publicUrl);
+  opened.defer(others.stop);
   // Without Postgres the receiver starts too, and answers 503.
-  await Promise.all([lines.refresh(), erased.refresh().catch(() => undefined)]);
+  await Promise.all([lines.refresh(), others.refresh(), erased.refresh().catch(() => undefined)]);
 
   const listening = await listen(
     { host, port, log, metrics },
@@ -55,6 +59,7 @@ export async function createReceiver(
         registerHooks(scope, {
           inbox,
           isOurLine: lines.has,
+          isTokenOfOther: others.haveToken,
           bodies: createBodyBudget(maxBodyBytes),
           tokens: [secret, previousSecret].filter((token) => token !== undefined),
           metrics,
@@ -81,6 +86,33 @@ export async function createReceiver(
 }
 
 const linesRefreshMs = 2_000;
+/** Seconds for which the token of a receiver that ended is accepted: the webhooks still have its address for a moment. */
+const tokenKeptSeconds = 300;
+
+/**
+ * Keeps the addresses of the deployment's other receivers. During a rolling deploy with another WEBHOOK_SECRET, deliveries to
+ * either address arrive at either process.
+ */
+function createOtherReceivers(db: Database, log: Log, publicUrl: string | undefined) {
+  const seenAt = new Map<string, number>();
+  const loop = startLoop({
+    name: 'Refreshing the addresses of the other receivers',
+    everyMs: receiversRefreshMs,
+    log,
+    job: async () => {
+      for (const address of await receiverAddresses(db)) seenAt.set(address, performance.now());
+    },
+  });
+  return {
+    haveToken(token: string): boolean {
+      if (publicUrl === undefined || seenAt.size === 0) return false;
+      const at = seenAt.get(receiverAt(publicUrl, token));
+      return at !== undefined && performance.now() - at < tokenKeptSeconds * 1_000;
+    },
+    refresh: loop.kick,
+    stop: loop.stop,
+  };
+}
 
 /**
  * Keeps the account's own lines, as mirrored, to tell the two parties of a text apart. While they are unknown, a reference

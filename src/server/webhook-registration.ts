@@ -1,10 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../../config/settings.ts';
 import { ServiceError } from '../api-client/client.ts';
 import type { Context } from '../context.ts';
 import { backoffMs } from '../shared/backoff.ts';
 import { startLoop } from '../shared/loop.ts';
 import { ensureSubscriptions, leaveSubscriptions } from '../sync/subscriptions/ensure.ts';
-import { checkSeconds } from '../sync/subscriptions/store.ts';
+import { hookUrl } from '../sync/subscriptions/matching.ts';
+import { announcementMs, checkSeconds } from '../sync/subscriptions/store.ts';
 
 export interface WebhookRegistration {
   /** False without an API or credentials. */
@@ -39,10 +41,15 @@ export function startWebhookRegistration(
     job: () => ensureSubscriptions(deps).catch(withScope),
     retryAfterMs: (failures) => backoffMs({ firstMs: firstRetryMs, maxMs: everyMs }, failures),
   });
-  void loop.kick();
+  const stopping = new AbortController();
+  void announcementMs(database.db, hookUrl(publicUrl, secret, 'any'))
+    .catch(() => 0)
+    .then((ms) => sleep(ms, undefined, { signal: stopping.signal }))
+    .then(loop.kick, () => undefined);
   return {
     isStarted: true,
     async stop() {
+      stopping.abort();
       await loop.stop();
       // If this fails, the other receivers notice within minutes.
       await leaveSubscriptions(deps).catch(() => undefined);

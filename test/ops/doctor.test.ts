@@ -105,6 +105,26 @@ test('names each scope that is missing', async () => {
   ]);
 });
 
+test('tells a key that is not that of a running process, and a zone that Postgres reads in another way', async () => {
+  const { db } = world.context.database;
+  await query(
+    db,
+    `insert into ops.processes (process_id, role, started_at, seen_at, key_name) values ('of another key', 'worker', now(), now(), 'ffffffff')`,
+    [],
+  );
+  onTestFinished(async () => {
+    await query(db, `delete from ops.processes where process_id = 'of another key'`, []);
+  });
+  const findings = await diagnose(settingsFor(databaseUrl, environment({ TIME_ZONE: 'CET' })), log);
+  expect(findings).toContainEqual({
+    subject: 'Settings',
+    level: 'problem',
+    sentence: expect.stringMatching(/^TIME_ZONE=CET /),
+    remedy: 'Set TIME_ZONE to Europe/Brussels.',
+  });
+  expect(faults(findings)).toContain('ENCRYPTION_KEY here is another one than that of a running process.');
+});
+
 test('tells a wrong key, a weak secret and a receiver with another one', async () => {
   const wrong = environment({ API_KEY: 'no-such-key', WEBHOOK_SECRET: 'short123' });
   expect(faults(await diagnose(settingsFor(databaseUrl, wrong), log))).toEqual([

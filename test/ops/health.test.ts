@@ -267,6 +267,31 @@ describe('processes', () => {
       .not.toContainEqual(expect.objectContaining({ sentence: differ }));
   });
 
+  test.each([
+    ['key_name', 'keys_differ', 'ENCRYPTION_KEY'],
+    ['address_hash', 'receivers_differ', 'WEBHOOK_SECRET or PUBLIC_URL'],
+  ])('whose %s differs for longer than a deploy are told', async (column, check, setting) => {
+    const differs = { check, sentence: expect.stringContaining(setting), cure: expect.stringContaining('web of 20') };
+    for (const [id, value, minutes] of [
+      ['a', 'one', 9],
+      ['b', 'one', 8],
+      ['c', null, 7],
+    ] as const) {
+      await database.query(
+        `insert into ops.processes (process_id, role, started_at, seen_at, ${column})
+         values ($1, 'web', now() - $2 * interval '1 minute', now(), $3)`,
+        [id, minutes, value],
+      );
+    }
+    expect((await status()).faults).not.toContainEqual(expect.objectContaining({ check }));
+    await database.query(
+      `insert into ops.processes (process_id, role, started_at, seen_at, ${column}) values ('d', 'web', now(), now(), 'other')`,
+    );
+    expect((await status()).faults).not.toContainEqual(expect.objectContaining({ check }));
+    await database.query(`update ops.processes set started_at = now() - interval '2 minutes' where process_id = 'd'`);
+    expect((await status()).faults).toContainEqual(expect.objectContaining(differs));
+  });
+
   test('whose circuit breaker is open are told by every other process', async () => {
     await database.query(
       `insert into ops.processes (process_id, role, started_at, seen_at, rules_mode, api_failing_from) values ('w', 'start', now(), now(), 'live', now() - interval '45 seconds')`,

@@ -33,7 +33,15 @@ const nothingOwed = {
 const forbiddenThreads: Snapshot['backlog'] = known([{ ...nothingOwed, kind: 'thread', later: 3, forbidden: 3 }]);
 
 const runningWorker = {
-  ...({ role: 'worker', startedAt: before(3_600), rulesMode: 'dry-run', connections: 9, answeredSeconds: 1 } as const),
+  ...({
+    role: 'worker',
+    startedAt: before(3_600),
+    rulesMode: 'dry-run',
+    connections: 9,
+    answeredSeconds: 1,
+    addressHash: null,
+    keyName: null,
+  } as const),
   ...{ waitingSeconds: null, waitingOperation: null, failingSeconds: null },
 };
 const runningWeb = { ...runningWorker, role: 'web', rulesMode: null } as const;

@@ -4,15 +4,16 @@ import { type EventType, eventTypeOf } from '../../shared/event-types.ts';
 import type { Log } from '../../shared/log.ts';
 import { writeSubscriptions } from '../../warehouse/subscriptions.ts';
 import { beginRead, type SealLink } from '../../warehouse/upsert.ts';
-import { deliversTo, hookUrl, isOurAddress, listSubscriptions, receiverOf } from './matching.ts';
+import { deliversTo, hookUrl, isOurAddress, listSubscriptions, receiverAt, receiverOf } from './matching.ts';
 import {
   type Ensured,
   type Fault,
   forgetChecks,
   isNewcomer,
   markBroken,
+  type OtherReceivers,
   ReceiversDiffer,
-  readOwners,
+  readReceivers,
   recordCheck,
   type StoredSubscription,
   storedSubscriptions,
@@ -61,8 +62,10 @@ export function ensureSubscriptions(deps: SubscriptionDeps): Promise<Ensured[]> 
 }
 
 /** Lets the next receiver that checks own the subscriptions. Changes nothing at the service. */
-export function leaveSubscriptions(deps: Pick<SubscriptionDeps, 'db' | 'publicUrl' | 'secret'>): Promise<void> {
-  return forgetChecks(deps.db, ownUrlOf(deps));
+export function leaveSubscriptions(
+  deps: Pick<SubscriptionDeps, 'db' | 'publicUrl' | 'secret' | 'processId'>,
+): Promise<void> {
+  return forgetChecks(deps.db, ownUrlOf(deps), deps.processId);
 }
 
 /** The address of one type identifies a receiver. */
@@ -76,13 +79,13 @@ async function ensureAll(deps: SubscriptionDeps): Promise<Ensured[]> {
   const knownIds = [...stored.values()].flatMap(({ subscriptionId }) => subscriptionId ?? []);
   const listed = await listSubscriptions(service, wantedTypes, knownIds);
   const ownUrl = ownUrlOf(deps);
-  const isOwner = deps.takesOver ? () => false : await readOwners(db, ownUrl);
+  const others = await readReceivers(db, ownUrl);
   const ensured: Ensured[] = [];
   const failures: unknown[] = [];
   for (const type of wantedTypes) {
     const url = hookUrl(publicUrl, secret, type);
     try {
-      ensured.push(await ensureOne(deps, listed, stored.get(type), { type, url }, isOwner));
+      ensured.push(await ensureOne(deps, listed, stored.get(type), { type, url }, others));
     } catch (error) {
       failures.push(error);
     }
@@ -108,11 +111,11 @@ function changedOf(ensured: readonly Ensured[]): Ensured[] {
 }
 
 async function ensureOne(
-  { service, db, publicUrl, previousSecret }: SubscriptionDeps,
+  { service, db, publicUrl, previousSecret, takesOver }: SubscriptionDeps,
   listed: readonly Subscription[],
   stored: StoredSubscription | undefined,
   wish: WantedSubscription,
-  isOwner: (receiver: string | undefined) => boolean,
+  others: OtherReceivers,
 ): Promise<Ensured> {
   const { type, url } = wish;
   const atUrl = listed.filter((each) => deliversTo(each, url));
@@ -121,10 +124,11 @@ async function ensureOne(
     stored?.isCreatedHere && stored.subscriptionId === id && name === nameOf(type);
   const redirected = adopted ? undefined : listed.find(isRedirected);
   const otherReceiver = redirected?.url === undefined ? undefined : receiverOf(redirected.url);
-  // The receiver also accepts deliveries with the previous secret, so this is neither a fault nor a gap.
-  const isRotated =
-    previousSecret !== undefined && otherReceiver === receiverOf(hookUrl(publicUrl, previousSecret, type));
-  if (!isRotated && isOwner(otherReceiver)) throw new ReceiversDiffer();
+  const isOfOther = others.has(otherReceiver);
+  const isPrevious = previousSecret !== undefined && otherReceiver === receiverAt(publicUrl, previousSecret);
+  if (isOfOther && !isPrevious && !others.isNewcomer && !takesOver) throw new ReceiversDiffer();
+  // Deliveries with the former secret were accepted, so this is neither a fault nor a gap.
+  const isRotated = isPrevious || isOfOther;
   const faults: Fault[] = [];
   const ours = adopted ?? redirected;
   let created: Subscription | undefined;
@@ -222,10 +226,7 @@ function logResult({ log, publicUrl }: SubscriptionDeps, ensured: Ensured): void
       `Webhook subscription ${outcome}: somebody had changed it at the service`,
     );
   } else if (outcome === 'repaired') {
-    log.info(
-      { type, subscriptionId },
-      'Webhook subscription moved from the previous WEBHOOK_SECRET to the present one',
-    );
+    log.info({ type, subscriptionId }, 'Webhook subscription moved to the address of this receiver');
   } else log.info({ type, subscriptionId }, `Webhook subscription ${outcome}`);
 }
 

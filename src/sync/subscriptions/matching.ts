@@ -36,6 +36,11 @@ export function isOurAddress({ publicUrl, secret, previousSecret }: ReceiverAddr
   );
 }
 
+/** Identifies a receiver by where it is reached and its secret, without revealing the secret. */
+export function receiverAt(publicUrl: string, secret: string): string {
+  return receiverOf(hookUrl(publicUrl, secret, 'any'));
+}
+
 /** Identifies the receiver of an address without revealing its secret. */
 export function receiverOf(url: string): string {
   return hash('sha256', partsOf(url)?.receiver ?? normalized(url), 'hex');

@@ -138,7 +138,7 @@ export async function storeSubscriptions(
 
 /*
  * If two receivers with different PUBLIC_URLs or secrets use one database, for example while a secret is rotated, the one started
- * last owns the subscriptions while it checks them. The other logs one warning.
+ * last owns the subscriptions while it checks them. The other logs one warning, and accepts both secrets (server/hooks.ts).
  *
  * newcomer ─ takes over ─▶ owner ─ another takes over ─▶ left out ─ the owner is gone ─▶ owner
  *     ▲                      │                              │
@@ -151,15 +151,22 @@ export class ReceiversDiffer extends UserError {
 
   constructor() {
     super(
-      'Two receivers of this database differ in WEBHOOK_SECRET or PUBLIC_URL, and the other one has the webhooks: ' +
-        'stop the one that is out of date, or give it the settings of the other; ' +
-        'while a secret is rotated, set the old one as WEBHOOK_SECRET_PREVIOUS.',
+      'Two receivers of this database differ in WEBHOOK_SECRET or PUBLIC_URL, and the one that was started last has the webhooks. ' +
+        'Both accept either secret meanwhile. Stop the one that is out of date, or give it the settings of the other.',
     );
   }
 }
 
-/** Resolves to a predicate: whether a receiver is another running one that owns the subscriptions instead of `ownUrl`'s. */
-export async function readOwners(db: Database, ownUrl: string): Promise<(receiver: string | undefined) => boolean> {
+/** The other receivers that check the subscriptions. */
+export interface OtherReceivers {
+  /** Whether one of them has this address. */
+  has(receiver: string | undefined): boolean;
+  /** Whether this receiver has not checked yet, so that it takes the subscriptions over. */
+  readonly isNewcomer: boolean;
+}
+
+/** The receivers that run beside the one of `ownUrl`. */
+export async function readReceivers(db: Database, ownUrl: string): Promise<OtherReceivers> {
   const rows = await query(
     db,
     sql<{ address_hash: string }>`select distinct address_hash from ops.processes
@@ -167,7 +174,33 @@ export async function readOwners(db: Database, ownUrl: string): Promise<(receive
   );
   const running = new Set(rows.map((row) => row.address_hash));
   const isNewcomer = !running.delete(receiverOf(ownUrl));
-  return (receiver) => !isNewcomer && receiver !== undefined && running.has(receiver);
+  return { isNewcomer, has: (receiver) => receiver !== undefined && running.has(receiver) };
+}
+
+/** Milliseconds between two reads of {@link receiverAddresses} in a receiver. */
+export const receiversRefreshMs = 2_000;
+/** Milliseconds within which every receiver knows a new one. */
+const knownWithinMs = 2 * receiversRefreshMs + 1_000;
+/** Seconds after its last report in which a receiver may still run. */
+const runningSeconds = 15;
+
+/** The addresses of the running receivers, each as `receiverOf`. */
+export async function receiverAddresses(db: Database): Promise<string[]> {
+  const rows = await query<{ address: string }>(
+    db,
+    sql`select distinct address_hash as address from ops.processes
+     where address_hash is not null and seen_at > now() - ${runningSeconds} * interval '1 second'`,
+  );
+  return rows.map(({ address }) => address);
+}
+
+/**
+ * How many milliseconds a receiver waits before it moves the webhooks to its own address, so that the others accept its
+ * secret by then; 0 when none has another address.
+ */
+export async function announcementMs(db: Database, ownUrl: string): Promise<number> {
+  const own = receiverOf(ownUrl);
+  return (await receiverAddresses(db)).some((address) => address !== own) ? knownWithinMs : 0;
 }
 
 /** Whether a process has not checked the subscriptions yet. */
@@ -186,10 +219,10 @@ export async function recordCheck(db: Database, ownUrl: string, processId = rece
   await query(db, sql`delete from ops.processes where greatest(checked_at, seen_at) < now() - interval '1 day'`);
 }
 
-/** Records that the receiver of `ownUrl` stopped checking, so that it no longer owns the subscriptions. */
-export async function forgetChecks(db: Database, ownUrl: string): Promise<void> {
-  await query(
-    db,
-    sql`update ops.processes set address_hash = null, checked_at = null where address_hash = ${receiverOf(ownUrl)}`,
-  );
+/**
+ * Records that one receiver stopped checking. Others with the same address go on, and are no newcomers: a receiver that comes
+ * back with another secret is the one that takes over.
+ */
+export async function forgetChecks(db: Database, ownUrl: string, processId = receiverOf(ownUrl)): Promise<void> {
+  await query(db, sql`update ops.processes set address_hash = null, checked_at = null where process_id = ${processId}`);
 }

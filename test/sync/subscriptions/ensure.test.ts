@@ -97,8 +97,9 @@ describe('two receivers with different secrets', () => {
     expect(await gaps()).toEqual([]);
   });
 
-  test('of which none knows the other: the one that came last has the deliveries', async () => {
-    expect(new Set((await as(younger)).flatMap(({ faults }) => faults))).toEqual(new Set(['redirected']));
+  test('of which none knows the other: the one that came last has the deliveries, and nothing was lost', async () => {
+    expect((await as(younger)).flatMap(({ faults }) => faults)).toEqual([]);
+    expect(await gaps()).toEqual([]);
     await expect(as(secret)).rejects.toMatchObject({ code: 'receivers_differ' });
     await expect(as(secret)).rejects.toMatchObject({ code: 'receivers_differ' });
     expect(await secrets()).toEqual([younger]);
@@ -109,6 +110,29 @@ describe('two receivers with different secrets', () => {
     await as(younger, secret);
     await leaveSubscriptions({ db: database.db, publicUrl, secret: younger });
     expect((await as(secret)).map(({ outcome }) => outcome)).toEqual(Array(3).fill('repaired'));
+  });
+
+  test('of which one comes back with another secret: it takes over once, beside a third that keeps the old one', async () => {
+    const process = (own: string, processId: string) => ({
+      service,
+      db: database.db,
+      log,
+      publicUrl,
+      secret: own,
+      processId,
+    });
+    await ensureSubscriptions(process(secret, 'first'));
+    await ensureSubscriptions(process(secret, 'second'));
+    await leaveSubscriptions(process(secret, 'first'));
+    await leaveSubscriptions({ db: database.db, publicUrl, secret });
+    await ensureSubscriptions(process(younger, 'first again'));
+    for (let check = 0; check < 3; check += 1) {
+      await expect(ensureSubscriptions(process(secret, 'second'))).rejects.toMatchObject({ code: 'receivers_differ' });
+      const outcomes = await ensureSubscriptions(process(younger, 'first again'));
+      expect(outcomes.map(({ outcome }) => outcome)).toEqual(Array(3).fill('in_place'));
+    }
+    expect(await secrets()).toEqual([younger]);
+    expect(await gaps()).toEqual([]);
   });
 
   test('of which a person asks for the one that was left out: it has them, and the other leaves it so', async () => {
