@@ -14,11 +14,12 @@ COPY config config
 COPY workers workers
 COPY src src
 ARG COMMIT
-ENV TRUNKLINE_COMMIT=$COMMIT
+ENV TRUNKLINE_COMMIT=$COMMIT TRUNKLINE_COMMAND=trunkline
+RUN ln -s /app/src/trunkline.cjs /usr/local/bin/trunkline
 USER node
 EXPOSE 3000
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s \
-  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 3000}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "config/container-health.cjs"]
 ENTRYPOINT ["node", "src/trunkline.cjs"]
 CMD ["web"]

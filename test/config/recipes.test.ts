@@ -1,7 +1,12 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { settingsRows } from '../../config/settings.ts';
@@ -93,11 +98,34 @@ describe.each<[string, { web: readonly string[]; worker: readonly string[] }]>([
 test('a port is found where a health check and a proxy expect it', () => {
   expect(renderOf('web').healthCheckPath).toBe('/healthz');
   expect(fly).toContain('path = "/healthz"');
-  expect(dockerfile).toContain('/healthz');
+  expect(dockerfile).toContain('config/container-health.cjs');
   const port = String(settingsRows().find(({ name }) => name === 'PORT')?.fallback);
   expect(fly).toContain(`internal_port = ${port}`);
   expect(dockerfile).toContain(`EXPOSE ${port}`);
   expect(compose.services.web.ports).toEqual([expect.stringMatching(`^127\\.0\\.0\\.1:.*:${port}$`)]);
+});
+
+test('the health check of the image asks the port of the command that runs, if it has one', async () => {
+  await using web = createServer((_, response) => response.end('ok')).listen(0, '127.0.0.1');
+  await once(web, 'listening');
+  const open = String((web.address() as AddressInfo).port);
+  const isHealthy = (command: string, ports: Readonly<Record<string, string>>) =>
+    promisify(execFile)(
+      process.execPath,
+      [join(root, 'config/container-health.cjs'), `node src/trunkline.cjs ${command}`],
+      {
+        env: ports,
+      },
+    ).then(
+      () => true,
+      () => false,
+    );
+  expect(await isHealthy('web', { PORT: open, WORKER_PORT: '1' })).toBe(true);
+  expect(await isHealthy('web', { PORT: '1', WORKER_PORT: open })).toBe(false);
+  expect(await isHealthy('worker --queues calls', { PORT: '1', WORKER_PORT: open })).toBe(true);
+  expect(await isHealthy('worker', { WORKER_PORT: '1' })).toBe(false);
+  expect(await isHealthy('worker', { PORT: '1' })).toBe(true);
+  expect(await isHealthy('worker', { WORKER_PORT: 'tcp://10.0.0.5:80' })).toBe(true);
 });
 
 test('the image holds what the package does, and runs on the same Node', async () => {

@@ -118,6 +118,16 @@ describe('a webhook', () => {
     expect(everything).not.toMatch(/Karen|0123|a-secret-path/);
   });
 
+  test('for Slack that answers 202, as Teams does with what it drops, does not count as told', async () => {
+    slack.status = 202;
+    await watching();
+    await pause('operator');
+    await expect
+      .poll(() => value(`select max(last_error) from ops.alert_messages where target = 'slack'`))
+      .toContain('Microsoft Teams');
+    await resume();
+  });
+
   test('that is refused comes again with the same id, and delays no other target', async () => {
     webhook.status = 500;
     const { logged } = await watching();

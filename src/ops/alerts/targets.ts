@@ -74,12 +74,18 @@ function slackTarget(url: string, origin: Origin): Target {
     name: 'slack',
     async send(message, signal) {
       const [headline = '', ...others] = linesOf(message, origin).map(escaped);
-      await post(url, JSON.stringify({ text: [`*${headline}*`, ...others].join('\n') }), {}, signal);
+      const status = await post(url, JSON.stringify({ text: [`*${headline}*`, ...others].join('\n') }), {}, signal);
+      if (status === 202) throw new Error(droppedByTeams);
     },
   };
 }
 
-async function post(url: string, body: string, headers: Record<string, string>, signal?: AbortSignal): Promise<void> {
+/** Slack, Mattermost and the like answer 200 once a message is shown; the workflows of Teams answer 202 and drop this form. */
+const droppedByTeams =
+  'it answered 202 and may drop the message, as Microsoft Teams does: use the e-mail address of the channel (NOTIFY_EMAIL_TO)';
+
+/** Resolves to the status, below 300. */
+async function post(url: string, body: string, headers: Record<string, string>, signal?: AbortSignal): Promise<number> {
   const expiry = AbortSignal.timeout(timeoutMs);
   const options = {
     method: 'POST',
@@ -95,6 +101,7 @@ async function post(url: string, body: string, headers: Record<string, string>, 
   });
   await answer.body?.cancel();
   if (!answer.ok) throw new Error(`it answered ${answer.status}`);
+  return answer.status;
 }
 
 /** The reasons of Nodemailer by their codes: its messages quote addresses. */
