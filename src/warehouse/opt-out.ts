@@ -32,7 +32,7 @@ const courtesyWords = `please, pls, plz, kindly, thanks, thank you, thank you ve
 
 const [outs, ins, courtesy] = [optOutKeywords, optInKeywords, courtesyWords].map(
   (list) => new Set(list.split(',').map((each) => foldText(each).trim())),
-) as [ReadonlySet<string>, ReadonlySet<string>, ReadonlySet<string>];
+) as unknown as readonly [ReadonlySet<string>, ReadonlySet<string>, ReadonlySet<string>];
 /** Of the longest of these, in words. */
 const maxWords = 4;
 

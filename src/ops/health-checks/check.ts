@@ -18,6 +18,7 @@ export const checkNames = [
   'history_uncompared',
   'migrations_missing',
   'mirror_behind',
+  'opt_outs_waiting',
   'queue_unreachable',
   'queue_settings',
   'reads_failing',
