@@ -139,11 +139,60 @@ insert into ops.send_control default values;
 
 create table ops.opt_outs (
   number text not null,
-  opted_out_at timestamptz not null default now(),
+  decided_at timestamptz not null default now(),
   line text not null default '',
-  primary key (number, line)
+  decision text not null default 'opt_out' check (decision in ('opt_out', 'unsure', 'clear')),
+  source text not null default 'service' check (source in ('service', 'text', 'person')),
+  decided_by text,
+  primary key (number, line, decided_at, decision)
 );
-comment on table ops.opt_outs is 'Numbers that the service skipped as opted out. Opt-outs that were texted to us are read from the texts.';
+comment on table ops.opt_outs is 'What is known of opt-outs beside the verdicts on held texts: skips of the service, decisions of people, and verdicts on texts that an erasure removed. Rows are only added.';
 comment on column ops.opt_outs.number is 'The number, normalised.';
-comment on column ops.opt_outs.opted_out_at is 'When the service last skipped it; a later START on that line ends the opt-out there.';
-comment on column ops.opt_outs.line is 'The line that skipped it; empty = unknown, so it applies to every line.';
+comment on column ops.opt_outs.decided_at is 'When the service skipped it, the person decided, or the text was sent. Of decisions by people, the last counts.';
+comment on column ops.opt_outs.line is 'The line that skipped it or got the text; empty = every line, as with a decision of a person.';
+comment on column ops.opt_outs.decision is 'opt_out: no automatic texts until a later START. unsure: none until a person decides, or a later START. clear: a person allows them again, except after a keyword or a skip.';
+comment on column ops.opt_outs.source is 'service: it skipped a send as opted out. text: of an erased group, the verdict on a text of another member. person: somebody decided about unsure texts.';
+comment on column ops.opt_outs.decided_by is 'Who decided, as far as known: the command line, or the page of sends and the user name of the sign-in.';
+
+create view ops.opt_out_changes as
+select m.number, m.line, coalesce(m.sent_at, m.first_seen_at) as changed_at, m.first_seen_at as seen_at, m.opt_out_verdict as kind,
+  'text' as source, m.conversation_id, m.message_id
+from warehouse.sms_messages m
+where m.direction = 'in' and m.opt_out_verdict in ('opt_out', 'opt_in', 'unsure') and (m.from_number = m.number or not exists (
+  select from warehouse.sms_conversations c where c.conversation_id = m.conversation_id and c.participants_key <> ''))
+union all
+-- A group goes by the number of one member, whoever speaks in it. Apart from the others, so that an index on either number serves.
+select m.from_number, m.line, coalesce(m.sent_at, m.first_seen_at), m.first_seen_at, m.opt_out_verdict, 'text', m.conversation_id, m.message_id
+from warehouse.sms_messages m
+where m.direction = 'in' and m.opt_out_verdict in ('opt_out', 'opt_in', 'unsure') and m.from_number <> m.number and exists (
+  select from warehouse.sms_conversations c where c.conversation_id = m.conversation_id and c.participants_key <> '')
+union all
+select number, line, decided_at, decided_at, decision, source, null, null from ops.opt_outs;
+comment on view ops.opt_out_changes is 'All that opts a number out or in, for the gates, the list of those who wait, and the report: texts, also those that the service deleted since, and ops.opt_outs.';
+comment on column ops.opt_out_changes.number is 'Whose; in a group, who wrote the text.';
+comment on column ops.opt_out_changes.line is 'On which line; empty = every line.';
+comment on column ops.opt_out_changes.changed_at is 'When the text was sent, or the service or the person decided.';
+comment on column ops.opt_out_changes.seen_at is 'When it was first known here: a decision of a person covers what was known then.';
+comment on column ops.opt_out_changes.kind is 'opt_out, opt_in, unsure or clear.';
+comment on column ops.opt_out_changes.source is 'text, service or person.';
+comment on column ops.opt_out_changes.conversation_id is 'Of the text.';
+comment on column ops.opt_out_changes.message_id is 'Of the text.';
+
+-- A line with a keyword or a skip in force needs no decision: it gets no automatic text anyway.
+create view ops.opt_outs_waiting as
+select u.number, u.line, u.changed_at, u.seen_at, u.conversation_id, u.message_id
+from ops.opt_out_changes u
+where u.kind = 'unsure'
+  and not exists (select from ops.opt_outs d where d.number = u.number and d.source = 'person' and d.decided_at >= u.seen_at)
+  and not exists (select from ops.opt_out_changes i
+    where i.number = u.number and i.line = u.line and i.kind = 'opt_in' and i.changed_at > u.changed_at)
+  and not exists (select from ops.opt_out_changes o
+    where o.number = u.number and o.line = u.line and o.kind = 'opt_out' and not exists (select from ops.opt_out_changes i
+      where i.number = u.number and i.line = u.line and i.kind = 'opt_in' and i.changed_at > o.changed_at));
+comment on view ops.opt_outs_waiting is 'Texts that may opt out, and about which nobody decided: no automatic text goes to these numbers.';
+comment on column ops.opt_outs_waiting.number is 'Whose; in a group, who wrote the text.';
+comment on column ops.opt_outs_waiting.line is 'On which line.';
+comment on column ops.opt_outs_waiting.changed_at is 'When the text was sent.';
+comment on column ops.opt_outs_waiting.seen_at is 'When it was first mirrored.';
+comment on column ops.opt_outs_waiting.conversation_id is 'Of the text; NULL = an erasure removed it.';
+comment on column ops.opt_outs_waiting.message_id is 'Of the text; NULL = an erasure removed it.';

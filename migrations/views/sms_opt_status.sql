@@ -1,24 +1,30 @@
 create view reporting.sms_opt_status as
-select distinct on (line, number) line, number, is_opted_out, decided_at, evidence
+select distinct on (line, number) line, number, kind = 'opt_out' as is_opted_out, kind as opt_status, changed_at as decided_at,
+  case source when 'text' then 'inbound_word' when 'service' then 'service_skip' else 'person' end as evidence
 from (
-  select m.line, m.number, m.opt_out_verdict = 'opt_out' as is_opted_out, coalesce(m.sent_at, m.first_seen_at) as decided_at,
-    'inbound_word' as evidence
-  from warehouse.sms_messages m join warehouse.sms_conversations c using (conversation_id)
-  where m.direction = 'in' and m.opt_out_verdict in ('opt_out', 'opt_in') and m.deleted_at is null and c.participants_key = ''
-  union all
-  -- A group goes by the number of one member, whoever speaks in it. Apart from the others, so that an index on either number serves.
-  select m.line, m.from_number, m.opt_out_verdict = 'opt_out', coalesce(m.sent_at, m.first_seen_at), 'inbound_word'
-  from warehouse.sms_messages m join warehouse.sms_conversations c using (conversation_id)
-  where m.direction = 'in' and m.opt_out_verdict in ('opt_out', 'opt_in') and m.deleted_at is null and c.participants_key <> ''
-    and m.from_number is not null
-  union all
-  select line, number, true, opted_out_at, 'service_skip' from ops.opt_outs where line <> ''
+  select c.*, max(changed_at) filter (where kind = 'opt_in') over each as opted_in_at,
+    max(changed_at) filter (where source = 'person') over each as person_at
+  from (
+    select line, number, changed_at, seen_at, kind, source from ops.opt_out_changes where line <> ''
+    union all
+    -- A decision for every line stands on each line where the number has written; without one, on none.
+    select coalesce(l.line, ''), d.number, d.decided_at, d.decided_at, d.decision, d.source
+    from ops.opt_outs d left join lateral (
+      select distinct o.line from ops.opt_out_changes o where o.number = d.number and o.line <> '') l on true
+    where d.line = ''
+  ) c
+  window each as (partition by line, number)
 ) said
-order by line, number, decided_at desc nulls last, is_opted_out desc;
+where case when source = 'person' then changed_at = person_at else kind <> 'unsure' or seen_at > coalesce(person_at, '-infinity') end
+  and (kind not in ('opt_out', 'unsure') or changed_at >= coalesce(opted_in_at, '-infinity'))
+-- The first text or skip since the last START decides, so that a second STOP does not move the time.
+order by line, number, array_position(array['opt_out', 'unsure'], kind), case when kind in ('opt_out', 'unsure') then changed_at end,
+  changed_at desc;
 
-comment on view reporting.sms_opt_status is 'One row is a line and a number that opted out or in, by the last that is known: a text that says so in any words the send gates understand ("STOP", "please stop texting me"), or a send that the service skipped because they had opted out. Who opted out otherwise, and was sent nothing by a rule since, is not here: the service has no list. Rules text nobody who opted out, on any line but one on which they opted in since.';
-comment on column reporting.sms_opt_status.line is 'The account''s line.';
+comment on view reporting.sms_opt_status is 'One row is a line and a number that opted out or in, or may have opted out, by the verdicts that the send gates use: keywords of carriers (STOP, START), texts that may ask not to be texted, decisions of people, and sends that the service skipped because they had opted out. Who opted out otherwise, and was sent nothing by a rule since, is not here: the service has no list. Rules text nobody who opted out, on any line but one on which they opted in since, and nobody whose status is unsure.';
+comment on column reporting.sms_opt_status.line is 'The account''s line; empty for a decision of a person on a number whose texts say nothing.';
 comment on column reporting.sms_opt_status.number is 'The other party; in a group, who wrote the text.';
-comment on column reporting.sms_opt_status.is_opted_out is 'Whether the last that is known was to stop; of two in the same second, to stop.';
-comment on column reporting.sms_opt_status.decided_at is 'When that text was sent, or when the service said so: it had been decided before.';
-comment on column reporting.sms_opt_status.evidence is 'inbound_word: warehouse.sms_messages.opt_out_verdict of a text; or service_skip: learned by the send ledger.';
+comment on column reporting.sms_opt_status.is_opted_out is 'Whether opt_status is opt_out.';
+comment on column reporting.sms_opt_status.opt_status is 'opt_out; unsure: a text may ask not to be texted, and nobody has decided (trunkline opt-outs); opt_in; or clear: a person decided that it was no opt-out. Of a START and a STOP in the same second, the STOP counts.';
+comment on column reporting.sms_opt_status.decided_at is 'When the first text since the last START said so, or when the service or the person did; for opt_in and clear, the last. A skip of the service had been decided before.';
+comment on column reporting.sms_opt_status.evidence is 'inbound_word: warehouse.sms_messages.opt_out_verdict of a text; service_skip: learned by the send ledger; person: decided by a person.';

@@ -182,7 +182,7 @@ async function recordOptOut(tx: Transaction, { line, number }: Send): Promise<vo
   await query(
     tx,
     sql`insert into ops.opt_outs (line, number) values (${line}, ${number})
-      on conflict (number, line) do update set opted_out_at = now()`,
+      on conflict do nothing`,
   );
 }
 

@@ -302,37 +302,29 @@ function without({ column, type }: TextColumn): string {
   }
 }
 
-interface GroupText {
-  readonly line: string;
-  readonly number: string;
-  readonly is_out: boolean;
-  readonly at: Date;
-}
-
 /**
- * Records the opt-outs of the other members of a number's groups. Call it before {@link eraseTexts}, which deletes these groups
- * with the texts that opted out.
+ * Records the opt-outs of the other members of a number's groups, and their texts that may be one. Call it before
+ * {@link eraseTexts}, which deletes these groups with the texts.
  */
 export async function preserveOptOuts(tx: Transaction, spellings: readonly string[]): Promise<void> {
-  const texts = await query(
-    tx,
-    sql<GroupText>`select m.line, m.from_number as number, m.opt_out_verdict = 'opt_out' as is_out, coalesce(m.sent_at, m.first_seen_at) as at
-     from warehouse.sms_conversations c join warehouse.sms_messages m using (conversation_id)
-     where (c.number = any(${spellings}) or c.participants && ${spellings}::text[] or m.group_participants && ${spellings}::text[])
-       and m.direction = 'in' and m.from_number <> all(${spellings}) and m.opt_out_verdict in ('opt_out', 'opt_in')
-     order by at, is_out`,
-  );
-  const out = new Map<string, GroupText>();
-  for (const each of texts) {
-    if (each.is_out) out.set(`${each.line}/${each.number}`, each);
-    else out.delete(`${each.line}/${each.number}`);
-  }
-  const kept = [...out.values()];
   await query(
     tx,
     sql`
-      insert into ops.opt_outs as o (line, number, opted_out_at)
-      select * from ${relation('kept', kept, { line: 'text', number: 'text', opted_out_at: ['timestamptz', ({ at }) => at] })}
-      on conflict (number, line) do update set opted_out_at = greatest(o.opted_out_at, excluded.opted_out_at)`,
+      with said as (
+        select m.line, m.from_number as number, m.opt_out_verdict as kind, coalesce(m.sent_at, m.first_seen_at) as at,
+          m.first_seen_at, max(coalesce(m.sent_at, m.first_seen_at)) filter (where m.opt_out_verdict = 'opt_in')
+            over (partition by m.line, m.from_number) as opted_in_at
+        from warehouse.sms_conversations c join warehouse.sms_messages m using (conversation_id)
+        where (c.number = any(${spellings}) or c.participants && ${spellings}::text[] or m.group_participants && ${spellings}::text[])
+          and m.direction = 'in' and m.from_number <> all(${spellings}) and m.opt_out_verdict in ('opt_out', 'opt_in', 'unsure')
+      )
+      insert into ops.opt_outs (line, number, decided_at, decision, source)
+      select line, number, min(at), kind, 'text' from said
+      where kind = 'opt_out' and at >= coalesce(opted_in_at, '-infinity') group by line, number, kind
+      union all
+      -- The decision of a person covers what was known by then.
+      select line, number, max(first_seen_at), kind, 'text' from said
+      where kind = 'unsure' and at >= coalesce(opted_in_at, '-infinity') group by line, number, kind
+      on conflict do nothing`,
   );
 }

@@ -3,6 +3,7 @@ import type { Messages, Sent } from '../../src/api-client/client.ts';
 import { query } from '../../src/db/database.ts';
 import { pauseSends, readControl, recordUnitPrice, resumeSends } from '../../src/ledger/control.ts';
 import { accountLimits, defaultAccountLimits, type RuleLimits } from '../../src/ledger/limits.ts';
+import { countWaiting, decideOptOut, listWaiting } from '../../src/ledger/opt-outs.ts';
 import type { SendPlan } from '../../src/ledger/send.ts';
 import type { SmsEvent } from '../../src/sandbox/traffic/events.ts';
 import { superuserUrlOf } from '../stores/databases.ts';
@@ -45,9 +46,9 @@ interface Refusal {
 test.each<Refusal>([
   { name: 'a number that wrote STOP', before: [{ text: 'STOP', sentAt: ago(600) }], state: 'DENIED gate:opted_out' },
   {
-    name: 'a number that opted out within a longer text',
+    name: 'a number that may have opted out within a longer text',
     before: [{ text: `Who is this? ${'We have lived here for years. '.repeat(8)}Stop texting me`, sentAt: ago(600) }],
-    state: 'DENIED gate:opted_out',
+    state: 'DENIED gate:opt_out_unsure',
   },
   {
     name: 'a text that may be an opt-out',
@@ -126,12 +127,86 @@ test.each<Refusal>([
   expect(posts()).toBe(0);
 });
 
-test('answers the next text of somebody whose last one was unsure', async () => {
-  const ledger = await openLedger(database, sandbox);
-  const { line } = await ledger.answer({ number }, { text: 'not interested', sentAt: ago(60) });
-  const { sendId } = await ledger.answer({ number, line, rule: 'next' }, { text: 'When do you open?', line });
-  await ledger.dispatcher.advance(sendId);
-  expect(await ledger.state(sendId)).toBe('SENT');
+describe('after an unsure text', () => {
+  const by = 'a test';
+  const otherLine = '15559990007';
+  /** Plans and advances a reply to a new text, and returns its state. */
+  async function reply(ledger: LedgerWorld, line: string, rule: string, text = 'When do you open?') {
+    const { sendId } = await ledger.answer({ number, line, rule }, { text, line });
+    await ledger.dispatcher.advance(sendId);
+    return ledger.state(sendId);
+  }
+  async function unsure(sentAt = ago(60)) {
+    const ledger = await openLedger(database, sandbox);
+    const { line } = await ledger.answer({ number }, { text: 'not interested', sentAt });
+    return { ledger, line };
+  }
+
+  test('none of their next texts is answered, until a person clears it', async () => {
+    const { ledger, line } = await unsure();
+    expect(await reply(ledger, line, 'next')).toBe('DENIED gate:opt_out_unsure');
+    expect(await listWaiting(database.db, 10)).toMatchObject([
+      { number, lines: [line], textCount: 1, text: 'not interested' },
+    ]);
+    expect(await decideOptOut(database.db, number, 'clear', { by })).toBe('done');
+    expect(await listWaiting(database.db, 10)).toEqual([]);
+    expect(await reply(ledger, line, 'cleared')).toBe('SENT');
+    expect(await decideOptOut(database.db, number, 'clear', { by })).toBe('not_waiting');
+  });
+
+  test('nothing leaves from another line', async () => {
+    const { ledger, line } = await unsure();
+    await database.query('update warehouse.sms_messages set line = $1 where line = $2', otherLine, line);
+    await database.query('update warehouse.sms_conversations set line = $1 where line = $2', otherLine, line);
+    expect(await reply(ledger, line, 'elsewhere')).toBe('DENIED gate:opt_out_unsure');
+  });
+
+  test('a START ends it', async () => {
+    const { ledger, line } = await unsure();
+    expect(await reply(ledger, line, 'started', 'START')).toBe('SENT');
+    expect(await countWaiting(database.db)).toBe(0);
+  });
+
+  test('a confirmed one is an opt-out on every line, until a START or until it is cleared', async () => {
+    const { ledger, line } = await unsure();
+    expect(await decideOptOut(database.db, number, 'confirm', { by })).toBe('done');
+    expect(await countWaiting(database.db)).toBe(0);
+    expect(await reply(ledger, line, 'confirmed')).toBe('DENIED gate:opted_out');
+    expect(await database.query('select decision, source, decided_by from ops.opt_outs')).toEqual([
+      { decision: 'opt_out', source: 'person', decided_by: by },
+    ]);
+    expect(await decideOptOut(database.db, number, 'clear', { by })).toBe('done');
+    expect(await reply(ledger, line, 'mistaken')).toBe('SENT');
+    await decideOptOut(database.db, number, 'confirm', { by });
+    await database.query(`update ops.opt_outs set decided_at = decided_at - interval '1 minute'`);
+    expect(await reply(ledger, line, 'started', 'Start')).toBe('SENT');
+  });
+
+  test('a text that came after the decision waits for another one', async () => {
+    const { ledger, line } = await unsure();
+    await decideOptOut(database.db, number, 'clear', { by });
+    expect(await reply(ledger, line, 'again', 'I said stop texting')).toBe('DENIED gate:opt_out_unsure');
+    expect(await listWaiting(database.db, 10)).toMatchObject([{ textCount: 1, text: 'I said stop texting' }]);
+  });
+
+  test('a person who has not seen the newest text decides nothing', async () => {
+    const { ledger, line } = await unsure();
+    const [shown] = await listWaiting(database.db, 10);
+    if (!shown) throw new Error('nobody waits');
+    await reply(ledger, line, 'again', 'leave me alone');
+    expect(await decideOptOut(database.db, number, 'clear', { by, seenAt: shown.seenAt })).toBe('newer_text');
+    const [newer] = await listWaiting(database.db, 10);
+    if (!newer) throw new Error('nobody waits');
+    expect(await decideOptOut(database.db, number, 'clear', { by, seenAt: newer.seenAt })).toBe('done');
+  });
+
+  test('a decision does not end a STOP', async () => {
+    const { ledger, line } = await unsure();
+    expect(await reply(ledger, line, 'stop', 'STOP')).toBe('DENIED gate:opted_out');
+    expect(await countWaiting(database.db), 'who opted out needs no decision').toBe(0);
+    expect(await decideOptOut(database.db, number, 'clear', { by })).toBe('not_waiting');
+    expect(await reply(ledger, line, 'later')).toBe('DENIED gate:opted_out');
+  });
 });
 
 test('sends nothing that still waits when a newer text may be an opt-out', async () => {

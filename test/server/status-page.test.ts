@@ -22,6 +22,7 @@ const quietLedger: SendsStatus = {
   dailyMicros: 5_000_000,
   simulated: {},
   troubles: [],
+  waitingOptOuts: 0,
 };
 
 const nothingOwed = {

@@ -2,12 +2,14 @@ import { Argument, type Command, InvalidArgumentError, Option } from 'commander'
 import { states } from '../../ledger/states.ts';
 import { triggerKinds } from '../../rules/triggers.ts';
 import { toType } from '../../shared/command-name.ts';
+import { normalizeNumber } from '../../shared/numbers.ts';
 import { addConsent, momentArgument, momentWords, wholeNumber } from '../arguments.ts';
 import { exitCodes } from '../failures.ts';
 
 export function addAutomation(program: Command): void {
   addRules(program);
   addSends(program);
+  addOptOuts(program);
 }
 
 function addRules(program: Command): void {
@@ -83,6 +85,39 @@ function addSends(program: Command): void {
     .command('resume')
     .description('Ends the pause.')
     .action(async (options) => (await import('../sends.ts')).runResume(options));
+}
+
+/** What people decide about texts that may opt out. */
+function addOptOuts(program: Command): void {
+  const group = program
+    .command('opt-outs')
+    .description('Numbers that may have opted out. No automatic text goes to them until somebody decides.');
+  group
+    .command('list')
+    .description('Lists the numbers that wait for a decision, each in full with its newest text.')
+    .option('--limit <count>', 'at most so many', wholeNumber(1, 100_000), 50)
+    .action(async (options) => (await import('../opt-outs.ts')).runList(options));
+  for (const [decision, description] of [
+    [
+      'confirm',
+      'Records that numbers opted out, also such as told you otherwise. It ends with a START, or with clear.',
+    ],
+    ['clear', 'Records that the texts of numbers are no opt-out, or ends what was confirmed. It does not end a STOP.'],
+  ] as const) {
+    group
+      .command(decision)
+      .argument('<numbers...>', 'with country codes', optOutNumber)
+      .description(description)
+      .action(async (numbers, options) => (await import('../opt-outs.ts')).runDecide(decision, numbers, options));
+  }
+}
+
+function optOutNumber(text: string, before: readonly string[] = []): string[] {
+  const number = normalizeNumber(text);
+  if (number.length < 3 || number.length > 15 || /[^\d\s+().-]/.test(text)) {
+    throw new InvalidArgumentError('It must be a phone number with its country code, such as 12125550123.');
+  }
+  return [...before, number];
 }
 
 function sendArgument(): Argument {

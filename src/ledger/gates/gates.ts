@@ -68,13 +68,11 @@ const refusingGates: readonly Gate[] = [
   ),
   gate('erased', 'The person was not erased', ({ inputs }) => inputs.isErased),
   gate('group', 'The text that it answers is not of a group', ({ inputs }) => inputs.isGroup),
-  gate('opted_out', 'The person has not opted out', ({ send: { line }, inputs }) =>
-    hasOptedOut(line, inputs.optOuts, inputs.skips),
-  ),
+  gate('opted_out', 'The person has not opted out', ({ send: { line }, inputs }) => hasOptedOut(line, inputs.optOuts)),
   gate(
     'opt_out_unsure',
-    'The text that it answers, and any after it, is surely not an opt-out',
-    ({ inputs }) => inputs.mayBeOptOut,
+    'No text of the person that may be an opt-out waits for a decision',
+    ({ send: { line }, inputs }) => hasOptedOut(line, inputs.optOuts, 'unsure'),
   ),
   gate('blocked', 'The line has not blocked the number', ({ isBlocked }) => isBlocked),
   gate(
@@ -178,19 +176,25 @@ function judgeQuietHours({ number, limits, plannedAt }: Judged, { now }: GateInp
 }
 
 /**
- * Whether a number may not be texted from a line. Its last opt-out or opt-in on that line decides; without one, an opt-out
- * on any other line counts. `skips` are opt-outs that the service reported. In any order.
+ * Whether a number may not be texted from a line, by opt-outs or by texts that may be one. The last of them or opt-in on that line
+ * decides; without any, one on another line counts. In any order.
  */
-export function hasOptedOut(line: string, texts: GateInputs['optOuts'], skips: GateInputs['skips']): boolean {
-  const changes = [...texts, ...skips.map((skip) => ({ ...skip, isOut: true }))];
-  const isOutOf = (one: string) => lastOf(changes.filter((each) => each.line === one || each.line === ''));
+export function hasOptedOut(
+  line: string,
+  optOuts: GateInputs['optOuts'],
+  kind: 'opt_out' | 'unsure' = 'opt_out',
+): boolean {
+  const changes = optOuts.filter((each) => each.kind === kind || each.kind === 'opt_in');
+  const isOutOf = (one: string) => isLastOut(changes.filter((each) => each.line === one || each.line === ''));
   return isOutOf(line) ?? changes.some((each) => isOutOf(each.line));
 }
 
-/** The last change; of two in the same second, the opt-out. */
-function lastOf(changes: readonly OptOut[]): boolean | undefined {
-  const ordered = changes.toSorted((a, b) => a.at.getTime() - b.at.getTime() || Number(a.isOut) - Number(b.isOut));
-  return ordered.at(-1)?.isOut;
+/** Whether the last change is no opt-in; of two in the same second, the opt-out counts. Undefined without one. */
+function isLastOut(changes: readonly OptOut[]): boolean | undefined {
+  const isOut = ({ kind }: OptOut) => kind !== 'opt_in';
+  const ordered = changes.toSorted((a, b) => a.at.getTime() - b.at.getTime() || Number(isOut(a)) - Number(isOut(b)));
+  const last = ordered.at(-1);
+  return last && isOut(last);
 }
 
 /** Nobody reads a text, thinks and writes back within this time more than once in a row. */

@@ -20,8 +20,6 @@ export interface GateInputs {
   readonly isGroup: boolean;
   /** The text that triggered the send; null for a call, and for a text that the thread no longer lists. */
   readonly trigger: (DatedText & { readonly direction: string }) | null;
-  /** The inbound text that triggered the send, or one after the trigger, may be an opt-out: its verdict is `unsure`. */
-  readonly mayBeOptOut: boolean;
   /** The other party wrote after the trigger. */
   readonly hasNewerInbound: boolean;
   /** The rules have not been evaluated yet on such a newer text; one of them may answer it instead. */
@@ -41,18 +39,19 @@ export interface GateInputs {
    * in the mirror, so this counts only where the service is not asked: in dry runs and simulations.
    */
   readonly wasBlocked: boolean;
-  /** Texts by which the number opted out or in, in all threads of the account: an opt-out applies beyond its line. */
+  /**
+   * By what the number opted out or in, on all lines of the account: its texts, skips of the service, and the last decision of a
+   * person, without the unsure texts that it covers.
+   */
   readonly optOuts: readonly OptOut[];
-  /** When the service last skipped the number as opted out, by line. */
-  readonly skips: readonly Omit<OptOut, 'isOut'>[];
 }
 
-/** An opt-out, or the opt-in that ends it. */
+/** An opt-out, a text that may be one, or the opt-in that ends both. */
 export interface OptOut {
-  /** Empty when unknown: it then counts for every line. */
+  /** Empty for every line. */
   readonly line: string;
   readonly at: Date;
-  readonly isOut: boolean;
+  readonly kind: 'opt_out' | 'unsure' | 'opt_in';
 }
 
 export interface DatedText {
@@ -83,13 +82,12 @@ export async function readGateInputs(tx: Transaction, subject: GateSubject, mome
     ownSends: row.ownSends.map(dated),
     ownMessages: row.ownMessages.map((at) => new Date(at)),
     optOuts: row.optOuts.map(dated),
-    skips: row.skips.map(dated),
   };
 }
 
 /** A value as JSON transports it. */
 type Raw<T> = T extends Date ? string : T extends object ? { readonly [K in keyof T]: Raw<T[K]> } : T;
-type JsonInput = 'trigger' | 'earlierInbound' | 'ownSends' | 'ownMessages' | 'optOuts' | 'skips';
+type JsonInput = 'trigger' | 'earlierInbound' | 'ownSends' | 'ownMessages' | 'optOuts';
 type InputsRow = Omit<GateInputs, JsonInput> & Raw<Pick<GateInputs, JsonInput>>;
 
 /** For how many days a send of the ledger counts as what a machine may be answering. */
@@ -108,7 +106,7 @@ function inputsQuery({ line, number, trigger, sendId }: GateSubject, moment?: Pa
       select coalesce(${pastNow}, clock_timestamp()) as now, coalesce(${moment?.withoutOwnFrom ?? null}::timestamptz, 'infinity') as without_own_from
     ), texts as (
       select t.* from moment, lateral (
-        select m.conversation_id, m.message_id, m.direction, m.body, m.opt_out_verdict, m.sent_by, m.is_blocked, coalesce(m.sent_at, m.first_seen_at) as at,
+        select m.conversation_id, m.message_id, m.direction, m.body, m.sent_by, m.is_blocked, coalesce(m.sent_at, m.first_seen_at) as at,
           exists (select from ops.sends o where o.line = m.line and o.message_id = m.message_id) as is_ours
         from warehouse.sms_conversations c join warehouse.sms_messages m using (conversation_id)
         where c.line = ${line} and c.number = ${number} and c.participants_key = '' and m.deleted_at is null and m.is_scheduled is not true
@@ -131,13 +129,8 @@ function inputsQuery({ line, number, trigger, sendId }: GateSubject, moment?: Pa
       where t.direction = 'in' and t.at > since.at - interval '1 day' and (t.at, t.message_id) < (since.at, since.message_id)
       order by t.at desc limit 50
     ), said as (
-      select line, coalesce(sent_at, first_seen_at) as at, opt_out_verdict = 'opt_out' as "isOut" from warehouse.sms_messages m
-      where number = ${number} and direction = 'in' and opt_out_verdict in ('opt_out', 'opt_in')
-        and (from_number = ${number} or not exists (
-          select from warehouse.sms_conversations c where c.conversation_id = m.conversation_id and c.participants_key <> ''))
-      union all
-      select line, coalesce(sent_at, first_seen_at), opt_out_verdict = 'opt_out' from warehouse.sms_messages
-      where from_number = ${number} and direction = 'in' and group_participants is not null and opt_out_verdict in ('opt_out', 'opt_in')
+      select c.line, c.changed_at as at, c.kind, c.source, c.seen_at, max(c.changed_at) filter (where c.source = 'person') over () as person_at
+      from ops.opt_out_changes c, moment where c.number = ${number} and (${pastNow} is null or c.changed_at <= moment.now)
     )
     select moment.now, k.is_paused as "isPaused", k.highest_unit_micros::float8 as "highestUnitMicros",
       coalesce((
@@ -153,8 +146,6 @@ function inputsQuery({ line, number, trigger, sendId }: GateSubject, moment?: Pa
         where m.line = ${line} and m.number = ${number} and m.message_id = ${messageId}
           and (c.participants_key <> '' or cardinality(m.group_participants) > 1)) as "isGroup",
       (select jsonb_build_object('text', coalesce(body, ''), 'direction', direction, 'at', at) from trigger) as trigger,
-      exists (select from texts t, since where t.direction = 'in' and t.opt_out_verdict = 'unsure'
-        and (t.at, t.message_id) >= (since.at, since.message_id)) as "mayBeOptOut",
       exists (select from newer) as "hasNewerInbound",
       ${pastNow} is null and exists (select from newer n join ops.rule_events e
         on e.kind = 'message_received' and e.key = n.conversation_id || '/' || n.message_id) as "isNewerUndecided",
@@ -168,8 +159,8 @@ function inputsQuery({ line, number, trigger, sendId }: GateSubject, moment?: Pa
       coalesce((select is_blocked from texts where direction = 'out' order by at desc, message_id desc limit 1), false)
         or exists (select from warehouse.blocked_senders
           where line = ${line} and number = ${number} and observed_at <= moment.now and observed_at < without_own_from) as "wasBlocked",
-      (select coalesce(jsonb_agg(said), '[]') from said where ${pastNow} is null or said.at <= moment.now) as "optOuts",
-      (select coalesce(jsonb_agg(jsonb_build_object('line', line, 'at', opted_out_at)), '[]')
-        from ops.opt_outs where number = ${number} and opted_out_at <= moment.now) as "skips"
+      (select coalesce(jsonb_agg(jsonb_build_object('line', line, 'at', at, 'kind', kind)), '[]') from said
+        where kind <> 'clear' and case when source = 'person' then at = person_at
+          else kind <> 'unsure' or seen_at > coalesce(person_at, '-infinity') end) as "optOuts"
     from ops.send_control k, moment`;
 }

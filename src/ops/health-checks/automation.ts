@@ -105,7 +105,7 @@ const nearCap = 0.8;
 
 function* checkSends({ sends, credential, takenAt }: Snapshot): Iterable<HealthCheck> {
   if (sends.state === 'unknown') return;
-  const { control, counts, today, dailyMicros, troubles } = sends.value;
+  const { control, counts, today, dailyMicros, troubles, waitingOptOuts } = sends.value;
   const use = known(credential, undefined)?.use ?? 'none';
   if (control.isPaused) {
     const paused = `Paused ${ago(control.since, takenAt)} by ${control.by === 'ledger' ? 'the daemon itself' : 'the operator'}.`;
@@ -117,6 +117,14 @@ function* checkSends({ sends, credential, takenAt }: Snapshot): Iterable<HealthC
       sentence: 'All automatic texts are paused.',
       remedy: `${paused} The reason: ${control.reason}. ${resume}`,
       alert: { remedy: `${paused} ${toType('status')} shows the reason, ${resume}` },
+    };
+  }
+  if (waitingOptOuts > 0) {
+    yield {
+      check: 'opt_outs_waiting',
+      level: 'notice',
+      sentence: `${countOf(waitingOptOuts, 'number')} may have opted out by a text: no automatic text goes to ${waitingOptOuts === 1 ? 'it' : 'them'} until somebody decides.`,
+      remedy: `Read the texts with ${toType('opt-outs list')} or on the page of sends, and confirm or clear each.`,
     };
   }
   const open = counts.NEEDS_HUMAN ?? 0;

@@ -19,6 +19,7 @@ export const checkNames = [
   'keys_differ',
   'migrations_missing',
   'mirror_behind',
+  'opt_outs_waiting',
   'queue_unreachable',
   'queue_settings',
   'reads_failing',

@@ -1,5 +1,6 @@
 import { type Database, query, sql } from '../../db/database.ts';
 import { type LedgerSummary, summarizeSends } from '../../ledger/control.ts';
+import { countWaiting } from '../../ledger/opt-outs.ts';
 import { maskKey } from '../../shared/masking.ts';
 
 /** The rules that the workers use, and their results in the last day. */
@@ -67,6 +68,8 @@ export interface SendsStatus extends LedgerSummary {
   readonly simulated: LedgerSummary['counts'];
   /** Live sends of the last day that failed or wait, by state and reason, the most frequent first. */
   readonly troubles: readonly SendTrouble[];
+  /** Numbers that may have opted out, and about which nobody has decided. */
+  readonly waitingOptOuts: number;
 }
 
 export interface SendTrouble {
@@ -127,6 +130,7 @@ export async function readSends(db: Database): Promise<SendsStatus> {
   return {
     ...(await summarizeSends(db)),
     simulated: Object.fromEntries(counted.map(({ state, count }) => [state, count])),
+    waitingOptOuts: await countWaiting(db),
     troubles: troubles.map((each) => ({ ...each, lines: each.lines.map((line) => maskKey('line', line)) })),
   };
 }

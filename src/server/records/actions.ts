@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Context } from '../../context.ts';
 import { type InboxDeps, replayDelivery } from '../../inbox/stored-deliveries.ts';
 import { pauseSends, resumeSends } from '../../ledger/control.ts';
+import { decideOptOut } from '../../ledger/opt-outs.ts';
 import { settleManually } from '../../ledger/settle.ts';
 import { readTargetStates } from '../../ops/target-states.ts';
 import { maskKey } from '../../shared/masking.ts';
@@ -36,11 +37,11 @@ export function registerActions(
   });
 
   /** `act` returns the page to go to; what it did is named by `done`. */
-  function action(path: string, done: string, act: (params: Route['Params']) => Promise<string>): void {
+  function action(path: string, done: string, act: (params: Route['Params'], who: string) => Promise<string>): void {
     app.post<Route>(path, async (request, reply) => {
       reply.type('text/html; charset=utf-8');
       return answering(reply, renderOutage, async () => {
-        const page = await act(request.params);
+        const page = await act(request.params, whoOf(request));
         const subject = page.startsWith('/targets/thread/') ? maskKey('thread', page) : page;
         log.info({ ...signInOf(request), action: done, page: subject }, 'A page changed something');
         reply.code(303).header('location', `${page}?done=${done}`);
@@ -76,6 +77,16 @@ export function registerActions(
     });
   }
 
+  for (const decision of ['confirm', 'clear'] as const) {
+    action(`/opt-outs/:number/${decision}/:seen`, `opt-out-${decision}`, async ({ number = '', seen = '' }, by) => {
+      if (!/^\d{3,15}$/.test(number) || !/^\d{1,15}$/.test(seen)) throw new BadAddress('There is no such number.', 404);
+      const result = await decideOptOut(db, number, decision, { by, seenAt: new Date(Number(seen)) });
+      if (result === 'newer_text') throw new BadAddress('They wrote again meanwhile. Reload the page, and read it.');
+      if (result === 'not_waiting') throw new BadAddress('Somebody decided meanwhile, or they wrote START.');
+      return '/sends';
+    });
+  }
+
   action('/sends/pause', 'pause', async () => {
     await pauseSends(db, 'by the operator, on the page of sends');
     return '/sends';
@@ -84,6 +95,12 @@ export function registerActions(
     await resumeSends(db);
     return '/sends';
   });
+}
+
+/** Who asks, as a record names them. */
+function whoOf(request: FastifyRequest): string {
+  const { signIn, user, address } = signInOf(request);
+  return `page of sends, ${user ?? signIn} from ${address}`;
 }
 
 /**

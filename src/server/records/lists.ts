@@ -11,8 +11,8 @@ import { isCallId, typedThreadKey } from '../../shared/thread.ts';
 import { BadAddress } from '../answering.ts';
 import { html } from '../html.ts';
 import { type Condition, column, count, csvOnly, type RowColumn } from '../row-list.ts';
+import { aboveSends } from './above-sends.ts';
 import type { ListChoice, ListDefinition, ListFilter } from './list-page.ts';
-import { pauseSwitch } from './send.ts';
 import { endsOf, pathIn, targetPath, timeColumns } from './view.ts';
 
 const allOf = (conditions: Iterable<Condition>) => sql.join([sql`true`, ...conditions], sql` and `);
@@ -342,7 +342,7 @@ export const sends: ListDefinition = {
     ofRule,
     ofNumber('To'),
   ],
-  above: pauseSwitch,
+  above: aboveSends,
   source: (choice) => ({
     columns: [
       ...timeColumns('planned', 'Planned', sql`r.planned_at`, choice.view),

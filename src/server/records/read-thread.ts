@@ -23,10 +23,9 @@ export interface ThreadState {
 
 export interface OptState {
   readonly line: string;
-  readonly isOptedOut: boolean;
+  readonly status: 'opt_out' | 'unsure' | 'opt_in' | 'clear';
   readonly decidedAt: Date | null;
-  /** inbound_word or service_skip. */
-  readonly evidence: string;
+  readonly evidence: 'inbound_word' | 'service_skip' | 'person';
 }
 
 export interface ThreadText {
@@ -220,7 +219,7 @@ function readCalls(db: Database, number: string, { from, until }: Span): Promise
 function readOptStates(db: Database, number: string): Promise<OptState[]> {
   return query(
     db,
-    sql<OptState>`select line, is_opted_out as "isOptedOut", decided_at as "decidedAt", evidence
+    sql<OptState>`select line, opt_status as status, decided_at as "decidedAt", evidence
      from reporting.sms_opt_status where number = ${number} order by decided_at desc nulls last, line`,
   );
 }

@@ -1,5 +1,4 @@
 import type { Transaction } from '../../db/database.ts';
-import { readControl } from '../../ledger/control.ts';
 import { type GateVerdict, judgeEach, recordedVerdicts } from '../../ledger/gates/gates.ts';
 import { readGateInputs } from '../../ledger/gates/inputs.ts';
 import { accountLimits } from '../../ledger/limits.ts';
@@ -153,26 +152,4 @@ function gates(send: Send, verdicts: readonly GateVerdict[] | undefined): Html {
     })}</ul>
 <p class="note">${isOpen(send) ? 'They are asked in this order, again just before the send leaves. The budgets are asked last.' : 'They are asked in this order; the first that refuses decides.'}</p>`,
   );
-}
-
-/** Stands over the list of sends: whether they are paused, and the switch. */
-export async function pauseSwitch(tx: Transaction, view: View, done: string | undefined): Promise<Html> {
-  const { isPaused, reason, since, by } = await readControl(tx);
-  const who = by === 'ledger' ? 'by the ledger, until the outcomes are known' : 'by the operator';
-  return html`${doneNote(done, { pause: 'All sends are paused. Requests that were under way finish.', resume: 'Sends are resumed, as far as RULES_MODE allows.' })}
-<div class="asks">${
-    isPaused
-      ? html`<p class="warning">All sends are paused since ${timeIn(view.zone, since)}, ${who}: ${maskNumbers(reason ?? 'no reason given')}</p>${ask(
-          {
-            label: 'Resume …',
-            question: 'Sends that are due go out at once, unless they have expired meanwhile.',
-            answers: [{ label: 'Resume all sends', action: '/sends/resume' }],
-          },
-        )}`
-      : ask({
-          label: 'Pause all …',
-          question: 'No process sends anything until you resume. Planned sends wait until they expire.',
-          answers: [{ label: 'Pause all sends', action: '/sends/pause' }],
-        })
-  }</div>`;
 }

@@ -101,12 +101,20 @@ function resolvedWords(
 
 /** An opt-out on any line keeps rules from texting, except on a line where they opted in since. */
 function optWords(states: readonly OptState[], line: string, view: View): Html {
-  const out = states.find((each) => each.line === line && each.isOptedOut) ?? states.find((each) => each.isOptedOut);
   const here = states.find((each) => each.line === line);
-  if (here && !here.isOptedOut) return html`opted in ${timeIn(view.zone, here.decidedAt)}`;
-  if (!out) return html`not opted out`;
-  const how = out.evidence === 'service_skip' ? 'the service skipped a text' : 'by their text';
-  return html`<span class="problem">opted out</span> <small>${how} ${timeIn(view.zone, out.decidedAt)}${out.line !== line && ` on ${out.line}`}</small>`;
+  if (here?.status === 'opt_in') return html`opted in ${timeIn(view.zone, here.decidedAt)}`;
+  const ofKind = (status: OptState['status']) =>
+    here?.status === status ? here : states.find((each) => each.status === status);
+  const found = ofKind('opt_out') ?? ofKind('unsure') ?? here;
+  if (!found) return html`not opted out`;
+  const { status, evidence, decidedAt } = found;
+  const elsewhere = found.line !== line && found.line !== '' && ` on ${found.line}`;
+  if (status === 'unsure') {
+    return html`<span class="warning">may have opted out</span> <small>by their text ${timeIn(view.zone, decidedAt)}${elsewhere}: <a href="/sends#opt-outs">decide</a></small>`;
+  }
+  if (status !== 'opt_out') return html`not opted out <small>a person decided ${timeIn(view.zone, decidedAt)}</small>`;
+  const how = { service_skip: 'the service skipped a text', person: 'a person decided', inbound_word: 'by their text' };
+  return html`<span class="problem">opted out</span> <small>${how[evidence]} ${timeIn(view.zone, decidedAt)}${elsewhere}</small>`;
 }
 
 function pager({ thread, pages }: ThreadRecord, view: View, end: 'older' | 'newer'): Html {
@@ -199,7 +207,7 @@ function wordsOf({ body, length, mediaCount }: ThreadText, areWordsShown: boolea
 const verdictWords: Readonly<Record<string, string>> = {
   opt_out: 'opts out of automatic texts',
   opt_in: 'opts in to automatic texts',
-  unsure: 'may opt out: rules do not answer it',
+  unsure: 'may opt out: rules text them no more until somebody decides',
 };
 
 function metaWords(text: ThreadText, view: View): Html {

@@ -7,7 +7,7 @@ const [ours, another] = ['15550000001', '15550000002'];
 /** What a text changes, by its verdict, as the mirror keeps it. */
 function changesOf(text: string, line: string, at: Date) {
   const verdict = optOutVerdict(text);
-  return verdict === 'opt_out' || verdict === 'opt_in' ? [{ line, at, isOut: verdict === 'opt_out' }] : [];
+  return verdict === 'none' ? [] : [{ line, at, kind: verdict }];
 }
 
 describe('the last word counts', () => {
@@ -54,10 +54,10 @@ describe('the last word counts', () => {
     },
   ] as const)('$name', ({ texts, skipped, isOut }) => {
     const said = texts.flatMap(([text, minute]) => changesOf(text, ours, at(minute)));
-    const skips = skipped === undefined ? [] : [{ line: ours, at: at(skipped) }];
-    expect(hasOptedOut(ours, said, skips)).toBe(isOut);
-    expect(hasOptedOut(ours, said.toReversed(), skips)).toBe(isOut);
-    expect(hasOptedOut(another, said, skips), 'from a line where nothing was said').toBe(isOut);
+    const skips = skipped === undefined ? [] : [{ line: ours, at: at(skipped), kind: 'opt_out' as const }];
+    expect(hasOptedOut(ours, [...said, ...skips])).toBe(isOut);
+    expect(hasOptedOut(ours, [...skips, ...said.toReversed()])).toBe(isOut);
+    expect(hasOptedOut(another, [...said, ...skips]), 'from a line where nothing was said').toBe(isOut);
   });
 
   test.each([
@@ -89,8 +89,52 @@ describe('the last word counts', () => {
     },
   ] as const)('$name: each line for itself', ({ said, out }) => {
     const texts = said.flatMap(([text, line, minute]) => changesOf(text, line, at(minute)));
-    const skips = said.flatMap(([text, line, minute]) => (text === 'skip' ? [{ line, at: at(minute) }] : []));
+    const skips = said.flatMap(([text, line, minute]) =>
+      text === 'skip' ? [{ line, at: at(minute), kind: 'opt_out' as const }] : [],
+    );
     const lines = [ours, another, '15550000003'];
-    expect(lines.map((line) => hasOptedOut(line, texts, skips))).toEqual(out);
+    expect(lines.map((line) => hasOptedOut(line, [...texts, ...skips]))).toEqual(out);
+  });
+
+  test.each([
+    { name: 'an unsure text there', said: [['wrong number', ours, 1]], waits: [true, true, true] },
+    {
+      name: 'an unsure text, and others after it',
+      said: [
+        ['wrong number', ours, 1],
+        ['When do you open?', ours, 2],
+        ['Hello?', another, 3],
+      ],
+      waits: [true, true, true],
+    },
+    {
+      name: 'an unsure text and a START there',
+      said: [
+        ['wrong number', ours, 1],
+        ['START', ours, 2],
+      ],
+      waits: [false, false, false],
+    },
+    {
+      name: 'a START, and an unsure text after it',
+      said: [
+        ['START', ours, 1],
+        ['stop it', ours, 2],
+      ],
+      waits: [true, true, true],
+    },
+    {
+      name: 'an unsure text there and a START elsewhere',
+      said: [
+        ['wrong number', ours, 1],
+        ['START', another, 2],
+      ],
+      waits: [true, false, true],
+    },
+  ] as const)('$name: it waits for a decision', ({ said, waits }) => {
+    const texts = said.flatMap(([text, line, minute]) => changesOf(text, line, at(minute)));
+    const lines = [ours, another, '15550000003'];
+    expect(lines.map((line) => hasOptedOut(line, texts, 'unsure'))).toEqual(waits);
+    expect(lines.map((line) => hasOptedOut(line, texts))).toEqual([false, false, false]);
   });
 });

@@ -13,7 +13,7 @@ const told = (reason: string | undefined) => {
 test.each([
   ['gate:too_old', 'It is not too old', 0],
   ['gate:opted_out', 'The person has not opted out', 9],
-  ['gate:opt_out_unsure', 'The text that it answers, and any after it, is surely not an opt-out', 10],
+  ['gate:opt_out_unsure', 'No text of the person that may be an opt-out waits for a decision', 10],
   ['gate:loop_echo', 'They do not look like a machine that answers us', 16],
   ['gate:unknown_zone', 'The quiet hours of the recipient are over', 17],
   ['gate:budget_thread', 'The budgets of the day are not used up', 18],

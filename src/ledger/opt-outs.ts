@@ -1,0 +1,83 @@
+import { type Database, inTransaction, query, sql, type Transaction } from '../db/database.ts';
+
+/*
+ * Decisions of people about texts that may opt out (`unsure`).
+ *
+ *   unsure text ──▶ waiting: no automatic text to the number, on any line
+ *                     ├── confirm ──▶ opted out on every line, until a later START there, or clear
+ *                     ├── clear   ──▶ no opt-out, until the next unsure text
+ *                     └── START   ──▶ no longer waiting on that line
+ */
+
+/** A number about which somebody should decide. */
+export interface WaitingNumber {
+  readonly number: string;
+  /** The lines that got the texts. */
+  readonly lines: readonly string[];
+  readonly textCount: number;
+  /** When the first and the last of these texts were sent. */
+  readonly firstAt: Date;
+  readonly lastAt: Date;
+  /** When the last of them became known here: pass it to {@link decideOptOut}. */
+  readonly seenAt: Date;
+  /** The last text; null when it was removed. */
+  readonly text: string | null;
+}
+
+/** Reads the numbers that wait, the newest first. */
+export function listWaiting(db: Database | Transaction, limit: number): Promise<WaitingNumber[]> {
+  return query(
+    db,
+    sql<WaitingNumber>`
+      select w.number, array_agg(distinct w.line) as lines, count(*)::integer as "textCount", min(w.changed_at) as "firstAt",
+        max(w.changed_at) as "lastAt", max(w.seen_at) as "seenAt",
+        (array_agg(m.body order by w.changed_at desc, w.message_id desc))[1] as text
+      from ops.opt_outs_waiting w left join warehouse.sms_messages m using (conversation_id, message_id)
+      group by w.number order by "lastAt" desc, w.number limit ${limit}`,
+  );
+}
+
+/** How many numbers wait. */
+export async function countWaiting(db: Database | Transaction): Promise<number> {
+  const [row] = await query(
+    db,
+    sql<{ count: number }>`select count(distinct number)::integer as count from ops.opt_outs_waiting`,
+  );
+  return row?.count ?? 0;
+}
+
+export type OptOutDecision = 'confirm' | 'clear';
+
+/** `not_waiting`: there is nothing to clear. `newer_text`: they wrote again after what the person saw. Nothing changed. */
+export type DecisionResult = 'done' | 'not_waiting' | 'newer_text';
+
+/**
+ * Records the decision of a person about a number, for every line. `confirm` works for any number; `clear` only for one that waits,
+ * or that a person had confirmed: it does not end an opt-out by keyword. `seenAt` is what the person saw, as {@link listWaiting} says.
+ */
+export function decideOptOut(
+  db: Database,
+  number: string,
+  decision: OptOutDecision,
+  { by, seenAt }: { readonly by: string; readonly seenAt?: Date },
+): Promise<DecisionResult> {
+  return inTransaction(db, async (tx) => {
+    const [state] = await query(
+      tx,
+      sql<{ isWaiting: boolean; isNewer: boolean; isConfirmed: boolean }>`
+        select count(*) > 0 as "isWaiting",
+          coalesce(date_trunc('milliseconds', max(seen_at)) > ${seenAt ?? null}::timestamptz, false) as "isNewer",
+          coalesce((select decision = 'opt_out' from ops.opt_outs where number = ${number} and source = 'person'
+            order by decided_at desc limit 1), false) as "isConfirmed"
+        from ops.opt_outs_waiting where number = ${number}`,
+    );
+    if (state?.isNewer) return 'newer_text';
+    if (decision === 'clear' && !state?.isWaiting && !state?.isConfirmed) return 'not_waiting';
+    await query(
+      tx,
+      sql`insert into ops.opt_outs (number, decision, source, decided_by)
+        values (${number}, ${decision === 'confirm' ? 'opt_out' : 'clear'}, 'person', ${by})`,
+    );
+    return 'done';
+  });
+}

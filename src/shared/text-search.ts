@@ -1,0 +1,113 @@
+/*
+ * Matches the words of strangers in time that is linear in their length. Patterns that somebody could make backtrack, and
+ * Unicode normalization of a whole text, are not: a run of combining marks is sorted in quadratic time.
+ */
+
+/** Unicode normalization costs the square of a run of combining marks, so it sees no more than this at once. */
+const pieceLength = 256;
+
+/** `text.normalize(form)`, in linear time. A character that two pieces share may stay as it is. */
+export function normalize(text: string, form: 'NFKC' | 'NFKD'): string {
+  if (text.length <= pieceLength) return text.normalize(form);
+  const pieces: string[] = [];
+  for (let from = 0; from < text.length; ) {
+    let to = Math.min(text.length, from + pieceLength);
+    // Not within a surrogate pair.
+    if (to < text.length && /[\ud800-\udbff]/.test(text[to - 1] ?? '')) to -= 1;
+    pieces.push(text.slice(from, to).normalize(form));
+    from = to;
+  }
+  return pieces.join('');
+}
+
+const letters: Readonly<Record<string, string>> = {
+  ...{ ß: 'ss', ø: 'o', ł: 'l', đ: 'd', ı: 'i', œ: 'oe', æ: 'ae' },
+  ...{ װ: 'וו', ױ: 'וי', ײ: 'יי' },
+};
+
+/**
+ * The words of a text for comparison: lower case, without accents, vowel points, apostrophes, punctuation and invisible
+ * characters; a space around each word, number and emoji. Linear in its length.
+ */
+export function foldText(text: string): string {
+  const plain = normalize(text.replace(/['’‘ʼ`´＇׳]/g, ''), 'NFKD')
+    .toLowerCase()
+    // Accents, vowel points of Hebrew and Arabic, and what only shapes an emoji.
+    .replace(
+      /[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u065f\u0670\p{Cf}\p{Me}\p{Variation_Selector}]/gu,
+      '',
+    )
+    .replace(/[ßøłđıœæװױײ]/g, (letter) => letters[letter] ?? letter)
+    .replace(/\p{Extended_Pictographic}/gu, ' $& ')
+    .replace(/[^\p{L}\p{M}\p{N}\p{Extended_Pictographic}]+/gu, ' ')
+    // "stop2quit"
+    .replace(/(?<=\p{L})(?=\p{N})|(?<=\p{N})(?=\p{L})/gu, ' ')
+    .trim();
+  return ` ${plain} `;
+}
+
+interface Node {
+  readonly next: Map<number, Node>;
+  /** The node of the longest proper suffix that is a node too. */
+  fallback: Node | undefined;
+  /** The phrase that ends here, or in a suffix of it. */
+  found: string | undefined;
+}
+
+const newNode = (): Node => ({ next: new Map(), fallback: undefined, found: undefined });
+
+/**
+ * Searches texts for any of many strings in one pass (Aho-Corasick), whatever their number. The function returns the name of one that
+ * the text holds; undefined for none.
+ */
+export function createSearch(names: ReadonlyMap<string, string>): (text: string) => string | undefined {
+  const root = newNode();
+  for (const [sought, name] of names) {
+    let node = root;
+    for (let at = 0; at < sought.length; at += 1) {
+      const unit = sought.charCodeAt(at);
+      const next = node.next.get(unit) ?? newNode();
+      node.next.set(unit, next);
+      node = next;
+    }
+    node.found = name;
+  }
+  // Breadth first: the fallback of a node is shallower than the node.
+  const queue = [root];
+  for (const node of queue) {
+    for (const [unit, next] of node.next) {
+      let suffix = node.fallback;
+      while (suffix && !suffix.next.has(unit)) suffix = suffix.fallback;
+      next.fallback = suffix?.next.get(unit) ?? root;
+      next.found ??= next.fallback.found;
+      queue.push(next);
+    }
+  }
+  return (text) => {
+    let node = root;
+    for (let at = 0; at < text.length; at += 1) {
+      const unit = text.charCodeAt(at);
+      let from: Node | undefined = node;
+      while (from && !from.next.has(unit)) from = from.fallback;
+      node = from?.next.get(unit) ?? root;
+      if (node.found !== undefined) return node.found;
+    }
+    return undefined;
+  };
+}
+
+/**
+ * Searches folded texts ({@link foldText}) for phrases. A phrase matches whole words; `*` at an end matches within a word there.
+ * Throws for a phrase without a word, and for `*` elsewhere.
+ */
+export function createPhraseSearch(phrases: readonly string[]): (folded: string) => string | undefined {
+  return createSearch(new Map(phrases.map((phrase) => [soughtIn(phrase), phrase])));
+}
+
+function soughtIn(phrase: string): string {
+  const [, starBefore = '', words = '', starAfter = ''] = /^(\*?)([^*]+)(\*?)$/.exec(phrase) ?? [];
+  // Folding thousands of plain phrases would take half a second.
+  const folded = /^[a-z ]+$/.test(words) ? words : foldText(words).trim();
+  if (folded === '') throw new Error(`Not a phrase: ${phrase}`);
+  return `${starBefore === '' ? ' ' : ''}${folded}${starAfter === '' ? ' ' : ''}`;
+}
