@@ -20,6 +20,14 @@ comment on table ops.migrations is 'The migrations that this database has.';
 comment on column ops.migrations.name is 'Name of the file in the folder migrations, without .sql.';
 comment on column ops.migrations."timestamp" is 'When it was applied, ISO 8601, UTC.';
 
+create table ops.locks (
+  name text primary key
+);
+comment on table ops.locks is 'What one process does at a time: it locks the row. Only the daemon may read the table, while any role may take an advisory lock.';
+comment on column ops.locks.name is 'What is locked; src/db/locks.ts has the names.';
+insert into ops.locks (name) values ('alerts'), ('audits'), ('bi_role'), ('oauth_tokens'), ('outcomes'), ('retention'),
+  ('rollups'), ('rule_events'), ('search'), ('sms_lines'), ('subscriptions'), ('users'), ('views'), ('webhook_subscriptions');
+
 create table ops.routines (
   file_name text primary key,
   text_hash text not null,

@@ -166,6 +166,12 @@ create table ops.gaps (
 );
 CREATE INDEX gaps_open ON ops.gaps USING btree (stream, next_try_at) WHERE (filled_at IS NULL);
 
+-- What one process does at a time: it locks the row. Only the daemon may read the table, while any role may take an advisory lock.
+create table ops.locks (
+  name text not null, -- What is locked; src/db/locks.ts has the names.
+  constraint locks_pkey PRIMARY KEY (name)
+);
+
 -- The migrations that this database has.
 create table ops.migrations (
   name text not null, -- Name of the file in the folder migrations, without .sql.

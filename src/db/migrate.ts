@@ -72,13 +72,25 @@ async function migrationsAhead(db: Database, folder: URL): Promise<string[]> {
   return applied.filter((name) => !known.includes(name));
 }
 
-async function appliedMigrations(db: Database | Transaction): Promise<string[]> {
-  // Not to_regclass: it may answer from the cache of a session that waited for the lock while another process migrated.
+/** Whether the database was ever migrated. */
+async function hasMigrations(db: Database | Transaction): Promise<boolean> {
+  // Not to_regclass: it may answer from the cache of a session that waited while another process migrated.
   const [found] = await query(
     db,
     sql`select from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'ops' and c.relname = 'migrations'`,
   );
-  if (found === undefined) return [];
+  return found !== undefined;
+}
+
+/** Codes of a schema that exists, and of one that another transaction has just committed. */
+const duplicateCodes = new Set<unknown>(['42P06', '23505']);
+
+function isDuplicate(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && duplicateCodes.has(error.code);
+}
+
+async function appliedMigrations(db: Database | Transaction): Promise<string[]> {
+  if (!(await hasMigrations(db))) return [];
   const rows = await query(db, sql<{ name: string }>`select name from ops.migrations`);
   return rows.map((row) => row.name);
 }
@@ -118,9 +130,12 @@ async function longestTransactions(db: Database): Promise<Record<string, Date>> 
 /** Applies migrations and routines in one transaction: workers that wait for a migration need its triggers too. */
 async function applySchema(db: Database, folder: URL): Promise<{ applied: string[]; routines: string[] }> {
   let failed = '';
+  let wasEmpty = false;
   try {
     return await inTransaction(db, async (tx) => {
-      await query(tx, sql`select pg_advisory_xact_lock(hashtext('ops.migrations'))`);
+      // Only the daemon may lock this table. Before there is one, `create schema` lets one process through.
+      wasEmpty = !(await hasMigrations(tx));
+      if (!wasEmpty) await query(tx, sql`lock table ops.migrations in exclusive mode`);
       const known = await appliedMigrations(tx);
       const names = await migrationsIn(folder);
       // A newer release may have migrated while this one waited for the lock.
@@ -139,6 +154,7 @@ async function applySchema(db: Database, folder: URL): Promise<{ applied: string
       return { applied, routines: await applyRoutines(tx) };
     });
   } catch (error) {
+    if (wasEmpty && isDuplicate(error)) return applySchema(db, folder);
     if (failed === '' || isLockTimeout(error)) throw error;
     throw new Error(`${failed}: ${(error as Error).message}`, { cause: error });
   }

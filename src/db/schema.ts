@@ -127,6 +127,9 @@ export interface Schema {
     filled_at: Timestamp | null;
     last_error: string | null;
   };
+  'ops.locks': {
+    name: string;
+  };
   'ops.migrations': {
     name: string;
     timestamp: string;
