@@ -211,6 +211,7 @@ create table ops.processes (
   api_waiting_operation text, -- The operation of that request.
   api_failing_from timestamptz, -- Since when every request to the service has failed, if that lasts or its circuit breaker is open; NULL otherwise.
   watches_until timestamptz, -- End of the lease of the one process that watches the health checks for alerts.
+  disk_full_at timestamptz, -- When Postgres last refused a write of this process because its disk was full.
   constraint processes_pkey PRIMARY KEY (process_id),
   constraint processes_rules_mode_check CHECK ((rules_mode = ANY (ARRAY['off'::text, 'dry-run'::text, 'live'::text])))
 );

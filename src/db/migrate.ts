@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CompiledQuery } from 'kysely';
 import { UserError } from '../shared/errors.ts';
 import type { Log } from '../shared/log.ts';
+import { blockerName, blockerRemedy, readLockHolders } from './blockers.ts';
 import {
   createDatabase,
   type Database,
@@ -27,13 +28,12 @@ export interface MigrationOutcome {
 /**
  * Migrates the warehouse's schema: migrations, then functions and triggers, then the views of `reporting`. Safe to run from many
  * processes at once. A failed migration is rolled back and throws. Does nothing if a newer release has migrated the database;
- * throws `OldDatabase` if its schema is older than the baseline.
+ * throws `OldDatabase` if its schema is older than the baseline, and `OtherEncoding` if it does not store UTF-8.
  */
 export async function migrate(databaseUrl: string, log: Log, folder = releaseFolder): Promise<MigrationOutcome> {
   await using database = createDatabase({ url: databaseUrl, log, maxConnections: 2, name: 'migrate' });
   const { db } = database;
-  const [{ is_old } = { is_old: false }] = await query(db, sql<{ is_old: boolean }>`${sql.raw(selectIsOld)}`);
-  if (is_old) throw new OldDatabase();
+  refuseUnusable((await query<DatabaseFacts>(db, selectFacts, []))[0]);
   const ahead = await migrationsAhead(db, folder);
   if (ahead.length > 0) {
     log.warn({ ahead }, 'The database was migrated by a newer release; its schema is left as it is');
@@ -49,9 +49,31 @@ export async function migrate(databaseUrl: string, log: Log, folder = releaseFol
   return { applied, ahead };
 }
 
-/** Selects `is_old`: whether the schema is older than the baseline, which creates both tables in one transaction. */
-export const selectIsOld = `
-  select to_regclass('ops.deliveries') is not null and to_regclass('ops.routines') is null as is_old`;
+export interface DatabaseFacts {
+  /** Whether the schema is older than the baseline, which creates both tables in one transaction. */
+  readonly is_old: boolean;
+  readonly encoding: string;
+}
+
+export const selectFacts = `
+  select to_regclass('ops.deliveries') is not null and to_regclass('ops.routines') is null as is_old,
+    current_setting('server_encoding') as encoding`;
+
+/** Throws `OldDatabase` or `OtherEncoding` for a database that no release can use. */
+export function refuseUnusable(facts: DatabaseFacts | undefined): void {
+  if (facts === undefined) return;
+  if (facts.encoding !== 'UTF8') throw new OtherEncoding(facts.encoding);
+  if (facts.is_old) throw new OldDatabase();
+}
+
+/** Postgres would count the bytes of a text as its characters, or refuse characters that it has no code for. */
+export class OtherEncoding extends UserError {
+  constructor(encoding: string) {
+    super(`The database of DATABASE_URL has the encoding ${encoding}, and texts need UTF8.`, {
+      remedy: `Create another one with \`create database … encoding 'UTF8' locale 'C.UTF-8' template template0\`, and name it in DATABASE_URL.`,
+    });
+  }
+}
 
 export class OldDatabase extends UserError {
   constructor() {
@@ -102,29 +124,20 @@ async function migrationsIn(folder: URL): Promise<string[]> {
 
 const lockRetryMs = 3_000;
 
-/** Repeats `work` while it fails to get a lock, and logs the longest open transactions meanwhile. */
-async function retryWhileLocked<T>(db: Database, log: Log, work: () => Promise<T>): Promise<T> {
+/** Repeats `work` while it fails to get a lock, and logs who holds it, and what to do, meanwhile. */
+export async function retryWhileLocked<T>(db: Database, log: Log, work: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
       return await work();
     } catch (error) {
       if (!isLockTimeout(error)) throw error;
-      log.warn({ since: await longestTransactions(db) }, 'Other transactions hold the schema; retrying in 3 seconds');
+      const holders = await readLockHolders(db);
+      const since = Object.fromEntries(holders.map((each) => [blockerName(each), each.since]));
+      const remedy = holders.length > 0 && blockerRemedy(holders);
+      log.warn({ since, ...(remedy && { remedy }) }, 'Other transactions hold the schema; retrying in 3 seconds');
       await sleep(lockRetryMs);
     }
   }
-}
-
-/** The starts of the three longest transactions above one second, by role, application and process id. */
-async function longestTransactions(db: Database): Promise<Record<string, Date>> {
-  const rows = await query(
-    db,
-    sql<{ who: string; since: Date }>`
-      select concat_ws(', ', usename, nullif(application_name, ''), 'pid ' || pid) as who, xact_start as since
-      from pg_stat_activity
-      where datname = current_database() and xact_start < now() - interval '1 second' order by xact_start limit 3`,
-  );
-  return Object.fromEntries(rows.map(({ who, since }) => [who, since]));
 }
 
 /** Applies migrations and routines in one transaction: workers that wait for a migration need its triggers too. */

@@ -158,6 +158,7 @@ export interface Schema {
     api_waiting_operation: string | null;
     api_failing_from: Timestamp | null;
     watches_until: Timestamp | null;
+    disk_full_at: Timestamp | null;
   };
   'ops.rollup_markers': {
     marker_id: Computed<Numeric>;

@@ -2,6 +2,7 @@ import { toType } from '../shared/command-name.ts';
 import { ago, countOf, quantity, span, streamNames } from './format.ts';
 import { checkAutomation } from './health-checks/automation.ts';
 import { bearers, type HealthCheck } from './health-checks/check.ts';
+import { checkPostgres } from './health-checks/postgres.ts';
 import { type RunningProcess, receives, works } from './processes.ts';
 import type { SubscriptionsStatus } from './snapshot/deployment.ts';
 import type { ParkedStream } from './snapshot/mirror.ts';
@@ -39,7 +40,17 @@ export function withCure(found: readonly object[]): object[] {
 /** All checks that found something, by level; within a level data first, then sends and rules, then settings. */
 export function healthChecks(snapshot: Snapshot): HealthCheck[] {
   const found = [
-    ...[checkSchema, checkLogin, checkParked, checkAnswers, checkCircuit, checkBacklogAge, checkWeb, checkCompleteness],
+    ...[
+      checkPostgres,
+      checkSchema,
+      checkLogin,
+      checkParked,
+      checkAnswers,
+      checkCircuit,
+      checkBacklogAge,
+      checkWeb,
+      checkCompleteness,
+    ],
     ...[checkPutOff, checkFailing, checkForbidden, checkPartialAnswers, checkAutomation, checkReporting, checkQueues],
     ...[checkSubscriptions, checkUnknownParts, checkInbox, checkDisk, checkAlerts],
   ].flatMap((check) => [...check(snapshot)]);

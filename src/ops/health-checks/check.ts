@@ -6,6 +6,7 @@ export const checkNames = [
   'action_unclear',
   'alerts_undelivered',
   'answers_partial',
+  'connections_short',
   'coverage_late',
   'coverage_unproven',
   'credential_refused',
@@ -13,9 +14,11 @@ export const checkNames = [
   'database_unavailable',
   'deliveries_refused',
   'deliveries_unrecognized',
+  'disk_full',
   'disk_low',
   'gap_open',
   'history_uncompared',
+  'lock_waited',
   'migrations_missing',
   'mirror_behind',
   'queue_unreachable',
@@ -41,6 +44,8 @@ export const checkNames = [
   'status_unknown',
   'subscription_broken',
   'texts_missing',
+  'transaction_open',
+  'views_stale',
   'web_missing',
 ] as const;
 
