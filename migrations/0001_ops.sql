@@ -20,6 +20,14 @@ comment on table ops.migrations is 'The migrations that this database has.';
 comment on column ops.migrations.name is 'Name of the file in the folder migrations, without .sql.';
 comment on column ops.migrations."timestamp" is 'When it was applied, ISO 8601, UTC.';
 
+create table ops.locks (
+  name text primary key
+);
+comment on table ops.locks is 'What one process does at a time: it locks the row. Only the daemon may read the table, while any role may take an advisory lock.';
+comment on column ops.locks.name is 'What is locked; src/db/locks.ts has the names.';
+insert into ops.locks (name) values ('alerts'), ('audits'), ('bi_role'), ('oauth_tokens'), ('outcomes'), ('retention'),
+  ('rollups'), ('rule_events'), ('search'), ('sms_lines'), ('subscriptions'), ('users'), ('views'), ('webhook_subscriptions');
+
 create table ops.routines (
   file_name text primary key,
   text_hash text not null,
@@ -54,7 +62,8 @@ create table ops.processes (
   api_waiting_from timestamptz,
   api_waiting_operation text,
   api_failing_from timestamptz,
-  watches_until timestamptz
+  watches_until timestamptz,
+  disk_full_at timestamptz
 );
 comment on table ops.processes is 'The processes that run, as each last reported itself, and the receivers that checked the webhook subscriptions recently.';
 comment on column ops.processes.process_id is 'Random for each process; the address_hash for a receiver that reports nothing else.';
@@ -70,6 +79,7 @@ comment on column ops.processes.api_answered_at is 'When the service last answer
 comment on column ops.processes.api_waiting_from is 'Start of the oldest request that the service has not answered; NULL when there is none.';
 comment on column ops.processes.api_waiting_operation is 'The operation of that request.';
 comment on column ops.processes.api_failing_from is 'Since when every request to the service has failed, if that lasts or its circuit breaker is open; NULL otherwise.';
+comment on column ops.processes.disk_full_at is 'When Postgres last refused a write of this process because its disk was full.';
 comment on column ops.processes.watches_until is 'End of the lease of the one process that watches the health checks for alerts.';
 
 -- Alerts

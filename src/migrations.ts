@@ -1,12 +1,13 @@
-import { type Database, query } from './db/database.ts';
-import { isMigrated, type MigrationOutcome, migrate } from './db/migrate.ts';
+import { createDatabase, type Database, query } from './db/database.ts';
+import { isMigrated, type MigrationOutcome, migrate, retryWhileLocked } from './db/migrate.ts';
 import { migrateQueues } from './queues/postgres.ts';
 import type { Log } from './shared/log.ts';
 
 /** Brings both schemas up to this release: the warehouse's, and the one that the queues use when there is no Redis. */
 export async function migrateAll(databaseUrl: string, log: Log): Promise<MigrationOutcome> {
   const outcome = await migrate(databaseUrl, log);
-  await migrateQueues(databaseUrl);
+  await using database = createDatabase({ url: databaseUrl, log, maxConnections: 1, name: 'migrate' });
+  await retryWhileLocked(database.db, log, () => migrateQueues(databaseUrl));
   for (const name of outcome.applied) log.info({ migration: name }, 'Migration applied');
   return outcome;
 }

@@ -18,12 +18,13 @@ language sql stable as $$
 $$;
 comment on function ops.is_erased_thread is 'Whether somebody who was erased takes part in the thread of this key.';
 
--- Transactions that write to the mirror share this lock. An erasure takes it once after it committed its hash, to wait for the
--- writers that may not know it. The check is a separate statement, so it sees what was committed while it waited.
+-- Transactions that write to the mirror share this lock. An erasure takes the table in exclusive mode once after it committed
+-- its hash, to wait for the writers that may not know it. Shared row locks would write to one row on every transaction, and any
+-- role may take an advisory lock. The check is a separate statement, so it sees what was committed while it waited.
 create or replace function ops.hold_erasures() returns boolean
 language plpgsql as $$
 begin
-  perform pg_advisory_xact_lock_shared(hashtext('ops.erasures'));
+  lock table ops.erasures in row share mode;
   return exists (select from ops.erasures);
 end $$;
 comment on function ops.hold_erasures is 'Whether anybody was ever erased. No erasure removes rows before the transaction ends.';

@@ -1,23 +1,14 @@
 import { format } from 'node:util';
 import type { Advice } from '../api-client/client.ts';
-import { limitReached } from '../db/limits.ts';
-import { isUntrusted } from '../queues/outage-log.ts';
+import { describeRefusal } from '../db/refusals.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { printable } from '../shared/storable.ts';
 
 /** Sentences for error codes of Postgres and the network, each with its remedy. */
 const remedies: Readonly<Record<string, (message: string, syscall: unknown) => string>> = {
-  '28P01': (message) => `Postgres refused the user or the password of DATABASE_URL (${message}).`,
-  '28000': (message) =>
-    message.endsWith('no encryption')
-      ? `Postgres accepts encrypted connections only (${message}): append sslmode=verify-full to DATABASE_URL, or sslmode=no-verify for a self-signed certificate; PGSSLMODE does the same.`
-      : `Postgres refused the user or the password of DATABASE_URL (${message}).`,
-  '3D000': (message) => `${message}: create the database that DATABASE_URL names.`,
   '42501': (message) => `Postgres does not allow it (${message}): let the user of DATABASE_URL own the database.`,
   '25006': (message) => `Postgres accepts no writes (${message}): set DATABASE_URL to the primary.`,
-  '57P01': (message) => `Postgres is shutting down (${message}): try again in a moment.`,
-  '57P03': (message) => `Postgres is starting or stopping (${message}): try again in a moment.`,
   '57014': (message) => `Postgres took too long (${message}): try again, or use a shorter range.`,
   EADDRINUSE: (message) =>
     `${message}: another program listens there. Set PORT (of a worker WORKER_PORT) to a free port, or to 0 for any.`,
@@ -30,18 +21,6 @@ const remedies: Readonly<Record<string, (message: string, syscall: unknown) => s
 };
 
 const notMigrated = new Set(['42P01', '42703', '3F000', '42883']);
-const unreachable = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'ETIMEDOUT',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-]);
-/** SQLSTATEs of a Postgres that is starting, shutting down, or out of connections. */
-const unready = new Set(['57P03', '57P01', '53300']);
-const lostConnection = /^(?:Connection terminated|timeout expired|timeout exceeded when trying to connect)/;
 
 /** The remedy for each kind of refusal by the service. */
 const serviceRemedies: Partial<Record<Advice, string>> = {
@@ -50,14 +29,6 @@ const serviceRemedies: Partial<Record<Advice, string>> = {
   permission: 'Allow it in the portal of the service.',
   reconcile: 'It may have been carried out: check at the service before you repeat it.',
 };
-
-/** Whether Postgres is temporarily unavailable, so that waiting helps. */
-export function isPostgresAway(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const code = 'code' in error ? String(error.code) : '';
-  const isNoSocket = code === 'ENOENT' && 'syscall' in error && error.syscall === 'connect';
-  return isNoSocket || unreachable.has(code) || unready.has(code) || lostConnection.test(error.message);
-}
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -75,14 +46,8 @@ export function describeFailure(error: unknown, environment: Environment = {}): 
   if (error.name === 'SchemaMigrationRequiredError' || notMigrated.has(code)) {
     return `The database lacks migrations of this release (${error.message}): run ${toType('migrate')}.`;
   }
-  if (!unready.has(code) && isPostgresAway(error)) {
-    return `Postgres${placeOf(environment)} cannot be reached (${error.message || code}): check that it runs and that DATABASE_URL is right.`;
-  }
-  if (isUntrusted(error)) {
-    return `The certificate of Postgres${placeOf(environment)} is not trusted (${error.message}): name its authority with sslrootcert=FILE in DATABASE_URL, or accept any certificate with sslmode=no-verify.`;
-  }
-  const limit = limitReached(error);
-  if (limit) return `${limit.sentence} ${limit.remedy}`;
+  const refusal = describeRefusal(error, placeOf(environment));
+  if (refusal) return `${refusal.sentence} ${refusal.remedy}`;
   const remedy = Object.hasOwn(remedies, code) ? remedies[code] : undefined;
   if (remedy) return remedy(error.message, 'syscall' in error ? error.syscall : undefined);
   if (/^(?:trace|debug)$/.test(environment.LOG_LEVEL ?? '')) return error.stack ?? error.message;

@@ -7,13 +7,15 @@ import type { QueueName } from '../../config/queues.ts';
 import { type Settings, SettingsError } from '../../config/settings.ts';
 import type { Context, ReadySettings } from '../context.ts';
 import { createDatabase } from '../db/database.ts';
-import { OldDatabase, selectIsOld } from '../db/migrate.ts';
+import { type DatabaseFacts, refuseUnusable, selectFacts } from '../db/migrate.ts';
+import { isPostgresAway, isVagueRefusal } from '../db/refusals.ts';
+import { isPooled, refuseSharedSessions } from '../db/session.ts';
 import { areMigrated } from '../migrations.ts';
 import { toType } from '../shared/command-name.ts';
 import type { Log } from '../shared/log.ts';
 import { hasProtectedWork, protectedWorkEnded } from '../shared/protected-work.ts';
 import { withTimeout } from '../shared/timeout.ts';
-import { describeFailure, exitCodes, isPostgresAway } from './failures.ts';
+import { describeFailure, exitCodes } from './failures.ts';
 
 /*
  * Deadlines of a stop, in milliseconds since the signal. A process ends within five seconds even while the API, Redis or
@@ -98,21 +100,34 @@ const connectMs = 5_000;
 const firstPauseMs = 250;
 const maxPauseMs = 5_000;
 
+/** For how long a refusal is waited out that may mean a full or starting pooler, or a wrong setting. */
+const vagueMs = 120_000;
+
 /**
  * Waits until Postgres grants so many connections at once: a platform starts the processes and the database in any order. Logs
- * one warning with the remedy, and a line when it succeeds. SIGTERM or Ctrl-C meanwhile ends the process with code 0. Rejects at
- * once with errors that waiting does not solve, such as a refused password or a missing database.
+ * one warning with the words of the server and the remedy, and a line when it succeeds. SIGTERM or Ctrl-C meanwhile ends the
+ * process with code 0. Rejects at once with errors that waiting does not solve, such as a refused password or a missing
+ * database, and after `maxVagueMs` with one that it may not solve, unless a connection was granted before.
  */
-export async function waitForPostgres(databaseUrl: string, log: Log, connections = 1): Promise<void> {
+export async function waitForPostgres(
+  databaseUrl: string,
+  log: Log,
+  connections = 1,
+  maxVagueMs = vagueMs,
+): Promise<void> {
   let isLogged = false;
+  let hasConnected = false;
+  const begun = performance.now();
+  const isWorthWaiting = (error: unknown) =>
+    isPostgresAway(error) || (isVagueRefusal(error) && (hasConnected || performance.now() - begun < maxVagueMs));
   const connected = () =>
-    pRetry(() => tryToConnect(databaseUrl, connections), {
+    pRetry(() => tryToConnect(databaseUrl, connections, () => (hasConnected = true)), {
       retries: Number.POSITIVE_INFINITY,
       minTimeout: firstPauseMs,
       maxTimeout: maxPauseMs,
-      shouldRetry: ({ error }) => isPostgresAway(error),
+      shouldRetry: ({ error }) => isWorthWaiting(error),
       onFailedAttempt({ error }) {
-        if (isLogged || !isPostgresAway(error)) return;
+        if (isLogged || !isWorthWaiting(error)) return;
         isLogged = true;
         log.warn(`Waiting for Postgres. ${describeFailure(error, { DATABASE_URL: databaseUrl })}`);
       },
@@ -143,7 +158,7 @@ const refusalMs = 2_000;
  */
 export async function checkPostgres(databaseUrl: string): Promise<void> {
   const connected = tryToConnect(databaseUrl).catch((error: unknown) => {
-    if (!isPostgresAway(error)) throw error;
+    if (!isPostgresAway(error) && !isVagueRefusal(error)) throw error;
   });
   await withTimeout(refusalMs, connected, () => undefined);
 }
@@ -187,16 +202,20 @@ export async function logMissingMigrations(
   }
 }
 
-/** Opens and closes the connections at once, to prove that Postgres grants them. */
-async function tryToConnect(databaseUrl: string, connections = 1): Promise<void> {
+/** Opens and closes the connections at once, to prove that Postgres grants them and that the database can be used. */
+async function tryToConnect(databaseUrl: string, connections = 1, onConnected = () => {}): Promise<void> {
   const options = { connectionString: databaseUrl, connectionTimeoutMillis: connectMs };
   const clients = Array.from({ length: connections }, () => new Client(options));
   // Without a listener, a connection that breaks while it closes would end the process.
   for (const client of clients) client.on('error', () => undefined);
   try {
-    await Promise.all(clients.map((client) => client.connect()));
-    const rows = (await clients[0]?.query<{ is_old: boolean }>(selectIsOld))?.rows;
-    if (rows?.[0]?.is_old) throw new OldDatabase();
+    const connecting = await Promise.allSettled(clients.map((client) => client.connect()));
+    if (connecting.some(({ status }) => status === 'fulfilled')) onConnected();
+    for (const each of connecting) if (each.status === 'rejected') throw each.reason;
+    const [client] = clients;
+    if (!client) return;
+    if (await isPooled(client)) await refuseSharedSessions(databaseUrl);
+    refuseUnusable((await client.query<DatabaseFacts>(selectFacts)).rows[0]);
   } finally {
     await Promise.allSettled(clients.map((client) => client.end()));
   }

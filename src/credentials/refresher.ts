@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '../api-client/client.ts';
 import type { OAuth, Tokens } from '../api-client/oauth/oauth.ts';
 import { type Database, isLockTimeout, query, sql } from '../db/database.ts';
+import { takeLock } from '../db/locks.ts';
 import { toType } from '../shared/command-name.ts';
 import type { Log } from '../shared/log.ts';
 import { protectWork } from '../shared/protected-work.ts';
@@ -159,7 +160,7 @@ export function createRefresher({ db, sealer, oauth, log, signal }: RefresherDep
     const locked = db.transaction().execute(async (tx) => {
       await query(tx, sql`set local lock_timeout = ${sql.raw(String(lockMs))}`);
       await query(tx, sql`set local idle_in_transaction_session_timeout = ${sql.raw(String(holdMs))}`);
-      await query(tx, sql`select pg_advisory_xact_lock(hashtext('secrets.oauth_tokens'))`);
+      await takeLock(tx, 'oauth_tokens');
       ended = refreshLocked(request);
       await ended.catch(() => undefined);
     });

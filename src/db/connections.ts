@@ -4,6 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type ClientBase, type ClientConfig, Pool, type PoolClient, type PoolConfig } from 'pg';
 import type { Log } from '../shared/log.ts';
 import { limitReached } from './limits.ts';
+import { describeRefusal, isVagueRefusal } from './refusals.ts';
+import { isPooled, refuseSharedSessions, type SessionOverrides, setUpSession } from './session.ts';
 
 const connectMs = 5_000;
 const firstPauseMs = 50;
@@ -12,8 +14,8 @@ const longestPauseMs = 500;
 const warnAgainMs = 60_000;
 
 /**
- * Opens a pool whose connections are prepared by {@link prepareSession}. When a limit refuses a connection, the pool logs which
- * one, and retries for a few seconds: another connection may be closed meanwhile. `onLost` is told of each open connection that
+ * Opens a pool whose connections are prepared by {@link prepareSession}. When a limit or a full pooler refuses a connection, the
+ * pool logs which one, and retries for a few seconds: another connection may be closed meanwhile. `onLost` is told of each open connection that
  * is lost, idle or in use.
  */
 export function openPool(url: string, log: Log, onLost: (error: Error) => void, config: PoolConfig): Pool {
@@ -28,8 +30,21 @@ export function openPool(url: string, log: Log, onLost: (error: Error) => void, 
     log,
   );
   // The pool itself listens only while a connection is idle, and an error without a listener ends the process.
-  pool.on('connect', (client) => client.on('error', onLost));
+  pool.on('connect', (client) => {
+    client.on('error', onLost);
+    (client as Client).connection.on('errorMessage', ({ code }: { code?: string }) => {
+      if (code === diskFull) diskFullAt = performance.now();
+    });
+  });
   return pool.on('error', () => undefined);
+}
+
+const diskFull = '53100';
+let diskFullAt: number | undefined;
+
+/** Milliseconds since Postgres last told this process that its disk is full; undefined if it never did. */
+export function diskFullMs(): number | undefined {
+  return diskFullAt === undefined ? undefined : performance.now() - diskFullAt;
 }
 
 class RetryingPool extends Pool {
@@ -59,9 +74,9 @@ class RetryingPool extends Pool {
       try {
         return await super.connect();
       } catch (error) {
-        const limit = limitReached(error);
-        if (!limit) throw error;
-        this.#warn(`${limit.sentence} ${limit.remedy}`);
+        const refusal = limitReached(error) ?? (isVagueRefusal(error) ? describeRefusal(error) : undefined);
+        if (!refusal) throw error;
+        this.#warn(`${refusal.sentence} ${refusal.remedy}`);
         if (performance.now() + pause > deadline || this.ending) throw error;
         await sleep(pause);
       }
@@ -82,14 +97,16 @@ type ConnectCallback = (
 ) => void;
 
 /**
- * Prepares each new connection of a pool: watches it, sets its time zone to UTC, and turns off `jit`. The zone makes "one day
- * later" the same length on every server. `jit` is on by default and costs 0.5 to 3 s when the planner overestimates a short
- * statement. Both are set by a statement because poolers refuse start-up parameters.
+ * Prepares each new connection of a pool: gives it the settings of our sessions, and watches it. Rejects with `SharedSessions`
+ * before it changes a session that other programs use too.
  */
-export function prepareSession(url: string): (client: ClientBase) => Promise<void> {
+export function prepareSession(url: string, overrides?: SessionOverrides): (client: ClientBase) => Promise<void> {
   const watch = watchForDeadConnections(url);
+  let isOwn = false;
   return async (client) => {
-    await client.query(`set jit = off; set timezone = 'UTC'`);
+    if (!isOwn && (await isPooled(client))) await refuseSharedSessions(url);
+    isOwn = true;
+    await setUpSession(client, overrides);
     await watch(client);
   };
 }
@@ -109,13 +126,17 @@ export async function readDeploymentId(databaseUrl: string): Promise<string> {
   return hash('sha256', rows[0]?.identity ?? '').slice(0, 12);
 }
 
-/** Runs `work` on a connection of its own. */
+/** Runs `work` on a connection of its own, with the settings of our sessions. */
 export async function withClient<T>(config: ClientConfig, work: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client(config);
   // Without a listener, a connection that is lost between two statements would end the process.
   client.on('error', () => undefined);
   try {
     await client.connect();
+    if (config.connectionString !== undefined && (await isPooled(client))) {
+      await refuseSharedSessions(config.connectionString);
+    }
+    await setUpSession(client);
     return await work(client);
   } finally {
     await client.end().catch(() => undefined);

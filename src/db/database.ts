@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import {
   CompiledQuery,
   type Kysely as Db,
@@ -91,7 +92,9 @@ type Statement<Row> = [statement: RawBuilder<Row>] | [text: string, parameters: 
 
 /** Runs one statement and returns its rows: ``query(db, sql<{ line: string }>`select line from … where key = ${key}`)``. */
 export async function query<Row>(db: Database | Transaction, ...statement: Statement<Row>): Promise<Row[]> {
-  return (await db.executeQuery(compiled(db, statement))).rows;
+  const run = async () => (await db.executeQuery(compiled(db, statement))).rows;
+  // A statement alone is rolled back as a whole. REINDEX, for one, can end it by a deadlock.
+  return db.isTransaction ? run() : retryDeadlock(run);
 }
 
 /**
@@ -100,8 +103,14 @@ export async function query<Row>(db: Database | Transaction, ...statement: State
  */
 export async function hotQuery<Row>(db: Database | Transaction, ...statement: Statement<Row>): Promise<Row[]> {
   const query = compiled(db, statement);
-  if (!preparedNames.has(query.sql)) preparedNames.set(query.sql, `hot_${preparedNames.size}`);
-  return (await db.executeQuery(query)).rows;
+  if (!preparedNames.has(query.sql)) preparedNames.set(query.sql, preparedName(query.sql));
+  const run = async () => (await db.executeQuery(query)).rows;
+  return db.isTransaction ? run() : retryDeadlock(run);
+}
+
+/** The name of a prepared statement, from its text: the same in every process, and of no other statement. */
+export function preparedName(text: string, prefix = 'hot'): string {
+  return `${prefix}_${hash('sha256', text, 'base64url').slice(0, 22)}`;
 }
 
 /** The names of prepared statements, by text: Kysely gives the driver only text and values. */

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CompiledQuery } from 'kysely';
 import { UserError } from '../shared/errors.ts';
 import type { Log } from '../shared/log.ts';
+import { blockerName, blockerRemedy, readLockHolders } from './blockers.ts';
 import {
   createDatabase,
   type Database,
@@ -27,13 +28,12 @@ export interface MigrationOutcome {
 /**
  * Migrates the warehouse's schema: migrations, then functions and triggers, then the views of `reporting`. Safe to run from many
  * processes at once. A failed migration is rolled back and throws. Does nothing if a newer release has migrated the database;
- * throws `OldDatabase` if its schema is older than the baseline.
+ * throws `OldDatabase` if its schema is older than the baseline, and `OtherEncoding` if it does not store UTF-8.
  */
 export async function migrate(databaseUrl: string, log: Log, folder = releaseFolder): Promise<MigrationOutcome> {
   await using database = createDatabase({ url: databaseUrl, log, maxConnections: 2, name: 'migrate' });
   const { db } = database;
-  const [{ is_old } = { is_old: false }] = await query(db, sql<{ is_old: boolean }>`${sql.raw(selectIsOld)}`);
-  if (is_old) throw new OldDatabase();
+  refuseUnusable((await query<DatabaseFacts>(db, selectFacts, []))[0]);
   const ahead = await migrationsAhead(db, folder);
   if (ahead.length > 0) {
     log.warn({ ahead }, 'The database was migrated by a newer release; its schema is left as it is');
@@ -49,9 +49,31 @@ export async function migrate(databaseUrl: string, log: Log, folder = releaseFol
   return { applied, ahead };
 }
 
-/** Selects `is_old`: whether the schema is older than the baseline, which creates both tables in one transaction. */
-export const selectIsOld = `
-  select to_regclass('ops.deliveries') is not null and to_regclass('ops.routines') is null as is_old`;
+export interface DatabaseFacts {
+  /** Whether the schema is older than the baseline, which creates both tables in one transaction. */
+  readonly is_old: boolean;
+  readonly encoding: string;
+}
+
+export const selectFacts = `
+  select to_regclass('ops.deliveries') is not null and to_regclass('ops.routines') is null as is_old,
+    current_setting('server_encoding') as encoding`;
+
+/** Throws `OldDatabase` or `OtherEncoding` for a database that no release can use. */
+export function refuseUnusable(facts: DatabaseFacts | undefined): void {
+  if (facts === undefined) return;
+  if (facts.encoding !== 'UTF8') throw new OtherEncoding(facts.encoding);
+  if (facts.is_old) throw new OldDatabase();
+}
+
+/** Postgres would count the bytes of a text as its characters, or refuse characters that it has no code for. */
+export class OtherEncoding extends UserError {
+  constructor(encoding: string) {
+    super(`The database of DATABASE_URL has the encoding ${encoding}, and texts need UTF8.`, {
+      remedy: `Create another one with \`create database … encoding 'UTF8' locale 'C.UTF-8' template template0\`, and name it in DATABASE_URL.`,
+    });
+  }
+}
 
 export class OldDatabase extends UserError {
   constructor() {
@@ -72,13 +94,25 @@ async function migrationsAhead(db: Database, folder: URL): Promise<string[]> {
   return applied.filter((name) => !known.includes(name));
 }
 
-async function appliedMigrations(db: Database | Transaction): Promise<string[]> {
-  // Not to_regclass: it may answer from the cache of a session that waited for the lock while another process migrated.
+/** Whether the database was ever migrated. */
+async function hasMigrations(db: Database | Transaction): Promise<boolean> {
+  // Not to_regclass: it may answer from the cache of a session that waited while another process migrated.
   const [found] = await query(
     db,
     sql`select from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'ops' and c.relname = 'migrations'`,
   );
-  if (found === undefined) return [];
+  return found !== undefined;
+}
+
+/** Codes of a schema that exists, and of one that another transaction has just committed. */
+const duplicateCodes = new Set<unknown>(['42P06', '23505']);
+
+function isDuplicate(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && duplicateCodes.has(error.code);
+}
+
+async function appliedMigrations(db: Database | Transaction): Promise<string[]> {
+  if (!(await hasMigrations(db))) return [];
   const rows = await query(db, sql<{ name: string }>`select name from ops.migrations`);
   return rows.map((row) => row.name);
 }
@@ -90,37 +124,31 @@ async function migrationsIn(folder: URL): Promise<string[]> {
 
 const lockRetryMs = 3_000;
 
-/** Repeats `work` while it fails to get a lock, and logs the longest open transactions meanwhile. */
-async function retryWhileLocked<T>(db: Database, log: Log, work: () => Promise<T>): Promise<T> {
+/** Repeats `work` while it fails to get a lock, and logs who holds it, and what to do, meanwhile. */
+export async function retryWhileLocked<T>(db: Database, log: Log, work: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
       return await work();
     } catch (error) {
       if (!isLockTimeout(error)) throw error;
-      log.warn({ since: await longestTransactions(db) }, 'Other transactions hold the schema; retrying in 3 seconds');
+      const holders = await readLockHolders(db);
+      const since = Object.fromEntries(holders.map((each) => [blockerName(each), each.since]));
+      const remedy = holders.length > 0 && blockerRemedy(holders);
+      log.warn({ since, ...(remedy && { remedy }) }, 'Other transactions hold the schema; retrying in 3 seconds');
       await sleep(lockRetryMs);
     }
   }
 }
 
-/** The starts of the three longest transactions above one second, by role, application and process id. */
-async function longestTransactions(db: Database): Promise<Record<string, Date>> {
-  const rows = await query(
-    db,
-    sql<{ who: string; since: Date }>`
-      select concat_ws(', ', usename, nullif(application_name, ''), 'pid ' || pid) as who, xact_start as since
-      from pg_stat_activity
-      where datname = current_database() and xact_start < now() - interval '1 second' order by xact_start limit 3`,
-  );
-  return Object.fromEntries(rows.map(({ who, since }) => [who, since]));
-}
-
 /** Applies migrations and routines in one transaction: workers that wait for a migration need its triggers too. */
 async function applySchema(db: Database, folder: URL): Promise<{ applied: string[]; routines: string[] }> {
   let failed = '';
+  let wasEmpty = false;
   try {
     return await inTransaction(db, async (tx) => {
-      await query(tx, sql`select pg_advisory_xact_lock(hashtext('ops.migrations'))`);
+      // Only the daemon may lock this table. Before there is one, `create schema` lets one process through.
+      wasEmpty = !(await hasMigrations(tx));
+      if (!wasEmpty) await query(tx, sql`lock table ops.migrations in exclusive mode`);
       const known = await appliedMigrations(tx);
       const names = await migrationsIn(folder);
       // A newer release may have migrated while this one waited for the lock.
@@ -139,6 +167,7 @@ async function applySchema(db: Database, folder: URL): Promise<{ applied: string
       return { applied, routines: await applyRoutines(tx) };
     });
   } catch (error) {
+    if (wasEmpty && isDuplicate(error)) return applySchema(db, folder);
     if (failed === '' || isLockTimeout(error)) throw error;
     throw new Error(`${failed}: ${(error as Error).message}`, { cause: error });
   }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { CompiledQuery } from 'kysely';
 import { type Database, inTransaction, limitLockWait, query, sql, type Transaction } from './database.ts';
+import { takeLock } from './locks.ts';
 
 const routinesFolder = new URL('../../migrations/routines/', import.meta.url);
 const viewsFolder = new URL('../../migrations/views/', import.meta.url);
@@ -67,8 +68,9 @@ export async function applyRoutines(tx: Transaction): Promise<string[]> {
 export async function applyViews(db: Database, isAhead: () => Promise<boolean>): Promise<string[]> {
   const views = sortByDependencies(await readViews());
   return inTransaction(db, async (tx) => {
-    await query(tx, sql`select pg_advisory_xact_lock(hashtext('ops.views'))`);
-    // A newer release may have migrated while this one waited.
+    // A newer release may have migrated meanwhile, which may have no such lock, or while this one waited for it.
+    if (await isAhead()) return [];
+    await takeLock(tx, 'views');
     if (await isAhead()) return [];
     const held = await heldViews(tx);
     const stale = staleViews(views, held);

@@ -127,14 +127,20 @@ export interface Schema {
     filled_at: Timestamp | null;
     last_error: string | null;
   };
+  'ops.locks': {
+    name: string;
+  };
   'ops.migrations': {
     name: string;
     timestamp: string;
   };
   'ops.opt_outs': {
     number: string;
-    opted_out_at: Defaulted<Timestamp>;
+    decided_at: Defaulted<Timestamp>;
     line: Defaulted<string>;
+    decision: Defaulted<string>;
+    source: Defaulted<string>;
+    decided_by: string | null;
   };
   'ops.outcome_state': {
     is_only: Defaulted<boolean>;
@@ -156,6 +162,7 @@ export interface Schema {
     api_waiting_operation: string | null;
     api_failing_from: Timestamp | null;
     watches_until: Timestamp | null;
+    disk_full_at: Timestamp | null;
   };
   'ops.rollup_markers': {
     marker_id: Computed<Numeric>;

@@ -1,5 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { type Database, type OpenDatabase, query, retryDeadlock, sql, type Transaction } from '../db/database.ts';
+import {
+  type Database,
+  type OpenDatabase,
+  preparedName,
+  query,
+  retryDeadlock,
+  sql,
+  type Transaction,
+} from '../db/database.ts';
 import { createBatch } from '../shared/batch.ts';
 import { type Thread, threadKey } from '../shared/thread.ts';
 import type { CallReference, MessageReference, Reference, ThreadReference } from '../webhooks/references.ts';
@@ -119,7 +127,8 @@ export function createInbox(
   ): Promise<Stored> {
     const statement = insertStatement(deliveries, { located, newestErasure, pauses }).compile(db);
     // Prepared by name, as `hotQuery` does. The fault tests look for this name in the traffic.
-    const prepared = { name: 'accept-deliveries', text: statement.sql, values: [...statement.parameters] };
+    const name = preparedName(statement.sql, 'accept-deliveries');
+    const prepared = { name, text: statement.sql, values: [...statement.parameters] };
     const { rows } = await retryDeadlock(() => pool.query<Stored>(prepared));
     const [row] = rows;
     if (row?.ids.length !== deliveries.length) throw new Error('Postgres did not return the id of each delivery');

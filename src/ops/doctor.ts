@@ -7,8 +7,9 @@ import { type OpenCredential, openCredential } from '../credentials/credentials.
 import { countToReseal } from '../credentials/resealing.ts';
 import { linkSealer } from '../credentials/sealer.ts';
 import { createDatabase, type Database, type OpenDatabase, query, sql } from '../db/database.ts';
-import { limitReached } from '../db/limits.ts';
 import { isMigrated } from '../db/migrate.ts';
+import { describeRefusal, freeDisk } from '../db/refusals.ts';
+import { SharedSessions } from '../db/session.ts';
 import { createQueues, type Queues } from '../queues/queues.ts';
 import { otherZone, timeZoneRemedy } from '../reporting/params.ts';
 import { toType } from '../shared/command-name.ts';
@@ -164,8 +165,6 @@ function messageOf(error: unknown): string {
 
 const oldestVersion = 150_000;
 const maxSkewSeconds = 2;
-/** A pooler with several server processes may assign the same one twice in a row. */
-const rounds = 4;
 
 interface Server {
   number: number;
@@ -181,7 +180,6 @@ interface Server {
 async function diagnosePostgres(db: Database, poolSize: number): Promise<Diagnosis[]> {
   const began = Date.now();
   let server: Server | undefined;
-  let answering: Answering;
   try {
     [server] = await query<Server>(
       db,
@@ -190,10 +188,10 @@ async function diagnosePostgres(db: Database, poolSize: number): Promise<Diagnos
          pg_is_in_recovery() or current_setting('default_transaction_read_only')::boolean as "readOnly",
          clock_timestamp() as now, current_setting('jit')::boolean and pg_jit_available() as jit`,
     );
-    answering = await askAlternately(db);
   } catch (error) {
-    const limit = limitReached(error);
-    if (limit) return [onPostgres.problem(limit.sentence, limit.remedy)];
+    if (error instanceof SharedSessions) return [onPostgres.problem(error.message, error.remedy ?? '')];
+    const refusal = describeRefusal(error);
+    if (refusal) return [onPostgres.problem(refusal.sentence, refusal.remedy)];
     return [
       onPostgres.problem(
         `Postgres cannot be reached: ${messageOf(error)}.`,
@@ -205,49 +203,14 @@ async function diagnosePostgres(db: Database, poolSize: number): Promise<Diagnos
   const skew = (server.now.getTime() - (began + Date.now()) / 2) / 1_000;
   return [
     diagnoseVersion(server),
-    diagnoseSessions(answering),
+    onPostgres.ok('Each connection has a session of its own.'),
     await diagnoseSchema(db),
     diagnoseDurability(server),
     diagnoseClock(skew),
     await diagnoseConnections(db, poolSize),
+    ...(await diagnoseDisk(db, server)),
     ...diagnoseJit(server),
   ];
-}
-
-/** The process ids of the servers that answered two open connections, which sent statements alternately. */
-interface Answering {
-  readonly first: readonly number[];
-  readonly second: readonly number[];
-}
-
-/** Whether a pooler assigns server processes per transaction: a direct connection always gets the same, private one. */
-export function isLent({ first, second }: Answering): boolean {
-  return new Set(first).size > 1 || new Set(second).size > 1 || first.some((pid) => second.includes(pid));
-}
-
-function askAlternately(db: Database): Promise<Answering> {
-  const pidOf = async (connection: Database) => {
-    const [row] = await query<{ pid: number }>(connection, sql`select pg_backend_pid() as pid`);
-    return row?.pid ?? Number.NaN;
-  };
-  return db.connection().execute((one) =>
-    db.connection().execute(async (other) => {
-      const [first, second]: [number[], number[]] = [[], []];
-      for (let round = 0; round < rounds; round += 1) {
-        first.push(await pidOf(one));
-        second.push(await pidOf(other));
-      }
-      return { first, second };
-    }),
-  );
-}
-
-function diagnoseSessions(answering: Answering): Diagnosis {
-  if (!isLent(answering)) return onPostgres.ok('Each connection has a session of its own.');
-  return onPostgres.problem(
-    'DATABASE_URL leads through a pooler in transaction mode, which loses prepared statements and advisory locks.',
-    'Connect to Postgres directly, or to a pooler in session mode, which many hosts offer at another port or host name.',
-  );
 }
 
 function diagnoseVersion({ number, version, readOnly }: Server): Diagnosis {
@@ -314,6 +277,32 @@ async function diagnoseConnections(db: Database, poolSize: number): Promise<Diag
       `Run ${toType('doctor')} again.`,
     );
   }
+}
+
+/** Kilobytes that the probe writes: more than is free in the pages of any table. */
+const probeKilobytes = 1_024;
+
+/** Writes a table and takes it back. A tablespace can be full while small writes still find room in the pages of a table. */
+async function diagnoseDisk(db: Database, { readOnly }: Server): Promise<Diagnosis[]> {
+  if (readOnly) return [];
+  const takenBack = new Error('only a probe');
+  const failure = await db
+    .transaction()
+    .execute(async (tx) => {
+      await query(tx, sql`set local lock_timeout = '1s'`);
+      await query(tx, sql`create table ops.disk_probe (bytes text)`);
+      await query(tx, sql`alter table ops.disk_probe alter bytes set storage plain`);
+      await query(
+        tx,
+        sql`insert into ops.disk_probe select repeat('x', 1000) from generate_series(1, ${probeKilobytes})`,
+      );
+      throw takenBack;
+    })
+    .catch((error: unknown) => error);
+  const isFull = failure instanceof Error && 'code' in failure && failure.code === '53100';
+  if (isFull) return [onPostgres.problem(`The disk of Postgres is full: ${messageOf(failure)}.`, freeDisk)];
+  // Without the schema or the right, the other checks say so.
+  return failure === takenBack ? [onPostgres.ok('Postgres has room to write.')] : [];
 }
 
 const probeTimeoutMs = 15_000;

@@ -2,6 +2,7 @@ import { toType } from '../shared/command-name.ts';
 import { ago, countOf, quantity, span, streamNames } from './format.ts';
 import { checkAutomation } from './health-checks/automation.ts';
 import { bearers, type HealthCheck } from './health-checks/check.ts';
+import { checkPostgres } from './health-checks/postgres.ts';
 import { type RunningProcess, receives, works } from './processes.ts';
 import type { SubscriptionsStatus } from './snapshot/deployment.ts';
 import type { ParkedStream } from './snapshot/mirror.ts';
@@ -40,6 +41,7 @@ export function withCure(found: readonly object[]): object[] {
 export function healthChecks(snapshot: Snapshot): HealthCheck[] {
   const found = [
     ...[
+      checkPostgres,
       checkSchema,
       checkLogin,
       checkParked,

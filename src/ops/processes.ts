@@ -1,6 +1,7 @@
 import { queueNames } from '../../config/queues.ts';
 import type { Context } from '../context.ts';
 import { linkSealer } from '../credentials/sealer.ts';
+import { diskFullMs } from '../db/connections.ts';
 import { type Database, query, sql } from '../db/database.ts';
 import { type ConnectionLimit, connectionLimits, judgeConnections } from '../db/limits.ts';
 import { startLoop } from '../shared/loop.ts';
@@ -71,21 +72,30 @@ export function reportProcess(
   async function report(): Promise<void> {
     const waiting = service?.waiting();
     const oldest = waiting?.oldest;
-    await query(
-      db,
-      sql`
-        insert into ops.processes as p (process_id, role, started_at, seen_at, rules_mode, api_answered_at, api_waiting_from,
-          api_waiting_operation, connections, api_failing_from, address_hash, key_name)
-        values (${processId}, ${role}, now(), now(), ${works({ role }) ? settings.rulesMode : null},
-          now() - ${waiting?.answeredMs ?? null} * interval '1 ms', now() - ${oldest?.ms ?? null} * interval '1 ms',
-          ${oldest?.operation ?? null}, ${connections ?? null}, now() - ${service?.circuit.failingMs() ?? null} * interval '1 ms',
-          ${addressHash}, ${keyName})
-        on conflict (process_id) do update set role = excluded.role, started_at = coalesce(p.started_at, excluded.started_at),
-          seen_at = excluded.seen_at, rules_mode = excluded.rules_mode, api_answered_at = excluded.api_answered_at,
-          api_waiting_from = excluded.api_waiting_from, api_waiting_operation = excluded.api_waiting_operation,
-          connections = excluded.connections, api_failing_from = excluded.api_failing_from,
-          address_hash = excluded.address_hash, key_name = excluded.key_name`,
-    );
+    const before = (ms: number | undefined) => sql<Date | null>`now() - ${ms ?? null} * interval '1 ms'`;
+    const facts = {
+      role,
+      seen_at: sql<Date>`now()`,
+      rules_mode: works({ role }) ? settings.rulesMode : null,
+      connections: connections ?? null,
+      address_hash: addressHash,
+      key_name: keyName,
+      api_answered_at: before(waiting?.answeredMs),
+      api_waiting_from: before(oldest?.ms),
+      api_waiting_operation: oldest?.operation ?? null,
+      api_failing_from: before(service?.circuit.failingMs()),
+      disk_full_at: before(diskFullMs()),
+    };
+    await db
+      .insertInto('ops.processes')
+      .values({ process_id: processId, started_at: sql`now()`, ...facts })
+      .onConflict((conflict) =>
+        conflict.column('process_id').doUpdateSet({
+          ...facts,
+          started_at: sql`coalesce(processes.started_at, excluded.started_at)`,
+        }),
+      )
+      .execute();
   }
 
   const loop = startLoop({ name: 'Reporting this process', everyMs: reportEveryMs, log, job: report });
@@ -106,6 +116,17 @@ export async function readConnections(db: Database, poolSize: number): Promise<R
   const [tightest] = limits;
   if (!tightest) throw new Error('Postgres names no limit on connections');
   return judgeConnections(running.length > 0 ? running : assumed, tightest);
+}
+
+/** The tightest limit on connections, where the running processes may need more; null otherwise, and while none runs. */
+export async function readRunningConnections(
+  db: Database,
+): Promise<{ sentence: string; remedy: string; isTooMuch: boolean } | null> {
+  const [tightest] = await query<ConnectionLimit>(db, connectionLimits, [queueNames]);
+  const running = await readProcesses(db);
+  if (!tightest || running.length === 0) return null;
+  const { remedy, ...judged } = judgeConnections(running, tightest);
+  return remedy === undefined ? null : { ...judged, remedy };
 }
 
 /** Logs the possible connections and the limit of Postgres. Logs nothing while Postgres is unreachable. */

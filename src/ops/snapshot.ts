@@ -1,7 +1,8 @@
 import type { CircuitState } from '../api-client/client.ts';
 import type { Context } from '../context.ts';
+import { diskFullMs } from '../db/connections.ts';
 import { type Database, query, sql, type Transaction } from '../db/database.ts';
-import { limitReached } from '../db/limits.ts';
+import { describeRefusal } from '../db/refusals.ts';
 import { UserError } from '../shared/errors.ts';
 import { readRelease } from '../shared/release.ts';
 import { readProcesses } from './processes.ts';
@@ -26,6 +27,7 @@ import {
   readParked,
   readRowCounts,
 } from './snapshot/mirror.ts';
+import { readPostgres } from './snapshot/postgres.ts';
 
 /** One part of the snapshot. A part that cannot be read is unknown, without affecting the others. */
 export type Part<T> =
@@ -35,6 +37,7 @@ export type Part<T> =
 /** What reads each part from the database, in this order. */
 const readers = {
   schema: readSchema,
+  postgres: readPostgres,
   freshness: readFreshness,
   backlog: readBacklog,
   parked: readParked,
@@ -70,6 +73,8 @@ export interface Snapshot extends StoredParts {
   readonly disk: PartOf<typeof readDisk>;
   /** Of this process; undefined when it has no API client. */
   readonly circuit: CircuitState | undefined;
+  /** Of this process: Postgres refused a write lately because its disk was full. */
+  readonly isDiskFull: boolean;
   /** Of this process: it could not store the last delivery. */
   readonly isRefusing: boolean;
 }
@@ -82,6 +87,9 @@ export type SnapshotParts = Pick<Context, 'database' | 'queues' | 'service' | 's
 export class DatabaseUnavailable extends UserError {
   readonly code = 'database_unavailable';
 }
+
+/** For how long a full disk is told after the last refused write. */
+const diskFullMaxMs = 60_000;
 
 /** A part that takes longer (a lock, a slow disk) is reported as unknown, and the others are still read. */
 const partTimeoutMs = 3_000;
@@ -106,12 +114,13 @@ export async function takeSnapshot({ database, queues, service, settings, metric
         disk: await part(() => readDisk(settings)),
         queues: await queueFacts,
         circuit: service?.circuit.state(),
+        isDiskFull: (diskFullMs() ?? Number.POSITIVE_INFINITY) < diskFullMaxMs,
         isRefusing: metrics?.isRefusing() ?? false,
       };
     });
   } catch (cause) {
-    const limit = limitReached(cause);
-    const reason = limit && `${limit.sentence} ${limit.remedy}`;
+    const refusal = cause instanceof UserError ? { sentence: cause.message, ...cause } : describeRefusal(cause);
+    const reason = refusal && `${refusal.sentence} ${refusal.remedy ?? ''}`.trim();
     throw new DatabaseUnavailable(
       reason ?? 'Postgres does not answer: see that it runs and that DATABASE_URL is right.',
       { cause },

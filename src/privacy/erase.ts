@@ -125,7 +125,7 @@ async function storeHash(db: Database, number: string): Promise<void> {
 
 /** Waits for the transactions that write to the mirror and may not know the new hash. */
 async function waitForWriters(db: Database): Promise<void> {
-  await inTransaction(db, (tx) => query(tx, sql`select pg_advisory_xact_lock(hashtext('ops.erasures'))`));
+  await inTransaction(db, (tx) => query(tx, sql`lock table ops.erasures in exclusive mode`));
 }
 
 /** Waits for the transactions that are storing deliveries. */

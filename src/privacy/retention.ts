@@ -1,6 +1,7 @@
 import type { RawBuilder } from 'kysely';
 import type { RetentionDays } from '../../config/settings.ts';
-import { type Database, query, retryDeadlock, sql } from '../db/database.ts';
+import { type Database, inTransaction, query, sql } from '../db/database.ts';
+import { tryLock } from '../db/locks.ts';
 import { deleteExpired } from '../inbox/stored-deliveries.ts';
 import type { Log } from '../shared/log.ts';
 import type { Removed } from '../warehouse/erasure/calls.ts';
@@ -122,21 +123,20 @@ export function createRetention({ db, log, days }: { db: Database; log: Log; day
   /** Up to where each content was removed, less a day: the clocks of the processes that write may differ. */
   const removedUntil = new Map<Content, string>();
 
-  async function removeExpired(connection: Database, signal: AbortSignal): Promise<Removed> {
-    const removed: Record<string, number> = {};
+  async function removeExpired(removed: Record<string, number>, signal: AbortSignal): Promise<void> {
     for (const content of contents) {
       const kept = days[content.kind];
       if (kept === undefined) continue;
-      const until = await instant(connection, sql`clock_timestamp() - make_interval(hours => ${24 * kept})`);
-      for await (const count of removeUntil(connection, content, removedUntil.get(content), until)) {
+      const until = await instant(db, sql`clock_timestamp() - make_interval(hours => ${24 * kept})`);
+      for await (const count of removeUntil(db, content, removedUntil.get(content), until)) {
         if (count > 0) removed[content.table] = (removed[content.table] ?? 0) + count;
-        if (signal.aborted) return removed;
+        if (signal.aborted) return;
       }
-      removedUntil.set(content, await instant(connection, sql`${until}::timestamptz - interval '24 hours'`));
+      removedUntil.set(content, await instant(db, sql`${until}::timestamptz - interval '24 hours'`));
     }
     // Deliveries repeat the content of what they announce.
-    const deliveries = await deleteExpired(connection, Math.min(...Object.values(days)), signal);
-    return deliveries > 0 ? { ...removed, 'ops.deliveries': deliveries } : removed;
+    const deliveries = await deleteExpired(db, Math.min(...Object.values(days)), signal);
+    if (deliveries > 0) removed['ops.deliveries'] = deliveries;
   }
 
   return {
@@ -146,34 +146,32 @@ export function createRetention({ db, log, days }: { db: Database; log: Log; day
      */
     async round(signal: AbortSignal): Promise<Removed> {
       if (Object.keys(days).length === 0) return {};
-      return db.connection().execute(async (connection) => {
-        const [lock] = await query(
-          connection,
-          sql<{ is_ours: boolean }>`select pg_try_advisory_lock(hashtext('ops.retention')) as is_ours`,
-        );
-        if (!lock?.is_ours) return {};
-        try {
-          const removed = await removeExpired(connection, signal);
-          if (Object.keys(removed).length === 0) return removed;
-          log.info({ removed }, 'Content that is older than RETENTION_DAYS was removed');
-          const analyzed = contents.filter(({ table }) => table in removed).flatMap((content) => content.analyzed);
-          await refreshStatistics(connection, analyzed);
-          return removed;
-        } finally {
-          await query(connection, sql`select pg_advisory_unlock(hashtext('ops.retention'))`);
-        }
+      const removed: Record<string, number> = {};
+      await removeExpired(removed, signal).catch((error: unknown) => {
+        if (!(error instanceof LeftToAnother)) throw error;
       });
+      if (Object.keys(removed).length === 0) return removed;
+      log.info({ removed }, 'Content that is older than RETENTION_DAYS was removed');
+      const analyzed = contents.filter(({ table }) => table in removed).flatMap((content) => content.analyzed);
+      await refreshStatistics(db, analyzed);
+      return removed;
     },
   };
 }
 
-/** Removes content up to a moment and yields the count of each transaction. */
+/** Another process removes content at this moment; the lock is taken for each transaction, so that none stays open. */
+class LeftToAnother extends Error {}
+
+/** Removes content up to a moment and yields the count of each transaction. Throws {@link LeftToAnother}. */
 async function* removeUntil(db: Database, content: Content, from: string | undefined, until: string) {
   const { time, otherwise, remove } = content;
   const at = sql.ref(`m.${time.column}`);
   async function* inBatches(condition: RawBuilder<unknown>) {
     for (let count = -1; count !== 0; ) {
-      count = (await retryDeadlock(() => query(db, remove(condition)))).length;
+      count = await inTransaction(db, async (tx) => {
+        if (!(await tryLock(tx, 'retention'))) throw new LeftToAnother();
+        return (await query(tx, remove(condition))).length;
+      });
       yield count;
     }
   }

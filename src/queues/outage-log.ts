@@ -1,3 +1,4 @@
+import { isUntrusted } from '../db/refusals.ts';
 import type { Log } from '../shared/log.ts';
 
 /** Logs once when the store of the queues becomes unavailable, and once when it is available again. */
@@ -58,22 +59,6 @@ const connectionCodes =
   /^(?:E(?:CONNREFUSED|CONNRESET|CONNABORTED|PIPE|NOTFOUND|AI_AGAIN|TIMEDOUT|HOSTUNREACH|NETUNREACH)|ENOENT|queue_unavailable|08\d{3}|57P0[1-5]|53300|28\d{3}|3D000)$/;
 const connectionWords =
   /^(?:Connection (?:is closed|terminated|ended)|timeout e|Socket timeout|Command timed out|connect E|Stream isn't writeable|Reached the max retries|Client has encountered|WRONGPASS|NOAUTH|Query read timeout)/i;
-
-/** Node's error codes for certificates that are not trusted. */
-const certificateFaults = new Set([
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'CERT_HAS_EXPIRED',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
-]);
-
-/** Whether a connection to a store failed because its certificate is not trusted. */
-export function isUntrusted(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && certificateFaults.has(String(error.code));
-}
 
 /** Whether there is no usable connection. */
 function isConnectionError(error: unknown): boolean {

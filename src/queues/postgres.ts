@@ -1,12 +1,13 @@
 import {
   assertSchemaCompatibility,
   createPostgresBackend,
+  LATEST_SCHEMA_VERSION,
   type PgPool,
   type PgPoolClient,
   runMigrations,
   withBackend,
 } from 'bullmq';
-import type { ClientBase, Pool, PoolClient, PoolConfig } from 'pg';
+import type { Client, Pool, PoolClient, PoolConfig } from 'pg';
 import { queuePools, queueTiming } from '../../config/queues.ts';
 import { openPool, prepareSession, withClient } from '../db/connections.ts';
 import type { Log } from '../shared/log.ts';
@@ -14,13 +15,30 @@ import type { BullQueue, BullWorker, QueueStore } from './backend.ts';
 import type { OutageLog } from './outage-log.ts';
 
 const schema = 'bullmq';
+/** A statement of the library that waits longer for a lock fails, and is repeated. */
+const lockTimeout = '10s';
 
 /** The maximum of connections of a process for adding jobs, and for taking and finishing them. */
 export type QueuePools = Readonly<Record<'producers' | 'jobs', number>>;
 
-/** Migrates the schema `bullmq`; safe while other versions run and when two processes do it at once. */
+/**
+ * Migrates the schema `bullmq`; safe while other versions run and when two processes do it at once. Rejects with a lock timeout
+ * (`isLockTimeout`) after a second: the library takes an advisory lock, which any role of the database may hold.
+ */
 export async function migrateQueues(databaseUrl: string): Promise<void> {
-  await withClient({ connectionString: databaseUrl }, (client) => runMigrations(client, schema));
+  await withClient({ connectionString: databaseUrl }, async (client) => {
+    if (await isNewest(client)) return;
+    await client.query(`set lock_timeout = '1s'`);
+    await runMigrations(client, schema);
+  });
+}
+
+/** Whether the schema has all migrations of this release, so that nothing has to be locked. */
+async function isNewest(client: Client): Promise<boolean> {
+  const { rows } = await client.query<{ found: boolean }>(
+    `select to_regclass('${schema}.migration') is not null as found`,
+  );
+  return rows[0]?.found === true && (await assertSchemaCompatibility(client, schema)) >= LATEST_SCHEMA_VERSION;
 }
 
 /**
@@ -35,11 +53,8 @@ export async function createPostgresStore(
 ): Promise<QueueStore> {
   await withClient({ connectionString: databaseUrl }, (client) => assertSchemaCompatibility(client, schema));
   const bull = withBackend(createPostgresBackend);
-  const prepare = prepareSession(databaseUrl);
-  const onConnect = async (client: ClientBase) => {
-    await enterSchema(client);
-    await prepare(client);
-  };
+  // The library's statements name no schema, and its functions take advisory locks, which any role of the database may hold.
+  const onConnect = prepareSession(databaseUrl, { search_path: schema, lock_timeout: lockTimeout });
   const opened: Pool[] = [];
   const open = (config: PoolConfig) => {
     const settings = { ...config, application_name: 'trunkline queues', onConnect };
@@ -158,12 +173,4 @@ function withOneListener(jobs: Pool, listeners: Pool): PgPool {
     removeAllListeners: () => pool,
   };
   return pool as unknown as PgPool;
-}
-
-/**
- * The library's statements name no schema. Its own pools set it by a start-up parameter, which `options` in DATABASE_URL would
- * override and poolers would refuse.
- */
-async function enterSchema(client: ClientBase): Promise<void> {
-  await client.query(`set search_path to ${schema}`);
 }

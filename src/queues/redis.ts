@@ -2,9 +2,10 @@ import { readFileSync } from 'node:fs';
 import { Queue, Worker } from 'bullmq';
 import { Redis, type RedisOptions } from 'ioredis';
 import { queueTiming } from '../../config/queues.ts';
+import { isUntrusted } from '../db/refusals.ts';
 import { backoffMs } from '../shared/backoff.ts';
 import type { QueueStore, StoreHealth } from './backend.ts';
-import { isUntrusted, type OutageLog } from './outage-log.ts';
+import type { OutageLog } from './outage-log.ts';
 
 /** Without `replyMapping`, which changes the types of a client's answers. */
 type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;

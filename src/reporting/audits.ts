@@ -1,4 +1,5 @@
 import { type Database, query } from '../db/database.ts';
+import { tryLock } from '../db/locks.ts';
 
 const orphans = (table: string) =>
   `select count(*) from warehouse.${table} x where deleted_at is null
@@ -20,13 +21,13 @@ const audits: Readonly<Record<string, string>> = {
 /** Takes the counts that are too slow for a dashboard; one process at a time, and none within `minutes` of the last. */
 export async function auditQuality(db: Database, minutes = 50): Promise<void> {
   await db.transaction().execute(async (tx) => {
-    const [turn] = await query<{ is_ours: boolean }>(
+    if (!(await tryLock(tx, 'audits'))) return;
+    const [due] = await query<{ is_due: boolean }>(
       tx,
-      `select pg_try_advisory_xact_lock(hashtext('rollups.audits'))
-         and not exists (select from rollups.audits where counted_at > now() - make_interval(mins => $1)) as is_ours`,
+      `select not exists (select from rollups.audits where counted_at > now() - make_interval(mins => $1)) as is_due`,
       [minutes],
     );
-    if (!turn?.is_ours) return;
+    if (!due?.is_due) return;
     for (const [name, count] of Object.entries(audits)) {
       await query(
         tx,

@@ -1,4 +1,5 @@
 import { type Database, query, type Transaction } from '../db/database.ts';
+import { takeLock } from '../db/locks.ts';
 import { UserError } from '../shared/errors.ts';
 
 /** The role cannot be made, or would see too much; the message says how to cure it. */
@@ -48,7 +49,7 @@ export async function grantBiRole(db: Database, name: string): Promise<BiRole> {
   const fault = faultOfRoleName(name);
   if (fault !== undefined) throw new NoBiRole(fault);
   return db.transaction().execute(async (tx) => {
-    await query(tx, `select pg_advisory_xact_lock(hashtext('reporting.bi_role'))`, []);
+    await takeLock(tx, 'bi_role');
     const isCreated = await createUnlessHeld(tx, name);
     const [place] = await query<{ name: string }>(tx, 'select quote_ident(current_database()) as name', []);
     const database = place?.name ?? '';

@@ -1,4 +1,5 @@
 import { type Database, inTransaction, query, type Transaction } from '../db/database.ts';
+import { tryLock } from '../db/locks.ts';
 
 /*
  * What rules did is counted twice over, since runs are kept for a while only and sends for good:
@@ -16,12 +17,7 @@ export async function drainOutcomes(db: Database, signal?: AbortSignal): Promise
 }
 
 async function drain(tx: Transaction): Promise<number> {
-  const [lock] = await query<{ is_ours: boolean }>(
-    tx,
-    `select pg_try_advisory_xact_lock(hashtext('reporting.outcomes')) as is_ours`,
-    [],
-  );
-  if (!lock?.is_ours) return 0;
+  if (!(await tryLock(tx, 'outcomes'))) return 0;
   await followTimeZone(tx);
   const tallies = await addTallies(tx, maxTaken);
   const { markers, planned, charged } = await takeMarkers(tx);

@@ -8,6 +8,7 @@ import {
   sql,
   type Transaction,
 } from '../db/database.ts';
+import { takeLock, tryLock } from '../db/locks.ts';
 import { UserError } from '../shared/errors.ts';
 import { areCallersStale, rebuildCallers } from './rollups/calls.ts';
 import { type Changes, type Trouble, workIn } from './rollups/changes.ts';
@@ -69,7 +70,7 @@ export async function horizonNow(db: Database): Promise<Horizon> {
 
 /** Holds all drains off for the rest of the transaction, which is planned as one of theirs. */
 export async function holdDrains(tx: Transaction): Promise<void> {
-  await query(tx, `select pg_advisory_xact_lock(hashtext('reporting.rollups'))`, []);
+  await takeLock(tx, 'rollups');
   await query(tx, lookUp, []);
 }
 
@@ -82,12 +83,7 @@ export function drainOnce(db: Database, horizon: Horizon, most = maxMarkers): Pr
 }
 
 async function drain(tx: Transaction, horizon: Horizon, most: number): Promise<Drained> {
-  const [lock] = await query<{ is_ours: boolean }>(
-    tx,
-    `select pg_try_advisory_xact_lock(hashtext('reporting.rollups')) as is_ours`,
-    [],
-  );
-  if (!lock?.is_ours) return { state: 'busy' };
+  if (!(await tryLock(tx, 'rollups'))) return { state: 'busy' };
   await query(tx, lookUp, []);
   const changes = await takeDue(tx, horizon, most);
   if (changes.calls.length + changes.texts.length + changes.threads.length === 0) {
@@ -134,7 +130,7 @@ async function widenKpiPivot(db: Database): Promise<void> {
       [],
     );
     if (!behind?.is_behind) return;
-    await query(tx, `select pg_advisory_xact_lock(hashtext('ops.views'))`, []);
+    await takeLock(tx, 'views');
     await query(tx, 'select ops.widen_kpi_pivot()', []);
   });
   await widened.catch((error: unknown) => {

@@ -1,4 +1,5 @@
 import { type Database, inTransaction, query } from '../db/database.ts';
+import { tryLock } from '../db/locks.ts';
 import { UserError } from '../shared/errors.ts';
 
 /** Postgres has no text search configuration of the name in SEARCH_LANGUAGE. */
@@ -49,21 +50,15 @@ export async function followSearchLanguage(
     const isDone = ({ language: held, previous }: SearchState) =>
       previous === null && (language === undefined || held === language);
     if (isDone(await read())) return 'same';
-    const [lock] = await query<{ is_ours: boolean }>(
-      connection,
-      `select pg_try_advisory_lock(hashtext('reporting.search')) as is_ours`,
-      [],
-    );
-    if (!lock?.is_ours) return 'left to another';
-    try {
+    return inTransaction(db, async (tx) => {
+      if (!(await tryLock(tx, 'search'))) return 'left to another';
+      // On the other connection: an index is not built concurrently within a transaction.
       for (let state = await read(); !signal.aborted && !isDone(state); state = await read()) {
         if (state.previous === null && language !== undefined) await indexTexts(connection, language);
         else await analyseTranscripts(connection, state.language, signal);
       }
       return 'changed';
-    } finally {
-      await query(connection, `select pg_advisory_unlock(hashtext('reporting.search'))`, []);
-    }
+    });
   });
 }
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Database, hotQuery, inTransaction, relation, sql, type Transaction } from '../db/database.ts';
+import { tryLock } from '../db/locks.ts';
 import { isOpenSend } from '../ledger/send.ts';
 import type { Log } from '../shared/log.ts';
 import type { Pair } from '../shared/thread.ts';
@@ -124,12 +125,9 @@ async function evaluateTriggers(
  * a person must not be recorded while their data is being erased. Both locks end with the transaction.
  */
 async function lockEvaluation(tx: Transaction): Promise<boolean> {
-  const [row] = await hotQuery<{ is_locked: boolean }>(
-    tx,
-    sql`
-      select pg_try_advisory_xact_lock(hashtext('ops.rule_events')) and ops.hold_erasures() is not null as is_locked`,
-  );
-  return row?.is_locked ?? false;
+  if (!(await tryLock(tx, 'rule_events'))) return false;
+  await hotQuery(tx, sql`select ops.hold_erasures()`);
+  return true;
 }
 
 interface HeldSends {

@@ -1,5 +1,6 @@
 import type { RawBuilder } from 'kysely';
 import { type Database, query, relation, sql, type Transaction } from '../db/database.ts';
+import { takeLock } from '../db/locks.ts';
 
 type Column = 'user_id' | 'line' | 'kind' | 'endpoint';
 
@@ -88,6 +89,12 @@ function scalarOf(column: Column): 'bigint' | 'text' {
 
 type DirectoryTable = 'warehouse.users' | 'warehouse.sms_lines';
 
+const lockOf = {
+  'warehouse.users': 'users',
+  'warehouse.sms_lines': 'sms_lines',
+  'warehouse.webhook_subscriptions': 'webhook_subscriptions',
+} as const;
+
 /** The owners held in a directory table. Call it before the read is written. */
 export async function heldOwners(tx: Transaction, table: DirectoryTable): Promise<string[]> {
   const key = sql.ref(table === 'warehouse.users' ? 'user_id' : 'line');
@@ -106,7 +113,7 @@ export async function isCurrent(
   table: DirectoryTable | 'warehouse.webhook_subscriptions',
   fetchSeq: string,
 ): Promise<boolean> {
-  await query(tx, sql`select pg_advisory_xact_lock(hashtext(${table}))`);
+  await takeLock(tx, lockOf[table]);
   const [row] = await query(
     tx,
     sql<{ is_current: boolean }>`

@@ -96,7 +96,7 @@ const spoilt = (change: (url: URL) => void): string => {
 
 test.each([
   ['a wrong password', spoilt((url) => Object.assign(url, { password: 'wrong' })), 'the password of DATABASE_URL'],
-  ['a missing database', spoilt((url) => Object.assign(url, { pathname: '/not_there' })), 'create the database'],
+  ['a missing database', spoilt((url) => Object.assign(url, { pathname: '/not_there' })), 'Create the database'],
 ])('a worker with %s fails at once', async (_what, url, cure) => {
   const command = trunkline({ ...environment, DATABASE_URL: url }, 'worker');
   expect(await command.ended).toBe(1);

@@ -1,7 +1,8 @@
 import { describe, expect, test, vi } from 'vitest';
 import { ServiceError } from '../../src/api-client/client.ts';
-import { describeFailure, isPostgresAway } from '../../src/cli/failures.ts';
+import { describeFailure } from '../../src/cli/failures.ts';
 import { createCommandLog, messageOf } from '../../src/cli/terminal.ts';
+import { isPostgresAway } from '../../src/db/refusals.ts';
 import { QueueUnavailable } from '../../src/queues/queues.ts';
 import { UserError } from '../../src/shared/errors.ts';
 
@@ -16,10 +17,10 @@ describe('a failure is told in one line, with its cure', () => {
     ['28000', 'role "somebody" is not permitted to log in', 'the password of DATABASE_URL'],
     ['SELF_SIGNED_CERT_IN_CHAIN', 'self-signed certificate in certificate chain', 'sslrootcert=FILE'],
     ['ERR_TLS_CERT_ALTNAME_INVALID', "Hostname/IP does not match certificate's altnames", 'sslmode=no-verify'],
-    ['3D000', 'database "mirror" does not exist', 'create the database'],
+    ['3D000', 'database "mirror" does not exist', 'Create the database'],
     ['42P01', 'relation "ops.sends" does not exist', 'run `npx trunkline migrate`'],
     ['53300', 'sorry, too many clients already', 'max_connections'],
-    ['57P03', 'the database system is starting up', 'in a moment'],
+    ['57P03', 'the database system is starting up', 'again in a moment'],
     ['EADDRINUSE', 'listen EADDRINUSE: address already in use 127.0.0.1:3000', 'Set PORT'],
     ['ERR_SOMETHING', 'what nobody foresaw', 'LOG_LEVEL=debug'],
   ])('%s', (code, message, cure) => {

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
 import { isCampaign, report } from '../faults/figures.ts';
-import { locksHere } from '../world/database.ts';
+import { locksHere, onLocks } from '../world/database.ts';
 import { createLoginWorld, encryptionKey } from './login-world.ts';
 
 const loginWorld = await createLoginWorld();
@@ -126,7 +126,7 @@ test('a process that is killed before a refresh token has left it costs nobody a
 
 /** How many processes hold the lock under which tokens are refreshed. */
 function refreshLocks(): Promise<unknown> {
-  return database.value(`select count(*)::integer from ${locksHere} where locktype = 'advisory' and granted`);
+  return database.value(`select count(*)::integer from ${locksHere} where ${onLocks} and granted`);
 }
 
 /** Resolves when a process has taken the tokens for refreshing. */

@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { forgetTokens } from '../../src/credentials/tokens.ts';
+import { onLocks } from '../world/database.ts';
 import { afterFailure, createLoginWorld, encryptionKey } from './login-world.ts';
 
 const loginWorld = await createLoginWorld();
@@ -208,7 +209,7 @@ describe('a refresh', () => {
     const asked = client.service.lines.list();
     await expect.poll(async () => (await loginWorld.row()).state, { interval: 20 }).toBe('refreshing');
     await database.query(
-      `select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`,
+      `select pg_terminate_backend(pid) from pg_locks where ${onLocks} and database = (select oid from pg_database where datname = current_database())`,
     );
     await asked;
     expect(loginWorld.refreshes()).toEqual([200]);

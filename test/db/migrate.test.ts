@@ -5,11 +5,11 @@ import { pathToFileURL } from 'node:url';
 import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { inTransaction, query, sql } from '../../src/db/database.ts';
-import { isMigrated, migrate, selectIsOld } from '../../src/db/migrate.ts';
+import { isMigrated, migrate, selectFacts } from '../../src/db/migrate.ts';
 import { migrateAll } from '../../src/migrations.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { databaseForTest, superuserUrlOf } from '../stores/databases.ts';
-import { locksHere, migrated, openDatabase } from '../world/database.ts';
+import { locksHere, migrated, openDatabase, waitingForLocks } from '../world/database.ts';
 import { until } from '../world.ts';
 
 const log = createLog('silent');
@@ -44,15 +44,9 @@ test('many processes may migrate at once', async () => {
 test('a process that found an empty database sees what another migrated while it waited', async () => {
   await using database = openDatabase(late);
   const { outcome } = await inTransaction(database.db, async (tx) => {
-    await query(tx, sql`select pg_advisory_xact_lock(hashtext('ops.migrations'))`);
-    const waiting = migrate(late, log);
-    await until(
-      async () =>
-        (await database.value(
-          `select count(*)::integer from ${locksHere} where locktype = 'advisory' and not granted`,
-        )) === 1,
-    );
     await query(tx, sql`create schema ops`);
+    const waiting = migrate(late, log);
+    await until(async () => (await database.value(waitingForLocks)) === 1);
     await query(tx, sql`create table ops.migrations (name text, timestamp text)`);
     await query(tx, sql`insert into ops.migrations (name) values ('9999_of_tomorrow')`);
     return { outcome: waiting };
@@ -79,12 +73,12 @@ async function releaseWith(further: Readonly<Record<string, string>>): Promise<U
 
 test('a database from before the baseline is refused, and left as it is', async () => {
   await using database = openDatabase(old);
-  expect(await database.value(selectIsOld)).toBe(false);
+  expect(await database.query(selectFacts)).toMatchObject([{ is_old: false }]);
   await database.query('create schema ops');
   await database.query('create table ops.deliveries ()');
   await expect(migrate(old, log)).rejects.toThrow('point DATABASE_URL at an empty database');
   expect(await database.value(`select to_regclass('ops.migrations')`)).toBeNull();
-  expect(await database.value(selectIsOld)).toBe(true);
+  expect(await database.query(selectFacts)).toMatchObject([{ is_old: true }]);
 });
 
 test('a migration that fails leaves nothing, and is named', async () => {

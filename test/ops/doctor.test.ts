@@ -10,7 +10,7 @@ import { apiKey, createService } from '../../src/api-client/client.ts';
 import { query } from '../../src/db/database.ts';
 import { startPostgres } from '../../src/local/postgres.ts';
 import type { Diagnosis } from '../../src/ops/doctor.ts';
-import { diagnose, diagnoseJit, diagnoseReceiver, isLent } from '../../src/ops/doctor.ts';
+import { diagnose, diagnoseJit, diagnoseReceiver } from '../../src/ops/doctor.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { EventType } from '../../src/shared/event-types.ts';
 import { createLog } from '../../src/shared/log.ts';
@@ -170,15 +170,6 @@ test('takes for subscribed what `subscriptions ensure` leaves in place, however 
   expect(faults(findings).filter((each) => each.includes('subscription'))).toEqual([
     'The subscription is disabled or not of the type AccountAITranscription.',
   ]);
-});
-
-test.each([
-  [{ first: [7, 7, 7], second: [8, 8, 8] }, false],
-  [{ first: [7, 7, 7], second: [7, 7, 7] }, true],
-  [{ first: [7, 8, 7], second: [9, 9, 9] }, true],
-  [{ first: [7, 7, 7], second: [8, 9, 8] }, true],
-])('knows a pooler that lends out sessions by who answers: %j', (answering, lent) => {
-  expect(isLent(answering)).toBe(lent);
 });
 
 test('warns of a session in which Postgres compiles statements', async () => {

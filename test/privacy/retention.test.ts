@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RetentionDays } from '../../config/settings.ts';
-import { query as ask, inTransaction, sql } from '../../src/db/database.ts';
+import { inTransaction } from '../../src/db/database.ts';
+import { takeLock } from '../../src/db/locks.ts';
 import { markDirty } from '../../src/inbox/targets.ts';
 import { createRetention } from '../../src/privacy/retention.ts';
 import { refreshStatistics } from '../../src/privacy/statistics.ts';
@@ -296,7 +297,7 @@ describe('a round', async () => {
       value(`select count(*)::integer from warehouse.sms_messages where line = '6' and body is not null`);
     expect(await remove({ texts: 30 }, AbortSignal.abort())).toEqual({});
     await inTransaction(db, async (tx) => {
-      await ask(tx, sql`select pg_advisory_xact_lock(hashtext('ops.retention'))`);
+      await takeLock(tx, 'retention');
       expect(await remove({ texts: 30 })).toEqual({});
     });
     expect(await left()).toBe(2_500);

@@ -56,6 +56,8 @@ function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
     uptimeSeconds: 90_000,
     alerts: known({ open: [], undelivered: [] }),
     disk: known(undefined),
+    postgres: known({ waits: [], long: [], diskFullAt: null, connections: null }),
+    isDiskFull: false,
     credential: known({ use: 'api_key' }),
     schema: known({ newestMigration: '0006_calls', isMigrated: true, takesWrites: true, postgres: '18.4' }),
     freshness: known(targetKinds.map((kind) => ({ kind, newestAt: before(125), readAt: before(2) }))),

@@ -272,7 +272,9 @@ describe('a thread', () => {
       erasing = erase();
       await until(
         async () =>
-          (await value(`select count(*) from ${locksHere} where locktype = 'advisory' and not granted`)) !== '0',
+          (await value(
+            `select count(*) from ${locksHere} where relation = 'ops.erasures'::regclass and not granted`,
+          )) !== '0',
       );
     });
     await erasing;

@@ -1,4 +1,5 @@
 import { type Database, inTransaction, query, relation, sql } from '../../db/database.ts';
+import { takeLock } from '../../db/locks.ts';
 import type { AlertMessage, TargetName } from './targets.ts';
 
 /*
@@ -23,7 +24,7 @@ export interface Finding {
  */
 export function claimWatch(db: Database, processId: string, leaseMs: number): Promise<boolean> {
   return inTransaction(db, async (tx) => {
-    await query(tx, sql`select pg_advisory_xact_lock(hashtext('ops.alerts'))`);
+    await takeLock(tx, 'alerts');
     const claimed = await query(
       tx,
       sql`update ops.processes set watches_until = clock_timestamp() + ${leaseMs} * interval '1 ms'

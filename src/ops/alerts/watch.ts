@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { NotifySettings } from '../../../config/settings.ts';
 import type { Context } from '../../context.ts';
+import { freeDisk } from '../../db/refusals.ts';
 import { firstAllowedMoment } from '../../ledger/gates/quiet-hours.ts';
 import { toType } from '../../shared/command-name.ts';
 import type { Log } from '../../shared/log.ts';
@@ -136,8 +137,12 @@ export function findingsOf(checks: readonly HealthCheck[], minLevel: NotifySetti
   });
 }
 
-/** SQLSTATEs of a Postgres that answers and cannot write: read-only, or its disk is full. */
-const cannotWrite = new Set(['25006', '53100']);
+/** SQLSTATEs of a Postgres that answers and cannot serve: read-only, its disk is full, all connections are open. */
+const outageOf: Readonly<Record<string, keyof typeof words>> = {
+  '25006': 'database_read_only',
+  '53100': 'disk_full',
+  '53300': 'connections_short',
+};
 /** SQLSTATE classes of a mistake in a statement, such as a missing migration: the log names it, and it is no outage. */
 const ownMistake = /^(?:42|22|23)...$/;
 
@@ -149,6 +154,14 @@ const words = {
   database_read_only: {
     sentence: 'Postgres accepts no writes, so deliveries are answered 503 and nothing is mirrored.',
     remedy: 'Check that DATABASE_URL names the primary and that its disk is not full.',
+  },
+  disk_full: {
+    sentence: 'The disk of Postgres is full, so deliveries are answered 503 and nothing is mirrored.',
+    remedy: freeDisk,
+  },
+  connections_short: {
+    sentence: 'Postgres takes no more connections, so deliveries are answered 503 or nothing is mirrored.',
+    remedy: `Run fewer web and worker processes, lower their DATABASE_POOL_SIZE, or raise the limit: ${toType('doctor')} names it.`,
   },
 } as const;
 
@@ -191,7 +204,7 @@ function createOutages({ database: { db }, log }: AlertContext, targets: readonl
       } catch (error) {
         const code = String((error as { code?: unknown }).code ?? '');
         if (!isWatching || ownMistake.test(code)) throw error;
-        const check = cannotWrite.has(code) ? 'database_read_only' : 'database_unavailable';
+        const check = outageOf[code] ?? 'database_unavailable';
         outage ??= begin(check);
         if (outage.toldTo.size === 0) outage.check = check;
         overAt = undefined;

@@ -1,5 +1,6 @@
 import { type Service, ServiceError, type Subscription, type SubscriptionChanges } from '../../api-client/client.ts';
 import { type Database, query } from '../../db/database.ts';
+import { whileLocked } from '../../db/locks.ts';
 import { type EventType, eventTypeOf } from '../../shared/event-types.ts';
 import type { Log } from '../../shared/log.ts';
 import { writeSubscriptions } from '../../warehouse/subscriptions.ts';
@@ -51,14 +52,7 @@ export interface SubscriptionDeps {
  */
 export function ensureSubscriptions(deps: SubscriptionDeps): Promise<Ensured[]> {
   // Two receivers that check at the same time must not both create a subscription.
-  return deps.db.connection().execute(async (db) => {
-    await query(db, `select pg_advisory_lock(hashtext('ensure subscriptions'))`, []);
-    try {
-      return await ensureAll(deps);
-    } finally {
-      await query(db, `select pg_advisory_unlock(hashtext('ensure subscriptions'))`, []);
-    }
-  });
+  return whileLocked(deps.db, 'subscriptions', () => ensureAll(deps));
 }
 
 /** Lets the next receiver that checks own the subscriptions. Changes nothing at the service. */

@@ -5,7 +5,7 @@ import {
   addNumbers,
   type Evidence,
 } from '../../../src/completeness/gaps/candidate-threads.ts';
-import { migratedDatabase } from '../../world/database.ts';
+import { locksHere, migratedDatabase } from '../../world/database.ts';
 import { until } from '../../world.ts';
 import { line, otherLine, startCountingService } from './counting-service.ts';
 
@@ -65,8 +65,9 @@ test.each<[Evidence, () => Promise<number>]>([
 
 test('an erasure waits for a search that may not know of it', async () => {
   const isHeldOff = async () =>
-    (await query<{ is_free: boolean }>(`select pg_try_advisory_xact_lock(hashtext('ops.erasures')) as is_free`))[0]
-      ?.is_free === false;
+    (await database.value(
+      `select exists (select from ${locksHere} where relation = 'ops.erasures'::regclass and mode = 'RowShareLock')`,
+    )) === true;
   expect(await isHeldOff()).toBe(false);
   const elsewhere = await database.pool.connect();
   try {

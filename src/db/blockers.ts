@@ -1,0 +1,99 @@
+import { type Database, query, sql, type Transaction } from './database.ts';
+
+/** A session, or a prepared transaction, that ours wait for. */
+export interface Blocker {
+  /** Null for a prepared transaction. */
+  readonly pid: number | null;
+  readonly role: string | null;
+  readonly application: string | null;
+  /** Start of its transaction; null where Postgres does not let us see it. */
+  readonly since: Date | null;
+}
+
+/** Whether a session is one of ours. A name alone proves nothing: every session may take it. */
+const isOurs = (alias: string) =>
+  sql.raw(`coalesce(${alias}.usename = current_user and ${alias}.application_name like 'trunkline%', false)`);
+
+/** Who it is, in words for a sentence: `"bi" (metabase, pid 4711)`. */
+export function blockerName({ pid, role, application }: Omit<Blocker, 'since'>): string {
+  if (pid === null) return `a prepared transaction${role === null ? '' : ` of "${role}"`}`;
+  return `"${role ?? 'unknown'}" (${application ? `${application}, ` : ''}pid ${pid})`;
+}
+
+/** What ends it. */
+export function blockerRemedy(blockers: readonly Pick<Blocker, 'pid'>[]): string {
+  const pids = blockers.flatMap(({ pid }) => pid ?? []);
+  if (pids.length < blockers.length) {
+    return 'Run `select gid from pg_prepared_xacts`, then `rollback prepared` with the gid.';
+  }
+  return `Ask whoever it is, or run ${pids.map((pid) => `\`select pg_terminate_backend(${pid})\``).join(' and ')}.`;
+}
+
+export interface LockWait extends Blocker {
+  readonly waiting: number;
+  /** Since when the first of ours has been waiting. */
+  readonly waitingSince: Date;
+}
+
+/** Milliseconds after which a wait for a lock of somebody else is told. */
+const waitMs = 3_000;
+
+/** Who holds locks that sessions of ours have been waiting for, for some seconds; at most three, the longest first. */
+export function readLockWaits(db: Database | Transaction): Promise<LockWait[]> {
+  return query(
+    db,
+    sql<LockWait>`
+      select a.pid, a.usename as role, nullif(a.application_name, '') as application, a.xact_start as since,
+        count(distinct w.pid)::integer as waiting, min(l.waitstart) as "waitingSince"
+      from pg_stat_activity w
+        join pg_locks l on l.pid = w.pid and not l.granted
+        cross join lateral (select distinct pid from unnest(pg_blocking_pids(w.pid)) pid) b
+        left join pg_stat_activity a on a.pid = b.pid
+      where w.datname = current_database() and w.wait_event_type = 'Lock' and ${isOurs('w')}
+        and l.waitstart < clock_timestamp() - ${waitMs} * interval '1 ms' and not ${isOurs('a')}
+      group by a.pid, a.usename, a.application_name, a.xact_start order by "waitingSince" limit 3`,
+  );
+}
+
+/** Minutes after which an open transaction is told. */
+const longMinutes = 10;
+
+/**
+ * Transactions of others that have been open for ten minutes and keep Postgres from removing outdated rows; at most three, the
+ * oldest first. Postgres shows those of other roles to members of pg_read_all_stats alone.
+ */
+export function readLongTransactions(db: Database | Transaction, minutes = longMinutes): Promise<Blocker[]> {
+  return query(
+    db,
+    sql<Blocker>`
+      select * from (
+        select a.pid, a.usename as role, nullif(a.application_name, '') as application, a.xact_start as since
+        from pg_stat_activity a
+        where a.datname = current_database() and a.backend_type = 'client backend' and not ${isOurs('a')}
+          and num_nonnulls(a.backend_xmin, a.backend_xid) > 0
+        union all
+        select null, p.owner, p.gid, p.prepared from pg_prepared_xacts p where p.database = current_database()
+      ) t where since < now() - ${minutes} * interval '1 minute' order by since limit 3`,
+  );
+}
+
+/**
+ * Who holds locks in our schemas, or advisory locks, for more than a second: what a statement of ours waited for in vain. At
+ * most three, the oldest transaction first.
+ */
+export function readLockHolders(db: Database): Promise<Blocker[]> {
+  return query(
+    db,
+    sql<Blocker>`
+      select a.pid, a.usename as role, nullif(a.application_name, '') as application, a.xact_start as since
+      from pg_stat_activity a
+      where a.datname = current_database() and a.pid <> pg_backend_pid()
+        and coalesce(a.xact_start < now() - interval '1 second', true)
+        and exists (
+          select from pg_locks l left join pg_class c on c.oid = l.relation left join pg_namespace n on n.oid = c.relnamespace
+          where l.pid = a.pid and l.granted and l.database = (select oid from pg_database where datname = current_database())
+            and (l.locktype = 'advisory'
+              or n.nspname in ('warehouse', 'secrets', 'ops', 'rollups', 'reporting', 'bullmq')))
+      order by a.xact_start nulls last limit 3`,
+  );
+}
