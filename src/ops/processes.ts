@@ -20,6 +20,8 @@ export interface RunningProcess {
   readonly waitingOperation: string | null;
   /** Seconds for which every request has failed, once that is an outage (`CircuitBreaker.failingMs`); null otherwise. */
   readonly failingSeconds: number | null;
+  /** Why the account that answers it is not the mirrored one; null when it is, or was not checked yet. */
+  readonly accountProblem: string | null;
 }
 
 /** Whether the process receives webhooks. */
@@ -39,7 +41,7 @@ export function readProcesses(db: Database): Promise<RunningProcess[]> {
     sql`select role, started_at as "startedAt", coalesce(connections, 0) as connections, rules_mode as "rulesMode",
        extract(epoch from seen_at - api_answered_at)::float8 as "answeredSeconds",
        extract(epoch from seen_at - api_waiting_from)::float8 as "waitingSeconds", api_waiting_operation as "waitingOperation",
-       extract(epoch from seen_at - api_failing_from)::float8 as "failingSeconds"
+       extract(epoch from seen_at - api_failing_from)::float8 as "failingSeconds", account_problem as "accountProblem"
      from ops.processes where seen_at > now() - ${goneAfterSeconds} * interval '1 second' order by started_at, process_id`,
   );
 }
@@ -63,14 +65,16 @@ export function reportProcess(
       db,
       sql`
         insert into ops.processes as p (process_id, role, started_at, seen_at, rules_mode, api_answered_at, api_waiting_from,
-          api_waiting_operation, connections, api_failing_from)
+          api_waiting_operation, connections, api_failing_from, account_problem)
         values (${processId}, ${role}, now(), now(), ${works({ role }) ? settings.rulesMode : null},
           now() - ${waiting?.answeredMs ?? null} * interval '1 ms', now() - ${oldest?.ms ?? null} * interval '1 ms',
-          ${oldest?.operation ?? null}, ${connections ?? null}, now() - ${service?.circuit.failingMs() ?? null} * interval '1 ms')
+          ${oldest?.operation ?? null}, ${connections ?? null}, now() - ${service?.circuit.failingMs() ?? null} * interval '1 ms',
+          ${service?.accountProblem() ?? null})
         on conflict (process_id) do update set role = excluded.role, started_at = coalesce(p.started_at, excluded.started_at),
           seen_at = excluded.seen_at, rules_mode = excluded.rules_mode, api_answered_at = excluded.api_answered_at,
           api_waiting_from = excluded.api_waiting_from, api_waiting_operation = excluded.api_waiting_operation,
-          connections = excluded.connections, api_failing_from = excluded.api_failing_from`,
+          connections = excluded.connections, api_failing_from = excluded.api_failing_from,
+          account_problem = excluded.account_problem`,
     );
   }
 

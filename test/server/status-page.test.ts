@@ -34,7 +34,7 @@ const forbiddenThreads: Snapshot['backlog'] = known([{ ...nothingOwed, kind: 'th
 
 const runningWorker = {
   ...({ role: 'worker', startedAt: before(3_600), rulesMode: 'dry-run', connections: 9, answeredSeconds: 1 } as const),
-  ...{ waitingSeconds: null, waitingOperation: null, failingSeconds: null },
+  ...{ waitingSeconds: null, waitingOperation: null, failingSeconds: null, accountProblem: null },
 };
 const runningWeb = { ...runningWorker, role: 'web', rulesMode: null } as const;
 
