@@ -71,6 +71,8 @@ function isReadable(file: string): boolean {
 const base = url(['http:', 'https:']).refine((text) => !/[?#]/.test(text), {
   error: 'must end with its path, since more is appended to it: leave away what begins with ? or #',
 });
+/** The API's own path (section 9), in whole or in part, which requests add to the base address. */
+const apiPath = /\/api\/public(?:\/v1)?\/*$/i;
 /** The host may be empty after a user, when a parameter names a Unix socket: `postgres://user@/name?host=/run`. */
 const postgres = store(['postgres:', 'postgresql:'], (text) => text.replace('@/', '@socket/'));
 const token = z.string().regex(/^[A-Za-z0-9._~-]+$/, {
@@ -391,7 +393,12 @@ function grouped(read: z.output<typeof variables>) {
   const to = read.NOTIFY_EMAIL_TO;
   const from = read.NOTIFY_EMAIL_FROM ?? to?.[0];
   return {
-    api: { baseUrl: read.API_BASE_URL, key: read.API_KEY },
+    api: {
+      baseUrl: read.API_BASE_URL?.replace(apiPath, ''),
+      key: read.API_KEY,
+      /** The path of the API was left out of API_BASE_URL. */
+      hadApiPath: apiPath.test(read.API_BASE_URL ?? ''),
+    },
     encryptionKey: read.ENCRYPTION_KEY,
     encryptionKeyPrevious: read.ENCRYPTION_KEY_PREVIOUS,
     databaseUrl: read.DATABASE_URL,
@@ -443,8 +450,10 @@ function tracingOf(read: Pick<z.output<typeof variables>, 'OTEL_EXPORTER_OTLP_EN
 /** Minimum length, in characters, of a secret that cannot be guessed. */
 export const shortestUnguessed = 16;
 
-/** Warnings about settings that work but are insecure, or of no effect: one sentence each, with its remedy, and no secret. */
-export function weaknessesOf({ receiver, databaseUrl, tracing }: Settings): string[] {
+/** Warnings about settings that work but are insecure, mended or of no effect: one sentence each, with its remedy, and no secret. */
+export function weaknessesOf({ api, receiver, databaseUrl, tracing }: Settings): string[] {
+  const mended =
+    'API_BASE_URL ends with the path of the API, which is left out: requests add it themselves. Remove /api/public/v1 from it.';
   const secrets = { WEBHOOK_SECRET: receiver.secret, WEBHOOK_SECRET_PREVIOUS: receiver.previousSecret };
   const weaknesses = Object.entries(secrets).flatMap(([name, secret]) =>
     secret === undefined || secret.length >= shortestUnguessed
@@ -458,6 +467,7 @@ export function weaknessesOf({ receiver, databaseUrl, tracing }: Settings): stri
       'No traces are sent: OTEL_EXPORTER_OTLP_ENDPOINT must begin with http:// or https:// (OTLP over HTTP, usually on port 4318).',
     );
   }
+  if (api.hadApiPath) weaknesses.push(mended);
   const host = plainTextHost(databaseUrl);
   return host === undefined ? weaknesses : [...weaknesses, `${plainText.sentence(host)} ${plainText.remedy}`];
 }

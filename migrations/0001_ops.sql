@@ -62,6 +62,7 @@ create table ops.processes (
   api_waiting_from timestamptz,
   api_waiting_operation text,
   api_failing_from timestamptz,
+  account_problem text,
   watches_until timestamptz,
   disk_full_at timestamptz
 );
@@ -78,11 +79,26 @@ comment on column ops.processes.rules_mode is 'RULES_MODE of a worker.';
 comment on column ops.processes.api_answered_at is 'When the service last answered a request of this process, with whatever status.';
 comment on column ops.processes.api_waiting_from is 'Start of the oldest request that the service has not answered; NULL when there is none.';
 comment on column ops.processes.api_waiting_operation is 'The operation of that request.';
+comment on column ops.processes.account_problem is 'Why the account that answers this process is not the mirrored one; NULL when it is, or when it was not checked yet.';
 comment on column ops.processes.api_failing_from is 'Since when every request to the service has failed, if that lasts or its circuit breaker is open; NULL otherwise.';
 comment on column ops.processes.disk_full_at is 'When Postgres last refused a write of this process because its disk was full.';
 comment on column ops.processes.watches_until is 'End of the lease of the one process that watches the health checks for alerts.';
 
 -- Alerts
+
+create table ops.account (
+  id boolean primary key default true check (id),
+  recognized_at timestamptz,
+  accepted_at timestamptz,
+  doubtful_since timestamptz,
+  is_sandbox boolean not null default false
+);
+comment on table ops.account is 'The mirrored account, in one row. It is recognized by the calls, lines and users that are held of it; while another one answers, nothing is read.';
+comment on column ops.account.id is 'Always true: there is one row.';
+comment on column ops.account.recognized_at is 'Start of the last check that recognized the account. Calls read later do not vouch for it yet.';
+comment on column ops.account.accepted_at is 'When the operator last accepted the account that answered; what was read before does not identify it.';
+comment on column ops.account.doubtful_since is 'What was read, proven or deleted since then is void once the account is recognized again; NULL when there is no doubt.';
+comment on column ops.account.is_sandbox is 'Whether it is the sandbox that start runs: the mirror follows its resets.';
 
 create table ops.alerts (
   alert_id uuid primary key default gen_random_uuid(),

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Settings } from '../config/settings.ts';
 import { createService, type Service } from './api-client/client.ts';
+import { createAccountCheck } from './credentials/account.ts';
 import { openCredential } from './credentials/credentials.ts';
 import { linkSealer } from './credentials/sealer.ts';
 import { createDatabase, type OpenDatabase } from './db/database.ts';
@@ -61,6 +62,8 @@ export async function createContext(
     maxConnections: number | ConnectionShares;
     pauses?: ReadPauses;
     isReadOnly?: boolean;
+    /** The service is the sandbox that this process runs. */
+    isOwnSandbox?: boolean;
   },
 ): Promise<Context> {
   const { log, name, isReadOnly = false } = options;
@@ -84,6 +87,7 @@ export async function createContext(
       baseUrl: open.baseUrl,
       credential: open.credential,
       log,
+      checkAccount: createAccountCheck({ db: database.db, log, isOwnSandbox: options.isOwnSandbox ?? false }),
       onAnswer: metrics.apiAnswered,
     });
   metrics.watchPool('main', database.pool);

@@ -1,3 +1,4 @@
+import { type AccountCheck, createAccountGate } from './account-gate.ts';
 import { createUsers, createWebhooks } from './resources/account.ts';
 import { createCalls } from './resources/calls.ts';
 import { createConversations, createMessages } from './resources/conversations.ts';
@@ -16,6 +17,7 @@ import {
   type RetryPolicy,
 } from './transport/transport.ts';
 
+export { type AccountCheck, type AccountReads, accountReads } from './account-gate.ts';
 export type { Answer } from './answers/envelope.ts';
 export { withFields } from './answers/fields.ts';
 export type { Drift, Field } from './answers/values.ts';
@@ -51,6 +53,8 @@ export interface ServiceOptions {
   retry?: Partial<RetryPolicy> | undefined;
   limits?: Partial<Limits> | undefined;
   circuit?: Partial<CircuitPolicy> | undefined;
+  /** Recognizes the account before anything is asked of it, and before an absence is believed. Default: any account is. */
+  checkAccount?: AccountCheck | undefined;
   /** Called after every request, with its outcome. */
   onAnswer?: ((moment: RequestAttempt) => void) | undefined;
   clock?: Clock | undefined;
@@ -86,10 +90,12 @@ export function createService(options: ServiceOptions) {
     log,
   );
   const waiting = createWaitingRequests(clock.now);
-  const transport = createTransport({
+  const ungated = createTransport({
     ...{ base, exchanger, breaker, limiter, waiting, retry, clock, log, onAnswer },
     authorization: createAuthorization(credential, clock.now),
   });
+  const gate = options.checkAccount && createAccountGate(ungated, options.checkAccount, clock);
+  const transport = gate?.transport ?? ungated;
   return {
     lines: createLines(transport),
     messages: createMessages(transport),
@@ -104,6 +110,8 @@ export function createService(options: ServiceOptions) {
     circuit: { state: breaker.state, failingMs: breaker.failingMs },
     /** Whether each operation that was used waits because the service throttles it. */
     throttled: limiter.throttled,
+    /** Why the account that answers is not the mirrored one; undefined when it is, or when nothing is known yet. */
+    accountProblem: () => gate?.problem(),
     /** Whether requests wait for an answer, and for how long. */
     waiting: waiting.state,
     abandon: transport.abandon,

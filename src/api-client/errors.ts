@@ -7,6 +7,7 @@ export type ErrorCode =
   | 'unreadable'
   | 'too_large'
   | 'circuit_open'
+  | 'account_unrecognized'
   | 'unauthenticated'
   | 'insufficient_scope'
   | 'permission_denied'
@@ -36,6 +37,7 @@ const adviceFor: Record<ErrorCode, Advice> = {
   unreadable: 'retry',
   too_large: 'retry',
   circuit_open: 'retry',
+  account_unrecognized: 'retry',
   unauthenticated: 'credential',
   insufficient_scope: 'scope',
   permission_denied: 'permission',

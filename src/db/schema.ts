@@ -11,6 +11,13 @@ type Defaulted<T> = T extends ColumnType<infer S, infer I, infer U> ? ColumnType
 type Computed<T> = T extends ColumnType<infer S, unknown, unknown> ? ColumnType<S, never, never> : ColumnType<T, never, never>;
 
 export interface Schema {
+  'ops.account': {
+    id: Defaulted<boolean>;
+    recognized_at: Timestamp | null;
+    accepted_at: Timestamp | null;
+    doubtful_since: Timestamp | null;
+    is_sandbox: Defaulted<boolean>;
+  };
   'ops.alert_messages': {
     alert_id: string;
     target: string;
@@ -161,6 +168,7 @@ export interface Schema {
     api_waiting_from: Timestamp | null;
     api_waiting_operation: string | null;
     api_failing_from: Timestamp | null;
+    account_problem: string | null;
     watches_until: Timestamp | null;
     disk_full_at: Timestamp | null;
   };

@@ -72,7 +72,7 @@ export async function start(settings: Settings, options: StartOptions): Promise<
     const adminToken = ownsToken ? await ownSecret(settings.dataDir, 'admin-token') : settings.receiver.adminToken;
     // An installed package starts in an empty folder: the sandbox then runs the rules that come with the package.
     const rulesFile = sandbox && !existsSync(settings.rulesFile) ? packagedRules : settings.rulesFile;
-    const api = sandbox ? { baseUrl: sandbox.url, key: sandbox.apiKey } : settings.api;
+    const api = sandbox ? { baseUrl: sandbox.url, key: sandbox.apiKey, hadApiPath: false } : settings.api;
     const context = await createContext(
       {
         ...settings,
@@ -82,7 +82,12 @@ export async function start(settings: Settings, options: StartOptions): Promise<
         encryptionKey,
         receiver: { ...settings.receiver, secret, adminToken },
       },
-      { log, name: 'start', maxConnections: connectionsOf(settings, { receives: true, works: true }) },
+      {
+        log,
+        name: 'start',
+        maxConnections: connectionsOf(settings, { receives: true, works: true }),
+        isOwnSandbox: sandbox !== undefined,
+      },
     );
     opened.push(() => context[Symbol.asyncDispose]());
     const receiver = await createReceiver(context, (app) => registerPages(app, context));

@@ -1,8 +1,9 @@
 import { request } from 'undici';
 import { isLoopbackUrl, plainText, plainTextHost, type Settings, shortestUnguessed } from '../../config/settings.ts';
 import type { Subscription } from '../api-client/client.ts';
-import { createService, type Service, ServiceError } from '../api-client/client.ts';
+import { accountReads, createService, type Service, ServiceError } from '../api-client/client.ts';
 import type { ReadySettings } from '../context.ts';
+import { accountRemedy, compareAccount } from '../credentials/account.ts';
 import { type OpenCredential, openCredential } from '../credentials/credentials.ts';
 import { countToReseal } from '../credentials/resealing.ts';
 import { linkSealer } from '../credentials/sealer.ts';
@@ -335,6 +336,9 @@ async function diagnoseApi(service: Service, db: Database, credential: OpenCrede
   // All other probes would fail in the same way.
   if (first?.level === 'problem' && !first.sentence.includes('scope')) return { found, subscriptions: undefined };
   await probe('Users', 'users:read', () => service.users.list(call()));
+  const otherAccount = await compareAccount(db, accountReads(service)).catch(() => undefined);
+  if (otherAccount !== undefined)
+    found.push(onApi.problem(`The account is not recognized: ${otherAccount}.`, accountRemedy));
   const end = Math.ceil(Date.now() / 1_000);
   const search = { start: end - 3_600, end, limit: 1 };
   const recent = await probe('Calls', 'reports:read', () => service.calls.search(search, call()));

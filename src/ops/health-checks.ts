@@ -1,3 +1,4 @@
+import { accountRemedy } from '../credentials/account.ts';
 import { toType } from '../shared/command-name.ts';
 import { ago, countOf, quantity, span, streamNames } from './format.ts';
 import { checkAutomation } from './health-checks/automation.ts';
@@ -43,6 +44,7 @@ export function healthChecks(snapshot: Snapshot): HealthCheck[] {
     ...[
       checkPostgres,
       checkSchema,
+      checkAccount,
       checkLogin,
       checkParked,
       checkAnswers,
@@ -118,6 +120,21 @@ function* checkSchema({ schema, isRefusing }: Snapshot): Iterable<HealthCheck> {
       remedy: `Run ${toType('migrate')}.`,
     };
   }
+}
+
+/** Each process asks with its own address and credential. */
+function* checkAccount({ processes }: Snapshot): Iterable<HealthCheck> {
+  const running = known(processes, []);
+  const refused = running.filter(({ accountProblem }) => accountProblem !== null);
+  const [first] = refused;
+  if (!first?.accountProblem) return;
+  const who = refused.length === running.length ? '' : ` of ${refused.length} of ${running.length} processes`;
+  yield {
+    check: 'account_unrecognized',
+    level: 'problem',
+    sentence: `The account${who} is not recognized, so nothing is read, proven or sent: ${first.accountProblem}.`,
+    remedy: accountRemedy,
+  };
 }
 
 function* checkLogin({ credential }: Snapshot): Iterable<HealthCheck> {

@@ -26,6 +26,8 @@ export interface RunningProcess {
   readonly keyName: string | null;
   /** Seconds for which every request has failed, once that is an outage (`CircuitBreaker.failingMs`); null otherwise. */
   readonly failingSeconds: number | null;
+  /** Why the account that answers it is not the mirrored one; null when it is, or was not checked yet. */
+  readonly accountProblem: string | null;
 }
 
 /** Whether the process receives webhooks. */
@@ -46,7 +48,7 @@ export function readProcesses(db: Database): Promise<RunningProcess[]> {
        extract(epoch from seen_at - api_answered_at)::float8 as "answeredSeconds",
        extract(epoch from seen_at - api_waiting_from)::float8 as "waitingSeconds", api_waiting_operation as "waitingOperation",
        extract(epoch from seen_at - api_failing_from)::float8 as "failingSeconds",
-       address_hash as "addressHash", key_name as "keyName"
+       address_hash as "addressHash", key_name as "keyName", account_problem as "accountProblem"
      from ops.processes where seen_at > now() - ${goneAfterSeconds} * interval '1 second' order by started_at, process_id`,
   );
 }
@@ -84,6 +86,7 @@ export function reportProcess(
       api_waiting_from: before(oldest?.ms),
       api_waiting_operation: oldest?.operation ?? null,
       api_failing_from: before(service?.circuit.failingMs()),
+      account_problem: service?.accountProblem() ?? null,
       disk_full_at: before(diskFullMs()),
     };
     await db

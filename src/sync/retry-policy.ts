@@ -58,7 +58,7 @@ export function decideRetry(
     }
     case 'retry':
     case 'reconcile':
-      if (error.code === 'circuit_open' || error.code === 'aborted') {
+      if (error.code === 'circuit_open' || error.code === 'account_unrecognized' || error.code === 'aborted') {
         return { kind: 'retry', afterMs: spread(error.retryAfterMs ?? 1_000, random), countsAsAttempt: false };
       }
       return retryAfter(claim.attempts, random, error.retryAfterMs);

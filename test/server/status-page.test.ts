@@ -43,7 +43,7 @@ const runningWorker = {
     addressHash: null,
     keyName: null,
   } as const),
-  ...{ waitingSeconds: null, waitingOperation: null, failingSeconds: null },
+  ...{ waitingSeconds: null, waitingOperation: null, failingSeconds: null, accountProblem: null },
 };
 const runningWeb = { ...runningWorker, role: 'web', rulesMode: null } as const;
 

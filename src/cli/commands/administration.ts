@@ -28,6 +28,19 @@ export function addAdministration(program: Command): void {
     .option('--limit <count>', 'at most so many', wholeNumber(1, 1_000), 20)
     .action(async (options) => (await import('../notify.ts')).runList(options));
 
+  const account = program
+    .command('account')
+    .description('The mirrored account: while another one answers, nothing is read.');
+  account
+    .command('show')
+    .description('Shows whether the account that answers is the mirrored one; exit code 1 if not.')
+    .action(async (options) => (await import('../account.ts')).showAccount(options));
+  addConsent(account.command('accept'))
+    .description(
+      'Takes the account that answers as the mirrored one, after its data was replaced. It asks first, unless --yes.',
+    )
+    .action(async (options) => (await import('../account.ts')).accept(options));
+
   const auth = program.command('auth').description('Login with OAuth, used when API_KEY is not set.');
   auth
     .command('login')

@@ -195,7 +195,10 @@ export function createOutageRetry(
 ): <T>(ask: () => Promise<T>, signal: AbortSignal) => Promise<T> {
   let hasAnswered = false;
   const isRetried = (error: unknown): error is ServiceError =>
-    error instanceof ServiceError && error.advice === 'retry' && (hasAnswered || retriedAtOnce.has(error.code));
+    error instanceof ServiceError &&
+    error.advice === 'retry' &&
+    error.code !== 'account_unrecognized' &&
+    (hasAnswered || retriedAtOnce.has(error.code));
 
   return async (ask, signal) => {
     const began = now();

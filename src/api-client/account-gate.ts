@@ -1,0 +1,178 @@
+import { normalizeNumber } from '../shared/numbers.ts';
+import type { Answer } from './answers/envelope.ts';
+import { abortedError, ServiceError } from './errors.ts';
+import { createUsers } from './resources/account.ts';
+import { createCalls } from './resources/calls.ts';
+import { createLines } from './resources/lines.ts';
+import type { Clock } from './transport/concurrency-limiter.ts';
+import type { CallOptions, Operation } from './transport/operation.ts';
+import type { Transport } from './transport/transport.ts';
+
+/*
+ * "Not found" and "not yours" are one answer (section 7), and a list of another account is a list too. So an account is checked
+ * before the first request, and beside each answer that may prove an absence:
+ *
+ *   unchecked ──check──▶ recognized ──a check finds another account──▶ refused: no request is sent, nothing is believed
+ *       ▲                    ▲ └─ checked again: in the background, or before an absence is believed
+ *       └─ no answer ────────┘◀──────────────── a later check ──────────────────────┘
+ */
+
+/** The reads by which an account is recognized. They pass the gate unchecked. */
+export type AccountReads = ReturnType<typeof accountReads>;
+
+/**
+ * Finds out whose account answers. Resolves to undefined if it is the mirrored one, else to the reason why not. Rejects with a
+ * ServiceError when the service did not tell.
+ */
+export type AccountCheck = (reads: AccountReads) => Promise<string | undefined>;
+
+/** Milliseconds for an answer to a check: others wait for it. */
+const answerMs = 5_000;
+
+/** The resources that a check reads. */
+interface Identifying {
+  readonly calls: Pick<ReturnType<typeof createCalls>, 'get'>;
+  readonly lines: Pick<ReturnType<typeof createLines>, 'list'>;
+  readonly users: ReturnType<typeof createUsers>;
+}
+
+export function accountReads({ calls, lines, users }: Identifying) {
+  return {
+    call: (id: string) => calls.get(id, { answerMs }),
+    lines: async () => (await lines.list({ answerMs })).data.map(({ number }) => normalizeNumber(number)),
+    users: async () => (await users.list({ answerMs })).data.map(({ id }) => String(id)),
+  };
+}
+
+/** Milliseconds for which a check is trusted by requests in general, and by an answer that one thing is not there. */
+const requestsMs = 60_000;
+/** Shorter than the time between the spaced reads of a missing target: one of them then lies behind a check. */
+const absenceMs = 15_000;
+/** Milliseconds before an account that was refused is checked again, and a check that got no answer. */
+const refusedMs = 10_000;
+const unansweredMs = 1_000;
+
+/**
+ * Answers about the account as a whole: what they do not list counts as deleted or as proven not to exist, and what they list
+ * identifies the account later. They are believed only after a check that began later.
+ */
+const accountWide = new Set(['calls.search', 'lines.list', 'unread.counts', 'users.list', 'webhooks.list']);
+
+/** Errors that show something else than the API at the address. */
+const foreignCodes = new Set(['not_found', 'unexpected_status', 'unreadable', 'redirect']);
+
+export type AccountGate = ReturnType<typeof createAccountGate>;
+
+export function createAccountGate(transport: Transport, check: AccountCheck, { now }: Pick<Clock, 'now'>) {
+  const reads = accountReads({
+    calls: createCalls(transport),
+    lines: createLines(transport),
+    users: createUsers(transport),
+  });
+  /** When the last check began that recognized the account. */
+  let recognizedAt: number | undefined;
+  let refused: { readonly reason: string; readonly until: number } | undefined;
+  let unanswered: { readonly error: unknown; readonly until: number } | undefined;
+  let running: Promise<void> | undefined;
+  let problem: string | undefined;
+
+  async function run(): Promise<void> {
+    const began = now();
+    try {
+      const reason = await check(reads);
+      [unanswered, problem] = [undefined, reason];
+      recognizedAt = reason === undefined ? began : undefined;
+      refused = reason === undefined ? undefined : { reason, until: now() + refusedMs };
+    } catch (error) {
+      unanswered = { error, until: now() + unansweredMs };
+      if (error instanceof ServiceError && foreignCodes.has(error.code)) {
+        problem = `the service does not answer as this API: ${error.message}`;
+      }
+    } finally {
+      running = undefined;
+    }
+  }
+
+  /** Resolves when a check of at most this age recognized the account. Rejects with the reason, as an error of `operation`. */
+  async function recognized(operation: string, maxAgeMs: number, signal: AbortSignal | undefined): Promise<void> {
+    const asked = now();
+    for (let runs = 0; recognizedAt === undefined || recognizedAt < asked - maxAgeMs; runs += 1) {
+      if (refused && now() < refused.until) {
+        const details = { operation, effect: 'none', retryAfterMs: refusedMs } as const;
+        throw new ServiceError('account_unrecognized', refused.reason, details);
+      }
+      if (unanswered && (now() < unanswered.until || runs > 1)) throw asErrorOf(operation, unanswered.error);
+      running ??= run();
+      await untilAborted(operation, running, signal);
+    }
+  }
+
+  async function admit(operation: string, signal: AbortSignal | undefined): Promise<void> {
+    if (recognizedAt === undefined) return recognized(operation, requestsMs, signal);
+    // Not awaited: while one operation hangs, the others go on.
+    if (now() - recognizedAt > requestsMs && (!unanswered || now() > unanswered.until)) running ??= run();
+  }
+
+  async function repeatable<T>(call: CallOptions | undefined, operation: Operation<T>): Promise<Answer<T>> {
+    const { name } = operation;
+    if (isRefusedHere(operation)) return transport.repeatable(call, operation);
+    await admit(name, call?.signal);
+    let answer: Answer<T>;
+    try {
+      answer = await transport.repeatable(call, operation);
+    } catch (error) {
+      if (error instanceof ServiceError && error.code === 'not_found') await recognized(name, absenceMs, call?.signal);
+      throw error;
+    }
+    if (accountWide.has(name)) await recognized(name, 0, call?.signal);
+    else if (isEmpty(answer.data)) await recognized(name, absenceMs, call?.signal);
+    return answer;
+  }
+
+  return {
+    /** The same calls, of the recognized account only. */
+    transport: {
+      repeatable,
+      async once<T>(call: CallOptions | undefined, operation: Operation<T>): Promise<Answer<T>> {
+        if (!isRefusedHere(operation)) await admit(operation.name, call?.signal);
+        return transport.once(call, operation);
+      },
+      abandon: transport.abandon,
+    } satisfies Transport,
+    /** Why the account is not recognized; undefined when it is, or when nothing is known yet. */
+    problem: (): string | undefined => problem,
+  };
+}
+
+function isRefusedHere({ problem, path }: Operation<unknown>): boolean {
+  return problem !== undefined || path.problem !== undefined;
+}
+
+/** Whether data is an empty list, or an object with one: nothing of what was asked for. */
+function isEmpty(data: unknown): boolean {
+  if (Array.isArray(data)) return data.length === 0;
+  return typeof data === 'object' && data !== null && 'messages' in data && isEmpty(data.messages);
+}
+
+function asErrorOf(operation: string, error: unknown): ServiceError {
+  if (!(error instanceof ServiceError)) {
+    const details = { operation, effect: 'none', cause: error } as const;
+    return new ServiceError('account_unrecognized', 'the mirror could not be read to recognize the account', details);
+  }
+  const { code, advice, status, scope, retryAfterMs, isPage } = error;
+  const details = { operation, effect: 'none', advice, status, scope, retryAfterMs, isPage, cause: error } as const;
+  return new ServiceError(code, `the account could not be recognized: ${error.message}`, details);
+}
+
+async function untilAborted(operation: string, work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  if (signal === undefined) return work;
+  const abort = Promise.withResolvers<never>();
+  const onAbort = () => abort.reject(abortedError(operation, 'none', signal.reason));
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    await Promise.race([work, abort.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}

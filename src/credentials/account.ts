@@ -1,0 +1,248 @@
+import { type AccountCheck, type AccountReads, isNotFound, ServiceError } from '../api-client/client.ts';
+import { type Database, inTransaction, query, retryDeadlock, sql, type Transaction } from '../db/database.ts';
+import { toType } from '../shared/command-name.ts';
+import type { Log } from '../shared/log.ts';
+
+/*
+ * The account that answers is recognized by what the mirror holds of it: newest calls, lines, users. Only reads before the last
+ * check that recognized it count (ops.account), so that what a wrong account left behind cannot vouch for it.
+ */
+
+/** What is known of the mirrored account, and the time of the check by Postgres's clock. */
+interface Known {
+  readonly at: Date;
+  readonly isSandbox: boolean | null;
+  readonly calls: readonly string[];
+  readonly lines: readonly string[];
+  readonly users: readonly string[];
+}
+
+/** Enough that a few calls which the service lost do not matter. */
+const maxCalls = 5;
+/** Newest calls among which to find them. */
+const maxSearched = 200;
+
+async function readKnown(db: Database): Promise<Known> {
+  const [known] = await query(
+    db,
+    sql<Known>`with account as (
+       select max(recognized_at) as recognized_at, coalesce(max(accepted_at), '-infinity') as accepted_at, bool_or(is_sandbox) as is_sandbox
+       from ops.account
+     )
+     select clock_timestamp() as at, is_sandbox as "isSandbox",
+       array(select call_id from (
+           select call_id, started_at, fetched_at from warehouse.calls
+           where deleted_at is null and started_at <= now() order by started_at desc limit ${maxSearched}) newest
+         where fetched_at > accepted_at and fetched_at <= recognized_at order by started_at desc limit ${maxCalls}) as calls,
+       array(select line from warehouse.sms_lines where deleted_at is null and fetched_at > accepted_at) as lines,
+       array(select user_id::text from warehouse.users where deleted_at is null and fetched_at > accepted_at) as users
+     from account`,
+  );
+  if (!known) throw new Error('an aggregate gave no row');
+  return known;
+}
+
+/** What one kind of evidence says: undefined when there is none on one of the sides, or the credential may not read it. */
+type Vote = boolean | undefined;
+
+const isForbidden = (error: unknown) =>
+  error instanceof ServiceError && (error.advice === 'scope' || error.advice === 'permission');
+
+async function unlessForbidden<T>(asked: Promise<T>): Promise<T | undefined> {
+  return asked.catch((error: unknown) => {
+    if (isForbidden(error)) return undefined;
+    throw error;
+  });
+}
+
+/** The service answers only for calls of its account, so one answer is enough (section 4.6). */
+async function knowsACall(reads: AccountReads, calls: readonly string[]): Promise<Vote> {
+  for (const id of calls) {
+    try {
+      await reads.call(id);
+      return true;
+    } catch (error) {
+      if (isForbidden(error)) return undefined;
+      if (!isNotFound(error)) throw error;
+    }
+  }
+  return calls.length === 0 ? undefined : false;
+}
+
+/** Half of the shorter list must be in the other: a login sees few lines and users, and an account grows, shrinks, and ports numbers. */
+function overlap(held: readonly string[], listed: readonly string[] | undefined): Vote {
+  if (listed === undefined || listed.length === 0 || held.length === 0) return undefined;
+  const answered = new Set(listed);
+  const shared = held.filter((each) => answered.has(each)).length;
+  return 2 * shared >= Math.min(held.length, answered.size);
+}
+
+/** Undefined if the account that answers is the mirrored one, or the mirror is empty; else why it is not. */
+async function compare(reads: AccountReads, known: Known): Promise<string | undefined> {
+  const call = await knowsACall(reads, known.calls);
+  if (call === true) return undefined;
+  let missing = 0;
+  // Section 4 gives neither list a 404, so an address that answers one for both is not that of the API.
+  const listed = (asked: Promise<string[]>) =>
+    unlessForbidden(asked).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+      missing += 1;
+      return undefined;
+    });
+  const lines = await listed(reads.lines());
+  const byLines = overlap(known.lines, lines);
+  // Several lines cannot all have been ported from another account.
+  if (call === undefined && byLines && known.lines.length > 1 && (lines?.length ?? 0) > 1) return undefined;
+  const users = await listed(reads.users());
+  if (missing === 2)
+    return 'API_BASE_URL does not lead to this API: it answers 404 for lines and users (requests add /api/public/v1 to it)';
+  if (call === false) {
+    return `another account answers than the mirrored one: it has none of the ${known.calls.length} newest calls that are held`;
+  }
+  const votes: Vote[] = [byLines, overlap(known.users, users)];
+  if (!votes.includes(false) && (votes.includes(true) || known.lines.length + known.users.length === 0))
+    return undefined;
+  return 'another account answers than the mirrored one: it has not the lines and users that are held';
+}
+
+/** Undefined if the account that answers is the mirrored one, or the mirror is empty; else why it is not. Changes nothing. */
+export async function compareAccount(db: Database, reads: AccountReads): Promise<string | undefined> {
+  return compare(reads, await readKnown(db));
+}
+
+/**
+ * Creates the check that recognizes the account of the mirror. An empty mirror takes whatever account answers. A mirror of the
+ * own sandbox follows it when it was reset (`isOwnSandbox`).
+ */
+export function createAccountCheck({
+  db,
+  log,
+  isOwnSandbox = false,
+}: {
+  readonly db: Database;
+  readonly log: Log;
+  readonly isOwnSandbox?: boolean;
+}): AccountCheck {
+  /** The result of the last check: whether another account answered. */
+  let wasOther: boolean | undefined;
+
+  return async (reads) => {
+    const known = await readKnown(db);
+    const reason = await compare(reads, known);
+    if (reason !== undefined && isOwnSandbox && known.isSandbox) {
+      log.info({ reason }, 'The sandbox was reset: the mirror follows it');
+      await acceptAccount(db);
+      return undefined;
+    }
+    if (reason === undefined) {
+      await recordRecognized(db, known.at, isOwnSandbox);
+      if (wasOther === true) log.info('The account is recognized again: reading resumes');
+    } else if (wasOther !== true) {
+      await recordDoubt(db);
+      log.error({ reason }, `Nothing is read, proven or sent: ${accountRemedy}`);
+    }
+    wasOther = reason !== undefined;
+    return reason;
+  };
+}
+
+/** What to do when another account answers. */
+export const accountRemedy = `Set API_BASE_URL and API_KEY to those of the mirrored account, or log in to it. To mirror another account, use another database. If this is the right account and only its data was replaced, run ${toType('account accept')}.`;
+
+async function recordRecognized(db: Database, at: Date, isSandbox: boolean): Promise<void> {
+  const [row] = await query(
+    db,
+    sql<{
+      doubtful_since: Date | null;
+    }>`insert into ops.account as a (recognized_at, is_sandbox) values (${at}, ${isSandbox})
+     on conflict (id) do update set recognized_at = greatest(a.recognized_at, excluded.recognized_at)
+     returning doubtful_since`,
+  );
+  if (row?.doubtful_since) await readAgainSince(db, row.doubtful_since);
+}
+
+/** Doubts everything since the last check that recognized the account: another one may have answered from then on. */
+async function recordDoubt(db: Database): Promise<void> {
+  await query(db, sql`update ops.account set doubtful_since = least(doubtful_since, recognized_at)`);
+}
+
+/** Voids the proofs of a doubtful time, and makes everything pending that was read in it. */
+async function readAgainSince(db: Database, since: Date): Promise<void> {
+  await retryDeadlock(() =>
+    inTransaction(db, async (tx) => {
+      const taken = await query(
+        tx,
+        sql`update ops.account set doubtful_since = null where doubtful_since is not null returning 1`,
+      );
+      if (taken.length === 0) return;
+      await voidProofs(tx, since);
+      await query(
+        tx,
+        sql`update warehouse.sms_conversations set is_reread_owed = true where thread_fetched_at >= ${since} or deleted_at >= ${since}`,
+      );
+      await query(
+        tx,
+        sql`insert into ops.sync_targets as t (kind, key, enqueued_at)
+         select kind, key, '-infinity' from (
+           select kind, key from ops.sync_targets where read_at >= ${since}
+           union select 'call', call_id from warehouse.calls where fetched_at >= ${since} or deleted_at >= ${since}
+         ) doubtful order by kind, key
+         on conflict (kind, key) do update set dirty_version = t.dirty_version + 1, misses = 0, enqueued_at = '-infinity',
+           due_at = case when t.dirty_version > t.clean_version then least(t.due_at, now()) else now() end`,
+      );
+    }),
+  );
+}
+
+async function voidProofs(tx: Transaction, since: Date | '-infinity'): Promise<void> {
+  const isCalls = sql`stream = 'calls'`;
+  await query(
+    tx,
+    sql`update ops.coverage set state = case when checked_at is null then state else 'differs' end, proven_at = null, due_at = now(),
+       attempts = 0, claimed_until = '-infinity', last_error = 'another account may have answered; it is compared again'
+     where ${isCalls} and checked_at >= ${since}::timestamptz`,
+  );
+  // What could not be compared meanwhile does not wait any longer.
+  await query(tx, sql`update ops.coverage set due_at = now() where ${isCalls} and attempts > 0 and due_at > now()`);
+  await query(
+    tx,
+    sql`update ops.gaps set filled_at = null, next_try_at = now() where filled_at >= ${since}::timestamptz`,
+  );
+  await query(tx, sql`update ops.thread_candidates set probed_at = null where probed_at >= ${since}::timestamptz`);
+  await query(
+    tx,
+    sql`update ops.attribution_windows set finished_at = null, reached = null, due_at = now() where finished_at >= ${since}::timestamptz`,
+  );
+  await query(tx, sql`delete from warehouse.sms_unread_snapshots where observed_at >= ${since}::timestamptz`);
+}
+
+/**
+ * Takes the account that answers now as the mirrored one. All of call history is compared with it again; what it does not have
+ * is then marked deleted, after three spaced reads.
+ */
+export async function acceptAccount(db: Database): Promise<void> {
+  await retryDeadlock(() =>
+    inTransaction(db, async (tx) => {
+      await query(
+        tx,
+        sql`insert into ops.account as a (accepted_at) values (now())
+         on conflict (id) do update set accepted_at = now(), recognized_at = null, doubtful_since = null`,
+      );
+      await voidProofs(tx, '-infinity');
+    }),
+  );
+}
+
+/** Whether the mirror knows an account, and since when; for `account show`. */
+export async function readAccount(db: Database): Promise<{
+  readonly recognizedAt: Date | null;
+  readonly acceptedAt: Date | null;
+  readonly isSandbox: boolean;
+} | null> {
+  const [row] = await query(
+    db,
+    sql<{ recognizedAt: Date | null; acceptedAt: Date | null; isSandbox: boolean }>`
+     select recognized_at as "recognizedAt", accepted_at as "acceptedAt", is_sandbox as "isSandbox" from ops.account`,
+  );
+  return row ?? null;
+}

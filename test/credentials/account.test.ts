@@ -1,0 +1,238 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterEach, describe, expect, test } from 'vitest';
+import { apiKey, createService, ServiceError } from '../../src/api-client/client.ts';
+import { acceptAccount, createAccountCheck } from '../../src/credentials/account.ts';
+import { healthChecks } from '../../src/ops/health-checks.ts';
+import { takeSnapshot } from '../../src/ops/snapshot.ts';
+import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { databaseForTest } from '../stores/databases.ts';
+import { migrated, openDatabase } from '../world/database.ts';
+import { captureLog } from '../world/log.ts';
+import { createWorld, until, type World } from '../world.ts';
+
+const opened: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of opened.splice(0).reverse()) await close();
+});
+
+/** The account of a company whose calls differ from those of any other seed. */
+async function account(seed: number, calls = 60): Promise<Sandbox> {
+  const sandbox = await createSandbox({ seed, calls, threads: 6 });
+  opened.push(sandbox.close);
+  return sandbox;
+}
+
+async function serve(answer: RequestListener): Promise<string> {
+  const server = createServer(answer);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  opened.push(async () => server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+async function worldOf(databaseUrl: string, url: string, key: string): Promise<World> {
+  const world = await createWorld({
+    backend: 'postgres',
+    databaseUrl,
+    api: { url, key },
+    workers: { completenessPace: { callsMs: 300, textsMs: 500 } },
+  });
+  let isClosed = false;
+  const close = world.close;
+  const closeOnce = async () => {
+    if (!isClosed) await close();
+    isClosed = true;
+  };
+  opened.push(closeOnce);
+  return Object.assign(world, { close: closeOnce });
+}
+
+const held = `select (select count(*)::int from warehouse.calls where deleted_at is null) as calls,
+  (select count(*)::int from warehouse.sms_lines where deleted_at is null) as lines,
+  (select count(*)::int from warehouse.users where deleted_at is null) as users,
+  (select count(*)::int from ops.coverage where state = 'proven') as proven`;
+
+async function mirrorOf(sandbox: Sandbox): Promise<{ databaseUrl: string; holdings: unknown; callId: string }> {
+  const databaseUrl = await databaseForTest(migrated);
+  const world = await worldOf(databaseUrl, sandbox.url, sandbox.apiKey);
+  const due = `select count(*)::int from ops.coverage where due_at <= now() and to_at <= now()`;
+  await until(async () => {
+    const [now] = await world.query<Record<string, number>>(held);
+    return (now?.users ?? 0) > 0 && (now?.lines ?? 0) > 0 && (now?.proven ?? 0) > 20 && (await world.value(due)) === 0;
+  });
+  await world.settled();
+  const [holdings] = await world.query(held);
+  const callId = String(await world.value('select call_id from warehouse.calls order by started_at desc limit 1'));
+  await world.close();
+  return { databaseUrl, holdings, callId };
+}
+
+async function problemOf(world: World): Promise<string | undefined> {
+  const checks = healthChecks(await takeSnapshot(world.context));
+  return checks.find(({ check }) => check === 'account_unrecognized')?.sentence;
+}
+
+describe('another account at the address', () => {
+  test('deletes, proves and mixes in nothing, is named, and is forgotten with the right one back', async () => {
+    const [ours, theirs] = [await account(1), await account(2)];
+    const { databaseUrl, holdings, callId } = await mirrorOf(ours);
+
+    const wrong = await worldOf(databaseUrl, theirs.url, theirs.apiKey);
+    await wrong.deliver('AccountEndedCalls', { id: callId });
+    await wrong.query(`update ops.coverage set due_at = now()`);
+    await until(async () => (await problemOf(wrong)) !== undefined);
+    expect(await problemOf(wrong)).toContain('another account answers');
+    await until(
+      async () => (await wrong.value(`select count(*)::int from ops.coverage where last_error is not null`)) !== 0,
+    );
+    expect(await wrong.query(held)).toEqual([holdings]);
+    const reads = theirs.requests().filter(({ path }) => /calls\/search|conversations/.test(path));
+    expect(reads).toEqual([]);
+    await wrong.close();
+
+    const right = await worldOf(databaseUrl, ours.url, ours.apiKey);
+    await until(
+      async () => (await right.value(`select count(*)::int from ops.coverage where last_error is not null`)) === 0,
+    );
+    await right.settled();
+    expect(await right.query(held)).toEqual([holdings]);
+    expect(await problemOf(right)).toBeUndefined();
+  });
+
+  test('may be accepted: what it does not have goes, and its own comes', async () => {
+    const [ours, theirs] = [await account(1), await account(2)];
+    const { databaseUrl } = await mirrorOf(ours);
+    const database = openDatabase(databaseUrl);
+    opened.push(async () => database[Symbol.asyncDispose]());
+    await acceptAccount(database.db);
+    const world = await worldOf(databaseUrl, theirs.url, theirs.apiKey);
+    const ofTheirs = await theirsNewest(theirs);
+    await until(
+      async () => (await world.value('select count(*)::int from warehouse.calls where call_id = $1', ofTheirs)) === 1,
+    );
+    await until(
+      async () =>
+        (await world.value(`select count(*)::int from ops.coverage where last_error like '%another account%'`)) === 0,
+    );
+    expect(await problemOf(world)).toBeUndefined();
+  });
+});
+
+async function theirsNewest({ url, apiKey: key }: Sandbox): Promise<string> {
+  const service = createService({ baseUrl: url, credential: apiKey(key) });
+  const end = Math.ceil(Date.now() / 1_000);
+  const { data } = await service.calls.search({ start: end - 20 * 3_600, end, limit: 1 });
+  await service.close();
+  return data.calls[0]?.id ?? '';
+}
+
+describe('a service that is not this API', () => {
+  const answers: [string, RequestListener][] = [
+    ['404 with an error of its own', (_, response) => response.writeHead(404).end('{"error":"no such page"}')],
+    [
+      '404 in the envelope',
+      (_, response) => response.writeHead(404).end('{"error":{"type":"not_found","message":"No such path"}}'),
+    ],
+    ['200 with HTML', (_, response) => response.writeHead(200).end('<html>It works</html>')],
+    ['302', (_, response) => response.writeHead(302, { location: 'https://example.com/' }).end()],
+  ];
+
+  test.each(answers)('proves nothing and is named: %s', async (_name, listener) => {
+    const ours = await account(1);
+    const { databaseUrl, holdings, callId } = await mirrorOf(ours);
+    const wrong = await worldOf(databaseUrl, await serve(listener), ours.apiKey);
+    await wrong.deliver('AccountEndedCalls', { id: callId });
+    await until(async () => (await problemOf(wrong)) !== undefined);
+    expect(await wrong.query(held)).toEqual([holdings]);
+    expect(await wrong.value(`select count(*)::int from ops.sync_targets where state <> 'active' or misses > 0`)).toBe(
+      0,
+    );
+  });
+
+  test('is not adopted by an empty mirror, and a part of the path of the API leads nowhere', async () => {
+    const ours = await account(1);
+    const databaseUrl = await databaseForTest(migrated);
+    const world = await worldOf(databaseUrl, `${ours.url}/api`, ours.apiKey);
+    await until(async () => (await problemOf(world)) !== undefined);
+    expect(await problemOf(world)).toContain('API_BASE_URL does not lead to this API');
+    expect(await world.value('select count(*)::int from ops.account')).toBe(0);
+  });
+});
+
+describe('an account that changes while a process runs', () => {
+  /** A client through an address that leads to one of two accounts, with a clock of its own. */
+  async function switching() {
+    const accounts = [await account(1), await account(2)] as const;
+    let at: 0 | 1 = 0;
+    const url = await serve(async (request, response) => {
+      const { method = 'GET', url = '/' } = request;
+      const body = await text(request);
+      const answered = await fetch(accounts[at].url + url, {
+        method,
+        headers: { authorization: `Bearer ${accounts[at].apiKey}`, 'content-type': 'application/json' },
+        ...(body !== '' && { body }),
+      });
+      response.writeHead(answered.status, { 'content-type': 'application/json' }).end(await answered.text());
+    });
+    const { databaseUrl, callId } = await mirrorOf(accounts[0]);
+    const database = openDatabase(databaseUrl);
+    opened.push(async () => database[Symbol.asyncDispose]());
+    let now = 0;
+    const { log } = captureLog();
+    const service = createService({
+      baseUrl: url,
+      credential: apiKey('key'),
+      checkAccount: createAccountCheck({ db: database.db, log }),
+      clock: { now: () => now, sleep: async () => undefined, random: Math.random } as never,
+    });
+    opened.push(service.close);
+    const codeOf = (asked: Promise<unknown>) =>
+      asked.then(
+        () => 'answered',
+        (error: unknown) => (error instanceof ServiceError ? error.code : String(error)),
+      );
+    return {
+      ...{ database, service, callId, codeOf },
+      lead(to: 0 | 1) {
+        at = to;
+      },
+      pass(ms: number) {
+        now += ms;
+      },
+    };
+  }
+
+  test('is noticed by what would prove an absence, and what was read since the last check is read again', async () => {
+    const { database, service, callId, codeOf, lead, pass } = await switching();
+    expect(await codeOf(service.calls.get(callId))).toBe('answered');
+    expect(await codeOf(service.calls.get('1600000000.1'))).toBe('not_found');
+    lead(1);
+    pass(1);
+    // An account-wide answer is never believed without a check that began after it.
+    const end = Math.ceil(Date.now() / 1_000);
+    expect(await codeOf(service.calls.search({ start: end - 3_600, end }))).toBe('account_unrecognized');
+    expect(await codeOf(service.calls.get(callId))).toBe('account_unrecognized');
+    await database.query(
+      `update ops.coverage set checked_at = now() where from_at = (select max(from_at) from ops.coverage where state = 'proven')`,
+    );
+    lead(0);
+    pass(11_000);
+    expect(await codeOf(service.calls.get(callId))).toBe('answered');
+    expect(
+      await database.value(`select count(*)::int from ops.coverage where last_error like '%another account%'`),
+    ).toBe(1);
+    expect(await database.value('select doubtful_since from ops.account')).toBeNull();
+  });
+
+  test('is noticed beside the third 404', async () => {
+    const { service, callId, codeOf, lead, pass } = await switching();
+    expect(await codeOf(service.calls.get(callId))).toBe('answered');
+    pass(16_000);
+    lead(1);
+    expect(await codeOf(service.calls.get(callId))).toBe('account_unrecognized');
+    expect(await codeOf(service.calls.recordings(callId))).toBe('account_unrecognized');
+    expect(service.accountProblem()).toContain('another account');
+  });
+});
