@@ -140,6 +140,9 @@ export interface Schema {
     is_only: Defaulted<boolean>;
     time_zone: string | null;
     drained_at: Timestamp | null;
+    last_error: string | null;
+    error_code: string | null;
+    failed_since: Timestamp | null;
   };
   'ops.processes': {
     process_id: string;
@@ -164,8 +167,10 @@ export interface Schema {
     marked_at: Defaulted<Timestamp>;
   };
   'ops.rollup_recounts': {
+    recount_id: Computed<Numeric>;
     kind: string;
     bucket_at: Timestamp;
+    asked_at: Defaulted<Timestamp>;
   };
   'ops.rollup_state': {
     is_only: Defaulted<boolean>;
@@ -174,8 +179,12 @@ export interface Schema {
     rebuilt_at: Timestamp | null;
     callers_date: Timestamp | null;
     wanted_time_zone: string | null;
+    last_error: string | null;
+    error_code: string | null;
+    failed_since: Timestamp | null;
   };
   'ops.rollup_troubles': {
+    trouble_id: Computed<Numeric>;
     kind: string;
     bucket_at: Timestamp | null;
     conversation_id: Numeric | null;
@@ -285,6 +294,7 @@ export interface Schema {
     marker_id: Computed<Numeric>;
     planned_at: Timestamp | null;
     charged_at: Timestamp | null;
+    marked_at: Defaulted<Timestamp>;
   };
   'ops.sends': {
     send_id: Defaulted<string>;
@@ -591,6 +601,7 @@ export interface Schema {
     repeated_count: number;
   };
   'rollups.callback_rollup': {
+    row_id: Computed<Numeric>;
     local_date: Timestamp;
     account_number: string | null;
     missed_count: number;
@@ -625,6 +636,7 @@ export interface Schema {
     first_seen_at: Defaulted<Timestamp>;
   };
   'rollups.kpi_rollup': {
+    row_id: Computed<Numeric>;
     local_date: Timestamp;
     agent_user_id: Numeric | null;
     heard_name: string | null;
@@ -651,6 +663,7 @@ export interface Schema {
     return_seconds: Computed<number | null>;
   };
   'rollups.quality_rollup': {
+    row_id: Computed<Numeric>;
     local_date: Timestamp;
     agent_user_id: Numeric | null;
     heard_name: string | null;
@@ -731,6 +744,7 @@ export interface Schema {
     opted_out_count: Defaulted<number>;
   };
   'rollups.sentiment_rollup': {
+    row_id: Computed<Numeric>;
     local_date: Timestamp;
     agent_user_id: Numeric | null;
     heard_name: string | null;
@@ -738,6 +752,7 @@ export interface Schema {
     transcript_count: number;
   };
   'rollups.sms_cost_rollup': {
+    row_id: Computed<Numeric>;
     local_date: Timestamp;
     line: string;
     message_type: string | null;
@@ -768,6 +783,7 @@ export interface Schema {
     blocked_count: number;
   };
   'rollups.sms_failure_rollup': {
+    row_id: Computed<Numeric>;
     local_date: Timestamp;
     line: string;
     delivery_class: string;

@@ -12,7 +12,6 @@ import {
   readDisk,
   readDrift,
   readQueues,
-  readReporting,
   readSchema,
   readSubscriptions,
 } from './snapshot/deployment.ts';
@@ -26,6 +25,7 @@ import {
   readParked,
   readRowCounts,
 } from './snapshot/mirror.ts';
+import { readReporting } from './snapshot/reporting.ts';
 
 /** One part of the snapshot. A part that cannot be read is unknown, without affecting the others. */
 export type Part<T> =

@@ -212,7 +212,7 @@ async function lastingFacts(): Promise<void> {
 async function contents(): Promise<Record<string, string[]>> {
   const held: Record<string, string[]> = {};
   for (const table of rollups) {
-    const rows = await query<{ row: string }>(`select to_jsonb(t)::text as row from rollups.${table} t order by 1`);
+    const rows = await query<{ row: string }>(`select (to_jsonb(t) - 'row_id')::text as row from rollups.${table} t order by 1`);
     held[table] = rows.map(({ row }) => row);
   }
   return held;

@@ -23,6 +23,8 @@ export const checkNames = [
   'reads_failing',
   'reads_forbidden',
   'reads_waiting',
+  'reports_incomplete',
+  'reports_late',
   'reports_stale',
   'rules_failed',
   'rules_file',
