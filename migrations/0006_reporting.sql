@@ -139,7 +139,7 @@ create table ops.rollup_state (
   wanted_time_zone text,
   last_error text,
   error_code text,
-  failed_since timestamptz
+  failing_since_at timestamptz
 );
 comment on table ops.rollup_state is 'How the rollups of the schema reporting were last kept; one row.';
 comment on column ops.rollup_state.is_only is 'There is one row.';
@@ -149,7 +149,7 @@ comment on column ops.rollup_state.rebuilt_at is 'When that was.';
 comment on column ops.rollup_state.wanted_time_zone is 'TIME_ZONE of the worker that started last; NULL = not set. Where reporting.params has another, the reports wait for a rebuild.';
 comment on column ops.rollup_state.last_error is 'Why the last drain failed; NULL = it did not. What was set aside is no failure of a drain.';
 comment on column ops.rollup_state.error_code is 'SQLSTATE of last_error; NULL where it was no error of Postgres.';
-comment on column ops.rollup_state.failed_since is 'When the first drain of the present series of failures failed.';
+comment on column ops.rollup_state.failing_since_at is 'When the first drain of the present series of failures failed.';
 comment on column ops.rollup_state.callers_date is 'The local day that rollups.repeat_caller_rollup ends with.';
 
 create function ops.rollup_meaning() returns text
@@ -874,7 +874,7 @@ create table ops.outcome_state (
   drained_at timestamptz,
   last_error text,
   error_code text,
-  failed_since timestamptz
+  failing_since_at timestamptz
 );
 comment on table ops.outcome_state is 'How the totals of rules and sends were last kept; one row.';
 comment on column ops.outcome_state.is_only is 'There is one row.';
@@ -882,7 +882,7 @@ comment on column ops.outcome_state.time_zone is 'Whose days the sends are count
 comment on column ops.outcome_state.drained_at is 'When nothing was left to add.';
 comment on column ops.outcome_state.last_error is 'Why the last drain failed; NULL = it did not.';
 comment on column ops.outcome_state.error_code is 'SQLSTATE of last_error; NULL where it was no error of Postgres.';
-comment on column ops.outcome_state.failed_since is 'When the first drain of the present series of failures failed.';
+comment on column ops.outcome_state.failing_since_at is 'When the first drain of the present series of failures failed.';
 insert into ops.outcome_state default values;
 
 create table rollups.rule_outcome_rollup (

@@ -188,7 +188,7 @@ create table ops.outcome_state (
   drained_at timestamptz, -- When nothing was left to add.
   last_error text, -- Why the last drain failed; NULL = it did not.
   error_code text, -- SQLSTATE of last_error; NULL where it was no error of Postgres.
-  failed_since timestamptz, -- When the first drain of the present series of failures failed.
+  failing_since_at timestamptz, -- When the first drain of the present series of failures failed.
   constraint outcome_state_pkey PRIMARY KEY (is_only),
   constraint outcome_state_is_only_check CHECK (is_only)
 );
@@ -244,7 +244,7 @@ create table ops.rollup_state (
   wanted_time_zone text, -- TIME_ZONE of the worker that started last; NULL = not set. Where reporting.params has another, the reports wait for a rebuild.
   last_error text, -- Why the last drain failed; NULL = it did not. What was set aside is no failure of a drain.
   error_code text, -- SQLSTATE of last_error; NULL where it was no error of Postgres.
-  failed_since timestamptz, -- When the first drain of the present series of failures failed.
+  failing_since_at timestamptz, -- When the first drain of the present series of failures failed.
   constraint rollup_state_pkey PRIMARY KEY (is_only),
   constraint rollup_state_is_only_check CHECK (is_only)
 );
@@ -1332,7 +1332,7 @@ create table warehouse.calls (
   repeated_count smallint, -- Earlier calls from the same caller within the service's window.
   external_number text, -- The other party's number, normalised; NULL on internal calls.
   account_number text, -- The account's own number on the call, normalised.
-  is_internal boolean, -- True when both ends are the account's own.
+  is_internal boolean, -- True when both ends are the account's own: the other party has an extension, or a number of the account.
   reached_person boolean, -- True when a person answered, false when none did; NULL = the status does not say.
   legs_fetched_at timestamptz, -- When the legs were last read.
   leg_count smallint, -- Legs held; NULL = never read.

@@ -142,7 +142,7 @@ export interface Schema {
     drained_at: Timestamp | null;
     last_error: string | null;
     error_code: string | null;
-    failed_since: Timestamp | null;
+    failing_since_at: Timestamp | null;
   };
   'ops.processes': {
     process_id: string;
@@ -181,7 +181,7 @@ export interface Schema {
     wanted_time_zone: string | null;
     last_error: string | null;
     error_code: string | null;
-    failed_since: Timestamp | null;
+    failing_since_at: Timestamp | null;
   };
   'ops.rollup_troubles': {
     trouble_id: Computed<Numeric>;

@@ -25,7 +25,7 @@ export async function recordFailure(
     if (ended !== 'busy') {
       await query(
         db,
-        sql`update ${state} set last_error = null, error_code = null, failed_since = null where failed_since is not null`,
+        sql`update ${state} set last_error = null, error_code = null, failing_since_at = null where failing_since_at is not null`,
       );
     }
     if (ended instanceof NotRolledUp) throw ended;
@@ -38,7 +38,7 @@ export async function recordFailure(
       await limitLockWait(tx);
       await query(
         tx,
-        sql`update ${state} set last_error = ${message}, error_code = ${code}, failed_since = coalesce(failed_since, now())`,
+        sql`update ${state} set last_error = ${message}, error_code = ${code}, failing_since_at = coalesce(failing_since_at, now())`,
       );
     }).catch(() => undefined);
     throw error;

@@ -141,12 +141,12 @@ test.each(faults)('$what is told at once with its error and remedy', async ({ br
   expect(first.checks[0]?.cure).toMatch(cure);
   expect(first.shown).toEqual(['reports_late']);
   const since = (await value(
-    'select coalesce((select failed_since from ops.rollup_state), (select failed_since from ops.outcome_state))',
+    'select coalesce((select failing_since_at from ops.rollup_state), (select failing_since_at from ops.outcome_state))',
   )) as Date;
   await drains();
   expect(
     await value(
-      'select coalesce((select failed_since from ops.rollup_state), (select failed_since from ops.outcome_state))',
+      'select coalesce((select failing_since_at from ops.rollup_state), (select failing_since_at from ops.outcome_state))',
     ),
   ).toEqual(since);
   await query(mends);

@@ -68,10 +68,10 @@ export async function readReporting(db: Database): Promise<ReportingStatus> {
   if (!facts) throw new Error('reporting.params has no row');
   const failures = await query<DrainFailure>(
     db,
-    `select 'rollups' as what, last_error as error, error_code as code, failed_since as since
-     from ops.rollup_state where failed_since is not null
+    `select 'rollups' as what, last_error as error, error_code as code, failing_since_at as since
+     from ops.rollup_state where failing_since_at is not null
      union all
-     select 'outcomes', last_error, error_code, failed_since from ops.outcome_state where failed_since is not null`,
+     select 'outcomes', last_error, error_code, failing_since_at from ops.outcome_state where failing_since_at is not null`,
     [],
   );
   const samples = await query<SetAsideChange>(
