@@ -473,7 +473,7 @@ comment on column warehouse.calls.called_back_call_id is 'The call that returned
 comment on column warehouse.calls.repeated_count is 'Earlier calls from the same caller within the service''s window.';
 comment on column warehouse.calls.external_number is 'The other party''s number, normalised; NULL on internal calls.';
 comment on column warehouse.calls.account_number is 'The account''s own number on the call, normalised.';
-comment on column warehouse.calls.is_internal is 'True when both ends are the account''s own.';
+comment on column warehouse.calls.is_internal is 'True when both ends are the account''s own: the other party has an extension, or a number of the account.';
 comment on column warehouse.calls.reached_person is 'True when a person answered, false when none did; NULL = the status does not say.';
 comment on column warehouse.calls.legs_fetched_at is 'When the legs were last read.';
 comment on column warehouse.calls.leg_count is 'Legs held; NULL = never read.';

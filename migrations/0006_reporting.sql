@@ -95,14 +95,19 @@ comment on column ops.rollup_markers.conversation_id is 'The conversation.';
 comment on column ops.rollup_markers.marked_at is 'When the facts changed.';
 
 create table ops.rollup_recounts (
+  recount_id bigint generated always as identity primary key,
   kind text not null check (kind in ('calls', 'texts')),
-  bucket_at timestamptz not null
+  bucket_at timestamptz not null,
+  asked_at timestamptz not null default now()
 );
 comment on table ops.rollup_recounts is 'Rollups that a migration asks to be rebuilt by its own release; earlier releases leave them.';
+comment on column ops.rollup_recounts.recount_id is 'Key, so that logical replication can tell the rows apart.';
 comment on column ops.rollup_recounts.kind is 'calls or texts.';
 comment on column ops.rollup_recounts.bucket_at is 'Begin of the quarter of an hour, UTC.';
+comment on column ops.rollup_recounts.asked_at is 'When the migration asked.';
 
 create table ops.rollup_troubles (
+  trouble_id bigint generated always as identity primary key,
   kind text not null check (kind in ('calls', 'texts', 'thread')),
   bucket_at timestamptz,
   conversation_id bigint,
@@ -115,6 +120,7 @@ create table ops.rollup_troubles (
 );
 create unique index rollup_troubles_subject on ops.rollup_troubles (kind, coalesce(bucket_at, '-infinity'), coalesce(conversation_id, 0));
 comment on table ops.rollup_troubles is 'Changes that failed to be rolled up, set aside so that the others are not held up. Deleted when a retry succeeds.';
+comment on column ops.rollup_troubles.trouble_id is 'Key, so that logical replication can tell the rows apart.';
 comment on column ops.rollup_troubles.kind is 'As in ops.rollup_markers.';
 comment on column ops.rollup_troubles.bucket_at is 'Begin of the quarter of an hour, UTC; the first of the day where a total of the day failed.';
 comment on column ops.rollup_troubles.conversation_id is 'The conversation.';
@@ -130,7 +136,10 @@ create table ops.rollup_state (
   meaning text,
   rebuilt_at timestamptz,
   callers_date date,
-  wanted_time_zone text
+  wanted_time_zone text,
+  last_error text,
+  error_code text,
+  failing_since_at timestamptz
 );
 comment on table ops.rollup_state is 'How the rollups of the schema reporting were last kept; one row.';
 comment on column ops.rollup_state.is_only is 'There is one row.';
@@ -138,6 +147,9 @@ comment on column ops.rollup_state.drained_at is 'When no marker was last left.'
 comment on column ops.rollup_state.meaning is 'ops.rollup_meaning() as it was when all rollups were last rebuilt; NULL = they never were, or a rebuild is under way or was cut off.';
 comment on column ops.rollup_state.rebuilt_at is 'When that was.';
 comment on column ops.rollup_state.wanted_time_zone is 'TIME_ZONE of the worker that started last; NULL = not set. Where reporting.params has another, the reports wait for a rebuild.';
+comment on column ops.rollup_state.last_error is 'Why the last drain failed; NULL = it did not. What was set aside is no failure of a drain.';
+comment on column ops.rollup_state.error_code is 'SQLSTATE of last_error; NULL where it was no error of Postgres.';
+comment on column ops.rollup_state.failing_since_at is 'When the first drain of the present series of failures failed.';
 comment on column ops.rollup_state.callers_date is 'The local day that rollups.repeat_caller_rollup ends with.';
 
 create function ops.rollup_meaning() returns text
@@ -480,6 +492,7 @@ comment on column rollups.missed_call_returns.return_business_seconds is 'Busine
 comment on column rollups.missed_call_returns.return_seconds is 'From the start of the call to its return; NULL when not returned at a known time, or an absurd one.';
 
 create table rollups.callback_rollup (
+  row_id bigint generated always as identity primary key,
   local_date date not null,
   account_number text,
   missed_count integer not null,
@@ -501,6 +514,7 @@ create table rollups.callback_rollup (
 );
 create index callback_rollup_local_date on rollups.callback_rollup (local_date);
 comment on table rollups.callback_rollup is 'Missed calls and their returns by the local day on which they were missed and number; read it through callbacks.';
+comment on column rollups.callback_rollup.row_id is 'Key, so that logical replication can tell the rows apart.';
 comment on column rollups.callback_rollup.local_date is 'Local day on which they were missed.';
 comment on column rollups.callback_rollup.account_number is 'The account''s number that was called.';
 comment on column rollups.callback_rollup.missed_count is 'Missed calls, mailbox included.';
@@ -655,6 +669,7 @@ comment on column rollups.sms_response_rollup.first_response_p50_business_second
 comment on column rollups.sms_response_rollup.first_response_p90_business_seconds is 'First response to a new session, by a person, business time.';
 
 create table rollups.sms_failure_rollup (
+  row_id bigint generated always as identity primary key,
   local_date date not null,
   line text not null,
   delivery_class text not null,
@@ -667,6 +682,7 @@ create table rollups.sms_failure_rollup (
 );
 create index sms_failure_rollup_local_date on rollups.sms_failure_rollup (local_date);
 comment on table rollups.sms_failure_rollup is 'Texts that failed, were blocked, or got a word that is not mapped; read it through sms_failures.';
+comment on column rollups.sms_failure_rollup.row_id is 'Key, so that logical replication can tell the rows apart.';
 comment on column rollups.sms_failure_rollup.local_date is 'Local day.';
 comment on column rollups.sms_failure_rollup.line is 'The account''s line.';
 comment on column rollups.sms_failure_rollup.delivery_class is 'failed, blocked or unmapped.';
@@ -678,6 +694,7 @@ comment on column rollups.sms_failure_rollup.first_at is 'First of them.';
 comment on column rollups.sms_failure_rollup.last_at is 'Last of them.';
 
 create table rollups.sms_cost_rollup (
+  row_id bigint generated always as identity primary key,
   local_date date not null,
   line text not null,
   message_type text,
@@ -691,6 +708,7 @@ create table rollups.sms_cost_rollup (
 );
 create unique index sms_cost_rollup_key on rollups.sms_cost_rollup (local_date, line, coalesce(message_type, ''));
 comment on table rollups.sms_cost_rollup is 'What texts of rules cost, by local day, line and type; read it through sms_cost_daily.';
+comment on column rollups.sms_cost_rollup.row_id is 'Key, so that logical replication can tell the rows apart.';
 comment on column rollups.sms_cost_rollup.local_date is 'Local day on which they went out, or were to.';
 comment on column rollups.sms_cost_rollup.line is 'The account''s line.';
 comment on column rollups.sms_cost_rollup.message_type is 'sms or mms, as billed, before that as reckoned.';
@@ -718,6 +736,7 @@ comment on column rollups.transcript_agents.call_started_at is 'Start of the cal
 comment on column rollups.transcript_agents.agent_user_id is 'Who had the extension of the recorded leg then; NULL = not known.';
 
 create table rollups.quality_rollup (
+  row_id bigint generated always as identity primary key,
   local_date date not null,
   agent_user_id bigint,
   heard_name text,
@@ -736,6 +755,7 @@ create table rollups.quality_rollup (
 );
 create index quality_rollup_local_date on rollups.quality_rollup (local_date);
 comment on table rollups.quality_rollup is 'Transcripts by the local day of their call, agent and purpose; read it through quality_daily.';
+comment on column rollups.quality_rollup.row_id is 'Key, so that logical replication can tell the rows apart.';
 comment on column rollups.quality_rollup.local_date is 'Local day of the call.';
 comment on column rollups.quality_rollup.agent_user_id is 'Who had the extension of the recorded leg; NULL = not known.';
 comment on column rollups.quality_rollup.heard_name is 'Where it is not known: the name that the analysis heard, if any.';
@@ -753,6 +773,7 @@ comment on column rollups.quality_rollup.talk_share_sum is 'The agents'' shares 
 comment on column rollups.quality_rollup.unpaired_count is 'Transcripts whose recorded leg is not known.';
 
 create table rollups.sentiment_rollup (
+  row_id bigint generated always as identity primary key,
   local_date date not null,
   agent_user_id bigint,
   heard_name text,
@@ -761,6 +782,7 @@ create table rollups.sentiment_rollup (
 );
 create index sentiment_rollup_local_date on rollups.sentiment_rollup (local_date);
 comment on table rollups.sentiment_rollup is 'Transcripts by the local day of their call, agent and sentiment; read it through sentiment_daily.';
+comment on column rollups.sentiment_rollup.row_id is 'Key, so that logical replication can tell the rows apart.';
 comment on column rollups.sentiment_rollup.local_date is 'Local day of the call.';
 comment on column rollups.sentiment_rollup.agent_user_id is 'Who had the extension of the recorded leg; NULL = not known.';
 comment on column rollups.sentiment_rollup.heard_name is 'Where it is not known: the name that the analysis heard, if any.';
@@ -794,6 +816,7 @@ comment on column rollups.kpi_names.kpi_name is 'Name of the measure.';
 comment on column rollups.kpi_names.first_seen_at is 'When it was first mirrored.';
 
 create table rollups.kpi_rollup (
+  row_id bigint generated always as identity primary key,
   local_date date not null,
   agent_user_id bigint,
   heard_name text,
@@ -804,10 +827,11 @@ create table rollups.kpi_rollup (
 );
 create index kpi_rollup_days on rollups.kpi_rollup (local_date, kpi_name) include (agent_user_id, score_count, score_sum);
 comment on table rollups.kpi_rollup is 'The account''s own measures by the local day of their call and agent; read it through kpi_daily.';
+comment on column rollups.kpi_rollup.row_id is 'Key, so that logical replication can tell the rows apart.';
 comment on column rollups.kpi_rollup.local_date is 'Local day of the call.';
 comment on column rollups.kpi_rollup.agent_user_id is 'Who had the extension of the recorded leg; NULL = not known.';
 comment on column rollups.kpi_rollup.heard_name is 'Where it is not known: the name that the analysis heard, if any.';
-comment on column rollups.kpi_rollup.kpi_name is 'Name of the measure.';
+comment on column rollups.kpi_rollup.kpi_name is 'Name of the measure, its first 200 characters: a longer one does not fit into the index.';
 comment on column rollups.kpi_rollup.transcript_count is 'Transcripts that the measure was taken of, scored or not.';
 comment on column rollups.kpi_rollup.score_count is 'Of these, scored.';
 comment on column rollups.kpi_rollup.score_sum is 'Their scores together.';
@@ -835,22 +859,30 @@ comment on column ops.rule_tallies.change is 'How many more of each; below 0 whe
 create table ops.send_markers (
   marker_id bigint generated always as identity primary key,
   planned_at timestamptz,
-  charged_at timestamptz
+  charged_at timestamptz,
+  marked_at timestamptz not null default clock_timestamp()
 );
 comment on table ops.send_markers is 'Days of the send ledger whose totals are no longer right. Written with its rows, taken when the totals are computed again.';
 comment on column ops.send_markers.marker_id is 'Order of marking.';
 comment on column ops.send_markers.planned_at is 'An instant of a day on which sends were planned.';
 comment on column ops.send_markers.charged_at is 'An instant of a day on which sends went out, or were to.';
+comment on column ops.send_markers.marked_at is 'When the ledger changed.';
 
 create table ops.outcome_state (
   is_only boolean default true primary key check (is_only),
   time_zone text,
-  drained_at timestamptz
+  drained_at timestamptz,
+  last_error text,
+  error_code text,
+  failing_since_at timestamptz
 );
 comment on table ops.outcome_state is 'How the totals of rules and sends were last kept; one row.';
 comment on column ops.outcome_state.is_only is 'There is one row.';
 comment on column ops.outcome_state.time_zone is 'Whose days the sends are counted by: another one in reporting.params, and they are counted again.';
 comment on column ops.outcome_state.drained_at is 'When nothing was left to add.';
+comment on column ops.outcome_state.last_error is 'Why the last drain failed; NULL = it did not.';
+comment on column ops.outcome_state.error_code is 'SQLSTATE of last_error; NULL where it was no error of Postgres.';
+comment on column ops.outcome_state.failing_since_at is 'When the first drain of the present series of failures failed.';
 insert into ops.outcome_state default values;
 
 create table rollups.rule_outcome_rollup (

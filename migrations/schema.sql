@@ -208,6 +208,9 @@ create table ops.outcome_state (
   is_only boolean not null default true, -- There is one row.
   time_zone text, -- Whose days the sends are counted by: another one in reporting.params, and they are counted again.
   drained_at timestamptz, -- When nothing was left to add.
+  last_error text, -- Why the last drain failed; NULL = it did not.
+  error_code text, -- SQLSTATE of last_error; NULL where it was no error of Postgres.
+  failing_since_at timestamptz, -- When the first drain of the present series of failures failed.
   constraint outcome_state_pkey PRIMARY KEY (is_only),
   constraint outcome_state_is_only_check CHECK (is_only)
 );
@@ -248,8 +251,11 @@ create table ops.rollup_markers (
 
 -- Rollups that a migration asks to be rebuilt by its own release; earlier releases leave them.
 create table ops.rollup_recounts (
+  recount_id bigint not null generated always as identity, -- Key, so that logical replication can tell the rows apart.
   kind text not null, -- calls or texts.
   bucket_at timestamptz not null, -- Begin of the quarter of an hour, UTC.
+  asked_at timestamptz not null default now(), -- When the migration asked.
+  constraint rollup_recounts_pkey PRIMARY KEY (recount_id),
   constraint rollup_recounts_kind_check CHECK ((kind = ANY (ARRAY['calls'::text, 'texts'::text])))
 );
 
@@ -261,12 +267,16 @@ create table ops.rollup_state (
   rebuilt_at timestamptz, -- When that was.
   callers_date date, -- The local day that rollups.repeat_caller_rollup ends with.
   wanted_time_zone text, -- TIME_ZONE of the worker that started last; NULL = not set. Where reporting.params has another, the reports wait for a rebuild.
+  last_error text, -- Why the last drain failed; NULL = it did not. What was set aside is no failure of a drain.
+  error_code text, -- SQLSTATE of last_error; NULL where it was no error of Postgres.
+  failing_since_at timestamptz, -- When the first drain of the present series of failures failed.
   constraint rollup_state_pkey PRIMARY KEY (is_only),
   constraint rollup_state_is_only_check CHECK (is_only)
 );
 
 -- Changes that failed to be rolled up, set aside so that the others are not held up. Deleted when a retry succeeds.
 create table ops.rollup_troubles (
+  trouble_id bigint not null generated always as identity, -- Key, so that logical replication can tell the rows apart.
   kind text not null, -- As in ops.rollup_markers.
   bucket_at timestamptz, -- Begin of the quarter of an hour, UTC; the first of the day where a total of the day failed.
   conversation_id bigint, -- The conversation.
@@ -275,6 +285,7 @@ create table ops.rollup_troubles (
   first_failed_at timestamptz not null default now(), -- When it failed first.
   last_failed_at timestamptz not null default now(), -- When it failed last.
   retry_at timestamptz not null default (now() + '00:01:00'::interval), -- When it is tried again: after a minute, and up to a quarter of an hour.
+  constraint rollup_troubles_pkey PRIMARY KEY (trouble_id),
   constraint rollup_troubles_check CHECK ((((kind = 'thread'::text) = (conversation_id IS NOT NULL)) AND ((kind <> 'thread'::text) = (bucket_at IS NOT NULL)))),
   constraint rollup_troubles_kind_check CHECK ((kind = ANY (ARRAY['calls'::text, 'texts'::text, 'thread'::text])))
 );
@@ -434,6 +445,7 @@ create table ops.send_markers (
   marker_id bigint not null generated always as identity, -- Order of marking.
   planned_at timestamptz, -- An instant of a day on which sends were planned.
   charged_at timestamptz, -- An instant of a day on which sends went out, or were to.
+  marked_at timestamptz not null default clock_timestamp(), -- When the ledger changed.
   constraint send_markers_pkey PRIMARY KEY (marker_id)
 );
 
@@ -844,6 +856,7 @@ create table rollups.call_number_hour_rollup (
 
 -- Missed calls and their returns by the local day on which they were missed and number; read it through callbacks.
 create table rollups.callback_rollup (
+  row_id bigint not null generated always as identity, -- Key, so that logical replication can tell the rows apart.
   local_date date not null, -- Local day on which they were missed.
   account_number text, -- The account's number that was called.
   missed_count integer not null, -- Missed calls, mailbox included.
@@ -861,7 +874,8 @@ create table rollups.callback_rollup (
   within_4_hours_count integer not null, -- Returned within four hours.
   within_business_day_count integer not null, -- Returned by the end of the next business day.
   minutes_to_return_p50 numeric, -- Half of these were returned within so many minutes.
-  business_minutes_to_return_p50 numeric -- Half of those returned at a known time were returned within so many minutes of business time.
+  business_minutes_to_return_p50 numeric, -- Half of those returned at a known time were returned within so many minutes of business time.
+  constraint callback_rollup_pkey PRIMARY KEY (row_id)
 );
 CREATE INDEX callback_rollup_local_date ON rollups.callback_rollup USING btree (local_date);
 
@@ -892,13 +906,15 @@ create table rollups.kpi_names (
 
 -- The account's own measures by the local day of their call and agent; read it through kpi_daily.
 create table rollups.kpi_rollup (
+  row_id bigint not null generated always as identity, -- Key, so that logical replication can tell the rows apart.
   local_date date not null, -- Local day of the call.
   agent_user_id bigint, -- Who had the extension of the recorded leg; NULL = not known.
   heard_name text, -- Where it is not known: the name that the analysis heard, if any.
-  kpi_name text not null, -- Name of the measure.
+  kpi_name text not null, -- Name of the measure, its first 200 characters: a longer one does not fit into the index.
   transcript_count integer not null, -- Transcripts that the measure was taken of, scored or not.
   score_count integer not null, -- Of these, scored.
-  score_sum bigint not null -- Their scores together.
+  score_sum bigint not null, -- Their scores together.
+  constraint kpi_rollup_pkey PRIMARY KEY (row_id)
 );
 CREATE INDEX kpi_rollup_days ON rollups.kpi_rollup USING btree (local_date, kpi_name) INCLUDE (agent_user_id, score_count, score_sum);
 
@@ -932,6 +948,7 @@ CREATE INDEX missed_call_returns_times ON rollups.missed_call_returns USING btre
 
 -- Transcripts by the local day of their call, agent and purpose; read it through quality_daily.
 create table rollups.quality_rollup (
+  row_id bigint not null generated always as identity, -- Key, so that logical replication can tell the rows apart.
   local_date date not null, -- Local day of the call.
   agent_user_id bigint, -- Who had the extension of the recorded leg; NULL = not known.
   heard_name text, -- Where it is not known: the name that the analysis heard, if any.
@@ -946,7 +963,8 @@ create table rollups.quality_rollup (
   urgent_action_count integer not null, -- Transcripts where somebody should act at once.
   talk_share_count integer not null, -- Transcripts in which it is known who is the agent.
   talk_share_sum double precision not null, -- The agents' shares of their talk together.
-  unpaired_count integer not null -- Transcripts whose recorded leg is not known.
+  unpaired_count integer not null, -- Transcripts whose recorded leg is not known.
+  constraint quality_rollup_pkey PRIMARY KEY (row_id)
 );
 CREATE INDEX quality_rollup_local_date ON rollups.quality_rollup USING btree (local_date);
 
@@ -1031,16 +1049,19 @@ create table rollups.rule_outcome_rollup (
 
 -- Transcripts by the local day of their call, agent and sentiment; read it through sentiment_daily.
 create table rollups.sentiment_rollup (
+  row_id bigint not null generated always as identity, -- Key, so that logical replication can tell the rows apart.
   local_date date not null, -- Local day of the call.
   agent_user_id bigint, -- Who had the extension of the recorded leg; NULL = not known.
   heard_name text, -- Where it is not known: the name that the analysis heard, if any.
   call_sentiment text not null, -- The account's own word.
-  transcript_count integer not null -- Transcripts.
+  transcript_count integer not null, -- Transcripts.
+  constraint sentiment_rollup_pkey PRIMARY KEY (row_id)
 );
 CREATE INDEX sentiment_rollup_local_date ON rollups.sentiment_rollup USING btree (local_date);
 
 -- What texts of rules cost, by local day, line and type; read it through sms_cost_daily.
 create table rollups.sms_cost_rollup (
+  row_id bigint not null generated always as identity, -- Key, so that logical replication can tell the rows apart.
   local_date date not null, -- Local day on which they went out, or were to.
   line text not null, -- The account's line.
   message_type text, -- sms or mms, as billed, before that as reckoned.
@@ -1050,7 +1071,8 @@ create table rollups.sms_cost_rollup (
   unpriced_count integer not null, -- Texts sent whose price it did not report.
   unpriced_set_aside_micros bigint not null, -- Micro-dollars set aside for these, the worst case.
   open_count integer not null, -- Texts under way, or of which it is not known whether they were sent.
-  open_set_aside_micros bigint not null -- Micro-dollars set aside for these, the worst case.
+  open_set_aside_micros bigint not null, -- Micro-dollars set aside for these, the worst case.
+  constraint sms_cost_rollup_pkey PRIMARY KEY (row_id)
 );
 CREATE UNIQUE INDEX sms_cost_rollup_key ON rollups.sms_cost_rollup USING btree (local_date, line, COALESCE(message_type, ''::text));
 
@@ -1077,6 +1099,7 @@ create table rollups.sms_day_rollup (
 
 -- Texts that failed, were blocked, or got a word that is not mapped; read it through sms_failures.
 create table rollups.sms_failure_rollup (
+  row_id bigint not null generated always as identity, -- Key, so that logical replication can tell the rows apart.
   local_date date not null, -- Local day.
   line text not null, -- The account's line.
   delivery_class text not null, -- failed, blocked or unmapped.
@@ -1085,7 +1108,8 @@ create table rollups.sms_failure_rollup (
   message_count integer not null, -- Texts.
   number_count integer not null, -- Different numbers.
   first_at timestamptz not null, -- First of them.
-  last_at timestamptz not null -- Last of them.
+  last_at timestamptz not null, -- Last of them.
+  constraint sms_failure_rollup_pkey PRIMARY KEY (row_id)
 );
 CREATE INDEX sms_failure_rollup_local_date ON rollups.sms_failure_rollup USING btree (local_date);
 
@@ -1333,7 +1357,7 @@ create table warehouse.calls (
   repeated_count smallint, -- Earlier calls from the same caller within the service's window.
   external_number text, -- The other party's number, normalised; NULL on internal calls.
   account_number text, -- The account's own number on the call, normalised.
-  is_internal boolean, -- True when both ends are the account's own.
+  is_internal boolean, -- True when both ends are the account's own: the other party has an extension, or a number of the account.
   reached_person boolean, -- True when a person answered, false when none did; NULL = the status does not say.
   legs_fetched_at timestamptz, -- When the legs were last read.
   leg_count smallint, -- Legs held; NULL = never read.

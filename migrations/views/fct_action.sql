@@ -42,8 +42,10 @@ from rollups.action_items a
           else 'text'
         end
       from warehouse.sms_messages m
+        left join reporting.delivery_status_map d on d.word = lower(trim(m.delivery_status))
       where m.number = c.external_number and m.direction = 'out' and m.deleted_at is null
-        and m.is_scheduled is not true and m.is_blocked is not true and m.sent_at > coalesce(c.ended_at, c.started_at)
+        and m.is_scheduled is not true and reporting.delivery_class(m.direction, m.is_blocked, m.delivery_status, m.delivery_error, d.delivery_class) not in ('blocked', 'failed')
+        and m.sent_at > coalesce(c.ended_at, c.started_at)
       union all
       select m.sent_at, case
           when m.send_id is not null or exists (select from ops.sends o where o.line = m.line and o.message_id = m.message_id) then 'automatic_text'
@@ -51,8 +53,10 @@ from rollups.action_items a
           else 'text'
         end
       from warehouse.sms_conversations g join warehouse.sms_messages m on m.conversation_id = g.conversation_id
+        left join reporting.delivery_status_map d on d.word = lower(trim(m.delivery_status))
       where g.participants_key <> '' and g.participants @> array[c.external_number] and m.direction = 'out' and m.deleted_at is null
-        and m.is_scheduled is not true and m.is_blocked is not true and m.sent_at > coalesce(c.ended_at, c.started_at)
+        and m.is_scheduled is not true and reporting.delivery_class(m.direction, m.is_blocked, m.delivery_status, m.delivery_error, d.delivery_class) not in ('blocked', 'failed')
+        and m.sent_at > coalesce(c.ended_at, c.started_at)
     ) contacts (contacted_at, contacted_by)
     order by contacted_by in ('automatic_text', 'text_by_unknown'), contacted_at limit 1
   ) f on true;

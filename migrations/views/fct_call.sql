@@ -110,7 +110,7 @@ comment on column reporting.fct_call.local_date is 'Local day of the start; a ca
 comment on column reporting.fct_call.local_hour is 'Local hour of the start.';
 comment on column reporting.fct_call.local_isodow is 'Local day of the week, 1 = Monday to 7 = Sunday.';
 comment on column reporting.fct_call.direction is 'inbound or outbound; NULL = not reported.';
-comment on column reporting.fct_call.is_internal is 'Both ends are the account''s own; false too where the service does not say.';
+comment on column reporting.fct_call.is_internal is 'Both ends are the account''s own: neither end is external by its type, and the other party (called of an outbound call, caller of an inbound one) has an extension, or a number of the account. A call that ends in a customer''s mailbox is not internal. False too where the service does not say.';
 comment on column reporting.fct_call.status is 'The service''s word: answered, missed, voicemail or unknown.';
 comment on column reporting.fct_call.answered_by_count is 'How many people answered; NULL when none did.';
 comment on column reporting.fct_call.outcome is 'answered, voicemail, short_abandoned, abandoned, missed or unknown. Abandoned: the caller of an inbound call gave up; short_abandoned: within the threshold of params.';

@@ -27,12 +27,7 @@ select
   nullif(m.delivery_status, '') as delivery_status,
   nullif(m.delivery_error, '') as delivery_error,
   m.delivery_at,
-  case
-    when m.direction is distinct from 'out' then null
-    when m.is_blocked then 'blocked'
-    when coalesce(m.delivery_status, '') = '' then case when coalesce(m.delivery_error, '') = '' then 'no_receipt' else 'failed' end
-    else coalesce(d.delivery_class, case when coalesce(m.delivery_error, '') = '' then 'unmapped' else 'failed' end)
-  end as delivery_class,
+  reporting.delivery_class(m.direction, m.is_blocked, m.delivery_status, m.delivery_error, d.delivery_class) as delivery_class,
   extract(epoch from m.delivery_at - m.sent_at)::double precision as delivery_seconds,
   m.is_blocked,
   m.block_reason,
@@ -67,7 +62,7 @@ comment on column reporting.fct_sms_message.sender_kind is 'customer; user: the 
 comment on column reporting.fct_sms_message.delivery_status is 'The carrier''s own word; NULL = not reported yet, which is no failure.';
 comment on column reporting.fct_sms_message.delivery_error is 'The carrier''s detail; NULL where it gave none.';
 comment on column reporting.fct_sms_message.delivery_at is 'When the carrier reported it.';
-comment on column reporting.fct_sms_message.delivery_class is 'Outbound: delivered, in_flight, failed, unknown, unmapped (a word that delivery_status_map lacks), no_receipt (nothing reported) or blocked. An error that comes with no word, or with one that the map lacks, is failed.';
+comment on column reporting.fct_sms_message.delivery_class is 'Outbound: delivered, in_flight, failed, unknown, unmapped (a word that delivery_status_map lacks), no_receipt (nothing reported) or blocked. A word that the map lacks is failed when an error comes with it, or when it says so itself, such as "landline": see the function delivery_class. An error without a word is failed too.';
 comment on column reporting.fct_sms_message.delivery_seconds is 'From sending to the carrier''s report.';
 comment on column reporting.fct_sms_message.is_blocked is 'Not delivered because the number is blocked on the line; charged all the same.';
 comment on column reporting.fct_sms_message.block_reason is 'Why it was blocked.';

@@ -153,6 +153,9 @@ export interface Schema {
     is_only: Defaulted<boolean>;
     time_zone: string | null;
     drained_at: Timestamp | null;
+    last_error: string | null;
+    error_code: string | null;
+    failing_since_at: Timestamp | null;
   };
   'ops.processes': {
     process_id: string;
@@ -180,8 +183,10 @@ export interface Schema {
     marked_at: Defaulted<Timestamp>;
   };
   'ops.rollup_recounts': {
+    recount_id: Computed<Numeric>;
     kind: string;
     bucket_at: Timestamp;
+    asked_at: Defaulted<Timestamp>;
   };
   'ops.rollup_state': {
     is_only: Defaulted<boolean>;
@@ -190,8 +195,12 @@ export interface Schema {
     rebuilt_at: Timestamp | null;
     callers_date: Timestamp | null;
     wanted_time_zone: string | null;
+    last_error: string | null;
+    error_code: string | null;
+    failing_since_at: Timestamp | null;
   };
   'ops.rollup_troubles': {
+    trouble_id: Computed<Numeric>;
     kind: string;
     bucket_at: Timestamp | null;
     conversation_id: Numeric | null;
@@ -301,6 +310,7 @@ export interface Schema {
     marker_id: Computed<Numeric>;
     planned_at: Timestamp | null;
     charged_at: Timestamp | null;
+    marked_at: Defaulted<Timestamp>;
   };
   'ops.sends': {
     send_id: Defaulted<string>;
@@ -607,6 +617,7 @@ export interface Schema {
     repeated_count: number;
   };
   'rollups.callback_rollup': {
+    row_id: Computed<Numeric>;
     local_date: Timestamp;
     account_number: string | null;
     missed_count: number;
@@ -641,6 +652,7 @@ export interface Schema {
     first_seen_at: Defaulted<Timestamp>;
   };
   'rollups.kpi_rollup': {
+    row_id: Computed<Numeric>;
     local_date: Timestamp;
     agent_user_id: Numeric | null;
     heard_name: string | null;
@@ -667,6 +679,7 @@ export interface Schema {
     return_seconds: Computed<number | null>;
   };
   'rollups.quality_rollup': {
+    row_id: Computed<Numeric>;
     local_date: Timestamp;
     agent_user_id: Numeric | null;
     heard_name: string | null;
@@ -747,6 +760,7 @@ export interface Schema {
     opted_out_count: Defaulted<number>;
   };
   'rollups.sentiment_rollup': {
+    row_id: Computed<Numeric>;
     local_date: Timestamp;
     agent_user_id: Numeric | null;
     heard_name: string | null;
@@ -754,6 +768,7 @@ export interface Schema {
     transcript_count: number;
   };
   'rollups.sms_cost_rollup': {
+    row_id: Computed<Numeric>;
     local_date: Timestamp;
     line: string;
     message_type: string | null;
@@ -784,6 +799,7 @@ export interface Schema {
     blocked_count: number;
   };
   'rollups.sms_failure_rollup': {
+    row_id: Computed<Numeric>;
     local_date: Timestamp;
     line: string;
     delivery_class: string;

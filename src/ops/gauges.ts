@@ -69,6 +69,14 @@ export function createGauges(registry: Registry, takeSnapshot: () => Promise<Sna
     'coverage_age_seconds',
     'Seconds since the end of the newest hour of call history that is proven complete; absent before the first.',
   );
+  const reportsBehind = gauge(
+    'reports_behind_seconds',
+    'Age of the oldest change that the reports do not show yet, in seconds; 0 when they show all.',
+  );
+  const reportsSetAside = gauge(
+    'reports_set_aside',
+    'Changes that could not be worked into the reports; they are retried.',
+  );
   const gaps = gauge('open_gaps', 'Possible gaps: times in which something may be missing and is searched for.');
   const drift = gauge('drift_kinds', 'Known differences between the answers of the service and its specification.');
   const processesOf = gauge('processes', 'Running processes by role; `start` is both web and worker.', ['role']);
@@ -108,6 +116,14 @@ export function createGauges(registry: Registry, takeSnapshot: () => Promise<Sna
     showSends(snapshot);
     showProcesses(snapshot);
     showService(snapshot);
+    showReports(snapshot);
+  }
+
+  function showReports({ takenAt, reporting }: Snapshot): void {
+    if (reporting.state === 'unknown') return;
+    const { behindSince, setAside } = reporting.value;
+    reportsBehind.set(behindSince === null ? 0 : Math.max(0, (Number(takenAt) - Number(behindSince)) / 1_000));
+    reportsSetAside.set(setAside.count);
   }
 
   function showReads({ takenAt, backlog, parked: streams, completeness }: Snapshot): void {

@@ -4,6 +4,7 @@ import { ago, countOf, quantity, span, streamNames } from './format.ts';
 import { checkAutomation } from './health-checks/automation.ts';
 import { bearers, type HealthCheck } from './health-checks/check.ts';
 import { checkPostgres } from './health-checks/postgres.ts';
+import { checkReports } from './health-checks/reporting.ts';
 import { type RunningProcess, receives, works } from './processes.ts';
 import type { SubscriptionsStatus } from './snapshot/deployment.ts';
 import type { ParkedStream } from './snapshot/mirror.ts';
@@ -508,22 +509,9 @@ function* checkPartialAnswers({ drift, takenAt }: Snapshot): Iterable<HealthChec
   };
 }
 
-function* checkReporting({ reporting }: Snapshot): Iterable<HealthCheck> {
-  const facts = known(reporting, undefined);
-  if (!facts) return;
-  const { timeZone, wantedTimeZone, isCurrent } = facts;
-  const isOtherZone = wantedTimeZone !== null && wantedTimeZone !== timeZone;
-  if (isCurrent && !isOtherZone) return;
-  yield {
-    check: 'reports_stale',
-    level: 'warning',
-    sentence: isOtherZone
-      ? `TIME_ZONE is ${wantedTimeZone}, but the days and hours of the reports are still those of ${timeZone}.`
-      : 'Not all reports follow the definitions of now: hours, holidays, delivery words or reporting.params changed, or a rebuild has not ended.',
-    remedy: isOtherZone
-      ? `Run ${toType('reporting rebuild')}; workers may keep running. Or set TIME_ZONE back to ${timeZone}.`
-      : `Run ${toType('reporting rebuild')}, unless it runs; workers may keep running.`,
-  };
+function* checkReporting({ reporting, takenAt }: Snapshot): Iterable<HealthCheck> {
+  const status = known(reporting, undefined);
+  if (status) yield* checkReports(status, takenAt);
 }
 
 function* checkUnknownParts(snapshot: Snapshot): Iterable<HealthCheck> {

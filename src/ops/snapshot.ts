@@ -13,7 +13,6 @@ import {
   readDisk,
   readDrift,
   readQueues,
-  readReporting,
   readSchema,
   readSubscriptions,
 } from './snapshot/deployment.ts';
@@ -28,6 +27,7 @@ import {
   readRowCounts,
 } from './snapshot/mirror.ts';
 import { readPostgres } from './snapshot/postgres.ts';
+import { readReporting } from './snapshot/reporting.ts';
 
 /** One part of the snapshot. A part that cannot be read is unknown, without affecting the others. */
 export type Part<T> =

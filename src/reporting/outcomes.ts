@@ -1,5 +1,6 @@
 import { type Database, inTransaction, query, type Transaction } from '../db/database.ts';
 import { tryLock } from '../db/locks.ts';
+import { limitWait, recordFailure } from './drain-failures.ts';
 
 /*
  * What rules did is counted twice over, since runs are kept for a while only and sends for good:
@@ -11,13 +12,22 @@ import { tryLock } from '../db/locks.ts';
 /** One transaction takes so many tallies, and so many markers, at most. */
 const maxTaken = 5_000;
 
-/** Works what rules and sends did into the day totals until nothing is left, another process does it, or the signal says stop. */
-export async function drainOutcomes(db: Database, signal?: AbortSignal): Promise<void> {
-  while ((await inTransaction(db, drain)) > 0 && !signal?.aborted);
+/**
+ * Works what rules and sends did into the day totals until nothing is left, another process does it, or the signal says stop. A
+ * failure is recorded.
+ */
+export function drainOutcomes(db: Database, signal?: AbortSignal): Promise<void> {
+  return recordFailure(db, 'ops.outcome_state', async () => {
+    let taken = await inTransaction(db, drain);
+    const isBusy = taken === 'busy';
+    while (taken !== 'busy' && taken > 0 && !signal?.aborted) taken = await inTransaction(db, drain);
+    return isBusy ? 'busy' : 'done';
+  });
 }
 
-async function drain(tx: Transaction): Promise<number> {
-  if (!(await tryLock(tx, 'outcomes'))) return 0;
+async function drain(tx: Transaction): Promise<number | 'busy'> {
+  if (!(await tryLock(tx, 'outcomes'))) return 'busy';
+  await query(tx, limitWait, []);
   await followTimeZone(tx);
   const tallies = await addTallies(tx, maxTaken);
   const { markers, planned, charged } = await takeMarkers(tx);

@@ -1,8 +1,9 @@
 import { type Database, inTransaction, query, type Transaction } from '../db/database.ts';
 import { type Trouble, workIn } from './rollups/changes.ts';
 import { type Day, inParts, quartersOf, selectDays } from './rollups/parts.ts';
+import { NotRolledUp, type SetAside, settleTroubles } from './rollups/set-aside.ts';
 import { rebuildTurns } from './rollups/texts.ts';
-import { drainRollups, holdDrains, NotRolledUp, type SetAside, settleTroubles } from './rollups.ts';
+import { drainRollups, holdDrains } from './rollups.ts';
 
 export interface RebuildOptions {
   /** Default: everything that is held. */

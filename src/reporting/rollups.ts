@@ -1,17 +1,9 @@
-import {
-  type Database,
-  inTransaction,
-  isLockTimeout,
-  limitLockWait,
-  query,
-  relation,
-  sql,
-  type Transaction,
-} from '../db/database.ts';
+import { type Database, inTransaction, isLockTimeout, limitLockWait, query, type Transaction } from '../db/database.ts';
 import { takeLock, tryLock } from '../db/locks.ts';
-import { UserError } from '../shared/errors.ts';
+import { limitWait, recordFailure } from './drain-failures.ts';
 import { areCallersStale, rebuildCallers } from './rollups/calls.ts';
-import { type Changes, type Trouble, workIn } from './rollups/changes.ts';
+import { type Changes, workIn } from './rollups/changes.ts';
+import { NotRolledUp, settleTroubles } from './rollups/set-aside.ts';
 
 /*
  * A fact and its marker are committed together, so whatever marker a drain sees, it sees the fact as well:
@@ -42,19 +34,24 @@ interface Horizon {
 /**
  * Works the changes that wait now into the rollups, until none of them is left, another process does it, or the signal
  * says stop. What is marked meanwhile waits for the next drain: while calls pour in, their day is rebuilt once a drain, and
- * not once for every few of them. Throws {@link NotRolledUp} at the end when some had to be set aside.
+ * not once for every few of them. Throws {@link NotRolledUp} at the end when some had to be set aside. Any other failure is
+ * recorded too.
  */
-export async function drainRollups(db: Database, signal?: AbortSignal): Promise<void> {
-  const horizon = await horizonNow(db);
-  const troubles: string[] = [];
-  let drained = await drainOnce(db, horizon);
-  while (drained.state === 'drained') {
-    troubles.push(...drained.troubles);
-    if (signal?.aborted) break;
-    drained = await drainOnce(db, horizon);
-  }
-  if (drained.state === 'even') await widenKpiPivot(db);
-  if (troubles.length > 0) throw new NotRolledUp(troubles);
+export function drainRollups(db: Database, signal?: AbortSignal): Promise<void> {
+  return recordFailure(db, 'ops.rollup_state', async () => {
+    const horizon = await horizonNow(db);
+    const troubles: string[] = [];
+    let drained = await drainOnce(db, horizon);
+    const isBusy = drained.state === 'busy';
+    while (drained.state === 'drained') {
+      troubles.push(...drained.troubles);
+      if (signal?.aborted) break;
+      drained = await drainOnce(db, horizon);
+    }
+    if (drained.state === 'even') await widenKpiPivot(db);
+    if (troubles.length > 0) throw new NotRolledUp(troubles);
+    return isBusy ? 'busy' : 'done';
+  });
 }
 
 /** Everything that is marked by now. */
@@ -85,6 +82,7 @@ export function drainOnce(db: Database, horizon: Horizon, most = maxMarkers): Pr
 async function drain(tx: Transaction, horizon: Horizon, most: number): Promise<Drained> {
   if (!(await tryLock(tx, 'rollups'))) return { state: 'busy' };
   await query(tx, lookUp, []);
+  await query(tx, limitWait, []);
   const changes = await takeDue(tx, horizon, most);
   if (changes.calls.length + changes.texts.length + changes.threads.length === 0) {
     if (await areCallersStale(tx, [])) await rebuildCallers(tx);
@@ -136,64 +134,4 @@ async function widenKpiPivot(db: Database): Promise<void> {
   await widened.catch((error: unknown) => {
     if (!isLockTimeout(error)) throw error;
   });
-}
-
-/** Some changes could not be worked into the rollups; all others were, and these are tried again by themselves. */
-export class NotRolledUp extends UserError {
-  constructor(troubles: readonly string[]) {
-    const some = troubles.slice(0, 5).join('; ');
-    const rest = troubles.length > 5 ? `; and ${troubles.length - 5} more` : '';
-    super(
-      `The reports lack ${some}${rest}. They are tried again within a quarter of an hour; the facts are in the schema warehouse.`,
-    );
-  }
-}
-
-/** One minute, then twice as long each time, up to a quarter of an hour. */
-const retryDelay = (tries: string) =>
-  sql.raw(`least(interval '1 minute' * 2 ^ least(${tries}, 10), interval '15 minutes')`);
-
-export interface SetAside {
-  /** In words for people. */
-  readonly what: string;
-  /** It is new, or it failed again when it was due: worth another line in the log. */
-  readonly is_told: boolean;
-}
-
-/** Notes which of the changes that were tried could not be worked in, and forgets the others. */
-export async function settleTroubles(
-  tx: Transaction,
-  { calls, texts, threads }: Changes,
-  troubles: readonly Trouble[],
-): Promise<SetAside[]> {
-  const failed = relation('f', troubles, {
-    kind: 'text',
-    bucket_at: ['timestamptz', (each) => each.bucketAt],
-    conversation_id: ['bigint', (each) => each.conversationId],
-    error: ['text', (each) => each.error.message],
-  });
-  await query(
-    tx,
-    sql`
-      delete from ops.rollup_troubles t
-      where (kind = 'calls' and bucket_at = any(${calls}::timestamptz[]) or kind = 'texts' and bucket_at = any(${texts}::timestamptz[])
-          or kind = 'thread' and conversation_id = any(${threads}::bigint[]))
-        and not exists (select from ${failed}
-          where f.kind = t.kind and (f.bucket_at = t.bucket_at or f.conversation_id = t.conversation_id))`,
-  );
-  if (troubles.length === 0) return [];
-  return query(
-    tx,
-    sql<SetAside>`
-     insert into ops.rollup_troubles as t (kind, bucket_at, conversation_id, error)
-     select distinct on (kind, bucket_at, conversation_id) kind, bucket_at, conversation_id, error
-     from ${failed}
-     on conflict (kind, coalesce(bucket_at, '-infinity'), coalesce(conversation_id, 0)) do update set
-       error = excluded.error, last_failed_at = now(), try_count = t.try_count + (t.retry_at <= now())::integer,
-       retry_at = case when t.retry_at <= now() then now() + ${retryDelay('t.try_count')} else t.retry_at end
-     returning
-       format('%s (%s)', case kind when 'thread' then 'turns of conversation ' || conversation_id
-         else kind || ' from ' || to_char(bucket_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI') || ' UTC' end, error) as what,
-       retry_at = now() + ${retryDelay('try_count - 1')} as is_told`,
-  );
 }

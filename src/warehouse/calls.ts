@@ -13,7 +13,12 @@ export interface CallRead {
   readonly read: Provenance;
 }
 
-export const calls = mirrorTable<CallRead>()(
+/** A call with those of its numbers that are the account's own. */
+interface JudgedRead extends CallRead {
+  readonly own: ReadonlySet<string>;
+}
+
+export const calls = mirrorTable<JudgedRead>()(
   'warehouse.calls',
   ['call_id'],
   {
@@ -39,9 +44,9 @@ export const calls = mirrorTable<CallRead>()(
     is_recorded: ['boolean', ({ call }) => call.recorded],
     called_back_call_id: ['text', ({ call }) => call.calledBack],
     repeated_count: ['smallint', ({ call }) => call.repeated],
-    external_number: ['text', ({ call }) => (isInternal(call) ? null : fullNumber(externalNumbers(call)))],
-    account_number: ['text', ({ call }) => (isInternal(call) ? null : fullNumber(accountNumbers(call)))],
-    is_internal: ['boolean', ({ call }) => isInternal(call)],
+    external_number: ['text', ({ call, own }) => (isInternal(call, own) ? null : fullNumber(externalNumbers(call)))],
+    account_number: ['text', ({ call, own }) => (isInternal(call, own) ? null : fullNumber(accountNumbers(call)))],
+    is_internal: ['boolean', ({ call, own }) => isInternal(call, own)],
     reached_person: ['boolean', ({ call }) => reachedPerson(call)],
     recordings_state: ['text', ({ call }) => withoutArtefacts(call)],
     transcripts_state: ['text', ({ call }) => withoutArtefacts(call)],
@@ -64,10 +69,11 @@ export const calls = mirrorTable<CallRead>()(
 /** Mirrors calls without erased parties, and the legs of those that were read whole. */
 export async function writeCalls(tx: Transaction, all: readonly CallRead[]): Promise<void> {
   const { reads, erased } = await withoutErasedParties(tx, all);
+  const own = await ownNumbers(tx, reads);
   await upsert(
     tx,
     calls,
-    reads.map((each) => ({ row: calls.row(each), read: each.read })),
+    reads.map((each) => ({ row: calls.row({ ...each, own }), read: each.read })),
   );
   await writeLegs(
     tx,
@@ -123,10 +129,58 @@ function withoutArtefacts({ recorded }: CallSummary): ArtefactState | undefined 
   return recorded === false ? 'none' : undefined;
 }
 
-/** On internal legs the number fields contain extensions (section 2.9). */
-function isInternal({ callerType, calledType }: CallSummary): boolean | undefined {
-  if (callerType === undefined || calledType === undefined) return undefined;
-  return callerType !== 'external' && calledType !== 'external';
+/** Which of the other parties' numbers are the account's own; asks only about those that no `external` end settles. */
+async function ownNumbers(tx: Transaction, reads: readonly CallRead[]): Promise<ReadonlySet<string>> {
+  const asked = reads.flatMap(({ call }) =>
+    hasOutsideEnd(call)
+      ? []
+      : [call.callerNumber, call.callerIdExternal, call.calledNumber, call.dialledNumber].flatMap(
+          (each) => fullNumber([each]) ?? [],
+        ),
+  );
+  if (asked.length === 0) return new Set();
+  const rows = await hotQuery(
+    tx,
+    sql<{ number: string }>`
+      select endpoint as number from warehouse.user_endpoints where endpoint = any(${asked}) and kind <> 'voicemail'
+      union select line from warehouse.sms_lines where line = any(${asked})`,
+  );
+  return new Set(rows.map(({ number }) => number));
+}
+
+function hasOutsideEnd({ callerType, calledType }: CallSummary): boolean {
+  return callerType === 'external' || calledType === 'external';
+}
+
+/**
+ * Whether both ends are the account's own; undefined when the call does not say. The other party decides, by its number: on
+ * internal legs the number fields contain extensions (section 2.9), so a number of the public network is outside unless it is one
+ * of the account's. The type alone does not decide: a call that ends in the customer's mailbox is called a mailbox.
+ */
+function isInternal(call: CallSummary, own: ReadonlySet<string>): boolean | undefined {
+  if (hasOutsideEnd(call)) return false;
+  const caller = isOwn(call.callerType, call.callerNumber, call.callerIdExternal, own);
+  const called = isOwn(call.calledType, call.calledNumber, call.dialledNumber, own);
+  if (call.direction === 'outbound') return called;
+  if (call.direction === 'inbound') return caller;
+  return caller === false || called === false ? false : caller && called;
+}
+
+const ownTypes = ['user', 'queue', 'huntgroup'];
+
+/** `spare` is the number where the first says nothing: that of a mailbox may be the name of the mailbox. */
+function isOwn(
+  type: string | undefined,
+  number: string | undefined,
+  spare: string | undefined,
+  own: ReadonlySet<string>,
+): boolean | undefined {
+  const isOfOwnType = type !== undefined && ownTypes.includes(type);
+  const numbers = (isOfOwnType && number ? [number] : [number, spare]).filter((each) => each);
+  const full = fullNumber(numbers);
+  if (full !== undefined) return own.has(full);
+  if (isOfOwnType) return true;
+  return type !== undefined && numbers.length > 0 ? true : undefined;
 }
 
 function externalNumbers(call: CallSummary): (string | undefined)[] {

@@ -1,6 +1,6 @@
 import { drainRollups } from '../../src/reporting/rollups.ts';
 import { optOutVerdict } from '../../src/warehouse/opt-out.ts';
-import { migratedDatabase, type TestDatabase } from '../world/database.ts';
+import { migratedDatabase, openDatabase, type TestDatabase } from '../world/database.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -29,9 +29,9 @@ function verdictOf(table: string, { direction, body }: Values): Values {
   return isJudged ? { opt_out_verdict: optOutVerdict(body) } : {};
 }
 
-/** A migrated database of its own, with facts to state. */
-export async function factsDatabase(): Promise<Facts> {
-  const database = await migratedDatabase();
+/** A migrated database of its own, or the one at a URL, with facts to state. */
+export async function factsDatabase(url?: string): Promise<Facts> {
+  const database = url === undefined ? await migratedDatabase() : openDatabase(url);
 
   async function insert(table: string, ...rows: readonly Values[]): Promise<void> {
     const isMirrored = mirrored.has(table.replace('warehouse.', ''));

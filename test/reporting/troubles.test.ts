@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { rebuildRollups } from '../../src/reporting/rebuild.ts';
-import { NotRolledUp } from '../../src/reporting/rollups.ts';
+import { NotRolledUp } from '../../src/reporting/rollups/set-aside.ts';
 import { factsDatabase } from './facts.ts';
 
 const facts = await factsDatabase();

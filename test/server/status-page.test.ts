@@ -90,7 +90,10 @@ function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
       waiting: { conversations: 0, calls: 0, transcripts: 0, directory: 0, sends: 0 },
     }),
     rules: known(undefined),
-    reporting: known({ timeZone: 'UTC', wantedTimeZone: null, isCurrent: true }),
+    reporting: known({
+      ...{ timeZone: 'UTC', wantedTimeZone: null, isCurrent: true, behindSince: null, waitingSince: null, failures: [] },
+      setAside: { count: 0, since: null, samples: [] },
+    }),
     processes: known([runningWeb, runningWorker]),
     circuit: undefined,
     isRefusing: false,

@@ -30,6 +30,8 @@ export const checkNames = [
   'reads_forbidden',
   'reads_waiting',
   'receivers_differ',
+  'reports_incomplete',
+  'reports_late',
   'reports_stale',
   'rules_failed',
   'rules_file',

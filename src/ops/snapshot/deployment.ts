@@ -111,28 +111,6 @@ export async function readSchema(db: Database): Promise<SchemaStatus> {
   };
 }
 
-/** Whether the reports mean what is set now. */
-export interface ReportingStatus {
-  /** The zone of their days and hours. */
-  readonly timeZone: string;
-  /** The TIME_ZONE of the worker that started last; null when it was not set. */
-  readonly wantedTimeZone: string | null;
-  /** Whether all rollups were made with the definitions of now. */
-  readonly isCurrent: boolean;
-}
-
-export async function readReporting(db: Database): Promise<ReportingStatus> {
-  const [facts] = await query<ReportingStatus>(
-    db,
-    `select p.time_zone as "timeZone", s.wanted_time_zone as "wantedTimeZone",
-       s.meaning is not distinct from ops.rollup_meaning() as "isCurrent"
-     from reporting.params p cross join ops.rollup_state s`,
-    [],
-  );
-  if (!facts) throw new Error('reporting.params has no row');
-  return facts;
-}
-
 /** The credential of this process: its API key, or else the login that all processes share. */
 export type CredentialStatus =
   | { readonly use: 'api_key' }

@@ -120,6 +120,17 @@ export function senderKind(message: string): string {
   return `case when ${isOfLedger} then 'automatic' when ${message}.sent_by is null then 'unknown' else 'user' end`;
 }
 
+/** Whether a text of ours reached nobody; `map` is the alias of its word in `reporting.delivery_status_map`. */
+export function reachedNobody(message: string, map: string): string {
+  return `reporting.delivery_class(${message}.direction, ${message}.is_blocked, ${message}.delivery_status, ${message}.delivery_error,
+      ${map}.delivery_class) in ('blocked', 'failed')`;
+}
+
+/** Joins the class of a text's word, for {@link reachedNobody}. */
+export function deliveryMap(message: string, map: string): string {
+  return `left join reporting.delivery_status_map ${map} on ${map}.word = lower(trim(${message}.delivery_status))`;
+}
+
 interface Replacement {
   /** A table of the schema `reporting`. */
   readonly table: string;

@@ -1,5 +1,5 @@
 import { query, type Transaction } from '../../db/database.ts';
-import { type Day, inQuarter, replaceAndTell, senderKind } from './parts.ts';
+import { type Day, deliveryMap, inQuarter, reachedNobody, replaceAndTell, senderKind } from './parts.ts';
 
 const columns = [
   'started_at',
@@ -92,7 +92,7 @@ const textKind = `case ${senderKind('s')} when 'automatic' then 'automatic_text'
 
 const isReturn = (kind: string) => `${kind} not in ('automatic_text', 'text_by_unknown')`;
 
-const isSentInWindow = `s.direction = 'out' and s.deleted_at is null and s.is_scheduled is not true and s.is_blocked is not true
+const isSentInWindow = `s.direction = 'out' and s.deleted_at is null and s.is_scheduled is not true and not ${reachedNobody('s', 'd')}
            and s.sent_at > m.started_at and s.sent_at <= m.started_at + p.callback_window`;
 
 const foundReturns = `
@@ -120,12 +120,13 @@ const foundReturns = `
         union all
         select texts.sent_at, texts.kind, null
         from (
-          select s.sent_at, ${textKind} as kind from warehouse.sms_messages s
+          select s.sent_at, ${textKind} as kind from warehouse.sms_messages s ${deliveryMap('s', 'd')}
           where s.number = m.external_number and ${isSentInWindow}
           union all
           -- A group goes by the number of one member, and its texts reach all.
           select s.sent_at, ${textKind}
           from warehouse.sms_conversations g join warehouse.sms_messages s on s.conversation_id = g.conversation_id
+            ${deliveryMap('s', 'd')}
           where g.participants_key <> '' and g.participants @> array[m.external_number] and ${isSentInWindow}
         ) texts
       ) contacts (happened_at, kind, call_id)

@@ -62,7 +62,7 @@ export async function rebuildQualityDay(tx: Transaction, { date, from, to }: Day
   await query(
     tx,
     `insert into rollups.kpi_rollup (local_date, agent_user_id, heard_name, kpi_name, transcript_count, score_count, score_sum)
-     select $1::date, ${agent}, t.kpi_name, count(*), count(t.kpi_value), coalesce(sum(t.kpi_value), 0)
+     select $1::date, ${agent}, left(t.kpi_name, 200), count(*), count(t.kpi_value), coalesce(sum(t.kpi_value), 0)
      from reporting.kpi_scores t where ${within} group by 2, 3, 4`,
     [date, from, to],
   );

@@ -1,4 +1,5 @@
 import { exactly } from '../../ops/format.ts';
+import { checkReports } from '../../ops/health-checks/reporting.ts';
 import { known } from '../../ops/snapshot.ts';
 import { commandName } from '../../shared/command-name.ts';
 import { dayField, type Html, html, select, trusted } from '../html.ts';
@@ -40,12 +41,22 @@ export async function renderReport(report: Report): Promise<string> {
     title,
     html`<div class="head"><h1>${title}</h1>${presetLinks(choice, today)}</div>
 ${form(report)}
+${latenessWords(report)}
 ${headlines(report)}
 ${isNothing(report) && nothing(choice)}
 <div class="pictures">${drawn.map((each) => card(each, report, draw))}</div>
 <footer><span><time datetime="${takenAt.toISOString()}">${exactly(takenAt, timeZone)}</time></span>
 <span>local days of ${timeZone}; a day that is not over is pale, and lines end before it; a bar, a point or a figure opens the rows behind it</span><span>definitions: <code>reporting</code> in the database</span></footer>`,
   );
+}
+
+/** What the figures lack, and what to do: the health checks of the reports. */
+function latenessWords({ lateness, takenAt }: Report): Html {
+  if (lateness.state === 'unknown')
+    return html`<p class="limit">Whether the figures are up to date could not be read: ${lateness.reason}</p>`;
+  return html`${[...checkReports(lateness.value, takenAt)].map(
+    ({ check, sentence, remedy }) => html`<p class="limit" data-check="${check}">${sentence} ${remedy}</p>`,
+  )}`;
 }
 
 function titleOf({ from, to }: Choice, today: string): string {

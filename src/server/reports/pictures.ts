@@ -1,6 +1,7 @@
 import type { RawBuilder } from 'kysely';
 import { type Database, query, sql } from '../../db/database.ts';
 import { countOf, quantity } from '../../ops/format.ts';
+import { type ReportingStatus, readReporting } from '../../ops/snapshot/reporting.ts';
 import { type Part, part, readWithTimeout } from '../../ops/snapshot.ts';
 import { onConnection, type Parameters } from '../answering.ts';
 import { type Chart, type Column, type Day, type Figures, formatValue, type Series, valuesOf } from './charts.ts';
@@ -492,6 +493,8 @@ export interface Reading {
 export interface Report extends Omit<Reading, 'db'> {
   readonly freshness: Part<Freshness>;
   readonly options: Part<readonly Option[]>;
+  /** How late the figures are, and what they lack. */
+  readonly lateness: Part<ReportingStatus>;
   readonly drawn: readonly Drawn[];
 }
 
@@ -517,6 +520,7 @@ export async function readReport(
   const ask = <T>(read: (db: Database) => Promise<T>) => part(() => readWithTimeout(db, read));
   const freshness = await ask((tx) => readFreshness(tx, choice));
   const options = await ask(readOptions);
+  const lateness = await ask(readReporting);
   const over = finishedPart(choice, today);
   const drawn: Drawn[] = [];
   for (const picture of which) {
@@ -535,7 +539,7 @@ export async function readReport(
     const compared = others.state === 'known' ? others.value : { over: undefined, before: undefined };
     drawn.push({ picture, figures, headlines: { now: headlines(figures.value), ...compared } });
   }
-  return { ...of, freshness, options, drawn };
+  return { ...of, freshness, options, lateness, drawn };
 }
 
 /** Says of each day whether it is not over, or still rises. */

@@ -20,9 +20,10 @@ function heldTexts({ texts, erased }: Account): AccountText[] {
   });
 }
 
-/** Texts of ours that left. */
+/** Texts of ours that are not known to have reached nobody. */
 export function sentTexts(account: Account): AccountText[] {
-  return heldTexts(account).filter(({ message }) => message.direction === 'out' && message.blockReason === undefined);
+  const { deliveryWords } = account.definitions;
+  return heldTexts(account).filter((text) => !['blocked', 'failed', null].includes(classOf(text, deliveryWords)));
 }
 
 const wordOf = ({ message }: AccountText) => message.delivery?.status || null;

@@ -55,6 +55,13 @@ const report: Report = {
   today: '2026-11-21',
   freshness: { state: 'known', value: freshness },
   options: { state: 'known', value: [] },
+  lateness: {
+    state: 'known',
+    value: {
+      ...{ timeZone: 'UTC', wantedTimeZone: null, isCurrent: true, behindSince: null, waitingSince: null, failures: [] },
+      setAside: { count: 0, since: null, samples: [] },
+    },
+  },
   drawn: [],
 };
 

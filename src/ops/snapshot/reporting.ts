@@ -1,0 +1,93 @@
+import { type Database, query } from '../../db/database.ts';
+import { maskNumbers } from '../../shared/masking.ts';
+
+/** Whether the reports mean what is set now, and how late they are. */
+export interface ReportingStatus {
+  /** The zone of their days and hours. */
+  readonly timeZone: string;
+  /** The TIME_ZONE of the worker that started last; null when it was not set. */
+  readonly wantedTimeZone: string | null;
+  /** Whether all rollups were made with the definitions of now. */
+  readonly isCurrent: boolean;
+  /** The oldest change that the reports do not show, those set aside included; null when they show all. */
+  readonly behindSince: Date | null;
+  /** The same without what was set aside: the oldest change that the next drain takes. */
+  readonly waitingSince: Date | null;
+  /** The drains that fail now, so that what they update stands still. */
+  readonly failures: readonly DrainFailure[];
+  /** Changes that could not be worked in and are retried, while all others are. */
+  readonly setAside: {
+    readonly count: number;
+    readonly since: Date | null;
+    readonly samples: readonly SetAsideChange[];
+  };
+}
+
+export interface DrainFailure {
+  readonly what: 'rollups' | 'outcomes';
+  /** Numbers masked. */
+  readonly error: string;
+  /** SQLSTATE; null where it was no error of Postgres. */
+  readonly code: string | null;
+  readonly since: Date;
+}
+
+export interface SetAsideChange {
+  readonly kind: 'calls' | 'texts' | 'thread';
+  /** Begin of the quarter of an hour; null for a thread. */
+  readonly bucketAt: Date | null;
+  readonly conversationId: string | null;
+  /** Numbers masked. */
+  readonly error: string;
+}
+
+const maxSamples = 3;
+
+export async function readReporting(db: Database): Promise<ReportingStatus> {
+  const [facts] = await query<
+    Pick<ReportingStatus, 'timeZone' | 'wantedTimeZone' | 'isCurrent' | 'waitingSince'> & {
+      readonly setAsideCount: number;
+      readonly setAsideSince: Date | null;
+    }
+  >(
+    db,
+    // Ids follow the order of marking, so the primary keys find the oldest.
+    `select p.time_zone as "timeZone", s.wanted_time_zone as "wantedTimeZone",
+       s.meaning is not distinct from ops.rollup_meaning() as "isCurrent",
+       least(
+         (select marked_at from ops.rollup_markers order by marker_id limit 1),
+         (select asked_at from ops.rollup_recounts order by recount_id limit 1),
+         (select happened_at from ops.rule_tallies order by tally_id limit 1),
+         (select marked_at from ops.send_markers order by marker_id limit 1)
+       ) as "waitingSince",
+       (select count(*)::integer from ops.rollup_troubles) as "setAsideCount",
+       (select min(first_failed_at) from ops.rollup_troubles) as "setAsideSince"
+     from reporting.params p cross join ops.rollup_state s`,
+    [],
+  );
+  if (!facts) throw new Error('reporting.params has no row');
+  const failures = await query<DrainFailure>(
+    db,
+    `select 'rollups' as what, last_error as error, error_code as code, failing_since_at as since
+     from ops.rollup_state where failing_since_at is not null
+     union all
+     select 'outcomes', last_error, error_code, failing_since_at from ops.outcome_state where failing_since_at is not null`,
+    [],
+  );
+  const samples = await query<SetAsideChange>(
+    db,
+    `select kind, bucket_at as "bucketAt", conversation_id as "conversationId", error
+     from ops.rollup_troubles order by first_failed_at, trouble_id limit $1`,
+    [maxSamples],
+  );
+  const { setAsideCount, setAsideSince, ...status } = facts;
+  const moments = [status.waitingSince, setAsideSince].flatMap((each) => (each === null ? [] : [Number(each)]));
+  const masked = <T extends { readonly error: string }>(rows: readonly T[]) =>
+    rows.map((row) => ({ ...row, error: maskNumbers(row.error) }));
+  return {
+    ...status,
+    behindSince: moments.length === 0 ? null : new Date(Math.min(...moments)),
+    failures: masked(failures),
+    setAside: { count: setAsideCount, since: setAsideSince, samples: masked(samples) },
+  };
+}

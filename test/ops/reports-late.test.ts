@@ -1,0 +1,193 @@
+import { randomBytes } from 'node:crypto';
+import { Registry } from '@prometheus-io/client';
+import { afterAll, afterEach, expect, test } from 'vitest';
+import { createContext } from '../../src/context.ts';
+import { query as ask } from '../../src/db/database.ts';
+import { createGauges } from '../../src/ops/gauges.ts';
+import { statusJson } from '../../src/ops/health-checks.ts';
+import { takeSnapshot } from '../../src/ops/snapshot.ts';
+import { drainOutcomes } from '../../src/reporting/outcomes.ts';
+import { drainRollups } from '../../src/reporting/rollups.ts';
+import { renderReport } from '../../src/server/reports/page.ts';
+import { reading, readReport } from '../../src/server/reports/pictures.ts';
+import { createLog } from '../../src/shared/log.ts';
+import { factsDatabase } from '../reporting/facts.ts';
+import { databaseForTest } from '../stores/databases.ts';
+import { migrated } from '../world/database.ts';
+import { settingsFor } from './receiver.ts';
+
+const url = await databaseForTest(migrated);
+const facts = await factsDatabase(url);
+const context = await createContext(settingsFor(url), { log: createLog('silent'), name: 'test', maxConnections: 3 });
+afterAll(async () => {
+  await context[Symbol.asyncDispose]();
+  await facts[Symbol.asyncDispose]();
+});
+const { query, value, call } = facts;
+const { db } = context.database;
+
+interface Found {
+  readonly check: string;
+  readonly level: string;
+  readonly sentence: string;
+  readonly cure: string;
+}
+
+const registry = new Registry();
+const gauges = createGauges(registry, () => takeSnapshot(context));
+
+/** What the JSON of `/api/status`, the metrics and the page of reports say of the reports, uncached. */
+async function told() {
+  const { concerns } = statusJson(await takeSnapshot(context)) as { concerns: Found[] };
+  await gauges.refresh();
+  const metrics = await registry.metrics();
+  const gauge = (name: string) => Number(new RegExp(`^trunkline_${name} (.*)$`, 'm').exec(metrics)?.[1]);
+  const page = await renderReport(await reading(db, {}, readReport));
+  return {
+    checks: concerns.filter(({ check }) => check.startsWith('reports_')),
+    behind: gauge('reports_behind_seconds'),
+    setAside: gauge('reports_set_aside'),
+    shown: [...page.matchAll(/data-check="(\w+)"/g)].map(([, check]) => check),
+  };
+}
+let calls = 0;
+const addCall = (at = '2026-03-02T10:00:00Z') => call({ call_id: `1700000${++calls}.1`, started_at: at });
+const drains = () => Promise.allSettled([drainRollups(db), drainOutcomes(db)]);
+
+afterEach(async () => {
+  await drains();
+  expect(await told()).toMatchObject({ checks: [], behind: 0, setAside: 0, shown: [] });
+});
+
+test('reports that are up to date are no concern, nor is a change that the next drain takes', async () => {
+  await addCall();
+  const { checks, behind } = await told();
+  expect(checks).toEqual([]);
+  expect(behind).toBeLessThan(60);
+});
+
+test.each([
+  [
+    'ops.rollup_markers',
+    `insert into ops.rollup_markers (kind, bucket_at, marked_at) values ('calls', '2026-03-02T10:00:00Z', $1)`,
+  ],
+  [
+    'ops.rollup_recounts',
+    `insert into ops.rollup_recounts (kind, bucket_at, asked_at) values ('calls', '2026-03-02T10:00:00Z', $1)`,
+  ],
+  ['ops.send_markers', `insert into ops.send_markers (planned_at, marked_at) values ('2026-03-02T10:00:00Z', $1)`],
+  [
+    'ops.rule_tallies',
+    `insert into ops.rule_tallies (happened_at, version, mode, word, rules, change) values ($1, 'v', 'live', 'matched', '{r}', 1)`,
+  ],
+])('changes in %s that nobody takes are told by their age', async (_, insert) => {
+  await query(insert, new Date(Date.now() - 600_000));
+  const late = await told();
+  expect(late.checks).toMatchObject([{ check: 'reports_late', level: 'warning' }]);
+  expect(late.checks[0]?.sentence).toBe('The reports are 10 min behind: they lack what changed since then.');
+  expect(late.behind).toBeGreaterThan(590);
+  expect(late.shown).toEqual(['reports_late']);
+});
+
+test('changes of two hours ago are a problem', async () => {
+  await query(
+    `insert into ops.rollup_markers (kind, bucket_at, marked_at) values ('calls', '2026-03-02T10:00:00Z', now() - interval '2 hours')`,
+  );
+  expect((await told()).checks).toMatchObject([{ check: 'reports_late', level: 'problem' }]);
+});
+
+/** What breaks a drain, how it is mended, and what has to be told. */
+const faults = [
+  {
+    what: 'a right that was revoked',
+    breaks: 'revoke insert on rollups.call_hour_rollup from current_user',
+    mends: 'grant insert on rollups.call_hour_rollup to current_user',
+    sentence: /^The reports of calls and texts stand still: .*permission denied for table call_hour_rollup/,
+    cure: /lacks a right/,
+  },
+  {
+    what: 'a column that is gone',
+    breaks: 'alter table rollups.call_agent_rollup rename column rang_count to gone',
+    mends: 'alter table rollups.call_agent_rollup rename column gone to rang_count',
+    sentence: /^The reports of calls and texts stand still: .*rang_count/,
+    cure: /changed by hand/,
+  },
+  {
+    what: 'a table that is gone',
+    breaks: 'alter table rollups.contacts rename to gone',
+    mends: 'alter table rollups.gone rename to contacts',
+    sentence: /^The reports of calls and texts stand still: .*rollups\.contacts/,
+    cure: /changed by hand/,
+  },
+  {
+    what: 'totals of rules that cannot be written',
+    breaks: 'revoke insert on rollups.rule_outcome_rollup from current_user',
+    mends: 'grant insert on rollups.rule_outcome_rollup to current_user',
+    sentence: /^The reports of rules and their texts stand still: .*permission denied for table rule_outcome_rollup/,
+    cure: /lacks a right/,
+  },
+];
+
+test.each(faults)('$what is told at once with its error and remedy', async ({ breaks, mends, sentence, cure }) => {
+  await addCall();
+  await query(
+    `insert into ops.rule_tallies (happened_at, version, mode, word, rules, change) values (now(), 'v', 'live', 'matched', '{r}', 1)`,
+  );
+  await query(breaks);
+  expect((await drains()).some(({ status }) => status === 'rejected')).toBe(true);
+  const first = await told();
+  expect(first.checks).toMatchObject([{ check: 'reports_late', level: 'warning' }]);
+  expect(first.checks[0]?.sentence).toMatch(sentence);
+  expect(first.checks[0]?.cure).toMatch(cure);
+  expect(first.shown).toEqual(['reports_late']);
+  const since = (await value(
+    'select coalesce((select failing_since_at from ops.rollup_state), (select failing_since_at from ops.outcome_state))',
+  )) as Date;
+  await drains();
+  expect(
+    await value(
+      'select coalesce((select failing_since_at from ops.rollup_state), (select failing_since_at from ops.outcome_state))',
+    ),
+  ).toEqual(since);
+  await query(mends);
+});
+
+test('a lock that somebody holds ends the wait, and is told', async () => {
+  await addCall();
+  await using holder = await factsDatabase(url);
+  await query(`alter database ${new URL(url).pathname.slice(1)} set lock_timeout = '200ms'`);
+  await using drainer = await factsDatabase(url);
+  await holder.db.transaction().execute(async (tx) => {
+    await ask(tx, 'lock table rollups.call_hour_rollup in exclusive mode', []);
+    await expect(drainRollups(drainer.db)).rejects.toMatchObject({ code: '55P03' });
+    const { checks } = await told();
+    expect(checks).toMatchObject([{ check: 'reports_late', level: 'warning' }]);
+    expect(checks[0]?.cure).toContain('pg_locks');
+  });
+});
+
+test('a value that no total can hold is told with its quarter of an hour', async () => {
+  await addCall('2026-03-03T10:00:00Z');
+  const endless = { agent_talk_seconds: 1.7e308, customer_talk_seconds: 1.7e308 };
+  await facts.insert('warehouse.transcripts', { transcript_id: 1, call_id: `1700000${calls}.1`, ...endless });
+  await drains();
+  const found = await told();
+  expect(found.checks).toMatchObject([{ check: 'reports_incomplete', level: 'warning' }]);
+  expect(found.checks[0]?.sentence).toMatch(
+    /^The reports lack 1 change that .*: calls from 2026-03-03 00:00 UTC \(.*out of range/,
+  );
+  expect(found).toMatchObject({ setAside: 1, shown: ['reports_incomplete'] });
+  await query(`update warehouse.transcripts set agent_talk_seconds = 30, content_hash = 'mended'`);
+  await query('update ops.rollup_troubles set retry_at = now()');
+});
+
+test('the name of a measure may be as long as it likes', async () => {
+  await addCall('2026-03-04T10:00:00Z');
+  await facts.insert('warehouse.transcripts', { transcript_id: 2, call_id: `1700000${calls}.1` });
+  const kpi_name = randomBytes(3_000).toString('hex');
+  await facts.insert('warehouse.transcript_kpis', { transcript_id: 2, ordinal: 1, kpi_name, kpi_value: 4 });
+  await drains();
+  expect(await query('select kpi_name, score_sum::integer as sum from reporting.kpi_daily')).toEqual([
+    { kpi_name: kpi_name.slice(0, 200), sum: 4 },
+  ]);
+});
