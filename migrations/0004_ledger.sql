@@ -59,7 +59,7 @@ comment on column ops.sends.mode is 'live, or dry-run: recorded, not sent. A thr
 comment on column ops.sends.body is 'The text; empty once the recipient was erased, or RETENTION_DAYS removed it.';
 comment on column ops.sends.limits is 'Limits that the rule set: they only tighten the account''s.';
 comment on column ops.sends.state is 'PLANNED, HELD, RESERVED, DISPATCHED and UNKNOWN are open; NEEDS_HUMAN waits for manual review; the others are final.';
-comment on column ops.sends.reason is 'Why it is in this state, as a code and sometimes a detail: gate:…, dry_run, or the service''s answer. For HELD: gate:quiet_hours, gate:budget_… (other open sends have reserved the rest), gate:newer_inbound (rules have not evaluated a newer text yet).';
+comment on column ops.sends.reason is 'Why it is in this state, as a code and sometimes a detail: gate:…, dry_run, or the service''s answer. For HELD: gate:quiet_hours, gate:budget_… (other open sends have reserved the rest), gate:newer_inbound (rules have not evaluated a newer text yet), gate:earlier_steps (other steps on the trigger come first).';
 comment on column ops.sends.fence is 'Raised by each reservation: a worker with an older one cannot change the row.';
 comment on column ops.sends.tries is 'Requests that provably had no effect; 429 answers are not counted.';
 comment on column ops.sends.due_at is 'When it is processed next; for RESERVED and DISPATCHED, the end of the lease.';

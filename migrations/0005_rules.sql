@@ -93,6 +93,7 @@ create table ops.rule_actions (
   primary key (run_id, ordinal)
 );
 create index rule_actions_waiting on ops.rule_actions (due_at) where state = 'waiting';
+create index rule_actions_send on ops.rule_actions (send_id) where send_id is not null;
 create index rule_actions_failed on ops.rule_actions (settled_at) where state in ('failed', 'unclear');
 comment on table ops.rule_actions is 'The steps of matched rules.';
 comment on column ops.rule_actions.run_id is 'The run.';

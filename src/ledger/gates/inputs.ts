@@ -26,6 +26,8 @@ export interface GateInputs {
   readonly hasNewerInbound: boolean;
   /** The rules have not been evaluated yet on such a newer text; one of them may answer it instead. */
   readonly isNewerUndecided: boolean;
+  /** Earlier steps on the trigger wait to be performed first. */
+  readonly isAwaitingSteps: boolean;
   /** Somebody other than this ledger answered after the trigger. */
   readonly isAnswered: boolean;
   /** When a person of the account last wrote in the thread. */
@@ -91,6 +93,9 @@ export async function readGateInputs(tx: Transaction, subject: GateSubject, mome
 type Raw<T> = T extends Date ? string : T extends object ? { readonly [K in keyof T]: Raw<T[K]> } : T;
 type JsonInput = 'trigger' | 'earlierInbound' | 'ownSends' | 'ownMessages' | 'optOuts' | 'skips';
 type InputsRow = Omit<GateInputs, JsonInput> & Raw<Pick<GateInputs, JsonInput>>;
+
+/** How long a reply and the other steps on its trigger wait for each other to keep the order of the file, in seconds. */
+export const maxReplyOrderSeconds = 60;
 
 /** For how many days a send of the ledger counts as what a machine may be answering. */
 const ownDays = 7;
@@ -158,6 +163,14 @@ function inputsQuery({ line, number, trigger, sendId }: GateSubject, moment?: Pa
       exists (select from newer) as "hasNewerInbound",
       ${pastNow} is null and exists (select from newer n join ops.rule_events e
         on e.kind = 'message_received' and e.key = n.conversation_id || '/' || n.message_id) as "isNewerUndecided",
+      ${pastNow} is null and exists (select from ops.rule_actions reply join ops.rule_runs o using (run_id)
+        join ops.rule_runs r on r.trigger_kind = o.trigger_kind and r.trigger_key = o.trigger_key and r.line = o.line and r.number = o.number
+        join ops.rule_actions a on a.run_id = r.run_id
+        where reply.send_id = ${sendId ?? null}::uuid and r.is_matched and a.state = 'waiting' and a.kind <> 'reply'
+          and (a.run_id, a.ordinal) < (reply.run_id, reply.ordinal)
+          and r.evaluated_at > now() - ${maxReplyOrderSeconds} * interval '1 second'
+          and not (a.kind = 'resolve' and exists (
+            select from ops.rule_actions own where own.run_id = a.run_id and own.kind = 'reply' and own.state = 'waiting'))) as "isAwaitingSteps",
       exists (select from texts t, since
         where t.direction = 'out' and not t.is_ours and t.at >= since.at and t.message_id <> since.message_id) as "isAnswered",
       (select max(at) from texts where direction = 'out' and sent_by is not null and not is_ours) as "humanAt",

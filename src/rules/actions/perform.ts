@@ -8,6 +8,7 @@ import {
   claimActions,
   isAnyWaiting,
   type Outcome,
+  overtakenBy,
   readSeconds,
   settleAction,
   settleReplies,
@@ -105,6 +106,10 @@ async function refusalOf(
   if (!context.liveRules()?.has(rule)) return { state: 'skipped', reason: 'the rule is not live any more' };
   if (kind === 'comment' && wasBegun) {
     return { state: 'unclear', reason: 'the note may have been posted: the process ended during the request' };
+  }
+  const overtaking = await overtakenBy(context.db, action);
+  if (overtaking !== undefined) {
+    return { state: 'skipped', reason: `it waited for too long, and a later step of ${overtaking} decided meanwhile` };
   }
   if (kind !== 'resolve') return undefined;
   if (replyState === 'skipped') {
