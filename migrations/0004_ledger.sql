@@ -43,6 +43,7 @@ create index sends_number on ops.sends (number, planned_at);
 create index sends_planned on ops.sends (planned_at);
 create index sends_answerable on ops.sends (line, number, dispatched_at) include (planned_at) where state = 'SENT';
 create index sends_charged on ops.sends (coalesce(dispatched_at, reserved_at)) where reserved_at is not null;
+create index sends_refuted on ops.sends (dispatched_at) where message_id is null and state in ('PLANNED', 'HELD', 'NOT_SENT', 'REJECTED', 'DENIED', 'EXPIRED');
 create index sends_unreleased on ops.sends (line, number) where state = 'DENIED' and reserved_micros > 0;
 create unique index sends_open on ops.sends (line, number, mode) where state in ('PLANNED', 'HELD', 'RESERVED', 'DISPATCHED') or state = 'UNKNOWN' and search_count < 3;
 create index sends_reserved on ops.sends (budget_date) where reserved_micros > 0 and state not in ('SENT', 'NEEDS_HUMAN');
@@ -74,7 +75,7 @@ comment on column ops.sends.reserved_micros is 'Reserved micro-dollars: the wors
 comment on column ops.sends.settled_micros is 'Micro-dollars that the service charged. NULL = not reported, also of reconciled sends: their budget keeps the worst case.';
 comment on column ops.sends.budget_date is 'Day (UTC) whose budgets it uses.';
 comment on column ops.sends.message_id is 'The message that it became; NULL when the gateway returned no id and none was matched.';
-comment on column ops.sends.is_reconciled is 'Its answer was lost, and its message was found in the thread.';
+comment on column ops.sends.is_reconciled is 'Its answer was lost, or refused it, and its message was found in the thread.';
 comment on column ops.sends.linked_at is 'When warehouse.sms_messages.send_id was set.';
 comment on column ops.sends.planned_at is 'When the rule planned it.';
 comment on column ops.sends.reserved_at is 'When its budget was last reserved.';
@@ -131,7 +132,7 @@ comment on table ops.send_control is 'The kill switch of automatic sends, locked
 comment on column ops.send_control.is_only is 'There is one row.';
 comment on column ops.send_control.is_paused is 'While true, nothing is sent.';
 comment on column ops.send_control.pause_reason is 'Why it is paused.';
-comment on column ops.send_control.paused_by is 'operator, or ledger when three sends within ten minutes had an unknown outcome; a pause by the ledger ends when the outcome of all of them is known.';
+comment on column ops.send_control.paused_by is 'operator, or ledger when three sends within ten minutes had an unknown outcome; a pause by the ledger ends when the outcome of fewer than three is unknown, and this stays: those still count.';
 comment on column ops.send_control.changed_at is 'When it was last paused or resumed.';
 comment on column ops.send_control.highest_unit_micros is 'The highest price of a segment that the service ever charged, the minimum of every reservation.';
 comment on column ops.send_control.sender_id is 'The user that the service credits with sends, from the newest message of one; NULL = none, as with an API key.';

@@ -212,6 +212,7 @@ export interface Schema {
     noted_at: Defaulted<Timestamp>;
     due_at: Defaulted<Timestamp>;
     tries: Defaulted<number>;
+    rules: Json | null;
   };
   'ops.rule_runs': {
     run_id: Computed<Numeric>;
@@ -239,7 +240,7 @@ export interface Schema {
     change: number;
   };
   'ops.rules_loaded': {
-    is_only: Defaulted<boolean>;
+    process_id: string;
     version: string | null;
     mode: string;
     rules: Defaulted<Json>;
@@ -249,6 +250,10 @@ export interface Schema {
     problem_at: Timestamp | null;
     limits: Defaulted<Json>;
     since: Defaulted<Json>;
+    uses_hours: Defaulted<boolean>;
+    time_zone: Defaulted<string>;
+    seen_at: Defaulted<Timestamp>;
+    stopped_at: Timestamp | null;
   };
   'ops.search_state': {
     is_only: Defaulted<boolean>;

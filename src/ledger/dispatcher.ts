@@ -4,7 +4,7 @@ import { endAutomaticPause, isPausedByLedger } from './control.ts';
 import { type DispatchResult, dispatch, endExpiredLease, reserveSend } from './dispatch.ts';
 import { accountLimits } from './limits.ts';
 import { isUnreleased, releaseAllSuperseded } from './plans.ts';
-import { isUnlinked, linkMessages, reconcile } from './reconcile.ts';
+import { isRefuted, isUnlinked, linkMessages, reconcile, settleAllFound } from './reconcile.ts';
 import { findSend } from './send.ts';
 
 /** `nothing_due`: another worker has the send, or it is not due. */
@@ -51,9 +51,10 @@ export function createDispatcher(deps: LedgerDeps): Dispatcher {
 
   async function sweep(max: number): Promise<string[]> {
     await linkMessages(ledger);
+    await settleAllFound(ledger);
     await releaseAllSuperseded(ledger.db);
     if (await endAutomaticPause(ledger.db)) {
-      ledger.log.info('Sends are resumed: the outcome of every send that caused the pause is known');
+      ledger.log.info('Sends are resumed: too few outcomes are unknown now to pause them');
     }
     return takeDueSends(ledger.db, max, ledger.timing.lostAfterMs);
   }
@@ -69,6 +70,7 @@ async function hasWork(db: Database): Promise<boolean> {
     sql<{ has_work: boolean }>`select exists (select from ops.sends where ${isOpen})
         or exists (select from ops.sends where ${isUnlinked})
         or exists (select from ops.sends where ${isUnreleased})
+        or exists (select from ops.sends where ${isRefuted})
         or exists (select from ops.send_control where ${isPausedByLedger}) as has_work`,
   );
   return row?.has_work === true;

@@ -24,6 +24,9 @@ export { type SendState, states } from './states.ts';
  * have left. When the lease of DISPATCHED expires, it is UNKNOWN: a request may have left. The only way from UNKNOWN back to
  * a request is a late answer to that same request which proves that nothing was sent.
  *
+ * A request that was answered as if it had no effect may have been charged all the same. If its message shows up in the thread,
+ * the send is SENT, whatever state it went on to.
+ *
  * A thread has one open send at a time in each mode. An UNKNOWN send blocks the others for its first three scheduled reads.
  */
 
@@ -32,18 +35,18 @@ export const isOpenSend = `(s.state in ('PLANNED', 'HELD', 'RESERVED', 'DISPATCH
 
 /** The states that each state may become; any other transition throws. */
 const nextStates: Readonly<Record<SendState, readonly SendState[]>> = {
-  PLANNED: ['RESERVED', 'HELD', 'DENIED', 'EXPIRED'],
-  HELD: ['RESERVED', 'HELD', 'DENIED', 'EXPIRED'],
-  RESERVED: ['DISPATCHED', 'PLANNED', 'HELD', 'DENIED', 'EXPIRED'],
+  PLANNED: ['RESERVED', 'HELD', 'DENIED', 'EXPIRED', 'SENT'],
+  HELD: ['RESERVED', 'HELD', 'DENIED', 'EXPIRED', 'SENT'],
+  RESERVED: ['DISPATCHED', 'PLANNED', 'HELD', 'DENIED', 'EXPIRED', 'SENT'],
   DISPATCHED: ['SENT', 'SKIPPED', 'REJECTED', 'NOT_SENT', 'UNKNOWN'],
   UNKNOWN: ['SENT', 'SKIPPED', 'REJECTED', 'NOT_SENT', 'NEEDS_HUMAN'],
   NEEDS_HUMAN: ['SENT', 'NOT_SENT'],
-  NOT_SENT: ['PLANNED'],
+  NOT_SENT: ['PLANNED', 'SENT'],
   SENT: [],
   SKIPPED: [],
-  REJECTED: [],
-  DENIED: [],
-  EXPIRED: [],
+  REJECTED: ['SENT'],
+  DENIED: ['SENT'],
+  EXPIRED: ['SENT'],
 };
 
 /** What a rule wants to send. */

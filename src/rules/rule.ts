@@ -81,6 +81,8 @@ export interface RuleSet {
   readonly accountLimits: Partial<AccountLimits>;
   /** Users that the file names, to be checked against the directory. */
   readonly users: readonly NamedUser[];
+  /** The first rule that speaks of local times, which are those of TIME_ZONE. */
+  readonly hoursAt: FilePosition | undefined;
   /** What is valid but probably not meant. */
   readonly warnings: readonly RulesProblem[];
 }

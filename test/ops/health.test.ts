@@ -222,7 +222,7 @@ describe('sends that do not go out', () => {
 describe('rules', () => {
   test('that fail are told, with the reason and the remedy', async () => {
     await database.query(
-      `insert into ops.rules_loaded (version, mode, rules, loaded_at) values ('v', 'live', '[]', now())`,
+      `insert into ops.rules_loaded (process_id, version, mode, rules, loaded_at) values ('a worker', 'v', 'live', '[]', now())`,
     );
     const { rows } = await database.query(
       `insert into ops.rule_runs (rule, version, trigger_kind, trigger_key, trigger_at, mode, is_matched, reason)

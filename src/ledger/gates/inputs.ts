@@ -1,4 +1,5 @@
 import { hotQuery, sql, type Transaction } from '../../db/database.ts';
+import { ruleMode } from '../rules-in-force.ts';
 import type { SendPlan } from '../send.ts';
 
 /** Everything that the gates decide by: the mirror and the ledger at one moment of the database's clock. */
@@ -7,8 +8,8 @@ export interface GateInputs {
   readonly isPaused: boolean;
   readonly highestUnitMicros: number;
   /**
-   * The mode of the send's rule in the rules file in effect: `off` also when the rule is gone, `unknown` while no file is in
-   * effect. `live` where no rule planned the send, and where the rule is newer than the recorded file.
+   * The mode of the send's rule in the files of the workers: `off` when no worker has it, `unknown` while none has a valid
+   * file. `live` where no rule planned the send.
    */
   readonly ruleMode: 'off' | 'dry-run' | 'live' | 'unknown';
   /** The recipient is a line or a number of the account itself. */
@@ -145,11 +146,8 @@ function inputsQuery({ line, number, trigger, sendId }: GateSubject, moment?: Pa
       where from_number = ${number} and direction = 'in' and group_participants is not null and opt_out_verdict in ('opt_out', 'opt_in')
     )
     select moment.now, k.is_paused as "isPaused", k.highest_unit_micros::float8 as "highestUnitMicros",
-      coalesce((
-        select case when s.planned_at > l.checked_at and s.rule_version is distinct from l.version then 'live'
-          when l.version is null then 'unknown'
-          else coalesce((select r ->> 'mode' from jsonb_array_elements(l.rules) r where r ->> 'name' = s.rule), 'off') end
-        from ops.sends s, ops.rules_loaded l where s.send_id = ${sendId ?? null}::uuid and s.rule_version is not null), 'live') as "ruleMode",
+      coalesce((select ${ruleMode(sql`s.rule`)} from ops.sends s
+        where s.send_id = ${sendId ?? null}::uuid and s.rule_version is not null), 'live') as "ruleMode",
       exists (select from warehouse.sms_lines where line = ${number})
         or exists (select from warehouse.user_endpoints where kind = 'number' and endpoint = ${number} and valid_to = 'infinity') as "isOwnNumber",
       exists (select from ops.erased_among(array[${number}::text])) as "isErased",

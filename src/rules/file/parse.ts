@@ -7,7 +7,7 @@ import type { TextProblem } from '../conditions/static-check.ts';
 import { createTemplates, type Template } from '../conditions/template.ts';
 import type { Assignee, NamedUser, Rule, RuleSet, Step } from '../rule.ts';
 import { schemaProblems, tagProblems, yamlProblems } from './mistakes.ts';
-import { type Positions, positionsIn, RulesError, type RulesProblem } from './problems.ts';
+import { type FilePosition, type Positions, positionsIn, RulesError, type RulesProblem } from './problems.ts';
 import { accountLimitsOf, type RulesFile, ruleSchema, rulesSchema, type WrittenRule } from './schema.ts';
 
 export interface ParseOptions {
@@ -51,8 +51,24 @@ export function parseRules(text: string, { file, timeZone }: ParseOptions): Rule
     hours: businessHours(parsed.data.business_hours, timeZone),
     accountLimits: accountLimitsOf(parsed.data),
     users: namedUsers(parsed.data.rules, positions),
+    hoursAt: firstWithHours(rules, parsed.data.rules, positions),
     warnings: warnings.sort(byPosition),
   };
+}
+
+/** The first rule that is not off and that speaks of local times, in its condition or in a text. */
+function firstWithHours(
+  rules: readonly Rule[],
+  written: readonly WrittenRule[],
+  positions: Positions,
+): FilePosition | undefined {
+  const at = rules.findIndex(
+    ({ mode, condition }, index) =>
+      mode !== 'off' &&
+      (condition?.paths.some((path) => path.startsWith('hours.')) ||
+        /\{[{%][^}]*\bhours\./.test(JSON.stringify(written[index]?.do))),
+  );
+  return at < 0 ? undefined : positions.ofValue(['rules', at, 'name']);
 }
 
 function namedUsers(rules: readonly WrittenRule[], positions: Positions): NamedUser[] {
