@@ -2,6 +2,7 @@ create table ops.sends (
   send_id uuid default gen_random_uuid() primary key,
   rule text not null,
   rule_version text,
+  rule_hash text,
   line text not null,
   number text not null,
   trigger_kind text not null check (trigger_kind in ('message', 'call')),
@@ -50,7 +51,8 @@ create index sends_reserved on ops.sends (budget_date) where reserved_micros > 0
 comment on table ops.sends is 'The send ledger: one row for every text that a rule wants to send, with its state. At most one request is sent per row.';
 comment on column ops.sends.send_id is 'The send.';
 comment on column ops.sends.rule is 'Name of the rule that planned it.';
-comment on column ops.sends.rule_version is 'Version of the rule then.';
+comment on column ops.sends.rule_version is 'Version of the rules file that its text is from.';
+comment on column ops.sends.rule_hash is 'Fingerprint of that rule: once the rule was changed, a waiting text is rendered again.';
 comment on column ops.sends.line is 'The account''s line that it is sent from.';
 comment on column ops.sends.number is 'The one recipient, normalised.';
 comment on column ops.sends.trigger_kind is 'What the rule replies to: message or call.';

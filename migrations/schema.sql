@@ -421,7 +421,8 @@ create table ops.send_markers (
 create table ops.sends (
   send_id uuid not null default gen_random_uuid(), -- The send.
   rule text not null, -- Name of the rule that planned it.
-  rule_version text, -- Version of the rule then.
+  rule_version text, -- Version of the rules file that its text is from.
+  rule_hash text, -- Fingerprint of that rule: once the rule was changed, a waiting text is rendered again.
   line text not null, -- The account's line that it is sent from.
   number text not null, -- The one recipient, normalised.
   trigger_kind text not null, -- What the rule replies to: message or call.

@@ -295,6 +295,7 @@ export interface Schema {
     send_id: Defaulted<string>;
     rule: string;
     rule_version: string | null;
+    rule_hash: string | null;
     line: string;
     number: string;
     trigger_kind: string;

@@ -18,6 +18,7 @@ export { type SendState, states } from './states.ts';
  *                                                                                               ▼            ▼
  *                                        manual review ends it: SENT, NOT_SENT ◀── NEEDS_HUMAN    SENT, found in the thread
  *
+ * An operator may cancel one of these: DENIED. Once its rule was changed, a PLANNED or HELD one is rendered again (HELD).
  * A send for a newer trigger supersedes one that is PLANNED, HELD or RESERVED: the older one becomes DENIED.
  *
  * A crash leaves PLANNED and HELD unchanged. When the lease of RESERVED expires, the send is PLANNED again: no request can
@@ -53,6 +54,8 @@ const nextStates: Readonly<Record<SendState, readonly SendState[]>> = {
 export interface SendPlan {
   readonly rule: string;
   readonly ruleVersion?: string;
+  /** Fingerprint of the rule, by which its text is rendered again once the rule was changed. */
+  readonly ruleHash?: string;
   /** When the rule took effect. It does not answer triggers that any rule answered before. */
   readonly ruleSince?: Date;
   readonly line: string;
@@ -66,7 +69,7 @@ export interface SendPlan {
 }
 
 /** A row of ops.sends; times are those of the database's clock. */
-export interface Send extends Omit<SendPlan, 'ruleVersion' | 'ruleSince' | 'limits'> {
+export interface Send extends Omit<SendPlan, 'ruleVersion' | 'ruleHash' | 'ruleSince' | 'limits'> {
   readonly sendId: string;
   readonly ruleVersion: string | null;
   readonly limits: RuleLimits;

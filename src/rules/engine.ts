@@ -9,6 +9,7 @@ import { type RulesInForce, watchRules } from './file/watch.ts';
 import { lesserMode } from './rule.ts';
 import { sinceKey } from './rule-events.ts';
 import { deleteOldRuns } from './runs.ts';
+import { renderWaitingReplies } from './waiting-replies.ts';
 
 /** The rules running in one process. */
 export interface RulesEngine {
@@ -90,7 +91,10 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
     },
   };
   await publishing.kick();
-  const evaluating = loop('Evaluating the rules', pace.eventsMs, (signal) => processEvents(evaluation, signal));
+  const evaluating = loop('Evaluating the rules', pace.eventsMs, async (signal) => {
+    await renderWaitingReplies(evaluation, signal);
+    await processEvents(evaluation, signal);
+  });
   const findingIdle = loop('Finding idle threads', pace.idleThreadsMs, (signal) =>
     processIdleThreads(evaluation, signal),
   );

@@ -108,7 +108,7 @@ async function runBatch(
 type RuleOfOthers = Pick<Rule, 'name' | 'on'>;
 
 /** Whether this process evaluates new triggers, and the rules that only other running workers have. */
-async function readShare(
+export async function readShare(
   tx: Transaction,
   processId: string,
   { version, rules }: RuleSet,
@@ -187,7 +187,7 @@ async function evaluateTriggers(
  * One process evaluates at a time, so that limits count correctly and texts are evaluated in order. Also holds off erasures:
  * a person must not be recorded while their data is being erased. Both locks end with the transaction.
  */
-async function lockEvaluation(tx: Transaction): Promise<boolean> {
+export async function lockEvaluation(tx: Transaction): Promise<boolean> {
   const [row] = await hotQuery<{ is_locked: boolean }>(
     tx,
     sql`

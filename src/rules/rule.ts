@@ -64,6 +64,8 @@ export interface Rule {
   /** Later rules are not evaluated on a trigger that this one matched. */
   readonly stops: boolean;
   readonly mode: Mode;
+  /** Fingerprint of the rule and the business hours as written: a waiting reply notices by it that its rule was changed. */
+  readonly hash: string;
 }
 
 /** A user that the file names by id, username or e-mail. */

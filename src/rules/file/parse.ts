@@ -42,11 +42,12 @@ export function parseRules(text: string, { file, timeZone }: ParseOptions): Rule
   ];
   const warnings: RulesProblem[] = [];
   const valid = parsed.success ? parsed.data.rules.map((rule, at) => ({ rule, at })) : validRules(written);
-  const rules = buildRules(valid, timeZone, positions, { problems, warnings });
+  const hours = parsed.success ? parsed.data.business_hours : undefined;
+  const rules = buildRules(valid, { timeZone, hours }, positions, { problems, warnings });
   if (!parsed.success || problems.length > 0 || tags.length > 0) throw fail(problems);
   warnings.push(...conflictsBetween(rules, positions));
   return {
-    version: hash('sha256', text).slice(0, 12),
+    version: fingerprint(text),
     rules,
     hours: businessHours(parsed.data.business_hours, timeZone),
     accountLimits: accountLimitsOf(parsed.data),
@@ -54,6 +55,10 @@ export function parseRules(text: string, { file, timeZone }: ParseOptions): Rule
     hoursAt: firstWithHours(rules, parsed.data.rules, positions),
     warnings: warnings.sort(byPosition),
   };
+}
+
+function fingerprint(text: string): string {
+  return hash('sha256', text).slice(0, 12);
 }
 
 /** The first rule that is not off and that speaks of local times, in its condition or in a text. */
@@ -121,7 +126,7 @@ function duplicateNames(written: unknown, positions: Positions): RulesProblem[] 
 
 function buildRules(
   valid: readonly ValidRule[],
-  timeZone: string,
+  { timeZone, hours }: { readonly timeZone: string; readonly hours: RulesFile['business_hours'] },
   positions: Positions,
   { problems, warnings }: { readonly problems: RulesProblem[]; readonly warnings: RulesProblem[] },
 ): Rule[] {
@@ -171,6 +176,7 @@ function buildRules(
       },
       stops: rule.stop,
       mode: rule.mode,
+      hash: fingerprint(JSON.stringify([rule, hours, timeZone])),
     };
   });
 }

@@ -3,6 +3,7 @@ import { readControl } from '../../ledger/control.ts';
 import { type GateVerdict, judgeEach, recordedVerdicts } from '../../ledger/gates/gates.ts';
 import { readGateInputs } from '../../ledger/gates/inputs.ts';
 import { accountLimits } from '../../ledger/limits.ts';
+import { isCancellable } from '../../ledger/plans.ts';
 import { readSend, type Send } from '../../ledger/send.ts';
 import { dollars, sendStateNames } from '../../ops/format.ts';
 import type { RuleSet } from '../../rules/rule.ts';
@@ -12,9 +13,6 @@ import { type Html, html } from '../html.ts';
 import { areWordsShown, hiddenWords } from '../row-list.ts';
 import { ask, doneNote, facts, frame, section, timeIn } from './frame.ts';
 import { pathIn, type View } from './view.ts';
-
-/** Whether no request has left for it, and one may still. */
-const isOpen = ({ state }: Send) => state === 'PLANNED' || state === 'HELD' || state === 'RESERVED';
 
 /** The id of a send in a path. Throws `BadAddress`. */
 export function sendIdOf(text: string | undefined): string {
@@ -43,9 +41,18 @@ export async function sendPage(
     content: html`<div class="head"><h1>Send <span class="soft">${id.slice(0, 8)}</span></h1></div>
 ${doneNote(done, {
   sent: 'Settled as sent: what was reserved counts as spent. Nothing was sent again.',
+  cancel: 'Cancelled: it will never be sent.',
   'not-sent': 'Settled as not sent: what was reserved is free again. Nothing was sent again.',
 })}
 ${send.state === 'NEEDS_HUMAN' && review(send)}
+${
+  isCancellable(send) &&
+  html`<div class="asks">${ask({
+    label: 'Cancel …',
+    question: 'No request has left for it yet. Once cancelled, it is never sent.',
+    answers: [{ label: 'Cancel this send', action: `/sends/${id}/cancel` }],
+  })}</div>`
+}
 ${section(
   'State',
   html`<p><span class="state">${sendStateNames[send.state]}</span>${send.reason !== null && html`: ${maskNumbers(send.reason)}`}. ${stateWords(send)}</p>
@@ -58,7 +65,7 @@ ${facts([
   ['answers', trigger(send, view)],
   ['of', timeIn(zone, send.trigger.at)],
   ['planned', timeIn(zone, send.plannedAt)],
-  ['expires', isOpen(send) && timeIn(zone, send.expiresAt)],
+  ['expires', isCancellable(send) && timeIn(zone, send.expiresAt)],
   ['dispatched', send.dispatchedAt && timeIn(zone, send.dispatchedAt)],
   ['segments', send.units ?? 'not counted'],
   ['cost', costOf(send)],
@@ -134,7 +141,7 @@ async function verdicts(
   rules: RuleSet | undefined,
 ): Promise<readonly GateVerdict[] | undefined> {
   const { state, reason } = send;
-  if (isOpen(send)) {
+  if (isCancellable(send)) {
     const inputs = await readGateInputs(tx, send);
     return judgeEach(send, inputs, inputs.wasBlocked, accountLimits(rules?.accountLimits));
   }
@@ -145,13 +152,13 @@ async function verdicts(
 function gates(send: Send, verdicts: readonly GateVerdict[] | undefined): Html {
   if (!verdicts) return section('Gates', html`<p class="soft">No gate decided about it: ${send.reason}.</p>`);
   return section(
-    isOpen(send) ? 'Gates, as of now' : 'Gates',
+    isCancellable(send) ? 'Gates, as of now' : 'Gates',
     html`<ul class="gates">${verdicts.map(({ asks, passes }) => {
       const [word, tone] =
         passes === undefined ? ['not asked', 'soft'] : passes ? ['passes', 'ok'] : ['refuses', 'problem'];
       return html`<li><span>${asks}</span><span class="${tone}">${word}</span></li>`;
     })}</ul>
-<p class="note">${isOpen(send) ? 'They are asked in this order, again just before the send leaves. The budgets are asked last.' : 'They are asked in this order; the first that refuses decides.'}</p>`,
+<p class="note">${isCancellable(send) ? 'They are asked in this order, again just before the send leaves. The budgets are asked last.' : 'They are asked in this order; the first that refuses decides.'}</p>`,
   );
 }
 
