@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-const broken = 'rules:\n  - name: greet\n    on: message_recieved\n';
+const broken = 'rules:\n  - name: greet\n    on: message_recieved\n    do: [{ resolve: true }]\n';
 
 test.each([
   { file: 'is missing', text: undefined, place: 'cannot be read (ENOENT)', remedy: 'Set RULES_FILE, or create it.' },
@@ -63,7 +63,9 @@ test('the hours of rules are in UTC without TIME_ZONE, which is told where users
   const environment = { DATABASE_URL: database.url, RULES_FILE };
   expect((await runInProcess(environment, 'rules', 'check')).code).toBe(0);
   await database.query(
-    `insert into warehouse.users (user_id, time_zone) values (1, 'Europe/London'), (2, 'America/Chicago'), (3, 'America/Chicago')`,
+    `insert into warehouse.users (user_id, time_zone, content_hash, source, fetch_seq, fetched_at)
+     select id, zone, '', 'users.list', 1, now()
+     from (values (1, 'Europe/London'), (2, 'America/Chicago'), (3, 'America/Chicago')) u (id, zone)`,
   );
   const { code, err } = await runInProcess(environment, 'rules', 'check');
   expect(code).toBe(1);

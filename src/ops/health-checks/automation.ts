@@ -30,15 +30,17 @@ function* checkRules({ rules, credential }: Snapshot): Iterable<HealthCheck> {
   if (status === undefined) return;
   const { problem, version, mode, workers, hoursZone, usersZone, lastDay, failures } = status;
   if (problem && mode !== 'off') {
-    const [first = problem] = problem.split('\n');
-    const remedy = problem.split('\n').at(-1)?.trim() ?? '';
+    // The first problem: its place and message, the line, and the remedy.
+    const lines = problem.split('\n\n', 1).flatMap((one) => one.split('\n'));
+    const [first = problem] = lines;
+    const remedy = lines.length > 1 ? ` ${lines.at(-1)?.trim()}` : '';
     yield {
       check: 'rules_file',
       level: version ? 'warning' : 'problem',
       sentence: version
         ? 'The rules file has an error; the rules loaded before stay in force.'
         : 'No rules are in force: the rules file cannot be used. Mirroring goes on.',
-      remedy: `${first}${remedy === first ? '' : ` ${remedy}`} ${toType('rules check')} shows all errors.`,
+      remedy: `${first}${remedy} ${toType('rules check')} shows all errors.`,
       alert: { remedy: `Run ${toType('rules check')}, which names the line.` },
     };
   }
@@ -203,6 +205,15 @@ function checkTrouble(trouble: SendTrouble, sends: SendsStatus, use: Bearer, tak
         level: isOver ? 'notice' : 'warning',
         sentence: `${texts} ${was} not sent today: the daily budget ${budgetWords(which, sends)} ${isOver ? 'was used up; later ones were sent' : 'is used up'}.`,
         remedy: 'The budget is renewed at midnight UTC. To send more, raise it under `budgets` in the rules file.',
+      };
+    }
+    case 'reserved': {
+      const which = reason.slice('gate:budget_'.length).split(/\W/, 1)[0] ?? '';
+      return {
+        check: 'sends_waiting',
+        level: 'warning',
+        sentence: `${texts} ${count === 1 ? 'has' : 'have'} waited for more than a minute for the outcome of others, which may need the rest of the daily budget ${budgetWords(which, sends)}.`,
+        remedy: `${count === 1 ? 'It follows' : 'They follow'} once the others have gone out or were found: ${toType('sends list --state UNKNOWN')} lists those that are looked for. A higher budget, under \`budgets\` in the rules file, lets more leave at a time.`,
       };
     }
     case 'held_up':

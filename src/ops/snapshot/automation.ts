@@ -97,6 +97,8 @@ export interface SendTrouble {
     | 'refused'
     /** A daily budget is used up. */
     | 'budget'
+    /** It has waited for a minute or more for other sends, which have reserved the rest of a daily budget. */
+    | 'reserved'
     /** It has been planned for a minute or more and has not left. */
     | 'held_up'
     /** It expired before it was sent. */
@@ -130,7 +132,8 @@ export async function readSends(db: Database): Promise<SendsStatus> {
        select s.line, s.state, split_part(coalesce(s.reason, ''), E'\\n', 1) as reason, coalesce(s.settled_at, s.planned_at) as at,
          case when s.state in ('REJECTED', 'NOT_SENT') then 'refused'
            when s.reason ~ '^gate:budget_(account|line|money)' and s.settled_at > date_trunc('day', now(), 'UTC') then 'budget'
-           when s.state in ('PLANNED', 'HELD') and s.reason ~ '^gate:budget_(account|line|money)' then 'budget'
+           when s.state in ('PLANNED', 'HELD') and s.reason ~ '^gate:budget_(account|line|money)' then
+             case when s.planned_at < now() - ${heldUpSeconds} * interval '1 second' then 'reserved' end
            when s.state = 'PLANNED' and s.planned_at < now() - ${heldUpSeconds} * interval '1 second' and not k.is_paused then 'held_up'
            when s.state = 'EXPIRED' then 'too_old' end as kind
        from ops.sends s cross join ops.send_control k

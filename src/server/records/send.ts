@@ -5,7 +5,7 @@ import { readGateInputs } from '../../ledger/gates/inputs.ts';
 import { accountLimits } from '../../ledger/limits.ts';
 import { isCancellable } from '../../ledger/plans.ts';
 import { readSend, type Send } from '../../ledger/send.ts';
-import { dollars, sendStateNames } from '../../ops/format.ts';
+import { dollars, sendReasonWords, sendStateWords } from '../../ops/format.ts';
 import type { RuleSet } from '../../rules/rule.ts';
 import { maskNumbers } from '../../shared/masking.ts';
 import { BadAddress } from '../answering.ts';
@@ -55,7 +55,7 @@ ${
 }
 ${section(
   'State',
-  html`<p><span class="state">${sendStateNames[send.state]}</span>${send.reason !== null && html`: ${maskNumbers(send.reason)}`}. ${stateWords(send)}</p>
+  html`<p><span class="state">${sendStateWords(send.state, send.reason)}</span>${send.reason !== null && html`: ${maskNumbers(sendReasonWords(send.state, send.reason))}`}. ${stateWords(send)}</p>
 ${facts([
   ['rule', html`<a href="${pathIn(view, `/rules?rule=${encodeURIComponent(send.rule)}`)}">${send.rule}</a>`],
   ['version', send.ruleVersion],
@@ -79,7 +79,7 @@ ${section(
   'History',
   html`<ol class="steps">${events.map(
     ({ at, to, reason, actor }) =>
-      html`<li>${timeIn(zone, at, true)}<span class="step">${actor}</span><span>${sendStateNames[to]}${reason !== null && `: ${maskNumbers(reason)}`}</span></li>`,
+      html`<li>${timeIn(zone, at, true)}<span class="step">${actor}</span><span>${sendStateWords(to, reason)}${reason !== null && `: ${maskNumbers(sendReasonWords(to, reason))}`}</span></li>`,
   )}</ol>`,
 )}`,
   });
@@ -150,7 +150,11 @@ async function verdicts(
 }
 
 function gates(send: Send, verdicts: readonly GateVerdict[] | undefined): Html {
-  if (!verdicts) return section('Gates', html`<p class="soft">No gate decided about it: ${send.reason}.</p>`);
+  if (!verdicts)
+    return section(
+      'Gates',
+      html`<p class="soft">No gate decided about it: ${sendReasonWords(send.state, send.reason ?? '')}.</p>`,
+    );
   return section(
     isCancellable(send) ? 'Gates, as of now' : 'Gates',
     html`<ul class="gates">${verdicts.map(({ asks, passes }) => {
