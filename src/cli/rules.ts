@@ -267,7 +267,8 @@ function renderExplanation(
     for (const { kind, state, reason, sendId, sendState, sendReason } of past.actions) {
       const send =
         sendId === null ? '' : `; send ${sendId} is ${sendState}${sendReason === null ? '' : ` (${sendReason})`}`;
-      lines.push(`    ${kind}: ${state}${reason === null ? '' : ` (${reason})`}${send}`);
+      if (sendReason === 'dry_run') lines.push(`    ${kind}: only simulated, in dry-run mode; send ${sendId}`);
+      else lines.push(`    ${kind}: ${state}${reason === null ? '' : ` (${reason})`}${send}`);
     }
   } else if (outcome !== 'other_trigger' && outcome !== 'off' && outcome !== 'not_due') {
     lines.push('  In fact: no worker has evaluated it on this text.');

@@ -200,6 +200,17 @@ describe('sends that do not go out', () => {
     );
   });
 
+  test('for want of budget says of texts that wait for others that they wait', async () => {
+    await send('HELD', 'gate:budget_money', { ago: '30 seconds' });
+    expect(await status()).toMatchObject({ isOk: true, faults: [] });
+    await send('HELD', 'gate:budget_money', { ago: '2 minutes' });
+    expect(await status()).toMatchObject({
+      faults: [
+        { sentence: expect.stringMatching(/^1 automatic text has waited .* need the rest of the daily budget/) },
+      ],
+    });
+  });
+
   test('does not count what is only simulated, nor what a gate or quiet hours keep back', async () => {
     await send('DENIED', 'gate:budget_money', { mode: 'dry-run' });
     await send('DENIED', 'dry_run');

@@ -135,6 +135,91 @@ describe.each(backends)('with queues in %s', async (backend) => {
   });
 });
 
+describe.each(backends)('a rolled deploy with queues in %s', async (backend) => {
+  const old = `rules:${rule('hello', 'hello', reply)}${rule('close', 'close')}`;
+  const renamed = `rules:${rule('greeting', 'hello', reply)}${rule('shut', 'close')}${rule('added', 'more')}`;
+  const world = await createRulesWorld(old, 'live', backend, { workers: null });
+  const { sandbox, query, value, context } = world;
+  afterAll(() => world.close());
+
+  test('loses no text and answers none twice, while the old worker is killed', async () => {
+    await writeFile(`${world.rulesFile}.new`, renamed);
+    const { databaseUrl, redisUrl } = context.settings;
+    const start = (RULES_FILE: string) =>
+      trunkline(
+        {
+          ...{ DATABASE_URL: databaseUrl, ...(redisUrl !== undefined && { REDIS_URL: redisUrl }) },
+          ...{ API_BASE_URL: sandbox.url, API_KEY: sandbox.apiKey, RULES_MODE: 'live', RULES_FILE },
+        },
+        'worker',
+      );
+    let written = 0;
+    const phase = async (count: number) => {
+      for (let at = 0; at < count; at += 1) {
+        written += 1;
+        await sandbox.emit.sms({ line, number: String(12125556000 + written), text: written % 2 ? 'hello' : 'close' });
+      }
+    };
+    const running = (count: number) =>
+      until(
+        async () => (await value('select count(*)::integer from ops.rules_loaded where version is not null')) === count,
+      );
+    const before = start(world.rulesFile);
+    await running(1);
+    await phase(10);
+    const after = start(`${world.rulesFile}.new`);
+    for (let round = 0; (await value('select count(*)::integer from ops.rules_loaded')) !== 2; round += 1) {
+      if (round < 10) await phase(1);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    await phase(6);
+    before.process.kill('SIGKILL');
+    await before.ended;
+    await phase(10);
+    // Leases and claims of the dead worker end in a minute or two.
+    const hasten = async () => {
+      await query(
+        `update ops.sends set due_at = now() where state in ('RESERVED', 'DISPATCHED', 'UNKNOWN') and due_at < now() + interval '59 seconds'`,
+      );
+      await query(
+        `update ops.rule_actions set claimed_until = now() where state = 'waiting' and claimed_until < now() + interval '75 seconds'`,
+      );
+      await query(
+        `update ops.sync_targets set claimed_until = now() where claimed_until < now() + interval '50 seconds'`,
+      ).catch(() => []);
+    };
+    const done = async () =>
+      Number(
+        await value(
+          `select count(distinct r.number) from ops.rule_runs r join ops.rule_actions a using (run_id) where a.state = 'done'`,
+        ),
+      );
+    await until(
+      async () => {
+        await hasten();
+        return (await done()) === written;
+      },
+      async () =>
+        JSON.stringify(
+          await query(
+            `select r.number, r.rule, a.kind, a.state, a.reason, s.state as send, s.reason as why from ops.rule_runs r join ops.rule_actions a using (run_id)
+             left join ops.sends s using (send_id) where a.state <> 'done'`,
+          ),
+        ),
+      90_000,
+    );
+    for (let each = 1; each <= written; each += 2) {
+      const number = String(12125556000 + each);
+      expect(sandbox.sends().filter(({ charge }) => charge?.to.includes(number))).toHaveLength(1);
+    }
+    expect(
+      await query(`select number from ops.rule_runs where is_matched group by number having count(*) > 1`),
+    ).toEqual([]);
+    after.process.kill('SIGTERM');
+    await after.ended;
+  }, 150_000);
+});
+
 test('idle rules of a running worker act after another worker started and stopped', async () => {
   const world = await createRulesWorld(`rules:${idle('waiting')}`, 'live', 'postgres');
   onTestFinished(() => world.close());
