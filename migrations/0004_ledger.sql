@@ -2,6 +2,7 @@ create table ops.sends (
   send_id uuid default gen_random_uuid() primary key,
   rule text not null,
   rule_version text,
+  rule_hash text,
   line text not null,
   number text not null,
   trigger_kind text not null check (trigger_kind in ('message', 'call')),
@@ -43,13 +44,15 @@ create index sends_number on ops.sends (number, planned_at);
 create index sends_planned on ops.sends (planned_at);
 create index sends_answerable on ops.sends (line, number, dispatched_at) include (planned_at) where state = 'SENT';
 create index sends_charged on ops.sends (coalesce(dispatched_at, reserved_at)) where reserved_at is not null;
+create index sends_refuted on ops.sends (dispatched_at) where message_id is null and state in ('PLANNED', 'HELD', 'NOT_SENT', 'REJECTED', 'DENIED', 'EXPIRED');
 create index sends_unreleased on ops.sends (line, number) where state = 'DENIED' and reserved_micros > 0;
 create unique index sends_open on ops.sends (line, number, mode) where state in ('PLANNED', 'HELD', 'RESERVED', 'DISPATCHED') or state = 'UNKNOWN' and search_count < 3;
 create index sends_reserved on ops.sends (budget_date) where reserved_micros > 0 and state not in ('SENT', 'NEEDS_HUMAN');
 comment on table ops.sends is 'The send ledger: one row for every text that a rule wants to send, with its state. At most one request is sent per row.';
 comment on column ops.sends.send_id is 'The send.';
 comment on column ops.sends.rule is 'Name of the rule that planned it.';
-comment on column ops.sends.rule_version is 'Version of the rule then.';
+comment on column ops.sends.rule_version is 'Version of the rules file that its text is from.';
+comment on column ops.sends.rule_hash is 'Fingerprint of that rule: once the rule was changed, a waiting text is rendered again.';
 comment on column ops.sends.line is 'The account''s line that it is sent from.';
 comment on column ops.sends.number is 'The one recipient, normalised.';
 comment on column ops.sends.trigger_kind is 'What the rule replies to: message or call.';
@@ -59,7 +62,7 @@ comment on column ops.sends.mode is 'live, or dry-run: recorded, not sent. A thr
 comment on column ops.sends.body is 'The text; empty once the recipient was erased, or RETENTION_DAYS removed it.';
 comment on column ops.sends.limits is 'Limits that the rule set: they only tighten the account''s.';
 comment on column ops.sends.state is 'PLANNED, HELD, RESERVED, DISPATCHED and UNKNOWN are open; NEEDS_HUMAN waits for manual review; the others are final.';
-comment on column ops.sends.reason is 'Why it is in this state, as a code and sometimes a detail: gate:…, dry_run, or the service''s answer. For HELD: gate:quiet_hours, gate:budget_… (other open sends have reserved the rest), gate:newer_inbound (rules have not evaluated a newer text yet).';
+comment on column ops.sends.reason is 'Why it is in this state, as a code and sometimes a detail: gate:…, dry_run, or the service''s answer. For HELD: gate:quiet_hours, gate:budget_… (other open sends have reserved the rest), gate:newer_inbound (rules have not evaluated a newer text yet), gate:earlier_steps (other steps on the trigger come first).';
 comment on column ops.sends.fence is 'Raised by each reservation: a worker with an older one cannot change the row.';
 comment on column ops.sends.tries is 'Requests that provably had no effect; 429 answers are not counted.';
 comment on column ops.sends.due_at is 'When it is processed next; for RESERVED and DISPATCHED, the end of the lease.';
@@ -74,7 +77,7 @@ comment on column ops.sends.reserved_micros is 'Reserved micro-dollars: the wors
 comment on column ops.sends.settled_micros is 'Micro-dollars that the service charged. NULL = not reported, also of reconciled sends: their budget keeps the worst case.';
 comment on column ops.sends.budget_date is 'Day (UTC) whose budgets it uses.';
 comment on column ops.sends.message_id is 'The message that it became; NULL when the gateway returned no id and none was matched.';
-comment on column ops.sends.is_reconciled is 'Its answer was lost, and its message was found in the thread.';
+comment on column ops.sends.is_reconciled is 'Its answer was lost, or refused it, and its message was found in the thread.';
 comment on column ops.sends.linked_at is 'When warehouse.sms_messages.send_id was set.';
 comment on column ops.sends.planned_at is 'When the rule planned it.';
 comment on column ops.sends.reserved_at is 'When its budget was last reserved.';
@@ -131,7 +134,7 @@ comment on table ops.send_control is 'The kill switch of automatic sends, locked
 comment on column ops.send_control.is_only is 'There is one row.';
 comment on column ops.send_control.is_paused is 'While true, nothing is sent.';
 comment on column ops.send_control.pause_reason is 'Why it is paused.';
-comment on column ops.send_control.paused_by is 'operator, or ledger when three sends within ten minutes had an unknown outcome; a pause by the ledger ends when the outcome of all of them is known.';
+comment on column ops.send_control.paused_by is 'operator, or ledger when three sends within ten minutes had an unknown outcome; a pause by the ledger ends when the outcome of fewer than three is unknown, and this stays: those still count.';
 comment on column ops.send_control.changed_at is 'When it was last paused or resumed.';
 comment on column ops.send_control.highest_unit_micros is 'The highest price of a segment that the service ever charged, the minimum of every reservation.';
 comment on column ops.send_control.sender_id is 'The user that the service credits with sends, from the newest message of one; NULL = none, as with an API key.';

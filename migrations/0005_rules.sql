@@ -1,5 +1,5 @@
 create table ops.rules_loaded (
-  is_only boolean default true primary key check (is_only),
+  process_id text primary key,
   version text,
   mode text not null,
   rules jsonb not null default '[]',
@@ -8,19 +8,27 @@ create table ops.rules_loaded (
   problem text,
   problem_at timestamptz,
   limits jsonb not null default '{}',
-  since jsonb not null default '{}'
+  since jsonb not null default '{}',
+  uses_hours boolean not null default false,
+  time_zone text not null default 'UTC',
+  seen_at timestamptz not null default clock_timestamp(),
+  stopped_at timestamptz
 );
-comment on table ops.rules_loaded is 'The rules in force; one row.';
-comment on column ops.rules_loaded.is_only is 'There is one row.';
+comment on table ops.rules_loaded is 'The rules of each worker. Other workers delete the row of one that is gone for a minute.';
+comment on column ops.rules_loaded.process_id is 'The worker, as in ops.processes.';
 comment on column ops.rules_loaded.version is 'Fingerprint of the file in force; NULL = no valid file yet.';
-comment on column ops.rules_loaded.mode is 'RULES_MODE of the worker that wrote this.';
+comment on column ops.rules_loaded.mode is 'RULES_MODE of the worker.';
 comment on column ops.rules_loaded.rules is 'Name, trigger and mode of each rule, in order.';
 comment on column ops.rules_loaded.loaded_at is 'When that file was read.';
 comment on column ops.rules_loaded.checked_at is 'When a worker last checked the file.';
 comment on column ops.rules_loaded.problem is 'Why the newest file is not in force; NULL when it is.';
 comment on column ops.rules_loaded.problem_at is 'When that was detected.';
 comment on column ops.rules_loaded.limits is 'The account''s limits as the file sets them: sends a day, and micro-dollars.';
-comment on column ops.rules_loaded.since is 'Since when each rule has been in force without interruption, by name, trigger and idle time. A rule ignores threads that were idle long enough before, and triggers that another rule had replied to.';
+comment on column ops.rules_loaded.since is 'Since when each rule has been in force without interruption, by name, trigger and idle time. A rule ignores threads that were idle long enough before, and triggers that another rule had replied to. Another worker''s start of the same rule counts.';
+comment on column ops.rules_loaded.uses_hours is 'Whether a rule or a template speaks of local times.';
+comment on column ops.rules_loaded.time_zone is 'TIME_ZONE of the worker.';
+comment on column ops.rules_loaded.seen_at is 'When the worker last reported itself, every two seconds.';
+comment on column ops.rules_loaded.stopped_at is 'When it stopped. What it planned stays in force for a minute longer.';
 
 create table ops.rule_events (
   event_id bigint generated always as identity primary key,
@@ -29,7 +37,8 @@ create table ops.rule_events (
   happened_at timestamptz not null,
   noted_at timestamptz not null default now(),
   due_at timestamptz not null default now(),
-  tries integer not null default 0
+  tries integer not null default 0,
+  rules jsonb
 );
 comment on table ops.rule_events is 'Newly mirrored triggers, inserted by the transaction that mirrors them and deleted by the one that evaluates them.';
 comment on column ops.rule_events.event_id is 'Order of mirroring.';
@@ -39,6 +48,7 @@ comment on column ops.rule_events.happened_at is 'When it happened at the servic
 comment on column ops.rule_events.noted_at is 'When it was mirrored.';
 comment on column ops.rule_events.due_at is 'When it is evaluated next.';
 comment on column ops.rule_events.tries is 'Evaluations that failed.';
+comment on column ops.rule_events.rules is 'Names of the rules that are still to be evaluated on it, where workers have different ones; NULL = all.';
 
 create table ops.rule_runs (
   run_id bigint generated always as identity primary key,
@@ -93,6 +103,7 @@ create table ops.rule_actions (
   primary key (run_id, ordinal)
 );
 create index rule_actions_waiting on ops.rule_actions (due_at) where state = 'waiting';
+create index rule_actions_send on ops.rule_actions (send_id) where send_id is not null;
 create index rule_actions_failed on ops.rule_actions (settled_at) where state in ('failed', 'unclear');
 comment on table ops.rule_actions is 'The steps of matched rules.';
 comment on column ops.rule_actions.run_id is 'The run.';

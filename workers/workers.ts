@@ -95,6 +95,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       db,
       log,
       service,
+      processId: context.processId,
       mode: settings.rulesMode,
       file: settings.rulesFile,
       timeZone: settings.timeZone,

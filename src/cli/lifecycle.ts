@@ -1,10 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import closeWithGrace from 'close-with-grace';
 import pRetry from 'p-retry';
 import { Client } from 'pg';
 import type { QueueName } from '../../config/queues.ts';
-import { type Settings, SettingsError } from '../../config/settings.ts';
 import type { Context, ReadySettings } from '../context.ts';
 import { createDatabase } from '../db/database.ts';
 import { type DatabaseFacts, refuseUnusable, selectFacts } from '../db/migrate.ts';
@@ -218,26 +216,5 @@ async function tryToConnect(databaseUrl: string, connections = 1, onConnected = 
     refuseUnusable((await client.query<DatabaseFacts>(selectFacts)).rows[0]);
   } finally {
     await Promise.allSettled(clients.map((client) => client.end()));
-  }
-}
-
-/**
- * Rejects with a SettingsError when RULES_FILE is set and the file is missing or invalid at the start.
- */
-export async function checkRulesFile(
-  { rulesFile: file, timeZone }: Pick<Settings, 'rulesFile' | 'timeZone'>,
-  { RULES_FILE }: Readonly<Record<string, string | undefined>> = process.env,
-): Promise<void> {
-  if (!RULES_FILE) return;
-  // Loaded on demand: the receiver does not need it.
-  const { parseRules } = await import('../rules/file/parse.ts');
-  try {
-    parseRules(await readFile(file, 'utf8'), { file, timeZone });
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    // The message already contains the position and remedy of each problem.
-    const problems = `\n${message}`.replace(/\n(?=.)/g, '\n    ');
-    const problem = code === 'rules' ? problems : ` ${file} cannot be read (${code ?? message})`;
-    throw new SettingsError([`RULES_FILE names a file that cannot be used:${problem}`]);
   }
 }

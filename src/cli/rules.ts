@@ -1,6 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { createDatabase, type Database, query, sql } from '../db/database.ts';
+import { type LoadedRules, readInUse, readRunning } from '../ledger/rules-in-force.ts';
 import { dollars, toTheSecond } from '../ops/format.ts';
+import { hoursInUtc } from '../ops/health-checks/automation.ts';
+import { readUsersZone } from '../ops/snapshot/automation.ts';
 import { explain, outcomeWords, type RuleExplanation, replyWords, type TextChoice } from '../rules/explain.ts';
 import { type DescribedFact, describedFacts, sampleFacts } from '../rules/facts/declared.ts';
 import { factAt } from '../rules/facts/values.ts';
@@ -29,7 +32,7 @@ export async function runCheck(path: string | undefined, { json }: Flags): Promi
   const file = path ?? rulesFile;
   const set = await load(file, timeZone, json);
   if (!set) return;
-  const warnings = [...set.warnings, ...(await unknownUsers(set, databaseUrl))];
+  const warnings = [...set.warnings, ...(await checkDirectory(set, databaseUrl, timeZone))];
   if (warnings.length > 0) process.exitCode = 1;
   if (json) {
     const { version, rules } = set;
@@ -54,32 +57,45 @@ function toJson({ remedy, ...problem }: RulesProblem): object {
   return { ...problem, cure: remedy };
 }
 
-/** Users in the file that the directory lacks. Empty without a database, or before users were mirrored. */
-async function unknownUsers({ users }: RuleSet, databaseUrl: string | undefined): Promise<RulesProblem[]> {
-  if (users.length === 0 || databaseUrl === undefined) return [];
+/** Compares what the file says about users and hours with the directory. Empty without a database. */
+async function checkDirectory(
+  set: RuleSet,
+  databaseUrl: string | undefined,
+  timeZone: string,
+): Promise<RulesProblem[]> {
+  const hoursAt = timeZone === 'UTC' ? set.hoursAt : undefined;
+  if (databaseUrl === undefined || (set.users.length === 0 && !hoursAt)) return [];
   try {
     const log = createCommandLog();
     await using database = createDatabase({ url: databaseUrl, log, maxConnections: 1, name: 'rules' });
-    const known = await query<{ names: string[] }>(
-      database.db,
-      sql`select array[user_id::text, lower(username), lower(email)] as names from warehouse.users where deleted_at is null`,
-    );
-    if (known.length === 0) return [];
-    const names = new Set(known.flatMap((user) => user.names));
-    return users
-      .filter(({ user }) => !names.has(String(user).toLowerCase()))
-      .map(({ user, line, column }) => ({
-        line,
-        column,
-        message: `The account has no user ${typeof user === 'number' ? `with the id ${user}` : user}.`,
-        remedy: 'Write the id, username or e-mail of a user, line, agent, or nobody.',
-      }));
+    const zone = hoursAt ? await readUsersZone(database.db) : null;
+    const inUtc = hoursAt && zone !== null && zone !== 'UTC' ? [{ ...hoursAt, ...hoursInUtc(zone) }] : [];
+    return [...inUtc, ...(await unknownUsers(database.db, set))];
   } catch (error) {
     console.error(
       `Users were not checked against the directory: ${error instanceof Error ? error.message : String(error)}`,
     );
     return [];
   }
+}
+
+/** Users in the file that the directory lacks. Empty before users were mirrored. */
+async function unknownUsers(db: Database, { users }: RuleSet): Promise<RulesProblem[]> {
+  if (users.length === 0) return [];
+  const known = await query<{ names: string[] }>(
+    db,
+    sql`select array[user_id::text, lower(username), lower(email)] as names from warehouse.users where deleted_at is null`,
+  );
+  if (known.length === 0) return [];
+  const names = new Set(known.flatMap((user) => user.names));
+  return users
+    .filter(({ user }) => !names.has(String(user).toLowerCase()))
+    .map(({ user, line, column }) => ({
+      line,
+      column,
+      message: `The account has no user ${typeof user === 'number' ? `with the id ${user}` : user}.`,
+      remedy: 'Write the id, username or e-mail of a user, line, agent, or nobody.',
+    }));
 }
 
 export async function runList({ json }: Flags): Promise<void> {
@@ -109,26 +125,36 @@ export async function runList({ json }: Flags): Promise<void> {
   console.log(describeUse(set, inForce));
 }
 
-/** The rules that the workers use. */
-interface InForce {
-  readonly version: string | null;
-  readonly mode: Mode;
-  readonly problem: string | null;
+/** The rules that the workers use: those of the worker that evaluates, and what all running workers have. */
+interface InForce extends Pick<LoadedRules, 'version' | 'mode' | 'problem'> {
+  readonly running: readonly LoadedRules[];
 }
 
 async function readInForce(db: Database): Promise<InForce | undefined> {
-  const [inForce] = await query<InForce>(db, sql`select version, mode, problem from ops.rules_loaded`);
-  return inForce;
+  const inUse = await readInUse(db);
+  return inUse && { ...inUse, running: await readRunning(db) };
 }
 
 /** Whether the workers use this file. */
 function describeUse({ version }: RuleSet, inForce: InForce | undefined): string {
   if (!inForce) return 'No worker has loaded a rules file yet.';
-  const mode = `RULES_MODE of the workers is ${inForce.mode}.`;
-  if (inForce.version === version) return `In force, version ${version}. ${mode}`;
-  const other = inForce.version === null ? 'no rules' : `version ${inForce.version}`;
-  const why = inForce.problem === null ? '' : ` They refused a newer file:\n${inForce.problem}`;
-  return `This file is version ${version}; the workers use ${other}. ${mode}${why}`;
+  const { mode, problem, running } = inForce;
+  const versions = new Set(running.map((each) => each.version));
+  if (versions.size > 1) {
+    const each = running.map((one) => `${versionWords(one.version)} (RULES_MODE ${one.mode})`).join(', ');
+    return `The running workers have different rules: ${each}. This file is version ${version}. ${versionWords(inForce.version)} is evaluated, and the steps of all are performed.`;
+  }
+  const refused = problem === null ? '' : ` They refused a newer file:\n${problem}`;
+  if (running.length === 0) {
+    return `No worker runs. The last one used ${versionWords(inForce.version)}; this file is version ${version}.`;
+  }
+  const modes = `RULES_MODE of the workers is ${[...new Set(running.map((one) => one.mode))].join(' and ') || mode}.`;
+  if (inForce.version === version) return `In force, version ${version}. ${modes}`;
+  return `This file is version ${version}; the workers use ${versionWords(inForce.version)}. ${modes}${refused}`;
+}
+
+function versionWords(version: string | null): string {
+  return version === null ? 'no rules' : `version ${version}`;
 }
 
 export function runFacts(on: TriggerKind | undefined, { json }: Flags): void {
@@ -241,7 +267,8 @@ function renderExplanation(
     for (const { kind, state, reason, sendId, sendState, sendReason } of past.actions) {
       const send =
         sendId === null ? '' : `; send ${sendId} is ${sendState}${sendReason === null ? '' : ` (${sendReason})`}`;
-      lines.push(`    ${kind}: ${state}${reason === null ? '' : ` (${reason})`}${send}`);
+      if (sendReason === 'dry_run') lines.push(`    ${kind}: only simulated, in dry-run mode; send ${sendId}`);
+      else lines.push(`    ${kind}: ${state}${reason === null ? '' : ` (${reason})`}${send}`);
     }
   } else if (outcome !== 'other_trigger' && outcome !== 'off' && outcome !== 'not_due') {
     lines.push('  In fact: no worker has evaluated it on this text.');

@@ -1,6 +1,7 @@
 import { type Database, query, sql } from '../db/database.ts';
 import { type Control, pauseSends, readControl, resumeSends } from '../ledger/control.ts';
-import { listSends, readSend, type Send, type SendState } from '../ledger/send.ts';
+import { cancelSend } from '../ledger/plans.ts';
+import { findSend, listSends, readSend, type Send, type SendState } from '../ledger/send.ts';
 import { settleManually } from '../ledger/settle.ts';
 import { toTheSecond } from '../ops/format.ts';
 import { toType } from '../shared/command-name.ts';
@@ -101,6 +102,28 @@ export function runSettle(
 
 function needsNoReview(state: string): UserError {
   return new UserError(`This send is ${state}: only sends in NEEDS_HUMAN can be settled by hand.`);
+}
+
+/** Cancels sends that wait. Exit code 1 if one of them could not be cancelled. */
+export function runCancel(given: readonly string[], { json }: Json): Promise<void> {
+  return inLedger(async (db) => {
+    const ids: string[] = [];
+    for (const each of given) ids.push((await sendOf(db, each)).send.sendId);
+    const results: { sendId: string; state: SendState; isDone: boolean }[] = [];
+    for (const sendId of new Set(ids)) {
+      const isDone = await cancelSend(db, sendId);
+      const state = (await findSend(db, sendId))?.state ?? 'DENIED';
+      results.push({ sendId, state, isDone });
+    }
+    const left = results.filter(({ isDone }) => !isDone);
+    if (left.length > 0) process.exitCode = 1;
+    if (json) return console.log(JSON.stringify(results));
+    const count = results.length - left.length;
+    if (count > 0) console.log(`${count === 1 ? '1 send is' : `${count} sends are`} cancelled and will never be sent.`);
+    for (const { sendId, state } of left) {
+      console.error(`${sendId} is ${state}: only a send that waits (PLANNED, HELD, RESERVED) can be cancelled.`);
+    }
+  });
 }
 
 /** Pauses all sends. After it resolves, no send leaves. */

@@ -5,12 +5,11 @@ import { startTelemetry } from '../ops/telemetry.ts';
 import { toType } from '../shared/command-name.ts';
 import { createLog } from '../shared/log.ts';
 import { withoutPassword } from '../shared/masking.ts';
-import { checkRulesFile, drainMs, type Entry, runUntilStopped } from './lifecycle.ts';
+import { drainMs, type Entry, runUntilStopped } from './lifecycle.ts';
 
 export async function run(entry: Entry, options: { json?: boolean }): Promise<void> {
   const settings = readSettings(process.env, { servesPages: true, makesToken: true });
   const log = createLog(settings.logLevel);
-  await checkRulesFile(settings);
   for (const weakness of weaknessesOf(settings)) log.warn(weakness);
   const telemetry = await startTelemetry(settings, 'start', log);
   const starting = start(settings, { log, startWorkers: entry.startWorkers, drainMs });

@@ -5,14 +5,7 @@ import { reportConnections } from '../ops/processes.ts';
 import { startTelemetry } from '../ops/telemetry.ts';
 import { createLog } from '../shared/log.ts';
 import { commandSettings } from './environment.ts';
-import {
-  checkRulesFile,
-  drainMs,
-  type Entry,
-  runUntilStopped,
-  waitForMigrations,
-  waitForPostgres,
-} from './lifecycle.ts';
+import { drainMs, type Entry, runUntilStopped, waitForMigrations, waitForPostgres } from './lifecycle.ts';
 
 /** Connections that a start opens at once with queues in Postgres: tables, producers, jobs and their listener. */
 const minConnections = 4;
@@ -27,7 +20,6 @@ export async function run(entry: Entry, options: { queues?: QueueName[]; json?: 
       servesPages: 'WORKER_PORT',
     }),
   );
-  await checkRulesFile(settings);
   const log = createLog(settings.logLevel);
   for (const weakness of weaknessesOf(settings)) log.warn(weakness);
   const telemetry = await startTelemetry(settings, 'worker', log);

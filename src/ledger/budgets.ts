@@ -140,6 +140,11 @@ export function chargeBudget(tx: Transaction, send: Send, micros: number): Promi
   return changeBudgets(tx, send, send.budgetDate, { sends: 0, reserved: -send.reservedMicros, spent: micros });
 }
 
+/** Counts a send whose budget was released although it went out. */
+export function bookBudget(tx: Transaction, send: Send, micros: number): Promise<void> {
+  return changeBudgets(tx, send, send.budgetDate, { sends: 1, reserved: 0, spent: micros });
+}
+
 async function changeBudgets(
   tx: Transaction,
   thread: Pair,

@@ -1,5 +1,6 @@
 import { type Database, inTransaction, query, sql, type Transaction } from '../db/database.ts';
-import { type AccountLimits, accountLimits } from './limits.ts';
+import { accountLimits } from './limits.ts';
+import { readInUse } from './rules-in-force.ts';
 import { type SendState, states } from './send.ts';
 
 /** The kill switch: the single row of ops.send_control. */
@@ -16,7 +17,7 @@ export interface Control {
 export async function readControl(db: Database | Transaction, lock: 'none' | 'share' = 'none'): Promise<Control> {
   const [control] = await query(
     db,
-    sql<Control>`select is_paused as "isPaused", pause_reason as reason, paused_by as by, changed_at as since,
+    sql<Control>`select is_paused as "isPaused", pause_reason as reason, case when is_paused then paused_by end as by, changed_at as since,
         highest_unit_micros::float8 as "highestUnitMicros"
       from ops.send_control ${lock === 'share' ? sql`for share` : sql``}`,
   );
@@ -43,13 +44,14 @@ export async function pauseSends(
 
 /** Ends the pause. Sends that are due go out at once, unless they have expired. */
 export function resumeSends(db: Database): Promise<void> {
-  return inTransaction(db, resume);
+  return inTransaction(db, (tx) => resume(tx, null));
 }
 
-async function resume(tx: Transaction): Promise<void> {
+/** After a pause that the ledger ended itself, `by` keeps the outcomes that are still unknown counted. */
+async function resume(tx: Transaction, by: 'ledger' | null): Promise<void> {
   await query(
     tx,
-    sql`update ops.send_control set is_paused = false, pause_reason = null, paused_by = null, changed_at = clock_timestamp()`,
+    sql`update ops.send_control set is_paused = false, pause_reason = null, paused_by = ${by}, changed_at = clock_timestamp()`,
   );
   await query(
     tx,
@@ -65,13 +67,13 @@ const unknownWindow = sql.raw(`interval '${withinMinutes} minutes'`);
 /** A send that was found in its thread no longer counts as unknown. */
 const isUnclear = sql`s.state in ('UNKNOWN', 'NEEDS_HUMAN')`;
 
-/** Pauses when there are too many unknown outcomes, counted since the last resume. The caller holds the switch. */
+/** Pauses when there are too many unknown outcomes, counted since an operator's last resume. The caller holds the switch. */
 export async function pauseOnUnknowns(tx: Transaction): Promise<boolean> {
   const [row] = await query(
     tx,
     sql<{ count: number; is_paused: boolean }>`select c.is_paused, (select count(*)::integer from ops.sends s
         where ${isUnclear} and unknown_at > greatest(clock_timestamp() - ${unknownWindow},
-          case when c.is_paused then '-infinity' else c.changed_at end)) as count
+          case when c.is_paused or c.paused_by = 'ledger' then '-infinity' else c.changed_at end)) as count
       from ops.send_control c`,
   );
   if (!row || row.is_paused || row.count < maxUnknown) return false;
@@ -82,18 +84,18 @@ export async function pauseOnUnknowns(tx: Transaction): Promise<boolean> {
 /** Of the switch: the ledger paused, not an operator. */
 export const isPausedByLedger = sql`is_paused and paused_by = 'ledger'`;
 
-/** Ends a pause by the ledger once the outcome of every send that caused it is known. Leaves an operator's pause alone. */
+/** Ends a pause by the ledger once fewer outcomes than cause one are unknown. Leaves an operator's pause alone. */
 export async function endAutomaticPause(db: Database): Promise<boolean> {
   if ((await readControl(db)).by !== 'ledger') return false;
   return inTransaction(db, async (tx) => {
     await lockControl(tx);
     const ended = await query(
       tx,
-      sql`select from ops.send_control c where ${isPausedByLedger} and not exists (
-        select from ops.sends s where ${isUnclear} and unknown_at > c.changed_at - ${unknownWindow})`,
+      sql`select from ops.send_control c where ${isPausedByLedger} and ${maxUnknown} > (
+        select count(*) from ops.sends s where ${isUnclear} and unknown_at > c.changed_at - ${unknownWindow})`,
     );
     if (ended.length === 0) return false;
-    await resume(tx);
+    await resume(tx, 'ledger');
     return true;
   });
 }
@@ -148,12 +150,11 @@ export async function summarizeSends(db: Database): Promise<LedgerSummary> {
     >`select spent_micros::float8 as spent, reserved_micros::float8 as reserved, sends_count as sends
       from ops.send_budgets where scope = 'account' and budget_date = (now() at time zone 'UTC')::date`,
   );
-  const [loaded] = await query(db, sql<{ limits: Partial<AccountLimits> }>`select limits from ops.rules_loaded`);
   const byState = new Map(counted.map(({ state, count }) => [state, count]));
   return {
     control: await readControl(db),
     counts: Object.fromEntries(states.flatMap((state) => (byState.has(state) ? [[state, byState.get(state)]] : []))),
     today: today ?? { spent: 0, reserved: 0, sends: 0 },
-    dailyMicros: accountLimits(loaded?.limits).dailyMicros,
+    dailyMicros: accountLimits((await readInUse(db))?.limits).dailyMicros,
   };
 }

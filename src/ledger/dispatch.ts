@@ -8,6 +8,8 @@ import { judge, type Verdict } from './gates/gates.ts';
 import { readGateInputs } from './gates/inputs.ts';
 import { defaultRuleLimits } from './limits.ts';
 import { releaseSuperseded } from './plans.ts';
+import { settleFound } from './reconcile.ts';
+import { isAnyLive } from './rules-in-force.ts';
 import { lockSend, type Send, transition } from './send.ts';
 import { classifyAnswer, classifyError, markUnknown, type Outcome, type SettleResult, settle } from './settle.ts';
 
@@ -20,12 +22,14 @@ type Refused = 'held' | 'denied' | 'expired';
 export function reserveSend(
   ledger: Ledger,
   sendId: string,
-): Promise<ReservedSend | Refused | 'nothing_due' | 'paused'> {
+): Promise<ReservedSend | Refused | 'nothing_due' | 'paused' | 'sent'> {
   return inTransaction(ledger.db, async (tx) => {
     const send = await lockSend(tx, sendId);
     if (!send?.isDue || (send.state !== 'PLANNED' && send.state !== 'HELD')) return 'nothing_due';
+    if (await settleFound(tx, ledger, send)) return 'sent';
     const inputs = await readGateInputs(tx, send);
     const limits = ledger.limits();
+    if (send.mode === 'live' && ledger.mode !== 'live' && (await isAnyLive(tx))) return leaveToOthers(tx, sendId);
     const isDry = [ledger.mode, send.mode, inputs.ruleMode].includes('dry-run');
     // A live send asks the service about a block just before its dispatch; a dry run asks nothing.
     const verdict = judge(send, inputs, isDry && inputs.wasBlocked, limits);
@@ -57,6 +61,12 @@ export function reserveSend(
     });
     return { sendId, fence, line: send.line, number: send.number };
   });
+}
+
+/** Lets the next sweep enqueue a live send again, for a worker that may send it: jobs go to any worker. */
+async function leaveToOthers(tx: Transaction, sendId: string): Promise<'nothing_due'> {
+  await query(tx, sql`update ops.sends set enqueued_at = '-infinity' where send_id = ${sendId}`);
+  return 'nothing_due';
 }
 
 /** Records a verdict that keeps a send from going out now, and releases what it had reserved. */
@@ -133,6 +143,8 @@ async function commitDispatch(
   const send = await lockSend(tx, sendId);
   // After the end of the lease the send belongs to whoever takes it up next.
   if (send?.state !== 'RESERVED' || send.fence !== fence || send.isDue) return 'lost';
+  // The service may have carried out the last request although it refused it.
+  if (await settleFound(tx, ledger, send)) return 'sent';
   const inputs = await readGateInputs(tx, send);
   if (control.isPaused || inputs.ruleMode === 'unknown') {
     await returnToPlanned(tx, send, control.isPaused ? 'paused' : 'no rules in force', 0);

@@ -4,7 +4,7 @@ import { endAutomaticPause, isPausedByLedger } from './control.ts';
 import { type DispatchResult, dispatch, endExpiredLease, reserveSend } from './dispatch.ts';
 import { accountLimits } from './limits.ts';
 import { isUnreleased, releaseAllSuperseded } from './plans.ts';
-import { isUnlinked, linkMessages, reconcile } from './reconcile.ts';
+import { isRefuted, isUnlinked, linkMessages, reconcile, settleAllFound } from './reconcile.ts';
 import { findSend } from './send.ts';
 
 /** `nothing_due`: another worker has the send, or it is not due. */
@@ -51,9 +51,11 @@ export function createDispatcher(deps: LedgerDeps): Dispatcher {
 
   async function sweep(max: number): Promise<string[]> {
     await linkMessages(ledger);
+    await settleAllFound(ledger);
+    await correctClock(ledger.db, ledger.timing);
     await releaseAllSuperseded(ledger.db);
     if (await endAutomaticPause(ledger.db)) {
-      ledger.log.info('Sends are resumed: the outcome of every send that caused the pause is known');
+      ledger.log.info('Sends are resumed: too few outcomes are unknown now to pause them');
     }
     return takeDueSends(ledger.db, max, ledger.timing.lostAfterMs);
   }
@@ -69,9 +71,32 @@ async function hasWork(db: Database): Promise<boolean> {
     sql<{ has_work: boolean }>`select exists (select from ops.sends where ${isOpen})
         or exists (select from ops.sends where ${isUnlinked})
         or exists (select from ops.sends where ${isUnreleased})
+        or exists (select from ops.sends where ${isRefuted})
         or exists (select from ops.send_control where ${isPausedByLedger}) as has_work`,
   );
   return row?.has_work === true;
+}
+
+/** Further in the future than a clock that runs right lets any moment of the past be. */
+const maxAhead = sql`interval '1 minute'`;
+
+/**
+ * Corrects moments that were written while the clock of Postgres was ahead: a send planned, dispatched or enqueued in the
+ * future counts as of now, and a lease or a short wait that ends too late ends in time. Otherwise it would wait until then.
+ */
+async function correctClock(db: Database, { leaseMs }: Ledger['timing']): Promise<void> {
+  const isWaiting = sql`state = 'PLANNED' or (state = 'HELD' and reason is distinct from 'gate:quiet_hours')`;
+  const isLeased = sql`state in ('RESERVED', 'DISPATCHED')`;
+  await query(
+    db,
+    sql`update ops.sends set
+        due_at = case when ${isLeased} then least(due_at, now() + ${leaseMs} * interval '1 ms') else now() end,
+        planned_at = least(planned_at, now()), reserved_at = least(reserved_at, now()), dispatched_at = least(dispatched_at, now()), unknown_at = least(unknown_at, now()),
+        enqueued_at = '-infinity'
+      where ${isOpen} and (greatest(planned_at, reserved_at, dispatched_at, unknown_at, enqueued_at) > now() + ${maxAhead}
+        or (${isLeased} and due_at > now() + 2 * ${leaseMs} * interval '1 ms')
+        or ((${isWaiting}) and due_at > greatest(expires_at, now()) + ${maxAhead}))`,
+  );
 }
 
 /**

@@ -3,7 +3,7 @@ import { normalizeNumber } from '../shared/numbers.ts';
 import type { Pair } from '../shared/thread.ts';
 import { releaseBudget } from './budgets.ts';
 import { defaultRuleLimits } from './limits.ts';
-import { type SendPlan, type SendRow, sendColumns, toSend, transition } from './send.ts';
+import { lockSend, type Send, type SendPlan, type SendRow, sendColumns, toSend, transition } from './send.ts';
 
 /**
  * The id of the planned send, whose row exists once the transaction commits. `duplicate`: this rule has answered this trigger or is about to,
@@ -19,7 +19,7 @@ export type PlanResult = { readonly sendId: string } | 'duplicate' | 'thread_bus
  */
 export async function planSend(tx: Transaction, given: SendPlan): Promise<PlanResult> {
   const plan = { ...given, line: normalizeNumber(given.line), number: normalizeNumber(given.number) };
-  const { rule, ruleVersion = null, line, number, trigger, text, mode, limits = {} } = plan;
+  const { rule, ruleVersion = null, ruleHash = null, line, number, trigger, text, mode, limits = {} } = plan;
   if (await isPlanned(tx, plan)) return 'duplicate';
   await supersede(tx, plan);
   const maxAgeSeconds = limits.maxAgeSeconds ?? defaultRuleLimits.maxAgeSeconds;
@@ -27,8 +27,8 @@ export async function planSend(tx: Transaction, given: SendPlan): Promise<PlanRe
     tx,
     sql<{ sendId: string }>`with planned as (
         insert into ops.sends
-          (rule, line, number, trigger_kind, trigger_id, rule_version, trigger_at, body, mode, limits, expires_at)
-        values (${rule}, ${line}, ${number}, ${trigger.kind}, ${trigger.id}, ${ruleVersion}, ${trigger.at}, ${text},
+          (rule, line, number, trigger_kind, trigger_id, rule_version, rule_hash, trigger_at, body, mode, limits, expires_at)
+        values (${rule}, ${line}, ${number}, ${trigger.kind}, ${trigger.id}, ${ruleVersion}, ${ruleHash}, ${trigger.at}, ${text},
           ${mode}, ${JSON.stringify(limits)}, ${trigger.at}::timestamptz + ${maxAgeSeconds} * interval '1 second')
         on conflict do nothing returning send_id, fence
       )
@@ -96,4 +96,24 @@ export async function releaseAllSuperseded(db: Database): Promise<void> {
       where ${isUnreleased} limit ${maxThreads}`,
   );
   for (const thread of threads) await inTransaction(db, (tx) => releaseSuperseded(tx, thread));
+}
+
+/**
+ * Ends a send from which no request can leave any more: the new fence stops a worker that has reserved it. False in a state in
+ * which a request has left or nothing will leave.
+ */
+export function cancelSend(db: Database, sendId: string): Promise<boolean> {
+  return inTransaction(db, async (tx) => {
+    const send = await lockSend(tx, sendId);
+    if (!send || !isCancellable(send)) return false;
+    if (send.reservedMicros > 0) await releaseBudget(tx, send);
+    const set = { fence: send.fence + 1, reserved_micros: 0 };
+    const step = { sendId, from: [send.state], to: 'DENIED', reason: 'cancelled', actor: 'operator' } as const;
+    return transition(tx, { ...step, set });
+  });
+}
+
+/** Whether a send can be cancelled: no request of it is under way, and one may still leave. */
+export function isCancellable({ state }: Pick<Send, 'state'>): boolean {
+  return state === 'PLANNED' || state === 'HELD' || state === 'RESERVED';
 }

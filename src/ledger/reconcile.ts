@@ -1,10 +1,10 @@
 import { inTransaction, query, sql, type Transaction } from '../db/database.ts';
 import { toType } from '../shared/command-name.ts';
 import { normalizeNumber } from '../shared/numbers.ts';
-import { chargeBudget } from './budgets.ts';
+import { bookBudget, chargeBudget, maxSegments, releaseBudget } from './budgets.ts';
 import type { Ledger } from './context.ts';
-import { readSender, recordSender } from './control.ts';
-import { lockSend, type Send, type SendRow, sendColumns, toSend, transition } from './send.ts';
+import { readControl, readSender, recordSender } from './control.ts';
+import { lockSend, type Send, type SendRow, type SendState, sendColumns, toSend, transition } from './send.ts';
 
 /**
  * Looks for the message of an UNKNOWN send in its thread. A single match is the send, even in a thread that could not be
@@ -48,6 +48,59 @@ export async function reconcile(ledger: Ledger, unknown: Send): Promise<'sent' |
   }
   return result;
 }
+
+/**
+ * Records as SENT, at its worst-case cost, a send whose last request was answered as if it had no effect, while the mirror has
+ * its message: a single match that no other send may have become. The caller has locked the send. False if there is none.
+ */
+export async function settleFound(tx: Transaction, ledger: Ledger, send: Send): Promise<boolean> {
+  if (send.dispatchedAt === null || send.messageId !== null) return false;
+  const senderId = await readSender(tx, ledger.actsFor);
+  const candidates = await readCandidates(tx, send);
+  const matches = findMatches(send, candidates, senderId);
+  const [match] = matches;
+  if (!match || matches.length > 1) return false;
+  const claims = (await readRivals(tx, send)).map((rival) => findMatches(rival, candidates, senderId));
+  if (isContested(matches, claims)) return false;
+  const { highestUnitMicros } = await readControl(tx);
+  const micros = (send.units ?? maxSegments(send.text)) * Math.max(ledger.limits().unitMicros, highestUnitMicros);
+  if (send.reservedMicros > 0) await releaseBudget(tx, send);
+  const set = { message_id: match.messageId, is_reconciled: true, reserved_micros: micros };
+  await transition(tx, { sendId: send.sendId, from: [send.state], to: 'SENT', reason: 'reconciled', set });
+  await bookBudget(tx, send, micros);
+  await query(
+    tx,
+    sql`update ops.rule_actions set state = 'done', reason = 'SENT reconciled'
+      where send_id = ${send.sendId} and kind = 'reply' and state = 'skipped'`,
+  );
+  return true;
+}
+
+/** Sends that go on, or have ended, after a request that provably had no effect. */
+export const isRefuted = sql`state in ('PLANNED', 'HELD', 'NOT_SENT', 'REJECTED', 'DENIED', 'EXPIRED') and message_id is null
+  and dispatched_at > now() - interval '48 hours'`;
+
+/** Does that for all sends of whose thread the mirror now has a text with the same words. */
+export async function settleAllFound(ledger: Ledger): Promise<void> {
+  const found = await query(
+    ledger.db,
+    sql<{ send_id: string }>`select send_id from ops.sends s where ${isRefuted}
+      and exists (select from warehouse.sms_messages m where m.number = s.number and m.line = s.line and m.direction = 'out'
+        and m.body = s.body and m.first_seen_at >= s.dispatched_at and m.send_id is null) limit ${maxLinks}`,
+  );
+  for (const { send_id: sendId } of found) {
+    const isFound = await inTransaction(ledger.db, async (tx) => {
+      const send = await lockSend(tx, sendId);
+      if (!send || !refuted.includes(send.state)) return false;
+      return settleFound(tx, ledger, send);
+    });
+    if (isFound) {
+      ledger.log.warn({ sendId }, 'The service had refused a send that it carried out; its cost is counted now');
+    }
+  }
+}
+
+const refuted: readonly SendState[] = ['PLANNED', 'HELD', 'NOT_SENT', 'REJECTED', 'DENIED', 'EXPIRED'];
 
 /** An outbound text of the thread. */
 interface Candidate {

@@ -18,11 +18,15 @@ export { type SendState, states } from './states.ts';
  *                                                                                               ▼            ▼
  *                                        manual review ends it: SENT, NOT_SENT ◀── NEEDS_HUMAN    SENT, found in the thread
  *
+ * An operator may cancel one of these: DENIED. Once its rule was changed, a PLANNED or HELD one is rendered again (HELD).
  * A send for a newer trigger supersedes one that is PLANNED, HELD or RESERVED: the older one becomes DENIED.
  *
  * A crash leaves PLANNED and HELD unchanged. When the lease of RESERVED expires, the send is PLANNED again: no request can
  * have left. When the lease of DISPATCHED expires, it is UNKNOWN: a request may have left. The only way from UNKNOWN back to
  * a request is a late answer to that same request which proves that nothing was sent.
+ *
+ * A request that was answered as if it had no effect may have been charged all the same. If its message shows up in the thread,
+ * the send is SENT, whatever state it went on to.
  *
  * A thread has one open send at a time in each mode. An UNKNOWN send blocks the others for its first three scheduled reads.
  */
@@ -32,24 +36,26 @@ export const isOpenSend = `(s.state in ('PLANNED', 'HELD', 'RESERVED', 'DISPATCH
 
 /** The states that each state may become; any other transition throws. */
 const nextStates: Readonly<Record<SendState, readonly SendState[]>> = {
-  PLANNED: ['RESERVED', 'HELD', 'DENIED', 'EXPIRED'],
-  HELD: ['RESERVED', 'HELD', 'DENIED', 'EXPIRED'],
-  RESERVED: ['DISPATCHED', 'PLANNED', 'HELD', 'DENIED', 'EXPIRED'],
+  PLANNED: ['RESERVED', 'HELD', 'DENIED', 'EXPIRED', 'SENT'],
+  HELD: ['RESERVED', 'HELD', 'DENIED', 'EXPIRED', 'SENT'],
+  RESERVED: ['DISPATCHED', 'PLANNED', 'HELD', 'DENIED', 'EXPIRED', 'SENT'],
   DISPATCHED: ['SENT', 'SKIPPED', 'REJECTED', 'NOT_SENT', 'UNKNOWN'],
   UNKNOWN: ['SENT', 'SKIPPED', 'REJECTED', 'NOT_SENT', 'NEEDS_HUMAN'],
   NEEDS_HUMAN: ['SENT', 'NOT_SENT'],
-  NOT_SENT: ['PLANNED'],
+  NOT_SENT: ['PLANNED', 'SENT'],
   SENT: [],
   SKIPPED: [],
-  REJECTED: [],
-  DENIED: [],
-  EXPIRED: [],
+  REJECTED: ['SENT'],
+  DENIED: ['SENT'],
+  EXPIRED: ['SENT'],
 };
 
 /** What a rule wants to send. */
 export interface SendPlan {
   readonly rule: string;
   readonly ruleVersion?: string;
+  /** Fingerprint of the rule, by which its text is rendered again once the rule was changed. */
+  readonly ruleHash?: string;
   /** When the rule took effect. It does not answer triggers that any rule answered before. */
   readonly ruleSince?: Date;
   readonly line: string;
@@ -63,7 +69,7 @@ export interface SendPlan {
 }
 
 /** A row of ops.sends; times are those of the database's clock. */
-export interface Send extends Omit<SendPlan, 'ruleVersion' | 'ruleSince' | 'limits'> {
+export interface Send extends Omit<SendPlan, 'ruleVersion' | 'ruleHash' | 'ruleSince' | 'limits'> {
   readonly sendId: string;
   readonly ruleVersion: string | null;
   readonly limits: RuleLimits;

@@ -36,6 +36,63 @@ export const sendStateNames: Readonly<Record<SendState, string>> = {
   EXPIRED: 'expired',
 };
 
+/** Why a send is in its state, in words, by the code of `ops.sends.reason`. */
+const sendReasons: Readonly<Record<string, string>> = {
+  superseded: 'a reply to something newer took its place',
+  cancelled: 'an operator cancelled it',
+  rule_changed: 'its rule was changed and would not reply any more',
+  mode_off: 'RULES_MODE is off',
+  paused: 'sends are paused',
+  reconciled: 'found in its thread',
+  'gate:rule_off': 'its rule is off or gone',
+  'gate:no_number': 'the recipient is no phone number',
+  'gate:short_code': 'the recipient is a short code',
+  'gate:own_number': 'the recipient is a number of the account',
+  'gate:costly_number': 'the recipient is a premium-rate or satellite number',
+  'gate:country': 'its country is not allowed',
+  'gate:erased': 'the person was erased',
+  'gate:group': 'the text that it answers is of a group',
+  'gate:opted_out': 'the person has opted out',
+  'gate:opt_out_unsure': 'the person may have opted out',
+  'gate:blocked': 'the line has blocked the number',
+  'gate:trigger_gone': 'the text that it answers is gone',
+  'gate:answered': 'somebody else has answered',
+  'gate:human_wrote': 'a person of the account wrote in the thread lately',
+  'gate:loop_echo': 'they repeat our text, as a machine does',
+  'gate:loop_identical': 'they repeat themselves, as a machine does',
+  'gate:loop_too_fast': 'they answer too fast, as a machine does',
+  'gate:too_old': 'it was too old',
+  'gate:unknown_zone': 'the local time of the recipient is not known',
+  'gate:quiet_hours': 'until the quiet hours of the recipient end',
+  'gate:earlier_steps': 'earlier steps on the same trigger come first',
+  'gate:budget_thread': 'the daily budget of the thread is used up',
+  'gate:budget_line': 'the daily budget of the line is used up',
+  'gate:budget_account': 'the daily budget of texts is used up',
+  'gate:budget_money': 'the daily budget of money is used up',
+};
+
+/** What a HELD send waits for, where the code says something else of one that was refused. */
+const heldReasons: Readonly<Record<string, string>> = {
+  'gate:newer_inbound': 'until the rules are evaluated on a newer text',
+  'gate:budget_thread': 'other texts to the thread come first',
+  'gate:budget_line': 'other texts from the line come first',
+  'gate:budget_account': 'other texts have reserved the rest of the daily budget',
+  'gate:budget_money': 'other texts in progress may need the rest of the daily budget',
+};
+
+/** Why a send is in its state, in words; a reason that no code stands for, such as an answer of the service, as it is. */
+export function sendReasonWords(state: SendState, reason: string): string {
+  if (reason === 'dry_run') return 'every gate let it pass; nothing is sent in dry-run mode';
+  if (reason === 'gate:newer_inbound' && state !== 'HELD') return 'they have written again';
+  return (state === 'HELD' ? heldReasons[reason] : undefined) ?? sendReasons[reason] ?? reason;
+}
+
+/** The state of a send, in words: what was only simulated, or dropped, was refused by no gate. */
+export function sendStateWords(state: SendState, reason: string | null): string {
+  if (reason === 'dry_run') return 'simulated';
+  return state === 'DENIED' && reason?.startsWith('gate:') === false ? 'dropped' : sendStateNames[state];
+}
+
 const steps = [
   { seconds: 86_400, unit: 'd' },
   { seconds: 3_600, unit: 'h' },

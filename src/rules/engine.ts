@@ -1,13 +1,15 @@
 import { type Database, query, relation, sql } from '../db/database.ts';
 import type { AccountLimits } from '../ledger/limits.ts';
+import { inForceSeconds } from '../ledger/rules-in-force.ts';
 import type { BusinessHours } from '../shared/business-hours.ts';
 import { startLoop } from '../shared/loop.ts';
 import { type ActionContext, performDueActions } from './actions/perform.ts';
 import { type EvaluationContext, processEvents, processIdleThreads } from './event-processor.ts';
 import { type RulesInForce, watchRules } from './file/watch.ts';
-import { lesserMode, type Mode } from './rule.ts';
+import { lesserMode } from './rule.ts';
 import { sinceKey } from './rule-events.ts';
 import { deleteOldRuns } from './runs.ts';
+import { renderWaitingReplies } from './waiting-replies.ts';
 
 /** The rules running in one process. */
 export interface RulesEngine {
@@ -19,8 +21,9 @@ export interface RulesEngine {
   stop(): Promise<void>;
 }
 
-export interface RulesEngineOptions extends Omit<ActionContext, 'liveRules'> {
-  readonly mode: Mode;
+export interface RulesEngineOptions extends ActionContext {
+  /** The id of this process in ops.processes. */
+  readonly processId: string;
   readonly file: string;
   readonly timeZone: string;
   /** Days for which runs that did not match are kept; at least 30. */
@@ -51,16 +54,19 @@ const forgetEveryMs = 3_600_000;
 
 /** Starts the loops: watch the rules file, evaluate rules on mirrored events, perform the actions of matched rules. */
 export async function startRules(options: RulesEngineOptions): Promise<RulesEngine> {
-  const { db, log, mode, pace = defaultPace } = options;
+  const { db, log, mode, processId, pace = defaultPace } = options;
   const loop = (name: string, everyMs: number, job: (signal: AbortSignal) => Promise<unknown>) =>
     startLoop({ name, everyMs, log, job, restMs });
 
+  // Rules are used once ops.rules_loaded has them: workers read there which rules are in force.
+  let published: RulesInForce | undefined;
   let unpublished: RulesInForce | undefined;
-  const publishing = loop('Recording which rules are in force', pace.eventsMs, async () => {
-    const current = unpublished;
+  const publishing = loop('Recording which rules are in force', Math.min(pace.eventsMs, reportEveryMs), async () => {
+    const current = unpublished ?? published;
     if (!current) return;
-    await recordRulesInForce(db, mode, current);
-    if (current.set) await options.onHours?.(current.set.hours);
+    if (unpublished || !(await reportRules(db, processId))) await recordRules(options, current);
+    published = current;
+    if (unpublished && current.set) await options.onHours?.(current.set.hours);
     if (unpublished === current) unpublished = undefined;
   });
   const rules = await watchRules({
@@ -76,27 +82,23 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
   const evaluation: EvaluationContext = {
     db,
     log,
+    processId,
     mode,
-    rules: () => rules.current.set,
+    rules: () => published?.set,
     onMatched: () => {
       options.onMatched?.();
       void acting.kick();
     },
   };
-  const actions: ActionContext = {
-    ...options,
-    liveRules() {
-      const live = rules.current.set?.rules.filter((rule) => lesserMode(rule.mode, mode) === 'live');
-      return live && new Set(live.map(({ name }) => name));
-    },
-  };
-  // The ledger reads from the database which rules are in force: record it before the first evaluation.
   await publishing.kick();
-  const evaluating = loop('Evaluating the rules', pace.eventsMs, (signal) => processEvents(evaluation, signal));
+  const evaluating = loop('Evaluating the rules', pace.eventsMs, async (signal) => {
+    await renderWaitingReplies(evaluation, signal);
+    await processEvents(evaluation, signal);
+  });
   const findingIdle = loop('Finding idle threads', pace.idleThreadsMs, (signal) =>
     processIdleThreads(evaluation, signal),
   );
-  const acting = loop('Performing the actions of rules', pace.eventsMs, (signal) => performDueActions(actions, signal));
+  const acting = loop('Performing the actions of rules', pace.eventsMs, (signal) => performDueActions(options, signal));
   const forgetting = loop('Deleting old runs of rules', forgetEveryMs, (signal) =>
     deleteOldRuns(db, options.retentionDays, signal),
   );
@@ -107,12 +109,38 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
     async stop() {
       rules.close();
       await Promise.all([publishing, evaluating, findingIdle, acting, forgetting].map((each) => each.stop()));
+      await query(db, sql`update ops.rules_loaded set stopped_at = now() where process_id = ${processId}`).catch(
+        () => undefined,
+      );
     },
   };
 }
 
-/** Writes `ops.rules_loaded`: the rules in force, the start of each, and what is wrong with the newest file. */
-async function recordRulesInForce(db: Database, mode: Mode, { set, loadedAt, problem }: RulesInForce): Promise<void> {
+const reportEveryMs = 2_000;
+
+/** Reports that this worker runs, and deletes the rows of dead ones. False when its own row was deleted meanwhile. */
+async function reportRules(db: Database, processId: string): Promise<boolean> {
+  await query(
+    db,
+    sql`
+      delete from ops.rules_loaded where process_id <> ${processId}
+        and seen_at < now() - ${inForceSeconds} * interval '1 second'`,
+  );
+  const rows = await query(
+    db,
+    sql`update ops.rules_loaded set seen_at = clock_timestamp() where process_id = ${processId} returning 1`,
+  );
+  return rows.length > 0;
+}
+
+/**
+ * Writes the row of this worker in `ops.rules_loaded`: its rules, the start of each, and what is wrong with the newest file. A
+ * rule that another row has, also that of a worker before a restart, has been in force since then.
+ */
+async function recordRules(
+  { db, processId, mode, timeZone }: RulesEngineOptions,
+  { set, loadedAt, problem }: RulesInForce,
+): Promise<void> {
   const rules = set?.rules ?? [];
   const listed = JSON.stringify(rules.map(({ name, on, mode: own }) => ({ name, on, mode: own })));
   const active = rules.filter((rule) => lesserMode(rule.mode, mode) !== 'off');
@@ -120,14 +148,20 @@ async function recordRulesInForce(db: Database, mode: Mode, { set, loadedAt, pro
   await query(
     db,
     sql`
-      insert into ops.rules_loaded as l (version, mode, rules, limits, loaded_at, checked_at, problem, problem_at, since)
-      values (${set?.version ?? null}, ${mode}, ${listed}, ${JSON.stringify(set?.accountLimits ?? {})}, ${loadedAt ?? null},
-        now(), ${problem ?? null}, case when ${problem !== undefined} then now() end,
-        (select coalesce(jsonb_object_agg(key, to_jsonb(clock_timestamp())), '{}') from ${keys}))
-      on conflict (is_only) do update set version = excluded.version, mode = excluded.mode, rules = excluded.rules,
-        limits = excluded.limits, loaded_at = excluded.loaded_at, checked_at = excluded.checked_at, problem = excluded.problem,
-        since = case when excluded.version is null then l.since else
-          (select coalesce(jsonb_object_agg(key, coalesce(l.since -> key, excluded.since -> key)), '{}') from ${keys}) end,
+      with known as (
+        select key, min(at::timestamptz) as at from ops.rules_loaded, jsonb_each_text(since) s (key, at) group by key
+      )
+      insert into ops.rules_loaded as l (process_id, version, mode, rules, limits, uses_hours, time_zone, loaded_at, checked_at, problem,
+        problem_at, seen_at, since)
+      values (${processId}, ${set?.version ?? null}, ${mode}, ${listed}, ${JSON.stringify(set?.accountLimits ?? {})},
+        ${set?.hoursAt !== undefined}, ${timeZone}, ${loadedAt ?? null}, now(), ${problem ?? null}, case when ${problem !== undefined} then now() end,
+        clock_timestamp(),
+        case when ${set === undefined} then (select coalesce(jsonb_object_agg(key, to_jsonb(at)), '{}') from known) else
+          (select coalesce(jsonb_object_agg(key, to_jsonb(coalesce(at, clock_timestamp()))), '{}')
+            from ${keys} left join known using (key)) end)
+      on conflict (process_id) do update set version = excluded.version, mode = excluded.mode, rules = excluded.rules,
+        limits = excluded.limits, uses_hours = excluded.uses_hours, time_zone = excluded.time_zone, loaded_at = excluded.loaded_at,
+        checked_at = excluded.checked_at, problem = excluded.problem, seen_at = excluded.seen_at, stopped_at = null, since = excluded.since,
         problem_at = case when excluded.problem is not distinct from l.problem then l.problem_at else excluded.problem_at end`,
   );
 }

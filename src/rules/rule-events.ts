@@ -1,4 +1,5 @@
 import { type Database, hotQuery, query, relation, sql, type Transaction } from '../db/database.ts';
+import { isRunning } from '../ledger/rules-in-force.ts';
 import { isOpenSend } from '../ledger/send.ts';
 import type { Rule, RuleSet } from './rule.ts';
 import type { Trigger } from './triggers.ts';
@@ -6,46 +7,77 @@ import type { Trigger } from './triggers.ts';
 /* ops.rule_events, the outbox of the mirror for the rules: a write that mirrors a text or call inserts its trigger here. */
 
 /** A transcript can be mirrored before its call: its event waits up to five minutes for the call. */
-const isAwaitingCall = sql`(kind in ('transcript_ready', 'action_required') and noted_at > now() - interval '5 minutes' and not exists (
+const isAwaitingCall = sql`(kind in ('transcript_ready', 'action_required') and noted_at between now() - interval '5 minutes' and now() + interval '5 minutes' and not exists (
   select from warehouse.transcripts t join warehouse.calls c using (call_id)
   where t.transcript_id = case when e.kind in ('transcript_ready', 'action_required') then e.key::bigint end and c.ended_at is not null))`;
 
+/** Beyond this, no event is ever postponed: the clock of Postgres was wrong when it was. */
+const maxPostponed = sql`interval '15 minutes'`;
+const isDue = sql`(due_at <= now() or due_at > now() + ${maxPostponed})`;
+
 /** Locks and selects the due events, oldest first. */
-const dueEvents = (limit: number) => sql`
-  select event_id from ops.rule_events e where due_at <= now() and not ${isAwaitingCall} order by event_id limit ${limit}
+const dueEvents = (limit: number, isOurs = sql`true`) => sql`
+  select event_id from ops.rule_events e where ${isDue} and not ${isAwaitingCall} and ${isOurs} order by event_id limit ${limit}
   for update skip locked`;
 
 /** Whether any event is due. A cheap check, since most writes record no event. */
 export async function hasDueEvents(db: Database): Promise<boolean> {
-  const rows = await hotQuery(db, sql`select from ops.rule_events where due_at <= now() limit 1`);
+  const rows = await hotQuery(db, sql`select from ops.rule_events where ${isDue} limit 1`);
   return rows.length > 0;
 }
 
-/** Deletes the oldest due events and returns their triggers, in the order of mirroring. A rollback restores them. */
-export function takeEvents(tx: Transaction, limit: number): Promise<Trigger[]> {
-  return hotQuery<Trigger>(
+/** What a worker takes. */
+export interface Share {
+  /** Its rules. */
+  readonly names: readonly string[];
+  /** It evaluates new events; others only take those that it left for their rules. */
+  readonly isEvaluator: boolean;
+}
+
+/** Rules that no running worker has any more are given up after this time. */
+const maxLeftSeconds = 60;
+
+/** Deletes the oldest due events of a worker's share and returns their triggers, in the order of mirroring. A rollback restores them. */
+export async function takeEvents(tx: Transaction, limit: number, { names, isEvaluator }: Share): Promise<Trigger[]> {
+  const isOurs = sql`case when rules is null then ${isEvaluator} else rules ?| ${names}::text[]
+    or (${isEvaluator} and noted_at < now() - ${maxLeftSeconds} * interval '1 second') end`;
+  const rows = await hotQuery<Trigger & { rules: readonly string[] | null }>(
     tx,
     sql`
       with taken as (
-        delete from ops.rule_events e using (${dueEvents(limit)}) due where e.event_id = due.event_id
-        returning e.event_id, e.kind, e.key, e.happened_at
+        delete from ops.rule_events e using (${dueEvents(limit, isOurs)}) due where e.event_id = due.event_id
+        returning e.event_id, e.kind, e.key, e.happened_at, e.rules
       )
-      select kind, key, happened_at as at from taken order by event_id`,
+      select kind, key, happened_at as at, rules from taken order by event_id`,
   );
+  return rows.map(({ rules, ...trigger }) => ({ ...trigger, ...(rules && { rules }) }));
 }
 
 const requeueDelayMs = 500;
 
-/** Inserts taken events again, due in half a second. Not counted as a failure. */
-export async function requeueEvents(tx: Transaction, triggers: readonly Trigger[]): Promise<void> {
+/** Inserts taken events again, by default due in half a second. Not counted as a failure. */
+export async function requeueEvents(
+  tx: Transaction,
+  triggers: readonly Trigger[],
+  delayMs = requeueDelayMs,
+): Promise<void> {
   if (triggers.length === 0) return;
-  const columns = { kind: 'text', key: 'text', at: 'timestamptz' } as const;
   await query(
     tx,
     sql`
-      insert into ops.rule_events (kind, key, happened_at, due_at)
-      select kind, key, at, clock_timestamp() + ${requeueDelayMs} * interval '1 ms'
-      from ${relation('e', triggers, columns, 'place')} order by place`,
+      insert into ops.rule_events (kind, key, happened_at, due_at, rules)
+      select kind, key, at, clock_timestamp() + ${delayMs} * interval '1 ms', nullif(rules, 'null')
+      from ${relation(
+        'e',
+        triggers,
+        {
+          kind: 'text',
+          key: 'text',
+          at: 'timestamptz',
+          rules: ['jsonb', ({ rules }) => JSON.stringify(rules ?? null)],
+        },
+        'place',
+      )} order by place`,
   );
 }
 
@@ -67,9 +99,17 @@ export async function postponeFirstEvent(db: Database): Promise<{ readonly isGiv
   return { isGivenUp: rows[0]?.is_given_up ?? false };
 }
 
-/** Deletes all events, while rules are off. If they were kept, rules switched on later would act on old texts. */
+/**
+ * Deletes all events, while the rules of all workers are off. If they were kept, rules switched on later would act on old
+ * texts.
+ */
 export async function deleteAllEvents(db: Database): Promise<void> {
-  await query(db, sql`delete from ops.rule_events where event_id <= (select max(event_id) from ops.rule_events)`);
+  await query(
+    db,
+    sql`
+      delete from ops.rule_events where event_id <= (select max(event_id) from ops.rule_events)
+        and not exists (select from ops.rules_loaded l where l.mode <> 'off' and ${isRunning})`,
+  );
 }
 
 /** The key of a rule in `ops.rules_loaded.since`: a change of name, trigger or idle time makes a new rule. */
@@ -78,10 +118,10 @@ export function sinceKey({ name, on, idleSeconds }: Pick<Rule, 'name' | 'on' | '
 }
 
 /** When each rule came into force; now, for a rule that is not recorded yet. */
-export async function readSince(tx: Transaction): Promise<(rule: Rule) => Date> {
+export async function readSince(tx: Transaction, processId: string): Promise<(rule: Rule) => Date> {
   const [row] = await hotQuery<{ since: Record<string, string>; now: Date }>(
     tx,
-    sql`select coalesce((select since from ops.rules_loaded), '{}') as since, clock_timestamp() as now`,
+    sql`select coalesce((select since from ops.rules_loaded where process_id = ${processId}), '{}') as since, clock_timestamp() as now`,
   );
   return (rule) => {
     const since = row?.since[sinceKey(rule)];
@@ -99,6 +139,7 @@ export async function idleTriggers(
   tx: Transaction,
   { rules }: Pick<RuleSet, 'rules'>,
   limit: number,
+  processId: string,
 ): Promise<Trigger[]> {
   const triggers: Trigger[] = [];
   const durations = Map.groupBy(
@@ -123,7 +164,7 @@ export async function idleTriggers(
         cross join lateral (
           select array_agg(w.rule) as rules from ${names}
           where greatest(c.last_message_at + ${idle}, m.first_seen_at)
-            > (select (since ->> w.since_key)::timestamptz from ops.rules_loaded)
+            > (select (since ->> w.since_key)::timestamptz from ops.rules_loaded where process_id = ${processId})
         ) known
         where not exists (select from ops.rule_events e
             where e.kind = 'message_received' and e.key = c.conversation_id || '/' || m.message_id)

@@ -64,6 +64,8 @@ export interface Rule {
   /** Later rules are not evaluated on a trigger that this one matched. */
   readonly stops: boolean;
   readonly mode: Mode;
+  /** Fingerprint of the rule and the business hours as written: a waiting reply notices by it that its rule was changed. */
+  readonly hash: string;
 }
 
 /** A user that the file names by id, username or e-mail. */
@@ -81,6 +83,8 @@ export interface RuleSet {
   readonly accountLimits: Partial<AccountLimits>;
   /** Users that the file names, to be checked against the directory. */
   readonly users: readonly NamedUser[];
+  /** The first rule that speaks of local times, which are those of TIME_ZONE. */
+  readonly hoursAt: FilePosition | undefined;
   /** What is valid but probably not meant. */
   readonly warnings: readonly RulesProblem[];
 }

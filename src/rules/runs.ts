@@ -109,7 +109,16 @@ export async function replyPlan(
   if (text === '') return 'empty_text';
   const { line, number } = subject;
   const limits = rule.replyLimits;
-  return { rule: rule.name, line, number, trigger: { ...answered, at: trigger.at }, text, mode: 'live', limits };
+  return {
+    rule: rule.name,
+    line,
+    number,
+    trigger: { ...answered, at: trigger.at },
+    text,
+    mode: 'live',
+    limits,
+    ruleHash: rule.hash,
+  };
 }
 
 /** What a reply answers, as the ledger identifies it: the call, or their newest text up to the trigger. */

@@ -1,9 +1,14 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { checkRulesFile } from '../../src/cli/lifecycle.ts';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import { trunkline } from '../credentials/commands.ts';
+import { migratedDatabase } from '../world/database.ts';
+import { until } from '../world.ts';
+import { runInProcess } from './in-process.ts';
+
+/* A rules file that cannot be used costs its rules, not the mirror. */
 
 let folder = '';
 beforeAll(async () => {
@@ -11,47 +16,64 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-async function fileOf(text: string): Promise<string> {
-  const file = join(folder, 'rules.yaml');
-  await writeFile(file, text);
-  return file;
-}
+const broken = 'rules:\n  - name: greet\n    on: message_recieved\n    do: [{ resolve: true }]\n';
 
-const refusal = (file: string, RULES_FILE: string | undefined) =>
-  checkRulesFile({ rulesFile: file, timeZone: 'UTC' }, { RULES_FILE });
+test.each([
+  { file: 'is missing', text: undefined, place: 'cannot be read (ENOENT)', remedy: 'Set RULES_FILE, or create it.' },
+  { file: 'has a mistake', text: broken, place: 'rules.yaml:3:9: ', remedy: 'message_received' },
+])(
+  'a worker whose named rules file $file mirrors without rules, and says what to do',
+  async ({ text, place, remedy }) => {
+    const RULES_FILE = join(folder, 'rules.yaml');
+    await rm(RULES_FILE, { force: true });
+    if (text !== undefined) await writeFile(RULES_FILE, text);
+    const database = await migratedDatabase();
+    onTestFinished(() => database[Symbol.asyncDispose]());
+    const sandbox = await createSandbox({ calls: 0, threads: 0 });
+    onTestFinished(() => sandbox.close());
+    const environment = { DATABASE_URL: database.url, RULES_FILE, RULES_MODE: 'live', TIME_ZONE: 'America/New_York' };
+    const worker = trunkline({ ...environment, API_BASE_URL: sandbox.url, API_KEY: sandbox.apiKey }, 'worker');
+    const { value } = database;
+    await until(
+      async () => Number(await value('select count(*) from warehouse.sms_lines')) > 0,
+      () => worker.err() + worker.out(),
+    );
+    expect(worker.out() + worker.err()).toContain('No rules are in force: the rules file cannot be used.');
+    const { code, out } = await runInProcess(environment, 'status');
+    expect(out).toContain('No rules are in force: the rules file cannot be used. Mirroring goes on.');
+    expect(out).toContain(place);
+    expect(out).toContain(remedy);
+    expect(code).toBe(1);
+    const checked = await runInProcess({ RULES_FILE }, 'rules', 'check');
+    expect(checked.code).toBe(1);
+    await writeFile(RULES_FILE, 'rules: []\n');
+    await until(async () => (await value('select version from ops.rules_loaded')) !== null);
+    expect(worker.process.exitCode).toBeNull();
+  },
+);
 
-test('a rules file that was named and is missing is a setting that cannot be used', async () => {
-  const file = join(folder, 'nowhere.yaml');
-  await expect(refusal(file, file)).rejects.toMatchObject({
-    code: 'settings',
-    problems: [`RULES_FILE names a file that cannot be used: ${file} cannot be read (ENOENT)`],
-  });
-});
-
-test('one with a mistake shows its line and its cure', async () => {
-  const file = await fileOf('rules:\n  - name: greet\n    on: message_recieved\n');
-  await expect(refusal(file, file)).rejects.toMatchObject({
-    code: 'settings',
-    message: expect.stringMatching(/rules\.yaml:3:9: .*\n.*on: message_recieved\n.*\^/),
-  });
-});
-
-test('a good one is taken, and one that nobody named is the workers’ affair', async () => {
-  const file = await fileOf('rules: []\n');
-  await expect(refusal(file, file)).resolves.toBeUndefined();
-  await expect(refusal(join(folder, 'nowhere.yaml'), undefined)).resolves.toBeUndefined();
-});
-
-test.each(['start', 'worker'])('%s ends with 2 before it opens anything', async (name) => {
-  const command = trunkline(
-    {
-      DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
-      API_BASE_URL: 'http://127.0.0.1:1',
-      API_KEY: 'key',
-      RULES_FILE: join(folder, 'nowhere.yaml'),
-    },
-    name,
+test('the hours of rules are in UTC without TIME_ZONE, which is told where users have zones of their own', async () => {
+  const RULES_FILE = join(folder, 'hours.yaml');
+  await writeFile(
+    RULES_FILE,
+    'rules:\n  - name: closed\n    on: message_received\n    if: "!hours.is_open"\n    do: [{ reply: We are closed. }]\n',
   );
-  expect(await command.ended).toBe(2);
-  expect(command.err()).toMatch(/^The settings cannot be used:\n {2}- RULES_FILE names .*nowhere\.yaml cannot be read/);
+  const database = await migratedDatabase();
+  onTestFinished(() => database[Symbol.asyncDispose]());
+  const environment = { DATABASE_URL: database.url, RULES_FILE };
+  expect((await runInProcess(environment, 'rules', 'check')).code).toBe(0);
+  await database.query(
+    `insert into warehouse.users (user_id, time_zone, content_hash, source, fetch_seq, fetched_at)
+     select id, zone, '', 'users.list', 1, now()
+     from (values (1, 'Europe/London'), (2, 'America/Chicago'), (3, 'America/Chicago')) u (id, zone)`,
+  );
+  const { code, err } = await runInProcess(environment, 'rules', 'check');
+  expect(code).toBe(1);
+  expect(err).toContain('hours.yaml:2:11: warning: Rules speak of hours, which are in UTC');
+  expect(err).toContain('Set TIME_ZONE to America/Chicago');
+  expect((await runInProcess({ ...environment, TIME_ZONE: 'America/Chicago' }, 'rules', 'check')).code).toBe(0);
+  await database.query(
+    `insert into ops.rules_loaded (process_id, version, mode, uses_hours, time_zone) values ('a worker', 'v', 'live', true, 'UTC')`,
+  );
+  expect((await runInProcess(environment, 'status')).out).toContain('Set TIME_ZONE to America/Chicago');
 });

@@ -527,8 +527,8 @@ type Listed = readonly { readonly name: string; readonly mode: string }[];
 /** What a worker writes down when it takes a rules file. */
 async function load(rules: Listed, version: string | null = 'v2'): Promise<void> {
   await database.query(
-    `insert into ops.rules_loaded (version, mode, rules) values ($1, 'live', $2)
-     on conflict (is_only) do update set version = excluded.version, rules = excluded.rules, checked_at = now()`,
+    `insert into ops.rules_loaded (process_id, version, mode, rules, seen_at) values ('a worker', $1, 'live', $2, now() + interval '30 seconds')
+     on conflict (process_id) do update set version = excluded.version, rules = excluded.rules, checked_at = now()`,
     version,
     JSON.stringify(rules),
   );
@@ -576,6 +576,28 @@ test.each(fates)('nor when it is $now only once the thread is read', async ({ ru
   expect(await database.query(books)).toEqual([{ sends_count: 0, reserved_micros: 0 }]);
 });
 
+test('another worker with a file without its rule changes nothing while one has it', async () => {
+  const { ledger, sendId } = await planned();
+  await database.query(
+    `insert into ops.rules_loaded (process_id, version, mode, rules) values ('another', 'v0', 'live', '[]')`,
+  );
+  expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
+});
+
+test('nor does it just after that one stopped, but a minute later it does', async () => {
+  const { ledger, sendId } = await planned();
+  const later = await ledger.answer({ ruleVersion: 'v1' });
+  await database.query(
+    `insert into ops.rules_loaded (process_id, version, mode, rules) values ('another', 'v0', 'live', '[]')`,
+  );
+  await database.query(`update ops.rules_loaded set stopped_at = now(), seen_at = now() where process_id = 'a worker'`);
+  expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
+  await database.query(
+    `update ops.rules_loaded set seen_at = now() - interval '61 seconds' where process_id = 'a worker'`,
+  );
+  expect(await ledger.dispatcher.advance(later.sendId)).toBe('denied');
+});
+
 test('a newer file in which its rule is live lets it out', async () => {
   const { ledger, sendId } = await planned();
   await load(inForce('live'));
@@ -600,12 +622,10 @@ test('while no file is in force it waits', async () => {
   expect(posts()).toBe(1);
 });
 
-test('a text of a file that is not written down yet is sent, and so is one that no rule planned', async () => {
+test('a text that no rule planned is sent, whatever the workers have loaded', async () => {
   const ledger = await openLedger(database, sandbox);
   await load([]);
-  const early = await ledger.answer({ ruleVersion: 'v3' });
   const byHand = await ledger.answer();
-  expect(await ledger.dispatcher.advance(early.sendId)).toBe('sent');
   await load([]);
   expect(await ledger.dispatcher.advance(byHand.sendId)).toBe('sent');
 });

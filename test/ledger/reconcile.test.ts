@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { Message } from '../../src/api-client/client.ts';
 import { ServiceError } from '../../src/api-client/client.ts';
 import { pauseSends, readControl, resumeSends } from '../../src/ledger/control.ts';
+import { findSend } from '../../src/ledger/send.ts';
 import { settleManually } from '../../src/ledger/settle.ts';
 import type { AnswerFault } from '../../src/sandbox/faults/spec.ts';
 import { openLedgerStores } from './ledger-stores.ts';
@@ -311,14 +312,26 @@ describe('a pause for lost answers', () => {
     await ledger.dispatcher.sweep(10);
   }
 
-  test('ends by itself when all of them were found', async () => {
+  test('ends by itself when fewer than three are unknown, which count again with the next one', async () => {
     const { ledger, sends } = await loseThree();
-    await find(ledger, sends.slice(0, 2));
+    await ledger.dispatcher.sweep(10);
     expect(await readControl(database.db)).toMatchObject({ isPaused: true });
-    await find(ledger, sends.slice(2));
+    await find(ledger, sends.slice(0, 1));
     expect(await readControl(database.db)).toMatchObject({ isPaused: false, by: null });
-    const next = await ledger.answer();
+    const [next, fourth] = [await ledger.answer(), await ledger.answer()];
     expect(await ledger.dispatcher.advance(next.sendId)).toBe('sent');
+    strike({ kind: 'reset', when: 'before' } as Strike);
+    expect(await ledger.dispatcher.advance(fourth.sendId)).toBe('unknown');
+    expect(await readControl(database.db)).toMatchObject({ isPaused: true, by: 'ledger' });
+    await find(ledger, sends.slice(1, 2));
+    expect(await readControl(database.db)).toMatchObject({ isPaused: false });
+  });
+
+  test('ends when a person records one of the outcomes', async () => {
+    const { ledger, sends } = await loseThree();
+    await settleManually(database.db, sends[0]?.sendId ?? '', 'NOT_SENT', { isInsisted: true });
+    await ledger.dispatcher.sweep(10);
+    expect(await readControl(database.db)).toMatchObject({ isPaused: false });
   });
 
   test('stays when a person has paused too', async () => {
@@ -338,6 +351,56 @@ describe('a pause for lost answers', () => {
     }
     expect(await readControl(database.db)).toMatchObject({ isPaused: false });
   });
+});
+
+describe.each([500, 503, 429, 400])('a text that is charged and answered %i, against the specification', (status) => {
+  const fault = { kind: 'error', when: 'after', status } as Strike;
+  const booksOf = async () =>
+    (
+      await database.query(
+        `select sends_count, reserved_micros::int, spent_micros::int from ops.send_budgets where scope = 'account'`,
+      )
+    )[0];
+
+  test('is found before it is sent again, and its cost is counted', async () => {
+    const ledger = await openLedger(database, sandbox);
+    const { sendId, number } = await ledger.answer();
+    strike(fault);
+    await ledger.dispatcher.advance(sendId);
+    if (status !== 400) await ledger.makeDue(sendId);
+    else await ledger.mirror((await findSend(database.db, sendId))?.line ?? '', number);
+    await ledger.dispatcher.drain();
+    expect(await ledger.state(sendId)).toBe('SENT reconciled');
+    expect([posts(), chargesTo(number)]).toEqual([1, 1]);
+    expect(await booksOf()).toEqual({ sends_count: 1, reserved_micros: 0, spent_micros: 50_000 });
+  });
+
+  test('is found after it was refused or became too old', async () => {
+    const ledger = await openLedger(database, sandbox);
+    const { sendId, line, number } = await ledger.answer();
+    strike(fault);
+    await ledger.dispatcher.advance(sendId);
+    if (status !== 400) {
+      await database.query(`update ops.sends set expires_at = now() - interval '1 minute', due_at = now()`);
+      expect(await ledger.dispatcher.advance(sendId)).toBe('expired');
+    }
+    expect(await booksOf()).toEqual({ sends_count: 0, reserved_micros: 0, spent_micros: 0 });
+    await ledger.mirror(line, number);
+    await ledger.dispatcher.drain();
+    expect(await ledger.state(sendId)).toBe('SENT reconciled');
+    expect(await booksOf()).toEqual({ sends_count: 1, reserved_micros: 0, spent_micros: 50_000 });
+  });
+});
+
+test('a refused text is not taken for one that a user sent', async () => {
+  const ledger = await openLedger(database, sandbox);
+  const { sendId, line, number } = await ledger.answer({ text: 'We are open.' });
+  strike({ kind: 'error', status: 400 } as Strike);
+  await ledger.dispatcher.advance(sendId);
+  await sandbox.emit.sms({ line, number, direction: 'out', text: 'We are open.', sentBy: 4100, announce: false });
+  await ledger.mirror(line, number);
+  await ledger.dispatcher.drain();
+  expect(await ledger.state(sendId)).toMatch(/^REJECTED/);
 });
 
 describe('one lost answer', () => {

@@ -200,6 +200,17 @@ describe('sends that do not go out', () => {
     );
   });
 
+  test('for want of budget says of texts that wait for others that they wait', async () => {
+    await send('HELD', 'gate:budget_money', { ago: '30 seconds' });
+    expect(await status()).toMatchObject({ isOk: true, faults: [] });
+    await send('HELD', 'gate:budget_money', { ago: '2 minutes' });
+    expect(await status()).toMatchObject({
+      faults: [
+        { sentence: expect.stringMatching(/^1 automatic text has waited .* need the rest of the daily budget/) },
+      ],
+    });
+  });
+
   test('does not count what is only simulated, nor what a gate or quiet hours keep back', async () => {
     await send('DENIED', 'gate:budget_money', { mode: 'dry-run' });
     await send('DENIED', 'dry_run');
@@ -222,7 +233,7 @@ describe('sends that do not go out', () => {
 describe('rules', () => {
   test('that fail are told, with the reason and the remedy', async () => {
     await database.query(
-      `insert into ops.rules_loaded (version, mode, rules, loaded_at) values ('v', 'live', '[]', now())`,
+      `insert into ops.rules_loaded (process_id, version, mode, rules, loaded_at) values ('a worker', 'v', 'live', '[]', now())`,
     );
     const { rows } = await database.query(
       `insert into ops.rule_runs (rule, version, trigger_kind, trigger_key, trigger_at, mode, is_matched, reason)

@@ -139,7 +139,7 @@ test('an evaluation that ends halfway has not happened, and happens again once',
   await query('drop trigger fail_once on ops.rule_actions');
   await query('update ops.rule_events set due_at = now()');
   const { database, log } = world.context;
-  const context = { db: database.db, log, mode: 'live', rules: () => set } as const;
+  const context = { db: database.db, log, processId: world.context.processId, mode: 'live', rules: () => set } as const;
   await Promise.all(Array.from({ length: 3 }, () => processEvents(context, new AbortController().signal)));
   await until(
     async () =>

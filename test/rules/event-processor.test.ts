@@ -27,12 +27,18 @@ test('a stop ends the evaluation of a backlog after the batch in hand', async ()
     stopping.abort();
     return set;
   };
-  await processEvents({ db, log: createLog('silent'), mode: 'live', rules }, stopping.signal);
+  await processEvents({ db, log: createLog('silent'), processId: 'test', mode: 'live', rules }, stopping.signal);
   expect(await pending()).toBe(backlog - 50);
 });
 
 test('without a stop, all of a backlog is evaluated', async () => {
-  const context: EvaluationContext = { db, log: createLog('silent'), mode: 'live', rules: () => set };
+  const context: EvaluationContext = {
+    db,
+    log: createLog('silent'),
+    processId: 'test',
+    mode: 'live',
+    rules: () => set,
+  };
   await processEvents(context, new AbortController().signal);
   expect(await pending()).toBe(0);
 });

@@ -75,6 +75,16 @@ function addSends(program: Command): void {
       return (await import('../sends.ts')).runSettle(id, options);
     });
   group
+    .command('cancel')
+    .argument('<id...>', `their ids, as ${toType('sends list')} shows them`, (text, before?: readonly string[]) => [
+      ...(before ?? []),
+      sendId(text),
+    ])
+    .description(
+      'Cancels sends that wait: PLANNED, HELD or RESERVED, of which no request has left. Exit code 1 if one of them cannot be cancelled.',
+    )
+    .action(async (ids, options) => (await import('../sends.ts')).runCancel(ids, options));
+  group
     .command('pause')
     .argument('[reason...]', 'why, shown on the status page')
     .description(
@@ -121,10 +131,12 @@ function optOutNumber(text: string, before: readonly string[] = []): string[] {
 }
 
 function sendArgument(): Argument {
-  return new Argument('<id>', `its id, as ${toType('sends list')} shows it`).argParser((text) => {
-    if (!/^[0-9a-f]{8}(-[0-9a-f]{0,4}){0,3}(-[0-9a-f]{0,12})?$/i.test(text)) {
-      throw new InvalidArgumentError('It must be the id of a send, or its first eight characters.');
-    }
-    return text.toLowerCase();
-  });
+  return new Argument('<id>', `its id, as ${toType('sends list')} shows it`).argParser(sendId);
+}
+
+function sendId(text: string): string {
+  if (!/^[0-9a-f]{8}(-[0-9a-f]{0,4}){0,3}(-[0-9a-f]{0,12})?$/i.test(text)) {
+    throw new InvalidArgumentError('It must be the id of a send, or its first eight characters.');
+  }
+  return text.toLowerCase();
 }

@@ -121,6 +121,7 @@ export function judge(
   }
   // A rule that answers the newer text supersedes this send; if none does, this one goes out.
   if (inputs.isNewerUndecided) return { kind: 'wait', reason: 'gate:newer_inbound' };
+  if (inputs.isAwaitingSteps) return { kind: 'wait', reason: 'gate:earlier_steps' };
   return judgeQuietHours(send, inputs);
 }
 

@@ -1,4 +1,5 @@
 import { hotQuery, sql, type Transaction } from '../../db/database.ts';
+import { ruleMode } from '../rules-in-force.ts';
 import type { SendPlan } from '../send.ts';
 
 /** Everything that the gates decide by: the mirror and the ledger at one moment of the database's clock. */
@@ -7,8 +8,8 @@ export interface GateInputs {
   readonly isPaused: boolean;
   readonly highestUnitMicros: number;
   /**
-   * The mode of the send's rule in the rules file in effect: `off` also when the rule is gone, `unknown` while no file is in
-   * effect. `live` where no rule planned the send, and where the rule is newer than the recorded file.
+   * The mode of the send's rule in the files of the workers: `off` when no worker has it, `unknown` while none has a valid
+   * file. `live` where no rule planned the send.
    */
   readonly ruleMode: 'off' | 'dry-run' | 'live' | 'unknown';
   /** The recipient is a line or a number of the account itself. */
@@ -24,6 +25,8 @@ export interface GateInputs {
   readonly hasNewerInbound: boolean;
   /** The rules have not been evaluated yet on such a newer text; one of them may answer it instead. */
   readonly isNewerUndecided: boolean;
+  /** Earlier steps on the trigger wait to be performed first. */
+  readonly isAwaitingSteps: boolean;
   /** Somebody other than this ledger answered after the trigger. */
   readonly isAnswered: boolean;
   /** When a person of the account last wrote in the thread. */
@@ -90,6 +93,9 @@ type Raw<T> = T extends Date ? string : T extends object ? { readonly [K in keyo
 type JsonInput = 'trigger' | 'earlierInbound' | 'ownSends' | 'ownMessages' | 'optOuts';
 type InputsRow = Omit<GateInputs, JsonInput> & Raw<Pick<GateInputs, JsonInput>>;
 
+/** How long a reply and the other steps on its trigger wait for each other to keep the order of the file, in seconds. */
+export const maxReplyOrderSeconds = 60;
+
 /** For how many days a send of the ledger counts as what a machine may be answering. */
 const ownDays = 7;
 
@@ -133,11 +139,8 @@ function inputsQuery({ line, number, trigger, sendId }: GateSubject, moment?: Pa
       from ops.opt_out_changes c, moment where c.number = ${number} and (${pastNow} is null or c.changed_at <= moment.now)
     )
     select moment.now, k.is_paused as "isPaused", k.highest_unit_micros::float8 as "highestUnitMicros",
-      coalesce((
-        select case when s.planned_at > l.checked_at and s.rule_version is distinct from l.version then 'live'
-          when l.version is null then 'unknown'
-          else coalesce((select r ->> 'mode' from jsonb_array_elements(l.rules) r where r ->> 'name' = s.rule), 'off') end
-        from ops.sends s, ops.rules_loaded l where s.send_id = ${sendId ?? null}::uuid and s.rule_version is not null), 'live') as "ruleMode",
+      coalesce((select ${ruleMode(sql`s.rule`)} from ops.sends s
+        where s.send_id = ${sendId ?? null}::uuid and s.rule_version is not null), 'live') as "ruleMode",
       exists (select from warehouse.sms_lines where line = ${number})
         or exists (select from warehouse.user_endpoints where kind = 'number' and endpoint = ${number} and valid_to = 'infinity') as "isOwnNumber",
       exists (select from ops.erased_among(array[${number}::text])) as "isErased",
@@ -149,6 +152,14 @@ function inputsQuery({ line, number, trigger, sendId }: GateSubject, moment?: Pa
       exists (select from newer) as "hasNewerInbound",
       ${pastNow} is null and exists (select from newer n join ops.rule_events e
         on e.kind = 'message_received' and e.key = n.conversation_id || '/' || n.message_id) as "isNewerUndecided",
+      ${pastNow} is null and exists (select from ops.rule_actions reply join ops.rule_runs o using (run_id)
+        join ops.rule_runs r on r.trigger_kind = o.trigger_kind and r.trigger_key = o.trigger_key and r.line = o.line and r.number = o.number
+        join ops.rule_actions a on a.run_id = r.run_id
+        where reply.send_id = ${sendId ?? null}::uuid and r.is_matched and a.state = 'waiting' and a.kind <> 'reply'
+          and (a.run_id, a.ordinal) < (reply.run_id, reply.ordinal)
+          and r.evaluated_at > now() - ${maxReplyOrderSeconds} * interval '1 second'
+          and not (a.kind = 'resolve' and exists (
+            select from ops.rule_actions own where own.run_id = a.run_id and own.kind = 'reply' and own.state = 'waiting'))) as "isAwaitingSteps",
       exists (select from texts t, since
         where t.direction = 'out' and not t.is_ours and t.at >= since.at and t.message_id <> since.message_id) as "isAnswered",
       (select max(at) from texts where direction = 'out' and sent_by is not null and not is_ours) as "humanAt",

@@ -28,17 +28,39 @@ function* checkModes({ processes }: Snapshot): Iterable<HealthCheck> {
 function* checkRules({ rules, credential }: Snapshot): Iterable<HealthCheck> {
   const status = known(rules, undefined);
   if (status === undefined) return;
-  const { problem, version, mode, lastDay, failures } = status;
+  const { problem, version, mode, workers, hoursZone, usersZone, lastDay, failures } = status;
   if (problem && mode !== 'off') {
+    // The first problem: its place and message, the line, and the remedy.
+    const lines = problem.split('\n\n', 1).flatMap((one) => one.split('\n'));
+    const [first = problem] = lines;
+    const remedy = lines.length > 1 ? ` ${lines.at(-1)?.trim()}` : '';
     yield {
       check: 'rules_file',
       level: version ? 'warning' : 'problem',
       sentence: version
         ? 'The rules file has an error; the rules loaded before stay in force.'
-        : 'No rules are in force.',
-      remedy: problem.split('\n')[0] ?? problem,
+        : 'No rules are in force: the rules file cannot be used. Mirroring goes on.',
+      remedy: `${first}${remedy} ${toType('rules check')} shows all errors.`,
       alert: { remedy: `Run ${toType('rules check')}, which names the line.` },
     };
+  }
+  const versions = Map.groupBy(workers, (worker) => worker.version);
+  if (versions.size > 1) {
+    const each = [...versions].map(
+      ([has, those]) => `${those.length} ${has === null ? 'without rules' : `with version ${has}`}`,
+    );
+    yield {
+      check: 'rules_differ',
+      level: 'warning',
+      sentence: `The running workers have different rules (${each.join(', ')}); new texts and calls are evaluated by version ${version}.`,
+      remedy:
+        'A deploy ends this within minutes. Otherwise give all workers the same rules file (RULES_FILE), and stop those of an old release.',
+    };
+  }
+  if (hoursZone === 'UTC' && usersZone !== null && usersZone !== 'UTC' && mode !== 'off') {
+    const { message, remedy } = hoursInUtc(usersZone);
+    // In a dry run nobody is told wrong hours.
+    yield { check: 'rules_time_zone', level: mode === 'live' ? 'warning' : 'notice', sentence: message, remedy };
   }
   const use = known(credential, undefined)?.use ?? 'none';
   for (const failure of failures) yield checkAction(failure, use);
@@ -52,6 +74,14 @@ function* checkRules({ rules, credential }: Snapshot): Iterable<HealthCheck> {
       remedy: `These rules did nothing. The reason is in ops.rule_runs, and begins with "error:". ${toType('rules check')} checks the file.`,
     };
   }
+}
+
+/** Says that rules take local times for UTC. `zone` is the most frequent time zone of the account's users. */
+export function hoursInUtc(zone: string): { readonly message: string; readonly remedy: string } {
+  return {
+    message: `Rules speak of hours, which are in UTC because TIME_ZONE is not set or UTC, while most users of the account are in ${zone}.`,
+    remedy: `Set TIME_ZONE to ${zone} for all processes, and restart them.`,
+  };
 }
 
 function checkAction({ rule, kind, state, reason, count }: ActionFailure, use: Bearer): HealthCheck {
@@ -183,6 +213,15 @@ function checkTrouble(trouble: SendTrouble, sends: SendsStatus, use: Bearer, tak
         level: isOver ? 'notice' : 'warning',
         sentence: `${texts} ${was} not sent today: the daily budget ${budgetWords(which, sends)} ${isOver ? 'was used up; later ones were sent' : 'is used up'}.`,
         remedy: 'The budget is renewed at midnight UTC. To send more, raise it under `budgets` in the rules file.',
+      };
+    }
+    case 'reserved': {
+      const which = reason.slice('gate:budget_'.length).split(/\W/, 1)[0] ?? '';
+      return {
+        check: 'sends_waiting',
+        level: 'warning',
+        sentence: `${texts} ${count === 1 ? 'has' : 'have'} waited for more than a minute for the outcome of others, which may need the rest of the daily budget ${budgetWords(which, sends)}.`,
+        remedy: `${count === 1 ? 'It follows' : 'They follow'} once the others have gone out or were found: ${toType('sends list --state UNKNOWN')} lists those that are looked for. A higher budget, under \`budgets\` in the rules file, lets more leave at a time.`,
       };
     }
     case 'held_up':

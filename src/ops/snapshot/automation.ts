@@ -1,17 +1,24 @@
 import { type Database, query, sql } from '../../db/database.ts';
 import { type LedgerSummary, summarizeSends } from '../../ledger/control.ts';
 import { countWaiting } from '../../ledger/opt-outs.ts';
+import { type LoadedRules, readInUse, readRunning } from '../../ledger/rules-in-force.ts';
 import { maskKey } from '../../shared/masking.ts';
 
-/** The rules that the workers use, and their results in the last day. */
+/** The rules that the workers use, and their results in the last day. Of workers that differ, those of the one that evaluates. */
 export interface RulesStatus {
   readonly mode: string;
   /** Null until a file was valid. */
   readonly version: string | null;
   readonly loadedAt: Date | null;
   readonly ruleCount: number;
-  /** Why the newest file is not in use. */
+  /** Why the newest file of a running worker is not in use. */
   readonly problem: string | null;
+  /** What the running workers have, the newest file first. */
+  readonly workers: readonly Pick<LoadedRules, 'version' | 'mode' | 'loadedAt'>[];
+  /** TIME_ZONE where rules speak of local times; null otherwise. */
+  readonly hoursZone: string | null;
+  /** The most frequent time zone of the account's users; null while none is known. */
+  readonly usersZone: string | null;
   /** Of the last day, by rule; `failed` are evaluations that ended in an error. */
   readonly lastDay: readonly {
     readonly rule: string;
@@ -35,11 +42,17 @@ export interface ActionFailure {
 
 /** Undefined until a worker has loaded a rules file. */
 export async function readRules(db: Database): Promise<RulesStatus | undefined> {
-  const [loaded] = await query<Omit<RulesStatus, 'lastDay' | 'actions' | 'failures'>>(
-    db,
-    sql`select mode, version, loaded_at as "loadedAt", jsonb_array_length(rules) as "ruleCount", problem from ops.rules_loaded`,
-  );
-  if (!loaded) return undefined;
+  const running = await readRunning(db);
+  const inUse = await readInUse(db);
+  if (!inUse) return undefined;
+  const { version, mode, loadedAt, rules, usesHours, timeZone } = inUse;
+  const loaded = {
+    ...{ version, mode, loadedAt, ruleCount: rules.length },
+    problem: running.find(({ problem }) => problem !== null)?.problem ?? inUse.problem,
+    workers: running.map((each) => ({ version: each.version, mode: each.mode, loadedAt: each.loadedAt })),
+    hoursZone: usesHours ? timeZone : null,
+    usersZone: await readUsersZone(db),
+  };
   const lastDay = await query<RulesStatus['lastDay'][number]>(
     db,
     sql`select rule, count(*)::integer as tried, count(*) filter (where is_matched)::integer as matched,
@@ -62,6 +75,16 @@ export async function readRules(db: Database): Promise<RulesStatus | undefined> 
   return { ...loaded, lastDay, actions, failures };
 }
 
+/** The most frequent time zone of the account's users; null while none is known. */
+export async function readUsersZone(db: Database): Promise<string | null> {
+  const [row] = await query<{ zone: string }>(
+    db,
+    sql`select time_zone as zone from warehouse.users where deleted_at is null and time_zone <> ''
+     group by 1 order by count(*) desc, 1 limit 1`,
+  );
+  return row?.zone ?? null;
+}
+
 /** The ledger, and why automatic texts do not leave. Simulated sends are counted separately. */
 export interface SendsStatus extends LedgerSummary {
   /** The share of `counts` that is dry-run. */
@@ -77,6 +100,8 @@ export interface SendTrouble {
     | 'refused'
     /** A daily budget is used up. */
     | 'budget'
+    /** It has waited for a minute or more for other sends, which have reserved the rest of a daily budget. */
+    | 'reserved'
     /** It has been planned for a minute or more and has not left. */
     | 'held_up'
     /** It expired before it was sent. */
@@ -110,7 +135,8 @@ export async function readSends(db: Database): Promise<SendsStatus> {
        select s.line, s.state, split_part(coalesce(s.reason, ''), E'\\n', 1) as reason, coalesce(s.settled_at, s.planned_at) as at,
          case when s.state in ('REJECTED', 'NOT_SENT') then 'refused'
            when s.reason ~ '^gate:budget_(account|line|money)' and s.settled_at > date_trunc('day', now(), 'UTC') then 'budget'
-           when s.state in ('PLANNED', 'HELD') and s.reason ~ '^gate:budget_(account|line|money)' then 'budget'
+           when s.state in ('PLANNED', 'HELD') and s.reason ~ '^gate:budget_(account|line|money)' then
+             case when s.planned_at < now() - ${heldUpSeconds} * interval '1 second' then 'reserved' end
            when s.state = 'PLANNED' and s.planned_at < now() - ${heldUpSeconds} * interval '1 second' and not k.is_paused then 'held_up'
            when s.state = 'EXPIRED' then 'too_old' end as kind
        from ops.sends s cross join ops.send_control k

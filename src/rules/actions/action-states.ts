@@ -1,4 +1,6 @@
-import { type Database, query, sql, type Transaction } from '../../db/database.ts';
+import { type Database, inTransaction, query, relation, sql, type Transaction } from '../../db/database.ts';
+import { maxReplyOrderSeconds } from '../../ledger/gates/inputs.ts';
+import type { Pair } from '../../shared/thread.ts';
 import type { Assignee } from '../rule.ts';
 import type { Trigger } from '../triggers.ts';
 
@@ -52,19 +54,71 @@ const requestSeconds = 45;
 
 const claimSeconds = readSeconds + requestSeconds + 15;
 
-/** Claims due actions. Those of one run follow each other, and a resolve waits until the rule's reply is settled. */
-export async function claimActions(db: Database, limit: number): Promise<ClaimedAction[]> {
+/**
+ * How long a step that is tried again keeps later steps of its thread back, in seconds. A step that a later one overtook then
+ * is skipped where both decide the same thing (`overtakenBy`).
+ */
+const maxOrderSeconds = 600;
+
+/**
+ * SQL: the steps that may be claimed now, at most one of a thread, and only of `threads` if given. The steps of a thread follow
+ * each other in the order of their triggers and of the file. Only a resolve waits for its own reply as long as that takes.
+ * Other steps wait for a reply while it is about to leave, for at most `maxReplyOrderSeconds`.
+ */
+const claimable = (limit: number, threads?: readonly Pair[]) => sql`
+  with waiting as materialized (
+    select a.run_id, a.ordinal, a.kind, a.due_at, a.claimed_until, a.tries, a.send_id, r.line, r.number, r.trigger_kind, r.trigger_key,
+      r.evaluated_at, a.claimed_until between now() and now() + ${2 * claimSeconds} * interval '1 second' as is_claimed
+    from ops.rule_actions a join ops.rule_runs r using (run_id)
+    where a.state = 'waiting' ${threads ? sql`and (r.line, r.number) in (select line, number from ${relation('t', threads, { line: 'text', number: 'text' })})` : sql``}
+  ), replies as (
+    select w.run_id, w.evaluated_at > now() - ${maxReplyOrderSeconds} * interval '1 second' and not k.is_paused
+        and (s.state in ('PLANNED', 'RESERVED', 'DISPATCHED') or s.state = 'HELD' and s.reason is distinct from 'gate:quiet_hours') as is_leaving
+    from waiting w join ops.sends s using (send_id) cross join ops.send_control k where w.kind = 'reply'
+  ), steps as (
+    select w.*, reply.run_id is not null and w.kind = 'resolve' as awaits_reply,
+      case when reply.run_id is not null and w.kind in ('reply', 'resolve') then reply.is_leaving
+        else w.evaluated_at > now() - ${maxOrderSeconds} * interval '1 second' end as holds_back
+    from waiting w left join replies reply using (run_id)
+  )
+  select * from (
+    select distinct on (line, number) s.* from steps s
+    where kind <> 'reply' and not awaits_reply
+      -- A match of the future was recorded while the clock of Postgres was wrong.
+      and (due_at <= now() or (tries = 0 and due_at < 'infinity' and evaluated_at > now() + interval '1 minute'))
+      and not exists (select from steps other where other.line = s.line and other.number = s.number
+        and (other.is_claimed or (other.holds_back and (other.run_id, other.ordinal) < (s.run_id, s.ordinal)
+          and (other.kind <> 'reply' or (other.trigger_kind, other.trigger_key) = (s.trigger_kind, s.trigger_key)))))
+    order by line, number, run_id, ordinal
+  ) first_of_thread order by due_at, run_id, ordinal limit ${limit}`;
+
+/**
+ * Claims due actions, in the order of each thread. The lock on the first waiting action of a thread lets one process at a time
+ * claim in it.
+ */
+export function claimActions(db: Database, limit: number): Promise<ClaimedAction[]> {
+  return inTransaction(db, async (tx) => {
+    const threads = await query<Pair>(
+      tx,
+      sql`
+        select r.line, r.number from ops.rule_actions a join ops.rule_runs r using (run_id)
+        where (a.run_id, a.ordinal) in (
+          select distinct on (r.line, r.number) a.run_id, a.ordinal
+          from ops.rule_actions a join ops.rule_runs r using (run_id)
+          where a.state = 'waiting' and a.kind <> 'reply'
+            and (r.line, r.number) in (select line, number from (${claimable(limit)}) found)
+          order by r.line, r.number, a.run_id, a.ordinal)
+        for update of a skip locked`,
+    );
+    return threads.length === 0 ? [] : claimFirst(tx, limit, threads);
+  });
+}
+
+function claimFirst(tx: Transaction, limit: number, threads: readonly Pair[]): Promise<ClaimedAction[]> {
   return query<ClaimedAction>(
-    db,
+    tx,
     sql`
-      with due as (
-        select a.run_id, a.ordinal from ops.rule_actions a
-        where a.state = 'waiting' and a.kind <> 'reply' and a.due_at <= now() and a.claimed_until < now()
-          and not exists (
-            select from ops.rule_actions b where b.run_id = a.run_id and b.state = 'waiting'
-              and case when b.kind = 'reply' then a.kind = 'resolve' else b.ordinal < a.ordinal end)
-        order by a.due_at, a.run_id, a.ordinal limit ${limit} for update of a skip locked
-      ), claimed as (
+      with due as (${claimable(limit, threads)}), claimed as (
         update ops.rule_actions a set claimed_until = now() + ${claimSeconds} * interval '1 second'
         from due where a.run_id = due.run_id and a.ordinal = due.ordinal
         returning a.*
@@ -78,6 +132,32 @@ export async function claimActions(db: Database, limit: number): Promise<Claimed
       left join ops.rule_actions reply on reply.run_id = c.run_id and reply.kind = 'reply'
       order by c.run_id, c.ordinal`,
   );
+}
+
+/** What a step decides about its thread; null for a step that later ones do not undo. */
+const axisOf = {
+  resolve: ['resolve', 'reopen'],
+  reopen: ['resolve', 'reopen'],
+  assign: ['assign'],
+  comment: null,
+  block: null,
+} as const satisfies Readonly<Record<ClaimedAction['kind'], readonly string[] | null>>;
+
+/** The rule of a later step that was performed first and decided the same thing. */
+export async function overtakenBy(
+  db: Database,
+  { runId, ordinal, kind, line, number }: ClaimedAction,
+): Promise<string | undefined> {
+  const kinds = axisOf[kind];
+  if (!kinds) return undefined;
+  const [later] = await query<{ rule: string }>(
+    db,
+    sql`
+      select r.rule from ops.rule_runs r join ops.rule_actions a using (run_id)
+      where r.is_matched and r.line = ${line} and r.number = ${number} and a.state = 'done' and a.kind = any(${kinds}::text[])
+        and (a.run_id, a.ordinal) > (${runId}, ${ordinal}) limit 1`,
+  );
+  return later?.rule;
 }
 
 /** How an attempt at an action ended. */

@@ -1,13 +1,16 @@
 import { type Answer, type ConversationState, type Service, ServiceError } from '../../api-client/client.ts';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
+import { isAnyLive, readRuleMode } from '../../ledger/rules-in-force.ts';
 import type { Log } from '../../shared/log.ts';
 import type { Thread } from '../../shared/thread.ts';
+import type { Mode } from '../rule.ts';
 import {
   beginAction,
   type ClaimedAction,
   claimActions,
   isAnyWaiting,
   type Outcome,
+  overtakenBy,
   readSeconds,
   settleAction,
   settleReplies,
@@ -18,8 +21,8 @@ export interface ActionContext {
   readonly db: Database;
   readonly service: Pick<Service, 'conversations' | 'lines'>;
   readonly log: Log;
-  /** Names of the live rules: waiting actions of any other rule are skipped. Undefined until a rules file was loaded. */
-  readonly liveRules: () => ReadonlySet<string> | undefined;
+  /** RULES_MODE. Waiting actions are left to workers that are live; where none is, they are skipped. */
+  readonly mode: Mode;
   /** Reads a thread from the service and mirrors it. False when it could not be read whole. Throws ServiceError. */
   readonly readThread: (thread: Thread, signal: AbortSignal) => Promise<boolean>;
   /** Whose credential the requests use. With a login the service credits that user and accepts no other. */
@@ -32,7 +35,7 @@ const maxAtOnce = 8;
 export async function performDueActions(context: ActionContext, signal: AbortSignal): Promise<void> {
   while (!signal.aborted && (await isAnyWaiting(context.db))) {
     await settleReplies(context.db);
-    if (!context.liveRules()) return;
+    if (context.mode !== 'live' && (await isAnyLive(context.db))) return;
     const claimed = await claimActions(context.db, maxAtOnce);
     if (claimed.length === 0) return;
     await Promise.all(claimed.map((action) => performAction(context, action, signal)));
@@ -102,9 +105,15 @@ async function refusalOf(
   signal: AbortSignal,
 ): Promise<Outcome | undefined> {
   const { rule, kind, replyState, replyReason, wasBegun } = action;
-  if (!context.liveRules()?.has(rule)) return { state: 'skipped', reason: 'the rule is not live any more' };
+  const ruleMode = context.mode === 'live' ? await readRuleMode(context.db, rule) : context.mode;
+  if (ruleMode === 'unknown') return later(action, 'no worker has a valid rules file');
+  if (ruleMode !== 'live') return { state: 'skipped', reason: 'the rule is not live any more' };
   if (kind === 'comment' && wasBegun) {
     return { state: 'unclear', reason: 'the note may have been posted: the process ended during the request' };
+  }
+  const overtaking = await overtakenBy(context.db, action);
+  if (overtaking !== undefined) {
+    return { state: 'skipped', reason: `it waited for too long, and a later step of ${overtaking} decided meanwhile` };
   }
   if (kind !== 'resolve') return undefined;
   if (replyState === 'skipped') {

@@ -7,7 +7,7 @@ import type { TextProblem } from '../conditions/static-check.ts';
 import { createTemplates, type Template } from '../conditions/template.ts';
 import type { Assignee, NamedUser, Rule, RuleSet, Step } from '../rule.ts';
 import { schemaProblems, tagProblems, yamlProblems } from './mistakes.ts';
-import { type Positions, positionsIn, RulesError, type RulesProblem } from './problems.ts';
+import { type FilePosition, type Positions, positionsIn, RulesError, type RulesProblem } from './problems.ts';
 import { accountLimitsOf, type RulesFile, ruleSchema, rulesSchema, type WrittenRule } from './schema.ts';
 
 export interface ParseOptions {
@@ -42,17 +42,38 @@ export function parseRules(text: string, { file, timeZone }: ParseOptions): Rule
   ];
   const warnings: RulesProblem[] = [];
   const valid = parsed.success ? parsed.data.rules.map((rule, at) => ({ rule, at })) : validRules(written);
-  const rules = buildRules(valid, timeZone, positions, { problems, warnings });
+  const hours = parsed.success ? parsed.data.business_hours : undefined;
+  const rules = buildRules(valid, { timeZone, hours }, positions, { problems, warnings });
   if (!parsed.success || problems.length > 0 || tags.length > 0) throw fail(problems);
   warnings.push(...conflictsBetween(rules, positions));
   return {
-    version: hash('sha256', text).slice(0, 12),
+    version: fingerprint(text),
     rules,
     hours: businessHours(parsed.data.business_hours, timeZone),
     accountLimits: accountLimitsOf(parsed.data),
     users: namedUsers(parsed.data.rules, positions),
+    hoursAt: firstWithHours(rules, parsed.data.rules, positions),
     warnings: warnings.sort(byPosition),
   };
+}
+
+function fingerprint(text: string): string {
+  return hash('sha256', text).slice(0, 12);
+}
+
+/** The first rule that is not off and that speaks of local times, in its condition or in a text. */
+function firstWithHours(
+  rules: readonly Rule[],
+  written: readonly WrittenRule[],
+  positions: Positions,
+): FilePosition | undefined {
+  const at = rules.findIndex(
+    ({ mode, condition }, index) =>
+      mode !== 'off' &&
+      (condition?.paths.some((path) => path.startsWith('hours.')) ||
+        /\{[{%][^}]*\bhours\./.test(JSON.stringify(written[index]?.do))),
+  );
+  return at < 0 ? undefined : positions.ofValue(['rules', at, 'name']);
 }
 
 function namedUsers(rules: readonly WrittenRule[], positions: Positions): NamedUser[] {
@@ -105,7 +126,7 @@ function duplicateNames(written: unknown, positions: Positions): RulesProblem[] 
 
 function buildRules(
   valid: readonly ValidRule[],
-  timeZone: string,
+  { timeZone, hours }: { readonly timeZone: string; readonly hours: RulesFile['business_hours'] },
   positions: Positions,
   { problems, warnings }: { readonly problems: RulesProblem[]; readonly warnings: RulesProblem[] },
 ): Rule[] {
@@ -155,6 +176,7 @@ function buildRules(
       },
       stops: rule.stop,
       mode: rule.mode,
+      hash: fingerprint(JSON.stringify([rule, hours, timeZone])),
     };
   });
 }

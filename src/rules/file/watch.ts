@@ -64,7 +64,9 @@ export async function watchRules({ path, timeZone, log, pollMs, onChange }: Watc
       current = { ...current, problem };
       log.error(
         { problem },
-        current.set ? 'The rules file has an error; the rules loaded before stay in force' : 'No rules are in force',
+        current.set
+          ? 'The rules file has an error; the rules loaded before stay in force'
+          : 'No rules are in force: the rules file cannot be used. Mirroring goes on',
       );
     }
     onChange(current);

@@ -3,6 +3,7 @@ import type { Context } from '../../context.ts';
 import { type InboxDeps, replayDelivery } from '../../inbox/stored-deliveries.ts';
 import { pauseSends, resumeSends } from '../../ledger/control.ts';
 import { decideOptOut } from '../../ledger/opt-outs.ts';
+import { cancelSend } from '../../ledger/plans.ts';
 import { settleManually } from '../../ledger/settle.ts';
 import { readTargetStates } from '../../ops/target-states.ts';
 import { maskKey } from '../../shared/masking.ts';
@@ -87,6 +88,13 @@ export function registerActions(
     });
   }
 
+  action('/sends/:id/cancel', 'cancel', async ({ id }) => {
+    const sendId = sendIdOf(id);
+    if (!(await cancelSend(db, sendId))) {
+      throw new BadAddress('Only a send that waits can be cancelled: a request of this one has left, or it has ended.');
+    }
+    return `/sends/${sendId}`;
+  });
   action('/sends/pause', 'pause', async () => {
     await pauseSends(db, 'by the operator, on the page of sends');
     return '/sends';

@@ -1,4 +1,6 @@
 import { type Database, query, sql } from '../../db/database.ts';
+import type { SendState } from '../../ledger/states.ts';
+import { sendReasonWords } from '../../ops/format.ts';
 import type { TriggerKind } from '../../rules/triggers.ts';
 import type { Pair } from '../../shared/thread.ts';
 import { type Html, html } from '../html.ts';
@@ -21,7 +23,7 @@ interface RuleAction {
   readonly state: string;
   readonly reason: string | null;
   /** Of a reply: its row of the send ledger. `body` is null while words are hidden. */
-  readonly send: { readonly state: string; readonly reason: string | null; readonly body: string | null } | null;
+  readonly send: { readonly state: SendState; readonly reason: string | null; readonly body: string | null } | null;
 }
 
 /** From an instant, `-infinity` for ever, until before another one. */
@@ -61,7 +63,8 @@ export function renderRun({ rule, mode, actions }: RuleRun): Html {
 
 function actionWords({ kind, state, reason, send }: RuleAction): Html {
   if (!send) return html`${kind} ${stateWords[state] ?? state}${reason !== null && ` (${reason})`}`;
-  return html`${kind} ${sendWords[send.state] ?? send.state}${send.reason !== null && ` (${send.reason})`}${
+  const what = send.reason === 'dry_run' ? 'simulated' : (sendWords[send.state] ?? send.state);
+  return html`${kind} ${what}${send.reason !== null && ` (${sendReasonWords(send.state, send.reason)})`}${
     send.state !== 'SENT' && send.body && html`: <q dir="auto">${send.body}</q>`
   }`;
 }

@@ -1,6 +1,7 @@
 import { sql } from '../../db/database.ts';
 import { targetKinds } from '../../inbox/targets.ts';
-import { states } from '../../ledger/send.ts';
+import { type SendState, states } from '../../ledger/send.ts';
+import { sendReasonWords, sendStateWords } from '../../ops/format.ts';
 import { isParked, isPending, stateInWords } from '../../ops/target-states.ts';
 import { outcomeWords } from '../../rules/explain.ts';
 import { commandName } from '../../shared/command-name.ts';
@@ -355,8 +356,12 @@ export const sends: ListDefinition = {
       column('number', 'To'),
       column('line', 'From'),
       column('mode', 'Mode', sql`case when r.reason = 'dry_run' then 'dry-run' else r.mode end`),
-      column('state', 'State'),
-      { ...words('reason', 'Why'), isWide: false },
+      { ...column('state', 'State'), show: (state, { reason }) => sendStateWords(state as SendState, reason ?? null) },
+      {
+        ...words('reason', 'Why'),
+        isWide: false,
+        show: (reason, { state }) => maskNumbers(sendReasonWords(state as SendState, reason)),
+      },
       csvOnly(count('segments', 'Segments', sql`r.units`)),
       {
         ...count('charged_usd', 'Charged $', sql`round(r.settled_micros / 1000000.0, 6)`),

@@ -1,5 +1,6 @@
 import { query, sql, type Transaction } from '../../db/database.ts';
-import { sendStateNames } from '../../ops/format.ts';
+import type { SendState } from '../../ledger/states.ts';
+import { sendReasonWords, sendStateWords } from '../../ops/format.ts';
 import { explainRulesOn, outcomeWords, type RuleExplanation, replyWords } from '../../rules/explain.ts';
 import { declarationOf } from '../../rules/facts/declared.ts';
 import type { RuleSet } from '../../rules/rule.ts';
@@ -33,7 +34,7 @@ interface Step {
   readonly reason: string | null;
   readonly at: Date;
   readonly sendId: string | null;
-  readonly sendState: keyof typeof sendStateNames | null;
+  readonly sendState: SendState | null;
   readonly sendReason: string | null;
 }
 
@@ -111,7 +112,7 @@ function stepList(steps: readonly Step[], view: View): Html {
     ({ kind, state, reason, at, sendId, sendState, sendReason }) =>
       html`<li>${timeIn(view.zone, at, true)}<span class="step">${kind}</span><span>${state}${reason !== null && `: ${maskNumbers(reason)}`}${
         sendId !== null &&
-        html`; <a href="${pathIn(view, `/sends/${sendId}`)}">send ${sendId.slice(0, 8)}</a> ${sendState !== null && sendStateNames[sendState]}${sendReason !== null && ` (${maskNumbers(sendReason)})`}`
+        html`; <a href="${pathIn(view, `/sends/${sendId}`)}">send ${sendId.slice(0, 8)}</a> ${sendState !== null && sendStateWords(sendState, sendReason)}${sendState !== null && sendReason !== null && ` (${maskNumbers(sendReasonWords(sendState, sendReason))})`}`
       }</span></li>`,
   )}</ol>`;
 }

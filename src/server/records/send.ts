@@ -2,8 +2,9 @@ import type { Transaction } from '../../db/database.ts';
 import { type GateVerdict, judgeEach, recordedVerdicts } from '../../ledger/gates/gates.ts';
 import { readGateInputs } from '../../ledger/gates/inputs.ts';
 import { accountLimits } from '../../ledger/limits.ts';
+import { isCancellable } from '../../ledger/plans.ts';
 import { readSend, type Send } from '../../ledger/send.ts';
-import { dollars, sendStateNames } from '../../ops/format.ts';
+import { dollars, sendReasonWords, sendStateWords } from '../../ops/format.ts';
 import type { RuleSet } from '../../rules/rule.ts';
 import { maskNumbers } from '../../shared/masking.ts';
 import { BadAddress } from '../answering.ts';
@@ -11,9 +12,6 @@ import { type Html, html } from '../html.ts';
 import { areWordsShown, hiddenWords } from '../row-list.ts';
 import { ask, doneNote, facts, frame, section, timeIn } from './frame.ts';
 import { pathIn, type View } from './view.ts';
-
-/** Whether no request has left for it, and one may still. */
-const isOpen = ({ state }: Send) => state === 'PLANNED' || state === 'HELD' || state === 'RESERVED';
 
 /** The id of a send in a path. Throws `BadAddress`. */
 export function sendIdOf(text: string | undefined): string {
@@ -42,12 +40,21 @@ export async function sendPage(
     content: html`<div class="head"><h1>Send <span class="soft">${id.slice(0, 8)}</span></h1></div>
 ${doneNote(done, {
   sent: 'Settled as sent: what was reserved counts as spent. Nothing was sent again.',
+  cancel: 'Cancelled: it will never be sent.',
   'not-sent': 'Settled as not sent: what was reserved is free again. Nothing was sent again.',
 })}
 ${send.state === 'NEEDS_HUMAN' && review(send)}
+${
+  isCancellable(send) &&
+  html`<div class="asks">${ask({
+    label: 'Cancel …',
+    question: 'No request has left for it yet. Once cancelled, it is never sent.',
+    answers: [{ label: 'Cancel this send', action: `/sends/${id}/cancel` }],
+  })}</div>`
+}
 ${section(
   'State',
-  html`<p><span class="state">${sendStateNames[send.state]}</span>${send.reason !== null && html`: ${maskNumbers(send.reason)}`}. ${stateWords(send)}</p>
+  html`<p><span class="state">${sendStateWords(send.state, send.reason)}</span>${send.reason !== null && html`: ${maskNumbers(sendReasonWords(send.state, send.reason))}`}. ${stateWords(send)}</p>
 ${facts([
   ['rule', html`<a href="${pathIn(view, `/rules?rule=${encodeURIComponent(send.rule)}`)}">${send.rule}</a>`],
   ['version', send.ruleVersion],
@@ -57,7 +64,7 @@ ${facts([
   ['answers', trigger(send, view)],
   ['of', timeIn(zone, send.trigger.at)],
   ['planned', timeIn(zone, send.plannedAt)],
-  ['expires', isOpen(send) && timeIn(zone, send.expiresAt)],
+  ['expires', isCancellable(send) && timeIn(zone, send.expiresAt)],
   ['dispatched', send.dispatchedAt && timeIn(zone, send.dispatchedAt)],
   ['segments', send.units ?? 'not counted'],
   ['cost', costOf(send)],
@@ -71,7 +78,7 @@ ${section(
   'History',
   html`<ol class="steps">${events.map(
     ({ at, to, reason, actor }) =>
-      html`<li>${timeIn(zone, at, true)}<span class="step">${actor}</span><span>${sendStateNames[to]}${reason !== null && `: ${maskNumbers(reason)}`}</span></li>`,
+      html`<li>${timeIn(zone, at, true)}<span class="step">${actor}</span><span>${sendStateWords(to, reason)}${reason !== null && `: ${maskNumbers(sendReasonWords(to, reason))}`}</span></li>`,
   )}</ol>`,
 )}`,
   });
@@ -133,7 +140,7 @@ async function verdicts(
   rules: RuleSet | undefined,
 ): Promise<readonly GateVerdict[] | undefined> {
   const { state, reason } = send;
-  if (isOpen(send)) {
+  if (isCancellable(send)) {
     const inputs = await readGateInputs(tx, send);
     return judgeEach(send, inputs, inputs.wasBlocked, accountLimits(rules?.accountLimits));
   }
@@ -142,14 +149,18 @@ async function verdicts(
 }
 
 function gates(send: Send, verdicts: readonly GateVerdict[] | undefined): Html {
-  if (!verdicts) return section('Gates', html`<p class="soft">No gate decided about it: ${send.reason}.</p>`);
+  if (!verdicts)
+    return section(
+      'Gates',
+      html`<p class="soft">No gate decided about it: ${sendReasonWords(send.state, send.reason ?? '')}.</p>`,
+    );
   return section(
-    isOpen(send) ? 'Gates, as of now' : 'Gates',
+    isCancellable(send) ? 'Gates, as of now' : 'Gates',
     html`<ul class="gates">${verdicts.map(({ asks, passes }) => {
       const [word, tone] =
         passes === undefined ? ['not asked', 'soft'] : passes ? ['passes', 'ok'] : ['refuses', 'problem'];
       return html`<li><span>${asks}</span><span class="${tone}">${word}</span></li>`;
     })}</ul>
-<p class="note">${isOpen(send) ? 'They are asked in this order, again just before the send leaves. The budgets are asked last.' : 'They are asked in this order; the first that refuses decides.'}</p>`,
+<p class="note">${isCancellable(send) ? 'They are asked in this order, again just before the send leaves. The budgets are asked last.' : 'They are asked in this order; the first that refuses decides.'}</p>`,
   );
 }

@@ -70,7 +70,7 @@ function serviceThat(...answers: readonly (() => Promise<unknown>)[]) {
     db,
     service,
     log,
-    liveRules: () => new Set(['rule']),
+    mode: 'live',
     readThread: async () => true,
     actsFor: 'account',
   };
@@ -140,7 +140,7 @@ test('a resolve that credits a user goes through with a login, which credits its
     db,
     service,
     log,
-    liveRules: () => new Set(['rule']),
+    mode: 'live',
     readThread: async () => true,
     actsFor: 'user',
   };

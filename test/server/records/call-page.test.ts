@@ -186,7 +186,7 @@ describe('the page of a call', () => {
     );
     expect(await words(`/calls/${missed}`)).toContain('The caller gave up while telephones rang, after 40 s.');
     expect(await words(`/calls/${missed}`)).toContain('Wait 40 s length less connected time');
-    expect(await words(`/calls/${missed}`)).toContain('Rule text-back : reply not sent (gate:answered)');
+    expect(await words(`/calls/${missed}`)).toContain('Rule text-back : reply not sent (somebody else has answered)');
     expect(await page(`/calls/${returning}`)).toContain(
       `This call returned <a href="/calls/${missed}">the missed call</a>`,
     );

@@ -174,6 +174,19 @@ describe('a read', () => {
 });
 
 describe('a send', () => {
+  test('say in words what came of a send, and call a dry run no refusal', async () => {
+    const set = (reason: string) =>
+      query(world.context.database.db, sql`update ops.sends set reason = ${reason} where send_id = ${sendIds[1]}`);
+    await set('dry_run');
+    for (const path of ['/sends', `/sends/${sendIds[1]}`, '/rules/runs/2']) {
+      const markup = await page(path);
+      expect(markup).toContain('simulated');
+      expect(markup).not.toMatch(/dry_run|refused by a gate|DENIED<\/td>/);
+    }
+    await set('gate:opted_out');
+    expect(await page('/sends')).toContain('the person has opted out');
+  });
+
   test('shows what each gate decided', async () => {
     const markup = await page(`/sends/${sendIds[1]}`);
     expect(markup).toContain('<span>The person has not opted out</span><span class="problem">refuses</span>');

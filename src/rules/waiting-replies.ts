@@ -1,0 +1,97 @@
+import { hotQuery, inTransaction, query, relation, sql, type Transaction } from '../db/database.ts';
+import type { RuleLimits } from '../ledger/limits.ts';
+import { transition } from '../ledger/send.ts';
+import { factsFor } from './decide.ts';
+import { type EvaluationContext, lockEvaluation, readShare } from './event-processor.ts';
+import { readCases } from './facts/read.ts';
+import { celFacts } from './facts/values.ts';
+import { readHistory } from './history.ts';
+import type { ActiveMode, Rule, RuleSet } from './rule.ts';
+import type { Trigger } from './triggers.ts';
+
+/* Replies that wait (for the end of quiet hours, of a pause, for a retry) while their rule is changed. */
+
+interface WaitingReply {
+  readonly sendId: string;
+  readonly state: 'PLANNED' | 'HELD';
+  readonly rule: string;
+  readonly mode: ActiveMode;
+  readonly text: string;
+  readonly limits: RuleLimits;
+  readonly trigger: Omit<Trigger, 'at'>;
+  readonly trigger_at: Date;
+}
+
+const batchSize = 50;
+
+/**
+ * Renders waiting replies again whose rule was changed, and judges them again; drops those whose rule would not reply any more.
+ * Repeats until none is left.
+ */
+export async function renderWaitingReplies(context: EvaluationContext, signal: AbortSignal): Promise<void> {
+  let isMore = true;
+  while (isMore && !signal.aborted) {
+    const set = context.rules();
+    if (!set) return;
+    const outdated = outdatedReplies(set);
+    const [any] = await hotQuery(context.db, sql`${outdated} limit 1`);
+    if (!any) return;
+    isMore = await inTransaction(context.db, async (tx) => {
+      if (!(await lockEvaluation(tx))) return false;
+      const { isEvaluator } = await readShare(tx, context.processId, set);
+      if (!isEvaluator) return false;
+      const replies = await query<WaitingReply>(tx, sql`${outdated} limit ${batchSize} for update of s skip locked`);
+      for (const reply of replies) await renderAgain(tx, set, reply);
+      return replies.length === batchSize;
+    });
+  }
+}
+
+const outdatedReplies = ({ rules }: RuleSet) => sql<WaitingReply>`
+  select s.send_id as "sendId", s.state, s.rule, s.mode, s.body as text, s.limits,
+    jsonb_build_object('kind', r.trigger_kind, 'key', r.trigger_key) as trigger, r.trigger_at
+  from ops.sends s join ${relation('c', rules, { rule: ['text', ({ name }) => name], hash: 'text' })} on c.rule = s.rule
+  join ops.rule_actions a on a.send_id = s.send_id and a.kind = 'reply' join ops.rule_runs r using (run_id)
+  where s.state in ('PLANNED', 'HELD') and s.body <> '' and s.rule_hash <> c.hash`;
+
+async function renderAgain(tx: Transaction, set: RuleSet, reply: WaitingReply): Promise<void> {
+  const { sendId, state } = reply;
+  const rule = set.rules.find(({ name }) => name === reply.rule);
+  if (!rule) return;
+  const text = await textNow(tx, set, rule, reply);
+  const step = { sendId, from: [state], actor: 'rule' } as const;
+  if (text === undefined) {
+    await transition(tx, { ...step, to: 'DENIED', reason: 'rule_changed' });
+    return;
+  }
+  // Its gates and the end of its quiet hours are judged by the new limits.
+  const changes = {
+    body: text,
+    limits: JSON.stringify(rule.replyLimits),
+    rule_hash: rule.hash,
+    rule_version: set.version,
+  };
+  await transition(tx, { ...step, to: 'HELD', reason: 'rendered again', dueInMs: 0, set: changes });
+}
+
+/** The text that the rule would reply to the trigger now; undefined if it would not. */
+async function textNow(
+  tx: Transaction,
+  set: RuleSet,
+  rule: Rule,
+  { trigger, trigger_at: at, mode }: WaitingReply,
+): Promise<string | undefined> {
+  const step = rule.steps.find(({ kind }) => kind === 'reply');
+  if (step?.kind !== 'reply' || rule.on !== trigger.kind) return undefined;
+  const [each] = await readCases(tx, [{ ...trigger, at }], set.hours, { withoutRulesFrom: at });
+  if (!each?.subject) return undefined;
+  const history = await readHistory(tx, set, [each.subject], { from: at, until: at });
+  const facts = factsFor(each, history, mode);
+  try {
+    if (rule.condition && !rule.condition.test(celFacts(facts))) return undefined;
+    return step.text.render(facts) || undefined;
+  } catch {
+    // The rule fails on it, as it would on a new trigger.
+    return undefined;
+  }
+}

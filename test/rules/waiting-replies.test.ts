@@ -1,0 +1,111 @@
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { pauseSends, resumeSends } from '../../src/ledger/control.ts';
+import { runInProcess } from '../cli/in-process.ts';
+import { backends } from '../stores/backends.ts';
+import { until } from '../world.ts';
+import { createRulesWorld } from './rules-world.ts';
+
+/* Replies that wait, for the end of quiet hours or of a pause, while their rule is changed or somebody cancels them. */
+
+const token = 'the-token-of-the-pages';
+const line = '16465550100';
+const clock = (minutes: number) =>
+  new Date(Date.now() + minutes * 60_000).toLocaleTimeString('en-GB', { timeZone: 'America/New_York' }).slice(0, 5);
+const quiet = `"${clock(-120)}-${clock(240)}"`;
+const rulesWith = (text: string, { hours = quiet, condition = 'message.plain.startsWith("hello")' } = {}) => `
+rules:
+  - name: greeting
+    on: message_received
+    if: ${condition}
+    do: [{ reply: '${text}, {{ message.text }}' }]
+    limits: { quiet_hours: ${hours} }
+`;
+
+describe.each(backends)('with queues in %s', async (backend) => {
+  const world = await createRulesWorld(rulesWith('Old words'), 'live', backend, { adminToken: token });
+  const { sandbox, value, context, receiver } = world;
+  const { db } = context.database;
+  afterAll(() => world.close());
+  beforeEach(() => world.rules(rulesWith('Old words')));
+  let numbers = 12125553000;
+
+  /** A reply that is held back until the quiet hours end. */
+  async function held(): Promise<string> {
+    numbers += 1;
+    const number = String(numbers);
+    await sandbox.emit.sms({ line, number, text: 'Hello' });
+    await until(async () => (await stateOf(number)) === 'HELD gate:quiet_hours');
+    return number;
+  }
+  const stateOf = (number: string) =>
+    value(`select concat_ws(' ', state, reason) from ops.sends where number = $1`, number);
+  const bodyOf = (number: string) => value('select body from ops.sends where number = $1', number);
+  const idOf = async (number: string) => String(await value('select send_id from ops.sends where number = $1', number));
+  const charges = (number: string) => sandbox.sends().filter(({ charge }) => charge?.to.includes(number)).length;
+  const environment = { DATABASE_URL: context.settings.databaseUrl };
+
+  test('a held reply is rendered again when its text was corrected, and leaves when its quiet hours end', async () => {
+    const number = await held();
+    await world.rules(rulesWith('New words'));
+    await until(async () => (await bodyOf(number)) === 'New words, Hello');
+    await until(async () => (await stateOf(number)) === 'HELD gate:quiet_hours');
+    await world.rules(rulesWith('Newest words', { hours: 'none' }));
+    await until(async () => (await stateOf(number)) === 'SENT');
+    expect(await bodyOf(number)).toBe('Newest words, Hello');
+    expect(charges(number)).toBe(1);
+  });
+
+  test('one that is paused too; a change of another rule leaves it alone', async () => {
+    await world.rules(rulesWith('Old words', { hours: 'none' }));
+    await pauseSends(db, 'the words are wrong');
+    numbers += 1;
+    const number = String(numbers);
+    await sandbox.emit.sms({ line, number, text: 'Hello' });
+    await until(async () => (await stateOf(number)) === 'PLANNED');
+    await world.rules(
+      `${rulesWith('Old words', { hours: 'none' })}  - { name: other, on: call_missed, do: [{ resolve: true }] }\n`,
+    );
+    await world.rules(rulesWith('New words', { hours: 'none' }));
+    await until(async () => (await bodyOf(number)) === 'New words, Hello');
+    expect(await value(`select count(*)::integer from ops.send_events where send_id = $1`, await idOf(number))).toBe(2);
+    await resumeSends(db);
+    await until(async () => (await stateOf(number)) === 'SENT');
+  });
+
+  test('one whose rule would not reply any more is dropped', async () => {
+    const number = await held();
+    await world.rules(rulesWith('New words', { condition: 'message.plain.startsWith("bye")' }));
+    await until(async () => (await stateOf(number)) === 'DENIED rule_changed');
+    expect(charges(number)).toBe(0);
+  });
+
+  test('sends that wait can be cancelled by the command, others cannot', async () => {
+    const [first, second] = [await held(), await held()];
+    const ids = [await idOf(first), await idOf(second)];
+    const { code, out } = await runInProcess(environment, 'sends', 'cancel', ...ids);
+    expect([code, out]).toEqual([0, '2 sends are cancelled and will never be sent.\n']);
+    expect([await stateOf(first), await stateOf(second)]).toEqual(['DENIED cancelled', 'DENIED cancelled']);
+    const again = await runInProcess(environment, 'sends', 'cancel', ids[0] ?? '', '--json');
+    expect(again.code).toBe(1);
+    expect(JSON.parse(again.out)).toEqual([{ sendId: ids[0], state: 'DENIED', isDone: false }]);
+    const unknown = await runInProcess(environment, 'sends', 'cancel', '00000000-0000-0000-0000-000000000000');
+    expect(unknown.code).not.toBe(0);
+    expect(unknown.err).toContain('There is no send');
+    await world.rules(rulesWith('Old words', { hours: 'none' }));
+    await world.rulesSettled();
+    expect([charges(first), charges(second)]).toEqual([0, 0]);
+  });
+
+  test('and on its page', async () => {
+    const number = await held();
+    const id = await idOf(number);
+    const headers = { authorization: `Bearer ${token}` };
+    const page = async () => (await fetch(`${receiver.url}/sends/${id}`, { headers })).text();
+    expect(await page()).toContain(`/sends/${id}/cancel`);
+    const post = () => fetch(`${receiver.url}/sends/${id}/cancel`, { method: 'POST', headers, redirect: 'manual' });
+    expect((await post()).status).toBe(303);
+    expect(await stateOf(number)).toBe('DENIED cancelled');
+    expect(await page()).not.toContain(`/sends/${id}/cancel`);
+    expect((await post()).status).toBe(400);
+  });
+});
