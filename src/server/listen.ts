@@ -7,6 +7,7 @@ import { UserError } from '../shared/errors.ts';
 import type { Log } from '../shared/log.ts';
 import type { Metrics } from '../shared/metrics.ts';
 import { connectionLimit, createGuardedServer } from './connections.ts';
+import { sendPlainPage, wantsPage } from './plain-page.ts';
 
 export interface Listening {
   /** Where it listens. */
@@ -54,14 +55,21 @@ export async function listen(
   // Only the hooks read bodies, by themselves. Fastify would read a body even for a route that does not exist.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
-  app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: 'not found' }));
+  app.setNotFoundHandler((request, reply) => {
+    reply.code(404);
+    return wantsPage(request)
+      ? sendPlainPage(reply, 'There is no page at this address.', true)
+      : reply.send({ error: 'not found' });
+  });
   app.setErrorHandler<Error & { statusCode?: number }>((error, request, reply) => {
     const status = error.statusCode ?? 500;
     // Log each failure of a route once: anybody can repeat a failing request.
     if (status >= 500 && failures.count(`${request.routeOptions.url} ${error.message}`) === 1) {
       log.error({ err: error, method: request.method }, 'A request could not be answered');
     }
-    return reply.code(status).send({ error: status >= 500 ? 'internal error' : error.message });
+    const message = status >= 500 ? 'internal error' : error.message;
+    reply.code(status);
+    return wantsPage(request) ? sendPlainPage(reply, message) : reply.send({ error: message });
   });
   await register(app);
   await app.listen({ host, port }).catch((cause: NodeJS.ErrnoException) => {

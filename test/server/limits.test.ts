@@ -12,7 +12,8 @@ import { databaseForTest } from '../stores/databases.ts';
 import { migrated } from '../world/database.ts';
 import { createWorld, secret, until } from '../world.ts';
 
-const world = await createWorld({ backend: 'postgres', workers: null, adminToken: 'the-admin-token-of-limits' });
+const adminToken = 'the-admin-token-of-limits';
+const world = await createWorld({ backend: 'postgres', workers: null, adminToken });
 const webDatabaseUrl = await databaseForTest(migrated);
 afterAll(() => world.close());
 
@@ -330,7 +331,7 @@ describe('a web process', () => {
 async function startWeb(prelude: string): Promise<{ port: number; pid: number; log: () => string }> {
   const child = spawn('sh', ['-c', `${prelude}exec "$0" src/trunkline.cjs web --json`, process.execPath], {
     cwd: root,
-    env: { ...inherited, DATABASE_URL: webDatabaseUrl, WEBHOOK_SECRET: secret, PORT: '0' },
+    env: { ...inherited, DATABASE_URL: webDatabaseUrl, WEBHOOK_SECRET: secret, ADMIN_TOKEN: adminToken, PORT: '0' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const ended = once(child, 'close');
