@@ -103,9 +103,9 @@ create table ops.deliveries (
   received_at timestamptz not null default clock_timestamp(), -- When the request was stored.
   event_type text, -- Event type of the address that the request came to; NULL when that address names none.
   claimed_type text, -- Event type that the body claims, kept beside the address's own.
-  content_type text, -- Content-Type header as sent.
-  user_agent text, -- User-Agent header as sent.
-  body text not null, -- The body with secrets and URLs redacted.
+  content_type text, -- Content-Type header, without its parameters.
+  user_agent text, -- User-Agent header, without addresses and tokens.
+  body text not null, -- The body with secrets and addresses redacted. Where it could not be parsed, only names, numbers and words of the service; where it is no text, its bytes as a data URL in base64.
   body_hash text not null, -- Fingerprint of type and canonical body: equal for a repeated delivery.
   targets text[] not null, -- What the delivery points at, each as "kind key".
   is_recognized boolean not null, -- False when no reference was found in the body, or more than the 500 that are taken from one delivery. Such a delivery can be parsed again.
