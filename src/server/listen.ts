@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { maxHeaderSize, type Server } from 'node:http';
-import { type AddressInfo, createServer } from 'node:net';
+import { maxHeaderSize, type Server, STATUS_CODES } from 'node:http';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
 import { createBurstCounter } from '../shared/bounded.ts';
 import { UserError } from '../shared/errors.ts';
@@ -51,6 +51,7 @@ export async function listen(
     // The router's error would repeat a secret or type that is too long.
     routerOptions: { maxParamLength: maxHeaderSize },
     rewriteUrl: ({ url = '/' }) => routed(url),
+    clientErrorHandler: refuseClient,
   });
   // Only the hooks read bodies, by themselves. Fastify would read a body even for a route that does not exist.
   app.removeAllContentTypeParsers();
@@ -91,6 +92,16 @@ export async function listen(
       clearTimeout(cut);
     },
   };
+}
+
+/** Answers what is no HTTP request, or comes too slowly. The connection is closed, and the answer says so. */
+function refuseClient({ code }: Error & { code?: string }, socket: Socket): void {
+  if (code === 'ECONNRESET' || socket.destroyed) return;
+  const status = code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : code === 'HPE_HEADER_OVERFLOW' ? 431 : 400;
+  const body = JSON.stringify({ error: STATUS_CODES[status]?.toLowerCase() });
+  const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, 'Content-Type: application/json', 'Connection: close'];
+  if (socket.writable) socket.write(`${[...head, `Content-Length: ${body.length}`].join('\r\n')}\r\n\r\n${body}`);
+  socket.destroySoon();
 }
 
 /** Listens at the other address of `localhost` (IPv4 or IPv6) too, if there is one: clients try either. */

@@ -67,6 +67,21 @@ describe('wrong use ends with 2 and says what would do', () => {
   });
 });
 
+test.each<[string, Record<string, string>, number, string]>([
+  ['status --json', { DATABASE_URL: emptyUrl }, 1, 'trunkline migrate'],
+  ['status --json', { DATABASE_URL: 'x' }, 2, 'DATABASE_URL'],
+  ['events list --json --since yesterday', {}, 2, '12h, 7d or 2w'],
+  ['events discard --json', {}, 2, '--before'],
+  ['status --json --nope', {}, 2, 'unknown option'],
+])('%s that fails says so on standard output too', async (words, given, expected, telling) => {
+  const { code, out, err } = await run(words.split(' '), given);
+  expect(code).toBe(expected);
+  const { error } = JSON.parse(out);
+  expect(error).toEqual({ code: expect.any(String), message: expect.any(String), remedy: error.remedy });
+  expect(`${error.message} ${error.remedy}`).toContain(telling);
+  expect(err).not.toBe('');
+});
+
 describe('what cannot be done ends with 1, one line and a cure', () => {
   test.each([
     ['migrate', { DATABASE_URL: 'postgres://u:a-password@127.0.0.1:1/x' }, 'DATABASE_URL is right'],

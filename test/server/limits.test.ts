@@ -54,6 +54,24 @@ const statusOf = ({ said }: Client) => Number(/^HTTP\/1\.1 (\d+)/.exec(said)?.[1
 const post = (port: number, path: string, ...headers: string[]) =>
   open(port, `POST ${path} HTTP/1.1`, 'Host: localhost', ...headers);
 
+test.each<[string, number, string[]]>([
+  ['no request', 400, ['NONSENSE']],
+  ['a request with too many headers', 431, ['GET / HTTP/1.1', 'Host: x', `A: ${'a'.repeat(20_000)}`]],
+  ['an address that cannot be decoded', 400, ['GET /%zz HTTP/1.1', 'Host: x', 'Connection: close']],
+])('%s is answered %i with a connection that is closed and says so', async (_, status, lines) => {
+  const client = open(world.receiver.port, ...lines);
+  await until(() => client.isEnded);
+  expect(statusOf(client)).toBe(status);
+  expect(client.said.toLowerCase()).toContain('connection: close');
+});
+
+test('an idle connection is kept longer than proxies keep theirs', async () => {
+  const client = open(world.receiver.port, 'GET /healthz HTTP/1.1', 'Host: x');
+  await until(() => statusOf(client) === 200);
+  // Caddy lets go after 120 s.
+  expect(Number(/^keep-alive: timeout=(\d+)/im.exec(client.said)?.[1])).toBeGreaterThan(130);
+});
+
 describe('a request that is refused', () => {
   test.each([
     ['/nope', 404],
