@@ -190,10 +190,10 @@ const variables = z.object({
     isSecret: true,
   }),
   ADMIN_TOKEN: z.string().optional().register(documentation, {
-    doc: 'Opens the status page, the queue board and the metrics: as password (any user name) or bearer token; at least 16 characters. Needed unless `HOST` is loopback and `PUBLIC_URL` is not set, or loopback too.',
+    doc: 'Opens every page and action, and the metrics: as password (any user name) or bearer token; at least 16 characters. `web` and `worker` need one unless `HOST` is loopback and `PUBLIC_URL` is not set, or loopback too.',
     isSecret: true,
     otherwise:
-      '`start` makes one and keeps it; where it is not needed, only this machine is let in, by a loopback name',
+      '`start` makes one and keeps it in `DATA_DIR/admin-token`, and so do `web` and `worker` where they need none',
   }),
   HOST: z
     .string()
@@ -341,7 +341,7 @@ export function readSettings(
   if (typeof servesPages === 'string' ? given[servesPages] : servesPages)
     problems.push(...tokenProblems(given, options.makesToken));
   if (!parsed.success || problems.length > 0) throw new SettingsError(problems);
-  return grouped(parsed.data);
+  return grouped(parsed.data, given);
 }
 
 /**
@@ -364,31 +364,28 @@ const notifyPairs = [
   ['NOTIFY_SMTP_URL', 'NOTIFY_EMAIL_TO'],
 ] as const;
 
-/** The problems of ADMIN_TOKEN when other machines can reach the pages. */
+/** The problems of ADMIN_TOKEN. Where other machines can reach the pages, only `start` makes one by itself. */
 function tokenProblems(given: Readonly<Record<string, string | undefined>>, makesToken = false): string[] {
   const { ADMIN_TOKEN: token, HOST: host, PUBLIC_URL: publicUrl } = given;
-  if (!arePagesExposed({ host, publicUrl })) return [];
-  const why = isLoopback(host) ? 'with a PUBLIC_URL' : 'with HOST other than loopback';
   const remedy = 'make one with `openssl rand -hex 24`';
   if (token === undefined) {
-    return makesToken
-      ? []
-      : [`ADMIN_TOKEN is missing: ${why}, the status page must not be open to everybody; ${remedy}`];
+    if (makesToken || !arePagesExposed({ host, publicUrl })) return [];
+    const why = isLoopback(host) ? 'with a PUBLIC_URL' : 'with HOST other than loopback';
+    return [`ADMIN_TOKEN is missing: ${why}, the status page must not be open to everybody; ${remedy}`];
   }
-  return token.length >= shortestUnguessed
-    ? []
-    : [
-        `ADMIN_TOKEN has ${token.length} characters and might be guessed: ${why} it must have at least ${shortestUnguessed}; ${remedy}`,
-      ];
+  if (token.length >= shortestUnguessed) return [];
+  return [
+    `ADMIN_TOKEN has ${token.length} characters and might be guessed: it must have at least ${shortestUnguessed}; ${remedy}`,
+  ];
 }
 
 /** Whether other machines can reach the pages, directly or through a proxy at PUBLIC_URL. */
-export function arePagesExposed({ host, publicUrl }: Record<'host' | 'publicUrl', string | undefined>): boolean {
+function arePagesExposed({ host, publicUrl }: Record<'host' | 'publicUrl', string | undefined>): boolean {
   return !isLoopback(host) || (publicUrl !== undefined && !isLoopbackUrl(publicUrl));
 }
 
 /** The settings of a process, grouped by purpose. */
-function grouped(read: z.output<typeof variables>) {
+function grouped(read: z.output<typeof variables>, given: Readonly<Record<string, string | undefined>>) {
   const { NOTIFY_WEBHOOK_URL: url, NOTIFY_WEBHOOK_SECRET: secret, NOTIFY_SMTP_URL: smtpUrl } = read;
   const to = read.NOTIFY_EMAIL_TO;
   const from = read.NOTIFY_EMAIL_FROM ?? to?.[0];
@@ -408,6 +405,8 @@ function grouped(read: z.output<typeof variables>) {
     receiver: {
       host: read.HOST,
       port: read.PORT,
+      /** A platform that gives a PORT sends requests from other machines, which do not reach loopback. */
+      hasPortAlone: given.PORT !== undefined && read.PORT !== 0 && given.HOST === undefined,
       publicUrl: read.PUBLIC_URL?.replace(/\/+$/, ''),
       secret: read.WEBHOOK_SECRET,
       previousSecret: read.WEBHOOK_SECRET_PREVIOUS,
@@ -468,6 +467,11 @@ export function weaknessesOf({ api, receiver, databaseUrl, tracing }: Settings):
     );
   }
   if (api.hadApiPath) weaknesses.push(mended);
+  if (receiver.hasPortAlone && receiver.publicUrl !== undefined && !isLoopbackUrl(receiver.publicUrl)) {
+    weaknesses.push(
+      'PORT and a public PUBLIC_URL are set, but HOST is not: only this machine can reach the receiver. On a platform set HOST=0.0.0.0; behind a proxy on this machine set HOST=127.0.0.1, and this warning ends.',
+    );
+  }
   const host = plainTextHost(databaseUrl);
   return host === undefined ? weaknesses : [...weaknesses, `${plainText.sentence(host)} ${plainText.remedy}`];
 }

@@ -52,6 +52,9 @@ export interface World extends Pick<TestDatabase, 'query' | 'value'> {
 }
 
 export const secret = 'a-secret-of-the-world';
+export const adminToken = 'an-admin-token-of-the-world';
+/** Opens the pages of a world. */
+export const asOwner = { authorization: `Bearer ${adminToken}` };
 
 /** Soon enough that a test can wait for the last look. */
 export const shortRechecks = [0.4, 0.8, 1.6];
@@ -83,7 +86,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     REDIS_URL: redisUrl,
     WEBHOOK_SECRET: secret,
     WEBHOOK_SECRET_PREVIOUS: options.previousSecret,
-    ADMIN_TOKEN: options.adminToken,
+    ADMIN_TOKEN: options.adminToken ?? adminToken,
     PORT: '0',
     ...options.environment,
   });

@@ -84,23 +84,43 @@ export class WrongUse extends UserError {
   readonly code = 'wrong_use';
 }
 
+/** Whether the command has printed to standard output: a result that was printed already is not followed by its failure. */
+let hasPrinted = false;
+
 /**
  * Removes control characters from everything that commands print, since they show text of third parties. To be called once,
  * before any command runs; deliberate styling is written to the stream itself.
  */
 export function makeConsolePrintable(): void {
+  hasPrinted = false;
   for (const method of ['log', 'error', 'warn', 'info'] as const) {
     const write = console[method].bind(console);
-    console[method] = (...values: unknown[]) => write(printable(format(...values)));
+    console[method] = (...values: unknown[]) => {
+      hasPrinted ||= method === 'log';
+      write(printable(format(...values)));
+    };
   }
 }
 
-/** Runs a command; prints a failure as one message on standard error and exits with its code. */
-export async function runCommand(work: () => Promise<void> | void): Promise<void> {
+/** Prints a failure on standard output, unless a result stands there already, for a program that reads what a command prints with `--json`. */
+export function printFailureJson(error: unknown): void {
+  if (hasPrinted) return;
+  const { code = 'failed' } = error instanceof Error ? (error as { code?: unknown }) : {};
+  const isOurs = error instanceof UserError;
+  const message = isOurs ? error.message : describeFailure(error, process.env);
+  console.log(JSON.stringify({ error: { code: String(code), message, remedy: (isOurs && error.remedy) || null } }));
+}
+
+/**
+ * Runs a command; prints a failure as one message on standard error, with `isJson` on standard output too, and exits with its
+ * code.
+ */
+export async function runCommand(work: () => Promise<void> | void, isJson = false): Promise<void> {
   try {
     await work();
   } catch (error) {
     console.error(describeFailure(error, process.env));
+    if (isJson) printFailureJson(error);
     // Open connections would keep the process alive.
     process.exit(error instanceof UserError ? error.exitCode : exitCodes.failed);
   }

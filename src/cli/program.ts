@@ -6,7 +6,7 @@ import { addAdministration } from './commands/administration.ts';
 import { addAutomation } from './commands/automation.ts';
 import { addMirror } from './commands/mirror.ts';
 import { addProcesses } from './commands/processes.ts';
-import { exitCodes, runCommand } from './failures.ts';
+import { exitCodes, printFailureJson, runCommand, WrongUse } from './failures.ts';
 import type { Entry } from './lifecycle.ts';
 
 /** What all commands share: `--json`, failures as one message, and the nearest command for one that is not known. */
@@ -17,7 +17,7 @@ class Menu extends Command {
 
   override action(work: Parameters<Command['action']>[0]): this {
     if (!this.options.some(({ long }) => long === '--json')) this.option('--json', 'print it as JSON');
-    return super.action((...given) => runCommand(() => work.apply(this, given)));
+    return super.action((...given) => runCommand(() => work.apply(this, given), this.opts().json === true));
   }
 
   /** Overrides a method of the library, which compares letters only. */
@@ -41,7 +41,8 @@ const suggestionsName = 'complete';
  * The command line, for the words that follow the name of the program. Each command imports what it runs when it runs, so
  * that help, completions and wrong use need none of it. Exit codes: 0 for success, 1 for failure, 2 for wrong use.
  */
-export function createProgram(entry: Entry, [first = '']: readonly string[] = []): Command {
+export function createProgram(entry: Entry, args: readonly string[] = []): Command {
+  const [first = ''] = args;
   const program = new Menu(commandName)
     .description('Mirrors a telephony account into a Postgres database that its owner can query.')
     .option('-V, --version', 'print the version, the commit and the schema')
@@ -50,7 +51,10 @@ export function createProgram(entry: Entry, [first = '']: readonly string[] = []
       process.exit(exitCodes.done);
     })
     .showHelpAfterError('See --help for the usage.')
-    .exitOverride((error) => process.exit(error.exitCode === 0 ? exitCodes.done : exitCodes.wrongUse));
+    .exitOverride((error) => {
+      if (error.exitCode !== 0 && args.includes('--json')) printFailureJson(new WrongUse(error.message));
+      process.exit(error.exitCode === 0 ? exitCodes.done : exitCodes.wrongUse);
+    });
   if (first === suggestionsName) {
     // Hidden: the scripts run it, and it prints what can follow the words after `--`.
     program

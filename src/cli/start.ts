@@ -26,15 +26,15 @@ export async function run(entry: Entry, options: { json?: boolean }): Promise<vo
   console.log(options.json ? JSON.stringify(addresses) : describeStart(started));
 }
 
-function describeStart({ statusUrl, databaseUrl, psqlArgument, sandboxUrl, dataDir, adminTokenFile }: Started): string {
+function describeStart(started: Started): string {
+  const { signInUrl, databaseUrl, psqlArgument, sandboxUrl, dataDir, adminTokenFile } = started;
   return [
     '',
     'Trunkline is running. Ctrl-C finishes the work in progress and stops it.',
     '',
-    `  status page   ${statusUrl}`,
-    ...(adminTokenFile === undefined
-      ? []
-      : [`  password      in ${adminTokenFile} (any user name; set ADMIN_TOKEN to choose your own)`]),
+    `  status page   ${signInUrl}`,
+    `                This link signs your browser in for 30 days. It is valid for an hour; ${toType('status')} prints a new one.`,
+    `  password      ${adminTokenFile === undefined ? 'ADMIN_TOKEN' : `in ${adminTokenFile}`} (any user name)`,
     `  database      ${withoutPassword(databaseUrl)}`,
     `  try           psql ${psqlArgument} -c 'select started_at, direction, status, external_number from warehouse.calls order by started_at desc limit 10'`,
     `  data folder   ${resolve(dataDir)}`,

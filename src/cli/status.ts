@@ -2,10 +2,12 @@ import { queueNames } from '../../config/queues.ts';
 import { createContext, readySettings } from '../context.ts';
 import { targetKinds } from '../inbox/targets.ts';
 import { states } from '../ledger/send.ts';
+import { findRunning } from '../local/data-folder.ts';
 import { ago, dollars, quantity, simulatedWords, span, streamNames } from '../ops/format.ts';
 import { healthChecks, statusJson, verdictOf } from '../ops/health-checks.ts';
 import { credentialWords } from '../ops/snapshot/deployment.ts';
 import { DatabaseUnavailable, known, type Part, type Snapshot, takeSnapshot } from '../ops/snapshot.ts';
+import { signInLink } from '../server/sign-in.ts';
 import { UserError } from '../shared/errors.ts';
 import { commandSettings } from './environment.ts';
 import { exitCodes } from './failures.ts';
@@ -24,6 +26,10 @@ export async function run(options: { json?: boolean }): Promise<void> {
     throw error instanceof DatabaseUnavailable ? new UserError(error.message) : error;
   });
   console.log(options.json ? JSON.stringify(statusJson(snapshot)) : renderTable(snapshot));
+  const running = await findRunning(settings.dataDir);
+  if (!options.json && running && running.databaseUrl === settings.databaseUrl) {
+    console.log(`\nstatus page  ${signInLink(running.statusUrl, running.adminToken)}`);
+  }
   if (verdictOf(snapshot).level !== 'ok') process.exitCode = exitCodes.failed;
 }
 

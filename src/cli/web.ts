@@ -1,5 +1,6 @@
 import { weaknessesOf } from '../../config/settings.ts';
 import { connectionsOf, createContext, readySettings } from '../context.ts';
+import { pagesToken } from '../local/data-folder.ts';
 import { areMigrated } from '../migrations.ts';
 import { startAlerts } from '../ops/alerts/watch.ts';
 import { reportConnections, reportProcess } from '../ops/processes.ts';
@@ -15,9 +16,9 @@ import { checkPostgres, logMissingMigrations, runUntilStopped, waitForPostgres }
 const minConnections = 2;
 
 export async function run({ json }: { json?: boolean }): Promise<void> {
-  const settings = readySettings(
-    await commandSettings({ needed: ['DATABASE_URL', 'WEBHOOK_SECRET'], servesPages: true }),
-  );
+  const given = readySettings(await commandSettings({ needed: ['DATABASE_URL', 'WEBHOOK_SECRET'], servesPages: true }));
+  const { adminToken, adminTokenFile } = await pagesToken(given);
+  const settings = { ...given, receiver: { ...given.receiver, adminToken } };
   const log = createLog(settings.logLevel);
   for (const weakness of weaknessesOf(settings)) log.warn(weakness);
   const telemetry = await startTelemetry(settings, 'web', log);
@@ -52,7 +53,12 @@ export async function run({ json }: { json?: boolean }): Promise<void> {
   });
   // Printed last: a reader of this line may send a signal at once.
   log.info(
-    { url: receiver.url, queue: settings.redisUrl ? 'redis' : 'postgres', connections: context.connections },
+    {
+      url: receiver.url,
+      queue: settings.redisUrl ? 'redis' : 'postgres',
+      connections: context.connections,
+      adminTokenFile,
+    },
     'The receiver is listening',
   );
   void reportConnections(context);

@@ -1,6 +1,7 @@
 import { type QueueName, queueNames } from '../../config/queues.ts';
 import { weaknessesOf } from '../../config/settings.ts';
 import { connectionsOf, createContext, readySettings } from '../context.ts';
+import { pagesToken } from '../local/data-folder.ts';
 import { reportConnections } from '../ops/processes.ts';
 import { startTelemetry } from '../ops/telemetry.ts';
 import { createLog } from '../shared/log.ts';
@@ -14,12 +15,14 @@ const minConnections = 4;
 const server = () => import('../server/metrics.ts');
 
 export async function run(entry: Entry, options: { queues?: QueueName[]; json?: boolean }): Promise<void> {
-  const settings = readySettings(
+  const given = readySettings(
     await commandSettings({
       needed: ['DATABASE_URL', 'API_BASE_URL', 'API_KEY'],
       servesPages: 'WORKER_PORT',
     }),
   );
+  const { adminToken } = given.workerPort === undefined ? given.receiver : await pagesToken(given);
+  const settings = { ...given, receiver: { ...given.receiver, adminToken } };
   const log = createLog(settings.logLevel);
   for (const weakness of weaknessesOf(settings)) log.warn(weakness);
   const telemetry = await startTelemetry(settings, 'worker', log);

@@ -1,7 +1,7 @@
 import type { RawBuilder } from 'kysely';
 import { type Database, inTransaction, query, relation, sql, type Transaction } from '../db/database.ts';
 import { ourLines } from '../warehouse/lines.ts';
-import { extract, maxReferences } from '../webhooks/extract.ts';
+import { extract, isUnread, maxReferences } from '../webhooks/extract.ts';
 import { locateMessages, messagesNamedBy, targetsOf } from './deliveries.ts';
 import {
   type DirtyTarget,
@@ -133,8 +133,10 @@ async function reparse(
   const work = async (tx: Transaction, deliveries: readonly StoredDelivery[]) => {
     const read = deliveries.map((delivery) => {
       const raw = { pathType: delivery.type ?? undefined, query: '', body: Buffer.from(delivery.body) };
-      const { references, type, claimedType, isTruncated } = extract(raw, isOurLine, limit);
-      return { delivery, id: delivery.id, type, claimedType, isTruncated, ...targetsOf(references) };
+      const { references, type, claimedType, isTruncated, body } = extract(raw, isOurLine, limit);
+      // Bytes that this release can read are redacted like any other body.
+      const opened = isUnread(delivery.body) && !isUnread(body) ? body : undefined;
+      return { delivery, id: delivery.id, type, claimedType, isTruncated, opened, ...targetsOf(references) };
     });
     const found = (await locateMessages(tx, read)).flatMap(({ delivery, ...each }) => {
       const names = each.targets.map(({ kind, key }) => `${kind} ${key}`);
@@ -150,11 +152,13 @@ async function reparse(
       claimed_type: ['text', ({ claimedType }) => claimedType],
       named: ['text', ({ targets }) => messagesNamedBy(targets).join(';')],
       is_cut: ['boolean', ({ isTruncated }) => isTruncated],
+      opened: ['text', ({ opened }) => opened],
     });
     await query(
       tx,
       sql`update ops.deliveries d set is_recognized = not f.is_cut, targets = string_to_array(f.targets, ';'),
-         event_type = coalesce(d.event_type, f.event_type), claimed_type = f.claimed_type, named = string_to_array(f.named, ';')
+         event_type = coalesce(d.event_type, f.event_type), claimed_type = f.claimed_type, named = string_to_array(f.named, ';'),
+         body = coalesce(f.opened, d.body)
        from ${columnsFound} where d.delivery_id = f.delivery_id`,
     );
     return { deliveries: found.length, ...(await markRanked(tx, found, unconfirmed.single, deps.pauses)) };

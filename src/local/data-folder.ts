@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
+import type { Settings } from '../../config/settings.ts';
 import { UserError } from '../shared/errors.ts';
 
 const run = promisify(execFile);
@@ -74,17 +75,47 @@ export async function ownSecret(dataDir: string, name: SecretName): Promise<stri
 /** The secret in a file, readable by its owner only; created with so many random bytes when the file is missing or empty. */
 export async function keptSecret(file: string, bytes: number): Promise<string> {
   const kept = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return '';
+    if (error.code === 'ENOENT') return undefined;
     throw error;
   });
-  if (kept.trim() !== '') return kept.trim();
+  if (kept !== undefined && kept.trim() !== '') return kept.trim();
   const secret = randomBytes(bytes).toString('hex');
-  await writeFile(file, `${secret}\n`, { mode: 0o600 });
-  return secret;
+  // Put in place as a whole, and only if it is still missing: `web` and `worker` may start at once.
+  const draft = `${file}.${process.pid}`;
+  await writeFile(draft, `${secret}\n`, { mode: 0o600 });
+  try {
+    if (kept !== undefined) await rename(draft, file);
+    else await link(draft, file);
+    return secret;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    return (await readFile(file, 'utf8')).trim();
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+/**
+ * The token that opens the pages: ADMIN_TOKEN, else one that is made once and kept in a file of the data folder. Rejects with a
+ * UserError when it cannot be kept.
+ */
+export async function pagesToken({
+  receiver,
+  dataDir,
+}: Pick<Settings, 'receiver' | 'dataDir'>): Promise<{ adminToken: string; adminTokenFile: string | undefined }> {
+  if (receiver.adminToken !== undefined) return { adminToken: receiver.adminToken, adminTokenFile: undefined };
+  const adminTokenFile = resolve(secretFile(dataDir, 'admin-token'));
+  const adminToken = await ownSecret(dataDir, 'admin-token').catch((cause: unknown) => {
+    throw new UserError(`The password of the pages cannot be kept in ${adminTokenFile}.`, {
+      remedy: 'Set ADMIN_TOKEN (make one with `openssl rand -hex 24`), or DATA_DIR to a folder that can be written.',
+      cause,
+    });
+  });
+  return { adminToken, adminTokenFile };
 }
 
 /** The file of such a secret. */
-export function secretFile(dataDir: string, name: SecretName): string {
+function secretFile(dataDir: string, name: SecretName): string {
   return join(dataDir, name);
 }
 
@@ -107,6 +138,7 @@ const running = z.object({
   rulesFile: z.string().optional(),
   rulesMode: z.string().optional(),
   statusUrl: z.string(),
+  adminToken: z.string(),
 });
 
 const runningFile = running.extend({ pid: z.number(), beginning: z.string() });

@@ -1,23 +1,26 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { arePagesExposed, type Settings } from '../../config/settings.ts';
+import type { Settings } from '../../config/settings.ts';
 import { type Context, connectionsOf, createContext } from '../context.ts';
 import { migrateAll } from '../migrations.ts';
 import { createSandbox, defaultSandboxPort } from '../sandbox/sandbox.ts';
 import { registerPages } from '../server/pages.ts';
 import { createReceiver } from '../server/receiver.ts';
+import { signInLink } from '../server/sign-in.ts';
 import { startWebhookRegistration } from '../server/webhook-registration.ts';
 import type { Log } from '../shared/log.ts';
 import { withoutPassword } from '../shared/masking.ts';
 import { protectedWorkEnded } from '../shared/protected-work.ts';
 import { withTimeout } from '../shared/timeout.ts';
-import { announceRunning, ownSecret, secretFile } from './data-folder.ts';
+import { announceRunning, ownSecret, pagesToken } from './data-folder.ts';
 import { type LocalPostgres, startPostgres } from './postgres.ts';
 
 /** Everything that `start` runs in one process, and where to find it. */
 export interface Started {
   readonly statusUrl: string;
+  /** Signs a browser in and leads to the status page, for an hour. */
+  readonly signInUrl: string;
   /** URL of the embedded Postgres, or DATABASE_URL without its password. */
   readonly databaseUrl: string;
   /** The argument of psql for the database, without a password. */
@@ -25,7 +28,7 @@ export interface Started {
   /** Undefined with a real service. */
   readonly sandboxUrl: string | undefined;
   readonly dataDir: string;
-  /** The file of the ADMIN_TOKEN that `start` generated; undefined if one was set, or none is needed. */
+  /** The file of the ADMIN_TOKEN that `start` generated; undefined if one was set. */
   readonly adminTokenFile: string | undefined;
   /** Aborts running requests to the API. */
   abandon(what: 'repeatable' | 'all'): void;
@@ -68,8 +71,7 @@ export async function start(settings: Settings, options: StartOptions): Promise<
     const sandbox = settings.api.baseUrl === undefined ? await ownSandbox() : undefined;
     const secret = settings.receiver.secret ?? (await ownSecret(settings.dataDir, 'webhook-secret'));
     const encryptionKey = settings.encryptionKey ?? (await ownSecret(settings.dataDir, 'encryption-key'));
-    const ownsToken = settings.receiver.adminToken === undefined && arePagesExposed(settings.receiver);
-    const adminToken = ownsToken ? await ownSecret(settings.dataDir, 'admin-token') : settings.receiver.adminToken;
+    const { adminToken, adminTokenFile } = await pagesToken(settings);
     // An installed package starts in an empty folder: the sandbox then runs the rules that come with the package.
     const rulesFile = sandbox && !existsSync(settings.rulesFile) ? packagedRules : settings.rulesFile;
     const api = sandbox ? { baseUrl: sandbox.url, key: sandbox.apiKey, hadApiPath: false } : settings.api;
@@ -96,7 +98,8 @@ export async function start(settings: Settings, options: StartOptions): Promise<
     opened.push(() => workers.close(options.drainMs));
     const publicUrl = settings.receiver.publicUrl ?? (sandbox ? receiver.url : undefined);
     if (publicUrl !== undefined) opened.push(startWebhookRegistration(context, publicUrl, secret).stop);
-    const statusUrl = `${receiver.url}/`;
+    // Browsers open an address, not all of them at once.
+    const statusUrl = `${receiver.url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')}/`;
     opened.push(
       await announceRunning(settings.dataDir, {
         databaseUrl,
@@ -110,15 +113,17 @@ export async function start(settings: Settings, options: StartOptions): Promise<
         rulesFile: resolve(rulesFile),
         rulesMode: settings.rulesMode,
         statusUrl,
+        adminToken,
       }),
     );
     return {
       statusUrl,
+      signInUrl: signInLink(statusUrl, adminToken),
       databaseUrl: passfileUrl === undefined ? withoutPassword(databaseUrl) : databaseUrl,
       psqlArgument: passfileUrl === undefined ? '"$DATABASE_URL"' : `'${passfileUrl}'`,
       sandboxUrl: sandbox?.url,
       dataDir: settings.dataDir,
-      adminTokenFile: ownsToken ? resolve(secretFile(settings.dataDir, 'admin-token')) : undefined,
+      adminTokenFile,
       abandon: (what) => context.service?.abandon(what),
       close,
     };

@@ -11,6 +11,7 @@ import {
   roughMentionPattern,
   spellingsOf,
 } from '../warehouse/erasure/mentions.ts';
+import { unreadMark } from '../webhooks/extract.ts';
 
 /**
  * Empties the deliveries that mention a number or refer to its calls, and deletes the sync targets of its threads. Call it before
@@ -21,11 +22,13 @@ export async function eraseInbox(tx: Transaction, number: string, callIds: reado
   // A separate statement: Postgres runs only a pure SELECT in parallel.
   const mentioning = await query<{ id: string }>(
     tx,
-    `select delivery_id as id from ops.deliveries where not is_erased and (${isOfNumber} or targets && $3::text[])`,
+    `select delivery_id as id from ops.deliveries where not is_erased and (${isOfNumber} or targets && $3::text[] or starts_with(body, $4))`,
     [
       roughMentionPattern(number),
       mentionPattern(number),
       callIds.flatMap((id) => ['call', 'recordings', 'transcripts'].map((kind) => `${kind} ${id}`)),
+      // Nobody can tell whom bytes mention.
+      unreadMark,
     ],
   );
   const deliveryIds = [...mentioning.map(({ id }) => id), ...(await findEscapedMentions(tx, number))];

@@ -1,17 +1,28 @@
-import { timingSafeEqual } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import basicAuth from '@fastify/basic-auth';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { createBurstCounter } from '../shared/bounded.ts';
 import type { Log } from '../shared/log.ts';
 import { maskNumbers } from '../shared/masking.ts';
 import type { Metrics } from '../shared/metrics.ts';
+import { sendPlainPage, wantsPage } from './plain-page.ts';
+import { hasSession, isLinkCode, isSame, sessionCookie, signInPath } from './sign-in.ts';
 
 export interface GuardDeps {
-  /** Without one, only this machine may open the pages; the settings require one for other hosts. */
+  /** Without one nobody is admitted. */
   readonly adminToken: string | undefined;
   readonly metrics: Metrics;
   readonly log: Log;
+}
+
+/** Admits requests with the admin token, whatever machine they seem to come from: a proxy on this one looks like loopback. */
+export interface Guard {
+  /**
+   * Requires the token for the routes of a scope: as a bearer token, as the password of basic authentication, or by the cookie
+   * of a browser that has signed in. No answer of the scope may be cached.
+   */
+  protect(scope: FastifyInstance): void;
+  /** Serves the printed link: it sets the cookie and leads to the status page at once. `publicUrl` tells where https is used. */
+  serveSignIn(app: FastifyInstance, publicUrl: string | undefined): void;
 }
 
 /** Milliseconds that each wrong token of an address adds to the delay of its refusals. */
@@ -24,29 +35,15 @@ const maxDelayed = 50;
 const quietMs = 60_000;
 const maxAddresses = 1_000;
 
-/**
- * Requires `ADMIN_TOKEN` for the routes of this scope, as a bearer token or the password of basic authentication. Refusals of
- * wrong tokens are delayed more each time; the right token is never delayed. Without ADMIN_TOKEN only requests to a loopback
- * host pass. No answer of the scope may be cached.
- */
-export function guardPages(app: FastifyInstance, { adminToken, metrics, log }: GuardDeps): void {
-  app.addHook('onSend', async (_request, reply) => {
-    reply.header('cache-control', 'no-store');
-  });
-  if (adminToken === undefined) admitThisMachine(app, metrics);
-  else askForToken(app, { adminToken, metrics, log });
-}
+const howToSignIn =
+  'Sign in with the link that Trunkline printed at its start, or with ADMIN_TOKEN as the password and any user name.';
 
-function askForToken(app: FastifyInstance, { adminToken, metrics, log }: GuardDeps & { adminToken: string }): void {
-  const expected = Buffer.from(adminToken);
-  const isExpected = (given: string) => {
-    const bytes = Buffer.from(given);
-    return bytes.length === expected.length && timingSafeEqual(bytes, expected);
-  };
+/** Refusals of wrong tokens, codes and cookies are delayed more each time; the right one is never delayed. */
+export function createGuard({ adminToken, metrics, log }: GuardDeps): Guard {
   const guesses = createBurstCounter({ quietMs, maxKeys: maxAddresses });
   let delayed = 0;
 
-  /** Counts a wrong token and delays its refusal; false if too many are delayed already. */
+  /** Counts a guess and delays its refusal; false if too many are delayed already. */
   async function delayRefusal(address: string): Promise<boolean> {
     metrics.requestRefused('admin_token');
     const wrong = guesses.count(networkOf(address));
@@ -59,42 +56,81 @@ function askForToken(app: FastifyInstance, { adminToken, metrics, log }: GuardDe
     return true;
   }
 
-  app.register(basicAuth, {
-    validate: async (_user: string, password: string) => {
-      if (!isExpected(password)) throw Object.assign(new Error('unauthorized'), { statusCode: 401 });
-    },
-    authenticate: { realm: 'Trunkline' },
-  });
-  app.addHook('onRequest', async (request, reply) => {
-    if (isExpected(bearerOf(request))) return;
-    const refusal = await basicRefusal(request, reply);
-    if (refusal === undefined) return;
-    const isGuess = request.headers.authorization !== undefined;
+  async function refuse(request: FastifyRequest, reply: FastifyReply, isGuess: boolean, sentence: string) {
     if (isGuess && !(await delayRefusal(request.ip))) {
       return reply.code(429).header('retry-after', '1').send({ error: 'too many wrong tokens' });
     }
-    throw refusal;
-  });
-
-  function basicRefusal(request: FastifyRequest, reply: FastifyReply): Promise<Error | undefined> {
-    return new Promise((resolve) => app.basicAuth(request, reply, resolve));
+    reply.code(401).header('www-authenticate', 'Basic realm="Trunkline", charset="UTF-8"');
+    return wantsPage(request) ? sendPlainPage(reply, sentence) : reply.send({ error: sentence });
   }
+
+  return {
+    protect(scope) {
+      scope.addHook('onSend', async (_request, reply) => {
+        reply.header('cache-control', 'no-store');
+      });
+      scope.addHook('onRequest', async (request, reply) => {
+        const signIn = adminToken === undefined ? undefined : signInWith(adminToken, request);
+        if (signIn === undefined) {
+          return refuse(request, reply, request.headers.authorization !== undefined, howToSignIn);
+        }
+        signIns.set(request, signIn);
+      });
+    },
+    serveSignIn(app, publicUrl) {
+      app.get<{ Querystring: { code?: unknown } }>(signInPath, { exposeHeadRoute: false }, async (request, reply) => {
+        const code = String(request.query.code ?? '');
+        reply.headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' });
+        if (adminToken === undefined) return refuse(request, reply, false, howToSignIn);
+        const isSignedIn = signInWith(adminToken, request) !== undefined;
+        const isOurs = isLinkCode(adminToken, code);
+        if (!isSignedIn && !isOurs) {
+          return refuse(request, reply, code !== '', `This link has expired, or it is not complete. ${howToSignIn}`);
+        }
+        if (isOurs) reply.header('set-cookie', sessionCookie(adminToken, isHttps(request, publicUrl)));
+        return reply.code(303).header('location', '/').send();
+      });
+    },
+  };
 }
 
-const loopbackHost = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
-/** Headers of proxies, through which a request from anywhere seems to come from this machine. */
-const proxyHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host'] as const;
+/** How the client of an admitted request signed in. */
+interface SignIn {
+  readonly by: 'bearer' | 'basic' | 'session';
+  readonly user?: string;
+}
 
-/** Checks the Host header against DNS rebinding: a page whose name resolves to this machine sends its own name. */
-function admitThisMachine(app: FastifyInstance, metrics: Metrics): void {
-  app.addHook('onRequest', async ({ headers }, reply) => {
-    const isProxied = proxyHeaders.some((name) => headers[name] !== undefined);
-    if (loopbackHost.test(headers.host ?? '') && !isProxied) return;
-    metrics.requestRefused('host');
-    return reply.code(403).send({
-      error: 'Without ADMIN_TOKEN this opens only on this machine, as localhost or 127.0.0.1, and not through a proxy.',
-    });
-  });
+const signIns = new WeakMap<FastifyRequest, SignIn>();
+
+function signInWith(adminToken: string, { headers }: FastifyRequest): SignIn | undefined {
+  const [scheme = '', credentials = ''] = (headers.authorization ?? '').split(' ', 2);
+  if (scheme.toLowerCase() === 'bearer' && isSame(credentials, adminToken)) return { by: 'bearer' };
+  // A proxy in front may have a password of its own, which the browser sends here too: the cookie is looked at all the same.
+  if (hasSession(adminToken, headers)) return { by: 'session' };
+  if (scheme.toLowerCase() !== 'basic') return undefined;
+  const [user = '', ...password] = Buffer.from(credentials, 'base64').toString().split(':');
+  if (!isSame(password.join(':'), adminToken)) return undefined;
+  return { by: 'basic', ...(user !== '' && !resembles(user, adminToken) && { user: maskNumbers(user.slice(0, 100)) }) };
+}
+
+/** Characters in a row that a user name and the token have in common by accident at most. */
+const maxCommon = 5;
+
+/** Some type the token in both fields, with a blank or a word beside it, or not quite right. */
+function resembles(user: string, adminToken: string): boolean {
+  const [typed, token] = [user, adminToken].map((text) => text.toLowerCase().replace(/\s+/g, ''));
+  if (!typed || !token) return false;
+  const length = Math.min(token.length, maxCommon + 1);
+  for (let at = 0; at + length <= token.length; at += 1) if (typed.includes(token.slice(at, at + length))) return true;
+  return false;
+}
+
+/** Whether the browser speaks https, as far as a proxy says so or PUBLIC_URL does. A cookie for https is not sent without it. */
+function isHttps({ headers }: FastifyRequest, publicUrl: string | undefined): boolean {
+  if (String(headers['x-forwarded-proto'] ?? '').startsWith('https')) return true;
+  if (publicUrl === undefined || !URL.canParse(publicUrl)) return false;
+  const { protocol, host } = new URL(publicUrl);
+  return protocol === 'https:' && host === headers.host;
 }
 
 /** An IPv6 client has a whole /64 of addresses. */
@@ -102,22 +138,19 @@ function networkOf(address: string): string {
   return address.includes('.') || !address.includes(':') ? address : address.split(':').slice(0, 4).join(':');
 }
 
-function bearerOf({ headers }: FastifyRequest): string {
-  const [scheme = '', token = ''] = (headers.authorization ?? '').split(' ', 2);
-  return scheme.toLowerCase() === 'bearer' ? token : '';
+/** Whether an admitted request is from a program: no page of another site can add a bearer token. */
+export function isProgram(request: FastifyRequest): boolean {
+  return signIns.get(request)?.by === 'bearer';
 }
 
-/** Who a request of an admitted client is from, as far as it says: how it signed in, with which user name, and its address. */
+/** Who an admitted request is from, as far as it says: how it signed in, with which user name, and its address. */
 export function signInOf(request: FastifyRequest): Readonly<Record<string, string>> {
-  const [scheme = '', credentials = ''] = (request.headers.authorization ?? '').split(' ', 2);
+  const { by, user } = signIns.get(request) ?? { by: 'unknown' };
   const forwarded = request.headers['x-forwarded-for'];
-  const told = {
-    signIn: scheme === '' ? 'this machine, without ADMIN_TOKEN' : scheme.toLowerCase(),
+  return {
+    signIn: by,
     address: request.ip,
     ...(forwarded !== undefined && { forwardedFor: String(forwarded).slice(0, 100) }),
+    ...(user !== undefined && { user }),
   };
-  if (told.signIn !== 'basic') return told;
-  const [user = '', ...password] = Buffer.from(credentials, 'base64').toString().split(':');
-  // Some type the token in both fields.
-  return user === password.join(':') ? told : { ...told, user: maskNumbers(user.slice(0, 100)) };
 }

@@ -9,9 +9,9 @@ export interface ConnectionLimits {
   readonly onEvicted: () => void;
 }
 
-/** Milliseconds. Slow senders are disconnected; keep-alive lasts longer than that of usual proxies. */
+/** Milliseconds. Slow senders are disconnected; an idle connection outlasts those of Heroku's router (90 s) and Caddy (120 s). */
 const requestMs = 10_000;
-const keepAliveMs = 75_000;
+const keepAliveMs = 150_000;
 
 /** Milliseconds for a client that is still sending to read its refusal. */
 const lingerMs = 2_000;

@@ -4,7 +4,8 @@ import { type Accepted, type Inbox, targetsOf } from '../inbox/deliveries.ts';
 import type { Log } from '../shared/log.ts';
 import type { Metrics } from '../shared/metrics.ts';
 import { currentTracing, inSpan, ofPostgres } from '../shared/tracing.ts';
-import { type DeliveryFacts, extract } from '../webhooks/extract.ts';
+import { type DeliveryFacts, extract, withoutOwn } from '../webhooks/extract.ts';
+import { redactValue } from '../webhooks/redact.ts';
 import { type BodyBudget, type BodyShare, decodeBody, readBody } from './body.ts';
 
 export interface HookDeps {
@@ -71,8 +72,8 @@ export function registerHooks(app: FastifyInstance, deps: HookDeps): void {
       const delivery = {
         eventType: facts.type,
         claimedType: facts.claimedType,
-        contentType: short(sentAs.get(request.raw)),
-        userAgent: short(request.headers['user-agent']),
+        contentType: short(sentAs.get(request.raw)?.split(';', 1)[0]),
+        userAgent: short(withoutSecrets(request.headers['user-agent'], deps.tokens)),
         body: facts.body,
         fingerprint: facts.fingerprint,
         isTruncated: facts.isTruncated,
@@ -119,7 +120,7 @@ export function registerHooks(app: FastifyInstance, deps: HookDeps): void {
       return undefined;
     }
     const pathType = request.params['*']?.split('/', 1)[0] || undefined;
-    const facts = extract({ pathType, query, body }, deps.isOurLine);
+    const facts = extract({ pathType, query, body, ownSecrets: deps.tokens }, deps.isOurLine);
     // A compressed body can be a thousand times larger than what was sent.
     if (!share.resize(facts.body.length)) {
       unavailable(reply);
@@ -174,6 +175,11 @@ function decodable(segment: string): string {
 function isToken(tokens: readonly Buffer[], given: string): boolean {
   const bytes = Buffer.from(given);
   return tokens.some((token) => token.length === bytes.length && timingSafeEqual(token, bytes));
+}
+
+/** A header that may hold anything, even an address with a token. Only its beginning is kept. */
+function withoutSecrets(header: string | undefined, tokens: readonly string[]): string | undefined {
+  return header && withoutOwn(redactValue(header.slice(0, 1_000)), tokens);
 }
 
 /** A header as it is kept for reading. */

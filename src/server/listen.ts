@@ -1,12 +1,13 @@
 import { once } from 'node:events';
-import { maxHeaderSize, type Server } from 'node:http';
-import { type AddressInfo, createServer } from 'node:net';
+import { maxHeaderSize, type Server, STATUS_CODES } from 'node:http';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
 import { createBurstCounter } from '../shared/bounded.ts';
 import { UserError } from '../shared/errors.ts';
 import type { Log } from '../shared/log.ts';
 import type { Metrics } from '../shared/metrics.ts';
 import { connectionLimit, createGuardedServer } from './connections.ts';
+import { sendPlainPage, wantsPage } from './plain-page.ts';
 
 export interface Listening {
   /** Where it listens. */
@@ -50,18 +51,26 @@ export async function listen(
     // The router's error would repeat a secret or type that is too long.
     routerOptions: { maxParamLength: maxHeaderSize },
     rewriteUrl: ({ url = '/' }) => routed(url),
+    clientErrorHandler: refuseClient,
   });
   // Only the hooks read bodies, by themselves. Fastify would read a body even for a route that does not exist.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
-  app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: 'not found' }));
+  app.setNotFoundHandler((request, reply) => {
+    reply.code(404);
+    return wantsPage(request)
+      ? sendPlainPage(reply, 'There is no page at this address.', true)
+      : reply.send({ error: 'not found' });
+  });
   app.setErrorHandler<Error & { statusCode?: number }>((error, request, reply) => {
     const status = error.statusCode ?? 500;
     // Log each failure of a route once: anybody can repeat a failing request.
     if (status >= 500 && failures.count(`${request.routeOptions.url} ${error.message}`) === 1) {
       log.error({ err: error, method: request.method }, 'A request could not be answered');
     }
-    return reply.code(status).send({ error: status >= 500 ? 'internal error' : error.message });
+    const message = status >= 500 ? 'internal error' : error.message;
+    reply.code(status);
+    return wantsPage(request) ? sendPlainPage(reply, message) : reply.send({ error: message });
   });
   await register(app);
   await app.listen({ host, port }).catch((cause: NodeJS.ErrnoException) => {
@@ -83,6 +92,16 @@ export async function listen(
       clearTimeout(cut);
     },
   };
+}
+
+/** Answers what is no HTTP request, or comes too slowly. The connection is closed, and the answer says so. */
+function refuseClient({ code }: Error & { code?: string }, socket: Socket): void {
+  if (code === 'ECONNRESET' || socket.destroyed) return;
+  const status = code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : code === 'HPE_HEADER_OVERFLOW' ? 431 : 400;
+  const body = JSON.stringify({ error: STATUS_CODES[status]?.toLowerCase() });
+  const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, 'Content-Type: application/json', 'Connection: close'];
+  if (socket.writable) socket.write(`${[...head, `Content-Length: ${body.length}`].join('\r\n')}\r\n\r\n${body}`);
+  socket.destroySoon();
 }
 
 /** Listens at the other address of `localhost` (IPv4 or IPv6) too, if there is one: clients try either. */

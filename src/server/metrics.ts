@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 import { createGauges } from '../ops/gauges.ts';
 import { cachedFor, type Snapshot, takeSnapshot } from '../ops/snapshot.ts';
 import { processMetrics } from '../shared/metrics.ts';
-import { guardPages } from './admin.ts';
+import { createGuard } from './admin.ts';
 import { registerHealth } from './health.ts';
 import { type Listening, listen } from './listen.ts';
 
@@ -27,7 +27,7 @@ export function registerMetrics(app: FastifyInstance, { metrics }: Context, snap
 }
 
 /**
- * Serves `/healthz`, `/readyz` and `/metrics` of a worker at HOST; `ADMIN_TOKEN` protects the metrics as on `web`. A worker is
+ * Serves `/healthz`, `/readyz` and `/metrics` of a worker at HOST; the metrics need the admin token as on `web`. A worker is
  * ready when the queues can be reached too. Rejects when HOST or the port cannot be bound.
  */
 export function openWorkerPort(context: Context, port: number): Promise<Listening> {
@@ -36,7 +36,7 @@ export function openWorkerPort(context: Context, port: number): Promise<Listenin
   return listen({ host, port, log, metrics }, async (app) => {
     registerHealth(app, { queues, stored: database, needsQueues: true });
     await app.register(async (scope) => {
-      guardPages(scope, { adminToken, metrics, log });
+      createGuard({ adminToken, metrics, log }).protect(scope);
       registerMetrics(scope, context, sharedSnapshot(context));
     });
   });

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { retryHours } from '../completeness/coverage/coverage.ts';
 import type { Context } from '../context.ts';
@@ -9,6 +8,7 @@ import { retryForbidden, retryStreams } from '../inbox/parking.ts';
 import { createBurstCounter } from '../shared/bounded.ts';
 import { toType } from '../shared/command-name.ts';
 import type { Log } from '../shared/log.ts';
+import { sendPlainPage } from './plain-page.ts';
 
 /**
  * Registers `GET /oauth/callback`, to which the service redirects a browser after a login (section 5.3). A request without the
@@ -33,17 +33,7 @@ export function registerOAuthCallback(app: FastifyInstance, { settings, database
         );
       }
     }
-    return reply
-      .code(statuses[completed.outcome])
-      .headers({
-        'content-security-policy': policy,
-        'cache-control': 'no-store',
-        'referrer-policy': 'no-referrer',
-        'x-content-type-options': 'nosniff',
-        'x-frame-options': 'DENY',
-      })
-      .type('text/html; charset=utf-8')
-      .send(pageOf(completed));
+    return sendPlainPage(reply.code(statuses[completed.outcome]), sentenceOf(completed));
   });
 }
 
@@ -62,28 +52,6 @@ function sentenceOf(completed: CallbackOutcome): string {
     case 'unknown':
       return `This login is no longer pending. Start again with ${toType('auth login')}.`;
   }
-}
-
-const style = `:root { color-scheme: light dark } body { font: 17px/1.5 system-ui, sans-serif; max-width: 34em; margin: 20vh auto; padding: 0 24px; }`;
-
-const policy = [
-  "default-src 'none'",
-  `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
-
-function pageOf(completed: CallbackOutcome): string {
-  return `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Trunkline</title>
-<style>${style}</style>
-<p>${sentenceOf(completed)}</p>
-</html>
-`;
 }
 
 /** Other processes cache the old tokens for up to 10 s (`freshMs` of the credential), and a read takes time. */

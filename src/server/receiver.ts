@@ -9,7 +9,7 @@ import { startLoop } from '../shared/loop.ts';
 import { receiverAt } from '../sync/subscriptions/matching.ts';
 import { receiverAddresses, receiversRefreshMs } from '../sync/subscriptions/store.ts';
 import { ourLines } from '../warehouse/lines.ts';
-import { guardPages } from './admin.ts';
+import { createGuard } from './admin.ts';
 import { createBodyBudget } from './body.ts';
 import { registerHealth } from './health.ts';
 import { largestBody, registerHooks, routingBelow } from './hooks.ts';
@@ -22,7 +22,7 @@ export type Receiver = Listening;
 const maxBodyBytes = 32 * largestBody;
 
 /**
- * Listens for deliveries and serves the pages of the daemon; `pages` adds routes that `ADMIN_TOKEN` protects. Rejects when
+ * Listens for deliveries and serves the pages of the daemon; `pages` adds routes that need the admin token. Rejects when
  * HOST or PORT cannot be bound.
  */
 export async function createReceiver(
@@ -68,8 +68,10 @@ export async function createReceiver(
       });
       registerHealth(app, { queues: context.queues, stored });
       registerOAuthCallback(app, context);
+      const guard = createGuard({ adminToken, metrics, log });
+      guard.serveSignIn(app, publicUrl);
       await app.register(async (scope) => {
-        guardPages(scope, { adminToken, metrics, log });
+        guard.protect(scope);
         await pages(scope);
       });
     },

@@ -58,7 +58,7 @@ export function createMetrics() {
   });
   const requests = new Counter({
     name: 'trunkline_requests_refused_total',
-    help: 'Refused requests: a wrong ADMIN_TOKEN, a Host that is not loopback without one, a callback of no pending login; and connections over the limit.',
+    help: 'Refused requests: a wrong ADMIN_TOKEN, a callback of no pending login; and connections over the limit.',
     labelNames: ['reason'] as const,
     registers,
   });
@@ -161,7 +161,7 @@ export function createMetrics() {
       if (reason === 'unavailable') refusedAt = performance.now();
       refusals.inc({ reason });
     },
-    requestRefused(reason: 'admin_token' | 'host' | 'login_state' | 'connection_limit') {
+    requestRefused(reason: 'admin_token' | 'login_state' | 'connection_limit') {
       requests.inc({ reason });
     },
     /** Whether the last delivery could not be stored and was less than a minute ago. */

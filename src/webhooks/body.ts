@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer';
+import { gunzipSync, inflateRawSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 import { parseMultipart } from '@remix-run/multipart-parser';
 import { parseJson } from '../shared/json.ts';
 
@@ -18,7 +20,38 @@ export function readTree(text: string): object | undefined {
   const trimmed = text.trimStart();
   if (!beginsLikeJson(trimmed)) return readMultipart(trimmed) ?? readForm(trimmed);
   // JSON lines: neither a document nor a string in one contains such a break.
-  return openJson(trimmed) ?? openJson(`[${trimmed.replace(/\}\r?\n+\{/g, '},{')}]`);
+  const lines = `[${trimmed.replace(/\}\r?\n+\{/g, '},{')}]`;
+  return openJson(trimmed) ?? openJson(lines) ?? openJson(escaped(trimmed)) ?? openJson(escaped(lines));
+}
+
+/** Escapes what JSON allows in no string: line breaks and other control characters, and backslashes that begin no escape. */
+function escaped(text: string): string {
+  return text
+    .replace(/[\0-\x1f]/g, ' ')
+    .replace(/\\(?:["\\/bfnrt]|u[0-9a-f]{4})|\\/gi, (found) => (found.length > 1 ? found : '\\\\'));
+}
+
+/** Names of which each has one value; of what is repeated, nobody can tell which belongs to what. */
+const pairInText = /"([A-Za-z_][\w-]{0,39})"\s{0,8}:\s{0,8}(?:"([^"\\\r\n]{0,100})"|(-?\d[\d.]{0,39}))\s{0,8}[,}]/g;
+const maxTextPairs = 200;
+/** A text with more is no single event. */
+const maxBrackets = 64;
+
+/**
+ * The flat pairs of one JSON object that cannot be parsed, such as one with a quote in a text: what it points at can still be read.
+ * Undefined for anything else, as for an object without its end.
+ */
+export function readPairs(text: string): object | undefined {
+  const trimmed = text.trim();
+  if (!trimmed.startsWith('{') || !trimmed.endsWith('}')) return undefined;
+  if (trimmed.split(/[{[]/, maxBrackets + 1).length > maxBrackets) return undefined;
+  const pairs = new Map<string, string | undefined>();
+  for (const [, name = '', quoted, bare] of trimmed.matchAll(pairInText)) {
+    if (pairs.size >= maxTextPairs) return undefined;
+    const value = quoted ?? bare;
+    pairs.set(name, pairs.has(name) && pairs.get(name) !== value ? undefined : value);
+  }
+  return Object.fromEntries([...pairs].filter(([name, value]) => value !== undefined && !refused.has(name)));
 }
 
 /** Returns the object or array in a text that begins like one, or undefined. Blanks and a byte order mark may precede. */
@@ -107,4 +140,51 @@ function withArrays(branch: Branch): object {
   const keys = Object.keys(branch);
   for (const key of keys) if (isBranch(branch[key])) branch[key] = withArrays(branch[key]);
   return keys.length > 0 && keys.every((key) => /^\d+$/.test(key)) ? Object.values(branch) : branch;
+}
+
+const maxOpened = 1_048_576;
+/** Magic bytes of what may be compressed without saying so; raw deflate has none. */
+const openers: readonly (readonly [
+  magic: string,
+  open: (body: Buffer, options: { maxOutputLength: number }) => Buffer,
+])[] = [
+  ['1f8b', gunzipSync],
+  ['28b52ffd', zstdDecompressSync],
+  ['78', inflateSync],
+  ['', inflateRawSync],
+];
+
+/** The text of a body, in UTF-8, UTF-16 or an 8-bit encoding, compressed without a header that says so or not; undefined for others. */
+export function textOf(body: Buffer): string | undefined {
+  const plain = plainTextOf(body);
+  if (plain !== undefined) return plain;
+  for (const [magic, open] of openers) {
+    if (!body.subarray(0, 4).toString('hex').startsWith(magic)) continue;
+    try {
+      const text = plainTextOf(open(body, { maxOutputLength: maxOpened }));
+      if (text !== undefined) return text;
+    } catch {
+      // Not compressed in this way, or too large.
+    }
+  }
+  return undefined;
+}
+
+/** Of compressed bytes, every other is odd. */
+const minTextPerOdd = 8;
+
+function plainTextOf(body: Buffer): string | undefined {
+  // A NUL beside each ASCII character, with or without a byte order mark.
+  const isWide = body.length >= 4 && body.length % 2 === 0;
+  if (isWide && ((body[0] === 0xff && body[1] === 0xfe) || (body[0] !== 0 && body[1] === 0))) {
+    return body.toString('utf16le');
+  }
+  if (isWide && ((body[0] === 0xfe && body[1] === 0xff) || (body[0] === 0 && body[1] !== 0))) {
+    return Buffer.from(body).swap16().toString('utf16le');
+  }
+  if (isUtf8(body)) return body.toString('utf8');
+  // A text in another encoding, or with some odd bytes in it: only words are lost.
+  const text = body.toString('utf8');
+  const odd = text.match(/[\0-\x08\x0e-\x1f\ufffd]/g)?.length ?? 0;
+  return odd * minTextPerOdd > text.length ? undefined : text;
 }

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { type EventType, eventTypeOf } from '../shared/event-types.ts';
-import { readTree } from './body.ts';
+import { storableText } from '../shared/storable.ts';
+import { readPairs, readTree, textOf } from './body.ts';
 import { canonical, redactText } from './redact.ts';
 import { type Reference, referencesIn } from './references.ts';
 
@@ -10,6 +11,8 @@ export interface RawDelivery {
   pathType: string | undefined;
   query: string;
   body: Buffer;
+  /** The secrets of our own address, which a body may repeat. */
+  ownSecrets?: readonly string[];
 }
 
 export interface DeliveryFacts {
@@ -32,27 +35,54 @@ export interface DeliveryFacts {
  */
 export const maxReferences = 500;
 
-/** Stored instead of a body with NUL characters: it is not UTF-8 text, so its secrets could not be redacted. */
-const notText = '[not text]';
+/** A shorter secret stands in ordinary words. */
+const shortestOwn = 6;
+
+/** A text without the secrets of our own address. */
+export function withoutOwn(text: string, secrets: readonly string[]): string {
+  const long = secrets.filter((secret) => secret.length >= shortestOwn);
+  return long.reduce((kept, secret) => kept.replaceAll(secret, '[redacted]'), text);
+}
+
+/** A body that is no text and cannot be opened is stored as it came, as a data URL, and can be parsed again by a later release. */
+export const unreadMark = 'data:application/octet-stream;base64,';
+const unreadMarkBytes = Buffer.from(unreadMark);
+
+function decoded(stored: Buffer): Buffer {
+  return Buffer.from(stored.subarray(unreadMark.length).toString('latin1'), 'base64');
+}
+
+/** Whether a stored body is bytes that nobody could read so far. */
+export function isUnread(stored: string): boolean {
+  return stored.startsWith(unreadMark);
+}
 
 /**
  * Extracts the references of a delivery, and redacts its body. Payloads are not specified (section 6), so it accepts any shape.
  * Never throws; its work is bounded by the size of the body. If the body is empty, it parses the query instead.
  */
 export function extract(
-  { pathType, query, body }: RawDelivery,
+  { pathType, query, body, ownSecrets = [] }: RawDelivery,
   isOurLine: (number: string) => boolean,
   limit = maxReferences,
 ): DeliveryFacts {
-  const text = body.length > 0 ? body.toString('utf8') : query;
-  const tree = readTree(text);
+  const bytes = body.subarray(0, unreadMark.length).equals(unreadMarkBytes) ? decoded(body) : body;
+  const text = body.length > 0 ? textOf(bytes) : query;
+  const tree = text === undefined ? undefined : readTree(text);
+  const readable = tree ?? (text === undefined ? undefined : readPairs(text));
   const registered = pathType === undefined ? undefined : eventTypeOf(pathType);
   const { references, claimedType, isTruncated } =
-    tree === undefined
+    readable === undefined
       ? { references: [], claimedType: undefined, isTruncated: false }
-      : referencesIn(tree, registered, isOurLine, limit);
+      : referencesIn(readable, registered, isOurLine, limit);
   const type = registered ?? claimedType;
-  const kept = tree === undefined ? (text.includes('\0') ? notText : redactText(text)) : canonical(tree);
+  const stored =
+    text === undefined
+      ? unreadMark + bytes.toString('base64')
+      : tree === undefined
+        ? redactText(storableText(text))
+        : canonical(tree);
+  const kept = withoutOwn(stored, ownSecrets);
   const fingerprint = hash('sha256', `${type ?? ''}\n${kept}`, 'base64url');
   return { type, claimedType, references, isTruncated, body: kept, fingerprint };
 }

@@ -1,3 +1,4 @@
+import { eventTypeOf } from '../shared/event-types.ts';
 import { plainKey } from '../shared/json.ts';
 
 /** The fields that an extraction reads, by the normalised names under which deliveries may carry them. */
@@ -20,13 +21,27 @@ const wrappers = new Set(
 /** Under these keys, a string is a person's text, which is never parsed and never redacted. */
 const texts = new Set(['message', 'text', 'content', 'sms']);
 
-/** The value of a key that ends with one of these, or its plural, must not be stored. A space matches any punctuation. */
-export const secretWords: readonly string[] = [
-  ...['url', 'uri', 'media', 'attachment', 'secret', 'token', 'password', 'passwd', 'pwd', 'api key', 'access key'],
-  ...['private key', 'secret key', 'authorization', 'credential', 'signature', 'cookie'],
-];
+/** The value of a key that ends with one of these, or its plural, must not be stored. */
+const secretEnding =
+  /(?:url|uri|link|href|media|attachment|auth|jwt|sig|hmac|pwd|passphrase|session|bearer|otp|secret|token|password|passwd|apikey|accesskey|privatekey|secretkey|authorization|credential|signature|cookie)s?$/;
+/** These are so telling that a key that only holds one is secret too. */
+const secretWithin =
+  /secret|token|password|passwd|apikey|accesskey|privatekey|authorization|credential|signature|cookie/;
 
-const secretEnding = new RegExp(`(?:${secretWords.join('|').replaceAll(' ', '')})s?$`);
+/** Words of the service, which are kept where a body could not be parsed. */
+const known = new Set([
+  ...['true', 'false', 'null', 'redacted', 'in', 'out', 'inbound', 'outbound', 'incoming', 'outgoing', 'internal'],
+  ...['received', 'sent', 'delivered', 'failed', 'queued', 'ringing', 'answered', 'missed', 'ended', 'active'],
+  ...['voicemail', 'busy', 'abandoned', 'form-data'],
+]);
+
+/** Whether a word is one of the service: the name of a field that is read, of an event type, or of a state. */
+export function isKnownWord(word: string): boolean {
+  if (word.length > 30) return false;
+  if (known.has(word.toLowerCase()) || eventTypeOf(word) !== undefined) return true;
+  const { field, isWrapper } = traitsOf(word);
+  return field !== undefined || isWrapper;
+}
 
 interface KeyTraits {
   /** The normalised name, if the extraction uses this field. */
@@ -39,15 +54,15 @@ interface KeyTraits {
   isText: boolean;
 }
 
-const known = new Map<string, KeyTraits>();
-const maxKnown = 2_000;
+const remembered = new Map<string, KeyTraits>();
+const maxRemembered = 2_000;
 
 /** The meaning of a key, compared in lower case and without punctuation. Cached up to a limit. */
 export function traitsOf(key: string): KeyTraits {
-  const remembered = known.get(key);
-  if (remembered !== undefined) return remembered;
+  const found = remembered.get(key);
+  if (found !== undefined) return found;
   const traits = describe(key);
-  if (known.size < maxKnown && key.length <= 40) known.set(key, traits);
+  if (remembered.size < maxRemembered && key.length <= 40) remembered.set(key, traits);
   return traits;
 }
 
@@ -56,7 +71,7 @@ function describe(key: string): KeyTraits {
   return {
     field: fields.has(name) ? name : undefined,
     isWrapper: wrappers.has(name),
-    isSecret: secretEnding.test(name),
+    isSecret: secretEnding.test(name) || secretWithin.test(name),
     isText: texts.has(name),
   };
 }

@@ -1,93 +1,191 @@
+import { parseJson } from '../shared/json.ts';
 import { storableJson } from '../shared/storable.ts';
-import { secretWords, traitsOf } from './keys.ts';
+import { isKnownWord, traitsOf } from './keys.ts';
+
+/*
+ * What is stored of a delivery. A value whose key is known to hold a secret is removed, and so is what looks like an address or a
+ * token under any other key; the texts of people stay. Where a body could not be parsed, nobody knows where a value ends: then
+ * only names, numbers and the words of the service are kept. Each pass is linear in the length of the body.
+ */
 
 const redacted = '[redacted]';
 const maxDepth = 64;
 
-/**
- * Redacts a tree in place: the values of secret keys, URLs in other values, and branches below 64 levels, which no real delivery
- * has and a serializer may not support. Texts of people stay.
- */
-function redactTree(node: object, isText: boolean, depth: number): void {
+/** Failed parses are expensive; after so many in one delivery, a text that begins like JSON is not parsed any more. */
+const maxBroken = 10_000;
+
+/** Redacts a tree, and returns it as compact JSON that text and jsonb can store. */
+export function canonical(tree: object): string {
+  redactTree(tree, { isText: false, isField: false }, { depth: 0, broken: 0 });
+  return storableJson(tree);
+}
+
+/** What the key of a value says about it. */
+interface Kept {
+  readonly isText: boolean;
+  readonly isField: boolean;
+}
+
+interface Progress {
+  readonly depth: number;
+  broken: number;
+}
+
+/** Redacts in place, and branches below 64 levels as a whole: no delivery has them, and a serializer may not support them. */
+function redactTree(node: object, kept: Kept, progress: Progress): void {
   if (Array.isArray(node)) {
+    let isNamed = false;
     for (let at = 0; at < node.length; at++) {
-      const kept = redactBranch(node[at], isText, depth);
-      if (kept !== node[at]) node[at] = kept;
+      const value = node[at];
+      const next = isNamed && isFilled(value) ? redacted : redactBranch(value, kept, progress);
+      // ["authorization", "Bearer …"]
+      isNamed = !isNamed && !kept.isText && isSecretName(value);
+      if (next !== value) node[at] = next;
     }
     return;
   }
   const values = node as Record<string, unknown>;
+  const isPair = namesSecret(values);
   for (const key in values) {
     const value = values[key];
-    const traits = traitsOf(key);
-    const isSecret = traits.isSecret && value !== null && value !== '' && typeof value !== 'boolean';
-    const kept = isSecret ? redacted : redactBranch(value, traits.isText, depth);
-    if (kept !== value) values[key] = kept;
+    const { isSecret, isText, field } = traitsOf(key);
+    const isHidden = isFilled(value) && (isSecret || (isPair && !nameKeys.has(key.toLowerCase())));
+    const next = isHidden ? redacted : redactBranch(value, { isText, isField: field !== undefined }, progress);
+    if (next !== value) values[key] = next;
   }
 }
 
-function redactBranch(value: unknown, isText: boolean, depth: number): unknown {
-  if (typeof value === 'string') return isText ? value : redactValue(value);
+function isFilled(value: unknown): boolean {
+  return value !== null && value !== '' && typeof value !== 'boolean';
+}
+
+const nameKeys = new Set(['name', 'key', 'field', 'header', 'label', 'param', 'parameter', 'property', 'n', 'k']);
+
+/** Whether an object is the name of a secret and its value: `{"name": "token", "value": "…"}`. */
+function namesSecret(values: Record<string, unknown>): boolean {
+  for (const key in values) if (nameKeys.has(key.toLowerCase()) && isSecretName(values[key])) return true;
+  return false;
+}
+
+function isSecretName(value: unknown): boolean {
+  return typeof value === 'string' && value.length <= 40 && traitsOf(value).isSecret;
+}
+
+function redactBranch(value: unknown, kept: Kept, progress: Progress): unknown {
+  if (typeof value === 'string') return kept.isText ? value : redactString(value, kept, progress);
   if (typeof value !== 'object' || value === null) return value;
-  if (depth >= maxDepth) return redacted;
-  redactTree(value, isText, depth + 1);
+  if (progress.depth >= maxDepth) return redacted;
+  const deeper = { depth: progress.depth + 1, broken: progress.broken };
+  redactTree(value, kept, deeper);
+  progress.broken = deeper.broken;
   return value;
 }
 
-const address = /[a-z][a-z0-9+.-]{0,20}:\/\/[^\s"'<>]+/gi;
-
-function redactValue(value: string): string {
-  const start = value.charCodeAt(0);
-  if (start === 123 || start === 91) return redactText(value);
-  if (!value.includes('://')) return value;
-  return /^https?:/i.test(value) ? redacted : value.replace(address, redacted);
+function redactString(value: string, kept: Kept, progress: Progress): string {
+  if (value === redacted) return value;
+  const first = value.trimStart()[0];
+  if (first !== '{' && first !== '[') return /["']\s{0,8}:/.test(value) ? redactText(value) : redactValue(value, kept);
+  if (progress.broken >= maxBroken || progress.depth >= maxDepth) return redactText(value);
+  try {
+    const branch = [parseJson(value.trimStart())];
+    redactBranch(branch, kept, progress);
+    return JSON.stringify(branch[0]);
+  } catch {
+    progress.broken += 1;
+    return redactText(value);
+  }
 }
 
-const url = /https?(?::|%3a)(?:\\?\/|%2f){2}[^\s"'<>\\]*/gi;
+// Within a value
 
-const name = `(?:${secretWords.join('|').replaceAll(' ', '[-_. ]?')})s?`;
+/** A slash however it is written: percent-encoded, as an entity, as an escape. */
+const slash = /\/|%(?:25){0,8}2f|&(?:amp;){0,8}(?:#0{0,8}47|#x0{0,8}2f|sol);|u002f/i;
+const entity = /&(?:amp;){0,8}#/i;
+/** What has a slash and is no address: `Mozilla/5.0`, `text/plain`, `12/31/2026`, a thread. */
+const plainSlash = /^[\w+-]{1,40}\/[\w.+-]{0,20}[;,)]?$|^[\d/,.+-]+$/;
 
-/** Each level of quoting doubles the backslashes before a quote: six of them, and the quote itself. */
-const deepest = 64;
+const opaqueLength = 24;
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const moment = /^\d{4}-\d\d-\d\dT[\d:.]{5,20}(?:Z|[+-]\d\d:?\d\d)?$/;
 
-/** Separates a name from its value: in JSON at any level of quoting, a form, XML, or a part of a multipart body. */
-const separator = [
-  String.raw`(?:[\\"'\]\s]|%5d|%22){0,${deepest}}(?::|=|>|%3a|%3d)(?:\s|%20){0,8}`,
-  String.raw`"?(?:;[^\r\n]{0,200})?\r?\n(?:[^\r\n]+\r?\n){0,4}\r?\n`,
-].join('|');
-
-/**
- * A value, or the rest of the text if its end is missing. The alternatives never scan a character twice: a delivery may be a
- * mebibyte of backslashes.
- */
-const value = [
-  String.raw`\[[^\]]*\]?`,
-  String.raw`\{[^}]*\}?`,
-  String.raw`(?<quote>\\+")[^\\]*(?:(?!\k<quote>)\\+"?[^\\]*)*(?:\k<quote>|$)`,
-  String.raw`"[^"\\]*(?:\\[\s\S][^"\\]*)*"?`,
-  `'[^']*'?`,
-  String.raw`(?:(?:bearer|basic)\s+)?[^\s&,;"'<>}\]]+`,
-].join('|');
-
-/** The quote that ends a name. Before an unquoted value it tells at which level the JSON is quoted. */
-const quoteOfName = new RegExp(String.raw`\\{0,${deepest}}["'](?=\s{0,8}:\s{0,8}$)`);
-
-const secretPair = new RegExp(`(${name}(?:${separator}))(${value})`, 'gi');
+const pieces = /[^\s"'<>]+/g;
+const encoded = /%[0-9a-f]{2}|&(?:amp;){0,8}#/i;
+const pair = /([a-z][\w.-]{0,39})(=|:)([^&;]*)/gi;
 
 /**
- * Removes URLs and the values of secret-looking pairs from a text that could not be parsed. What was JSON stays JSON, so that it
- * can be parsed later.
+ * Removes from the value of an unknown key what may open something: addresses with or without their scheme, values of secret
+ * names, and long tokens, which in a field that is read (`isField`) are names of files.
  */
-export function redactText(text: string): string {
-  return text.replace(url, redacted).replace(secretPair, (pair, key: string, found: string) => {
-    if (found === 'null' || found.startsWith(redacted)) return pair;
-    const quote = /^\\*["']/.exec(found)?.[0] ?? quoteOfName.exec(key)?.[0] ?? '';
-    return `${key}${quote}${redacted}${quote}`;
+export function redactValue(value: string, { isField }: Pick<Kept, 'isField'> = { isField: false }): string {
+  if (value.length < opaqueLength && !/[/%&=:\\]|bearer/i.test(value)) return value;
+  let isNamed = false;
+  return value.replace(pieces, (piece) => {
+    if (isNamed) {
+      isNamed = /^(?:bearer|basic|digest)$/i.test(piece);
+      return redacted;
+    }
+    if (slash.test(piece) && !plainSlash.test(piece)) return redacted;
+    if (encoded.test(piece)) return redacted;
+    isNamed = /^bearer$/i.test(piece);
+    const kept = piece.replace(pair, (whole, name: string, sign: string, rest: string) => {
+      if (!traitsOf(name).isSecret) return whole;
+      if (rest === '') isNamed = true;
+      return rest === '' ? whole : `${name}${sign}${redacted}`;
+    });
+    return kept === piece && !isField && isOpaque(piece) ? redacted : kept;
   });
 }
 
-/** Redacts a tree, and returns it as compact JSON that text and jsonb can store. */
-export function canonical(tree: object): string {
-  redactTree(tree, false, 0);
-  return storableJson(tree);
+function isOpaque(piece: string): boolean {
+  if (piece.length < opaqueLength || uuid.test(piece) || moment.test(piece)) return false;
+  return /\d/.test(piece) && /[a-z]/i.test(piece);
+}
+
+// A body that could not be parsed
+
+const words = /[^\s"'<>{}[\](),:=&|;?!*/\\]+/g;
+const numeric = /^[+-]?\d[\d.+TZ-]{0,39}$/;
+const nameShape = /^[a-z_][a-z_.-]{0,39}\d{0,2}$/i;
+/** What may stand between a name and its value, first where the name is quoted, at any level of quoting. */
+const afterQuotedName = /\\{0,64}["']\s{0,8}(?::|=>)/y;
+const afterName = /\]{0,2}(?:=(?!=)|%5b|%3d)|\[|\s{0,8}(?::|=(?!=))/iy;
+const beforePartName = /(?<![a-z*])name=\\{0,64}["']?$/i;
+
+/**
+ * Keeps of a text that could not be parsed its structure, the names of values, numbers, and the words of the service: everything
+ * else may be a secret. Repeating it changes nothing.
+ */
+export function redactText(text: string): string {
+  let isSecret = false;
+  const whole = text.replaceAll('\0', ' ');
+  const kept = whole.replace(pieces, (piece, at: number) => {
+    const end = piece.length - (/\\{1,64}$/.exec(piece.slice(-64))?.[0].length ?? 0);
+    const body = piece.slice(0, end);
+    const isTag = whole[at - 1] === '<';
+    if (entity.test(body) || (slash.test(body) && !isTag && !/^[\d/,.+-]+$/.test(body))) {
+      return redacted + piece.slice(end);
+    }
+    return piece.replace(words, (word, within: number) => {
+      if (isNameAt(whole, at + within, word)) {
+        isSecret = traitsOf(word).isSecret;
+        return word;
+      }
+      if (numeric.test(word)) return isSecret ? '0' : word;
+      if (word === 'null' || word === 'redacted') return word;
+      return !isSecret && (word.length === 1 || isKnownWord(word)) ? word : redacted;
+    });
+  });
+  return kept.replace(/\[redacted\](?:[ \t]*\[redacted\])+/g, redacted);
+}
+
+/** Whether a word names a value: in JSON, a form, XML, a header, or as the name of a part of a multipart body. */
+function isNameAt(text: string, at: number, word: string): boolean {
+  if (!nameShape.test(word)) return false;
+  const before = text[at - 1] ?? ' ';
+  if (before === '<' || (before === '/' && text[at - 2] === '<')) return true;
+  if (beforePartName.test(text.slice(Math.max(0, at - 80), at))) return true;
+  const after = /["']/.test(before) ? afterQuotedName : /[\s{,;&?[(]/.test(before) ? afterName : undefined;
+  if (after === undefined) return false;
+  after.lastIndex = at + word.length;
+  return after.test(text);
 }

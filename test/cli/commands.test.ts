@@ -67,6 +67,21 @@ describe('wrong use ends with 2 and says what would do', () => {
   });
 });
 
+test.each<[string, Record<string, string>, number, string]>([
+  ['status --json', { DATABASE_URL: emptyUrl }, 1, 'trunkline migrate'],
+  ['status --json', { DATABASE_URL: 'x' }, 2, 'DATABASE_URL'],
+  ['events list --json --since yesterday', {}, 2, '12h, 7d or 2w'],
+  ['events discard --json', {}, 2, '--before'],
+  ['status --json --nope', {}, 2, 'unknown option'],
+])('%s that fails says so on standard output too', async (words, given, expected, telling) => {
+  const { code, out, err } = await run(words.split(' '), given);
+  expect(code).toBe(expected);
+  const { error } = JSON.parse(out);
+  expect(error).toEqual({ code: expect.any(String), message: expect.any(String), remedy: error.remedy });
+  expect(`${error.message} ${error.remedy}`).toContain(telling);
+  expect(err).not.toBe('');
+});
+
 describe('what cannot be done ends with 1, one line and a cure', () => {
   test.each([
     ['migrate', { DATABASE_URL: 'postgres://u:a-password@127.0.0.1:1/x' }, 'DATABASE_URL is right'],
@@ -278,27 +293,36 @@ test('a receiver whose secret can be guessed starts with a warning', async () =>
   expect(web.err()).not.toContain('hunter2');
 });
 
-test('a start with a public address makes a token for the pages, keeps it, and prints where it is', async () => {
+test('a start makes a token for the pages, keeps it, and prints a link that signs in without it', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'trunkline-token-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const started = async (...flags: string[]) => {
-    const command = trunkline({ ...environment, DATA_DIR: folder }, 'start', ...flags);
+    const command = trunkline({ ...environment, ADMIN_TOKEN: '', PUBLIC_URL: '', DATA_DIR: folder }, 'start', ...flags);
     await expect.poll(command.out).toContain(flags.length > 0 ? '}\n' : 'data folder');
     return command;
   };
   const first = await started('--json');
-  const { statusUrl, adminTokenFile } = JSON.parse(first.out()) as { statusUrl: string; adminTokenFile: string };
+  const { statusUrl, signInUrl, adminTokenFile } = JSON.parse(first.out()) as Record<string, string>;
+  if (!statusUrl || !signInUrl || !adminTokenFile) throw new Error(first.out());
   const token = (await readFile(adminTokenFile, 'utf8')).trim();
   expect(token.length).toBeGreaterThanOrEqual(32);
   expect((await stat(adminTokenFile)).mode & 0o777).toBe(0o600);
   const statusWith = async (headers: Record<string, string>) => (await fetch(statusUrl, { headers })).status;
   expect(await statusWith({})).toBe(401);
   expect(await statusWith({ authorization: `Basic ${btoa(`anybody:${token}`)}` })).toBe(200);
+  const { out: status } = await run(['status'], { DATA_DIR: folder, DATABASE_URL: '' });
+  const links = [signInUrl, /status page {2}(\S+)/.exec(status)?.[1] ?? ''];
+  for (const link of links) {
+    const signedIn = await fetch(link, { redirect: 'manual' });
+    expect([signedIn.status, signedIn.headers.get('location')]).toEqual([303, '/']);
+    expect(await statusWith({ cookie: signedIn.headers.get('set-cookie')?.split(';')[0] ?? '' })).toBe(200);
+  }
   first.process.kill('SIGTERM');
   expect(await first.ended).toBe(0);
 
   const second = await started();
   expect(second.out()).toContain(adminTokenFile);
+  expect(second.out()).toMatch(/status page {3}http:\S+\/sign-in\?code=\S+/);
   expect(second.out() + second.err() + first.out() + first.err()).not.toContain(token);
   expect((await readFile(adminTokenFile, 'utf8')).trim()).toBe(token);
   second.process.kill('SIGTERM');

@@ -6,7 +6,13 @@ import { commandSettings } from '../../src/cli/environment.ts';
 import { announceRunning, type Running } from '../../src/local/data-folder.ts';
 
 const databaseUrl = 'postgres://somebody@db.example/mirror';
-const usual: Running = { databaseUrl, isSandbox: false, webhookSecret: 's', statusUrl: 'http://127.0.0.1:3000/' };
+const usual: Running = {
+  databaseUrl,
+  isSandbox: false,
+  webhookSecret: 's',
+  statusUrl: 'http://127.0.0.1:3000/',
+  adminToken: 't',
+};
 const chosen = { timeZone: 'America/New_York', rulesFile: '/etc/trunkline/rules.yaml', rulesMode: 'live' };
 const alike = ['TIME_ZONE', 'RULES_FILE', 'RULES_MODE'] as const;
 

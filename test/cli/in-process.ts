@@ -31,7 +31,7 @@ export async function runInProcess(environment: Readonly<Record<string, string>>
   using _stdout = replaced(process.stdout, { write: writeTo('out') });
   using _stderr = replaced(process.stderr, { write: writeTo('err') });
   using _process = replaced(process, {
-    env: { PATH: process.env.PATH, DATA_DIR: '/nowhere', ...environment },
+    env: { PATH: process.env.PATH, DATA_DIR: '/nowhere', ADMIN_TOKEN: 'a-token-of-the-commands', ...environment },
     exitCode: undefined,
     exit,
   });

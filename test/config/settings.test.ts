@@ -250,6 +250,15 @@ test('a webhook secret that can be guessed is warned of, and not shown', () => {
   expect(weaknessesOf(readSettings({}))).toEqual([]);
 });
 
+test('a port that only this machine reaches, behind a public address, is warned of', () => {
+  const warnings = (given: Record<string, string>) => weaknessesOf(readSettings(given));
+  const given = { PORT: '8080', PUBLIC_URL: 'https://trunkline.example' };
+  expect(warnings(given)).toEqual([expect.stringMatching(/^PORT and a public PUBLIC_URL are set, but HOST is not/)]);
+  expect(warnings({ ...given, HOST: '127.0.0.1' })).toEqual([]);
+  expect(warnings({ ...given, PUBLIC_URL: 'http://localhost:8080' })).toEqual([]);
+  expect(warnings({ PUBLIC_URL: given.PUBLIC_URL })).toEqual([]);
+});
+
 test.each(['0', '65535', '8080'])('a port of %s is taken', (PORT) => {
   expect(readSettings({ PORT }).receiver.port).toBe(Number(PORT));
 });
@@ -333,8 +342,11 @@ describe('a token that might be guessed', () => {
     expect(problemsOf({ ...given, ADMIN_TOKEN: `${weak}.` }, { servesPages: true })).toEqual([]);
   });
 
-  test('is taken where only this machine can give it', () => {
-    expect(problemsOf({ ADMIN_TOKEN: '7' }, { servesPages: true })).toEqual([]);
+  test('is refused where only this machine seems to reach it too, since a proxy may stand there', () => {
+    expect(problemsOf({ ADMIN_TOKEN: weak }, { servesPages: true })).toEqual([
+      expect.stringMatching(/^ADMIN_TOKEN has 15 characters/),
+    ]);
+    expect(problemsOf({ ADMIN_TOKEN: weak })).toEqual([]);
   });
 });
 

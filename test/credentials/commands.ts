@@ -18,7 +18,7 @@ export interface Command {
 export function trunkline(environment: Readonly<Record<string, string>>, ...args: string[]): Command {
   const child = spawn(process.execPath, ['src/trunkline.cjs', ...args], {
     cwd: root,
-    env: { ...inherited, DATA_DIR: '/nowhere', ...environment },
+    env: { ...inherited, DATA_DIR: '/nowhere', ADMIN_TOKEN: 'a-token-of-the-commands', ...environment },
   });
   const said = { out: '', err: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

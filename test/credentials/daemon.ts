@@ -26,6 +26,7 @@ export async function startDaemon(
     DATABASE_URL: database.url,
     ENCRYPTION_KEY: encryptionKey,
     WEBHOOK_SECRET: 'a-secret-of-the-daemon-without-a-key',
+    ADMIN_TOKEN: 'an-admin-token-of-the-daemon',
     PORT: '0',
     ...more,
   };

@@ -54,7 +54,8 @@ test('a log in that is lost is told, and parks nothing but what asks', async () 
   await runInProcess(daemon.environment, 'resync', 'users', 'all');
   await expect.poll(async () => (await streams()).map(({ kind }) => kind)).toEqual(['users']);
   expect((await sentences())[0]).toBe('The login is no longer valid, so nothing is read.');
-  const page = await (await fetch(daemon.receiver.url)).text();
+  const authorization = `Bearer ${daemon.environment.ADMIN_TOKEN}`;
+  const page = await (await fetch(daemon.receiver.url, { headers: { authorization } })).text();
   expect(page).toContain('lost: log in again');
   const findings = await diagnose(daemon.context.settings, createLog('silent'));
   for (const begin of ['The login is no longer valid', 'The login cannot be used']) {

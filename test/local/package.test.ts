@@ -59,15 +59,16 @@ test('`npx trunkline start` runs the packed tarball in an empty folder', async (
   const ended = once(child, 'close').then(() => Promise.reject(new Error(err)));
   ended.catch(() => undefined);
   await Promise.race([expect.poll(() => out).toContain('"statusUrl"'), ended]);
-  const { statusUrl } = JSON.parse(out);
+  const { statusUrl, adminTokenFile } = JSON.parse(out);
+  const asOwner = { headers: { authorization: `Bearer ${(await readFile(adminTokenFile, 'utf8')).trim()}` } };
   await expect.poll(async () => (await fetch(`${statusUrl}readyz`)).status).toBe(200);
-  expect(await (await fetch(`${statusUrl}api/status`)).json()).toMatchObject({
+  expect(await (await fetch(`${statusUrl}api/status`, asOwner)).json()).toMatchObject({
     release: manifest.version,
     commit: commit.trim(),
     schema: { value: { isMigrated: true } },
     rules: { value: { problem: null, mode: 'dry-run' } },
   });
-  expect(await (await fetch(`${statusUrl}metrics`)).text()).toMatch(
+  expect(await (await fetch(`${statusUrl}metrics`, asOwner)).text()).toMatch(
     new RegExp(
       `^trunkline_build_info\\{version="${manifest.version}",commit="${commit.trim()}",schema="0\\w+"\\} 1$`,
       'm',

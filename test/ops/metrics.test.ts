@@ -116,6 +116,7 @@ test('a port that other machines reach needs ADMIN_TOKEN', async () => {
     API_BASE_URL: sandbox.url,
     API_KEY: 'k',
     HOST: '0.0.0.0',
+    ADMIN_TOKEN: '',
   };
   const worker = trunkline({ ...given, WORKER_PORT: '0' }, 'worker');
   expect(await worker.ended).toBe(2);
@@ -138,8 +139,18 @@ async function tableOf(registry: Registry): Promise<string> {
 test('docs/metrics.md lists them all', async () => {
   const page = `# Metrics
 
-\`/metrics\` of each \`web\`, and of a \`worker\` with \`WORKER_PORT\`, for Prometheus; \`ADMIN_TOKEN\` is the bearer token. This page is
-generated: \`npm test -- test/ops/metrics.test.ts -u\`.
+\`/metrics\` of each \`web\`, and of a \`worker\` with \`WORKER_PORT\`, for Prometheus. Every scrape needs the admin token:
+
+\`\`\`yaml
+scrape_configs:
+  - job_name: trunkline
+    authorization:
+      credentials_file: /etc/prometheus/trunkline-admin-token # ADMIN_TOKEN, or .data/admin-token where start made it
+    static_configs:
+      - targets: ['127.0.0.1:3000']
+\`\`\`
+
+This page is generated: \`npm test -- test/ops/metrics.test.ts -u\`.
 
 ## State that all processes share
 

@@ -6,7 +6,7 @@ import { registerPages } from '../../src/server/pages.ts';
 import { createReceiver, type Receiver } from '../../src/server/receiver.ts';
 import { createLog } from '../../src/shared/log.ts';
 
-export const adminToken = 'let-me-see-it';
+export const adminToken = 'let-me-see-it-all';
 export const secret = 'a-secret-of-thirty-two-letters-0';
 
 /** Prepares an empty database with both schemas. */

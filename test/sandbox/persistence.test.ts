@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFile, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { appendFile, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -34,6 +34,7 @@ test('close and reopen: everything is as it was, whatever the options say', asyn
 
   const second = await createSandbox({ dataDir, seed: 6, calls: 3 });
   expect(await snapshot(second)).toEqual(before);
+  expect((await stat(join(dataDir, 'sandbox.jsonl'))).mode & 0o777).toBe(0o600);
   const ask = caller(second);
   expect((await ask('GET', '/users', undefined, 'another-key')).status).toBe(200);
   const thread = await ask('GET', `/sms/conversations/${sms.line}/${sms.number}`);

@@ -1,6 +1,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { query } from '../../src/db/database.ts';
+import { signInLink } from '../../src/server/sign-in.ts';
 import { launchBrowser } from '../browser.ts';
 import { adminToken, fill, migrated, openReceiver, settingsFor, type TestReceiver } from '../ops/receiver.ts';
 import { databaseForTest } from '../stores/databases.ts';
@@ -28,14 +29,13 @@ describe('the page in a browser', () => {
   ): Promise<{ page: Page; said: string[] }> {
     const context = await browser.newContext({
       viewport: { width, height: 800 },
-      httpCredentials: { username: 'anyone', password: adminToken },
       ...options,
     });
     const page = await context.newPage();
     const said: string[] = [];
     page.on('console', (message) => said.push(message.text()));
     page.on('pageerror', (error) => said.push(error.message));
-    await page.goto(world.receiver.url);
+    await page.goto(signInLink(world.receiver.url, adminToken));
     return { page, said };
   }
 

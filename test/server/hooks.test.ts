@@ -150,9 +150,23 @@ describe('the content type', () => {
     expect(await deliveries()).toMatchObject([{ content_type: null }]);
   });
 
-  test('is kept as it was sent', async () => {
+  test('and the user agent keep no secret', async () => {
+    const headers = {
+      'content-type': `application/json; sig=HUSH; of="${secret}"`,
+      'user-agent': `Sender/1.0 (+https://sender.example/?token=HUSH) sig=HUSH ${secret}`,
+    };
+    await world.deliver('AccountEndedCalls', ended, headers);
+    expect(await deliveries()).toMatchObject([{ content_type: 'application/json' }]);
+    const [{ agent } = { agent: '' }] = await world.query<{ agent: string }>(
+      'select user_agent as agent from ops.deliveries',
+    );
+    expect(agent).toMatch(/^Sender\/1\.0 /);
+    expect(agent).not.toMatch(new RegExp(`HUSH|${secret}`));
+  });
+
+  test('is kept without its parameters', async () => {
     await world.deliver('AccountEndedCalls', ended, { 'content-type': 'text/weird; a=b' });
-    expect(await deliveries()).toMatchObject([{ content_type: 'text/weird; a=b' }]);
+    expect(await deliveries()).toMatchObject([{ content_type: 'text/weird' }]);
   });
 });
 

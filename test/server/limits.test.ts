@@ -12,7 +12,8 @@ import { databaseForTest } from '../stores/databases.ts';
 import { migrated } from '../world/database.ts';
 import { createWorld, secret, until } from '../world.ts';
 
-const world = await createWorld({ backend: 'postgres', workers: null, adminToken: 'the-admin-token-of-limits' });
+const adminToken = 'the-admin-token-of-limits';
+const world = await createWorld({ backend: 'postgres', workers: null, adminToken });
 const webDatabaseUrl = await databaseForTest(migrated);
 afterAll(() => world.close());
 
@@ -52,6 +53,24 @@ function clientOf(socket: Socket): Client {
 const statusOf = ({ said }: Client) => Number(/^HTTP\/1\.1 (\d+)/.exec(said)?.[1] ?? 0);
 const post = (port: number, path: string, ...headers: string[]) =>
   open(port, `POST ${path} HTTP/1.1`, 'Host: localhost', ...headers);
+
+test.each<[string, number, string[]]>([
+  ['no request', 400, ['NONSENSE']],
+  ['a request with too many headers', 431, ['GET / HTTP/1.1', 'Host: x', `A: ${'a'.repeat(20_000)}`]],
+  ['an address that cannot be decoded', 400, ['GET /%zz HTTP/1.1', 'Host: x', 'Connection: close']],
+])('%s is answered %i with a connection that is closed and says so', async (_, status, lines) => {
+  const client = open(world.receiver.port, ...lines);
+  await until(() => client.isEnded);
+  expect(statusOf(client)).toBe(status);
+  expect(client.said.toLowerCase()).toContain('connection: close');
+});
+
+test('an idle connection is kept longer than proxies keep theirs', async () => {
+  const client = open(world.receiver.port, 'GET /healthz HTTP/1.1', 'Host: x');
+  await until(() => statusOf(client) === 200);
+  // Caddy lets go after 120 s.
+  expect(Number(/^keep-alive: timeout=(\d+)/im.exec(client.said)?.[1])).toBeGreaterThan(130);
+});
 
 describe('a request that is refused', () => {
   test.each([
@@ -330,7 +349,7 @@ describe('a web process', () => {
 async function startWeb(prelude: string): Promise<{ port: number; pid: number; log: () => string }> {
   const child = spawn('sh', ['-c', `${prelude}exec "$0" src/trunkline.cjs web --json`, process.execPath], {
     cwd: root,
-    env: { ...inherited, DATABASE_URL: webDatabaseUrl, WEBHOOK_SECRET: secret, PORT: '0' },
+    env: { ...inherited, DATABASE_URL: webDatabaseUrl, WEBHOOK_SECRET: secret, ADMIN_TOKEN: adminToken, PORT: '0' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const ended = once(child, 'close');

@@ -9,7 +9,7 @@ import { openWire } from '../faults/nemesis/proxy.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { startRedis } from '../stores/redis.ts';
 import { migrated } from '../world/database.ts';
-import { createWorld, secret, until, type World } from '../world.ts';
+import { asOwner, createWorld, secret, until, type World } from '../world.ts';
 
 const redis = await startRedis();
 const world = await createWorld({ backend: 'redis', redisUrl: redis.url });
@@ -61,8 +61,11 @@ test('without Postgres deliveries are sent away, and accepted when it is back', 
   const again = await startPostgres({ dataDir, log });
   onTestFinished(() => again.stop());
   const verdict = async () =>
-    ((await (await fetch(`${own.receiver.url}/api/status`)).json()) as { verdict?: { sentence: string } }).verdict
-      ?.sentence;
+    (
+      (await (await fetch(`${own.receiver.url}/api/status`, { headers: asOwner })).json()) as {
+        verdict?: { sentence: string };
+      }
+    ).verdict?.sentence;
   // A disk that is full shows in nothing but this: Postgres answers, and says that it takes writes.
   await until(async () => (await verdict()) === 'The last delivery could not be stored and was answered 503.');
   await until(async () => (await own.deliver('AccountEndedCalls', event(3))).status === 202);

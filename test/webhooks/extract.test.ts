@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto';
+import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import type { EventType } from '../../src/shared/event-types.ts';
-import { extract } from '../../src/webhooks/extract.ts';
+import { extract, isUnread } from '../../src/webhooks/extract.ts';
 import type { Reference } from '../../src/webhooks/references.ts';
 import { fixture, fixtureNames, isOurLine, received } from './fixtures.ts';
 import { call, customer, ended, friend, group, ourOther, ours, ringing, stranger, thread } from './references.ts';
@@ -159,12 +161,65 @@ test('the same event in another layout has the same fingerprint, another type or
   expect(received(String(body).replace('3rd', '4th'), 'AccountSMS').fingerprint).not.toBe(fingerprint);
 });
 
-test('a body that is no text is kept without its content, since no secret in it can be redacted', () => {
-  for (const body of [
-    Buffer.from('{"secret":"hush"}', 'utf16le'),
-    Buffer.from('{"secret":"hush"}', 'utf16le').swap16(),
-  ])
-    expect(received(body, 'AccountSMS')).toMatchObject({ references: [], body: '[not text]' });
+test.each([
+  ['UTF-16', (text: string) => Buffer.from(text, 'utf16le')],
+  ['UTF-16 with its mark', (text: string) => Buffer.from(`\ufeff${text}`, 'utf16le').swap16()],
+  ['raw deflate', deflateRawSync],
+  ['deflate', deflateSync],
+  ['gzip', gzipSync],
+  ['Latin-1', (text: string) => Buffer.from(`${text.slice(0, -1)},"n":"J\u00fcrgen"}`, 'latin1')],
+  ['a NUL at its end', (text: string) => Buffer.from(`${text}\0`)],
+])('a body in %s that no header tells of is read, and keeps no secret', (_, encode) => {
+  const facts = received(encode(`{"callId":"${ended}","secret":"hush"}`), 'AccountEndedCalls');
+  expect(facts.references).toEqual([call(ended, 'ended')]);
+  expect(facts.body).toMatch(/^\{.*"secret":"\[redacted\]"/);
+});
+
+test('a body that cannot be read is kept byte for byte, and can be parsed again', () => {
+  const bytes = randomBytes(500);
+  const { body, references, fingerprint } = received(bytes, 'AccountSMS');
+  expect(references).toEqual([]);
+  expect(isUnread(body)).toBe(true);
+  expect(Buffer.from(body.slice(body.indexOf(',') + 1), 'base64')).toEqual(bytes);
+  expect(received(body, 'AccountSMS')).toMatchObject({ body, fingerprint });
+  // Of a release that could not open it.
+  const stored = `${body.slice(0, body.indexOf(',') + 1)}${gzipSync(`{"callId":"${ended}"}`).toString('base64')}`;
+  expect(received(stored, 'AccountEndedCalls')).toMatchObject({
+    references: [call(ended, 'ended')],
+    body: `{"callId":"${ended}"}`,
+  });
+});
+
+test('a bomb that no header tells of is not opened', () => {
+  const bomb = gzipSync(Buffer.from(`[${'0,'.repeat(2_000_000)}0]`));
+  expect(isUnread(received(bomb, 'AccountSMS').body)).toBe(true);
+});
+
+const quoted = '"said "call me", he did"';
+
+test.each([
+  ['a line break', '"one\ntwo"'],
+  ['a tab and a carriage return', '"one\t\r\ntwo"'],
+  ['a backslash', String.raw`"C:\users\x and \ alone"`],
+  ['a quote', quoted],
+])('JSON with %s in a text still yields what it points at', (_, text) => {
+  const sms = `{"id":110167431,"message":${text},"fromNumber":"18455008085","toNumber":"18457511133"}`;
+  for (const body of [sms, received(sms, 'AccountSMS').body]) {
+    expect(received(body, 'AccountSMS').references).toEqual([thread(ours, customer, '110167431')]);
+  }
+});
+
+test('of JSON that cannot be read, no name with two values is taken', () => {
+  const body = `{"a":{"callId":"${ended}"},"b":{"callId":"${ringing}"},"message":${quoted},"x":1}`;
+  expect(received(body, 'AccountEndedCalls').references).toEqual([]);
+});
+
+test('our own secret is removed wherever a body repeats it', () => {
+  const own = 'own-secret-of-the-address';
+  for (const text of [`{"message":"see /hooks/${own}/AccountSMS","path":"${own}"}`, `broken { ${own}`]) {
+    const raw = { pathType: 'AccountSMS', query: '', body: Buffer.from(text), ownSecrets: [own] };
+    expect(extract(raw, isOurLine).body).not.toContain(own);
+  }
 });
 
 test('a form cannot reach a prototype', () => {

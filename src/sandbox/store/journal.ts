@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Change } from './table.ts';
 
@@ -82,6 +82,8 @@ function parseLine(line: string, number: number, file: string): unknown {
 
 function rewrite(file: string, origin: Origin, changes: readonly Change[]): void {
   const lines = [origin, ...changes].map((line) => `${JSON.stringify(line)}\n`);
-  writeFileSync(`${file}.new`, lines.join(''));
+  // It holds texts and tokens. Removed first: an older file would keep its mode.
+  rmSync(`${file}.new`, { force: true });
+  writeFileSync(`${file}.new`, lines.join(''), { mode: 0o600 });
   renameSync(`${file}.new`, file);
 }

@@ -8,7 +8,7 @@ import { settleManually } from '../../ledger/settle.ts';
 import { readTargetStates } from '../../ops/target-states.ts';
 import { maskKey } from '../../shared/masking.ts';
 import { readAgain } from '../../sync/read-again.ts';
-import { signInOf } from '../admin.ts';
+import { isProgram, signInOf } from '../admin.ts';
 import { answering, BadAddress } from '../answering.ts';
 import { renderOutage } from './frame.ts';
 import { sendIdOf } from './send.ts';
@@ -112,11 +112,12 @@ function whoOf(request: FastifyRequest): string {
 }
 
 /**
- * Whether a request comes from a page of this server, or from a program: a browser adds no bearer token to a request of another
- * site, but it does add the password that was typed once.
+ * Whether an admitted request comes from a page of this server, or from a program. A browser adds the cookie and the password
+ * that was typed once to requests of other sites too.
  */
-function isOwnRequest({ headers }: FastifyRequest, publicUrl: string | undefined): boolean {
-  if (/^bearer /i.test(headers.authorization ?? '')) return true;
+function isOwnRequest(request: FastifyRequest, publicUrl: string | undefined): boolean {
+  if (isProgram(request)) return true;
+  const { headers } = request;
   const site = headers['sec-fetch-site'];
   if (site !== undefined) return site === 'same-origin';
   // Browsers send that header only to https and to this machine.

@@ -1,8 +1,10 @@
 import type { Database } from '../../db/database.ts';
 import { findDelivery, type StoredDelivery } from '../../inbox/stored-deliveries.ts';
+import { quantity } from '../../ops/format.ts';
 import { trace } from '../../ops/trace.ts';
 import { commandName } from '../../shared/command-name.ts';
 import { maskNumbers, maskTarget } from '../../shared/masking.ts';
+import { isUnread, unreadMark } from '../../webhooks/extract.ts';
 import { BadAddress } from '../answering.ts';
 import { type Html, html } from '../html.ts';
 import { areWordsShown, hiddenWords } from '../row-list.ts';
@@ -70,6 +72,9 @@ function recognition({ isRecognized, targets }: StoredDelivery): string {
 function body({ isErased, body, contentType }: StoredDelivery, isTextShown: boolean): Html {
   if (isErased) return html`<p class="soft">It mentioned a person who was erased, so its body was removed.</p>`;
   if (body === '') return html`<p class="soft">It was empty.</p>`;
+  if (isUnread(body)) {
+    return html`<p class="soft">It is no text that this release can read: ${quantity(Math.floor((body.length - unreadMark.length) * 0.75))} bytes are kept as they came. A later release may: <code>${commandName} events reparse</code>.</p>`;
+  }
   return html`<pre class="words-of" tabindex="0" role="region" aria-label="Body">${shownBody(body, contentType, isTextShown)}</pre>
 <p class="note">Secrets and links were removed before it was stored; numbers are masked here.</p>`;
 }

@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { documentOf, html } from './html.ts';
+
+const style = `:root { color-scheme: light dark } body { font: 17px/1.5 system-ui, sans-serif; max-width: 34em; margin: 20vh auto; padding: 0 24px; }
+a { color: inherit; } .skip { position: absolute; left: -9999px; }`;
+
+const policy = [
+  "default-src 'none'",
+  `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
+  'img-src data:',
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** Answers with a page that is one sentence and, with `hasLink`, a link to the status page. It shows nothing of the account. */
+export function sendPlainPage(reply: FastifyReply, sentence: string, hasLink = false): FastifyReply {
+  return reply
+    .headers({
+      'content-security-policy': policy,
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+    })
+    .type('text/html; charset=utf-8')
+    .send(
+      documentOf({
+        title: sentence,
+        style,
+        header: html``,
+        content: html`<p>${sentence}</p>${hasLink && html`<p><a href="/">Status</a></p>`}`,
+      }),
+    );
+}
+
+/** Whether a person reads the answer: browsers ask for HTML by name, programs do not. */
+export function wantsPage({ headers }: FastifyRequest): boolean {
+  return headers.accept?.includes('text/html') ?? false;
+}
