@@ -132,7 +132,16 @@ async function daemonRoles(db: Database | Transaction): Promise<string[]> {
 async function createUnlessHeld(tx: Transaction, name: string): Promise<boolean> {
   const [held] = await query(tx, 'select from pg_roles where rolname = $1', [name]);
   if (held) return false;
-  if (await isAllowed(tx, `create role ${name} login`)) return true;
+  if (await isAllowed(tx, `create role ${name} login`)) {
+    // Whoever runs a release may then end sessions of the role that hold it up.
+    const [own] = await query<{ super: boolean }>(
+      tx,
+      'select rolsuper as super from pg_roles where rolname = current_user',
+      [],
+    );
+    if (own?.super === false) await isAllowed(tx, `grant ${name} to current_user`);
+    return true;
+  }
   throw new NoBiRole(
     `Postgres lets the role of DATABASE_URL create no roles: have an administrator run "create role ${name} login", then run this again.`,
   );

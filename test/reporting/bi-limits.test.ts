@@ -1,7 +1,8 @@
 import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { readSettings } from '../../config/settings.ts';
-import { inTransaction } from '../../src/db/database.ts';
+import { inTransaction, limitLockWait, query, sql } from '../../src/db/database.ts';
+import { retryWhileLocked } from '../../src/db/migrate.ts';
 import { diagnose } from '../../src/ops/doctor.ts';
 import { eraseNumber } from '../../src/privacy/erase.ts';
 import { grantBiRole } from '../../src/reporting/bi-role.ts';
@@ -71,6 +72,26 @@ test('nothing that a BI role may hold keeps the mirror, the rollups or an erasur
     await reader.query('rollback; begin');
     await expect(reader.query(statement), statement).rejects.toThrow();
   }
+});
+
+test('a release ends sessions of a BI role that hold its schema for too long, and no other', async () => {
+  const url = await databaseForTest(migrated);
+  await using owner = openDatabase(url);
+  const reader = await biSession(url, owner);
+  await reader.query('begin; select from reporting.fct_call limit 0');
+  const other = new Client({ connectionString: url });
+  await other.connect();
+  onTestFinished(() => other.end());
+  await other.query('begin; select from ops.locks limit 0');
+  const changed = () =>
+    inTransaction(owner.db, async (tx) => {
+      await limitLockWait(tx);
+      await query(tx, sql`alter table warehouse.calls alter column call_id set statistics 100`);
+      await query(tx, sql`lock table warehouse.calls in access exclusive mode`);
+    });
+  await retryWhileLocked(owner.db, createLog('silent'), changed, { politeMs: 0 });
+  await expect(reader.query('select 1')).rejects.toThrow();
+  expect((await other.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
 });
 
 const writes = [
