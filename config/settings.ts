@@ -398,7 +398,7 @@ function grouped(read: z.output<typeof variables>, given: Readonly<Record<string
     },
     encryptionKey: read.ENCRYPTION_KEY,
     encryptionKeyPrevious: read.ENCRYPTION_KEY_PREVIOUS,
-    databaseUrl: read.DATABASE_URL,
+    databaseUrl: read.DATABASE_URL && withPlainSslMode(read.DATABASE_URL),
     /** Maximum of connections to Postgres per process. */
     poolSize: read.DATABASE_POOL_SIZE,
     redisUrl: read.REDIS_URL,
@@ -483,6 +483,16 @@ export const plainText = {
   remedy:
     'Append sslmode=verify-full to DATABASE_URL, with sslrootcert=FILE where its certificate authority is your own.',
 };
+
+/** The modes that the driver treats as verify-full; it says so on every start, since a later version of it may not. */
+const likeVerifyFull = /([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/;
+
+/** Names the mode by what it does, so that it keeps doing that, and the driver has nothing to warn of. */
+export function withPlainSslMode(databaseUrl: string): string {
+  // With libpq's meaning of the modes, the driver keeps them apart.
+  if (/[?&]uselibpqcompat=true(?:&|$)/.test(databaseUrl)) return databaseUrl;
+  return databaseUrl.replace(likeVerifyFull, '$1verify-full');
+}
 
 /** The host of a Postgres that the driver connects to without TLS; undefined when the connection stays on this machine. */
 export function plainTextHost(databaseUrl: string | undefined): string | undefined {

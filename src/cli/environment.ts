@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { readSettings, type Settings, type Variable } from '../../config/settings.ts';
+import { readSettings, type Settings, type Variable, withPlainSslMode } from '../../config/settings.ts';
 import type { Context } from '../context.ts';
 import { createDatabase, type Database } from '../db/database.ts';
 import { findRunning, type Running } from '../local/data-folder.ts';
@@ -31,7 +31,7 @@ export async function commandSettings(
   const isComplete = environment.DATABASE_URL && wanted.every((name) => environment[name]);
   const running = isComplete ? undefined : await findRunning(environment.DATA_DIR || '.data');
   // The database of one account is never combined with the API of another.
-  const isOfAnother = environment.DATABASE_URL && environment.DATABASE_URL !== running?.databaseUrl;
+  const isOfAnother = environment.DATABASE_URL && withPlainSslMode(environment.DATABASE_URL) !== running?.databaseUrl;
   if (!running || isOfAnother) return readSettings(environment, options);
   const borrowed = borrow(running, environment, alike);
   if (borrowed.parts.length > 0)

@@ -21,6 +21,7 @@ export async function run(options: { biRole?: string; json?: boolean }): Promise
     if (outcome.ahead.length > 0) console.log('The database was migrated by a newer release; nothing to do.');
     else if (outcome.applied.length === 0) console.log('The schemas are up to date.');
     else console.log(`Applied ${outcome.applied.join(', ')}.`);
+    if (outcome.viewsBlocked) console.log(`The reports stay those of the earlier release. ${outcome.viewsBlocked}`);
     if (biRole) console.log(sentenceOf(biRole));
   }
 

@@ -78,6 +78,23 @@ export function readLongTransactions(db: Database | Transaction, minutes = longM
 }
 
 /**
+ * Ends the sessions of roles that may use `reporting` and not `ops`, and hold locks in our schemas or advisory locks, and returns
+ * their names. Rejects where Postgres lets our role end none.
+ */
+export async function endReaders(db: Database): Promise<string[]> {
+  const holders = await readLockHolders(db);
+  const ended = await query(
+    db,
+    sql<Blocker>`
+      select a.pid, a.usename as role, nullif(a.application_name, '') as application
+      from pg_stat_activity a where a.pid = any(${holders.flatMap(({ pid }) => pid ?? [])}::integer[])
+        and case when has_schema_privilege(a.usesysid, 'reporting', 'usage')
+          and not has_schema_privilege(a.usesysid, 'ops', 'usage') then pg_terminate_backend(a.pid) else false end`,
+  );
+  return ended.map(blockerName);
+}
+
+/**
  * Who holds locks in our schemas, or advisory locks, for more than a second: what a statement of ours waited for in vain. At
  * most three, the oldest transaction first.
  */

@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CompiledQuery } from 'kysely';
+import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import type { Log } from '../shared/log.ts';
-import { blockerName, blockerRemedy, readLockHolders } from './blockers.ts';
+import { blockerName, blockerRemedy, endReaders, readLockHolders } from './blockers.ts';
 import {
   createDatabase,
   type Database,
@@ -14,7 +15,7 @@ import {
   sql,
   type Transaction,
 } from './database.ts';
-import { applyRoutines, applyViews, namesIn } from './repeatable.ts';
+import { applyRoutines, applyViews, namesIn, ViewsBlocked } from './repeatable.ts';
 
 /** Holds the migrations, and in `routines/` and `views/` the files that are applied again when their text changes. */
 const releaseFolder = new URL('../../migrations/', import.meta.url);
@@ -23,6 +24,8 @@ export interface MigrationOutcome {
   readonly applied: readonly string[];
   /** Applied migrations that this release does not know, because it was rolled back. */
   readonly ahead: readonly string[];
+  /** Why the views of reporting are still those of an earlier release; only reports need them. */
+  readonly viewsBlocked?: string;
 }
 
 /**
@@ -42,11 +45,29 @@ export async function migrate(databaseUrl: string, log: Log, folder = releaseFol
   const isAhead = async () => (await migrationsAhead(db, folder)).length > 0;
   const { applied, routines } = await retryWhileLocked(db, log, () => applySchema(db, folder));
   if (routines.length > 0) log.info({ routines }, 'Functions and triggers applied');
-  const views = await retryWhileLocked(db, log, () => applyViews(db, isAhead));
-  if (views.length > 0) log.info({ views }, 'Views created');
+  const viewsBlocked = await createViews(db, log, isAhead);
   const sequences = await catchUpSequences(db);
   if (sequences.length > 0) log.warn({ sequences }, 'Sequences were behind their tables and have been advanced');
-  return { applied, ahead };
+  return { applied, ahead, ...(viewsBlocked !== undefined && { viewsBlocked }) };
+}
+
+/** Creates the views; returns why not when somebody else is in the way: webhooks and reads do not wait for reports. */
+async function createViews(db: Database, log: Log, isAhead: () => Promise<boolean>): Promise<string | undefined> {
+  try {
+    const views = await retryWhileLocked(db, log, () => applyViews(db, isAhead), { maxMs: maxViewsMs });
+    if (views.length > 0) log.info({ views }, 'Views created');
+    return undefined;
+  } catch (error) {
+    let reason: string;
+    if (error instanceof ViewsBlocked) reason = `${error.message} ${error.remedy}`;
+    else if (isLockTimeout(error)) {
+      const holders = await readLockHolders(db);
+      const who = holders.length === 0 ? 'somebody' : holders.map(blockerName).join(' and ');
+      reason = `Views of reporting are in use by ${who}. ${blockerRemedy(holders)} Then run ${toType('migrate')}.`;
+    } else throw error;
+    log.error({ reason }, 'The reports stay those of the earlier release; all else is migrated');
+    return reason;
+  }
 }
 
 export interface DatabaseFacts {
@@ -89,6 +110,11 @@ export async function isMigrated(db: Database): Promise<boolean> {
   return known.every((name) => applied.includes(name));
 }
 
+/** Whether a newer release has migrated the database. */
+export async function isAhead(db: Database): Promise<boolean> {
+  return (await migrationsAhead(db, releaseFolder)).length > 0;
+}
+
 async function migrationsAhead(db: Database, folder: URL): Promise<string[]> {
   const [known, applied] = await Promise.all([migrationsIn(folder), appliedMigrations(db)]);
   return applied.filter((name) => !known.includes(name));
@@ -123,14 +149,30 @@ async function migrationsIn(folder: URL): Promise<string[]> {
 }
 
 const lockRetryMs = 3_000;
+/** After this long, sessions that only read reports are ended: a role for reports must not keep a release from its work. */
+const defaultPoliteMs = 60_000;
+/** For how long views are tried. */
+const maxViewsMs = 90_000;
 
 /** Repeats `work` while it fails to get a lock, and logs who holds it, and what to do, meanwhile. */
-export async function retryWhileLocked<T>(db: Database, log: Log, work: () => Promise<T>): Promise<T> {
+export async function retryWhileLocked<T>(
+  db: Database,
+  log: Log,
+  work: () => Promise<T>,
+  { maxMs = Number.POSITIVE_INFINITY, politeMs = defaultPoliteMs } = {},
+): Promise<T> {
+  const begun = performance.now();
   for (;;) {
     try {
       return await work();
     } catch (error) {
-      if (!isLockTimeout(error)) throw error;
+      const waited = performance.now() - begun;
+      if (!isLockTimeout(error) || waited > maxMs) throw error;
+      if (waited > politeMs) {
+        const ended = await endReaders(db).catch(() => []);
+        if (ended.length > 0)
+          log.warn({ ended }, 'Sessions that read reports held the schema for a minute; they were ended');
+      }
       const holders = await readLockHolders(db);
       const since = Object.fromEntries(holders.map((each) => [blockerName(each), each.since]));
       const remedy = holders.length > 0 && blockerRemedy(holders);

@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { CompiledQuery } from 'kysely';
+import { toType } from '../shared/command-name.ts';
+import { UserError } from '../shared/errors.ts';
 import { type Database, inTransaction, limitLockWait, query, sql, type Transaction } from './database.ts';
 import { takeLock } from './locks.ts';
 
@@ -61,9 +63,10 @@ export async function applyRoutines(tx: Transaction): Promise<string[]> {
 }
 
 /**
- * Creates the views that are missing or whose text changed, with the views that depend on them, and drops views that this
- * release does not have, all in one transaction. Returns the created ones. Safe to run from many processes at once. Keeps
- * grants. Throws when another object depends on one of these views.
+ * Creates or replaces the views that are missing or whose text changed, with the views that depend on them, and drops views that
+ * this release does not have, all in one transaction. Returns the created ones. A view is dropped first only where its columns
+ * changed otherwise than by new ones at the end, so objects of others can depend on it. Safe to run from many processes at once.
+ * Keeps grants. Throws `ViewsBlocked` when another object depends on a view that has to be dropped.
  */
 export async function applyViews(db: Database, isAhead: () => Promise<boolean>): Promise<string[]> {
   const views = sortByDependencies(await readViews());
@@ -75,18 +78,68 @@ export async function applyViews(db: Database, isAhead: () => Promise<boolean>):
     const held = await heldViews(tx);
     const stale = staleViews(views, held);
     const known = new Set(views.map(({ name }) => name));
-    const dropped = [...namesOf(stale), ...[...held.keys()].filter((name) => !known.has(name))];
-    if (dropped.length === 0) return [];
-    await refuseForeignDependents(tx, dropped);
+    const removed = [...held.keys()].filter((name) => !known.has(name));
+    if (stale.length + removed.length === 0) return [];
     const grants = await grantsOn(tx, namesOf(stale));
     await limitLockWait(tx);
-    // One statement, so that their order does not matter.
-    await query(tx, sql`drop view if exists ${sql.join(dropped.map((name) => sql.table(`reporting.${name}`)))}`);
-    await query(tx, sql`delete from ops.views where view_name = any(${dropped})`);
-    for (const view of stale) await createView(tx, view);
+    const dropped = new Set(removed);
+    for (let irreplaceable = await replaceViews(tx, stale, dropped); irreplaceable; ) {
+      for (const name of withDependents(stale, irreplaceable)) dropped.add(name);
+      irreplaceable = await replaceViews(tx, stale, dropped);
+    }
     for (const grant of grants) await query(tx, sql.raw(grant));
     return namesOf(stale);
   });
+}
+
+const invalidDefinition = '42P16';
+/** Codes that callers act on: columns that cannot be kept, a lock, a deadlock. */
+const handledCodes = new Set<unknown>([invalidDefinition, '55P03', '40P01', '40001']);
+
+/** Drops and creates views. Undoes both, and returns the view, when one that is not dropped has columns that cannot be kept. */
+async function replaceViews(tx: Transaction, views: readonly View[], dropped: ReadonlySet<string>) {
+  await query(tx, sql`savepoint views`);
+  const names = [...dropped];
+  await refuseForeignDependents(tx, names);
+  // One statement, so that their order does not matter.
+  const tables = names.map((name) => sql.table(`reporting.${name}`));
+  if (names.length > 0) await query(tx, sql`drop view if exists ${sql.join(tables)}`);
+  await query(tx, sql`delete from ops.views where view_name = any(${[...names, ...namesOf(views)]})`);
+  for (const view of views) {
+    try {
+      await createView(tx, view);
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== invalidDefinition || dropped.has(view.name)) throw error;
+      await query(tx, sql`rollback to savepoint views`);
+      return view.name;
+    }
+  }
+  return undefined;
+}
+
+/** A view and those of the ordered views that depend on it. */
+function withDependents(ordered: readonly View[], name: string): Set<string> {
+  const found = new Set([name]);
+  for (const view of ordered) if (view.needs.some((other) => found.has(other))) found.add(view.name);
+  return found;
+}
+
+/** Objects of others depend on views that have to be dropped. */
+export class ViewsBlocked extends UserError {
+  constructor(dependents: readonly string[]) {
+    super(
+      `Other objects depend on views of reporting whose columns this release changes (object, view): ${dependents.join('; ')}.`,
+      { remedy: `Drop them, run ${toType('migrate')}, and create them again.` },
+    );
+  }
+}
+
+let viewsOfRelease: Promise<View[]> | undefined;
+
+/** The views of reporting that are missing, or are those of another release. */
+export async function outdatedViews(db: Database | Transaction): Promise<string[]> {
+  viewsOfRelease ??= readViews().then(sortByDependencies);
+  return namesOf(staleViews(await viewsOfRelease, await heldViews(db)));
 }
 
 async function refuseForeignDependents(tx: Transaction, names: readonly string[]): Promise<void> {
@@ -106,9 +159,7 @@ async function refuseForeignDependents(tx: Transaction, names: readonly string[]
        and (n.nspname = 'reporting' and v.relname = any(${names})) is not true`,
   );
   if (rows.length === 0) return;
-  throw new Error(
-    `Other objects depend on views that this release changes (object, view): ${rows.map(({ theirs }) => theirs).join('; ')}. Drop them, migrate, and create them again.`,
-  );
+  throw new ViewsBlocked(rows.map(({ theirs }) => theirs));
 }
 
 /** The statements that repeat the grants on views to roles other than their owner. */
@@ -126,8 +177,9 @@ async function grantsOn(tx: Transaction, views: readonly string[]): Promise<stri
 
 async function createView(tx: Transaction, { name, text, textHash }: View): Promise<void> {
   try {
-    await tx.executeQuery(CompiledQuery.raw(text));
+    await tx.executeQuery(CompiledQuery.raw(text.replace(/^create view /m, 'create or replace view ')));
   } catch (error) {
+    if (handledCodes.has((error as { code?: unknown }).code)) throw error;
     throw new Error(`The view reporting.${name} could not be created: ${(error as Error).message}`, { cause: error });
   }
   await tx.insertInto('ops.views').values({ view_name: name, text_hash: textHash }).execute();
@@ -160,7 +212,7 @@ export function staleViews(ordered: readonly View[], held: ReadonlyMap<string, s
 }
 
 /** The text hashes of the existing views; empty for one that somebody dropped by hand. */
-async function heldViews(tx: Transaction): Promise<Map<string, string>> {
+async function heldViews(tx: Database | Transaction): Promise<Map<string, string>> {
   const rows = await query(
     tx,
     sql<{

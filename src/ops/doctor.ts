@@ -13,6 +13,7 @@ import { describeRefusal, freeDisk } from '../db/refusals.ts';
 import { SharedSessions } from '../db/session.ts';
 import { createQueues, type Queues } from '../queues/queues.ts';
 import { otherZone, timeZoneRemedy } from '../reporting/params.ts';
+import { statementsForSuperuser } from '../reporting/bi-role.ts';
 import { toType } from '../shared/command-name.ts';
 import { eventTypeOf } from '../shared/event-types.ts';
 import type { Log } from '../shared/log.ts';
@@ -210,6 +211,7 @@ async function diagnosePostgres(db: Database, poolSize: number): Promise<Diagnos
     diagnoseClock(skew),
     await diagnoseConnections(db, poolSize),
     ...(await diagnoseDisk(db, server)),
+    ...(await diagnoseReaders(db)),
     ...diagnoseJit(server),
   ];
 }
@@ -304,6 +306,21 @@ async function diagnoseDisk(db: Database, { readOnly }: Server): Promise<Diagnos
   if (isFull) return [onPostgres.problem(`The disk of Postgres is full: ${messageOf(failure)}.`, freeDisk)];
   // Without the schema or the right, the other checks say so.
   return failure === takenBack ? [onPostgres.ok('Postgres has room to write.')] : [];
+}
+
+/** Roles that read reports and may more, as everybody may: a notice, since many hosts have no superuser for their customers. */
+async function diagnoseReaders(db: Database): Promise<Diagnosis[]> {
+  const statements = await statementsForSuperuser(db).catch(() => undefined);
+  if (statements === undefined) return [];
+  return [
+    {
+      level: 'notice',
+      subject: 'Postgres',
+      sentence:
+        'A role that reads the schema reporting may also store large objects, and hold up the queues in Postgres by advisory locks: Postgres allows both to everybody.',
+      remedy: `If no other program in this database needs them, have a superuser run ${statements.map((each) => `\`${each}\``).join(' and ')}.`,
+    },
+  ];
 }
 
 const probeTimeoutMs = 15_000;

@@ -102,7 +102,11 @@ function searchedWords({ completeness, takenAt }: Snapshot): string {
 }
 
 function* checkSchema({ schema, isRefusing }: Snapshot): Iterable<HealthCheck> {
-  const { isMigrated, takesWrites } = known(schema, { isMigrated: true, takesWrites: true });
+  const { isMigrated, takesWrites, outdatedViews } = known(schema, {
+    isMigrated: true,
+    takesWrites: true,
+    outdatedViews: [],
+  });
   if (isRefusing || !takesWrites) {
     yield {
       check: takesWrites ? 'deliveries_refused' : 'database_read_only',
@@ -119,6 +123,16 @@ function* checkSchema({ schema, isRefusing }: Snapshot): Iterable<HealthCheck> {
       level: 'problem',
       sentence: 'The database lacks migrations of this release.',
       remedy: `Run ${toType('migrate')}.`,
+    };
+  }
+  if (outdatedViews.length > 0) {
+    const some = outdatedViews.slice(0, 3).join(', ');
+    const more = outdatedViews.length > 3 ? ` and ${outdatedViews.length - 3} more` : '';
+    yield {
+      check: 'views_stale',
+      level: 'warning',
+      sentence: `The reports are not all those of this release: ${some}${more}.`,
+      remedy: `Run ${toType('migrate')}; it names whatever is in the way.`,
     };
   }
 }

@@ -68,6 +68,11 @@ export async function grantBiRole(db: Database, name: string): Promise<BiRole> {
       ...(await limitsOf(tx, name, database)),
       ...(isDatabaseShared ? [] : await revokesOfPublic(tx, name, database)),
     ];
+    if (!isDatabaseShared) {
+      // Not for the list: `doctor` tells of what no superuser may be there to close.
+      const open = await query<{ name: string }>(tx, selectOpenFunctions, []);
+      for (const statement of closingStatements(open, await daemonRoles(tx))) await isAllowed(tx, statement);
+    }
     const forAdministrator: string[] = [];
     for (const statement of statements) if (!(await isAllowed(tx, statement))) forAdministrator.push(statement);
     return {
@@ -78,10 +83,65 @@ export async function grantBiRole(db: Database, name: string): Promise<BiRole> {
   });
 }
 
+/**
+ * Selects the functions by which everybody may store what they like (large objects), or hold what others wait for (advisory
+ * locks, which BullMQ's backend takes): Postgres lets every role run them.
+ */
+export const selectOpenFunctions = `
+  select p.oid::regprocedure::text as name from pg_catalog.pg_proc p
+  where p.pronamespace = 'pg_catalog'::regnamespace and has_function_privilege('public', p.oid, 'execute')
+    and p.proname ~ '^(lo_creat|lo_create|lo_from_bytea|lo_put|lo_truncate|lo_truncate64|lowrite|pg_(try_)?advisory_(xact_)?lock(_shared)?)$'
+  order by 1`;
+
+/** The statements that close them for everybody but some roles. Postgres lets a superuser alone run them. */
+export function closingStatements(functions: readonly { readonly name: string }[], roles: readonly string[]): string[] {
+  if (functions.length === 0) return [];
+  const names = functions.map(({ name }) => name).join(', ');
+  return [
+    `grant execute on function ${names} to ${roles.join(', ')}`,
+    `revoke execute on function ${names} from public`,
+  ];
+}
+
+/** What a superuser should run, since a role for reports may write or hold something; undefined when none may. */
+export async function statementsForSuperuser(db: Database): Promise<readonly string[] | undefined> {
+  const [roles] = await query<{ readers: string[] }>(
+    db,
+    `select array(select rolname from pg_roles r
+       where r.rolcanlogin and not r.rolsuper and has_schema_privilege(r.oid, to_regnamespace('reporting'), 'usage')
+         and not has_schema_privilege(r.oid, to_regnamespace('ops'), 'usage')) as readers`,
+    [],
+  );
+  if (!roles || roles.readers.length === 0) return undefined;
+  const open = await query<{ name: string }>(db, selectOpenFunctions, []);
+  const daemons = await daemonRoles(db);
+  return open.length === 0 ? undefined : closingStatements(open, daemons);
+}
+
+/** The roles that may use our schemas, quoted: they run the daemon. */
+async function daemonRoles(db: Database | Transaction): Promise<string[]> {
+  const rows = await query<{ name: string }>(
+    db,
+    `select quote_ident(rolname) as name from pg_roles
+     where rolcanlogin and has_schema_privilege(oid, to_regnamespace('warehouse'), 'usage') order by 1`,
+    [],
+  );
+  return rows.map(({ name }) => name);
+}
+
 async function createUnlessHeld(tx: Transaction, name: string): Promise<boolean> {
   const [held] = await query(tx, 'select from pg_roles where rolname = $1', [name]);
   if (held) return false;
-  if (await isAllowed(tx, `create role ${name} login`)) return true;
+  if (await isAllowed(tx, `create role ${name} login`)) {
+    // Whoever runs a release may then end sessions of the role that hold it up.
+    const [own] = await query<{ super: boolean }>(
+      tx,
+      'select rolsuper as super from pg_roles where rolname = current_user',
+      [],
+    );
+    if (own?.super === false) await isAllowed(tx, `grant ${name} to current_user`);
+    return true;
+  }
   throw new NoBiRole(
     `Postgres lets the role of DATABASE_URL create no roles: have an administrator run "create role ${name} login", then run this again.`,
   );
@@ -122,17 +182,15 @@ async function hasOthersRelations(tx: Transaction): Promise<boolean> {
  * Postgres 15 tables in `public`. Who may use our schemas runs the daemon, which makes temporary tables, and keeps the right.
  */
 async function revokesOfPublic(tx: Transaction, name: string, database: string): Promise<string[]> {
-  const [right] = await query<{ temporary: boolean; create: boolean; daemons: string[] }>(
+  const [right] = await query<{ temporary: boolean; create: boolean }>(
     tx,
     `select has_database_privilege($1, current_database(), 'temporary') as temporary,
-       coalesce(has_schema_privilege($1, to_regnamespace('public'), 'create'), false) as create,
-       array(select quote_ident(rolname) from pg_roles
-             where rolcanlogin and has_schema_privilege(oid, 'warehouse', 'usage') order by 1) as daemons`,
+       coalesce(has_schema_privilege($1, to_regnamespace('public'), 'create'), false) as create`,
     [name],
   );
   const revokes: string[] = [];
   if (right?.temporary) {
-    revokes.push(`grant temporary on database ${database} to ${right.daemons.join(', ')}`);
+    revokes.push(`grant temporary on database ${database} to ${(await daemonRoles(tx)).join(', ')}`);
     revokes.push(`revoke temporary on database ${database} from public, ${name}`);
   }
   if (right?.create) revokes.push(`revoke create on schema public from public, ${name}`);

@@ -188,7 +188,7 @@ describe('RETENTION_DAYS', () => {
 describe('a database is named', () => {
   test.each([
     'postgres://owner:pass%40word@host:5432/db',
-    'postgresql://owner:pass@host/db?sslmode=require&channel_binding=require',
+    'postgresql://owner:pass@host/db?sslmode=verify-full&channel_binding=require',
     'postgresql://owner:pass@[::1]:5432/db',
     'postgresql:///db?host=/run/postgresql&user=owner',
     'postgresql://owner:pass@%2Frun%2Fpostgresql/db',
@@ -284,6 +284,19 @@ describe.each(['PUBLIC_URL', 'API_BASE_URL'])('%s is what paths are appended to'
 
 test('a database is named with a query where its driver takes one', () => {
   expect(problemsOf({ DATABASE_URL: 'postgres://host/db?sslmode=require' })).toEqual([]);
+});
+
+test.each([
+  ['require', 'verify-full'],
+  ['prefer', 'verify-full'],
+  ['verify-ca', 'verify-full'],
+  ['verify-full', 'verify-full'],
+  ['no-verify', 'no-verify'],
+  ['disable', 'disable'],
+  ['require&uselibpqcompat=true', 'require&uselibpqcompat=true'],
+])('sslmode=%s of the database is what the driver makes of it: %s', (given, mode) => {
+  const url = (sslmode: string) => `postgres://host/db?application_name=x&sslmode=${sslmode}`;
+  expect(readSettings({ DATABASE_URL: url(given) }).databaseUrl).toBe(url(mode));
 });
 
 test('slashes at the end of the public address do not stand in the hooks', () => {

@@ -59,7 +59,13 @@ function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
     postgres: known({ waits: [], long: [], diskFullAt: null, connections: null }),
     isDiskFull: false,
     credential: known({ use: 'api_key' }),
-    schema: known({ newestMigration: '0006_calls', isMigrated: true, takesWrites: true, postgres: '18.4' }),
+    schema: known({
+      newestMigration: '0006_calls',
+      isMigrated: true,
+      outdatedViews: [],
+      takesWrites: true,
+      postgres: '18.4',
+    }),
     freshness: known(targetKinds.map((kind) => ({ kind, newestAt: before(125), readAt: before(2) }))),
     backlog: known(targetKinds.map((kind) => ({ kind, ...nothingOwed }))),
     parked: known([]),
@@ -240,7 +246,15 @@ test('shows a part that could not be asked in its place', () => {
 test.each<[string, Partial<Snapshot>]>([
   [
     'The database lacks migrations of this release.',
-    { schema: known({ newestMigration: null, isMigrated: false, takesWrites: true, postgres: '18.4' }) },
+    {
+      schema: known({
+        newestMigration: null,
+        isMigrated: false,
+        outdatedViews: [],
+        takesWrites: true,
+        postgres: '18.4',
+      }),
+    },
   ],
   [
     '2 hours of call history are not proven complete.',

@@ -4,7 +4,8 @@ import { type QueueName, queueNames } from '../../../config/queues.ts';
 import { isLoopbackUrl, type Settings } from '../../../config/settings.ts';
 import { type LoginStatus, readLoginStatus } from '../../credentials/tokens.ts';
 import { type Database, query, sql } from '../../db/database.ts';
-import { isMigrated } from '../../db/migrate.ts';
+import { isAhead, isMigrated } from '../../db/migrate.ts';
+import { outdatedViews } from '../../db/repeatable.ts';
 import type { Queues, QueuesHealth } from '../../queues/queues.ts';
 import { checkSeconds } from '../../sync/subscriptions/store.ts';
 import { ago } from '../format.ts';
@@ -41,6 +42,8 @@ export interface SchemaStatus {
   readonly newestMigration: string | null;
   /** The database has all migrations of this release. */
   readonly isMigrated: boolean;
+  /** Views of reporting that are missing or those of an earlier release. */
+  readonly outdatedViews: readonly string[];
   /** False on a standby, and on a host that sets a database with a full disk to read-only. */
   readonly takesWrites: boolean;
   /** The version of the server. */
@@ -103,9 +106,12 @@ export async function readSchema(db: Database): Promise<SchemaStatus> {
   const [newest] = server?.hasMigrations
     ? await query<{ name: string }>(db, sql`select name from ops.migrations order by name desc limit 1`)
     : [];
+  const isCurrent = await isMigrated(db);
   return {
     newestMigration: newest?.name ?? null,
-    isMigrated: await isMigrated(db),
+    isMigrated: isCurrent,
+    // Those of a newer release are left to it.
+    outdatedViews: isCurrent && !(await isAhead(db)) ? await outdatedViews(db) : [],
     takesWrites: server?.takesWrites ?? true,
     postgres: server?.postgres ?? '',
   };
