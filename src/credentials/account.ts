@@ -131,7 +131,7 @@ export function createAccountCheck({
     const reason = await compare(reads, known);
     if (reason !== undefined && isOwnSandbox && known.isSandbox) {
       log.info({ reason }, 'The sandbox was reset: the mirror follows it');
-      await acceptAccount(db);
+      await acceptAccount(db, true);
       return undefined;
     }
     if (reason === undefined) {
@@ -220,13 +220,13 @@ async function voidProofs(tx: Transaction, since: Date | '-infinity'): Promise<v
  * Takes the account that answers now as the mirrored one. All of call history is compared with it again; what it does not have
  * is then marked deleted, after three spaced reads.
  */
-export async function acceptAccount(db: Database): Promise<void> {
+export async function acceptAccount(db: Database, isSandbox = false): Promise<void> {
   await retryDeadlock(() =>
     inTransaction(db, async (tx) => {
       await query(
         tx,
-        sql`insert into ops.account as a (accepted_at) values (now())
-         on conflict (id) do update set accepted_at = now(), recognized_at = null, doubtful_since = null`,
+        sql`insert into ops.account as a (accepted_at, is_sandbox) values (now(), ${isSandbox})
+         on conflict (id) do update set accepted_at = now(), is_sandbox = excluded.is_sandbox, recognized_at = null, doubtful_since = null`,
       );
       await voidProofs(tx, '-infinity');
     }),
