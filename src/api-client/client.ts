@@ -25,7 +25,7 @@ export type * from './entities/account.ts';
 export type * from './entities/calls.ts';
 export type * from './entities/texts.ts';
 export { type Advice, type Effect, type ErrorCode, isNotFound, ServiceError } from './errors.ts';
-export type { ObjectId } from './requests/parameters.ts';
+export { type ObjectId, objectId } from './requests/parameters.ts';
 export type { Attachment, SendRequest } from './requests/sending.ts';
 export type { SubscriptionChanges } from './resources/account.ts';
 export type * from './resources/calls.ts';

@@ -4,7 +4,7 @@ import { countHours, scheduleHours } from '../completeness/coverage/coverage.ts'
 import { type DayOfCoverage, daysOfCoverage } from '../completeness/coverage/days.ts';
 import { createReconciler } from '../completeness/coverage/reconcile.ts';
 import { wereTextsCompared } from '../completeness/gaps/unread-comparisons.ts';
-import { countOf, missingTextStates, toTheSecond } from '../ops/format.ts';
+import { countOf, missingTextWords, toTheSecond } from '../ops/format.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { createDriftLog } from '../warehouse/drift.ts';
@@ -103,8 +103,8 @@ function renderTexts(days: readonly DayOfCoverage[], wereCompared: boolean, time
   return [
     ...(missing.length === 0 ? [nothing] : []),
     ...missing.map(
-      ({ line, missing, since, state }) =>
-        `Line ${line}: ${countOf(missing, 'unread text')} ${missingTextStates[state]}, since ${toTheSecond(since, timeZone)}.`,
+      (each) =>
+        `Line ${each.line}: ${countOf(each.missing, 'unread text')} ${missingTextWords(each)}, since ${toTheSecond(each.since, timeZone)}.`,
     ),
     ...gaps.map(
       ({ stream, from, to }) =>

@@ -17,9 +17,10 @@ interface Known {
   readonly users: readonly string[];
 }
 
-/** Enough that a few calls which the service lost do not matter. */
-const maxCalls = 5;
-/** Newest calls among which to find them. */
+/** Calls of several ages, so that a service which lost its newest ones, as after a restored back-up, is recognized too. */
+const ages = sql`(values (interval '0'), (interval '3 hours'), (interval '1 day'), (interval '7 days')) a (age)`;
+const callsOfAge = 2;
+/** Calls of an age among which to find them. */
 const maxSearched = 200;
 
 async function readKnown(db: Database): Promise<Known> {
@@ -30,10 +31,12 @@ async function readKnown(db: Database): Promise<Known> {
        from ops.account
      )
      select clock_timestamp() as at, is_sandbox as "isSandbox",
-       array(select call_id from (
-           select call_id, started_at, fetched_at from warehouse.calls
-           where deleted_at is null and started_at <= now() order by started_at desc limit ${maxSearched}) newest
-         where fetched_at > accepted_at and fetched_at <= recognized_at order by started_at desc limit ${maxCalls}) as calls,
+       array(select call_id from ${ages} cross join lateral (
+           select call_id, started_at from (
+             select call_id, started_at, fetched_at from warehouse.calls
+             where deleted_at is null and started_at <= now() - age order by started_at desc limit ${maxSearched}) newest
+           where fetched_at > accepted_at and fetched_at <= recognized_at order by started_at desc limit ${callsOfAge}) known
+         group by call_id, started_at order by started_at desc) as calls,
        array(select line from warehouse.sms_lines where deleted_at is null and fetched_at > accepted_at) as lines,
        array(select user_id::text from warehouse.users where deleted_at is null and fetched_at > accepted_at) as users
      from account`,
@@ -97,7 +100,7 @@ async function compare(reads: AccountReads, known: Known): Promise<string | unde
   if (missing === 2)
     return 'API_BASE_URL does not lead to this API: it answers 404 for lines and users (requests add /api/public/v1 to it)';
   if (call === false) {
-    return `another account answers than the mirrored one: it has none of the ${known.calls.length} newest calls that are held`;
+    return `another account answers than the mirrored one: it has none of ${known.calls.length} calls that are held`;
   }
   const votes: Vote[] = [byLines, overlap(known.users, users)];
   if (!votes.includes(false) && (votes.includes(true) || known.lines.length + known.users.length === 0))
@@ -131,7 +134,7 @@ export function createAccountCheck({
     const reason = await compare(reads, known);
     if (reason !== undefined && isOwnSandbox && known.isSandbox) {
       log.info({ reason }, 'The sandbox was reset: the mirror follows it');
-      await acceptAccount(db);
+      await acceptAccount(db, true);
       return undefined;
     }
     if (reason === undefined) {
@@ -220,13 +223,13 @@ async function voidProofs(tx: Transaction, since: Date | '-infinity'): Promise<v
  * Takes the account that answers now as the mirrored one. All of call history is compared with it again; what it does not have
  * is then marked deleted, after three spaced reads.
  */
-export async function acceptAccount(db: Database): Promise<void> {
+export async function acceptAccount(db: Database, isSandbox = false): Promise<void> {
   await retryDeadlock(() =>
     inTransaction(db, async (tx) => {
       await query(
         tx,
-        sql`insert into ops.account as a (accepted_at) values (now())
-         on conflict (id) do update set accepted_at = now(), recognized_at = null, doubtful_since = null`,
+        sql`insert into ops.account as a (accepted_at, is_sandbox) values (now(), ${isSandbox})
+         on conflict (id) do update set accepted_at = now(), is_sandbox = excluded.is_sandbox, recognized_at = null, doubtful_since = null`,
       );
       await voidProofs(tx, '-infinity');
     }),

@@ -59,7 +59,13 @@ export function classifyAnswer({ status, data }: Answer<Sent>): Outcome {
 }
 
 /** Errors of requests that never left, or that the service was too busy to take. */
-const untried: ReadonlySet<ServiceError['code']> = new Set(['circuit_open', 'aborted', 'stalled', 'rate_limited']);
+const untried: ReadonlySet<ServiceError['code']> = new Set([
+  'account_unrecognized',
+  'circuit_open',
+  'aborted',
+  'stalled',
+  'rate_limited',
+]);
 
 /** An error is final only when the API client proves that the request had no effect. */
 export function classifyError(error: unknown): Outcome {

@@ -3,12 +3,14 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Settings } from '../../config/settings.ts';
 import { type Context, connectionsOf, createContext } from '../context.ts';
+import { readAccount } from '../credentials/account.ts';
 import { migrateAll } from '../migrations.ts';
 import { createSandbox, defaultSandboxPort } from '../sandbox/sandbox.ts';
 import { registerPages } from '../server/pages.ts';
 import { createReceiver } from '../server/receiver.ts';
 import { signInLink } from '../server/sign-in.ts';
 import { startWebhookRegistration } from '../server/webhook-registration.ts';
+import { UserError } from '../shared/errors.ts';
 import type { Log } from '../shared/log.ts';
 import { withoutPassword } from '../shared/masking.ts';
 import { protectedWorkEnded } from '../shared/protected-work.ts';
@@ -92,6 +94,11 @@ export async function start(settings: Settings, options: StartOptions): Promise<
       },
     );
     opened.push(() => context[Symbol.asyncDispose]());
+    if (!sandbox && (await readAccount(context.database.db))?.isSandbox) {
+      throw new UserError(
+        'The database holds the data of the sandbox: for a real account, set DATA_DIR to another folder, or DATABASE_URL to another database.',
+      );
+    }
     const receiver = await createReceiver(context, (app) => registerPages(app, context));
     opened.push(receiver.close);
     const workers = await options.startWorkers(context, { role: 'start' });

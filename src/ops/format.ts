@@ -13,12 +13,19 @@ export const streamNames: Readonly<Record<TargetKind, string>> = {
   lines: 'Lines',
 };
 
-/** The states of missing unread texts, in words. */
-export const missingTextStates: Readonly<Record<MissingTexts['state'], string>> = {
-  behind: 'being searched for',
-  unexplained: 'not found: a possible gap',
-  older: `older than this mirror: ${toType('backfill threads')} may find them`,
-};
+/** The state of missing unread texts, in words. */
+export function missingTextWords({ state, wasSearched }: Pick<MissingTexts, 'state' | 'wasSearched'>): string {
+  switch (state) {
+    case 'behind':
+      return 'being searched for';
+    case 'unexplained':
+      return 'not found: a possible gap';
+    case 'older':
+      return wasSearched
+        ? `older than this mirror, and no caller or contact wrote them: ${toType('backfill threads --numbers FILE')} searches further numbers`
+        : `older than this mirror: ${toType('backfill threads')} may find them`;
+  }
+}
 
 /** The states of sends, in words. */
 export const sendStateNames: Readonly<Record<SendState, string>> = {

@@ -56,7 +56,7 @@ export function healthChecks(snapshot: Snapshot): HealthCheck[] {
       checkCompleteness,
     ],
     ...[checkPutOff, checkFailing, checkForbidden, checkPartialAnswers, checkAutomation, checkReporting, checkQueues],
-    ...[checkSubscriptions, checkUnknownParts, checkInbox, checkDisk, checkAlerts],
+    ...[checkSubscriptions, checkOtherDeployments, checkUnknownParts, checkInbox, checkDisk, checkAlerts],
   ].flatMap((check) => [...check(snapshot)]);
   return found.sort((a, b) => levels.indexOf(a.level) - levels.indexOf(b.level));
 }
@@ -149,6 +149,7 @@ function* checkAccount({ processes }: Snapshot): Iterable<HealthCheck> {
     level: 'problem',
     sentence: `The account${who} is not recognized, so nothing is read, proven or sent: ${first.accountProblem}.`,
     remedy: accountRemedy,
+    alert: { sentence: `The account${who} is not recognized, so nothing is read, proven or sent.` },
   };
 }
 
@@ -391,6 +392,19 @@ function* checkSubscriptions({ subscriptions, inbox }: Snapshot): Iterable<Healt
     ...warning,
     sentence: 'No webhook subscription delivers to this receiver, so new texts and calls are not announced.',
     remedy: `The receiver registers them when it runs with PUBLIC_URL. ${remedy}`,
+  };
+}
+
+/** Each deployment answers texts by rules of its own, and knows nothing of the other. */
+function* checkOtherDeployments({ subscriptions, rules }: Snapshot): Iterable<HealthCheck> {
+  const hosts = known(subscriptions, undefined)?.otherDeployments ?? [];
+  if (hosts.length === 0) return;
+  yield {
+    check: 'account_shared',
+    level: known(rules, undefined)?.mode === 'live' ? 'warning' : 'notice',
+    sentence: `Another deployment of Trunkline receives the webhooks of this account: ${hosts.join(', ')}.`,
+    remedy: `If both have RULES_MODE=live, each text may be answered twice: let one of them send. If it does not run any more, remove its subscriptions (${toType('subscriptions list')}, ${toType('subscriptions remove')}).`,
+    alert: { sentence: 'Another deployment of Trunkline receives the webhooks of this account.' },
   };
 }
 

@@ -89,6 +89,15 @@ export const assumptions = {
    */
   skipReasons: ['invalid', 'opted_out', 'duplicate'],
 
+  /** 2.4: whether skipped recipients count for sms or mms is not stated. They do not: one that is reached is an sms, per segment. */
+  typeAfterSkips: 'by recipients reached',
+
+  /**
+   * 2.4: "accented vowels (e, a, i, o, u with grave or acute)" are taken as written, in small letters: GSM-7 has only É of the
+   * capital ones. The others put the text on the 70/67 budget.
+   */
+  capitalVowels: 'outside GSM-7 but É',
+
   /**
    * 2.4: segments are the units divided by the capacity, rounded up (table, rules 3 and 5). Real networks never split a
    * two-unit character and can need one more segment: clients that estimate prices should expect that.
@@ -115,11 +124,35 @@ export const assumptions = {
   /** 2.9: status `unknown` has no listed code. One outside the listed codes. */
   unknownStatusCode: -2,
 
+  /**
+   * 2.9: the words for `callerType` are external, user, queue and huntgroup; those for `calledType`, and for legs, are not
+   * listed. Captured deliveries also have ivr and mailbox, so called parties have both, and callers of legs ivr.
+   */
+  partyTypes: ['external', 'user', 'queue', 'huntgroup', 'ivr', 'mailbox'],
+
+  /**
+   * 2.9: legs chain through `bridgedFromCallId`, and what it holds is not shown. The `uniqueId` of the earlier leg: legs of one
+   * call share their `callId`, which could not tell them apart.
+   */
+  bridgedFromCallId: 'uniqueId of the earlier leg',
+
+  /**
+   * 2.10: whether a leg's own `callId`, after a transfer, is a call by itself is not stated. It is none: search lists one row a
+   * call, and asking for it is 404 (no such object).
+   */
+  callIdOfTransferredLeg: 'names no call',
+
   /** 2.9: the windows of `repeated` and of a call back are not stated. One day for both. */
   repeatWindowSeconds: 86_400,
 
   /** 4.6: whether the history shows a call in progress is not stated. It is added at hang-up: 404 until then. */
   callsAppear: 'at hang-up',
+
+  /** 7: only unknown body fields and enumerated query values are said to be refused. Unknown query keys are ignored. */
+  unknownQueryKeys: 'ignored',
+
+  /** 4, 7: a body that is JSON but no object is malformed, `null` as well: 400. No body, or an empty one, leaves out all fields. */
+  nullBody: 400,
 
   /** 4.6: whether the search window includes its ends is not stated. It includes both, so adjacent windows share a second. */
   searchWindow: 'closed',
@@ -177,6 +210,9 @@ export const assumptions = {
    * requires. A used refresh token only "fails": its grant stays valid.
    */
   secondUse: { code: 'revokes its grant', refreshToken: 'fails alone' },
+
+  /** 5.3: a refresh takes grant_type, refresh_token and client_id. Another field, such as `scope`, is ignored: nothing is narrowed. */
+  scopeOfRefresh: 'ignored',
 
   /** 5.3: whether a code survives a wrong verifier or redirect_uri is not stated. It does not, so nobody can keep guessing. */
   failedExchange: 'ends the code',

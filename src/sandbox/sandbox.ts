@@ -75,7 +75,7 @@ export interface Sandbox {
   /** Starts a fault scenario that ends after `seconds`; null stops the running one. */
   runScenario(name: ScenarioName | null, seconds?: number): void;
   /** Changes a subscription as the service might do without a request. */
-  injectSubscriptionFault(id: number, fault: SubscriptionFaultInput): void;
+  injectSubscriptionFault(id: number | string, fault: SubscriptionFaultInput): void;
   requests(limit?: number): RequestRecord[];
   /** Every answered POST of a send, and every charge. */
   sends(limit?: number): SendRecord[];
@@ -185,7 +185,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     faults: (spec) => void faults.set(validate(faultSpec, spec, 'faults')),
     runScenario: (name, seconds) => (name === null ? scenarios.stop() : void scenarios.start(name, seconds)),
     injectSubscriptionFault: (id, fault) =>
-      void injectSubscriptionFault(context, id, validate(subscriptionFault, fault, 'fault')),
+      void injectSubscriptionFault(context, Number(id), validate(subscriptionFault, fault, 'fault')),
     requests: (limit) => history.requests.list(limit),
     sends: (limit) => sendRecords(store, history, limit),
     deliveries: (limit) => history.deliveries.list(limit),

@@ -6,7 +6,7 @@ import {
   countOf,
   dollars,
   exactly,
-  missingTextStates,
+  missingTextWords,
   quantity,
   sendStateNames,
   simulatedWords,
@@ -207,8 +207,8 @@ function completeness({ completeness }: Snapshot, moment: Moment): Html {
 ${status.backfillShare !== null && html`<p>Back-fill of history: ${Math.floor(status.backfillShare * 100)}%.</p>`}
 ${status.openGapCount > 0 && html`<p class="warning"><a href="/gaps?state=open">${countOf(status.openGapCount, 'gap')} in the webhooks</a>, being filled.</p>`}
 ${status.lines.map(
-  ({ line, missing, since, state }) =>
-    html`<p class="${state === 'unexplained' ? 'warning' : 'soft'}">Line ${line}: ${countOf(missing, 'unread text')} ${missingTextStates[state]}, since ${moment(since)}.</p>`,
+  (each) =>
+    html`<p class="${each.state === 'unexplained' ? 'warning' : 'soft'}">Line ${each.line}: ${countOf(each.missing, 'unread text')} ${missingTextWords(each)}, since ${moment(each.since)}.</p>`,
 )}`,
   );
 }

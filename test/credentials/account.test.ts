@@ -120,6 +120,54 @@ describe('another account at the address', () => {
   });
 });
 
+test('the mirror of the own sandbox follows its reset, and that of a real account does not', async () => {
+  const [before, after] = [await account(1), await account(2)];
+  const { databaseUrl } = await mirrorOf(before);
+  const database = openDatabase(databaseUrl);
+  opened.push(async () => database[Symbol.asyncDispose]());
+  const asked = async () => {
+    const service = createService({
+      baseUrl: after.url,
+      credential: apiKey(after.apiKey),
+      checkAccount: createAccountCheck({ db: database.db, log: captureLog().log, isOwnSandbox: true }),
+    });
+    opened.push(service.close);
+    return service.lines.list().then(
+      ({ data }) => data.length,
+      (error: ServiceError) => error.code,
+    );
+  };
+  expect(await asked()).toBe('account_unrecognized');
+  await database.query('update ops.account set is_sandbox = true');
+  expect(await asked()).toBe(4);
+  expect(await database.value(`select count(*)::int from ops.coverage where proven_at is not null`)).toBe(0);
+});
+
+test('a service that lost its newest calls is the mirrored account', async () => {
+  const ours = await account(1, 400);
+  const { databaseUrl } = await mirrorOf(ours);
+  const database = openDatabase(databaseUrl);
+  opened.push(async () => database[Symbol.asyncDispose]());
+  // Held, and no longer there, as after the service restored a back-up.
+  for (const [id, age] of [
+    ['1600000000.1', '1 minute'],
+    ['1600000000.2', '2 minutes'],
+  ]) {
+    await database.query(
+      `insert into warehouse.calls (call_id, started_at, content_hash, source, fetch_seq, fetched_at)
+       select $1, now() - $2::interval, 'h', 'test', 1, recognized_at from ops.account`,
+      ...[id, age],
+    );
+  }
+  const service = createService({
+    baseUrl: ours.url,
+    credential: apiKey(ours.apiKey),
+    checkAccount: createAccountCheck({ db: database.db, log: captureLog().log }),
+  });
+  opened.push(service.close);
+  expect((await service.lines.list()).data).toHaveLength(4);
+});
+
 async function theirsNewest({ url, apiKey: key }: Sandbox): Promise<string> {
   const service = createService({ baseUrl: url, credential: apiKey(key) });
   const end = Math.ceil(Date.now() / 1_000);

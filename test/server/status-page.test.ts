@@ -89,6 +89,7 @@ function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
       broken: [],
       repaired: [],
       othersCount: 0,
+      otherDeployments: [],
       readAt: before(60),
     }),
     queues: known({
@@ -160,7 +161,7 @@ test('puts what may be missing above odd posts, which are no headline', () => {
     unrecognized: { count: 6, lastDay: 6, isAtLeast: false },
   };
   expect(headline(render({ inbox: known(odd) }))).toBe('Everything is mirrored; the newest text arrived 2 min ago.');
-  const missing = { line: '…0100', missing: 1, since: before(60), state: 'unexplained' } as const;
+  const missing = { line: '…0100', missing: 1, since: before(60), state: 'unexplained', wasSearched: false } as const;
   const page = render({ inbox: known(odd), completeness: known({ ...complete, lines: [missing] }) });
   expect(headline(page)).toBe('Unread texts of …0100 cannot be found: a possible gap.');
   const searched = { ...missing, missing: 9, since: before(90), state: 'behind' } as const;
@@ -229,6 +230,7 @@ test('escapes whatever the service, the database or a sender wrote', () => {
       broken: [],
       repaired: [],
       othersCount: 0,
+      otherDeployments: [],
       readAt: null,
     }),
     artefacts: { state: 'unknown', reason: hostile },
@@ -277,7 +279,7 @@ test.each<[string, Partial<Snapshot>]>([
     {
       subscriptions: known({
         ...{ ours: [{ type: 'AccountSMS', isEnabled: true }], broken: ['AccountEndedCalls'] },
-        ...{ repaired: [], othersCount: 0, readAt: takenAt },
+        ...{ repaired: [], othersCount: 0, otherDeployments: [], readAt: takenAt },
       }),
     },
   ],
@@ -286,11 +288,28 @@ test.each<[string, Partial<Snapshot>]>([
     { alerts: known({ open: [], undelivered: [{ target: 'slack', count: 2, error: 'it answered 404' }] }) },
   ],
   [
+    'Another deployment of Trunkline receives the webhooks of this account: other.example.',
+    {
+      rules: known({
+        ...{ mode: 'live', version: 'v1', loadedAt: takenAt, ruleCount: 1, problem: null },
+        ...{ lastDay: [], actions: [], failures: [] },
+      }),
+      subscriptions: known({
+        ...{ ours: [{ type: 'AccountSMS', isEnabled: true }], broken: [], repaired: [] },
+        ...{ othersCount: 3, otherDeployments: ['other.example'], readAt: takenAt },
+      }),
+    },
+  ],
+  [
+    'The account of 1 of 2 processes is not recognized, so nothing is read, proven or sent: another account answers.',
+    { processes: known([runningWeb, { ...runningWorker, accountProblem: 'another account answers' }]) },
+  ],
+  [
     'Unread texts of …0100 cannot be found: a possible gap.',
     {
       completeness: known({
         ...complete,
-        lines: [{ line: '…0100', missing: 1, since: before(60), state: 'unexplained' }],
+        lines: [{ line: '…0100', missing: 1, since: before(60), state: 'unexplained', wasSearched: false }],
       }),
     },
   ],
@@ -340,7 +359,14 @@ test.each<[string, Partial<Snapshot>]>([
   [
     'No webhook subscription delivers to this receiver, so new texts and calls are not announced.',
     {
-      subscriptions: known({ ours: [], broken: [], repaired: [], othersCount: 2, readAt: takenAt }),
+      subscriptions: known({
+        ours: [],
+        broken: [],
+        repaired: [],
+        othersCount: 2,
+        otherDeployments: [],
+        readAt: takenAt,
+      }),
       inbox: known({
         ...{ types: [], isAtLeast: false, perMinute: [], latest: [] },
         unrecognized: { count: 0, lastDay: 0, isAtLeast: false },

@@ -1,9 +1,9 @@
 import { eventTypes } from '../../shared/event-types.ts';
 import { entity, type ValueOf } from '../answers/fields.ts';
-import { flag, instant, integer, list, text, word } from '../answers/values.ts';
+import { flag, id, instant, list, text, word } from '../answers/values.ts';
 
 export const user = entity('id', {
-  id: integer,
+  id,
   username: text,
   firstName: text,
   lastName: text,
@@ -23,7 +23,7 @@ export const user = entity('id', {
 export type User = ValueOf<typeof user>;
 
 export const subscription = entity('id', {
-  id: integer,
+  id,
   name: text,
   description: text,
   url: text,

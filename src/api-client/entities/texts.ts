@@ -1,17 +1,5 @@
 import { entity, fields, rows, type ValueOf } from '../answers/fields.ts';
-import {
-  count,
-  decimal,
-  flag,
-  id,
-  instant,
-  integer,
-  list,
-  messageDirection,
-  name,
-  text,
-  word,
-} from '../answers/values.ts';
+import { count, decimal, flag, id, instant, list, messageDirection, name, text, word } from '../answers/values.ts';
 
 export const message = entity('id', {
   id,
@@ -22,8 +10,8 @@ export const message = entity('id', {
   media: list(text),
   sentAt: instant,
   read: flag,
-  readBy: list(integer),
-  sentBy: integer,
+  readBy: list(id),
+  sentBy: id,
   // A carrier's receipt: its words are the carrier's own.
   delivery: fields({ status: text, error: text, at: instant }),
   groupParticipants: list(text),
@@ -40,7 +28,7 @@ export const conversationState = fields({
   line: text,
   number: text,
   resolved: flag,
-  resolvedBy: integer,
+  resolvedBy: id,
   resolvedAt: instant,
 });
 
@@ -96,7 +84,7 @@ export const sent = fields({
  */
 export type Sent = ValueOf<typeof sent>;
 
-export const line = entity('number', { number: name, name: text, userIds: list(integer), bulkEnabled: flag });
+export const line = entity('number', { number: name, name: text, userIds: list(id), bulkEnabled: flag });
 
 /** An SMS line (section 2.1). Empty `userIds` means that every user may use it; `undefined` means not reported. */
 export type Line = ValueOf<typeof line>;
@@ -108,7 +96,7 @@ export type UnreadCounts = ValueOf<typeof unreadCounts>;
 
 export const blockedSender = entity('number', { line: text, number: name, reason: text, blockedAt: instant });
 
-/** A number that a line has blocked in both directions (section 2.7). The number's owner never sees the reason. */
+/** A number that a line sends no texts to (section 2.7); its own texts still arrive. Its owner never sees the reason. */
 export type BlockedSender = ValueOf<typeof blockedSender>;
 
 export const draft = entity('draftId', { draftId: name, message: text });
@@ -116,7 +104,7 @@ export const draft = entity('draftId', { draftId: name, message: text });
 /** A draft under the key that its writer chose (section 2.7). */
 export type Draft = ValueOf<typeof draft>;
 
-export const template = entity('id', { id: integer, title: text, body: text });
+export const template = entity('id', { id, title: text, body: text });
 
 /** A saved reply (section 2.7). */
 export type Template = ValueOf<typeof template>;

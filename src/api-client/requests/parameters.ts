@@ -23,6 +23,12 @@ const maxMessageIds = 50;
 /** An id as the service gave it: an integer, or its digits as text beyond what a double holds exactly. */
 export type ObjectId = number | string;
 
+/** An id in the form that answers have, from its digits. */
+export function objectId(digits: string): ObjectId {
+  const read = Number(digits);
+  return Number.isSafeInteger(read) ? read : digits;
+}
+
 /** An id is an integer (sections 4.2 to 4.4). */
 export function idProblem(field: string, value: ObjectId): string | undefined {
   const isInteger = typeof value === 'string' ? /^-?\d{1,19}$/.test(value) : Number.isSafeInteger(value);

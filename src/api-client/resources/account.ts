@@ -4,7 +4,7 @@ import { listOf, one } from '../answers/fields.ts';
 import { type Field, name } from '../answers/values.ts';
 import { type Subscription, subscription, user } from '../entities/account.ts';
 import { ServiceError } from '../errors.ts';
-import { idProblem, urlProblem } from '../requests/parameters.ts';
+import { idProblem, type ObjectId, urlProblem } from '../requests/parameters.ts';
 import { type CallOptions, del, get, type Operation, patch, post, put } from '../transport/operation.ts';
 import type { Transport } from '../transport/transport.ts';
 
@@ -64,15 +64,15 @@ export function createWebhooks({ repeatable, once }: Transport) {
     /** The live list of event types. The answer's shape is not specified. */
     types: (call?: CallOptions) =>
       repeatable(call, { name: 'webhooks.types', ...get`/webhooks/types`, read: listOf('types', typeName) }),
-    get: (id: number, call?: CallOptions) => repeatable(call, ofOne('webhooks.get', id, get`/webhooks/${id}`)),
+    get: (id: ObjectId, call?: CallOptions) => repeatable(call, ofOne('webhooks.get', id, get`/webhooks/${id}`)),
     /** Never repeated: that would create a second one. */
     create: (body: NewSubscription, call?: CallOptions) =>
       once(call, { name: 'webhooks.create', ...post`/webhooks`, body, problem: urlProblem(body.url), read: readOne }),
     /** PUT, or the identical PATCH where the service has no PUT: merges, and answers what is stored. */
-    update: (id: number, changes: SubscriptionChanges, call?: CallOptions) =>
+    update: (id: ObjectId, changes: SubscriptionChanges, call?: CallOptions) =>
       firstSupported(call, updates('webhooks.update', id, changes), isMethodMissing),
     /** The update that enables; where the service has none, `POST …/enable`, which the specification does not show. */
-    enable: (id: number, call?: CallOptions) =>
+    enable: (id: ObjectId, call?: CallOptions) =>
       firstSupported(
         call,
         [
@@ -82,16 +82,16 @@ export function createWebhooks({ repeatable, once }: Transport) {
         (status) => isMethodMissing(status) || status === 404,
       ),
     /** `not_found` when it is not the account's. */
-    disable: (id: number, call?: CallOptions) =>
+    disable: (id: ObjectId, call?: CallOptions) =>
       repeatable(call, ofOne('webhooks.disable', id, post`/webhooks/${id}/disable`)),
     /** `not_found` when there is none, unless an earlier try of this call may have deleted it. */
-    remove: (id: number, call?: CallOptions) =>
+    remove: (id: ObjectId, call?: CallOptions) =>
       repeatable(call, { ...ofOne('webhooks.remove', id, del`/webhooks/${id}`), read: nothing }),
   };
 }
 
 /** The same update as PUT and as PATCH. */
-function updates(name: string, id: number, changes: SubscriptionChanges): Operation<Subscription>[] {
+function updates(name: string, id: ObjectId, changes: SubscriptionChanges): Operation<Subscription>[] {
   return [put`/webhooks/${id}`, patch`/webhooks/${id}`].map((request) => {
     const operation = ofOne(name, id, request);
     return { ...operation, body: changes, problem: operation.problem ?? urlProblem(changes.url) };
@@ -100,7 +100,7 @@ function updates(name: string, id: number, changes: SubscriptionChanges): Operat
 
 function ofOne(
   name: string,
-  id: number,
+  id: ObjectId,
   request: Pick<Operation<unknown>, 'method' | 'path'>,
 ): Operation<Subscription> {
   return { name, ...request, problem: idProblem('id', id), read: readOne };

@@ -1,7 +1,7 @@
 import { nothing } from '../answers/envelope.ts';
 import { one } from '../answers/fields.ts';
 import { draft, template } from '../entities/texts.ts';
-import { draftIdProblem, idProblem } from '../requests/parameters.ts';
+import { draftIdProblem, idProblem, type ObjectId } from '../requests/parameters.ts';
 import { type CallOptions, del, post, put } from '../transport/operation.ts';
 import type { Transport } from '../transport/transport.ts';
 
@@ -35,7 +35,7 @@ export function createTemplates({ repeatable, once }: Transport) {
     create: (body: { title: string; body: string }, call?: CallOptions) =>
       once(call, { name: 'templates.create', ...post`/sms/templates`, body, read: one('template', template) }),
     /** One of the calling user's own. `not_found` unless an earlier try of this call may have deleted it. */
-    delete: (id: number, call?: CallOptions) => {
+    delete: (id: ObjectId, call?: CallOptions) => {
       const problem = idProblem('id', id);
       return repeatable(call, { name: 'templates.delete', ...del`/sms/templates/${id}`, problem, read: nothing });
     },

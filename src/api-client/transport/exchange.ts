@@ -88,7 +88,7 @@ export function createExchanger(origin: string, limits: Limits) {
         onSending,
       };
       if (isClosed) throw new Error('the client is closed');
-      opened ??= openAgents(limits);
+      opened ??= openAgents(origin, limits);
       const { shared, separate } = await opened;
       const answer = await (sent.ownConnection ? separate : shared).request(options);
       status = answer.statusCode;
@@ -129,8 +129,8 @@ interface Agents {
 }
 
 /** The HTTP library takes a tenth of a second to load, and most commands make no request. */
-async function openAgents(limits: Limits): Promise<Agents> {
-  const { Agent } = await import('undici');
+async function openAgents(origin: string, limits: Limits): Promise<Agents> {
+  const { Agent, EnvHttpProxyAgent } = await import('undici');
   const options: Agent.Options = {
     connections: limits.connections,
     connect: { timeout: limits.connectMs },
@@ -139,8 +139,16 @@ async function openAgents(limits: Limits): Promise<Agents> {
     // HTTP/2 would change the meaning of the connection limit and the timeouts.
     allowH2: false,
   };
-  const keepAlive = new Agent(options);
-  const oneRequest = new Agent({ ...options, pipelining: 0 });
+  const open = (own: Agent.Options) =>
+    mayUseProxy(origin)
+      ? new EnvHttpProxyAgent({
+          ...own,
+          requestTls: { timeout: limits.connectMs },
+          proxyTls: { timeout: limits.connectMs },
+        })
+      : new Agent(own);
+  const keepAlive = open(options);
+  const oneRequest = open({ ...options, pipelining: 0 });
   return {
     shared: keepAlive.compose(watchSending),
     separate: oneRequest.compose(watchSending),
@@ -148,6 +156,15 @@ async function openAgents(limits: Limits): Promise<Agents> {
       await Promise.all([keepAlive.close(), oneRequest.close()]);
     },
   };
+}
+
+const proxyVariables = ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'https_proxy'];
+
+/** Whether HTTP_PROXY or HTTPS_PROXY may apply; NO_PROXY can still exempt the host. This machine is never asked by a proxy. */
+export function mayUseProxy(origin: string): boolean {
+  const { hostname } = new URL(origin);
+  const isLoopback = hostname === 'localhost' || hostname === '[::1]' || /^127[.]/.test(hostname);
+  return !isLoopback && proxyVariables.some((name) => process.env[name]);
 }
 
 /** Calls `onSending` when the connection is ready and the request is about to be written. Nothing was sent before. */

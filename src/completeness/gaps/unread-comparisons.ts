@@ -112,12 +112,15 @@ export interface MissingTexts {
   readonly since: Date;
   /** `behind`: being searched for; `unexplained`: searched for in vain; `older`: from before the mirror was created. */
   readonly state: 'behind' | 'unexplained' | 'older';
+  /** Whether a back-fill of threads has ended, and did not find them either. */
+  readonly wasSearched: boolean;
 }
 
 export function missingTexts(db: Database): Promise<MissingTexts[]> {
   return query<MissingTexts>(
     db,
-    `select line, reported_count - held_count as missing, state, (
+    `select line, reported_count - held_count as missing, state,
+       exists (select from ops.backfills where stream = 'threads' and finished_at is not null) as "wasSearched", (
          select min(observed_at) from warehouse.sms_unread_snapshots u
          where u.line = newest.line and u.observed_at > coalesce((
            select max(observed_at) from warehouse.sms_unread_snapshots e

@@ -2,6 +2,7 @@ import { toType } from '../../shared/command-name.ts';
 
 /** The ids of all checks: alerts and metrics are told apart by them, so they stay the same across releases. */
 export const checkNames = [
+  'account_shared',
   'account_unrecognized',
   'action_failed',
   'action_unclear',

@@ -35,6 +35,8 @@ export interface SubscriptionsStatus {
   /** Repaired in the last minutes, because somebody had changed them at the service. */
   readonly repaired: readonly { readonly type: string; readonly fault: string; readonly since: Date }[];
   readonly othersCount: number;
+  /** The hosts of enabled subscriptions that another deployment of Trunkline created. */
+  readonly otherDeployments: readonly string[];
   readonly readAt: Date | null;
 }
 
@@ -72,10 +74,17 @@ export async function readDrift(db: Database): Promise<DriftStatus> {
 }
 
 export async function readSubscriptions(db: Database): Promise<SubscriptionsStatus> {
-  const rows = await query<{ type: string | null; isEnabled: boolean; isOurs: boolean; readAt: Date }>(
+  const rows = await query<{
+    type: string | null;
+    isEnabled: boolean;
+    isOurs: boolean;
+    isNamedLikeOurs: boolean;
+    host: string | null;
+    readAt: Date;
+  }>(
     db,
     sql`select event_type as type, coalesce(is_enabled, true) as "isEnabled", coalesce(is_ours, false) as "isOurs",
-       fetched_at as "readAt"
+       coalesce(name = 'Trunkline ' || event_type, false) as "isNamedLikeOurs", url_host as host, fetched_at as "readAt"
      from warehouse.webhook_subscriptions where deleted_at is null order by event_type, subscription_id`,
   );
   const ours = rows.filter(({ isOurs }) => isOurs);
@@ -92,6 +101,13 @@ export async function readSubscriptions(db: Database): Promise<SubscriptionsStat
     broken: watched.flatMap(({ type, isBroken }) => (isBroken ? [type] : [])),
     repaired: watched.flatMap(({ type, fault, since, isRepaired }) => (isRepaired ? [{ type, fault, since }] : [])),
     othersCount: rows.length - ours.length,
+    otherDeployments: [
+      ...new Set(
+        rows.flatMap(({ host, isOurs, isEnabled, isNamedLikeOurs }) =>
+          host !== null && !isOurs && isEnabled && isNamedLikeOurs ? [host] : [],
+        ),
+      ),
+    ],
     readAt: rows.reduce<Date | null>((latest, { readAt }) => (latest && latest > readAt ? latest : readAt), null),
   };
 }

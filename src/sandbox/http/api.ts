@@ -98,6 +98,15 @@ export function useZod(app: FastifyInstance) {
   return app.withTypeProvider<ZodTypeProvider>();
 }
 
+const noBody = z.strictObject({});
+
+/** Section 7: an unknown body field is 400, also for operations that take no body. */
+export function refuseNeedlessBodies(app: FastifyInstance): void {
+  app.addHook('preValidation', async ({ body, routeOptions }) => {
+    if (routeOptions.schema?.body === undefined && body != null) validate(noBody, body);
+  });
+}
+
 /** Checks credential, scope and role before validation, so that others learn nothing more. */
 export function authorizeRequests(app: FastifyInstance, { store, now }: Pick<Context, 'store' | 'now'>): void {
   app.addHook('onRequest', async (request) => {

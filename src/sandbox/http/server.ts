@@ -13,7 +13,7 @@ import { eventRoutes, faultRoutes, historyRoutes } from '../control/simulation.t
 import { injectAnswerFaults } from '../faults/answers.ts';
 import { faultNames } from '../faults/faults.ts';
 import { oauthRoutes } from '../oauth/routes.ts';
-import { authorizeRequests, useZod } from './api.ts';
+import { authorizeRequests, refuseNeedlessBodies, useZod } from './api.ts';
 import { ApiError, errorEnvelope, invalidRequest } from './errors.ts';
 import { documentCommon, serveOpenApi } from './openapi.ts';
 import { landingRoutes } from './pages.ts';
@@ -58,6 +58,7 @@ export async function createServer(context: Context): Promise<FastifyInstance> {
     async (app) => {
       recordRequests(app, context, { withQuery: true });
       authorizeRequests(app, context);
+      refuseNeedlessBodies(app);
       injectAnswerFaults(app, context);
       documentCommon(app);
       const api = useZod(app);
@@ -93,7 +94,9 @@ function acceptJson(server: FastifyInstance): void {
     const text = body.toString();
     if (text.trim() === '') return done(null, undefined);
     try {
-      done(null, JSON.parse(text));
+      const value: unknown = JSON.parse(text);
+      // Fastify hands over `null` where there is no body.
+      done(value === null ? invalidRequest('the body must be an object') : null, value);
     } catch {
       done(invalidRequest('the body is not JSON'));
     }

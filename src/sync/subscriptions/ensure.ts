@@ -1,4 +1,10 @@
-import { type Service, ServiceError, type Subscription, type SubscriptionChanges } from '../../api-client/client.ts';
+import {
+  type ObjectId,
+  type Service,
+  ServiceError,
+  type Subscription,
+  type SubscriptionChanges,
+} from '../../api-client/client.ts';
 import { type Database, query } from '../../db/database.ts';
 import { whileLocked } from '../../db/locks.ts';
 import { type EventType, eventTypeOf } from '../../shared/event-types.ts';
@@ -185,11 +191,11 @@ async function isMirrored(db: Database, listed: readonly Subscription[]): Promis
     'select subscription_id, updated_at, is_enabled from warehouse.webhook_subscriptions where deleted_at is null',
     [],
   );
-  const mirrored = new Map(held.map((row) => [Number(row.subscription_id), row]));
+  const mirrored = new Map(held.map((row) => [String(row.subscription_id), row]));
   return (
     mirrored.size === listed.length &&
     listed.every(({ id, updatedAt, enabled }) => {
-      const row = mirrored.get(id);
+      const row = mirrored.get(String(id));
       const isAsRecent = (row?.updated_at?.getTime() ?? 0) === (updatedAt === undefined ? 0 : Date.parse(updatedAt));
       return row !== undefined && isAsRecent && row.is_enabled === (enabled ?? null);
     })
@@ -249,7 +255,7 @@ async function create(service: Service, { type, url }: WantedSubscription): Prom
     const { data: listed } = await webhooks.list();
     const created =
       listed.find((each) => deliversTo(each, url)) ??
-      listed.filter(({ name }) => name === nameOf(type)).toSorted((a, b) => b.id - a.id)[0];
+      listed.filter(({ name }) => name === nameOf(type)).toSorted((a, b) => Number(BigInt(b.id) - BigInt(a.id)))[0];
     if (created === undefined) throw error;
     return created;
   }
@@ -258,14 +264,14 @@ async function create(service: Service, { type, url }: WantedSubscription): Prom
 type Changes = Pick<SubscriptionChanges, 'enabled' | 'type' | 'url'>;
 
 /** Rejects with `ServiceError`. */
-async function change(service: Service, id: number, changes: Changes): Promise<void> {
+async function change(service: Service, id: ObjectId, changes: Changes): Promise<void> {
   const isEnableAlone = changes.enabled === true && Object.keys(changes).length === 1;
   await (isEnableAlone ? service.webhooks.enable(id) : service.webhooks.update(id, changes));
 }
 
 const toCreate: ToDo = { instruction: 'create it with this type and url', needsAddress: true };
 
-function toChange(id: number, type: EventType, changes: Changes): ToDo {
+function toChange(id: ObjectId, type: EventType, changes: Changes): ToDo {
   const properties = [...(changes.type ? [`the type ${type}`] : []), ...(changes.url ? ['this url'] : [])].join(
     ' and ',
   );

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type Service, ServiceError, type Subscription } from '../../api-client/client.ts';
+import { type ObjectId, type Service, ServiceError, type Subscription } from '../../api-client/client.ts';
 import { type EventType, eventTypeOf } from '../../shared/event-types.ts';
 
 /** A receiver: where it is reached, and the secrets in its addresses. */
@@ -64,7 +64,7 @@ function normalized(url: string): string {
 export async function listSubscriptions(
   service: Service,
   wanted: readonly EventType[],
-  knownIds: readonly number[],
+  knownIds: readonly ObjectId[],
 ): Promise<readonly Subscription[]> {
   const { data, isComplete } = await service.webhooks.list();
   if (isComplete) return data;

@@ -1,3 +1,4 @@
+import { type ObjectId, objectId } from '../../api-client/client.ts';
 import { type Database, query, relation, sql } from '../../db/database.ts';
 import { UserError } from '../../shared/errors.ts';
 import type { EventType } from '../../shared/event-types.ts';
@@ -19,7 +20,7 @@ export interface Ensured {
   readonly url: string;
   readonly outcome: 'in_place' | 'repaired' | 'created' | 'to_create_by_hand';
   readonly faults: readonly Fault[];
-  readonly subscriptionId?: number;
+  readonly subscriptionId?: ObjectId;
   /** It was created by this check, whether or not it could be enabled. */
   readonly isCreated?: boolean;
   readonly reason?: string;
@@ -32,7 +33,7 @@ export interface Ensured {
  */
 
 export interface StoredSubscription {
-  readonly subscriptionId: number | undefined;
+  readonly subscriptionId: ObjectId | undefined;
   /** The daemon created it, so it may also repair its address. */
   readonly isCreatedHere: boolean;
 }
@@ -47,7 +48,7 @@ export async function storedSubscriptions(db: Database): Promise<Map<string, Sto
     rows.map((row) => [
       row.event_type,
       {
-        subscriptionId: row.subscription_id === null ? undefined : Number(row.subscription_id),
+        subscriptionId: row.subscription_id === null ? undefined : objectId(String(row.subscription_id)),
         isCreatedHere: row.is_created_here,
       },
     ]),

@@ -249,3 +249,13 @@ test('an entity that is written down or copied leaves out the object as it came'
   expect(JSON.stringify(row).split('secret.test')).toHaveLength(2);
   expect(Object.keys({ ...row })).not.toContain('raw');
 });
+
+test.each([
+  ['user', user, { id: '9007199254740993' }],
+  ['subscription', subscription, { id: '9007199254740993' }],
+  ['template', template, { id: '9007199254740993' }],
+  ['line', line, { number: '18457511133', userIds: ['9007199254740993'] }],
+  ['message', message, { id: 5, readBy: ['9007199254740993'], sentBy: '9007199254740993' }],
+] as const)('a %s keeps ids beyond what a double holds exactly', (_name, entity, row) => {
+  expect(readRow(entity as Field<Row>, row).row).toMatchObject(row);
+});

@@ -48,7 +48,7 @@ describe('at the sandbox', () => {
     onTestFinished(() => sandbox.close());
     const service = clientOf(sandbox.url, sandbox.apiKey);
     const { data: users } = await service.users.list();
-    for (const { id, extensions = [] } of users) await facts.user(id, extensions);
+    for (const { id, extensions = [] } of users) await facts.user(Number(id), extensions);
     await scheduleHours(facts.db, { from: daysAgo(4), to: daysAgo(1) });
     const nothing = () => undefined;
     const reconciler = createReconciler({

@@ -32,7 +32,10 @@ test('texts are missed on the day since which they are, and not once they are he
   ]);
   const [, day] = await daysOfCoverage(db, from, to);
   expect(day?.missingTexts).toEqual([
-    { line: '16465550100', missing: 2, since: new Date('2026-03-03T09:00:00Z'), state: 'unexplained' },
+    {
+      ...{ line: '16465550100', missing: 2, since: new Date('2026-03-03T09:00:00Z'), state: 'unexplained' },
+      wasSearched: false,
+    },
   ]);
 });
 

@@ -1,6 +1,8 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { apiKey, createService } from '../../../src/api-client/client.ts';
 import { compareUnread } from '../../../src/completeness/gaps/unread.ts';
+import { missingTexts } from '../../../src/completeness/gaps/unread-comparisons.ts';
+import { missingTextWords } from '../../../src/ops/format.ts';
 import { createLog } from '../../../src/shared/log.ts';
 import { migratedDatabase } from '../../world/database.ts';
 import { type Reply, startOddService } from '../../world/service.ts';
@@ -83,4 +85,10 @@ test('a line that is left out of the counts since the mirror was made misses onl
   expect((await compared())[line]).toBe('behind 2');
   await query(`update warehouse.sms_unread_snapshots set observed_at = observed_at - interval '20 minutes'`);
   expect((await compared())[line]).toBe('older 2');
+  const words = async () => (await missingTexts(db)).map(missingTextWords).join();
+  expect(await words()).toContain('backfill threads` may find them');
+  // What was searched is not proposed again.
+  await query(`insert into ops.backfills (stream, asked_from, asked_to, has_artefacts, done_until, finished_at)
+    values ('threads', 'epoch', now(), false, now(), now())`);
+  expect(await words()).toContain('backfill threads --numbers FILE` searches further numbers');
 });

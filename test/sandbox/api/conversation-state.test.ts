@@ -54,6 +54,21 @@ test('a key credits the user that it names', async () => {
   expect(body.data).toEqual({ line, number, resolved: true, resolvedBy: cast.other.id, resolvedAt: seconds() });
 });
 
+test.each([null, [], 'text', 7])('a body of %j is malformed, and unassigns nobody', async (body) => {
+  const { number, ask } = conversation();
+  await ask('assign', { userId: cast.other.id });
+  expect(refusal(await ask('assign', body))).toEqual([400, 'invalid_request']);
+  expect((await kept(number))?.assignedTo).toBe(cast.other.id);
+});
+
+test('an operation without a body refuses unknown fields, and takes an empty object', async () => {
+  const { number, ask } = conversation();
+  expect(refusal(await ask('reopen', { userId: null }))).toEqual([400, 'invalid_request']);
+  expect((await ask('reopen', {})).status).toBe(200);
+  const remove = cast.ask('DELETE', `/sms/conversations/${line}/${number}`, { force: true });
+  expect(refusal(await remove)).toEqual([400, 'invalid_request']);
+});
+
 test('a token credits its owner', async () => {
   const { number, ask } = conversation(cast.other.token);
   const { body } = await ask('resolve', {});

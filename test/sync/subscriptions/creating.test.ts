@@ -109,7 +109,7 @@ describe('a disabled subscription of ours, where the service', () => {
     expect(await enabled()).toEqual([true, true, true]);
   });
 
-  const instruction = (id: number) => `enable subscription ${id} in its portal`;
+  const instruction = (id: number | string) => `enable subscription ${id} in its portal`;
 
   test('has no operation that enables, is left to the operator by its id', async () => {
     const id = await disableFirst();

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { apiKey, createService } from '../../../src/api-client/client.ts';
+import { apiKey, createService, type ObjectId } from '../../../src/api-client/client.ts';
 import { ensureSubscriptions, leaveSubscriptions } from '../../../src/sync/subscriptions/ensure.ts';
 import { hookUrl } from '../../../src/sync/subscriptions/matching.ts';
 import { openAccount } from './account.ts';
@@ -177,7 +177,7 @@ describe('two receivers with different secrets', () => {
 
 test('other people’s subscriptions are never touched', async () => {
   const others = ['http://127.0.0.1:9/other', `${url}x`, url.replace(secret, 'somebody-elses')];
-  const ids: number[] = [];
+  const ids: ObjectId[] = [];
   for (const address of others) ids.push((await create(address)).id);
   await service.webhooks.disable(ids[1] ?? 0);
   const before = (await listed()).filter(({ id }) => ids.includes(id));
