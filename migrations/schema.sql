@@ -420,7 +420,7 @@ create table ops.sends (
   line text not null, -- The account's line that it is sent from.
   number text not null, -- The one recipient, normalised.
   trigger_kind text not null, -- What the rule replies to: message or call.
-  trigger_id text not null, -- Id of that message or call. Unique together with rule, line and number.
+  trigger_id text not null, -- Id of that message or call. Unique together with rule, line and number. A call is answered once in each mode, whatever rule: only a send that was refused leaves it to another.
   trigger_at timestamptz not null, -- When that happened, by the service's clock.
   mode text not null, -- live, or dry-run: recorded, not sent. A thread has at most one open send in each mode; one with an unknown outcome counts as open for its first three scheduled reads.
   body text not null, -- The text; empty once the recipient was erased, or RETENTION_DAYS removed it.
@@ -455,6 +455,7 @@ create table ops.sends (
   constraint sends_trigger_kind_check CHECK ((trigger_kind = ANY (ARRAY['message'::text, 'call'::text])))
 ) with (fillfactor=70);
 CREATE INDEX sends_answerable ON ops.sends USING btree (line, number, dispatched_at) INCLUDE (planned_at) WHERE (state = 'SENT'::text);
+CREATE UNIQUE INDEX sends_call ON ops.sends USING btree (trigger_id, mode) WHERE ((trigger_kind = 'call'::text) AND (state <> ALL (ARRAY['SKIPPED'::text, 'REJECTED'::text, 'DENIED'::text, 'EXPIRED'::text])));
 CREATE INDEX sends_charged ON ops.sends USING btree (COALESCE(dispatched_at, reserved_at)) WHERE (reserved_at IS NOT NULL);
 CREATE INDEX sends_due ON ops.sends USING btree (due_at) WHERE (state = ANY (ARRAY['PLANNED'::text, 'HELD'::text, 'RESERVED'::text, 'DISPATCHED'::text, 'UNKNOWN'::text]));
 CREATE UNIQUE INDEX sends_message ON ops.sends USING btree (line, message_id) WHERE (message_id IS NOT NULL);
