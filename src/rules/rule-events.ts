@@ -10,9 +10,29 @@ const isAwaitingCall = sql`(kind in ('transcript_ready', 'action_required') and 
   select from warehouse.transcripts t join warehouse.calls c using (call_id)
   where t.transcript_id = case when e.kind in ('transcript_ready', 'action_required') then e.key::bigint end and c.ended_at is not null))`;
 
+/**
+ * How long the event of a call waits at most, so that a call whose legs never come is judged too. `sync/readers/call.ts` reads
+ * them again within this time.
+ */
+const maxCallWait = sql`interval '1 minute'`;
+
+/** The service can list the legs of a call later than the call: how far an unanswered caller came is unknown until then. */
+const isAwaitingLegs = sql`(e.kind in ('call_missed', 'voicemail_left', 'call_ended') and noted_at > now() - ${maxCallWait} and exists (
+  select from warehouse.calls c where c.call_id = e.key and c.status is distinct from 'answered' and coalesce(c.leg_count, 0) = 0))`;
+
+/** Rules ask whether we have talked since an unanswered call. One that is mirrored late waits for later calls that are being read. */
+const isAwaitingLaterCalls = sql`(e.kind in ('call_missed', 'voicemail_left') and noted_at > now() - ${maxCallWait}
+  and happened_at < noted_at - interval '30 seconds' and exists (
+    select from ops.sync_targets t
+    where t.dirty_version > t.clean_version and t.priority = 0 and t.due_at <= now() and t.kind = 'call' and t.attempts = 0
+      and case when t.key ~ '^\\d{9,11}\\.' then split_part(t.key, '.', 1)::bigint >= split_part(e.key, '.', 1)::bigint end
+      and t.key <> e.key))`;
+
 /** Locks and selects the due events, oldest first. */
 const dueEvents = (limit: number) => sql`
-  select event_id from ops.rule_events e where due_at <= now() and not ${isAwaitingCall} order by event_id limit ${limit}
+  select event_id from ops.rule_events e
+  where due_at <= now() and not ${isAwaitingCall} and not ${isAwaitingLegs} and not ${isAwaitingLaterCalls}
+  order by event_id limit ${limit}
   for update skip locked`;
 
 /** Whether any event is due. A cheap check, since most writes record no event. */
