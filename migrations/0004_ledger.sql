@@ -47,6 +47,7 @@ create index sends_charged on ops.sends (coalesce(dispatched_at, reserved_at)) w
 create index sends_refuted on ops.sends (dispatched_at) where message_id is null and state in ('PLANNED', 'HELD', 'NOT_SENT', 'REJECTED', 'DENIED', 'EXPIRED');
 create index sends_unreleased on ops.sends (line, number) where state = 'DENIED' and reserved_micros > 0;
 create unique index sends_open on ops.sends (line, number, mode) where state in ('PLANNED', 'HELD', 'RESERVED', 'DISPATCHED') or state = 'UNKNOWN' and search_count < 3;
+create unique index sends_call on ops.sends (trigger_id, mode) where trigger_kind = 'call' and state not in ('SKIPPED', 'REJECTED', 'DENIED', 'EXPIRED');
 create index sends_reserved on ops.sends (budget_date) where reserved_micros > 0 and state not in ('SENT', 'NEEDS_HUMAN');
 comment on table ops.sends is 'The send ledger: one row for every text that a rule wants to send, with its state. At most one request is sent per row.';
 comment on column ops.sends.send_id is 'The send.';
@@ -56,7 +57,7 @@ comment on column ops.sends.rule_hash is 'Fingerprint of that rule: once the rul
 comment on column ops.sends.line is 'The account''s line that it is sent from.';
 comment on column ops.sends.number is 'The one recipient, normalised.';
 comment on column ops.sends.trigger_kind is 'What the rule replies to: message or call.';
-comment on column ops.sends.trigger_id is 'Id of that message or call. Unique together with rule, line and number.';
+comment on column ops.sends.trigger_id is 'Id of that message or call. Unique together with rule, line and number. A call is answered once in each mode, whatever rule: only a send that was refused leaves it to another.';
 comment on column ops.sends.trigger_at is 'When that happened, by the service''s clock.';
 comment on column ops.sends.mode is 'live, or dry-run: recorded, not sent. A thread has at most one open send in each mode; one with an unknown outcome counts as open for its first three scheduled reads.';
 comment on column ops.sends.body is 'The text; empty once the recipient was erased, or RETENTION_DAYS removed it.';

@@ -114,9 +114,9 @@ create table ops.deliveries (
   received_at timestamptz not null default clock_timestamp(), -- When the request was stored.
   event_type text, -- Event type of the address that the request came to; NULL when that address names none.
   claimed_type text, -- Event type that the body claims, kept beside the address's own.
-  content_type text, -- Content-Type header as sent.
-  user_agent text, -- User-Agent header as sent.
-  body text not null, -- The body with secrets and URLs redacted.
+  content_type text, -- Content-Type header, without its parameters.
+  user_agent text, -- User-Agent header, without addresses and tokens.
+  body text not null, -- The body with secrets and addresses redacted. Where it could not be parsed, only names, numbers and words of the service; where it is no text, its bytes as a data URL in base64.
   body_hash text not null, -- Fingerprint of type and canonical body: equal for a repeated delivery.
   targets text[] not null, -- What the delivery points at, each as "kind key".
   is_recognized boolean not null, -- False when no reference was found in the body, or more than the 500 that are taken from one delivery. Such a delivery can be parsed again.
@@ -319,6 +319,7 @@ create table ops.rule_actions (
   constraint rule_actions_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'done'::text, 'failed'::text, 'skipped'::text, 'unclear'::text, 'dry_run'::text])))
 );
 CREATE INDEX rule_actions_failed ON ops.rule_actions USING btree (settled_at) WHERE (state = ANY (ARRAY['failed'::text, 'unclear'::text]));
+CREATE INDEX rule_actions_send ON ops.rule_actions USING btree (send_id) WHERE (send_id IS NOT NULL);
 CREATE INDEX rule_actions_waiting ON ops.rule_actions USING btree (due_at) WHERE (state = 'waiting'::text);
 CREATE TRIGGER tally_actions AFTER UPDATE ON ops.rule_actions REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.tally_actions();
 CREATE TRIGGER tally_new_actions AFTER INSERT ON ops.rule_actions REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.tally_actions();
@@ -332,6 +333,7 @@ create table ops.rule_events (
   noted_at timestamptz not null default now(), -- When it was mirrored.
   due_at timestamptz not null default now(), -- When it is evaluated next.
   tries integer not null default 0, -- Evaluations that failed.
+  rules jsonb, -- Names of the rules that are still to be evaluated on it, where workers have different ones; NULL = all.
   constraint rule_events_pkey PRIMARY KEY (event_id)
 );
 
@@ -373,20 +375,23 @@ create table ops.rule_tallies (
   constraint rule_tallies_pkey PRIMARY KEY (tally_id)
 );
 
--- The rules in force; one row.
+-- The rules of each worker. Other workers delete the row of one that is gone for a minute.
 create table ops.rules_loaded (
-  is_only boolean not null default true, -- There is one row.
+  process_id text not null, -- The worker, as in ops.processes.
   version text, -- Fingerprint of the file in force; NULL = no valid file yet.
-  mode text not null, -- RULES_MODE of the worker that wrote this.
+  mode text not null, -- RULES_MODE of the worker.
   rules jsonb not null default '[]'::jsonb, -- Name, trigger and mode of each rule, in order.
   loaded_at timestamptz, -- When that file was read.
   checked_at timestamptz not null default now(), -- When a worker last checked the file.
   problem text, -- Why the newest file is not in force; NULL when it is.
   problem_at timestamptz, -- When that was detected.
   limits jsonb not null default '{}'::jsonb, -- The account's limits as the file sets them: sends a day, and micro-dollars.
-  since jsonb not null default '{}'::jsonb, -- Since when each rule has been in force without interruption, by name, trigger and idle time. A rule ignores threads that were idle long enough before, and triggers that another rule had replied to.
-  constraint rules_loaded_pkey PRIMARY KEY (is_only),
-  constraint rules_loaded_is_only_check CHECK (is_only)
+  since jsonb not null default '{}'::jsonb, -- Since when each rule has been in force without interruption, by name, trigger and idle time. A rule ignores threads that were idle long enough before, and triggers that another rule had replied to. Another worker's start of the same rule counts.
+  uses_hours boolean not null default false, -- Whether a rule or a template speaks of local times.
+  time_zone text not null default 'UTC'::text, -- TIME_ZONE of the worker.
+  seen_at timestamptz not null default clock_timestamp(), -- When the worker last reported itself, every two seconds.
+  stopped_at timestamptz, -- When it stopped. What it planned stays in force for a minute longer.
+  constraint rules_loaded_pkey PRIMARY KEY (process_id)
 );
 
 -- The language that texts and transcripts are searched in; one row. Workers change it as SEARCH_LANGUAGE says.
@@ -416,7 +421,7 @@ create table ops.send_control (
   is_only boolean not null default true, -- There is one row.
   is_paused boolean not null default false, -- While true, nothing is sent.
   pause_reason text, -- Why it is paused.
-  paused_by text, -- operator, or ledger when three sends within ten minutes had an unknown outcome; a pause by the ledger ends when the outcome of all of them is known.
+  paused_by text, -- operator, or ledger when three sends within ten minutes had an unknown outcome; a pause by the ledger ends when the outcome of fewer than three is unknown, and this stays: those still count.
   changed_at timestamptz not null default now(), -- When it was last paused or resumed.
   highest_unit_micros bigint not null default 0, -- The highest price of a segment that the service ever charged, the minimum of every reservation.
   sender_id bigint, -- The user that the service credits with sends, from the newest message of one; NULL = none, as with an API key.
@@ -453,17 +458,18 @@ create table ops.send_markers (
 create table ops.sends (
   send_id uuid not null default gen_random_uuid(), -- The send.
   rule text not null, -- Name of the rule that planned it.
-  rule_version text, -- Version of the rule then.
+  rule_version text, -- Version of the rules file that its text is from.
+  rule_hash text, -- Fingerprint of that rule: once the rule was changed, a waiting text is rendered again.
   line text not null, -- The account's line that it is sent from.
   number text not null, -- The one recipient, normalised.
   trigger_kind text not null, -- What the rule replies to: message or call.
-  trigger_id text not null, -- Id of that message or call. Unique together with rule, line and number.
+  trigger_id text not null, -- Id of that message or call. Unique together with rule, line and number. A call is answered once in each mode, whatever rule: only a send that was refused leaves it to another.
   trigger_at timestamptz not null, -- When that happened, by the service's clock.
   mode text not null, -- live, or dry-run: recorded, not sent. A thread has at most one open send in each mode; one with an unknown outcome counts as open for its first three scheduled reads.
   body text not null, -- The text; empty once the recipient was erased, or RETENTION_DAYS removed it.
   limits jsonb not null default '{}'::jsonb, -- Limits that the rule set: they only tighten the account's.
   state text not null default 'PLANNED'::text, -- PLANNED, HELD, RESERVED, DISPATCHED and UNKNOWN are open; NEEDS_HUMAN waits for manual review; the others are final.
-  reason text, -- Why it is in this state, as a code and sometimes a detail: gate:…, dry_run, or the service's answer. For HELD: gate:quiet_hours, gate:budget_… (other open sends have reserved the rest), gate:newer_inbound (rules have not evaluated a newer text yet).
+  reason text, -- Why it is in this state, as a code and sometimes a detail: gate:…, dry_run, or the service's answer. For HELD: gate:quiet_hours, gate:budget_… (other open sends have reserved the rest), gate:newer_inbound (rules have not evaluated a newer text yet), gate:earlier_steps (other steps on the trigger come first).
   fence integer not null default 0, -- Raised by each reservation: a worker with an older one cannot change the row.
   tries integer not null default 0, -- Requests that provably had no effect; 429 answers are not counted.
   due_at timestamptz not null default now(), -- When it is processed next; for RESERVED and DISPATCHED, the end of the lease.
@@ -478,7 +484,7 @@ create table ops.sends (
   settled_micros bigint, -- Micro-dollars that the service charged. NULL = not reported, also of reconciled sends: their budget keeps the worst case.
   budget_date date, -- Day (UTC) whose budgets it uses.
   message_id bigint, -- The message that it became; NULL when the gateway returned no id and none was matched.
-  is_reconciled boolean not null default false, -- Its answer was lost, and its message was found in the thread.
+  is_reconciled boolean not null default false, -- Its answer was lost, or refused it, and its message was found in the thread.
   linked_at timestamptz, -- When warehouse.sms_messages.send_id was set.
   planned_at timestamptz not null default now(), -- When the rule planned it.
   reserved_at timestamptz, -- When its budget was last reserved.
@@ -492,12 +498,14 @@ create table ops.sends (
   constraint sends_trigger_kind_check CHECK ((trigger_kind = ANY (ARRAY['message'::text, 'call'::text])))
 ) with (fillfactor=70);
 CREATE INDEX sends_answerable ON ops.sends USING btree (line, number, dispatched_at) INCLUDE (planned_at) WHERE (state = 'SENT'::text);
+CREATE UNIQUE INDEX sends_call ON ops.sends USING btree (trigger_id, mode) WHERE ((trigger_kind = 'call'::text) AND (state <> ALL (ARRAY['SKIPPED'::text, 'REJECTED'::text, 'DENIED'::text, 'EXPIRED'::text])));
 CREATE INDEX sends_charged ON ops.sends USING btree (COALESCE(dispatched_at, reserved_at)) WHERE (reserved_at IS NOT NULL);
 CREATE INDEX sends_due ON ops.sends USING btree (due_at) WHERE (state = ANY (ARRAY['PLANNED'::text, 'HELD'::text, 'RESERVED'::text, 'DISPATCHED'::text, 'UNKNOWN'::text]));
 CREATE UNIQUE INDEX sends_message ON ops.sends USING btree (line, message_id) WHERE (message_id IS NOT NULL);
 CREATE INDEX sends_number ON ops.sends USING btree (number, planned_at);
 CREATE UNIQUE INDEX sends_open ON ops.sends USING btree (line, number, mode) WHERE ((state = ANY (ARRAY['PLANNED'::text, 'HELD'::text, 'RESERVED'::text, 'DISPATCHED'::text])) OR ((state = 'UNKNOWN'::text) AND (search_count < 3)));
 CREATE INDEX sends_planned ON ops.sends USING btree (planned_at);
+CREATE INDEX sends_refuted ON ops.sends USING btree (dispatched_at) WHERE ((message_id IS NULL) AND (state = ANY (ARRAY['PLANNED'::text, 'HELD'::text, 'NOT_SENT'::text, 'REJECTED'::text, 'DENIED'::text, 'EXPIRED'::text])));
 CREATE INDEX sends_reserved ON ops.sends USING btree (budget_date) WHERE ((reserved_micros > 0) AND (state <> ALL (ARRAY['SENT'::text, 'NEEDS_HUMAN'::text])));
 CREATE INDEX sends_unknown ON ops.sends USING btree (unknown_at) WHERE (unknown_at IS NOT NULL);
 CREATE INDEX sends_unlinked ON ops.sends USING btree (settled_at) WHERE ((state = 'SENT'::text) AND (linked_at IS NULL));

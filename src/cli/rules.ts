@@ -4,7 +4,14 @@ import { type LoadedRules, readInUse, readRunning } from '../ledger/rules-in-for
 import { dollars, toTheSecond } from '../ops/format.ts';
 import { hoursInUtc } from '../ops/health-checks/automation.ts';
 import { readUsersZone } from '../ops/snapshot/automation.ts';
-import { explain, outcomeWords, type RuleExplanation, replyWords, type TextChoice } from '../rules/explain.ts';
+import {
+  type Choice,
+  type Explanation,
+  explain,
+  outcomeWords,
+  type RuleExplanation,
+  replyWords,
+} from '../rules/explain.ts';
 import { type DescribedFact, describedFacts, sampleFacts } from '../rules/facts/declared.ts';
 import { factAt } from '../rules/facts/values.ts';
 import { parseRules } from '../rules/file/parse.ts';
@@ -57,23 +64,23 @@ function toJson({ remedy, ...problem }: RulesProblem): object {
   return { ...problem, cure: remedy };
 }
 
-/** Compares what the file says about users and hours with the directory. Empty without a database. */
+/** Compares what the file says about users, lines and hours with the account. Empty without a database. */
 async function checkDirectory(
   set: RuleSet,
   databaseUrl: string | undefined,
   timeZone: string,
 ): Promise<RulesProblem[]> {
   const hoursAt = timeZone === 'UTC' ? set.hoursAt : undefined;
-  if (databaseUrl === undefined || (set.users.length === 0 && !hoursAt)) return [];
+  if (databaseUrl === undefined || (set.users.length === 0 && set.lines.length === 0 && !hoursAt)) return [];
   try {
     const log = createCommandLog();
     await using database = createDatabase({ url: databaseUrl, log, maxConnections: 1, name: 'rules' });
     const zone = hoursAt ? await readUsersZone(database.db) : null;
     const inUtc = hoursAt && zone !== null && zone !== 'UTC' ? [{ ...hoursAt, ...hoursInUtc(zone) }] : [];
-    return [...inUtc, ...(await unknownUsers(database.db, set))];
+    return [...inUtc, ...(await unknownUsers(database.db, set)), ...(await unknownLines(database.db, set))];
   } catch (error) {
     console.error(
-      `Users were not checked against the directory: ${error instanceof Error ? error.message : String(error)}`,
+      `Users and lines were not checked against the account: ${error instanceof Error ? error.message : String(error)}`,
     );
     return [];
   }
@@ -95,6 +102,23 @@ async function unknownUsers(db: Database, { users }: RuleSet): Promise<RulesProb
       column,
       message: `The account has no user ${typeof user === 'number' ? `with the id ${user}` : user}.`,
       remedy: 'Write the id, username or e-mail of a user, line, agent, or nobody.',
+    }));
+}
+
+async function unknownLines(db: Database, { lines }: RuleSet): Promise<RulesProblem[]> {
+  const known = await query<{ line: string }>(
+    db,
+    sql`select line from warehouse.sms_lines where deleted_at is null order by line`,
+  );
+  if (known.length === 0) return [];
+  const numbers = known.map((each) => each.line);
+  return lines
+    .filter(({ number }) => !numbers.includes(number))
+    .map(({ number, line, column }) => ({
+      line,
+      column,
+      message: `The account has no line ${number} that can text.`,
+      remedy: `Write one of its lines, such as ${numbers.slice(0, 3).join(', ')}.`,
     }));
 }
 
@@ -213,42 +237,77 @@ export async function runExplain(which: string, { json }: Flags): Promise<void> 
   await using database = await openDatabase('rules', { alike: rulesSettings });
   const { db, settings } = database;
   const { rulesFile, timeZone } = settings;
-  const choice = textChoiceOf(which);
+  const choice = choiceOf(which);
   const set = await load(rulesFile, timeZone, json);
   if (!set) return;
   const inForce = await readInForce(db);
   const mode = inForce?.mode ?? settings.rulesMode;
   const explanation = await explain(db, set, choice, mode);
-  if (!explanation) {
-    throw new UserError(
-      'messageId' in choice
-        ? `The mirror has no text with the id ${choice.messageId}.`
-        : `The mirror has no text from ${choice.number} on the line ${choice.line}.`,
-    );
-  }
+  if (!explanation) throw new UserError(`The mirror has ${nothingOf(choice)}.`);
   if (json) return console.log(JSON.stringify({ ...explanation, file: rulesFile, version: set.version, mode }));
-  const { message, rules } = explanation;
-  const [from, to] = message.direction === 'in' ? [message.number, message.line] : [message.line, message.number];
-  console.log(
-    `Text ${message.messageId} of ${toTheSecond(message.at, timeZone)} from ${from} to ${to}: ${printable(message.text)}`,
-  );
-  for (const rule of rules) console.log(`\n${renderExplanation(rule, mode, timeZone).join('\n')}`);
-  console.log(`\nEvaluated with the data known when it arrived, by ${rulesFile}. ${describeUse(set, inForce)}`);
+  for (const line of headOf(explanation, timeZone)) console.log(line);
+  const { message, call, rules } = explanation;
+  const of = message && call ? 'this text or call' : message ? 'a text' : 'this call';
+  for (const rule of rules) console.log(`\n${renderExplanation(rule, { maxMode: mode, timeZone, of }).join('\n')}`);
+  console.log(`\nEvaluated with the data known then, by ${rulesFile}. ${describeUse(set, inForce)}`);
 }
 
-function textChoiceOf(which: string): TextChoice {
+function nothingOf(choice: Choice): string {
+  if ('messageId' in choice) return `no text with the id ${choice.messageId}`;
+  if ('callId' in choice) return `no ended call with the id ${choice.callId}`;
+  return `no text from ${choice.number} on the line ${choice.line}, and no ended call between both`;
+}
+
+/** What is explained. */
+function headOf({ message, call }: Explanation, timeZone: string): string[] {
+  const ways = ({
+    direction,
+    line,
+    number,
+  }: {
+    direction: string | null;
+    line: string | null;
+    number: string | null;
+  }) => {
+    const [from, to] = direction === 'in' || direction === 'inbound' ? [number, line] : [line, number];
+    return `from ${from ?? 'an unknown number'} to ${to ?? 'an unknown number'}`;
+  };
+  return [
+    ...(message
+      ? [
+          `Text ${message.messageId} of ${toTheSecond(message.at, timeZone)} ${ways(message)}: ${printable(message.text)}`,
+        ]
+      : []),
+    ...(call
+      ? [
+          `Call ${call.callId} that ended ${toTheSecond(call.at, timeZone)} ${ways(call)}: ${call.status ?? 'no status'}`,
+        ]
+      : []),
+  ];
+}
+
+function choiceOf(which: string): Choice {
   if (/^\d{1,19}$/.test(which)) return { messageId: which };
+  if (/^\d{9,11}\.\d{1,12}$/.test(which)) return { callId: which };
   const [line = '', number = '', ...rest] = which.split('/').map(normalizeNumber);
   if (line !== '' && number !== '' && rest.length === 0) return { line, number };
-  throw new UserError('Name a thread as <line>/<number>, such as 18455550100/12125550123, or a text by its id.');
+  throw new UserError(
+    'Name a thread as <line>/<number>, such as 18455550100/12125550123, or a text or call by its id.',
+  );
+}
+
+interface RenderOptions {
+  readonly maxMode: Mode;
+  readonly timeZone: string;
+  /** What is explained, in words. */
+  readonly of: string;
 }
 
 function renderExplanation(
   { rule, on, mode, outcome, falseClauses, reply, isTooOldNow, past }: RuleExplanation,
-  maxMode: Mode,
-  timeZone: string,
+  { maxMode, timeZone, of }: RenderOptions,
 ): string[] {
-  const lines = [`${rule}: ${outcomeWords(outcome, on)}`];
+  const lines = [`${rule}: ${outcomeWords(outcome, on, of)}`];
   for (const { clause, facts } of falseClauses) {
     const values = Object.entries(facts).map(
       ([path, value]) => `${path} = ${value instanceof Date ? toTheSecond(value, timeZone) : printable(value)}`,
@@ -271,7 +330,7 @@ function renderExplanation(
       else lines.push(`    ${kind}: ${state}${reason === null ? '' : ` (${reason})`}${send}`);
     }
   } else if (outcome !== 'other_trigger' && outcome !== 'off' && outcome !== 'not_due') {
-    lines.push('  In fact: no worker has evaluated it on this text.');
+    lines.push('  In fact: no worker has evaluated it on this.');
   }
   return lines;
 }

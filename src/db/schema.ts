@@ -237,6 +237,7 @@ export interface Schema {
     noted_at: Defaulted<Timestamp>;
     due_at: Defaulted<Timestamp>;
     tries: Defaulted<number>;
+    rules: Json | null;
   };
   'ops.rule_runs': {
     run_id: Computed<Numeric>;
@@ -264,7 +265,7 @@ export interface Schema {
     change: number;
   };
   'ops.rules_loaded': {
-    is_only: Defaulted<boolean>;
+    process_id: string;
     version: string | null;
     mode: string;
     rules: Defaulted<Json>;
@@ -274,6 +275,10 @@ export interface Schema {
     problem_at: Timestamp | null;
     limits: Defaulted<Json>;
     since: Defaulted<Json>;
+    uses_hours: Defaulted<boolean>;
+    time_zone: Defaulted<string>;
+    seen_at: Defaulted<Timestamp>;
+    stopped_at: Timestamp | null;
   };
   'ops.search_state': {
     is_only: Defaulted<boolean>;
@@ -316,6 +321,7 @@ export interface Schema {
     send_id: Defaulted<string>;
     rule: string;
     rule_version: string | null;
+    rule_hash: string | null;
     line: string;
     number: string;
     trigger_kind: string;

@@ -7,7 +7,8 @@ import { lockSend, type Send, type SendPlan, type SendRow, sendColumns, toSend, 
 
 /**
  * The id of the planned send, whose row exists once the transaction commits. `duplicate`: this rule has answered this trigger or is about to,
- * or another rule had before this one took effect, so that a renamed rule answers nobody twice. `thread_busy`: the thread
+ * or another rule had before this one took effect, so that a renamed rule answers nobody twice; a call is answered once,
+ * whatever rule and trigger of it. `thread_busy`: the thread
  * has another open send in this mode, and nothing was planned.
  */
 export type PlanResult = { readonly sendId: string } | 'duplicate' | 'thread_busy';
@@ -47,8 +48,10 @@ async function isPlanned(tx: Transaction, { rule, line, number, trigger, mode, r
   const found = await hotQuery(
     tx,
     sql`select from ops.sends
-      where line = ${line} and number = ${number} and trigger_kind = ${trigger.kind} and trigger_id = ${trigger.id}
-        and (rule = ${rule} or (planned_at < ${ruleSince ?? null} and mode = ${mode}))`,
+      where number = ${number} and trigger_kind = ${trigger.kind} and trigger_id = ${trigger.id}
+        and (line = ${line} and (rule = ${rule} or (planned_at < ${ruleSince ?? null} and mode = ${mode}))
+          or trigger_kind = 'call' and mode = ${mode}
+            and (state not in ('SKIPPED', 'REJECTED', 'DENIED', 'EXPIRED') or reason = 'dry_run'))`,
   );
   return found.length > 0;
 }

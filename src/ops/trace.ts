@@ -290,30 +290,44 @@ interface RunStep extends TraceStep {
   readonly sendId: string | null;
 }
 
-/** The evaluations of rules on rows of the trace, then what came of their actions. */
+/** The evaluations of rules on rows of the trace with what they decided by, then what came of their actions. */
 async function readRuns(db: Database, { since }: Scope, rows: readonly RowStep[]): Promise<RunStep[]> {
   const keys = [...new Set(rows.flatMap(({ triggers }) => triggers))];
   if (keys.length === 0) return [];
   const found = await query(
     db,
-    sql<{ at: Date; rule: string; what: string; sendId: string | null }>`
+    sql<{
+      at: Date;
+      rule: string;
+      what: string;
+      facts: Readonly<Record<string, unknown>> | null;
+      sendId: string | null;
+    }>`
       with runs as (
         select * from ops.rule_runs where trigger_key = any(${keys}) and evaluated_at >= ${since}
       )
-      select at, rule, what, send_id as "sendId" from (
+      select at, rule, what, facts, send_id as "sendId" from (
         select run_id, null::integer as ordinal, evaluated_at as at, rule, concat(trigger_kind, ', ', mode, ': ', reason) as what,
-          null::uuid as send_id from runs
+          facts, null::uuid as send_id from runs
         union all
         select run_id, a.ordinal, coalesce(a.settled_at, a.begun_at, a.due_at), rule,
-          concat(a.kind, ': ', a.state, ' (' || a.reason || ')'), a.send_id from runs join ops.rule_actions a using (run_id)
+          concat(a.kind, ': ', a.state, ' (' || a.reason || ')'), null, a.send_id from runs join ops.rule_actions a using (run_id)
       ) s order by ordinal is not null, run_id, ordinal`,
   );
-  return found.map(({ rule, what, ...row }) => ({
+  return found.map(({ rule, what, facts, ...row }) => ({
     ...row,
     step: 'rules',
     subject: `rule ${rule}`,
-    what: maskNumbers(what),
+    what: maskNumbers(what + because(facts ?? {})),
   }));
+}
+
+/** The facts that the condition of a rule used. */
+function because(facts: Readonly<Record<string, unknown>>): string {
+  const used = Object.entries(facts).map(
+    ([path, value]) => `${path} = ${value === null ? 'missing' : JSON.stringify(value)}`,
+  );
+  return used.length > 0 ? `, since ${used.join(', ')}` : '';
 }
 
 /** Each change of state of the sends that the rules planned, and of those that sent these texts. */

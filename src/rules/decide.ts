@@ -143,7 +143,7 @@ function actionOf(step: Step, facts: Facts): Action {
   switch (step.kind) {
     case 'reply':
     case 'comment':
-      return { kind: step.kind, text: step.text.render(facts) };
+      return { ...step, text: step.text.render(facts) };
     case 'resolve':
       return { kind: 'resolve', comment: step.comment?.render(facts) || undefined, userId: step.userId };
     case 'block':

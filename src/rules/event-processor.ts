@@ -165,9 +165,9 @@ async function evaluateTriggers(
   const [clock] = await hotQuery<{ now: Date }>(tx, sql`select clock_timestamp() as now`);
   const now = clock?.now ?? new Date();
   const cases = await readCases(tx, triggers, set.hours);
-  const threads = cases.flatMap(({ subject }) => subject ?? []);
+  const threads = cases.flatMap((each) => threadsOf(each, set));
   const held = await holdSends(tx, threads);
-  const isUndecided = ({ subject }: Case) => subject !== undefined && held.isDispatching(subject);
+  const isUndecided = (each: Case) => threadsOf(each, set).some((thread) => held.isDispatching(thread));
   const decidable = cases.filter((each) => !isUndecided(each));
   const from = new Date(Math.min(...triggers.map(({ at }) => at.getTime())));
   const history = await readHistory(tx, set, threads, { from, held: held.sends });
@@ -182,6 +182,13 @@ async function evaluateTriggers(
     undecided: cases.filter(isUndecided).map(({ trigger }) => trigger),
     idle: idle.map((each) => each.case.trigger),
   };
+}
+
+/** The threads that replies to a case may go into: its own, and for a call those from lines that rules name. */
+function threadsOf({ subject }: Case, { lines }: RuleSet): Pair[] {
+  if (!subject) return [];
+  const { number, callId } = subject;
+  return [subject, ...(callId === null ? [] : lines).map((line) => ({ line: line.number, number }))];
 }
 
 /**

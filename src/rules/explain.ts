@@ -20,13 +20,22 @@ export interface ExplainedText {
   readonly text: string;
 }
 
+export interface ExplainedCall {
+  readonly callId: string;
+  readonly line: string | null;
+  readonly number: string | null;
+  readonly direction: string | null;
+  readonly status: string | null;
+  readonly at: Date;
+}
+
 /** A clause of a condition that was false, with the facts in it; undefined for a missing fact. */
 export interface FalseClause {
   readonly clause: string;
   readonly facts: Readonly<Record<string, unknown>>;
 }
 
-/** What a rule really did about the text. */
+/** What a rule really did about the text or call. */
 export interface PastRun {
   readonly isMatched: boolean;
   readonly reason: string;
@@ -49,7 +58,7 @@ export interface RuleExplanation {
   readonly mode: Mode;
   /**
    * `matched`, or why not, as `ops.rule_runs.reason` has it; `off`; `other_trigger` for a rule that does not wait for this
-   * text; `not_due` while the thread is not idle for long enough.
+   * text or call; `not_due` while the thread is not idle for long enough.
    */
   readonly outcome: string;
   /** With `condition_false`. */
@@ -61,32 +70,87 @@ export interface RuleExplanation {
   readonly past?: PastRun | undefined;
 }
 
+/** At least one of `message` and `call`. */
 export interface Explanation {
-  readonly message: ExplainedText;
+  readonly message?: ExplainedText;
+  readonly call?: ExplainedCall;
   readonly rules: readonly RuleExplanation[];
 }
 
-/** A text by its id, or a thread: the newest text from a number on a line, and the thread's idle time after its last text. */
-export type TextChoice = { readonly messageId: string } | { readonly line: string; readonly number: string };
+/**
+ * A text or a call by its id, or a thread: the newest text from a number on a line, the thread's idle time after its last text,
+ * and the newest call between both.
+ */
+export type Choice =
+  | { readonly messageId: string }
+  | { readonly callId: string }
+  | { readonly line: string; readonly number: string };
 
 /**
- * Evaluates the rules on a text, with the data that was known when it arrived. Undefined if the mirror has no such text.
+ * Evaluates the rules on a text, a call, or both, with the data that was known then. Undefined if the mirror has neither.
  * Writes nothing: the transaction is read-only.
  */
-export function explain(db: Database, set: RuleSet, choice: TextChoice, mode: Mode): Promise<Explanation | undefined> {
+export function explain(db: Database, set: RuleSet, choice: Choice, mode: Mode): Promise<Explanation | undefined> {
   return db
     .transaction()
     .setIsolationLevel('repeatable read')
     .setAccessMode('read only')
     .execute(async (tx) => {
-      const message = await findText(tx, choice);
-      if (!message) return undefined;
-      const triggers = await triggersOf(tx, set, message, 'messageId' in choice);
-      return { message, rules: await explainRules(tx, set, triggers, mode) };
+      const message = 'callId' in choice ? undefined : await findText(tx, choice);
+      const call = 'messageId' in choice ? undefined : await findCall(tx, choice);
+      if (!message && !call) return undefined;
+      const triggers = [
+        ...(message ? await triggersOf(tx, set, message, 'messageId' in choice) : []),
+        ...(call ? await triggersOfCall(tx, call) : []),
+      ];
+      const rules = await explainRules(tx, set, triggers, mode);
+      return { ...(message && { message }), ...(call && { call }), rules };
     });
 }
 
-async function findText(tx: Transaction, choice: TextChoice): Promise<ExplainedText | undefined> {
+/** The newest ended call, by its id or between a line and a number. */
+async function findCall(
+  tx: Transaction,
+  choice: Exclude<Choice, { messageId: string }>,
+): Promise<ExplainedCall | undefined> {
+  const isChosen =
+    'callId' in choice
+      ? sql`call_id = ${choice.callId}`
+      : sql`account_number = ${choice.line} and external_number = ${choice.number}`;
+  const [found] = await query<ExplainedCall>(
+    tx,
+    sql`
+      select call_id as "callId", account_number as line, external_number as number, direction, status,
+        date_trunc('milliseconds', ended_at) as at
+      from warehouse.calls where ended_at is not null and deleted_at is null and not is_erased and ${isChosen}
+      order by started_at desc, call_id desc limit 1`,
+  );
+  return found;
+}
+
+/** The triggers of an ended call and of its transcripts. */
+async function triggersOfCall(tx: Transaction, { callId, status, at }: ExplainedCall): Promise<Trigger[]> {
+  const transcripts = await query<Trigger>(
+    tx,
+    sql`
+      select e.kind, t.transcript_id as key, date_trunc('milliseconds', t.first_seen_at) as at
+      from warehouse.transcripts t, lateral (values ('transcript_ready', true),
+        ('action_required', t.is_action_required or t.is_urgent_action_required)) e (kind, is_so)
+      where t.call_id = ${callId} and t.deleted_at is null and e.is_so order by t.transcript_id`,
+  );
+  const kinds = { missed: 'call_missed', voicemail: 'voicemail_left' } as const;
+  const named = kinds[status as keyof typeof kinds];
+  return [
+    { kind: 'call_ended', key: callId, at },
+    ...(named ? [{ kind: named, key: callId, at }] : []),
+    ...transcripts,
+  ];
+}
+
+async function findText(
+  tx: Transaction,
+  choice: Exclude<Choice, { callId: string }>,
+): Promise<ExplainedText | undefined> {
   const isChosen =
     'messageId' in choice
       ? sql`m.message_id = ${choice.messageId}`
@@ -167,13 +231,13 @@ export async function explainRulesOn(
   return explained;
 }
 
-/** An outcome in words. */
-export function outcomeWords(outcome: string, on: string): string {
+/** An outcome in words; `of` is what was explained. */
+export function outcomeWords(outcome: string, on: string, of = 'a text'): string {
   const words: Readonly<Record<string, string>> = {
     matched: 'matches',
     condition_false: 'its condition is false',
     off: 'is off',
-    other_trigger: on === 'thread_idle' ? 'waits for the thread to be idle' : `waits for ${on}, not for a text`,
+    other_trigger: on === 'thread_idle' ? 'waits for the thread to be idle' : `waits for ${on}, not for ${of}`,
     not_due: 'the thread has not been idle for long enough yet',
     gone: 'its trigger no longer exists',
     no_other_party: 'there is no other party',
@@ -240,7 +304,7 @@ async function replyOutcome(
 ): Promise<string | undefined> {
   const reply = actions.find((action) => action.kind === 'reply');
   if (!reply) return undefined;
-  const plan = await replyPlan(tx, each, rule, reply.text);
+  const plan = await replyPlan(tx, each, rule, reply);
   if (typeof plan === 'string') return noPlanWords[plan];
   const outcome = await judge(plan, { sends: [], isBlocked: false }, each.trigger.at);
   return outcome.kind === 'denied' ? outcome.reason : outcome.kind;

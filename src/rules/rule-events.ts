@@ -15,9 +15,32 @@ const isAwaitingCall = sql`(kind in ('transcript_ready', 'action_required') and 
 const maxPostponed = sql`interval '15 minutes'`;
 const isDue = sql`(due_at <= now() or due_at > now() + ${maxPostponed})`;
 
+/**
+ * How long the event of a call waits at most, so that a call whose legs never come is judged too. `sync/readers/call.ts` reads
+ * them again within this time.
+ */
+const maxCallWait = sql`interval '1 minute'`;
+
+/** Also bounded above: the clock of Postgres may have been ahead when the event was noted. */
+const isNew = sql`(noted_at > now() - ${maxCallWait} and noted_at < now() + ${maxCallWait})`;
+
+/** The service can list the legs of a call later than the call: how far an unanswered caller came is unknown until then. */
+const isAwaitingLegs = sql`(e.kind in ('call_missed', 'voicemail_left', 'call_ended') and ${isNew} and exists (
+  select from warehouse.calls c where c.call_id = e.key and c.status is distinct from 'answered' and coalesce(c.leg_count, 0) = 0))`;
+
+/** Rules ask whether we have talked since an unanswered call. One that is mirrored late waits for later calls that are being read. */
+const isAwaitingLaterCalls = sql`(e.kind in ('call_missed', 'voicemail_left') and ${isNew}
+  and happened_at < noted_at - interval '30 seconds' and exists (
+    select from ops.sync_targets t
+    where t.dirty_version > t.clean_version and t.priority = 0 and t.due_at <= now() and t.kind = 'call' and t.attempts = 0
+      and case when t.key ~ '^\\d{9,11}\\.' then split_part(t.key, '.', 1)::bigint >= split_part(e.key, '.', 1)::bigint end
+      and t.key <> e.key))`;
+
 /** Locks and selects the due events, oldest first. */
 const dueEvents = (limit: number, isOurs = sql`true`) => sql`
-  select event_id from ops.rule_events e where ${isDue} and not ${isAwaitingCall} and ${isOurs} order by event_id limit ${limit}
+  select event_id from ops.rule_events e
+  where ${isDue} and not ${isAwaitingCall} and not ${isAwaitingLegs} and not ${isAwaitingLaterCalls} and ${isOurs}
+  order by event_id limit ${limit}
   for update skip locked`;
 
 /** Whether any event is due. A cheap check, since most writes record no event. */

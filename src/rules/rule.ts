@@ -29,7 +29,8 @@ export type Assignee =
   | { readonly kind: 'named'; readonly name: string };
 
 type StepWith<Text> =
-  | { readonly kind: 'reply'; readonly text: Text }
+  /** `from`: the line that sends it; default: the line that was called or written to. */
+  | { readonly kind: 'reply'; readonly text: Text; readonly from?: string | undefined }
   | { readonly kind: 'resolve'; readonly comment?: Text | undefined; readonly userId?: number | undefined }
   | { readonly kind: 'reopen' }
   | { readonly kind: 'assign'; readonly to: Assignee }
@@ -73,6 +74,11 @@ export interface NamedUser extends FilePosition {
   readonly user: number | string;
 }
 
+/** A line that the file names, normalised. */
+export interface NamedLine extends FilePosition {
+  readonly number: string;
+}
+
 /** A valid rules file. */
 export interface RuleSet {
   /** Fingerprint of the file's text. */
@@ -85,6 +91,8 @@ export interface RuleSet {
   readonly users: readonly NamedUser[];
   /** The first rule that speaks of local times, which are those of TIME_ZONE. */
   readonly hoursAt: FilePosition | undefined;
+  /** Lines that its replies are sent from, to be checked likewise. */
+  readonly lines: readonly NamedLine[];
   /** What is valid but probably not meant. */
   readonly warnings: readonly RulesProblem[];
 }

@@ -31,7 +31,7 @@ export async function recordDecisions(
       for (const [at, action] of evaluation.actions.entries()) {
         const start =
           action.kind === 'reply'
-            ? await planReply(tx, version, decision.case, evaluation, action.text, inForceSince(evaluation.rule))
+            ? await planReply(tx, version, decision.case, evaluation, action, inForceSince(evaluation.rule))
             : ({ state: evaluation.mode === 'live' ? 'waiting' : 'dry_run' } as const);
         await insertAction(tx, runId, at + 1, start, action);
       }
@@ -79,17 +79,19 @@ async function planReply(
   version: string,
   each: KnownCase,
   { rule, mode }: Evaluation,
-  text: string,
+  reply: Reply,
   ruleSince: Date,
 ): Promise<ActionStart> {
   const skipped = (reason: string): ActionStart => ({ state: 'skipped', reason });
-  const plan = await replyPlan(tx, each, rule, text);
+  const plan = await replyPlan(tx, each, rule, reply);
   if (typeof plan === 'string') return skipped(noPlanWords[plan]);
   const planned = await planSend(tx, { ...plan, mode, ruleVersion: version, ruleSince });
   if (planned === 'duplicate') return skipped('it was answered before');
   if (planned === 'thread_busy') return skipped('another send of the thread is under way');
   return { state: 'waiting', ...planned };
 }
+
+export type Reply = Extract<Action, { kind: 'reply' }>;
 
 /** Why a reply of a rule is not planned. */
 export const noPlanWords = {
@@ -102,7 +104,7 @@ export async function replyPlan(
   tx: Transaction,
   { trigger, subject }: KnownCase,
   rule: Rule,
-  text: string,
+  { text, from }: Reply,
 ): Promise<SendPlan | keyof typeof noPlanWords> {
   const answered = await answeredBy(tx, { trigger, subject });
   if (!answered) return 'nothing_to_answer';
@@ -111,7 +113,7 @@ export async function replyPlan(
   const limits = rule.replyLimits;
   return {
     rule: rule.name,
-    line,
+    line: from ?? line,
     number,
     trigger: { ...answered, at: trigger.at },
     text,

@@ -113,6 +113,10 @@ export interface Call {
   calledBack?: string;
   repeated: number;
   legs: Leg[];
+  /** Milliseconds; the API lists the legs from then on. Absent: from the start. */
+  legsAt?: number;
+  /** Fields that the API shows otherwise; null leaves one out. */
+  shown?: Record<string, unknown>;
   /** Transcripts are generated from this seed when read, so that 200,000 calls fit in memory. */
   transcriptSeed: number;
   /** Milliseconds; recordings are ready from then on. Null for never. */

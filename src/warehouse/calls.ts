@@ -217,6 +217,8 @@ export interface HeldCall {
   readonly startedAt: Date;
   /** The end, or else `startedAt` plus the duration, if known. */
   readonly endedAt: Date;
+  /** When the call was first mirrored. */
+  readonly firstSeenAt: Date;
   readonly transferredCount: number | null;
   /** Null until its legs are read. */
   readonly legCount: number | null;
@@ -246,7 +248,7 @@ export async function heldCalls(db: Database, callIds: readonly string[]): Promi
        deleted_at is not null as "isDeleted",
        coalesce(ended_at, coalesce(started_at, to_timestamp(call_epoch)) + coalesce(duration_seconds, 0) * interval '1 second') as "endedAt",
        coalesce(started_at, to_timestamp(call_epoch)) as "startedAt",
-       transferred_count as "transferredCount", leg_count as "legCount", recordings_state as "recordingsState",
+       first_seen_at as "firstSeenAt", transferred_count as "transferredCount", leg_count as "legCount", recordings_state as "recordingsState",
        coalesce(recording_count, 0) as "recordingCount", transcripts_state as "transcriptsState",
        coalesce(transcript_count, 0) as "transcriptCount"
      from warehouse.calls where call_id = any(${callIds})`,

@@ -27,7 +27,8 @@ export const callLegs = mirrorTable<ListedLeg>()('warehouse.call_legs', ['call_i
   called_name: ['text', ({ leg }) => leg.calledName],
   called_number: ['text', ({ leg }) => leg.calledNumber],
   duration_seconds: ['integer', ({ leg }) => leg.durationSeconds],
-  talk_seconds: ['integer', ({ leg }) => leg.talkTimeSeconds],
+  // Captured deliveries call it so.
+  talk_seconds: ['integer', ({ leg }) => leg.talkTimeSeconds ?? secondsOf(leg.raw.talkDuration)],
   is_recorded: ['boolean', ({ leg }) => booleanOf(leg.raw.recorded)],
 });
 
@@ -125,4 +126,8 @@ function keyed(callId: string, legs: readonly Leg[]): ListedLeg[] {
 
 function booleanOf(value: unknown): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined;
+}
+
+function secondsOf(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 2 ** 31 ? value : undefined;
 }

@@ -14,6 +14,10 @@ rules:
     on: message_received
     if: message.plain == "other"
     do: [{ comment: Never. }]
+  - name: missed
+    on: call_missed
+    if: call.reached == "queue" && !contact.talked_since
+    do: [{ comment: Missed. }]
 `;
 
 const world = await createRulesWorld(rules, 'live', 'postgres');
@@ -61,7 +65,9 @@ describe('a text with an automatic answer', async () => {
     ].map((begin) => told.findIndex((each) => each.startsWith(begin)));
     expect(order).toEqual(order.toSorted((a, b) => a - b));
     expect(order).not.toContain(-1);
-    expect(told).toContain('rules: rule other: message_received, live: condition_false');
+    expect(told).toContain(
+      'rules: rule other: message_received, live: condition_false, since message.plain = "(8 characters)"',
+    );
     expect(told.filter((each) => each.startsWith('enqueued') || each.startsWith('read'))).not.toEqual([]);
     expect(told.join('\n')).not.toContain(number);
   });
@@ -106,6 +112,18 @@ test('a call is told with its recordings and transcripts', async () => {
   expect(new Set(subjects)).toEqual(new Set(['call', 'recording', 'transcript']));
   expect(steps.map(({ step }) => step)).toEqual(expect.arrayContaining(['received', 'enqueued', 'read', 'mirrored']));
   expect(steps.find(({ step }) => step === 'read')?.what).toMatch(/^through the API for delivery \d+: done$/);
+});
+
+test('of a call it is told why a rule matched', async () => {
+  const legs = [{ calledType: 'ivr' }, { calledType: 'queue', status: 'cancel', ringSeconds: 20 }] as const;
+  const { id } = await sandbox.emit.call({ direction: 'inbound', status: 'missed', group: 'Service', legs: [...legs] });
+  await until(
+    async () => (await value('select count(*)::integer from ops.rule_runs where trigger_key = $1', id)) === 1,
+  );
+  const { steps } = await story(id);
+  expect(steps.filter(({ step }) => step === 'rules').map(({ what }) => what)).toContain(
+    'call_missed, live: matched, since call.reached = "queue", contact.talked_since = false',
+  );
 });
 
 test('what is still to read is told', async () => {

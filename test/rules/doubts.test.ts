@@ -259,3 +259,18 @@ test('a user whom the directory does not know is told, and a warning ends the co
   expect(output).toMatch(/rules\.yaml:6:\d+: warning: The account has no user sam\./);
   expect(output).toContain('can be used, but see 2 warnings');
 });
+
+test('a line that the account does not have is told', async () => {
+  const database = await factsDatabase();
+  onTestFinished(() => database[Symbol.asyncDispose]());
+  const from = (line: string) =>
+    `rules:\n  - { name: r, on: call_missed, do: [{ reply: { from: ${line}, text: Sorry } }] }\n`;
+  expect(await checked(from('6465550109'), database.url)).toMatchObject({ code: 0 });
+  const read = { content_hash: 'h', source: 'test', fetch_seq: 1, fetched_at: '2026-01-01T00:00:00Z' };
+  await database.insert('warehouse.sms_lines', { line: '16465550100', ...read });
+  expect(await checked(from('(646) 555-0100'), database.url)).toMatchObject({ code: 0 });
+  const { output, code } = await checked(from('6465550109'), database.url);
+  expect(code).toBe(1);
+  expect(output).toMatch(/rules\.yaml:2:\d+: warning: The account has no line 16465550109 that can text\./);
+  expect(output).toContain('such as 16465550100');
+});

@@ -95,6 +95,53 @@ test('a reply that a gate refuses is told with the gate', async () => {
   expect(greets?.past?.actions).toMatchObject([{ sendState: 'DENIED', sendReason: 'gate:country' }]);
 });
 
+test('a caller who never texted is explained by the call, with how far the caller came', async () => {
+  const number = '12125550173';
+  const { id } = await sandbox.emit.call({
+    direction: 'inbound',
+    status: 'missed',
+    group: 'Service',
+    number,
+    legs: [{ calledType: 'ivr', talkSeconds: 20 }],
+  });
+  await world.rulesSettled();
+  const far = parseRules(
+    `rules:
+  - { name: far, on: call_missed, if: 'call.reached in ["queue", "rang"]', do: [{ comment: Missed. }] }
+  - { name: calls, on: call_missed, do: [{ comment: Missed. }] }
+  - { name: texts, on: message_received, do: [{ comment: Text. }] }
+  - { name: voicemails, on: voicemail_left, do: [{ comment: Voicemail. }] }
+`,
+    options,
+  );
+  for (const choice of [{ line, number }, { callId: id }]) {
+    const explanation = (await explain(context.database.db, far, choice, 'live')) as Explanation;
+    expect(explanation.message).toBeUndefined();
+    expect(explanation.call).toMatchObject({ callId: id, line, number, status: 'missed' });
+    expect(of(explanation, 'far')?.falseClauses).toEqual([
+      { clause: 'call.reached in ["queue", "rang"]', facts: { 'call.reached': 'menu' } },
+    ]);
+    expect(of(explanation, 'calls')).toMatchObject({ outcome: 'matched', past: { reason: 'matched' } });
+    expect(of(explanation, 'texts')?.outcome).toBe('other_trigger');
+    expect(of(explanation, 'voicemails')?.outcome).toBe('other_trigger');
+  }
+  const { code, out } = await command('explain', `${line}/${number}`);
+  expect(code).toBe(0);
+  expect(out).toContain(`Call ${id} that ended`);
+  expect(out).toMatch(/calls: matches\n/);
+  expect(out).toMatch(/greets: waits for message_received, not for this call\n/);
+  expect(await command('explain', '1783385492.000001')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('no ended call'),
+  });
+  // Since they texted too, both are explained.
+  await sandbox.emit.sms({ line, number, text: 'Hello' });
+  await world.rulesSettled();
+  const both = await explained(number);
+  expect(of(both, 'calls')?.outcome).toBe('matched');
+  expect(of(both, 'greets')?.outcome).toBe('matched');
+});
+
 const environment = { DATABASE_URL: context.settings.databaseUrl, RULES_FILE: world.rulesFile, TIME_ZONE: 'UTC' };
 const command = (...args: string[]) => runInProcess(environment, 'rules', ...args);
 

@@ -32,11 +32,11 @@ function addRules(program: Command): void {
     .addArgument(new Argument('[trigger]', 'only the facts of this trigger').choices(triggerKinds))
     .action(async (trigger, options) => (await import('../rules.ts')).runFacts(trigger, options));
   group
-    .command('explain <text>')
+    .command('explain <text-or-call>')
     .description(
-      'Explain why rules act on a text or not: <line>/<number> for the newest inbound text and the idle time of its thread, or the id of a text.',
+      'Explain why rules act on a text or call, or not: <line>/<number> for the newest inbound text, the idle time of its thread and the newest call; or the id of a text or call.',
     )
-    .action(async (text, options) => (await import('../rules.ts')).runExplain(text, options));
+    .action(async (which, options) => (await import('../rules.ts')).runExplain(which, options));
   group
     .command('simulate')
     .description('Show what the rules would have done and cost in a past period. Sends and writes nothing.')

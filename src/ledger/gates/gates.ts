@@ -1,6 +1,7 @@
 import { type AccountLimits, defaultRuleLimits, type RuleLimits } from '../limits.ts';
 import type { Send } from '../send.ts';
 import type { GateInputs, OptOut } from './inputs.ts';
+import { isForeignRead, isPhoneNumber } from './phone-numbers.ts';
 import { firstAllowedMoment, zonesOfNumber } from './quiet-hours.ts';
 
 /** What the gates decide about a send at one moment. */
@@ -11,9 +12,6 @@ export type Verdict =
   /** An obstacle that ends soon. The send grows older meanwhile. */
   | { readonly kind: 'wait'; readonly reason: string }
   | { readonly kind: 'expire' };
-
-/** Shorter numbers are short codes, which machines answer. E.164 allows at most 15 digits. */
-const [minDigits, maxDigits] = [7, 15];
 
 /** The longest that quiet hours may hold a send. */
 const maxHoldMs = 86_400_000;
@@ -48,15 +46,15 @@ const gate = (name: string, asks: string, refuses: (given: Given) => boolean): G
 /** The gates that refuse, in the order in which they are asked: the first refusal decides. */
 const refusingGates: readonly Gate[] = [
   gate('rule_off', 'The rule is in force and not off', ({ inputs }) => inputs.ruleMode === 'off'),
+  gate('short_code', 'It is not a short code', ({ send: { number } }) => /^\d{1,6}$/.test(number)),
   gate(
     'no_number',
-    'The recipient is a phone number',
-    ({ send: { number } }) => !/^\d+$/.test(number) || number.length > maxDigits,
+    'The recipient is a phone number, and no hidden caller',
+    ({ send: { number }, inputs }) => !isPhoneNumber(number) || isForeignRead(number, inputs.callerIds),
   ),
-  gate('short_code', 'It is not a short code', ({ send: { number } }) => number.length < minDigits),
   gate(
     'own_number',
-    'It is not a number of the account',
+    'It is not a number of the account or of a user',
     ({ send: { number, line }, inputs }) => number === line || inputs.isOwnNumber,
   ),
   gate('costly_number', 'It is not a premium-rate or satellite number', ({ send }) => isCostlyNumber(send.number)),
@@ -93,6 +91,7 @@ const refusingGates: readonly Gate[] = [
       humanAt !== null &&
       now.getTime() - humanAt.getTime() < (limits.humanMinutes ?? defaultRuleLimits.humanMinutes) * 60_000,
   ),
+  gate('talked', 'Nobody has talked with them since the call that it answers', ({ inputs }) => inputs.hasTalked),
   {
     name: 'loop',
     asks: 'They do not look like a machine that answers us',

@@ -1,6 +1,7 @@
 import { hotQuery, sql, type Transaction } from '../../db/database.ts';
 import { ruleMode } from '../rules-in-force.ts';
 import type { SendPlan } from '../send.ts';
+import { hasTalkedSince } from '../talks.ts';
 
 /** Everything that the gates decide by: the mirror and the ledger at one moment of the database's clock. */
 export interface GateInputs {
@@ -12,8 +13,12 @@ export interface GateInputs {
    * file. `live` where no rule planned the send.
    */
   readonly ruleMode: 'off' | 'dry-run' | 'live' | 'unknown';
-  /** The recipient is a line or a number of the account itself. */
+  /** The recipient is a line or a number of the account itself, a user's mobile, or the call came from an extension. */
   readonly isOwnNumber: boolean;
+  /** The numbers of the call that triggered the send, as the service wrote them. */
+  readonly callerIds: readonly string[];
+  /** Nobody answered the call that triggered the send, and a person of the account has talked with the caller since. */
+  readonly hasTalked: boolean;
   readonly isErased: boolean;
   /** The first four digits of the account's lines, without duplicates: enough to tell their countries. */
   readonly ownPrefixes: readonly string[];
@@ -95,6 +100,11 @@ type InputsRow = Omit<GateInputs, JsonInput> & Raw<Pick<GateInputs, JsonInput>>;
 
 /** How long a reply and the other steps on its trigger wait for each other to keep the order of the file, in seconds. */
 export const maxReplyOrderSeconds = 60;
+/** SQL: a column with a phone number as `normalizeNumber` returns it. */
+function normalized(column: string) {
+  const digits = sql`regexp_replace(${sql.ref(column)}, '\\D', '', 'g')`;
+  return sql`case when length(${digits}) = 10 then '1' else '' end || ${digits}`;
+}
 
 /** For how many days a send of the ledger counts as what a machine may be answering. */
 const ownDays = 7;
@@ -105,6 +115,7 @@ const ownDays = 7;
  */
 function inputsQuery({ line, number, trigger, sendId }: GateSubject, moment?: PastMoment) {
   const messageId = sql`${trigger.kind === 'message' ? trigger.id : null}::bigint`;
+  const callId = sql`${trigger.kind === 'call' ? trigger.id : null}::text`;
   const pastNow = sql`${moment?.now ?? null}::timestamptz`;
   const ownDaysAgo = sql.raw(`interval '${ownDays} days'`);
   return sql<InputsRow>`
@@ -118,6 +129,8 @@ function inputsQuery({ line, number, trigger, sendId }: GateSubject, moment?: Pa
         where c.line = ${line} and c.number = ${number} and c.participants_key = '' and m.deleted_at is null and m.is_scheduled is not true
       ) t where (${pastNow} is null or t.at < now or (t.at = now and t.message_id <= coalesce(${messageId}, t.message_id)))
         and not (t.is_ours and t.at >= without_own_from)
+    ), call as (
+      select * from warehouse.calls where call_id = ${callId}
     ), trigger as (
       select body, direction, at, message_id from texts where message_id = ${messageId}
     ), own as (
@@ -142,7 +155,18 @@ function inputsQuery({ line, number, trigger, sendId }: GateSubject, moment?: Pa
       coalesce((select ${ruleMode(sql`s.rule`)} from ops.sends s
         where s.send_id = ${sendId ?? null}::uuid and s.rule_version is not null), 'live') as "ruleMode",
       exists (select from warehouse.sms_lines where line = ${number})
-        or exists (select from warehouse.user_endpoints where kind = 'number' and endpoint = ${number} and valid_to = 'infinity') as "isOwnNumber",
+        or exists (select from warehouse.user_endpoints where kind = 'number' and endpoint = ${number} and valid_to = 'infinity')
+        or exists (select from warehouse.users where deleted_at is null and ${normalized('mobile')} = ${number})
+        or exists (select from call where direction = 'inbound' and length(${normalized('caller_number')}) between 1 and 6)
+        as "isOwnNumber",
+      coalesce((select array_remove(array[caller_number, caller_id_external, caller_id_internal, called_number, dialled_number], null)
+        from call), '{}') as "callerIds",
+      exists (select from call where status is distinct from 'answered' and ${hasTalkedSince({
+        number: sql`${number}`,
+        callId,
+        since: sql`coalesce(call.started_at, call.ended_at)`,
+        until: pastNow,
+      })}) as "hasTalked",
       exists (select from ops.erased_among(array[${number}::text])) as "isErased",
       (select coalesce(array_agg(distinct left(line, 4)), '{}') from warehouse.sms_lines where deleted_at is null) as "ownPrefixes",
       exists (select from warehouse.sms_messages m join warehouse.sms_conversations c using (conversation_id)

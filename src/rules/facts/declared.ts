@@ -1,5 +1,6 @@
 import { weekdays } from '../../shared/business-hours.ts';
 import type { TriggerKind } from '../triggers.ts';
+import { reachedValues } from './reached.ts';
 
 /** The CEL type of a fact. */
 export type FactType = 'string' | 'int' | 'bool' | 'timestamp' | 'list<int>';
@@ -91,6 +92,10 @@ export const declaredFacts = {
     missed_calls_24h: fact('int', 'Of these, calls of theirs in the last 24 hours that nobody answered.', counted),
     last_message_at: optional('timestamp', 'Newest text on any line before this.'),
     last_call_at: optional('timestamp', 'Start of their newest call before this.'),
+    talked_since: fact(
+      'bool',
+      'Since the call began (else since the trigger), a person of the account has talked with them by phone or texted them, on any line, as far as it is known when the rules are evaluated.',
+    ),
   },
   hours: {
     is_open: fact('bool', 'Within `business_hours`.'),
@@ -113,6 +118,17 @@ export const declaredFacts = {
     is_abandoned: fact('bool', 'The caller hung up before anyone answered.'),
     is_recorded: fact('bool', 'Audio was captured.'),
     repeated_count: fact('int', 'Earlier calls of the same caller within the service’s window.', counted),
+    reached: fact(
+      'string',
+      'How far the caller came: only into a menu, into a queue or huntgroup, a telephone rang, a mailbox, a person answered. `unknown` if the service does not say so within a minute.',
+      { values: reachedValues },
+    ),
+    wait_seconds: optional(
+      'int',
+      'How long the caller waited for an answer, by the legs; from the entry of a queue, if there is one.',
+    ),
+    menu_seconds: optional('int', 'How long the caller was in menus, by the legs.'),
+    message_left: fact('bool', 'A mailbox took a message: it was recorded, or connected for three seconds or more.'),
   },
   transcript: {
     id: fact('int', 'The service’s id of the transcript.'),
@@ -263,6 +279,7 @@ const full: { readonly [G in FactGroup]: FactsOf<G> } = {
     missed_calls_24h: 1,
     last_message_at: before(20),
     last_call_at: before(30),
+    talked_since: false,
   },
   hours: {
     is_open: true,
@@ -285,6 +302,10 @@ const full: { readonly [G in FactGroup]: FactsOf<G> } = {
     is_abandoned: true,
     is_recorded: false,
     repeated_count: 1,
+    reached: 'rang',
+    wait_seconds: 30,
+    menu_seconds: 15,
+    message_left: false,
   },
   transcript: {
     id: 9,
@@ -307,9 +328,9 @@ const sparse: { readonly [G in FactGroup]: Partial<FactsOf<G>> } = {
   message: { text: '', plain: '', media_count: 0 },
   thread: { exists: false, message_count: 0, inbound_count: 0, outbound_count: 0, last_direction: '' },
   line: { name: '', can_text: false, user_ids: [] },
-  contact: { is_new: true, earlier_messages: 0, earlier_calls: 0, missed_calls_24h: 0 },
+  contact: { is_new: true, earlier_messages: 0, earlier_calls: 0, missed_calls_24h: 0, talked_since: true },
   hours: { is_open: false, is_holiday: true, weekday: 'sunday', time: '03:05', date: '2026-11-01' },
-  call: { direction: 'outbound', status: 'unknown', repeated_count: 0 },
+  call: { direction: 'outbound', status: 'unknown', repeated_count: 0, reached: 'unknown' },
   transcript: { text: '', is_action_required: false, is_urgent: false },
   replies: { count: 0, count_24h: 0 },
 };

@@ -1,9 +1,11 @@
 import { type Database, hotQuery, relation, sql, type Transaction } from '../../db/database.ts';
+import { hasTalkedSince } from '../../ledger/talks.ts';
 import type { BusinessHours } from '../../shared/business-hours.ts';
 import type { Pair } from '../../shared/thread.ts';
 import type { Trigger, TriggerKind } from '../triggers.ts';
 import type { Facts } from './declared.ts';
 import { hoursAt } from './hours.ts';
+import { type CallEnds, howFar, type LegEnds } from './reached.ts';
 import { factsOfRow, plainText } from './values.ts';
 
 /** Why no rule can act on a trigger: it was deleted, has no other party, or belongs to a group. */
@@ -31,7 +33,7 @@ export type Case =
 export type KnownCase = Extract<Case, { subject: Subject }>;
 
 export interface ReadOptions {
-  /** Leaves out what rules did at or after this moment, since a simulation repeats it. */
+  /** Leaves out what rules did at or after this moment, since a simulation repeats it. Also leaves out later talks. */
   readonly withoutRulesFrom?: Date;
 }
 
@@ -67,6 +69,9 @@ interface SubjectRow extends Record<string, unknown> {
   readonly lastMessageId: string;
   readonly callId: string | null;
   readonly isGroup: boolean;
+  /** Of a call. */
+  readonly ends?: CallEnds;
+  readonly legs?: readonly LegEnds[];
 }
 
 type Family = 'text' | 'call' | 'transcript';
@@ -96,8 +101,8 @@ function caseOf(trigger: Trigger, row: SubjectRow | undefined): Case {
   const refused = (facts: Obstacle) => ({ trigger, subject: undefined, facts });
   const { kind, at: now } = trigger;
   if (row === undefined) return refused('gone');
-  const { line, number, conversationId, lastMessageId, callId, isGroup } = row;
-  const { message, ...facts } = factsOfRow(row);
+  const { line, number, conversationId, lastMessageId, callId, isGroup, ends, legs } = row;
+  const { message, ...facts } = factsOfRow(ends && legs ? { ...row, ...factsOfLegs(ends, legs) } : row);
   // The status of a call can change after its event was recorded.
   if (kind === 'call_missed' && facts.call?.status !== 'missed') return refused('gone');
   if (kind === 'voicemail_left' && facts.call?.status !== 'voicemail') return refused('gone');
@@ -107,6 +112,11 @@ function caseOf(trigger: Trigger, row: SubjectRow | undefined): Case {
     message && kind === 'message_received' ? { message: { ...message, plain: plainText(message.text) } } : {};
   const subject = { line, number, conversationId, lastMessageId, callId };
   return { trigger, subject, facts: { now, ...facts, ...text } };
+}
+
+function factsOfLegs(ends: CallEnds, legs: readonly LegEnds[]): Record<string, unknown> {
+  const { reached, isMessageLeft } = howFar(ends, legs);
+  return { 'call.reached': reached, 'call.message_left': isMessageLeft };
 }
 
 /** Greater than every id of the service: all texts up to the moment count. */
@@ -122,7 +132,13 @@ const callColumns =
   call.started_at as "call.started_at", call.ended_at as "call.ended_at",
   coalesce(call.duration_seconds, 0) as "call.duration_seconds", coalesce(call.talk_seconds, 0) as "call.talk_seconds",
   coalesce(call.transferred_count, 0) as "call.transferred_count", coalesce(call.is_abandoned, false) as "call.is_abandoned",
-  coalesce(call.is_recorded, false) as "call.is_recorded", coalesce(call.repeated_count, 0) as "call.repeated_count"`);
+  coalesce(call.is_recorded, false) as "call.is_recorded", coalesce(call.repeated_count, 0) as "call.repeated_count",
+  call.legs_wait_seconds as "call.wait_seconds", call.menu_seconds as "call.menu_seconds",
+  jsonb_build_object('status', call.status, 'statusCode', call.status_code, 'calledType', call.called_type,
+    'talkSeconds', call.talk_seconds, 'isRecorded', call.is_recorded) as ends,
+  (select coalesce(jsonb_agg(jsonb_build_object('callerType', l.caller_type, 'calledType', l.called_type, 'status', l.status,
+      'talkSeconds', l.talk_seconds, 'isRecorded', l.is_recorded) order by l.ordinal), '[]')
+    from warehouse.call_legs l where l.call_id = call.call_id and l.deleted_at is null) as legs`);
 
 const withConversation = sql.raw(`left join warehouse.sms_conversations c
   on c.line = call.account_number and c.number = call.external_number and c.participants_key = ''`);
@@ -200,9 +216,21 @@ async function readSurroundings(
         coalesce(users.user_ids, '{}') as "line.user_ids",
         s.number as "contact.number", caller.name as "contact.name",
         exists (select from warehouse.sms_lines o where o.line = s.number and o.deleted_at is null) as "contact.is_own_line",
-        "contact.earlier_messages" + "contact.earlier_calls" = 0 as "contact.is_new", texts.*, calls.*
+        "contact.earlier_messages" + "contact.earlier_calls" = 0 as "contact.is_new", texts.*, calls.*,
+        ${hasTalkedSince({
+          number: sql`s.number`,
+          callId: sql`s.call_id`,
+          since: sql`coalesce(own.started_at, s.at)`,
+          until: sql`known.until`,
+        })} as "contact.talked_since"
       from ${subjects}
       left join warehouse.sms_lines l on l.line = s.line and l.deleted_at is null
+      left join warehouse.calls own on own.call_id = s.call_id
+      cross join lateral (
+        -- A past trigger could be evaluated once it was mirrored, which a back-fill can have done long after.
+        select case when ${from}::timestamptz is not null then greatest(s.at, case
+          when own.first_seen_at < s.at + interval '1 day' then own.first_seen_at end) end as until
+      ) known
       cross join lateral (
         select count(*) > 0 as "thread.exists", count(*) as "thread.message_count",
           count(*) filter (where direction = 'in') as "thread.inbound_count",

@@ -201,6 +201,8 @@ const typeRemedies: Readonly<Record<string, string>> = {
 };
 
 const unionRemedies: Readonly<Record<string, string>> = {
+  reply: 'Write a text in quotes, or an object with a text and from.',
+  from: 'Write one of the account’s numbers that can text, such as "16465550100".',
   resolve: 'Write resolve: true, or an object with a comment.',
   block: 'Write block: true, or an object with a reason.',
   assign: 'Write a user’s id, username or e-mail, agent, line, or nobody.',

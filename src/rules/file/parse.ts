@@ -5,7 +5,7 @@ import { type BusinessHours, type Opening, type Weekday, weekdays } from '../../
 import { type Condition, compileCondition } from '../conditions/condition.ts';
 import type { TextProblem } from '../conditions/static-check.ts';
 import { createTemplates, type Template } from '../conditions/template.ts';
-import type { Assignee, NamedUser, Rule, RuleSet, Step } from '../rule.ts';
+import type { Assignee, NamedLine, NamedUser, Rule, RuleSet, Step } from '../rule.ts';
 import { schemaProblems, tagProblems, yamlProblems } from './mistakes.ts';
 import { type FilePosition, type Positions, positionsIn, RulesError, type RulesProblem } from './problems.ts';
 import { accountLimitsOf, type RulesFile, ruleSchema, rulesSchema, type WrittenRule } from './schema.ts';
@@ -53,6 +53,7 @@ export function parseRules(text: string, { file, timeZone }: ParseOptions): Rule
     accountLimits: accountLimitsOf(parsed.data),
     users: namedUsers(parsed.data.rules, positions),
     hoursAt: firstWithHours(rules, parsed.data.rules, positions),
+    lines: namedLines(parsed.data.rules, positions),
     warnings: warnings.sort(byPosition),
   };
 }
@@ -83,6 +84,15 @@ function namedUsers(rules: readonly WrittenRule[], positions: Positions): NamedU
       if (assign !== undefined && !isRole(assign)) return [{ ...positions.ofValue([...path, 'assign']), user: assign }];
       const credited = typeof resolve === 'object' ? resolve.user : undefined;
       return credited === undefined ? [] : [{ ...positions.ofValue([...path, 'resolve', 'user']), user: credited }];
+    }),
+  );
+}
+
+function namedLines(rules: readonly WrittenRule[], positions: Positions): NamedLine[] {
+  return rules.flatMap((rule, at) =>
+    rule.do.flatMap(({ reply }, index): NamedLine[] => {
+      if (typeof reply !== 'object' || reply.from === undefined) return [];
+      return [{ ...positions.ofValue(['rules', at, 'do', index, 'reply', 'from']), number: reply.from }];
     }),
   );
 }
@@ -182,7 +192,11 @@ function buildRules(
 }
 
 function stepOf(step: WrittenRule['do'][number], path: Path, template: (text: string, where: Path) => Template): Step {
-  if (step.reply !== undefined) return { kind: 'reply', text: template(step.reply, [...path, 'reply']) };
+  if (typeof step.reply === 'string') return { kind: 'reply', text: template(step.reply, [...path, 'reply']) };
+  if (step.reply !== undefined) {
+    const { text, from } = step.reply;
+    return { kind: 'reply', text: template(text, [...path, 'reply', 'text']), from };
+  }
   if (step.comment !== undefined) return { kind: 'comment', text: template(step.comment, [...path, 'comment']) };
   if (step.assign !== undefined) return { kind: 'assign', to: assigneeOf(step.assign) };
   if (step.reopen !== undefined) return { kind: 'reopen' };

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type AccountLimits, ceilings, defaultAccountLimits as defaults } from '../../ledger/limits.ts';
 import { type Opening, weekdays } from '../../shared/business-hours.ts';
+import { normalizeNumber } from '../../shared/numbers.ts';
 import { type Allowance, modes } from '../rule.ts';
 import { triggerKinds } from '../triggers.ts';
 
@@ -131,6 +132,22 @@ export function accountLimitsOf({ budgets: written = {}, countries: allowed }: R
 
 const template = z.string().min(1, { error: 'The text is empty.\nWrite a text.' });
 
+// YAML reads an unquoted number as a number.
+const ownLine = z
+  .union([z.string(), z.number()])
+  .transform((given) => normalizeNumber(String(given)))
+  .refine((digits) => /^\d{7,15}$/.test(digits), {
+    error: 'This is not a line.\nWrite one of the account’s numbers that can text, such as "16465550100".',
+  });
+const reply = z.strictObject({
+  text: template.describe('Text to send (Liquid).'),
+  from: ownLine
+    .optional()
+    .describe(
+      'The line that sends it, for rules on calls. Default: the line that was called, which has to be one that can text.',
+    ),
+});
+
 const resolve = z.strictObject({
   comment: template.optional().describe('Internal note (Liquid), never shown to the other party.'),
   user: z
@@ -154,7 +171,9 @@ const machineCount = z
 /** One step of `do`: an object with a single key. */
 const step = z
   .strictObject({
-    reply: template.describe('Text to send (Liquid). Costs money; goes through the ledger. At most one a rule.'),
+    reply: z
+      .union([template, reply])
+      .describe('Text to send (Liquid). Costs money; goes through the ledger. At most one a rule.'),
     resolve: z.union([z.literal(true), resolve]).describe('Resolve the conversation; waits for the rule’s reply.'),
     reopen: z.literal(true).describe('Reopen the conversation.'),
     assign: z
@@ -232,6 +251,11 @@ export const ruleSchema = z
       if (assign !== 'agent' || (given.on !== 'message_received' && given.on !== 'thread_idle')) continue;
       const remedy = 'Write line, nobody, or a user’s id, username or e-mail.';
       problem(['do', at, 'assign'], `${given.on} has no call, and so no agent.\n${remedy}`);
+    }
+    for (const [at, { reply }] of given.do.entries()) {
+      if (typeof reply !== 'object' || reply.from === undefined) continue;
+      if (given.on !== 'message_received' && given.on !== 'thread_idle') continue;
+      problem(['do', at, 'reply', 'from'], `${given.on} is answered in its own thread.\nRemove from.`);
     }
     const [, second] = given.do.flatMap(({ reply }, at) => (reply === undefined ? [] : [at]));
     if (second !== undefined) {

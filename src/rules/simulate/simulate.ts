@@ -7,7 +7,7 @@ import { decide, type Evaluation } from '../decide.ts';
 import { type Case, type KnownCase, readCases } from '../facts/read.ts';
 import { type History, pairKey, readHistory } from '../history.ts';
 import type { Action, Mode, RuleSet } from '../rule.ts';
-import { replyPlan } from '../runs.ts';
+import { type Reply, replyPlan } from '../runs.ts';
 import type { Trigger } from '../triggers.ts';
 import { type ThreadChanges, withChanges } from './changes.ts';
 import { createJudge, type Judge, type ReplyOutcome } from './judge.ts';
@@ -48,6 +48,7 @@ async function simulateIn(tx: Transaction, options: SimulationOptions): Promise<
     tasks: [],
     threads: new Map(),
     answered: new Set(),
+    answeredCalls: new Set(),
   };
   const active = set.rules.filter((rule) => rule.mode !== 'off');
   const triggers = await pastTriggers(tx, active, { from, to });
@@ -76,6 +77,8 @@ interface Simulation {
   readonly threads: Map<string, SimulatedThread>;
   /** Rule, thread and answered text or call of each reply: a rule answers each once. */
   readonly answered: Set<string>;
+  /** Calls that a reply was sent about: no rule answers one again. */
+  readonly answeredCalls: Set<string>;
 }
 
 interface SimulatedThread extends ThreadChanges {
@@ -120,7 +123,7 @@ async function runCase(run: Simulation, real: Case): Promise<void> {
 
 async function performMatch(run: Simulation, each: KnownCase, evaluation: Evaluation): Promise<void> {
   const { subject, trigger } = each;
-  const reply = evaluation.actions.find((action) => action.kind === 'reply');
+  const reply = evaluation.actions.find((action): action is Reply => action.kind === 'reply');
   for (const action of evaluation.actions) {
     // A resolve waits for the rule's reply.
     if (action.kind !== 'reply' && !(action.kind === 'resolve' && reply)) {
@@ -128,9 +131,9 @@ async function performMatch(run: Simulation, each: KnownCase, evaluation: Evalua
     }
   }
   if (!reply) return run.count(each, evaluation);
-  const planned = await planReply(run, each, evaluation, reply.text);
-  if ('kind' in planned) return settleReply(run, each, evaluation, planned, trigger.at);
-  threadOf(run, subject).newest = planned;
+  const planned = await planReply(run, each, evaluation, reply);
+  if ('kind' in planned) return settleReply(run, each, evaluation, planned, trigger.at, subject);
+  threadOf(run, planned.plan).newest = planned;
   await sendReply(run, planned, trigger.at);
 }
 
@@ -153,35 +156,37 @@ async function planReply(
   run: Simulation,
   each: KnownCase,
   evaluation: Evaluation,
-  text: string,
+  reply: Reply,
 ): Promise<PlannedReply | (ReplyOutcome & { kind: 'denied' })> {
   const denied = (reason: string) => ({ kind: 'denied', reason }) as const;
   const { rule } = evaluation;
-  const plan = await replyPlan(run.tx, each, rule, text);
+  const plan = await replyPlan(run.tx, each, rule, reply);
   if (typeof plan === 'string') return denied(plan);
   const { line, number, trigger } = plan;
   const key = [rule.name, line, number, trigger.kind, trigger.id].join(' ');
-  if (run.answered.has(key) || (await wasAnswered(run, plan))) return denied('answered_before');
+  const isAnswered = run.answered.has(key) || (trigger.kind === 'call' && run.answeredCalls.has(trigger.id));
+  if (isAnswered || (await wasAnswered(run, plan))) return denied('answered_before');
   const { newest } = threadOf(run, plan);
   if (newest && (newest.heldUntil || newest.plan.trigger.at.getTime() === trigger.at.getTime())) {
     const { trigger: other } = newest.plan;
     if (other.kind === trigger.kind && other.id === trigger.id) return denied('thread_busy');
     if (newest.heldUntil) {
       newest.heldUntil = undefined;
-      await settleReply(run, newest.case, newest.evaluation, denied('superseded'), trigger.at);
+      await settleReply(run, newest.case, newest.evaluation, denied('superseded'), trigger.at, newest.plan);
     }
   }
   run.answered.add(key);
   return { plan, case: each, evaluation, heldUntil: undefined };
 }
 
-/** Whether the rule really answered it before the span. */
+/** Whether the rule, or for a call any rule, really answered it before the span. */
 async function wasAnswered({ tx, options }: Simulation, { rule, line, number, trigger }: SendPlan): Promise<boolean> {
   const rows = await query(
     tx,
     sql`
-      select from ops.sends where rule = ${rule} and line = ${line} and number = ${number} and trigger_kind = ${trigger.kind}
-        and trigger_id = ${trigger.id} and mode = 'live' and planned_at < ${options.from}`,
+      select from ops.sends where number = ${number} and trigger_kind = ${trigger.kind} and trigger_id = ${trigger.id}
+        and mode = 'live' and planned_at < ${options.from} and (rule = ${rule} and line = ${line}
+          or trigger_kind = 'call' and state not in ('SKIPPED', 'REJECTED', 'DENIED', 'EXPIRED'))`,
   );
   return rows.length > 0;
 }
@@ -192,19 +197,20 @@ async function sendReply(run: Simulation, planned: PlannedReply, at: Date): Prom
   const outcome = await run.judge(plan, threadOf(run, plan), at);
   const isHeld = outcome.kind === 'held' && outcome.until < run.options.to;
   planned.heldUntil = isHeld ? outcome.until : undefined;
-  if (!isHeld) return settleReply(run, each, evaluation, outcome, at);
+  if (!isHeld) return settleReply(run, each, evaluation, outcome, at, plan);
   addTask(run, outcome.until, async () => {
     if (planned.heldUntil) await sendReply(run, planned, outcome.until);
   });
 }
 
-/** Records the outcome of a reply, and performs what follows it. */
+/** Records the outcome of a reply in a thread, and performs what follows it. */
 async function settleReply(
   run: Simulation,
   each: KnownCase,
   evaluation: Evaluation,
   outcome: ReplyOutcome,
   at: Date,
+  thread: Pair,
 ): Promise<void> {
   const { subject, trigger } = each;
   run.count(each, evaluation, outcome);
@@ -214,7 +220,8 @@ async function settleReply(
   run.history.settle(match, outcome.kind === 'sent' ? 'sent' : 'none');
   if (outcome.kind !== 'sent') return;
   const text = evaluation.actions.find((action) => action.kind === 'reply')?.text ?? '';
-  threadOf(run, subject).sends.push({ at, text });
+  threadOf(run, thread).sends.push({ at, text });
+  if (subject.callId !== null) run.answeredCalls.add(subject.callId);
   for (const action of evaluation.actions) {
     if (action.kind === 'resolve') await performAction(run, each, action, at);
   }

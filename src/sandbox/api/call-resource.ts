@@ -80,7 +80,7 @@ export type CallSummary = z.output<typeof callSummarySchema>;
 /** One object literal, for speed: benches render hundreds of pages of 500 rows a second. */
 export function callSummary(call: Call): CallSummary {
   const { caller, called } = call;
-  return {
+  const summary = {
     id: call.id,
     direction: call.direction,
     status: call.status,
@@ -104,10 +104,22 @@ export function callSummary(call: Call): CallSummary {
     calledBack: call.calledBack,
     repeated: call.repeated,
   };
+  if (call.shown === undefined) return summary;
+  const { legs: _, ...shown } = call.shown;
+  return asShown(summary, shown);
 }
 
-export function callWithLegs(call: Call): z.output<typeof callSchema> {
-  return { ...callSummary(call), legs: call.legs.map((leg, index) => legResource(call, leg, index)) };
+/** The answer with fields that differ, as an odd service might show them. */
+function asShown<T extends object>(answer: T, shown: Readonly<Record<string, unknown>>): T {
+  const fields = Object.entries({ ...answer, ...shown }).filter(([, value]) => value !== null);
+  return Object.fromEntries(fields) as T;
+}
+
+export function callWithLegs(call: Call, now: number): z.output<typeof callSchema> {
+  const isListed = call.legsAt === undefined || call.legsAt <= now;
+  const legs = isListed ? call.legs.map((leg, index) => legResource(call, leg, index)) : [];
+  const whole = { ...callSummary(call), legs };
+  return call.shown?.legs === undefined ? whole : asShown(whole, { legs: call.shown.legs });
 }
 
 export function uniqueIdOf(call: Call, leg: Leg): string {

@@ -39,7 +39,7 @@ export function callRoutes(api: Api, { store, links, now }: Pick<Context, 'store
       params: callPath,
       response: { 200: dataOf(callSchema) },
     },
-    handler: ({ params }) => ({ data: callWithLegs(requireCall(params.callid)) }),
+    handler: ({ params }) => ({ data: callWithLegs(requireCall(params.callid), now().getTime()) }),
   });
 
   api.get('/calls/:callid/recordings', {

@@ -123,6 +123,30 @@ function durationOf(legs: readonly Leg[]): number {
   return legs.reduce((sum, leg) => sum + leg.ringSeconds + leg.talkSeconds, 0);
 }
 
+/** One leg of a call that takes a given way. */
+export interface LegOrder {
+  calledType: Endpoint['type'];
+  status: Leg['outcome'];
+  ringSeconds: number;
+  talkSeconds: number;
+}
+
+/** The legs of an inbound call that takes a given way, each from where the one before led. */
+function orderedLegs(random: Random, directory: Directory, caller: Endpoint, way: readonly LegOrder[]): Leg[] {
+  const legs: Leg[] = [];
+  const group = random.pick(directory.groups);
+  const user = userEndpoint(random.pick(group.members));
+  let from = caller;
+  for (const { calledType, status: outcome, ...seconds } of way) {
+    const own = { ...group.endpoint, type: calledType };
+    const to = { ivr: directory.ivr, user, queue: own, huntgroup: own, mailbox: own, external: caller }[calledType];
+    addLeg(legs, from, to, { ...seconds, outcome });
+    // Telephones ring, and the caller stays where it was.
+    if (calledType !== 'user') from = to;
+  }
+  return legs;
+}
+
 /** Required properties of a call. The others are generated. */
 export interface CallOptions {
   direction?: 'inbound' | 'outbound' | 'internal' | undefined;
@@ -135,6 +159,8 @@ export interface CallOptions {
   durationSeconds?: number | undefined;
   transfers?: number | undefined;
   recorded?: boolean | undefined;
+  /** The way of an inbound call; its durations and its recording are taken as given. */
+  legs?: readonly LegOrder[] | undefined;
 }
 
 /** A call without start, id and artefact times. */
@@ -146,14 +172,17 @@ export function generateCall(random: Random, directory: Directory, options: Call
   const kind = options.direction ?? kinds[random.weighted([66, 27, 7])] ?? 'inbound';
   const ending = endingOf(random, kind, options);
   const transfers = ending === 'answered' ? (options.transfers ?? random.weighted([90, 8, 2])) : 0;
-  const { caller, legs, dialled } = routeCall(random, directory, kind, ending, transfers, options);
-  if (options.durationSeconds !== undefined) fitDuration(legs, options.durationSeconds);
+  const { caller, legs: drawn, dialled } = routeCall(random, directory, kind, ending, transfers, options);
+  if (options.durationSeconds !== undefined) fitDuration(drawn, options.durationSeconds);
+  const legs = options.legs ? orderedLegs(random, directory, caller, options.legs) : drawn;
 
   const people = legs.filter((leg) => isConversation(leg) && leg.talkSeconds > 0);
   const isAnswered = ending === 'answered';
   const recorded =
     isAnswered && people.length > 0 && (options.recorded ?? (kind !== 'internal' && random.chance(0.85)));
   if (recorded) for (const leg of people) leg.recorded = true;
+  const isMessage = options.legs !== undefined && options.recorded === true && ending === 'voicemail';
+  if (isMessage) for (const leg of legs) leg.recorded = leg.to.type === 'mailbox';
 
   const called = (people.at(0) ?? legs.at(-1))?.to ?? directory.ivr;
   const agent = [caller, called].find((party) => party.userId !== undefined);
@@ -168,12 +197,12 @@ export function generateCall(random: Random, directory: Directory, options: Call
     dialled,
     callerIdInternal: agent?.number ?? '',
     callerIdExternal: kind === 'inbound' ? caller.number : kind === 'outbound' ? directory.mainNumber : '',
-    duration: durationOf(legs),
+    duration: options.legs ? (options.durationSeconds ?? durationOf(legs)) : durationOf(legs),
     talk: isAnswered ? people.reduce((sum, leg) => sum + leg.talkSeconds, 0) : 0,
     hasEnd: status !== 'unknown',
     transfers,
     abandoned: ending === 'abandoned',
-    recorded,
+    recorded: recorded || isMessage,
     legs,
     transcriptSeed: random.int(1, 2 ** 31),
   };

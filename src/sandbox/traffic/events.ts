@@ -97,6 +97,25 @@ export const callEvent = z.strictObject({
   durationSeconds: z.int().min(0).max(86_400).optional(),
   recorded: z.boolean().optional(),
   transfers: z.int().min(0).max(5).optional(),
+  /** The way of an inbound call, leg by leg. */
+  legs: z
+    .array(
+      z.strictObject({
+        calledType: z.enum(['ivr', 'queue', 'huntgroup', 'user', 'mailbox', 'external']),
+        status: z.enum(['answer', 'noanswer', 'cancel', 'busy']).default('answer'),
+        ringSeconds: z.int().min(0).max(3_600).default(0),
+        talkSeconds: z.int().min(0).max(86_400).default(0),
+      }),
+    )
+    .min(1)
+    .max(20)
+    .optional(),
+  /** Milliseconds from now until the API lists the legs. */
+  legsAfterMs: z.int().min(0).optional(),
+  /** Fields of the call that the API shows otherwise; null leaves one out. */
+  shown: z.record(z.string(), z.unknown()).optional(),
+  /** A call of the history that changes and ends again: only its status, its recording and `shown` are taken. */
+  callId: z.string().optional(),
   /** Milliseconds from now until the recordings can be read. */
   recordingAfterMs: z.int().min(0).optional(),
   /** Milliseconds from now until the transcripts can be read; null for never. */
@@ -125,7 +144,7 @@ export type CallDeps = Pick<
 
 /** Adds an ended call to the history, with its webhooks, recordings and transcripts. */
 export function simulateCall(deps: CallDeps, order: CallOrder): CallMade {
-  const call = draftCall(deps, order);
+  const call = order.callId === undefined ? draftCall(deps, order) : changedCall(deps, order.callId, order);
   const { recorded } = endCall(deps, call, order);
   if (order.announce) deps.announce('AccountRealTimeCalls', liveCallPayload(call, 'ended'));
   const expected = recorded && order.transcriptAfterMs !== null ? generatedTranscripts(call) : [];
@@ -137,6 +156,17 @@ export function simulateCall(deps: CallDeps, order: CallOrder): CallMade {
     legs: call.legs.map((leg) => uniqueIdOf(call, leg)),
     recordings: call.legs.filter((leg) => leg.recorded).map((leg) => uniqueIdOf(call, leg)),
     transcriptIds: expected.map((transcript) => transcript.id),
+  };
+}
+
+function changedCall({ store }: CallDeps, callId: string, { status, recorded, shown }: CallOrder): Call {
+  const call = store.calls.get(callId);
+  if (call === undefined) throw notFound(`the call ${callId}`);
+  return {
+    ...call,
+    status: status ?? call.status,
+    recorded: recorded ?? call.recorded,
+    ...((shown ?? call.shown) !== undefined && { shown: shown ?? call.shown }),
   };
 }
 
@@ -152,7 +182,12 @@ export function draftCall(deps: CallDeps, order: CallOrder): Call {
   const number = draft.direction === 'inbound' ? outsideNumber(draft) : '';
   const recent = store.calls.between(start - assumptions.repeatWindowSeconds, start);
   const repeated = number === '' ? 0 : recent.filter((other) => other.caller.number === number).length;
-  return finalizeCall(draft, start, store.calls.reserve(draft.legs.length), repeated);
+  const call = finalizeCall(draft, start, store.calls.reserve(draft.legs.length), repeated);
+  return {
+    ...call,
+    ...(order.legsAfterMs !== undefined && { legsAt: now().getTime() + order.legsAfterMs }),
+    ...(order.shown !== undefined && { shown: order.shown }),
+  };
 }
 
 /** Hang-up: adds the call to the history, announces it and schedules its transcripts. */

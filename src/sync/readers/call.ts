@@ -18,7 +18,11 @@ export const readCall: TargetReader = async (claim, { service, db, recheckDelays
       read: { call: withFields(call, { id: claim.key }), read: provenance(claim, 'calls.get') },
     },
     followUps: artefactsOf(call, held, claim.key, now()),
-    recheckSeconds: soonest([recheckSeconds(call, startedAt, recheckDelays, now()), untilEnd]),
+    recheckSeconds: soonest([
+      recheckSeconds(call, startedAt, recheckDelays, now()),
+      untilLegs(call, held?.firstSeenAt, now()),
+      untilEnd,
+    ]),
   });
 };
 
@@ -49,4 +53,17 @@ function recheckSeconds(call: Call, startedAt: Date, delays: readonly number[], 
   if (call.endTime === undefined) return nextRecheck(delays, startedAt, now);
   if (call.recorded === true || call.status === 'missed') return undefined;
   return nextRecheck(delays.slice(0, 1), new Date(call.endTime), now);
+}
+
+/** Seconds after an unanswered call ended, or was first mirrored, at which missing legs are read again: rules wait a minute. */
+const legsDelays: readonly number[] = [10, 25, 45];
+
+/** Rules act on calls that ended within the last ten minutes: older ones, as of a back-fill, are not read again. */
+const newsMs = 600_000;
+
+function untilLegs({ endTime, status, legs = [] }: Call, firstSeenAt: Date | undefined, now: Date): number | undefined {
+  if (endTime === undefined || status === 'answered' || legs.length > 0) return undefined;
+  const endedAt = new Date(endTime);
+  if (now.getTime() - endedAt.getTime() > newsMs) return undefined;
+  return nextRecheck(legsDelays, new Date(Math.max(endedAt.getTime(), (firstSeenAt ?? now).getTime())), now);
 }

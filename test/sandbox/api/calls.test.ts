@@ -111,3 +111,29 @@ test('a call of unknown outcome has no end', async () => {
   expect(body.data.status).toBe('unknown');
   expect(body.data).not.toHaveProperty('endTime');
 });
+
+test('a call takes the way that it is given, shows its legs late, and can end again as something else', async () => {
+  const { id } = await sandbox.emit.call({
+    direction: 'inbound',
+    status: 'missed',
+    legs: [
+      { calledType: 'ivr', talkSeconds: 20 },
+      { calledType: 'user', status: 'noanswer', ringSeconds: 15 },
+      { calledType: 'mailbox', talkSeconds: 30 },
+    ],
+    legsAfterMs: 5_000,
+    shown: { callerType: null, callerNumber: '101' },
+  });
+  const shown = async () => (await ask('GET', `/calls/${id}`)).body.data;
+  const first = await shown();
+  expect(first).toMatchObject({ status: 'missed', callerNumber: '101', durationSeconds: 65, legs: [] });
+  expect(first).not.toHaveProperty('callerType');
+  clock += 5_000;
+  expect((await shown()).legs).toMatchObject([
+    { callerType: 'external', calledType: 'ivr', status: 'answer', talkTimeSeconds: 20 },
+    { callerType: 'ivr', calledType: 'user', status: 'noanswer', talkTimeSeconds: 0 },
+    { callerType: 'ivr', calledType: 'mailbox', status: 'answer', talkTimeSeconds: 30 },
+  ]);
+  await sandbox.emit.call({ callId: id, status: 'voicemail', recorded: true });
+  expect(await shown()).toMatchObject({ id, status: 'voicemail', statusCode: 0, recorded: true, callerNumber: '101' });
+});

@@ -1,0 +1,30 @@
+import type { RawBuilder } from 'kysely';
+import { sql } from '../db/database.ts';
+
+/** Expressions of SQL. */
+interface Talked {
+  readonly number: RawBuilder<unknown>;
+  /** The call that does not count itself; NULL for none. */
+  readonly callId: RawBuilder<unknown>;
+  readonly since: RawBuilder<unknown>;
+  /** What ended later is left out. NULL for now: whatever is mirrored counts. */
+  readonly until: RawBuilder<unknown>;
+}
+
+/**
+ * SQL condition: a person of the account has talked with a number by phone, or texted it, since a moment, on any line. A talk
+ * that had begun before counts if it went on.
+ */
+export function hasTalkedSince({ number, callId, since, until }: Talked) {
+  return sql`(exists (
+      select from warehouse.calls k
+      where k.external_number = ${number} and k.started_at > ${since} - interval '1 day' and k.call_id is distinct from ${callId}
+        and k.deleted_at is null and k.status = 'answered' and coalesce(k.talk_seconds, 1) > 0
+        and coalesce(k.ended_at, 'infinity') > ${since}
+        and (${until} is null or coalesce(k.ended_at, k.started_at) <= ${until}))
+    or exists (
+      select from warehouse.sms_messages m
+      where m.number = ${number} and m.sent_at > ${since} and (${until} is null or m.sent_at <= ${until})
+        and m.direction = 'out' and m.sent_by is not null and m.send_id is null and m.deleted_at is null and m.is_scheduled is not true
+        and not exists (select from ops.sends o where o.line = m.line and o.message_id = m.message_id)))`;
+}
