@@ -20,6 +20,7 @@ import { startLoop } from '../src/shared/loop.ts';
 import { withTimeout } from '../src/shared/timeout.ts';
 import { createThreadRefresh } from '../src/sync/read-thread-now.ts';
 import { defaultRecheckDelays } from '../src/sync/rechecks.ts';
+import { startSuspectReads } from '../src/sync/suspects.ts';
 import { createSync, type Sync } from '../src/sync/sync.ts';
 import { startUnconfirmedReads } from '../src/sync/unconfirmed-targets.ts';
 import { createDriftLog, type OnAnswer } from '../src/warehouse/drift.ts';
@@ -137,6 +138,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
     return started.adopt({ close }, () => close(0));
   });
   const unconfirmed = track(startUnconfirmedReads((max) => sync.readUnconfirmed(names, max), log));
+  const suspects = track(startSuspectReads((max) => sync.readSuspects(names, max), log));
   const sweepPace = options.sweepPace ?? defaultSweepPace;
   const sweep = track(
     startLoop({
@@ -195,6 +197,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
           sweep.stop(),
           searching.stop(),
           unconfirmed.stop(),
+          suspects.stop(),
           ...working.map((worker) => worker.close(deadlineMs)),
         ]);
         await sync.idle();

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { arePagesExposed, type Settings } from '../../config/settings.ts';
 import { type Context, connectionsOf, createContext } from '../context.ts';
 import { migrateAll } from '../migrations.ts';
+import { startWatchdog } from '../ops/watchdog.ts';
 import { createSandbox, defaultSandboxPort } from '../sandbox/sandbox.ts';
 import { registerPages } from '../server/pages.ts';
 import { createReceiver } from '../server/receiver.ts';
@@ -85,6 +86,7 @@ export async function start(settings: Settings, options: StartOptions): Promise<
       { log, name: 'start', maxConnections: connectionsOf(settings, { receives: true, works: true }) },
     );
     opened.push(() => context[Symbol.asyncDispose]());
+    opened.push(startWatchdog(context).stop);
     const receiver = await createReceiver(context, (app) => registerPages(app, context));
     opened.push(receiver.close);
     const workers = await options.startWorkers(context, { role: 'start' });

@@ -42,6 +42,7 @@ export const checkNames = [
   'subscription_broken',
   'texts_missing',
   'web_missing',
+  'work_set_aside',
 ] as const;
 
 export type CheckName = (typeof checkNames)[number];
