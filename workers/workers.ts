@@ -24,6 +24,7 @@ import { startSuspectReads } from '../src/sync/suspects.ts';
 import { createSync, type Sync } from '../src/sync/sync.ts';
 import { startUnconfirmedReads } from '../src/sync/unconfirmed-targets.ts';
 import { createDriftLog, type OnAnswer } from '../src/warehouse/drift.ts';
+import { startIdleCheck } from './idle-check.ts';
 import { type CompletenessPace, startMaintenance } from './maintenance.ts';
 import { type SendWork, type SendWorkOptions, startSends } from './sends.ts';
 
@@ -148,6 +149,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       job: (signal) => sweepTargets({ db, notifier, queues }, sweepPace, signal),
     }),
   );
+  const idleCheck = track(startIdleCheck(queues, log));
   const maintenance = track(
     startMaintenance({
       inbox: { db, pauses, notify: notifier.notify },
@@ -195,6 +197,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
           resealing,
           alerts.stop(),
           sweep.stop(),
+          idleCheck.stop(),
           searching.stop(),
           unconfirmed.stop(),
           suspects.stop(),

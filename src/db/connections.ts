@@ -21,8 +21,8 @@ export function openPool(url: string, log: Log, onLost: (error: Error) => void, 
     {
       connectionTimeoutMillis: connectMs,
       keepAlive: true,
-      onConnect: prepareSession(url),
       ...config,
+      onConnect: unlessLost(config.onConnect ?? prepareSession(url)),
       connectionString: url,
     },
     log,
@@ -30,6 +30,18 @@ export function openPool(url: string, log: Log, onLost: (error: Error) => void, 
   // The pool itself listens only while a connection is idle, and an error without a listener ends the process.
   pool.on('connect', (client) => client.on('error', onLost));
   return pool.on('error', () => undefined);
+}
+
+/** The pool hands out a connection that was lost while it was prepared, and its error, which nobody would see, is over by then. */
+function unlessLost(prepare: (client: ClientBase) => void | Promise<void>): (client: ClientBase) => Promise<void> {
+  return async (client) => {
+    let lost: Error | undefined;
+    client.once('error', (error) => {
+      lost = error;
+    });
+    await prepare(client);
+    if (lost) throw lost;
+  };
 }
 
 class RetryingPool extends Pool {

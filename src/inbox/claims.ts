@@ -95,6 +95,9 @@ const leaseEnd = sql.raw(`now() + interval '${leaseMs} ms'`);
 /** Kinds whose reads are parked now. */
 export const parkedKinds = sql`array(select s.kind from ops.streams s where s.parked_until > now())`;
 
+/** The `lost_reads` of a target (`t`) whose read has ended. The watchdog has ended the claim of one that it found to blame. */
+const endedLostReads = `case when t.claimed_until > '-infinity' then 0 else t.lost_reads end`;
+
 type ClaimRow = Claim & { readonly refusedSeconds: number | null; readonly deliveryId: string | null };
 
 /** Claims the targets of a relation `due(kind, key, is_abandoned)`, whose rows are locked; abandoned ones become suspects instead. */
@@ -278,7 +281,7 @@ export async function settleTargets(
          due_at = ${sql.raw(again)}, priority = ${sql.raw(rank)},
          enqueued_at = case when t.dirty_version > s.version or s.recheck_seconds is not null then ${sql.raw(enqueuedAt(again, rank))} else t.enqueued_at end,
          is_unconfirmed = t.is_unconfirmed and not s.is_found,
-         attempts = 0, misses = 0, lost_reads = 0, state = s.state, last_error = s.error, claimed_until = '-infinity',
+         attempts = 0, misses = 0, lost_reads = ${sql.raw(endedLostReads)}, state = s.state, last_error = s.error, claimed_until = '-infinity',
          refused_at = case when s.state in ('forbidden', 'refused') then coalesce(t.refused_at, now()) end
        from s join locked using (kind, key)
        where t.kind = s.kind and t.key = s.key and t.clean_version < s.version and t.claimed_version >= s.version
@@ -300,8 +303,9 @@ export async function failTarget(
   const misses = failure.isMiss ? 1 : 0;
   await hotQuery(
     db,
-    sql`update ops.sync_targets set attempts = attempts + ${failure.countsAsAttempt ? 1 : 0}, misses = misses + ${misses}::int, lost_reads = 0,
-       last_error = ${error}, due_at = now() + ${afterMs} * interval '1 ms', enqueued_at = '-infinity', claimed_until = '-infinity',
+    sql`update ops.sync_targets t set attempts = attempts + ${failure.countsAsAttempt ? 1 : 0}, misses = misses + ${misses}::int, lost_reads = ${sql.raw(endedLostReads)},
+       last_error = ${error},
+       due_at = greatest(now() + ${afterMs} * interval '1 ms', case when lost_reads > 0 and claimed_until = '-infinity' then due_at end), enqueued_at = '-infinity', claimed_until = '-infinity',
        priority = case when ${misses}::int > 0 and priority >= ${sql.lit(unconfirmed.single)} then ${sql.lit(unconfirmed.bulk)} else priority end
      where kind = ${claim.kind} and key = ${claim.key} and clean_version < ${claim.version}`,
   );
