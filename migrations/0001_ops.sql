@@ -199,10 +199,12 @@ create table ops.sync_targets (
   refused_at timestamptz,
   is_unconfirmed boolean not null default false,
   delivery_id bigint,
+  lost_reads smallint not null default 0,
   primary key (kind, key)
 ) with (fillfactor = 70);
 create index sync_targets_due on ops.sync_targets (priority, due_at, kind) where dirty_version > clean_version;
 create index sync_targets_failed on ops.sync_targets (kind) where last_error is not null;
+create index sync_targets_lost on ops.sync_targets (lost_reads, due_at) where lost_reads > 0;
 create index sync_targets_unconfirmed on ops.sync_targets (kind) where priority >= 2;
 comment on table ops.sync_targets is 'Every thing to read from the API, and whether it is pending: dirty_version > clean_version means that it is read at due_at.';
 comment on column ops.sync_targets.kind is 'What is read: thread, call, recordings, transcripts, users, lines.';
@@ -221,6 +223,7 @@ comment on column ops.sync_targets.priority is '0: live. 1: history, read after 
 comment on column ops.sync_targets.claimed_until is 'End of the lease of the worker that reads it, which renews it during the read.';
 comment on column ops.sync_targets.refused_at is 'Since when its reads have settled as forbidden or refused; NULL when the last one did not.';
 comment on column ops.sync_targets.is_unconfirmed is 'Only deliveries named it, and no read has found it: it may not exist.';
+comment on column ops.sync_targets.lost_reads is '0, unless its last read ended with its process. 1: it is read apart from other targets, with others like it. 2: alone. 3 and more: it was read alone, and is set aside.';
 comment on column ops.sync_targets.delivery_id is 'The delivery that last made it pending, of several in one batch the first; also for what the read of such a target made pending. NULL when something else did.';
 
 create table ops.streams (

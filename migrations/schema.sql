@@ -556,11 +556,13 @@ create table ops.sync_targets (
   refused_at timestamptz, -- Since when its reads have settled as forbidden or refused; NULL when the last one did not.
   is_unconfirmed boolean not null default false, -- Only deliveries named it, and no read has found it: it may not exist.
   delivery_id bigint, -- The delivery that last made it pending, of several in one batch the first; also for what the read of such a target made pending. NULL when something else did.
+  lost_reads smallint not null default 0, -- 0, unless its last read ended with its process. 1: it is read apart from other targets, with others like it. 2: alone. 3 and more: it was read alone, and is set aside.
   constraint sync_targets_pkey PRIMARY KEY (kind, key),
   constraint sync_targets_state_check CHECK ((state = ANY (ARRAY['active'::text, 'gone'::text, 'forbidden'::text, 'refused'::text])))
 ) with (fillfactor=70);
 CREATE INDEX sync_targets_due ON ops.sync_targets USING btree (priority, due_at, kind) WHERE (dirty_version > clean_version);
 CREATE INDEX sync_targets_failed ON ops.sync_targets USING btree (kind) WHERE (last_error IS NOT NULL);
+CREATE INDEX sync_targets_lost ON ops.sync_targets USING btree (lost_reads, due_at) WHERE (lost_reads > 0);
 CREATE INDEX sync_targets_unconfirmed ON ops.sync_targets USING btree (kind) WHERE (priority >= 2);
 
 -- Pairs of a line and a number that may have a conversation: the API cannot list conversations, so each pair is probed.

@@ -21,9 +21,11 @@ import { startLoop } from '../src/shared/loop.ts';
 import { withTimeout } from '../src/shared/timeout.ts';
 import { createThreadRefresh } from '../src/sync/read-thread-now.ts';
 import { defaultRecheckDelays } from '../src/sync/rechecks.ts';
+import { startSuspectReads } from '../src/sync/suspects.ts';
 import { createSync, type Sync } from '../src/sync/sync.ts';
 import { startUnconfirmedReads } from '../src/sync/unconfirmed-targets.ts';
 import { createDriftLog, type OnAnswer } from '../src/warehouse/drift.ts';
+import { startIdleCheck } from './idle-check.ts';
 import { type CompletenessPace, startMaintenance } from './maintenance.ts';
 import { type SendWork, type SendWorkOptions, startSends } from './sends.ts';
 
@@ -143,6 +145,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
     return started.adopt({ close }, () => close(0));
   });
   const unconfirmed = track(startUnconfirmedReads((max) => sync.readUnconfirmed(names, max), log));
+  const suspects = track(startSuspectReads((max) => sync.readSuspects(names, max), log));
   const sweepPace = options.sweepPace ?? defaultSweepPace;
   const sweep = track(
     startLoop({
@@ -152,6 +155,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       job: (signal) => sweepTargets({ db, notifier, queues }, sweepPace, signal),
     }),
   );
+  const idleCheck = track(startIdleCheck(queues, log));
   const maintenance = track(
     startMaintenance({
       inbox: { db, pauses, notify: notifier.notify },
@@ -199,8 +203,10 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
           resealing,
           alerts.stop(),
           sweep.stop(),
+          idleCheck.stop(),
           searching.stop(),
           unconfirmed.stop(),
+          suspects.stop(),
           ...working.map((worker) => worker.close(deadlineMs)),
         ]);
         await sync.idle();

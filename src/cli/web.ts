@@ -5,6 +5,7 @@ import { areMigrated } from '../migrations.ts';
 import { startAlerts } from '../ops/alerts/watch.ts';
 import { reportConnections, reportProcess } from '../ops/processes.ts';
 import { startTelemetry } from '../ops/telemetry.ts';
+import { startWatchdog } from '../ops/watchdog.ts';
 import { registerPages } from '../server/pages.ts';
 import { createReceiver } from '../server/receiver.ts';
 import { startWebhookRegistration } from '../server/webhook-registration.ts';
@@ -31,6 +32,7 @@ export async function run({ json }: { json?: boolean }): Promise<void> {
     name: 'web',
     maxConnections: connectionsOf(settings, { receives: true, works: false }),
   });
+  const watchdog = startWatchdog(context);
   const receiver = await createReceiver(context, (app) => registerPages(app, context));
   const { publicUrl, secret } = settings.receiver;
   const registration =
@@ -47,6 +49,7 @@ export async function run({ json }: { json?: boolean }): Promise<void> {
       stopping.abort();
       await Promise.all([receiver.close(), registration?.stop(), alerts.stop()]);
       await reporting.stop();
+      await watchdog.stop();
       await context[Symbol.asyncDispose]();
       await telemetry.stop();
     },

@@ -4,6 +4,7 @@ import { connectionsOf, createContext, readySettings } from '../context.ts';
 import { pagesToken } from '../local/data-folder.ts';
 import { reportConnections } from '../ops/processes.ts';
 import { startTelemetry } from '../ops/telemetry.ts';
+import { startWatchdog } from '../ops/watchdog.ts';
 import { createLog } from '../shared/log.ts';
 import { commandSettings } from './environment.ts';
 import { drainMs, type Entry, runUntilStopped, waitForMigrations, waitForPostgres } from './lifecycle.ts';
@@ -33,6 +34,7 @@ export async function run(entry: Entry, options: { queues?: QueueName[]; json?: 
     name: 'worker',
     maxConnections: connectionsOf(settings, { receives: false, works: true }),
   });
+  const watchdog = startWatchdog(context);
   const { workerPort } = settings;
   const port = workerPort === undefined ? undefined : await (await server()).openWorkerPort(context, workerPort);
   const workers = await entry.startWorkers(context, options.queues ? { queues: options.queues } : {});
@@ -42,6 +44,7 @@ export async function run(entry: Entry, options: { queues?: QueueName[]; json?: 
     abandon: (what) => context.service?.abandon(what),
     async close() {
       await Promise.all([workers.close(drainMs), port?.close()]);
+      await watchdog.stop();
       await context[Symbol.asyncDispose]();
       await telemetry.stop();
     },

@@ -23,8 +23,8 @@ export function openPool(url: string, log: Log, onLost: (error: Error) => void, 
     {
       connectionTimeoutMillis: connectMs,
       keepAlive: true,
-      onConnect: prepareSession(url),
       ...config,
+      onConnect: unlessLost(config.onConnect ?? prepareSession(url)),
       connectionString: url,
     },
     log,
@@ -45,6 +45,18 @@ let diskFullAt: number | undefined;
 /** Milliseconds since Postgres last told this process that its disk is full; undefined if it never did. */
 export function diskFullMs(): number | undefined {
   return diskFullAt === undefined ? undefined : performance.now() - diskFullAt;
+}
+
+/** The pool hands out a connection that was lost while it was prepared, and its error, which nobody would see, is over by then. */
+function unlessLost(prepare: (client: ClientBase) => void | Promise<void>): (client: ClientBase) => Promise<void> {
+  return async (client) => {
+    let lost: Error | undefined;
+    client.once('error', (error) => {
+      lost = error;
+    });
+    await prepare(client);
+    if (lost) throw lost;
+  };
 }
 
 class RetryingPool extends Pool {

@@ -389,6 +389,7 @@ export interface Schema {
     refused_at: Timestamp | null;
     is_unconfirmed: Defaulted<boolean>;
     delivery_id: Numeric | null;
+    lost_reads: Defaulted<number>;
   };
   'ops.thread_candidates': {
     line: string;

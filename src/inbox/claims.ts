@@ -1,4 +1,5 @@
 import { type Database, hotQuery, query, relation, sql, type Transaction } from '../db/database.ts';
+import { claimedLostReads, isAbandoned, loseRead } from './lost-reads.ts';
 import {
   type DirtyTarget,
   type DueTarget,
@@ -21,7 +22,7 @@ import {
  *
  *   mark dirty: dirty + 1, due ──▶ claim: claimed = v ──▶ read ──▶ settle: clean = v ──▶ clean, or due at a recheck
  *                 ▲            │   leased, so that ├────▶ fail: still dirty, due later
- *                 │            │   one reads it    └────▶ the process died: still dirty, due when the lease ends
+ *                 │            │   one reads it    └────▶ the process died: still dirty; see lost-reads.ts
  *                 └── a reference during the read leaves dirty > v: settle makes it due again
  */
 
@@ -35,6 +36,8 @@ export interface Claim extends Target {
   readonly attempts: number;
   /** Reads in a row that did not find it. */
   readonly misses: number;
+  /** Above 0 it is a suspect (`lost-reads.ts`): nothing else is written along with it. */
+  readonly lostReads: number;
   /** How long its reads have been refused; undefined if the last one was not. */
   readonly refusedSeconds?: number | undefined;
   /** No read of it was settled yet. */
@@ -92,13 +95,19 @@ const leaseEnd = sql.raw(`now() + interval '${leaseMs} ms'`);
 /** Kinds whose reads are parked now. */
 export const parkedKinds = sql`array(select s.kind from ops.streams s where s.parked_until > now())`;
 
+/** The `lost_reads` of a target (`t`) whose read has ended. The watchdog has ended the claim of one that it found to blame. */
+const endedLostReads = `case when t.claimed_until > '-infinity' then 0 else t.lost_reads end`;
+
 type ClaimRow = Claim & { readonly refusedSeconds: number | null; readonly deliveryId: string | null };
 
-/** Claims the targets of a relation `due(kind, key)`, whose rows are locked. */
-const beginReads = sql<ClaimRow>`
-  update ops.sync_targets t set read_at = clock_timestamp(), claimed_version = t.dirty_version, claimed_until = ${leaseEnd} from due
-  where t.kind = due.kind and t.key = due.key
-  returning t.kind, t.key, t.dirty_version as version, nextval('ops.fetch_seq') as "fetchSeq", t.read_at as "claimedAt", t.attempts, t.misses,
+/** Claims the targets of a relation `due(kind, key, is_abandoned)`, whose rows are locked; abandoned ones become suspects instead. */
+const beginReads = sql<ClaimRow>`, lost as (
+    update ops.sync_targets t set ${loseRead} from due where t.kind = due.kind and t.key = due.key and is_abandoned
+  )
+  update ops.sync_targets t set read_at = clock_timestamp(), claimed_version = t.dirty_version, claimed_until = ${leaseEnd},
+    lost_reads = ${claimedLostReads} from due
+  where t.kind = due.kind and t.key = due.key and not is_abandoned
+  returning t.kind, t.key, t.dirty_version as version, nextval('ops.fetch_seq') as "fetchSeq", t.read_at as "claimedAt", t.attempts, t.misses, t.lost_reads as "lostReads",
     extract(epoch from t.read_at - t.refused_at)::float8 as "refusedSeconds", t.clean_version = 0 as "isNew",
     case t.priority when ${sql.lit(priorities.history)} then ${sql.lit(priorities.history)} else ${sql.lit(priorities.live)} end as priority,
     t.is_unconfirmed as "isUnconfirmed", t.priority >= ${sql.lit(unconfirmed.single)} as "isDeferred",
@@ -110,18 +119,18 @@ function claimOf({ refusedSeconds, deliveryId, ...row }: ClaimRow): Claim {
 }
 
 /**
- * Claims those of the targets that are dirty, due, not parked and not claimed. Takes the version before the read: a reference
+ * Claims those of the targets that are dirty, due, not parked, not claimed and no suspects. Takes the version before the read: a reference
  * that arrives during the read causes another one.
  */
 export async function claimTargets(db: Database, targets: readonly Target[]): Promise<Claim[]> {
   const rows = await hotQuery(
     db,
     sql<ClaimRow>`with due as (
-       select t.kind, t.key
+       select t.kind, t.key, ${isAbandoned} as is_abandoned
        from (select distinct * from ${relation('b', targets, { kind: 'text', key: 'text' })}) b
        join ops.sync_targets t using (kind, key)
        where t.dirty_version > t.clean_version and t.due_at <= now() + ${clockTolerance} and t.claimed_until <= now()
-         and t.kind <> all(${parkedKinds})
+         and t.lost_reads = 0 and t.kind <> all(${parkedKinds})
        order by t.kind, t.key for update of t
      ) ${beginReads}`,
   );
@@ -156,13 +165,33 @@ async function claimRanked(
   const rows = await query(
     db,
     sql<ClaimRow>`with due as (
-       select kind, key from ops.sync_targets t
+       select kind, key, ${isAbandoned} as is_abandoned from ops.sync_targets t
        where dirty_version > clean_version and priority = ${sql.lit(rank)} and due_at <= now() and kind = any(${kinds})
-         and claimed_until <= now() and kind <> all(array(select s.kind from ops.streams s))
+         and claimed_until <= now() and lost_reads = 0 and kind <> all(array(select s.kind from ops.streams s))
        order by due_at ${sql.raw(order)} limit ${max} for update skip locked
      ) ${beginReads}`,
   );
   return rows.map(claimOf);
+}
+
+/** Claims up to `max` suspects: targets whose read ended with its process (`lost-reads.ts`). One that may be to blame comes alone. */
+export async function claimSuspects(db: Database, kinds: readonly TargetKind[], max: number): Promise<Claim[]> {
+  for (const [isLost, most] of [
+    [sql`t.lost_reads = 1`, max],
+    [sql`t.lost_reads > 1`, 1],
+  ] as const) {
+    const rows = await query(
+      db,
+      sql<ClaimRow>`with due as (
+         select kind, key, ${isAbandoned} as is_abandoned from ops.sync_targets t
+         where t.lost_reads > 0 and ${isLost} and dirty_version > clean_version and due_at <= now() and kind = any(${kinds})
+           and claimed_until <= now() and kind <> all(${parkedKinds})
+         order by lost_reads, due_at limit ${most} for update skip locked
+       ) ${beginReads}`,
+    );
+    if (rows.length > 0) return rows.map(claimOf);
+  }
+  return [];
 }
 
 /** The rank of a deferred target `t`: the lowest if a read did not find it. */
@@ -196,6 +225,7 @@ export async function releaseClaims(
        where t.claimed_version = c.version and t.clean_version < c.version order by t.kind, t.key for update of t
      )
      update ops.sync_targets t set claimed_until = '-infinity', enqueued_at = '-infinity',
+       lost_reads = case when t.claimed_until > '-infinity' then least(t.lost_reads, 1) else t.lost_reads end,
        priority = case when ${defer} then greatest(t.priority, ${deferredRank}) else t.priority end
      from given where t.kind = given.kind and t.key = given.key`,
   );
@@ -251,7 +281,7 @@ export async function settleTargets(
          due_at = ${sql.raw(again)}, priority = ${sql.raw(rank)},
          enqueued_at = case when t.dirty_version > s.version or s.recheck_seconds is not null then ${sql.raw(enqueuedAt(again, rank))} else t.enqueued_at end,
          is_unconfirmed = t.is_unconfirmed and not s.is_found,
-         attempts = 0, misses = 0, state = s.state, last_error = s.error, claimed_until = '-infinity',
+         attempts = 0, misses = 0, lost_reads = ${sql.raw(endedLostReads)}, state = s.state, last_error = s.error, claimed_until = '-infinity',
          refused_at = case when s.state in ('forbidden', 'refused') then coalesce(t.refused_at, now()) end
        from s join locked using (kind, key)
        where t.kind = s.kind and t.key = s.key and t.clean_version < s.version and t.claimed_version >= s.version
@@ -273,8 +303,9 @@ export async function failTarget(
   const misses = failure.isMiss ? 1 : 0;
   await hotQuery(
     db,
-    sql`update ops.sync_targets set attempts = attempts + ${failure.countsAsAttempt ? 1 : 0}, misses = misses + ${misses}::int,
-       last_error = ${error}, due_at = now() + ${afterMs} * interval '1 ms', enqueued_at = '-infinity', claimed_until = '-infinity',
+    sql`update ops.sync_targets t set attempts = attempts + ${failure.countsAsAttempt ? 1 : 0}, misses = misses + ${misses}::int, lost_reads = ${sql.raw(endedLostReads)},
+       last_error = ${error},
+       due_at = greatest(now() + ${afterMs} * interval '1 ms', case when lost_reads > 0 and claimed_until = '-infinity' then due_at end), enqueued_at = '-infinity', claimed_until = '-infinity',
        priority = case when ${misses}::int > 0 and priority >= ${sql.lit(unconfirmed.single)} then ${sql.lit(unconfirmed.bulk)} else priority end
      where kind = ${claim.kind} and key = ${claim.key} and clean_version < ${claim.version}`,
   );
@@ -307,19 +338,25 @@ const renewEveryMs = 1_500;
 export interface Leases {
   hold(claim: Claim): void;
   release(claim: Claim): void;
+  /** Releases a claim whose end could not be recorded: gives it back once Postgres answers, so that its target is no suspect. */
+  giveBack(claim: Claim): void;
   /** How many claims are held. */
   readonly count: number;
 }
 
 export function createLeases(db: Database): Leases {
   const held = new Map<Claim, number>();
+  let returned: Claim[] = [];
   let timer: NodeJS.Timeout | undefined;
 
   async function renew(): Promise<void> {
+    const owed = returned;
+    returned = [];
+    if (owed.length > 0) await releaseClaims(db, owed).catch(() => returned.push(...owed));
     const aged = [...held].filter(([, since]) => performance.now() - since >= renewEveryMs).map(([claim]) => claim);
     // A claim that cannot be renewed lapses: its target may be read twice, which is harmless.
     if (aged.length > 0) await renewClaims(db, aged).catch(() => undefined);
-    timer = held.size > 0 ? setTimeout(renew, renewEveryMs) : undefined;
+    timer = held.size + returned.length > 0 ? setTimeout(renew, renewEveryMs) : undefined;
   }
 
   return {
@@ -328,6 +365,11 @@ export function createLeases(db: Database): Leases {
       if (timer === undefined) timer = setTimeout(renew, renewEveryMs);
     },
     release: (claim) => void held.delete(claim),
+    giveBack(claim) {
+      held.delete(claim);
+      returned.push(claim);
+      timer ??= setTimeout(renew, renewEveryMs);
+    },
     get count() {
       return held.size;
     },

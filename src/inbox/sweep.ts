@@ -50,7 +50,7 @@ export async function sweepTargets(
 
 /** Due, and lost or never enqueued. */
 const isOverdue = (lostAfterMs: number) =>
-  sql`dirty_version > clean_version and due_at <= now() and claimed_until <= now()
+  sql`dirty_version > clean_version and due_at <= now() and claimed_until <= now() and lost_reads = 0
     and (enqueued_at < due_at or enqueued_at < now() - ${lostAfterMs} * interval '1 ms') and kind <> all(${parkedKinds})`;
 
 async function isAnyOverdue(db: Database, lostAfterMs: number): Promise<boolean> {

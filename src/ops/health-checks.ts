@@ -1,5 +1,6 @@
 import { accountRemedy } from '../credentials/account.ts';
 import { toType } from '../shared/command-name.ts';
+import { maskKey } from '../shared/masking.ts';
 import { ago, countOf, quantity, span, streamNames } from './format.ts';
 import { checkAutomation } from './health-checks/automation.ts';
 import { bearers, type HealthCheck } from './health-checks/check.ts';
@@ -54,6 +55,7 @@ export function healthChecks(snapshot: Snapshot): HealthCheck[] {
       checkWeb,
       checkSettings,
       checkCompleteness,
+      checkSetAside,
     ],
     ...[checkPutOff, checkFailing, checkForbidden, checkPartialAnswers, checkAutomation, checkReporting, checkQueues],
     ...[checkSubscriptions, checkOtherDeployments, checkUnknownParts, checkInbox, checkDisk, checkAlerts],
@@ -272,6 +274,29 @@ function* checkBacklogAge(snapshot: Snapshot): Iterable<HealthCheck> {
       ? `${countOf(workers, 'worker')} ${workers === 1 ? 'runs' : 'run'}: read the log, or start another one (${toType('worker')}).`
       : `Start a worker (${toType('worker')}); if one runs, check that it uses this database.`,
   };
+}
+
+const ofKind = { thread: 'texts', call: 'a call', recordings: 'recordings', transcripts: 'transcripts' } as const;
+
+/** What ended its process twice is read no more, so that other reads go on. */
+function* checkSetAside({ setAside }: Snapshot): Iterable<HealthCheck> {
+  for (const { work, kind, key, since, nextAt } of known(setAside, [])) {
+    const what = kind === 'users' || kind === 'lines' ? `the ${kind}` : ofKind[kind];
+    const did = work === 'read' ? `The read of ${what}` : `The evaluation of the rules on ${what}`;
+    const command = toType(`resync ${kind}${key === 'all' ? '' : ` ${key}`}`);
+    const advice = 'The log of the worker says where it hung or failed. Update Trunkline, or report it;';
+    yield {
+      check: 'work_set_aside',
+      level: 'problem',
+      ...(since !== null && { since }),
+      sentence: `${did} (${maskKey(kind, key)}) ended its process twice, so it is set aside.`,
+      remedy: `${advice} ${command} takes it up again. By itself it is tried again on ${nextAt.toISOString().slice(0, 16)}Z.`,
+      alert: {
+        sentence: `${did} ended its process twice, so it is set aside.`,
+        remedy: `${advice} ${toType('status')} names it, and ${toType('resync')} takes it up again.`,
+      },
+    };
+  }
 }
 
 /** Without any process, this is no deployment yet. */

@@ -25,6 +25,7 @@ import {
   readInbox,
   readParked,
   readRowCounts,
+  readSetAside,
 } from './snapshot/mirror.ts';
 import { readPostgres } from './snapshot/postgres.ts';
 import { readReporting } from './snapshot/reporting.ts';
@@ -41,6 +42,7 @@ const readers = {
   freshness: readFreshness,
   backlog: readBacklog,
   parked: readParked,
+  setAside: readSetAside,
   errors: readErrors,
   artefacts: readArtefacts,
   completeness: readCompleteness,
@@ -59,7 +61,7 @@ const readers = {
 type PartOf<Reader extends (...given: never[]) => Promise<unknown>> = Part<Readonly<Awaited<ReturnType<Reader>>>>;
 type StoredParts = { readonly [name in keyof typeof readers]: PartOf<(typeof readers)[name]> };
 
-/** The state that all processes share, at one moment. Phone numbers are masked, and it contains no message bodies. */
+/** The state that all processes share, at one moment. Phone numbers are masked, except in `setAside`; it contains no message bodies. */
 export interface Snapshot extends StoredParts {
   /** By the clock of the database, like all other times. */
   readonly takenAt: Date;

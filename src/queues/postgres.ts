@@ -76,7 +76,10 @@ export async function createPostgresStore(
     openQueue: (name, opening) =>
       new bull.Queue(name, { connection: producers as unknown as PgPool, ...opening }) as unknown as BullQueue,
     openWorker(name, processor, tuning) {
-      ofWorkers ??= withOneListener(open({ max: pools.jobs }), open({ max: queuePools.listen }));
+      ofWorkers ??= withOneListener(
+        open({ max: pools.jobs }),
+        open({ max: queuePools.listen, query_timeout: queueTiming.lockDuration }),
+      );
       return new bull.Worker(name, processor, { connection: ofWorkers, ...tuning }) as unknown as BullWorker;
     },
     // The library cannot trim events of this backend.
@@ -95,18 +98,48 @@ export async function createPostgresStore(
 
 type Listener = (error: Error) => void;
 
+/** A connection on which all workers listen. */
+interface SharedConnection {
+  readonly client: PoolClient;
+  readonly holders: Set<object>;
+  lastQuery: Promise<unknown>;
+  isOver: boolean;
+}
+
 /**
  * A pool for the queue library whose workers listen on one shared connection instead of one each. The library takes a
  * connection out of the pool only to listen, or briefly at its start; each worker filters the notifications of its queue.
  */
 function withOneListener(jobs: Pool, listeners: Pool): PgPool {
-  let shared: Promise<PoolClient> | undefined;
-  let lastQuery: Promise<unknown> = Promise.resolve();
-  const holders = new Set<object>();
+  let shared: Promise<SharedConnection> | undefined;
+
+  function open(): Promise<SharedConnection> {
+    const opening = listeners.connect().then((client) => {
+      client.setMaxListeners(0);
+      const connection = { client, holders: new Set<object>(), lastQuery: Promise.resolve(), isOver: false };
+      client.once('error', () => end(connection));
+      return connection;
+    });
+    opening.catch(() => shared === opening && forget());
+    return opening;
+  }
+
+  function forget(): void {
+    shared = undefined;
+  }
+
+  /** Destroys a connection that is broken or still listens. The next caller gets another, whoever still holds this one. */
+  function end(connection: SharedConnection): void {
+    if (connection.isOver) return;
+    connection.isOver = true;
+    forget();
+    connection.client.release(true);
+  }
 
   async function connect(): Promise<PgPoolClient> {
     shared ??= open();
-    const client = await shared;
+    const connection = await shared;
+    const { client, holders } = connection;
     const own: [string, Listener][] = [];
     const remove = (isRemoved: (event: string, listener: Listener) => boolean) => {
       for (const entry of own.filter(([event, listener]) => isRemoved(event, listener))) {
@@ -117,8 +150,11 @@ function withOneListener(jobs: Pool, listeners: Pool): PgPool {
     const holder = {
       connection: (client as unknown as PgPoolClient).connection,
       query(text: string, values?: unknown[]) {
-        const answer = lastQuery.then(() => client.query(text, values));
-        lastQuery = answer.catch(() => undefined);
+        const answer = connection.lastQuery.then(() => client.query(text, values));
+        connection.lastQuery = answer.catch((error: Error) => {
+          // The library replaces a connection only after an error event, and a broken one may have had its own before.
+          if (!connection.isOver) client.emit('error', error);
+        });
         return answer;
       },
       on(event: string, listener: Listener) {
@@ -136,29 +172,11 @@ function withOneListener(jobs: Pool, listeners: Pool): PgPool {
       },
       release() {
         remove(() => true);
-        if (!holders.delete(holder) || holders.size > 0) return;
-        shared = undefined;
-        // Destroyed, since it still listens.
-        client.release(true);
+        if (holders.delete(holder) && holders.size === 0) end(connection);
       },
     };
     holders.add(holder);
     return holder as unknown as PgPoolClient;
-  }
-
-  async function open(): Promise<PoolClient> {
-    try {
-      const client = await listeners.connect();
-      client.setMaxListeners(0);
-      // The next caller gets a new connection while the others release the broken one.
-      client.once('error', () => {
-        shared = undefined;
-      });
-      return client;
-    } catch (error) {
-      shared = undefined;
-      throw error;
-    }
   }
 
   const pool = {

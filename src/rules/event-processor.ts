@@ -5,6 +5,7 @@ import { chooseEvaluator, readRunning } from '../ledger/rules-in-force.ts';
 import { isOpenSend } from '../ledger/send.ts';
 import type { Log } from '../shared/log.ts';
 import type { Pair } from '../shared/thread.ts';
+import { workingOn } from '../shared/work.ts';
 import { decide } from './decide.ts';
 import { type Case, readCases } from './facts/read.ts';
 import { readHistory } from './history.ts';
@@ -173,7 +174,9 @@ async function evaluateTriggers(
   const history = await readHistory(tx, set, threads, { from, held: held.sends });
   const decisions = decidable.map((each) => {
     const ageSeconds = (now.getTime() - each.trigger.at.getTime()) / 1_000;
-    return { case: each, evaluations: decide(set, mode, each, history, ageSeconds) };
+    const { kind, key } = each.trigger;
+    const evaluations = workingOn([{ kind, key }], () => decide(set, mode, each, history, ageSeconds));
+    return { case: each, evaluations };
   });
   const matched = await recordDecisions(tx, set.version, decisions, await readSince(tx, processId));
   const idle = decisions.filter(({ evaluations }) => evaluations.every(({ reason }) => reason === 'condition_false'));

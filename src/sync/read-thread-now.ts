@@ -1,7 +1,9 @@
 import { isNotFound } from '../api-client/client.ts';
-import { type Database, inTransaction, query } from '../db/database.ts';
+import { type Database, inTransaction, query, sql } from '../db/database.ts';
+import { isSetAside } from '../inbox/lost-reads.ts';
 import { type DueTarget, markDirty, priorities, type ReadPauses } from '../inbox/targets.ts';
 import { type Thread, threadKey } from '../shared/thread.ts';
+import { workingOn } from '../shared/work.ts';
 import { heldThread, writeThreads } from '../warehouse/conversations.ts';
 import { beginRead, type SealLink } from '../warehouse/upsert.ts';
 import type { ReadContext } from './read-result.ts';
@@ -13,7 +15,31 @@ import { createThreadReader } from './readers/thread.ts';
  */
 export type RefreshThread = (thread: Thread, signal?: AbortSignal) => Promise<boolean>;
 
-export function createThreadRefresh(
+export function createThreadRefresh(deps: RefreshDeps): RefreshThread {
+  const refresh = createUnwatchedRefresh(deps);
+  return async (thread, signal) => {
+    const target = { kind: 'thread', key: threadKey(thread) };
+    const [found] = await query(
+      deps.db,
+      sql`select from ops.sync_targets t where kind = 'thread' and key = ${target.key} and ${isSetAside}`,
+    );
+    if (found) throw new ThreadSetAside();
+    return workingOn([target], () => refresh(thread, signal));
+  };
+}
+
+/** Its reads ended their process, so it is read only by whoever reads nothing else. */
+export class ThreadSetAside extends Error {
+  readonly code = 'thread_set_aside';
+
+  constructor() {
+    super('The thread is set aside: its reads ended their process.');
+  }
+}
+
+type RefreshDeps = Parameters<typeof createUnwatchedRefresh>[0];
+
+function createUnwatchedRefresh(
   deps: Pick<ReadContext, 'service' | 'db' | 'onAnswer'> & {
     readonly pauses: ReadPauses;
     readonly notify: (due: readonly DueTarget[]) => void;

@@ -5,6 +5,7 @@ import type { Database } from '../db/database.ts';
 import {
   type Claim,
   claimDue,
+  claimSuspects,
   claimTargets,
   claimUnconfirmed,
   createLeases,
@@ -21,6 +22,7 @@ import { createBatch, oneAtATime } from '../shared/batch.ts';
 import type { Log } from '../shared/log.ts';
 import { threadOf } from '../shared/thread.ts';
 import { currentTracing, detached, inSpan, ofPostgres } from '../shared/tracing.ts';
+import { workingOn } from '../shared/work.ts';
 import { heldCalls } from '../warehouse/calls.ts';
 import { heldThread } from '../warehouse/conversations.ts';
 import { provenance, type ReadContext, type ReadResult, type ResultForCall, type TargetReader } from './read-result.ts';
@@ -127,7 +129,9 @@ export function createSync(deps: SyncDeps) {
     try {
       return {
         claim,
-        result: await inSpan(`read ${claim.kind}`, traceOf(claim), () => readers[claim.kind](claim, deps, signal)),
+        result: await inSpan(`read ${claim.kind}`, traceOf(claim), () =>
+          workingOn([claim], () => readers[claim.kind](claim, deps, signal)),
+        ),
       };
     } catch (error) {
       return { claim, error };
@@ -171,15 +175,26 @@ export function createSync(deps: SyncDeps) {
     return { read: ended.length, missed: missed.length };
   }
 
+  /** Reads up to `max` targets whose read ended with its process. Returns how many. */
+  async function readSuspects(queues: readonly QueueName[], max: number): Promise<number> {
+    const kinds = queues.flatMap((queue) => kindsOfQueues.get(queue) ?? []);
+    const claimed = lease(await traced(await claimSuspects(db, kinds, max)));
+    await Promise.all(claimed.map((claim) => readClaimed(claim, queueOf[claim.kind], never)));
+    return claimed.length;
+  }
+
   async function end(fetched: FetchedRead): Promise<EndedRead> {
     const { claim } = fetched;
     let isMissed = false;
     try {
       const ended = await ('result' in fetched ? mirror(claim, fetched.result) : readFailed(claim, fetched.error));
       isMissed = ended.isMissed;
-      return ended;
-    } finally {
       leases.release(claim);
+      return ended;
+    } catch (error) {
+      leases.giveBack(claim);
+      throw error;
+    } finally {
       if (allowed.has(claim)) allowance.release(isMissed);
     }
   }
@@ -267,6 +282,7 @@ export function createSync(deps: SyncDeps) {
       (await timed(target.kind, () => readTarget(target, signal))).outcome,
     readNext,
     readUnconfirmed,
+    readSuspects,
     /** How many targets this process has claimed. */
     leases: () => leases.count,
     /** Resolves when no result waits for its commit. */

@@ -3,6 +3,7 @@ import { type Database, inTransaction, type Transaction } from '../db/database.t
 import { type Claim, type Settlement, settleTargets, type TargetState } from '../inbox/claims.ts';
 import { type DirtyTarget, type DueTarget, type Priority, priorities, type ReadPauses } from '../inbox/targets.ts';
 import { createBatch, oneAtATime } from '../shared/batch.ts';
+import { workingOn } from '../shared/work.ts';
 import { type HeldCall, heldCalls, markCallsGone, writeCalls } from '../warehouse/calls.ts';
 import { markThreadsGone, writeThreads } from '../warehouse/conversations.ts';
 import { writeLines } from '../warehouse/lines.ts';
@@ -46,7 +47,14 @@ export interface WriterDeps {
 export function createWriter(deps: WriterDeps) {
   const { db, pauses, notify } = deps;
 
-  async function commit(reads: readonly FinishedRead[]): Promise<boolean[]> {
+  function commit(reads: readonly FinishedRead[]): Promise<boolean[]> {
+    return workingOn(
+      reads.map(({ claim }) => claim),
+      () => commitAll(reads),
+    );
+  }
+
+  async function commitAll(reads: readonly FinishedRead[]): Promise<boolean[]> {
     const resolved = await resolve(db, reads);
     const due = await inTransaction(db, async (tx) => {
       await writeEntities(tx, entitiesOf(resolved, priorities.live), deps);
@@ -67,13 +75,19 @@ export function createWriter(deps: WriterDeps) {
   }
 
   const batch = createBatch<FinishedRead, boolean | Error>(async (reads) => {
-    try {
-      return await commit(reads);
-    } catch (error) {
-      if (reads.length === 1) throw error;
-      return Promise.all(reads.map((each) => commit([each]).then(([isFound = false]) => isFound, asError)));
+    const written = new Map<FinishedRead, boolean | Error>();
+    const { apart = [], together = [] } = Object.groupBy(reads, isApart);
+    for (const group of [together, ...apart.map((each) => [each])]) {
+      const results = group.length > 1 ? await commit(group).catch(() => commitEach(group)) : await commitEach(group);
+      group.forEach((read, at) => void written.set(read, results[at] ?? false));
     }
+    return reads.map((read) => written.get(read) ?? false);
   }, oneAtATime);
+
+  /** Writes each read alone. */
+  function commitEach(reads: readonly FinishedRead[]): Promise<(boolean | Error)[]> {
+    return Promise.all(reads.map((each) => commit([each]).then(([isFound = false]) => isFound, asError)));
+  }
 
   return {
     /**
@@ -87,6 +101,11 @@ export function createWriter(deps: WriterDeps) {
     },
     idle: () => batch.idle(),
   };
+}
+
+/** What ended its process is written alone: if it does so again, nothing else is under suspicion. */
+function isApart({ claim }: FinishedRead): 'apart' | 'together' {
+  return claim.lostReads > 0 ? 'apart' : 'together';
 }
 
 /** Looks up the calls of the batch outside its transaction: a concurrent change of a call marks the target dirty again. */

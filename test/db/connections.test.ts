@@ -45,3 +45,21 @@ test('one that is lost while a caller holds it fails the next statement of the c
   expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
   await pool.end();
 });
+
+test('one that is lost while it is prepared is not handed out', async () => {
+  let prepared = 0;
+  const pool = openPool(url, createLog('silent'), () => undefined, {
+    max: 1,
+    async onConnect(client) {
+      prepared += 1;
+      if (prepared > 1) return;
+      // Its last statement has its answer when Postgres ends it: no statement fails, and its error is over.
+      const lost = new Promise((resolve) => client.once('error', resolve));
+      await (await haltBackends(url)).end();
+      await lost;
+    },
+  });
+  await expect(pool.connect()).rejects.toThrow('terminating connection');
+  expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+  await pool.end();
+});

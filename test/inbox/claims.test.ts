@@ -2,6 +2,7 @@ import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import {
   type Claim,
   claimDue,
+  claimSuspects,
   claimTargets,
   claimUnconfirmed,
   deferUnconfirmed,
@@ -33,6 +34,15 @@ async function claim(target: { kind: 'call'; key: string } = call): Promise<Clai
 
 /** As if whoever reads had died long enough ago. */
 const lapse = () => database.query(`update ops.sync_targets set claimed_until = now() where claimed_until > now()`);
+
+/** Claims the target once more, whose claim has lapsed: it is a suspect then. */
+async function claimAbandoned(): Promise<Claim> {
+  await lapse();
+  await claimTargets(db, [call]);
+  const [claimed] = await claimSuspects(db, ['call'], 1);
+  if (!claimed) throw new Error('nothing was abandoned');
+  return claimed;
+}
 
 const settle = (
   claimed: Claim,
@@ -247,11 +257,12 @@ describe('a lease', () => {
     expect(await claimAgain()).toHaveLength(1);
   });
 
-  test('ends by itself where the reader died', async () => {
+  test('ends by itself where the reader died, and its target is read apart from others', async () => {
     await bump(call);
     await claim();
     await lapse();
-    expect(await claimAgain()).toHaveLength(1);
+    expect(await claimAgain()).toEqual([]);
+    expect(await claimSuspects(db, ['call'], 10)).toMatchObject([call]);
   });
 
   test('is renewed while the read lasts, and not after it', async () => {
@@ -270,9 +281,7 @@ describe('a settled read', () => {
     await bump(call);
     const first = await claim();
     await bump(call);
-    await lapse();
-    const second = await claim();
-    await settle(second);
+    await settle(await claimAbandoned());
     await settle(first, { state: 'refused' });
     expect(await row()).toMatchObject({ is_owed: false, state: 'active' });
   });
@@ -314,8 +323,7 @@ describe('a failed read', () => {
     await bump(call);
     const first = await claim();
     await bump(call);
-    await lapse();
-    await settle(await claim());
+    await settle(await claimAbandoned());
     await failTarget(db, first, failure);
     expect(await row()).toMatchObject({ is_owed: false, attempts: 0, last_error: null });
   });

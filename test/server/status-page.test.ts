@@ -69,6 +69,7 @@ function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
     freshness: known(targetKinds.map((kind) => ({ kind, newestAt: before(125), readAt: before(2) }))),
     backlog: known(targetKinds.map((kind) => ({ kind, ...nothingOwed }))),
     parked: known([]),
+    setAside: known([]),
     errors: known([]),
     artefacts: known({ calls: 0, recordings: {}, transcripts: {} }),
     completeness: known(complete),

@@ -56,6 +56,7 @@ export const checkNames = [
   'transaction_open',
   'views_stale',
   'web_missing',
+  'work_set_aside',
 ] as const;
 
 export type CheckName = (typeof checkNames)[number];

@@ -1,0 +1,41 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+/** What a process works on: a sync target by its kind and key, or a trigger of the rules. */
+export interface WorkItem {
+  readonly kind: string;
+  readonly key: string;
+}
+
+/** What a process was working on when it hung or failed. */
+export interface WorkInProgress {
+  /** The event loop was in the work on these items. Otherwise they are all items in progress. */
+  readonly isExact: boolean;
+  readonly items: readonly WorkItem[];
+}
+
+const current = new AsyncLocalStorage<readonly WorkItem[]>();
+const running = new Set<readonly WorkItem[]>();
+
+/** Runs work, and records until it ends that it is about these items. */
+export function workingOn<T>(items: readonly WorkItem[], work: () => T): T {
+  const entry = items.map(({ kind, key }) => ({ kind, key }));
+  running.add(entry);
+  const end = () => void running.delete(entry);
+  let isPending = false;
+  try {
+    const result = current.run(entry, work);
+    if (!(result instanceof Promise)) return result;
+    isPending = true;
+    return result.finally(end) as T;
+  } finally {
+    if (!isPending) end();
+  }
+}
+
+/** For the watchdog: called while the event loop hangs, or after an uncaught exception. */
+export function workInProgress(): WorkInProgress {
+  const items = current.getStore();
+  // A connection keeps the context in which it was opened, so work that has ended does not count.
+  if (items && running.has(items)) return { isExact: true, items };
+  return { isExact: false, items: [...running].flat() };
+}
