@@ -91,7 +91,7 @@ export function refuseUnusable(facts: DatabaseFacts | undefined): void {
 export class OtherEncoding extends UserError {
   constructor(encoding: string) {
     super(`The database of DATABASE_URL has the encoding ${encoding}, and texts need UTF8.`, {
-      remedy: `Create another one with \`create database … encoding 'UTF8' locale 'C.UTF-8' template template0\`, and name it in DATABASE_URL.`,
+      remedy: `Create another one with \`create database … encoding 'UTF8' template template0\`, and name it in DATABASE_URL.`,
     });
   }
 }

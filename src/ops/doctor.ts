@@ -106,7 +106,9 @@ async function diagnoseMirror(
         ),
       );
     }
-    const checks = healthChecks(snapshot).map((check) => ({ ...check, subject: 'Mirror' }));
+    // The section of Postgres has the connections already.
+    const others = healthChecks(snapshot).filter(({ check }) => check !== 'connections_short');
+    const checks = others.map((check) => ({ ...check, subject: 'Mirror' }));
     found.push(...checks);
     if (!checks.some(isFault)) found.push(diagnosesOf('Mirror').ok('Nothing is overdue, parked, failing or refused.'));
     return { found, snapshot };

@@ -85,7 +85,7 @@ test('a database with another encoding is refused, and nothing is left in it', a
   const place = new URL(await databaseForTest());
   await asSuperuser(
     place.href,
-    `create database ${name} owner ${decodeURIComponent(place.username)} encoding 'SQL_ASCII' locale 'C' template template0`,
+    `create database ${name} owner ${decodeURIComponent(place.username)} encoding 'SQL_ASCII' locale_provider libc locale 'C' template template0`,
   );
   onTestFinished(() => dropDatabase(name));
   place.pathname = `/${name}`;
