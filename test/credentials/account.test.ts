@@ -8,6 +8,7 @@ import { acceptAccount, createAccountCheck } from '../../src/credentials/account
 import { healthChecks } from '../../src/ops/health-checks.ts';
 import { takeSnapshot } from '../../src/ops/snapshot.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { runInProcess } from '../cli/in-process.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { migrated, openDatabase } from '../world/database.ts';
 import { captureLog } from '../world/log.ts';
@@ -166,6 +167,26 @@ test('a service that lost its newest calls is the mirrored account', async () =>
   });
   opened.push(service.close);
   expect((await service.lines.list()).data).toHaveLength(4);
+});
+
+test('the commands show whose account answers, and take it as the mirrored one', async () => {
+  const [ours, theirs] = [await account(1), await account(2)];
+  const { databaseUrl } = await mirrorOf(ours);
+  const run = (sandbox: Sandbox, ...args: string[]) =>
+    runInProcess({ DATABASE_URL: databaseUrl, API_BASE_URL: sandbox.url, API_KEY: sandbox.apiKey }, 'account', ...args);
+  expect(await run(ours, 'show')).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('It is the mirrored account.'),
+  });
+  expect(await run(ours, 'accept', '--yes')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('nothing to accept'),
+  });
+  expect(await run(theirs, 'show')).toMatchObject({ code: 1, out: expect.stringContaining('account accept') });
+  expect(await run(theirs, 'accept')).toMatchObject({ code: 2 });
+  expect(await run(theirs, 'accept', '--yes')).toMatchObject({ code: 0, out: expect.stringContaining('Accepted') });
+  const shown = await run(theirs, 'show', '--json');
+  expect([shown.code, JSON.parse(shown.out)]).toMatchObject([0, { isRecognized: true, lines: 4, users: 12 }]);
 });
 
 async function theirsNewest({ url, apiKey: key }: Sandbox): Promise<string> {
