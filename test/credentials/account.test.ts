@@ -91,6 +91,11 @@ describe('another account at the address', () => {
     expect(await wrong.query(held)).toEqual([holdings]);
     const reads = theirs.requests().filter(({ path }) => /calls\/search|conversations/.test(path));
     expect(reads).toEqual([]);
+    const text = { from: '16465550100', to: ['12125550142'], message: 'Hello' };
+    await expect(wrong.context.service?.messages.send(text)).rejects.toMatchObject({
+      ...{ code: 'account_unrecognized', effect: 'none' },
+    });
+    expect(theirs.sends()).toEqual([]);
     await wrong.close();
 
     const right = await worldOf(databaseUrl, ours.url, ours.apiKey);
@@ -208,10 +213,13 @@ describe('a service that is not this API', () => {
     ['302', (_, response) => response.writeHead(302, { location: 'https://example.com/' }).end()],
   ];
 
+  /** Nothing changes it. */
+  let mirror: Awaited<ReturnType<typeof mirrorOf>> | undefined;
+
   test.each(answers)('proves nothing and is named: %s', async (_name, listener) => {
-    const ours = await account(1);
-    const { databaseUrl, holdings, callId } = await mirrorOf(ours);
-    const wrong = await worldOf(databaseUrl, await serve(listener), ours.apiKey);
+    mirror ??= await mirrorOf(await account(1));
+    const { databaseUrl, holdings, callId } = mirror;
+    const wrong = await worldOf(databaseUrl, await serve(listener), 'key');
     await wrong.deliver('AccountEndedCalls', { id: callId });
     await until(async () => (await problemOf(wrong)) !== undefined);
     expect(await wrong.query(held)).toEqual([holdings]);
