@@ -61,8 +61,6 @@ const accountWide = new Set(['calls.search', 'lines.list', 'unread.counts', 'use
 /** Errors that show something else than the API at the address. */
 const foreignCodes = new Set(['not_found', 'unexpected_status', 'unreadable', 'redirect']);
 
-export type AccountGate = ReturnType<typeof createAccountGate>;
-
 export function createAccountGate(transport: Transport, check: AccountCheck, { now }: Pick<Clock, 'now'>) {
   const reads = accountReads({
     calls: createCalls(transport),

@@ -24,10 +24,13 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 /** A stop takes five seconds at most; waiting for the answers took eighteen. What lies between is for a loaded machine. */
 const stopMs = 16_000;
 
-/** An API that takes connections and requests, and never answers. */
+/** An API that takes connections and requests, and never answers but to be recognized: its account is empty. */
 async function startHangingApi() {
   const asked: string[] = [];
-  const server = createServer((request) => void asked.push(`${request.method} ${request.url}`));
+  const server = createServer((request, response) => {
+    asked.push(`${request.method} ${request.url}`);
+    if (/\/(?:lines|users)$/.test(request.url ?? '')) response.end('{"data":[]}');
+  });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => {

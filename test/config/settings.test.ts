@@ -299,6 +299,23 @@ test.each([
   expect(readSettings({ DATABASE_URL: url(given) }).databaseUrl).toBe(url(mode));
 });
 
+  ['https://host/api/public/v1', 'https://host'],
+  ['https://host/api/public/v1/', 'https://host'],
+  ['https://host/in/API/public', 'https://host/in'],
+])('the path of the API is left out of %s, and that is said', (given, used) => {
+  const settings = readSettings({ API_BASE_URL: given });
+  expect(settings.api.baseUrl).toBe(used);
+  expect(weaknessesOf(settings).join()).toContain('ends with the path of the API');
+});
+
+test.each(['https://host', 'https://host/in/', 'https://host/api', 'https://host/api/public/v1/users'])(
+  'the address %s is used as it is',
+  (given) => {
+    const settings = readSettings({ API_BASE_URL: given });
+    expect([settings.api.baseUrl, weaknessesOf(settings)]).toEqual([given, []]);
+  },
+);
+
 test('slashes at the end of the public address do not stand in the hooks', () => {
   expect(readSettings({ PUBLIC_URL: 'https://hooks.example/in//' }).receiver.publicUrl).toBe(
     'https://hooks.example/in',

@@ -8,6 +8,7 @@ import { acceptAccount, createAccountCheck } from '../../src/credentials/account
 import { healthChecks } from '../../src/ops/health-checks.ts';
 import { takeSnapshot } from '../../src/ops/snapshot.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { runInProcess } from '../cli/in-process.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { migrated, openDatabase } from '../world/database.ts';
 import { captureLog } from '../world/log.ts';
@@ -90,6 +91,11 @@ describe('another account at the address', () => {
     expect(await wrong.query(held)).toEqual([holdings]);
     const reads = theirs.requests().filter(({ path }) => /calls\/search|conversations/.test(path));
     expect(reads).toEqual([]);
+    const text = { from: '16465550100', to: ['12125550142'], message: 'Hello' };
+    await expect(wrong.context.service?.messages.send(text)).rejects.toMatchObject({
+      ...{ code: 'account_unrecognized', effect: 'none' },
+    });
+    expect(theirs.sends()).toEqual([]);
     await wrong.close();
 
     const right = await worldOf(databaseUrl, ours.url, ours.apiKey);
@@ -168,6 +174,26 @@ test('a service that lost its newest calls is the mirrored account', async () =>
   expect((await service.lines.list()).data).toHaveLength(4);
 });
 
+test('the commands show whose account answers, and take it as the mirrored one', async () => {
+  const [ours, theirs] = [await account(1), await account(2)];
+  const { databaseUrl } = await mirrorOf(ours);
+  const run = (sandbox: Sandbox, ...args: string[]) =>
+    runInProcess({ DATABASE_URL: databaseUrl, API_BASE_URL: sandbox.url, API_KEY: sandbox.apiKey }, 'account', ...args);
+  expect(await run(ours, 'show')).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('It is the mirrored account.'),
+  });
+  expect(await run(ours, 'accept', '--yes')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('nothing to accept'),
+  });
+  expect(await run(theirs, 'show')).toMatchObject({ code: 1, out: expect.stringContaining('account accept') });
+  expect(await run(theirs, 'accept')).toMatchObject({ code: 2 });
+  expect(await run(theirs, 'accept', '--yes')).toMatchObject({ code: 0, out: expect.stringContaining('Accepted') });
+  const shown = await run(theirs, 'show', '--json');
+  expect([shown.code, JSON.parse(shown.out)]).toMatchObject([0, { isRecognized: true, lines: 4, users: 12 }]);
+});
+
 async function theirsNewest({ url, apiKey: key }: Sandbox): Promise<string> {
   const service = createService({ baseUrl: url, credential: apiKey(key) });
   const end = Math.ceil(Date.now() / 1_000);
@@ -187,10 +213,13 @@ describe('a service that is not this API', () => {
     ['302', (_, response) => response.writeHead(302, { location: 'https://example.com/' }).end()],
   ];
 
+  /** Nothing changes it. */
+  let mirror: Awaited<ReturnType<typeof mirrorOf>> | undefined;
+
   test.each(answers)('proves nothing and is named: %s', async (_name, listener) => {
-    const ours = await account(1);
-    const { databaseUrl, holdings, callId } = await mirrorOf(ours);
-    const wrong = await worldOf(databaseUrl, await serve(listener), ours.apiKey);
+    mirror ??= await mirrorOf(await account(1));
+    const { databaseUrl, holdings, callId } = mirror;
+    const wrong = await worldOf(databaseUrl, await serve(listener), 'key');
     await wrong.deliver('AccountEndedCalls', { id: callId });
     await until(async () => (await problemOf(wrong)) !== undefined);
     expect(await wrong.query(held)).toEqual([holdings]);

@@ -61,7 +61,7 @@ describe('a failed read', () => {
     });
   });
 
-  test.each(['circuit_open', 'aborted'] as const)('with %s burns nothing', (code) => {
+  test.each(['account_unrecognized', 'circuit_open', 'aborted'] as const)('with %s burns nothing', (code) => {
     expect(decideRetry(error(code), first, half)).toMatchObject({ kind: 'retry', countsAsAttempt: false });
   });
 

@@ -44,15 +44,18 @@ test.each(['network', 'unreadable', 'redirect', 'unexpected_status'] as const)(
   },
 );
 
-test.each(['unauthenticated', 'insufficient_scope', 'permission_denied', 'invalid_request'] as const)(
-  'what a wait does not cure is told at once: %s',
-  async (code) => {
-    const { outlast, waits } = waiting();
-    await outlast([]);
-    await expect(outlast([failed(code)])).rejects.toMatchObject({ code });
-    expect(waits).toEqual([]);
-  },
-);
+test.each([
+  'unauthenticated',
+  'insufficient_scope',
+  'permission_denied',
+  'invalid_request',
+  'account_unrecognized',
+] as const)('what a wait does not cure is told at once: %s', async (code) => {
+  const { outlast, waits } = waiting();
+  await outlast([]);
+  await expect(outlast([failed(code)])).rejects.toMatchObject({ code });
+  expect(waits).toEqual([]);
+});
 
 test('waits are as long as the service asks, and grow where it does not', async () => {
   const { outlast, waits } = waiting();
