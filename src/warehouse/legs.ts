@@ -20,14 +20,14 @@ export const callLegs = mirrorTable<ListedLeg>()('warehouse.call_legs', ['call_i
   ended_at: ['timestamptz', ({ leg }) => leg.endTime],
   direction: ['text', ({ leg }) => leg.direction],
   status: ['text', ({ leg }) => leg.status],
-  caller_type: ['text', ({ leg }) => leg.callerType],
+  // Where a leg lacks the words of a call, those of captured deliveries count.
+  caller_type: ['text', ({ leg }) => leg.callerType ?? wordOf(leg.raw.sendType)],
   caller_name: ['text', ({ leg }) => leg.callerName],
   caller_number: ['text', ({ leg }) => leg.callerNumber],
-  called_type: ['text', ({ leg }) => leg.calledType],
+  called_type: ['text', ({ leg }) => leg.calledType ?? wordOf(leg.raw.destinationType ?? leg.raw.type)],
   called_name: ['text', ({ leg }) => leg.calledName],
   called_number: ['text', ({ leg }) => leg.calledNumber],
   duration_seconds: ['integer', ({ leg }) => leg.durationSeconds],
-  // Captured deliveries call it so.
   talk_seconds: ['integer', ({ leg }) => leg.talkTimeSeconds ?? secondsOf(leg.raw.talkDuration)],
   is_recorded: ['boolean', ({ leg }) => booleanOf(leg.raw.recorded)],
 });
@@ -126,6 +126,10 @@ function keyed(callId: string, legs: readonly Leg[]): ListedLeg[] {
 
 function booleanOf(value: unknown): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined;
+}
+
+function wordOf(value: unknown): string | undefined {
+  return typeof value === 'string' && /^[\w -]{1,30}$/.test(value) ? value : undefined;
 }
 
 function secondsOf(value: unknown): number | undefined {

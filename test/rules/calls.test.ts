@@ -95,6 +95,21 @@ const cases = (): Case[] => [
     texts: [],
   },
   {
+    what: 'went into a menu in other keys',
+    call: shown({ calledType: 'user', legs: [{ type: 'IVR', status: 'ANSWERED', talkDuration: 20 }] }),
+    texts: [],
+  },
+  {
+    what: 'hung up at the mailbox, in other keys',
+    call: voicemail({
+      shown: {
+        legs: [{ destinationType: 'phone' }, { destinationType: 'mailbox', talkDuration: 1 }],
+        talkTimeSeconds: 21,
+      },
+    }),
+    texts: [],
+  },
+  {
     what: 'went into a queue in other words',
     call: shown({
       legs: [

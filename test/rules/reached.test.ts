@@ -51,6 +51,9 @@ test.each<[string, CallEnds, string[], string]>([
   ['legs without types, of a call to a queue', { ...missed, calledType: 'queue' }, ['->- noanswer'], 'queue'],
   ['legs without types, of a call to a user', { ...missed, calledType: 'User' }, ['->- noanswer'], 'rang'],
   ['legs without types, of a call to a menu', { ...missed, calledType: 'ivr' }, ['->- answer'], 'menu'],
+  ['legs without types, of a call to the outside', { ...missed, calledType: 'external' }, ['->- answer'], 'unknown'],
+  ['from outside to outside', missed, ['external>external noanswer 0'], 'unknown'],
+  ['our call to the outside', missed, ['user>external noanswer 0'], 'rang'],
   ['words of JavaScript', missed, ['constructor>toString answer 20'], 'unknown'],
 ])('%s', (_what, call, legs, reached) => {
   expect(howFar(call, legs.map(leg)).reached).toBe(reached);

@@ -123,9 +123,14 @@ test('whoever writes out of hours is answered once, and thanks for the answer en
 });
 
 test('a missed call is texted back, and a voicemail acknowledged', async () => {
-  const call = { direction: 'inbound', durationSeconds: 30, group: 'Service' };
-  await happens('call', { ...call, status: 'missed', number: number.calls });
-  await happens('call', { ...call, status: 'voicemail', number: number.speaks });
+  const call = { direction: 'inbound', group: 'Service' };
+  const waits = [
+    { calledType: 'ivr', talkSeconds: 10 },
+    { calledType: 'queue', status: 'noanswer', ringSeconds: 10 },
+  ];
+  const speaks = [...waits, { calledType: 'mailbox', talkSeconds: 10 }];
+  await happens('call', { ...call, status: 'missed', number: number.calls, legs: waits });
+  await happens('call', { ...call, status: 'voicemail', number: number.speaks, legs: speaks });
   expect(await acts('missed-call-text-back', number.calls)).toEqual(['reply done SENT']);
   expect(await acts('voicemail-acknowledgement', number.speaks)).toEqual(['reply done SENT']);
   expect(await textsTo(number.calls)).toEqual([expect.stringContaining('Sorry that we missed your call')]);

@@ -36,6 +36,7 @@ const places = {
   extension: 'telephone',
   external: 'telephone',
   mailbox: 'mailbox',
+  voicemail: 'mailbox',
 } as const;
 type Place = (typeof places)[keyof typeof places];
 
@@ -56,7 +57,7 @@ export function howFar(call: CallEnds, legs: readonly LegEnds[]): HowFar {
     if (isAnswered(call) || steps.some(({ leg, place }) => place === 'telephone' && isLegAnswered(leg)))
       return 'person';
     if (isMailbox) return 'mailbox';
-    if (steps.some(({ place }) => place === 'telephone')) return 'rang';
+    if (steps.some(({ leg, place }) => place === 'telephone' && !isFromOutside(leg))) return 'rang';
     if (steps.some(({ leg, place }) => place === 'queue' || placeOf(leg.callerType) === 'queue')) return 'queue';
     if (legs.length === 0) return 'unknown';
     if (steps.every(({ place }) => place === 'menu')) return 'menu';
@@ -74,10 +75,15 @@ function holdsMessage(call: CallEnds, mailboxes: readonly LegEnds[], isVoicemail
   return seconds >= minMessageSeconds;
 }
 
-/** Where the call itself says that it went, for legs without types. */
+/** Where the call itself says that it went, for legs without types. An outside party says nothing about telephones of ours. */
 function byCalledType({ calledType }: CallEnds): Reached {
-  const place = placeOf(calledType);
+  const place = wordOf(calledType) === 'external' ? undefined : placeOf(calledType);
   return place === 'telephone' ? 'rang' : (place ?? 'unknown');
+}
+
+/** A leg from outside to outside rings at no telephone that one of ours passed the caller on to. */
+function isFromOutside({ callerType, calledType }: LegEnds): boolean {
+  return wordOf(calledType) === 'external' && ['external', ''].includes(wordOf(callerType));
 }
 
 /** All status codes from 1 report that somebody answered. */
