@@ -299,6 +299,7 @@ test.each([
   expect(readSettings({ DATABASE_URL: url(given) }).databaseUrl).toBe(url(mode));
 });
 
+test.each([
   ['https://host/api/public/v1', 'https://host'],
   ['https://host/api/public/v1/', 'https://host'],
   ['https://host/in/API/public', 'https://host/in'],
