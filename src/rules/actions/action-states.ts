@@ -99,21 +99,39 @@ const claimable = (limit: number, threads?: readonly Pair[]) => sql`
     order by line, number, run_id, ordinal
   ) first_of_thread order by due_at, run_id, ordinal limit ${limit}`;
 
+/** Threads that are looked at first: in a backlog, the order of all would take long. */
+const maxThreads = 100;
+
 /**
  * Claims due actions, in the order of each thread. The lock on the first waiting action of a thread lets one process at a time
  * claim in it.
  */
 export function claimActions(db: Database, limit: number): Promise<ClaimedAction[]> {
   return inTransaction(db, async (tx) => {
-    const threads = await query<Pair>(
+    const due = await query<Pair>(
       tx,
       sql`
-        select r.line, r.number from ops.rule_actions a join ops.rule_runs r using (run_id)
-        where (a.run_id, a.ordinal) in (select head_run, head_ordinal from (${claimable(limit)}) found) and a.state = 'waiting'
-        for update of a skip locked`,
+        select distinct r.line, r.number from (
+          select run_id from ops.rule_actions
+          where state = 'waiting' and kind <> 'reply' and (due_at <= now() or (tries = 0 and due_at < 'infinity'))
+          order by due_at limit ${maxThreads}) a join ops.rule_runs r using (run_id)`,
     );
-    return threads.length === 0 ? [] : claimFirst(tx, limit, threads);
+    if (due.length === 0) return [];
+    const claimed = await claimIn(tx, limit, due);
+    // All of these may wait for something.
+    return claimed.length > 0 ? claimed : claimIn(tx, limit);
   });
+}
+
+async function claimIn(tx: Transaction, limit: number, some?: readonly Pair[]): Promise<ClaimedAction[]> {
+  const threads = await query<Pair>(
+    tx,
+    sql`
+      select r.line, r.number from ops.rule_actions a join ops.rule_runs r using (run_id)
+      where (a.run_id, a.ordinal) in (select head_run, head_ordinal from (${claimable(limit, some)}) found) and a.state = 'waiting'
+      for update of a skip locked`,
+  );
+  return threads.length === 0 ? [] : claimFirst(tx, limit, threads);
 }
 
 function claimFirst(tx: Transaction, limit: number, threads: readonly Pair[]): Promise<ClaimedAction[]> {
