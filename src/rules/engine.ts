@@ -128,7 +128,12 @@ async function reportRules(db: Database, processId: string): Promise<boolean> {
   );
   const rows = await query(
     db,
-    sql`update ops.rules_loaded set seen_at = clock_timestamp() where process_id = ${processId} returning 1`,
+    // A start in the future was recorded while the clock of Postgres was ahead.
+    sql`
+      update ops.rules_loaded set seen_at = clock_timestamp(),
+        since = (select coalesce(jsonb_object_agg(key, to_jsonb(least(at::timestamptz, clock_timestamp()))), '{}')
+          from jsonb_each_text(since) s (key, at))
+      where process_id = ${processId} returning 1`,
   );
   return rows.length > 0;
 }

@@ -17,6 +17,7 @@ import {
   postponeFirstEvent,
   readSince,
   requeueEvents,
+  requeueMisjudged,
   type Share,
   takeEvents,
 } from './rule-events.ts';
@@ -75,6 +76,7 @@ export async function processEvents(context: EvaluationContext, signal: AbortSig
 
 /** The same for threads that have become idle. */
 export async function processIdleThreads(context: EvaluationContext, signal: AbortSignal): Promise<void> {
+  if (context.mode !== 'off') await requeueMisjudged(context.db);
   let isMore = context.mode !== 'off';
   while (isMore && !signal.aborted) {
     // Postponed threads are found again in the next round; they do not justify another batch now.

@@ -135,6 +135,23 @@ export async function deleteAllEvents(db: Database): Promise<void> {
   );
 }
 
+/**
+ * Inserts the events again that were too old for a rule by a clock of Postgres that was ahead: the rule did nothing. Idle threads
+ * are found again by themselves.
+ */
+export async function requeueMisjudged(db: Database): Promise<void> {
+  await query(
+    db,
+    sql`
+      with misjudged as (
+        delete from ops.rule_runs where not is_matched and reason = 'too_old' and evaluated_at > now() + interval '1 minute'
+        returning trigger_kind, trigger_key, trigger_at
+      )
+      insert into ops.rule_events (kind, key, happened_at)
+      select distinct trigger_kind, trigger_key, trigger_at from misjudged where trigger_kind <> 'thread_idle'`,
+  );
+}
+
 /** The key of a rule in `ops.rules_loaded.since`: a change of name, trigger or idle time makes a new rule. */
 export function sinceKey({ name, on, idleSeconds }: Pick<Rule, 'name' | 'on' | 'idleSeconds'>): string {
   return [name, on, ...(idleSeconds === undefined ? [] : [idleSeconds])].join(' ');

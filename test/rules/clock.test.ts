@@ -104,4 +104,21 @@ describe.each(backends)('with queues in %s', async (backend) => {
       value('select state from ops.rule_actions join ops.rule_runs using (run_id) where number = $1', number);
     await until(async () => (await state()) === 'done');
   });
+
+  test('a text that was too old by that time is evaluated again', async () => {
+    const number = '12125554009';
+    await sandbox.emit.sms({ line, number, text: 'thanks' });
+    const state = () =>
+      value('select state from ops.rule_actions join ops.rule_runs using (run_id) where number = $1', number);
+    await until(async () => (await state()) === 'done');
+    await query(
+      `delete from ops.rule_actions where run_id in (select run_id from ops.rule_runs where number = $1)`,
+      number,
+    );
+    await query(
+      `update ops.rule_runs set is_matched = false, reason = 'too_old', evaluated_at = now() ${ahead} where number = $1`,
+      number,
+    );
+    await until(async () => (await state()) === 'done');
+  });
 });

@@ -33,6 +33,7 @@ function* checkRules({ rules, credential }: Snapshot): Iterable<HealthCheck> {
     // The first problem: its place and message, the line, and the remedy.
     const lines = problem.split('\n\n', 1).flatMap((one) => one.split('\n'));
     const [first = problem] = lines;
+    const place = /^.+?:\d+:\d+(?=: )/.exec(first)?.[0];
     const remedy = lines.length > 1 ? ` ${lines.at(-1)?.trim()}` : '';
     yield {
       check: 'rules_file',
@@ -41,7 +42,10 @@ function* checkRules({ rules, credential }: Snapshot): Iterable<HealthCheck> {
         ? 'The rules file has an error; the rules loaded before stay in force.'
         : 'No rules are in force: the rules file cannot be used. Mirroring goes on.',
       remedy: `${first}${remedy} ${toType('rules check')} shows all errors.`,
-      alert: { remedy: `Run ${toType('rules check')}, which names the line.` },
+      // A message can quote the rules; the place of an error quotes nothing.
+      alert: {
+        remedy: `${place === undefined ? first : `The first error is at ${place}.`} ${toType('rules check')} shows all of them with a remedy.`,
+      },
     };
   }
   const versions = Map.groupBy(workers, (worker) => worker.version);

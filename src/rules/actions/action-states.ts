@@ -63,34 +63,44 @@ const maxOrderSeconds = 600;
 /**
  * SQL: the steps that may be claimed now, at most one of a thread, and only of `threads` if given. The steps of a thread follow
  * each other in the order of their triggers and of the file. Only a resolve waits for its own reply as long as that takes.
- * Other steps wait for a reply while it is about to leave, for at most `maxReplyOrderSeconds`.
+ * Other steps wait for a reply while it is about to leave, for at most `maxReplyOrderSeconds`. `head_run` and `head_ordinal` are
+ * the first waiting step of the thread. Windows, since a self-join would be quadratic in a backlog.
  */
 const claimable = (limit: number, threads?: readonly Pair[]) => sql`
-  with waiting as materialized (
-    select a.run_id, a.ordinal, a.kind, a.due_at, a.claimed_until, a.tries, a.send_id, r.line, r.number, r.trigger_kind, r.trigger_key,
-      r.evaluated_at, a.claimed_until between now() and now() + ${2 * claimSeconds} * interval '1 second' as is_claimed
-    from ops.rule_actions a join ops.rule_runs r using (run_id)
-    where a.state = 'waiting' ${threads ? sql`and (r.line, r.number) in (select line, number from ${relation('t', threads, { line: 'text', number: 'text' })})` : sql``}
-  ), replies as (
-    select w.run_id, w.evaluated_at > now() - ${maxReplyOrderSeconds} * interval '1 second' and not k.is_paused
+  with waiting as (
+    select a.run_id, a.ordinal, a.kind, a.due_at, a.tries, r.line, r.number, r.trigger_kind, r.trigger_key, r.evaluated_at,
+      a.claimed_until between now() and now() + ${2 * claimSeconds} * interval '1 second' as is_claimed,
+      a.kind = 'reply' and r.evaluated_at > now() - ${maxReplyOrderSeconds} * interval '1 second' and not k.is_paused
         and (s.state in ('PLANNED', 'RESERVED', 'DISPATCHED') or s.state = 'HELD' and s.reason is distinct from 'gate:quiet_hours') as is_leaving
-    from waiting w join ops.sends s using (send_id) cross join ops.send_control k where w.kind = 'reply'
+    from ops.rule_actions a join ops.rule_runs r using (run_id) left join ops.sends s on s.send_id = a.send_id cross join ops.send_control k
+    where a.state = 'waiting' ${threads ? sql`and (r.line, r.number) in (select line, number from ${relation('t', threads, { line: 'text', number: 'text' })})` : sql``}
+  ), runs as (
+    select w.*, kind = 'resolve' and bool_or(kind = 'reply') over (partition by run_id) as awaits_reply,
+      bool_or(is_leaving) over (partition by run_id) as is_reply_leaving
+    from waiting w
   ), steps as (
-    select w.*, reply.run_id is not null and w.kind = 'resolve' as awaits_reply,
-      case when reply.run_id is not null and w.kind in ('reply', 'resolve') then reply.is_leaving
-        else w.evaluated_at > now() - ${maxOrderSeconds} * interval '1 second' end as holds_back
-    from waiting w left join replies reply using (run_id)
+    select r.*, case when kind = 'reply' or awaits_reply then is_reply_leaving
+      else evaluated_at > now() - ${maxOrderSeconds} * interval '1 second' end as holds_back
+    from runs r
+  ), placed as (
+    select s.*, bool_or(is_claimed) over thread as is_busy,
+      coalesce(bool_or(holds_back and kind <> 'reply') over (thread order by run_id, ordinal rows between unbounded preceding and 1 preceding)
+        or bool_or(holds_back) over (partition by line, number, trigger_kind, trigger_key order by run_id, ordinal
+          rows between unbounded preceding and 1 preceding), false) as is_held_back,
+      first_value(run_id) over (thread order by kind = 'reply', run_id, ordinal) as head_run,
+      first_value(ordinal) over (thread order by kind = 'reply', run_id, ordinal) as head_ordinal
+    from steps s window thread as (partition by line, number)
   )
   select * from (
-    select distinct on (line, number) s.* from steps s
-    where kind <> 'reply' and not awaits_reply
+    select distinct on (line, number) * from placed
+    where kind <> 'reply' and not awaits_reply and not is_busy and not is_held_back
       -- A match of the future was recorded while the clock of Postgres was wrong.
       and (due_at <= now() or (tries = 0 and due_at < 'infinity' and evaluated_at > now() + interval '1 minute'))
-      and not exists (select from steps other where other.line = s.line and other.number = s.number
-        and (other.is_claimed or (other.holds_back and (other.run_id, other.ordinal) < (s.run_id, s.ordinal)
-          and (other.kind <> 'reply' or (other.trigger_kind, other.trigger_key) = (s.trigger_kind, s.trigger_key)))))
     order by line, number, run_id, ordinal
   ) first_of_thread order by due_at, run_id, ordinal limit ${limit}`;
+
+/** Threads that are looked at first: in a backlog, the order of all would take long. */
+const maxThreads = 100;
 
 /**
  * Claims due actions, in the order of each thread. The lock on the first waiting action of a thread lets one process at a time
@@ -98,20 +108,30 @@ const claimable = (limit: number, threads?: readonly Pair[]) => sql`
  */
 export function claimActions(db: Database, limit: number): Promise<ClaimedAction[]> {
   return inTransaction(db, async (tx) => {
-    const threads = await query<Pair>(
+    const due = await query<Pair>(
       tx,
       sql`
-        select r.line, r.number from ops.rule_actions a join ops.rule_runs r using (run_id)
-        where (a.run_id, a.ordinal) in (
-          select distinct on (r.line, r.number) a.run_id, a.ordinal
-          from ops.rule_actions a join ops.rule_runs r using (run_id)
-          where a.state = 'waiting' and a.kind <> 'reply'
-            and (r.line, r.number) in (select line, number from (${claimable(limit)}) found)
-          order by r.line, r.number, a.run_id, a.ordinal)
-        for update of a skip locked`,
+        select distinct r.line, r.number from (
+          select run_id from ops.rule_actions
+          where state = 'waiting' and kind <> 'reply' and (due_at <= now() or (tries = 0 and due_at < 'infinity'))
+          order by due_at limit ${maxThreads}) a join ops.rule_runs r using (run_id)`,
     );
-    return threads.length === 0 ? [] : claimFirst(tx, limit, threads);
+    if (due.length === 0) return [];
+    const claimed = await claimIn(tx, limit, due);
+    // All of these may wait for something.
+    return claimed.length > 0 ? claimed : claimIn(tx, limit);
   });
+}
+
+async function claimIn(tx: Transaction, limit: number, some?: readonly Pair[]): Promise<ClaimedAction[]> {
+  const threads = await query<Pair>(
+    tx,
+    sql`
+      select r.line, r.number from ops.rule_actions a join ops.rule_runs r using (run_id)
+      where (a.run_id, a.ordinal) in (select head_run, head_ordinal from (${claimable(limit, some)}) found) and a.state = 'waiting'
+      for update of a skip locked`,
+  );
+  return threads.length === 0 ? [] : claimFirst(tx, limit, threads);
 }
 
 function claimFirst(tx: Transaction, limit: number, threads: readonly Pair[]): Promise<ClaimedAction[]> {
