@@ -173,12 +173,17 @@ create table ops.migrations (
   constraint migrations_pkey PRIMARY KEY (name)
 );
 
--- Numbers that the service skipped as opted out. Opt-outs that were texted to us are read from the texts.
+-- What is known of opt-outs beside the verdicts on held texts: skips of the service, decisions of people, and verdicts on texts that an erasure removed. Rows are only added.
 create table ops.opt_outs (
   number text not null, -- The number, normalised.
-  opted_out_at timestamptz not null default now(), -- When the service last skipped it; a later START on that line ends the opt-out there.
-  line text not null default ''::text, -- The line that skipped it; empty = unknown, so it applies to every line.
-  constraint opt_outs_pkey PRIMARY KEY (number, line)
+  decided_at timestamptz not null default now(), -- When the service skipped it, the person decided, or the text was sent. Of decisions by people, the last counts.
+  line text not null default ''::text, -- The line that skipped it or got the text; empty = every line, as with a decision of a person.
+  decision text not null default 'opt_out'::text, -- opt_out: no automatic texts until a later START. unsure: none until a person decides, or a later START. clear: a person allows them again, except after a keyword or a skip.
+  source text not null default 'service'::text, -- service: it skipped a send as opted out. text: of an erased group, the verdict on a text of another member. person: somebody decided about unsure texts.
+  decided_by text, -- Who decided, as far as known: the command line, or the page of sends and the user name of the sign-in.
+  constraint opt_outs_pkey PRIMARY KEY (number, line, decided_at, decision),
+  constraint opt_outs_decision_check CHECK ((decision = ANY (ARRAY['opt_out'::text, 'unsure'::text, 'clear'::text]))),
+  constraint opt_outs_source_check CHECK ((source = ANY (ARRAY['service'::text, 'text'::text, 'person'::text])))
 );
 
 -- How the totals of rules and sends were last kept; one row.
@@ -1522,7 +1527,7 @@ create table warehouse.sms_messages (
   scheduled_at timestamptz, -- When it is to be sent.
   is_blocked boolean, -- Not delivered because the other party is on the line's block list; it was charged nevertheless.
   block_reason text, -- Why it was blocked.
-  opt_out_verdict text, -- Whether an inbound text opts its sender out of automatic texts, judged when it was mirrored: opt_out, opt_in, unsure (may mean opt_out: this text is not answered) or none; NULL for outbound texts. In a group the sender is from_number. Gates, reports and rule outcomes use it.
+  opt_out_verdict text, -- Whether an inbound text opts its sender out of automatic texts, judged when it was mirrored: opt_out, opt_in, unsure (may mean opt_out: no automatic text goes to its sender until a person decides) or none; NULL for outbound texts. In a group the sender is from_number. Gates, reports and rule outcomes use it.
   send_id uuid, -- The send of the ledger that it came from; NULL for texts of people and other integrations.
   is_read_by_others boolean not null default false, -- Whether a user other than the credential's own has read it while is_read was false.
   body_length integer, -- Characters of a body that RETENTION_DAYS removed; NULL if it never was.
@@ -1538,12 +1543,13 @@ create table warehouse.sms_messages (
   constraint sms_messages_pkey PRIMARY KEY (conversation_id, message_id),
   constraint sms_messages_opt_out_verdict_check CHECK ((opt_out_verdict = ANY (ARRAY['opt_out'::text, 'opt_in'::text, 'unsure'::text, 'none'::text])))
 ) with (fillfactor=85);
-CREATE INDEX sms_messages_group_sender ON warehouse.sms_messages USING btree (from_number) WHERE ((direction = 'in'::text) AND (group_participants IS NOT NULL));
 CREATE INDEX sms_messages_id ON warehouse.sms_messages USING brin (message_id int8_minmax_multi_ops) WITH (autosummarize='on', pages_per_range='32');
 CREATE INDEX sms_messages_number ON warehouse.sms_messages USING btree (number, sent_at);
-CREATE INDEX sms_messages_opt_outs ON warehouse.sms_messages USING btree (number, line, sent_at DESC) WHERE ((direction = 'in'::text) AND (opt_out_verdict = ANY (ARRAY['opt_out'::text, 'opt_in'::text])));
+CREATE INDEX sms_messages_opt_out_senders ON warehouse.sms_messages USING btree (from_number) WHERE ((direction = 'in'::text) AND (opt_out_verdict = ANY (ARRAY['opt_out'::text, 'opt_in'::text, 'unsure'::text])));
+CREATE INDEX sms_messages_opt_outs ON warehouse.sms_messages USING btree (number) WHERE ((direction = 'in'::text) AND (opt_out_verdict = ANY (ARRAY['opt_out'::text, 'opt_in'::text, 'unsure'::text])));
 CREATE INDEX sms_messages_sent_at ON warehouse.sms_messages USING btree (sent_at);
 CREATE INDEX sms_messages_unread ON warehouse.sms_messages USING btree (line, is_read_by_others) WHERE ((direction = 'in'::text) AND (is_read = false) AND (deleted_at IS NULL));
+CREATE INDEX sms_messages_unsure ON warehouse.sms_messages USING btree (first_seen_at) WHERE ((direction = 'in'::text) AND (opt_out_verdict = 'unsure'::text));
 CREATE INDEX sms_messages_words ON warehouse.sms_messages USING gin (to_tsvector('simple'::regconfig, "left"(COALESCE(body, ''::text), 10000)));
 CREATE TRIGGER mark_changed_replies AFTER UPDATE ON warehouse.sms_messages REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_replies();
 CREATE TRIGGER mark_deletes AFTER DELETE ON warehouse.sms_messages REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_texts();

@@ -133,8 +133,11 @@ export interface Schema {
   };
   'ops.opt_outs': {
     number: string;
-    opted_out_at: Defaulted<Timestamp>;
+    decided_at: Defaulted<Timestamp>;
     line: Defaulted<string>;
+    decision: Defaulted<string>;
+    source: Defaulted<string>;
+    decided_by: string | null;
   };
   'ops.outcome_state': {
     is_only: Defaulted<boolean>;
