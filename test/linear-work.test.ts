@@ -135,7 +135,7 @@ function cpuOf(work: () => unknown): number {
   return (user + system) / 1_000;
 }
 
-const small = 4_096;
+const small = 2_048;
 const factor = 16;
 /** Sixteen for linear work, 256 for quadratic work, and what the collector of garbage adds. */
 const maxRatio = 80;
