@@ -217,7 +217,12 @@ describe('a number that may have opted out', () => {
     await write(80, 'leave me <alone>');
     const [confirm = '', clear = ''] = await decisionsOn();
     expect(await page('/sends')).toContain('1 number may have opted out');
+    expect(await page('/sends')).not.toContain('leave me');
+    const showWords = (isShown: boolean) =>
+      query(world.context.database.db, sql`update reporting.params set is_text_shown = ${isShown}`);
+    await showWords(true);
     expect(await page('/sends')).toContain('leave me &lt;alone&gt;');
+    await showWords(false);
     expect((await post('/opt-outs/1/confirm/x')).status).toBe(404);
     await write(81, 'I said leave me alone');
     const refused = await post(clear);
