@@ -160,25 +160,27 @@ comment on column ops.opt_outs.decided_by is 'Who decided, as far as known: the 
 
 create view ops.opt_out_changes as
 select m.number, m.line, coalesce(m.sent_at, m.first_seen_at) as changed_at, m.first_seen_at as seen_at, m.opt_out_verdict as kind,
-  'text' as source, m.conversation_id, m.message_id
+  'text' as source, m.deleted_at is not null as is_deleted, m.conversation_id, m.message_id
 from warehouse.sms_messages m
 where m.direction = 'in' and m.opt_out_verdict in ('opt_out', 'opt_in', 'unsure') and (m.from_number = m.number or not exists (
   select from warehouse.sms_conversations c where c.conversation_id = m.conversation_id and c.participants_key <> ''))
 union all
 -- A group goes by the number of one member, whoever speaks in it. Apart from the others, so that an index on either number serves.
-select m.from_number, m.line, coalesce(m.sent_at, m.first_seen_at), m.first_seen_at, m.opt_out_verdict, 'text', m.conversation_id, m.message_id
+select m.from_number, m.line, coalesce(m.sent_at, m.first_seen_at), m.first_seen_at, m.opt_out_verdict, 'text', m.deleted_at is not null,
+  m.conversation_id, m.message_id
 from warehouse.sms_messages m
 where m.direction = 'in' and m.opt_out_verdict in ('opt_out', 'opt_in', 'unsure') and m.from_number <> m.number and exists (
   select from warehouse.sms_conversations c where c.conversation_id = m.conversation_id and c.participants_key <> '')
 union all
-select number, line, decided_at, decided_at, decision, source, null, null from ops.opt_outs;
-comment on view ops.opt_out_changes is 'All that opts a number out or in, for the gates, the list of those who wait, and the report: texts, also those that the service deleted since, and ops.opt_outs.';
+select number, line, decided_at, decided_at, decision, source, false, null, null from ops.opt_outs;
+comment on view ops.opt_out_changes is 'All that opts a number out or in, for the gates, the list of those who wait, and the report: texts, and ops.opt_outs.';
 comment on column ops.opt_out_changes.number is 'Whose; in a group, who wrote the text.';
 comment on column ops.opt_out_changes.line is 'On which line; empty = every line.';
 comment on column ops.opt_out_changes.changed_at is 'When the text was sent, or the service or the person decided.';
 comment on column ops.opt_out_changes.seen_at is 'When it was first known here: a decision of a person covers what was known then.';
 comment on column ops.opt_out_changes.kind is 'opt_out, opt_in, unsure or clear.';
 comment on column ops.opt_out_changes.source is 'text, service or person.';
+comment on column ops.opt_out_changes.is_deleted is 'The service deleted the text since. For gates, what it said stays.';
 comment on column ops.opt_out_changes.conversation_id is 'Of the text.';
 comment on column ops.opt_out_changes.message_id is 'Of the text.';
 

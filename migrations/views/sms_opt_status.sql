@@ -5,12 +5,12 @@ from (
   select c.*, max(changed_at) filter (where kind = 'opt_in') over each as opted_in_at,
     max(changed_at) filter (where source = 'person') over each as person_at
   from (
-    select line, number, changed_at, seen_at, kind, source from ops.opt_out_changes where line <> ''
+    select line, number, changed_at, seen_at, kind, source from ops.opt_out_changes where line <> '' and not is_deleted
     union all
     -- A decision for every line stands on each line where the number has written; without one, on none.
     select coalesce(l.line, ''), d.number, d.decided_at, d.decided_at, d.decision, d.source
     from ops.opt_outs d left join lateral (
-      select distinct o.line from ops.opt_out_changes o where o.number = d.number and o.line <> '') l on true
+      select distinct o.line from ops.opt_out_changes o where o.number = d.number and o.line <> '' and not o.is_deleted) l on true
     where d.line = ''
   ) c
   window each as (partition by line, number)
@@ -21,7 +21,7 @@ where case when source = 'person' then changed_at = person_at else kind <> 'unsu
 order by line, number, array_position(array['opt_out', 'unsure'], kind), case when kind in ('opt_out', 'unsure') then changed_at end,
   changed_at desc;
 
-comment on view reporting.sms_opt_status is 'One row is a line and a number that opted out or in, or may have opted out, by the verdicts that the send gates use: keywords of carriers (STOP, START), texts that may ask not to be texted, decisions of people, and sends that the service skipped because they had opted out. Who opted out otherwise, and was sent nothing by a rule since, is not here: the service has no list. Rules text nobody who opted out, on any line but one on which they opted in since, and nobody whose status is unsure.';
+comment on view reporting.sms_opt_status is 'One row is a line and a number that opted out or in, or may have opted out, by the verdicts that the send gates use: keywords of carriers (STOP, START), texts that may ask not to be texted, decisions of people, and sends that the service skipped because they had opted out. Who opted out otherwise, and was sent nothing by a rule since, is not here: the service has no list. Texts that the service deleted since are left out here; rules still heed them. Rules text nobody who opted out, on any line but one on which they opted in since, and nobody whose status is unsure.';
 comment on column reporting.sms_opt_status.line is 'The account''s line; empty for a decision of a person on a number whose texts say nothing.';
 comment on column reporting.sms_opt_status.number is 'The other party; in a group, who wrote the text.';
 comment on column reporting.sms_opt_status.is_opted_out is 'Whether opt_status is opt_out.';

@@ -325,9 +325,11 @@ export async function preserveOptOuts(tx: Transaction, spellings: readonly strin
       select line, number, min(at), kind, 'text' from said
       where kind = 'opt_out' and at >= coalesce(opted_in_at, '-infinity') group by line, number, kind
       union all
-      -- The decision of a person covers what was known by then.
-      select line, number, max(first_seen_at), kind, 'text' from said
-      where kind = 'unsure' and at >= coalesce(opted_in_at, '-infinity') group by line, number, kind
+      select line, number, greatest(min(at), max(person_at) + interval '1 microsecond'), kind, 'text'
+      from said left join lateral (
+        select max(decided_at) as person_at from ops.opt_outs d where d.number = said.number and d.source = 'person') d on true
+      where kind = 'unsure' and at >= coalesce(opted_in_at, '-infinity') and first_seen_at > coalesce(person_at, '-infinity')
+      group by line, number, kind
       on conflict do nothing`,
   );
 }

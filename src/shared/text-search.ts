@@ -7,7 +7,7 @@
 const pieceLength = 256;
 
 /** `text.normalize(form)`, in linear time. A character that two pieces share may stay as it is. */
-export function normalize(text: string, form: 'NFKC' | 'NFKD'): string {
+export function normalize(text: string, form: 'NFC' | 'NFKC' | 'NFKD'): string {
   if (text.length <= pieceLength) return text.normalize(form);
   const pieces: string[] = [];
   for (let from = 0; from < text.length; ) {

@@ -361,6 +361,44 @@ test('settings are told as JSON', async () => {
   expect(rows.find(({ name }) => name === 'WEBHOOK_SECRET')).toMatchObject({ isSecret: true });
 });
 
+test('opt-outs lists the numbers that wait, and records decisions', async () => {
+  const database = new Client({ connectionString: databaseUrl });
+  await database.connect();
+  const numbers = ['12125550141', '12125550142', '12125550143'];
+  for (const [at, number] of numbers.entries()) {
+    await database.query(
+      `insert into warehouse.sms_messages (conversation_id, message_id, line, number, from_number, direction, body, sent_at, opt_out_verdict,
+         content_hash, source, fetch_seq, fetched_at)
+       values (901, $1, '15550000001', $2, $2, 'in', 'leave me alone', now() - $1 * interval '1 minute', 'unsure', 'h', 'test', 1, now())`,
+      [at + 1, number],
+    );
+  }
+  const [first = '', second = '', third = ''] = numbers;
+  const { out } = await run(['opt-outs', 'list']);
+  expect(out.indexOf(first)).toBeLessThan(out.indexOf(second));
+  expect(out).toContain('leave me alone');
+  expect(JSON.parse((await run(['opt-outs', 'list', '--limit', '1', '--json'])).out)).toMatchObject([
+    { number: first, lines: ['15550000001'], textCount: 1, text: 'leave me alone' },
+  ]);
+  expect((await run(['status'])).out).toContain('3 numbers may have opted out');
+  expect(await run(['opt-outs', 'confirm', '+1 (212) 555-0141'])).toMatchObject({ code: 0 });
+  const cleared = await run(['opt-outs', 'clear', second, third, '--json']);
+  expect(cleared.code).toBe(0);
+  expect(JSON.parse(cleared.out)).toEqual([
+    { number: second, isDone: true },
+    { number: third, isDone: true },
+  ]);
+  expect((await run(['opt-outs', 'list'])).out).toContain('No number waits');
+  const again = await run(['opt-outs', 'clear', second]);
+  expect(again).toMatchObject({ code: 1 });
+  expect(again.err).toContain('nothing to clear');
+  expect((await run(['opt-outs', 'confirm', 'somebody'])).code).toBe(2);
+  expect((await run(['opt-outs', 'confirm'])).code).toBe(2);
+  await database.query(`delete from warehouse.sms_messages where conversation_id = 901`);
+  await database.query('truncate ops.opt_outs');
+  await database.end();
+});
+
 test('sends tell which of them were only simulated, and take the beginning of an id', async () => {
   const database = new Client({ connectionString: databaseUrl });
   await database.connect();

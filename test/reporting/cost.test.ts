@@ -142,7 +142,11 @@ test('in a zone whose days begin within an hour, the texts of its first minutes 
 
 test('what was skipped as opted out stands beside the words, the last of both deciding', async () => {
   await send('skipped', '2026-06-10T12:00:00Z', 15, { state: 'SKIPPED', reason: 'opted_out', settled_micros: null });
-  await query(`insert into ops.opt_outs values ($1, '2026-06-10T12:00:00Z', $2)`, numberOf(15), line);
+  await query(
+    `insert into ops.opt_outs (number, decided_at, line) values ($1, '2026-06-10T12:00:00Z', $2)`,
+    numberOf(15),
+    line,
+  );
   await thread(53, [['2026-07-01T12:05:00Z', 'in', { body: ' stop ' }]]);
   await thread(55, [['2026-07-01T12:06:00Z', 'in', { body: 'STOP' }]]);
   await insert('warehouse.sms_messages', {

@@ -178,10 +178,11 @@ test('fct_sms_message has the time that a receipt took, and no scheduled text', 
   ]);
 });
 
-test('sms_opt_status has the last word of each number', async () => {
+test('sms_opt_status has the status of each number, since when', async () => {
   await thread(20, [
     ['2026-03-14T15:00:00Z', 'in', { body: ' stop ' }],
     ['2026-03-14T15:01:00Z', 'in', { body: 'please do not stop' }],
+    ['2026-03-14T15:02:00Z', 'in', { body: 'STOP' }],
   ]);
   await thread(21, [
     ['2026-03-14T15:00:00Z', 'in', { body: 'STOP' }],
@@ -203,25 +204,51 @@ test('sms_opt_status has the last word of each number', async () => {
 
 test('sms_opt_status knows the words that the gate knows, and of two in one second the opt-out', async () => {
   await thread(24, [['2026-03-14T16:00:00Z', 'in', { body: 'Stop.' }]]);
-  await thread(25, [['2026-03-14T16:00:00Z', 'in', { body: 'Who is this? please stop' }]]);
-  await thread(26, [['2026-03-14T16:00:00Z', 'in', { body: 'stop by at five' }]]);
+  await thread(25, [
+    ['2026-03-14T16:00:00Z', 'in', { body: 'Who is this? please stop' }],
+    ['2026-03-14T16:01:00Z', 'in', { body: 'leave me alone' }],
+  ]);
+  await thread(26, [['2026-03-14T16:00:00Z', 'in', { body: 'see you at five' }]]);
   await thread(27, [
-    ['2026-03-14T16:00:00Z', 'in', { body: 'stop texting me!' }],
+    ['2026-03-14T16:00:00Z', 'in', { body: 'please stop!' }],
     ['2026-03-14T16:00:00Z', 'in', { body: 'opt in' }],
   ]);
   const participants = ['15551000028', '15551000029'];
-  await thread(28, [['2026-03-14T16:03:00Z', 'in', { body: 'unsubscribe me', from_number: participants[1] }]], {
+  await thread(28, [['2026-03-14T16:03:00Z', 'in', { body: 'unsubscribe', from_number: participants[1] }]], {
     number: participants[0],
     participants_key: participants.join(','),
   });
   expect(
-    await query(`select number, is_opted_out from reporting.sms_opt_status where number >= '15551000024' order by 1`),
+    await query(
+      `select number, is_opted_out, opt_status from reporting.sms_opt_status where number >= '15551000024' order by 1`,
+    ),
   ).toEqual([
-    { number: '15551000024', is_opted_out: true },
-    { number: '15551000025', is_opted_out: true },
-    { number: '15551000027', is_opted_out: true },
-    { number: '15551000029', is_opted_out: true },
+    { number: '15551000024', is_opted_out: true, opt_status: 'opt_out' },
+    { number: '15551000025', is_opted_out: false, opt_status: 'unsure' },
+    { number: '15551000027', is_opted_out: true, opt_status: 'opt_out' },
+    { number: '15551000029', is_opted_out: true, opt_status: 'opt_out' },
   ]);
+  expect(await query(`select decided_at from reporting.sms_opt_status where number = '15551000025'`)).toEqual([
+    { decided_at: new Date('2026-03-14T16:00:00Z') },
+  ]);
+});
+
+test('sms_opt_status has the decision of a person, on each line where the number wrote', async () => {
+  const number = '15551000025';
+  const decide = (decision: string, other = number) =>
+    query(
+      `insert into ops.opt_outs (number, decision, source, decided_at) values ($1, $2, 'person', clock_timestamp() + interval '1 minute')`,
+      other,
+      decision,
+    );
+  const statusOf = (other: string) =>
+    query('select line, opt_status, evidence from reporting.sms_opt_status where number = $1', other);
+  await decide('clear');
+  expect(await statusOf(number)).toEqual([{ line, opt_status: 'clear', evidence: 'person' }]);
+  await decide('opt_out');
+  expect(await statusOf(number)).toEqual([{ line, opt_status: 'opt_out', evidence: 'person' }]);
+  await decide('opt_out', '15551000099');
+  expect(await statusOf('15551000099')).toEqual([{ line: '', opt_status: 'opt_out', evidence: 'person' }]);
 });
 
 test('conversation_state says how far what was observed can be trusted', async () => {

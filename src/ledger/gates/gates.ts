@@ -1,3 +1,4 @@
+import { normalize } from '../../shared/text-search.ts';
 import { type AccountLimits, defaultRuleLimits, type RuleLimits } from '../limits.ts';
 import type { Send } from '../send.ts';
 import type { GateInputs, OptOut } from './inputs.ts';
@@ -235,8 +236,7 @@ function detectLoop(
 }
 
 function wordsOf(text: string): string {
-  return text
-    .normalize('NFKC')
+  return normalize(text, 'NFKC')
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]+/gu, ' ')
     .trim();

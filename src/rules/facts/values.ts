@@ -1,4 +1,5 @@
 import { maskNumbers } from '../../shared/masking.ts';
+import { normalize } from '../../shared/text-search.ts';
 import { declarationOf, declaredFacts, type FactGroup, type Facts, type FactType } from './declared.ts';
 
 type Shape = Record<string, unknown>;
@@ -96,10 +97,7 @@ export function factAt(facts: Facts, path: string): unknown {
 
 /** A text in lower case with single spaces, without punctuation and accents: the fact `message.plain`. */
 export function plainText(text: string): string {
-  return text
-    .normalize('NFKD')
-    .replace(/\p{M}+/gu, '')
-    .normalize('NFC')
+  return normalize(normalize(text, 'NFKD').replace(/\p{M}+/gu, ''), 'NFC')
     .toLowerCase()
     .replace(/[’']/gu, '')
     .replace(/[^\p{L}\p{N}]+/gu, ' ')

@@ -46,7 +46,7 @@ function waitingNumber(waiting: WaitingNumber, isTextShown: boolean, view: View)
       ? html`<p class="soft">Its words were removed.</p>`
       : isTextShown
         ? html`<p class="body" dir="auto">${text}</p>`
-        : html`<p class="soft">Words are hidden: read it in the portal.</p>`;
+        : html`<p class="soft">Words are hidden here: <code>${commandName} opt-outs list</code> shows them.</p>`;
   return html`<div class="rule"><h3><a href="${pathIn(view, `/threads/${line}/${number}`)}">${number}</a> <small>to ${lines.join(', ')}, ${timeIn(view.zone, lastAt)}${
     textCount > 1 && `, the last of ${textCount} such texts`
   }</small></h3>${words}<div class="asks">${ask({

@@ -54,7 +54,10 @@ function partsOf(url: string): { receiver: string; type: EventType | undefined }
 
 function normalized(url: string): string {
   const [address = ''] = (URL.canParse(url) ? new URL(url).href : url).split(/[?#]/, 1);
-  return address.replace(/\/+$/, '');
+  // A pattern such as /\/+$/ takes quadratic time on an address with many slashes.
+  let end = address.length;
+  while (address[end - 1] === '/') end -= 1;
+  return address.slice(0, end);
 }
 
 /**

@@ -48,7 +48,7 @@ export interface Account {
   /** Numbers of people who were erased. */
   readonly erased: Set<string>;
   /** Opt-outs in a group that an erasure took away, as it kept them. */
-  readonly keptOptOuts: { line: string; number: string; at: number }[];
+  readonly keptOptOuts: { line: string; number: string; at: number; kind: 'opt_out' | 'unsure' }[];
   /** Begins of the local days that everything happens around. */
   readonly scenes: readonly number[];
   /** Hours, by their begin, that were compared with the call history of the service. */
@@ -452,10 +452,11 @@ function given<Fields extends object>(fields: Fields): Fields {
 const inboundWords: readonly (readonly [string, Verdict])[] = [
   ['When will you come?', 'none'],
   ['Thanks', 'none'],
-  ['Please stop by at five', 'none'],
+  ['Please stop by at five', 'unsure'],
   ['STOP', 'opt_out'],
   ['Stop.', 'opt_out'],
-  ['please stop texting me', 'opt_out'],
+  ['please stop', 'opt_out'],
+  ['leave me alone', 'unsure'],
   ['START', 'opt_in'],
   ['unstop', 'opt_in'],
 ];

@@ -176,10 +176,13 @@ export function erasePerson(account: Account): string {
     })
     .toSorted((one, other) => one.message.sentAt - other.message.sentAt);
   for (const texts of Map.groupBy(said, ({ message }) => `${message.line} ${message.from}`).values()) {
-    const last = texts.at(-1);
-    if (last?.verdict !== 'opt_out') continue;
-    const { line, from, sentAt } = last.message;
-    keptOptOuts.push({ line, number: from, at: sentAt });
+    const lastIn = texts.findLastIndex(({ verdict }) => verdict === 'opt_in');
+    for (const kind of ['opt_out', 'unsure'] as const) {
+      const first = texts.slice(lastIn + 1).find(({ verdict }) => verdict === kind);
+      if (first === undefined) continue;
+      const { line, from, sentAt } = first.message;
+      keptOptOuts.push({ line, number: from, at: sentAt, kind });
+    }
   }
   erased.add(number);
   return number;

@@ -297,29 +297,27 @@ function responses(turns: readonly Turn[], open: (from: number, to: number) => n
   };
 }
 
-/** The last that is known of a number on a line; of two in the same second, to stop. */
+/**
+ * Of a number on a line: since its last START the first STOP, else the first text that may be one, else that START. Of a START and a
+ * STOP in the same second, the STOP counts.
+ */
 function optOuts(account: Account): Report {
   const said = heldTexts(account)
-    .filter(({ verdict }) => verdict === 'opt_out' || verdict === 'opt_in')
-    .map(({ message, verdict }) => ({
-      ...{
-        line: message.line,
-        number: message.from,
-        at: message.sentAt,
-        isOut: verdict === 'opt_out',
-        evidence: 'inbound_word',
-      },
-    }));
+    .filter(({ verdict }) => verdict !== 'none')
+    .map(({ message, verdict }) => ({ line: message.line, number: message.from, at: message.sentAt, kind: verdict }));
   const others = account.keptOptOuts.filter(({ number }) => !account.erased.has(number));
-  const kept = others.map((each) => ({ ...each, isOut: true, evidence: 'service_skip' }));
   return {
     view: 'reporting.sms_opt_status',
     key: ['line', 'number'],
-    rows: grouped([...said, ...kept], ({ line, number }) => [line, number]).map(({ key: [line, number], items }) => {
-      const [last] = items.toSorted((one, other) => other.at - one.at || Number(other.isOut) - Number(one.isOut));
+    rows: grouped([...said, ...others], ({ line, number }) => [line, number]).map(({ key: [line, number], items }) => {
+      const ofKind = (kind: string) => items.filter((each) => each.kind === kind).map(({ at }) => at);
+      const optedInAt = Math.max(...ofKind('opt_in'), 0);
+      const since = (kind: string) => ofKind(kind).filter((at) => at >= optedInAt);
+      const status = ['opt_out', 'unsure'].find((kind) => since(kind).length > 0) ?? 'opt_in';
+      const decidedAt = status === 'opt_in' ? optedInAt : Math.min(...since(status));
       return {
-        ...{ line, number, is_opted_out: last?.isOut ?? false, decided_at: new Date(last?.at ?? 0) },
-        evidence: last?.evidence ?? '',
+        ...{ line, number, is_opted_out: status === 'opt_out', opt_status: status, decided_at: new Date(decidedAt) },
+        evidence: 'inbound_word',
       };
     }),
   };

@@ -214,6 +214,45 @@ describe('a send', () => {
   });
 });
 
+describe('a number that may have opted out', () => {
+  const number = '18455550144';
+  const write = (id: number, body: string) =>
+    query(
+      world.context.database.db,
+      sql`insert into warehouse.sms_messages (conversation_id, message_id, line, number, from_number, direction, body, sent_at, opt_out_verdict,
+          content_hash, source, fetch_seq, fetched_at)
+        values (8, ${id}, ${line}, ${number}, ${number}, 'in', ${body}, now(), 'unsure', 'h', 'test', 1, now())`,
+    );
+  const decisionsOn = async () =>
+    [...(await page('/sends')).matchAll(/action="(\/opt-outs\/[^"]+)"/g)].map(([, path = '']) => path);
+
+  test('waits on the page of sends until a person decides, who has read the newest text', async () => {
+    await write(80, 'leave me <alone>');
+    const [confirm = '', clear = ''] = await decisionsOn();
+    expect(await page('/sends')).toContain('1 number may have opted out');
+    expect(await page('/sends')).not.toContain('leave me');
+    const showWords = (isShown: boolean) =>
+      query(world.context.database.db, sql`update reporting.params set is_text_shown = ${isShown}`);
+    await showWords(true);
+    expect(await page('/sends')).toContain('leave me &lt;alone&gt;');
+    await showWords(false);
+    expect((await post('/opt-outs/1/confirm/x')).status).toBe(404);
+    await write(81, 'I said leave me alone');
+    const refused = await post(clear);
+    expect(refused.status).toBe(400);
+    expect(await refused.text()).toContain('They wrote again meanwhile');
+    expect((await decisionsOn())[0]).not.toBe(confirm);
+    const done = await post((await decisionsOn())[0] ?? '');
+    expect(done.headers.get('location')).toBe('/sends?done=opt-out-confirm');
+    expect(await decisionsOn()).toEqual([]);
+    const kept = await one(
+      sql<{ by: string }>`select number, line, decision, source, decided_by as by from ops.opt_outs`,
+    );
+    expect(kept).toMatchObject({ number, line: '', decision: 'opt_out', source: 'person' });
+    expect(kept.by).toMatch(/^page of sends, bearer from /);
+  });
+});
+
 describe('a run', () => {
   test('shows which clause was false, of each rule on the same text', async () => {
     const markup = await page('/rules/runs/1');

@@ -1,0 +1,193 @@
+import { describe, expect, test } from 'vitest';
+import { isInstant } from '../src/api-client/answers/values.ts';
+import { quoted, retryAfterMs } from '../src/api-client/transport/refusal.ts';
+import { contains } from '../src/rules/conditions/static-check.ts';
+import { createTemplates } from '../src/rules/conditions/template.ts';
+import { plainText } from '../src/rules/facts/values.ts';
+import { routingBelow } from '../src/server/hooks.ts';
+import { html } from '../src/server/html.ts';
+import { plainKey } from '../src/shared/json.ts';
+import { maskKey, maskTarget, maskTree } from '../src/shared/masking.ts';
+import { normalizeNumber } from '../src/shared/numbers.ts';
+import { storableJson, storableText } from '../src/shared/storable.ts';
+import { foldText } from '../src/shared/text-search.ts';
+import { typedThreadKey } from '../src/shared/thread.ts';
+import { receiverOf, sameAddress } from '../src/sync/subscriptions/matching.ts';
+import { isNumberAlone, mayMention, numbersMentioned, withoutNumbers } from '../src/warehouse/erasure/mentions.ts';
+import { optOutVerdict, readPhrases } from '../src/warehouse/opt-out.ts';
+import { redactUrls } from '../src/warehouse/raw-answers.ts';
+import { extract } from '../src/webhooks/extract.ts';
+import { redactText } from '../src/webhooks/redact.ts';
+
+/*
+ * Words of strangers meet only work that is linear in their length: one text must not keep a worker busy for hours. Each function that
+ * reads such words gets long repetitions, and sixteen times as much of each: linear work takes sixteen times as long, quadratic work
+ * 256 times.
+ */
+
+const template = createTemplates('UTC')(
+  'message_received',
+  '{{ message.text | strip | strip_html | truncatewords: 20 }}',
+);
+if (!('render' in template)) throw new Error(template.message);
+const route = routingBelow('https://example.com/below');
+
+const readers: Readonly<Record<string, (words: string) => unknown>> = {
+  'the verdict on opt-outs': optOutVerdict,
+  'the fact message.plain': plainText,
+  'the pattern of a condition': (words) => contains(words, '(?i)^(any|more|any more| )*(a+)+z$'),
+  'the text of a rule': (words) => template.render({ message: { text: words } } as never),
+  'a webhook body': (words) => extract({ pathType: 'AccountSMS', query: '', body: Buffer.from(words) }, () => false),
+  'a webhook body in JSON': (words) =>
+    extract(
+      { pathType: 'AccountSMS', query: '', body: Buffer.from(JSON.stringify({ from: words, x: words })) },
+      () => false,
+    ),
+  redaction: redactText,
+  'redaction of answers': (words) => redactUrls({ x: words }),
+  'the key of a body': plainKey,
+  masking: (words) => maskTree({ x: words }),
+  'masking of keys': (words) => [maskKey('thread', words), maskTarget(words)],
+  numbers: normalizeNumber,
+  'numbers of an erasure': (words) => [...numbersMentioned(words)].length,
+  'mentions of an erased number': (words) => [mayMention(words, () => false), withoutNumbers(words, () => false)],
+  'a field that is a number': isNumberAlone,
+  'a page': (words) => html`${words}`,
+  storage: (words) => [storableText(words), storableJson({ x: words })],
+  'a typed thread': typedThreadKey,
+  'the path of a request': (words) => route(`/below/hooks/${words}`),
+  'the address of a subscription': (words) => [receiverOf(words), sameAddress(`https://x/${words}`, words)],
+  'a refusal': (words) => quoted(words, ['secret']),
+  'Retry-After': (words) => retryAfterMs(words, words, 0),
+  'a time': isInstant,
+};
+
+const repetitions = [
+  ...[
+    'a',
+    'A',
+    ' ',
+    '\n',
+    '\r\n',
+    '\t ',
+    '\u00a0',
+    '1',
+    '12 ',
+    '1.',
+    '1234567890 ',
+    '+1 (',
+    '١',
+    '\u0301\u0316',
+    'á',
+    '漢',
+    '🛑',
+    '\ud83d',
+    '\0',
+  ],
+  ...[
+    'unsubscribe any more ',
+    'any more ',
+    'stop ',
+    'no ',
+    'do not ',
+    "'",
+    '"',
+    '\\',
+    '\\"',
+    '\\\\"',
+    '"a":1.1,',
+    '[',
+    '{',
+    '{"a":',
+    '[[',
+    '}\n',
+    ',',
+  ],
+  ...[
+    'token=',
+    'token"',
+    'token\\"',
+    'token\n',
+    'token: ',
+    '"token":"',
+    'https://',
+    'a://',
+    'a+',
+    '--',
+    '--a\n',
+    '=',
+    '&',
+    'a=1&',
+    'a[b]',
+    '%41',
+    '%',
+    '\\u0041',
+    '&#65;',
+  ],
+  ...['/', '//', '/hooks/', '/hooks/a/b', '?', '<', '<a ', '<script', '<!--', '>', '-', ':', '.', '_', '|', ';', 'z'],
+];
+
+/** The time of this thread alone, in milliseconds: a busy machine does not count. */
+function cpuOf(work: () => unknown): number {
+  const before = process.threadCpuUsage();
+  work();
+  const { user, system } = process.threadCpuUsage(before);
+  return (user + system) / 1_000;
+}
+
+const small = 2_048;
+const factor = 16;
+/** Sixteen for linear work, 256 for quadratic work, and what the collector of garbage adds. */
+const maxRatio = 80;
+/** Shorter times are not compared. */
+const leastMs = 1;
+
+function growthOf(read: (words: string) => unknown, make: (length: number) => string): number {
+  const [few, many] = [make(small), make(small * factor)];
+  let least = Number.POSITIVE_INFINITY;
+  for (let tries = 0; tries < 4; tries += 1) {
+    const base = Math.max(
+      leastMs,
+      Math.max(
+        cpuOf(() => read(few)),
+        cpuOf(() => read(few)),
+      ),
+    );
+    least = Math.min(least, cpuOf(() => read(many)) / base);
+    if (least <= maxRatio) break;
+  }
+  return least;
+}
+
+describe.each(Object.entries(readers))('%s', (_name, read) => {
+  test('takes time that is linear in the length of the words', () => {
+    const slow = repetitions.flatMap((part) =>
+      [
+        (length: number) => `x${part.repeat(length / part.length)}!x`,
+        (length: number) => `stop\\"token=${part.repeat(length / part.length)}\n`,
+      ]
+        .map((make) => growthOf(read, make))
+        .filter((ratio) => ratio > maxRatio)
+        .map((ratio) => `${JSON.stringify(part)}: ${Math.round(ratio)} times the time for ${factor} times the length`),
+    );
+    expect(slow).toEqual([]);
+  });
+});
+
+test('the verdict on opt-outs is linear in repetitions of each word and phrase of its list', () => {
+  const parts = [...new Set(readPhrases().flatMap((phrase) => [phrase, ...phrase.split(' ')]))];
+  const total = (length: number) =>
+    parts.reduce(
+      (sum, part) =>
+        sum + cpuOf(() => optOutVerdict(`${`${part.replace(/[=*]/g, '')} `.repeat(length / part.length)}zzz`)),
+      0,
+    );
+  total(512);
+  expect(total(4_096)).toBeLessThan(5 * 8 * total(512));
+});
+
+test('a mebibyte is folded in linear time too', () => {
+  const growth = growthOf(foldText, (length) => '\u0301\u0316 STOP\u0301'.repeat(length / 8));
+  expect(growth).toBeLessThan(maxRatio);
+  expect(cpuOf(() => foldText('\u0301\u0316'.repeat(524_288)))).toBeLessThan(10_000);
+});
