@@ -484,6 +484,7 @@ export interface Schema {
     short_abandoned_count: number;
     missed_count: number;
     unknown_count: number;
+    menu_count: number;
     talk_seconds: Numeric;
     talk_count: number;
     duration_seconds: Numeric;
@@ -516,6 +517,7 @@ export interface Schema {
     short_abandoned_count: number;
     missed_count: number;
     unknown_count: number;
+    menu_count: number;
     talk_seconds: Numeric;
     talk_count: number;
     duration_seconds: Numeric;
@@ -549,6 +551,7 @@ export interface Schema {
     short_abandoned_count: number;
     missed_count: number;
     unknown_count: number;
+    menu_count: number;
     talk_seconds: Numeric;
     talk_count: number;
     duration_seconds: Numeric;
@@ -581,6 +584,7 @@ export interface Schema {
     short_abandoned_count: number;
     missed_count: number;
     unknown_count: number;
+    menu_count: number;
     talk_seconds: Numeric;
     talk_count: number;
     duration_seconds: Numeric;
@@ -650,6 +654,10 @@ export interface Schema {
     started_at: Timestamp;
     local_date: Timestamp;
     outcome: string;
+    reached: string;
+    is_business_hours: boolean;
+    is_message_left: boolean | null;
+    message_seconds: number | null;
     account_number: string | null;
     wait_seconds: number | null;
     called_back_call_id: string | null;
