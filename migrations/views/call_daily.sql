@@ -52,7 +52,7 @@ comment on column reporting.call_daily.answered_count is 'Somebody answered.';
 comment on column reporting.call_daily.voicemail_count is 'Ended in a mailbox.';
 comment on column reporting.call_daily.abandoned_count is 'The caller gave up after more than the short-abandon threshold of params.';
 comment on column reporting.call_daily.short_abandoned_count is 'The caller gave up within the short-abandon threshold of params.';
-comment on column reporting.call_daily.missed_count is 'Missed otherwise: nobody answered, and the caller is not reported to have given up.';
+comment on column reporting.call_daily.missed_count is 'Missed otherwise: nobody answered, and the caller is not reported to have given up. The least of four figures of this name: the service''s own status missed is this with abandoned_count and short_abandoned_count; callbacks.missed_count adds voicemail_count and leaves out callers without a number; group_daily has only calls that entered a queue.';
 comment on column reporting.call_daily.unknown_count is 'The service reports no outcome.';
 comment on column reporting.call_daily.menu_count is 'Of the inbound abandoned and missed ones, those whose caller never left the menu, by the legs: nobody could have answered them.';
 comment on column reporting.call_daily.answered_in_time_count is 'Answered within service_level_seconds of params; of inbound calls whose wait is known.';

@@ -113,7 +113,7 @@ from warehouse.calls c
               when c.status = 'voicemail' or bool_or(l.place = 'mailbox') then 'mailbox'
               when bool_or(l.place = 'telephone') then 'rang'
               when c.queue is not null or c.huntgroup is not null or bool_or(l.place = 'queue' or l.caller_place = 'queue') then 'queue'
-              when count(*) > 0 and bool_and(l.place = 'menu') then 'menu'
+              when bool_and(coalesce(l.place = 'menu', false)) then 'menu'
               when bool_or(coalesce(l.called_type, '') <> '') then 'unknown'
               else coalesce(case reporting.place_of(c.called_type)
                 when 'telephone' then 'rang' when 'mailbox' then 'mailbox' when 'queue' then 'queue' when 'menu' then case when count(*) > 0 then 'menu' end

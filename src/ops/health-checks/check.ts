@@ -26,6 +26,7 @@ export const checkNames = [
   'reports_incomplete',
   'reports_late',
   'reports_stale',
+  'reports_undated',
   'rules_failed',
   'rules_file',
   'rules_mode',

@@ -102,6 +102,9 @@ const isSentInWindow = `s.direction = 'out' and s.deleted_at is null and s.is_sc
 /** A mailbox that was connected for less than this holds the hang-up of a caller at its greeting, no message. */
 const minMessageSeconds = 3;
 
+/** A length that fits its column. */
+const seconds = (length: string) => `case when ${length} <= 2147483647 then ${length}::integer end`;
+
 const foundReturns = `
   select m.call_id, m.started_at, m.local_date, m.outcome, m.reached, m.is_business_hours, message.is_left as is_message_left,
     message.seconds as message_seconds, m.account_number, m.wait_seconds,
@@ -115,9 +118,9 @@ const foundReturns = `
     cross join reporting.params p
     left join warehouse.calls b on b.call_id = m.called_back_call_id and b.deleted_at is null
     left join lateral (
-      select x.seconds, case when m.is_recorded or x.is_recorded then true else x.seconds >= ${minMessageSeconds} end as is_left
+      select ${seconds('x.seconds')} as seconds, case when m.is_recorded or x.is_recorded then true else x.seconds >= ${minMessageSeconds} end as is_left
       from (
-        select least(2147483647, coalesce(sum(l.talk_seconds), case when m.outcome = 'voicemail' then m.talk_seconds end))::integer as seconds,
+        select coalesce(sum(l.talk_seconds), case when m.outcome = 'voicemail' then m.talk_seconds end) as seconds,
           bool_or(l.is_recorded) as is_recorded
         from warehouse.call_legs l where l.call_id = m.call_id and l.deleted_at is null and reporting.place_of(l.called_type) = 'mailbox'
       ) x

@@ -188,6 +188,8 @@ export function groupsOf(fact: Fact): { kind: string; endpoint: string }[] {
 /** How far the caller of an abandoned call had come. */
 function abandonedIn(fact: Fact): string | null {
   const { legs, outcome, called } = fact;
+  const isMenuAlone = legs.length > 0 && legs.every(({ to }) => to.type === 'ivr');
+  if (outcome === 'missed' && fact.direction === 'inbound' && isMenuAlone) return 'menu';
   if (outcome !== 'abandoned' && outcome !== 'short_abandoned') return null;
   const answer = legs.findIndex((leg) => isPerson(leg) && leg.outcome === 'answer');
   const before = answer < 0 ? legs : legs.slice(0, answer + 1);

@@ -59,6 +59,7 @@ const report: Report = {
     state: 'known',
     value: {
       ...{ timeZone: 'UTC', wantedTimeZone: null, isCurrent: true, behindSince: null, waitingSince: null, failures: [] },
+      undatedCalls: 0,
       setAside: { count: 0, since: null, samples: [] },
     },
   },
