@@ -198,6 +198,21 @@ function abandonedIn(fact: Fact): string | null {
   return legs.some((leg) => isPerson(leg) || leg.to.type === 'mailbox') ? 'ringing' : 'menu';
 }
 
+/** How far the caller of an inbound call came. */
+export function reachedOf(fact: Fact): string | null {
+  const { legs, called, status, direction } = fact;
+  if (direction !== 'inbound') return null;
+  if (status === 'answered' || legs.some((leg) => isPerson(leg) && leg.outcome === 'answer')) return 'person';
+  if (status === 'voicemail' || legs.some(({ to }) => to.type === 'mailbox')) return 'mailbox';
+  if (legs.some(isPerson)) return 'rang';
+  if (groupsOf(fact).length > 0 || legs.some(({ from, to }) => isGroup(from) || isGroup(to))) return 'queue';
+  if (legs.length > 0) return legs.every(({ to }) => to.type === 'ivr') ? 'menu' : 'unknown';
+  return ({ user: 'rang', external: 'rang', mailbox: 'mailbox' } as Record<string, string>)[called.type] ?? 'unknown';
+}
+
+const menuCountOf = (calls: readonly Fact[]) =>
+  calls.filter((call) => ['abandoned', 'missed'].includes(call.outcome) && reachedOf(call) === 'menu').length;
+
 /** Ways through queues, users and menus that the oracle does not follow yet. */
 const notRecomputed = [
   ...['queue_key', 'huntgroup_key', 'answered_user_key', 'placed_user_key'],
@@ -232,6 +247,7 @@ export function callReports(account: Account): Report[] {
       ...{ call_count, answered_count, voicemail_count, abandoned_count, short_abandoned_count, missed_count },
       ...{ unknown_count, answered_in_time_count, talk_seconds, answerable_count: call_count - short_abandoned_count },
       answer_wait_unknown_count: direction === 'inbound' ? answered_count - answer_wait_count : 0,
+      menu_count: menuCountOf(items),
     };
   };
   const byNumber = grouped(external, (call) => [dateOf(call), call.accountNumber, call.direction]);
@@ -248,7 +264,7 @@ export function callReports(account: Account): Report[] {
       view: 'reporting.call_daily',
       key: ['local_date', 'direction'],
       rows: byDay.map(({ key: [date, direction], items }) => ({
-        ...{ local_date: date, direction },
+        ...{ local_date: date, direction, menu_count: menuCountOf(items) },
         ...rated(direction, items),
       })),
     },
@@ -317,7 +333,7 @@ function rowOf(fact: Fact, { timeZone: zone, schedule }: Definitions): Row {
       is_internal: fact.isInternal,
       status: fact.status,
     },
-    abandoned_in: abandonedIn(fact),
+    ...{ abandoned_in: abandonedIn(fact), reached: reachedOf(fact) },
     ...{ outcome, external_number: fact.externalNumber, account_number: fact.accountNumber },
     ...{ duration_seconds: fact.duration, talk_seconds: fact.talk, wait_seconds: wait, wait_basis: fact.waitBasis },
     answer_wait_seconds: outcome === 'answered' && direction === 'inbound' ? wait : null,
