@@ -120,7 +120,7 @@ test('the headlines of /reports say how many could have been answered, and why o
   // 15 unanswered calls in business hours, two of them in the menu alone, and two answered: 2 of 15.
   const all = {
     'Answered in business hours, past the menu': (100 * 2) / 15,
-    'Answered at any hour': (100 * 3) / 20,
+    Answered: (100 * 3) / 20,
     'Missed, not returned': 17,
     'Of these, waited in business hours': 11,
     'Of these, came while closed': 2,

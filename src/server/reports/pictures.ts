@@ -159,7 +159,7 @@ const serviceLevel: Picture = {
         rows: 'set=answered_open',
         more: 'good',
       },
-      { name: 'Answered at any hour', value: answered, unit: 'percent', rows: 'set=answered', more: 'good' },
+      { name: 'Answered', value: answered, unit: 'percent', rows: 'set=answered', more: 'good' },
       { name: 'Answered in time', value: inTime, unit: 'percent', rows: 'set=answered_in_time', more: 'good' },
     ];
   },
