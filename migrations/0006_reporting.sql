@@ -178,6 +178,7 @@ begin
       add column short_abandoned_count integer not null,
       add column missed_count integer not null,
       add column unknown_count integer not null,
+      add column menu_count integer not null,
       add column talk_seconds bigint not null,
       add column talk_count integer not null,
       add column duration_seconds bigint not null,
@@ -203,6 +204,7 @@ begin
     comment on column %1$s.short_abandoned_count is 'The caller gave up within the short-abandon threshold.';
     comment on column %1$s.missed_count is 'Missed otherwise: nobody answered, and the caller is not reported to have given up.';
     comment on column %1$s.unknown_count is 'The service reports no outcome.';
+    comment on column %1$s.menu_count is 'Of the inbound abandoned and missed ones, those whose caller never left the menu, by the legs.';
     comment on column %1$s.talk_seconds is 'Connected time of the answered calls that report it.';
     comment on column %1$s.talk_count is 'Answered calls that report their connected time.';
     comment on column %1$s.duration_seconds is 'Length including ringing, of the calls that report it.';
@@ -455,6 +457,10 @@ create table rollups.missed_call_returns (
   started_at timestamptz not null,
   local_date date not null,
   outcome text not null,
+  reached text not null,
+  is_business_hours boolean not null,
+  is_message_left boolean,
+  message_seconds integer,
   account_number text,
   wait_seconds integer,
   called_back_call_id text,
@@ -479,6 +485,10 @@ comment on column rollups.missed_call_returns.call_id is 'The missed call.';
 comment on column rollups.missed_call_returns.started_at is 'Its start.';
 comment on column rollups.missed_call_returns.local_date is 'Its local day.';
 comment on column rollups.missed_call_returns.outcome is 'voicemail, short_abandoned, abandoned or missed.';
+comment on column rollups.missed_call_returns.reached is 'How far the caller came, as in fct_call.';
+comment on column rollups.missed_call_returns.is_business_hours is 'Whether the schedule of params was open when the call began.';
+comment on column rollups.missed_call_returns.is_message_left is 'Of a call that came to a mailbox, whether a message was left; see missed_calls.';
+comment on column rollups.missed_call_returns.message_seconds is 'How long the mailbox was connected; NULL = no mailbox, or not reported.';
 comment on column rollups.missed_call_returns.account_number is 'The account''s number that was called.';
 comment on column rollups.missed_call_returns.wait_seconds is 'How long the caller waited.';
 comment on column rollups.missed_call_returns.called_back_call_id is 'The call that returned it, by the service.';

@@ -61,9 +61,9 @@ begin
     where c.started_at is not null and c.call_id in (
       select n.call_id from new_rows n join old_rows o using (call_id, leg_key)
       where (n.ordinal, n.started_at, n.ended_at, n.duration_seconds, n.talk_seconds, n.status, n.caller_type, n.called_type, n.called_number,
-          case when n.called_type in ('queue', 'huntgroup') then n.called_name end, n.deleted_at)
+          case when n.called_type in ('queue', 'huntgroup') then n.called_name end, n.is_recorded, n.deleted_at)
         is distinct from (o.ordinal, o.started_at, o.ended_at, o.duration_seconds, o.talk_seconds, o.status, o.caller_type, o.called_type,
-          o.called_number, case when o.called_type in ('queue', 'huntgroup') then o.called_name end, o.deleted_at))
+          o.called_number, case when o.called_type in ('queue', 'huntgroup') then o.called_name end, o.is_recorded, o.deleted_at))
   $sql$;
   return null;
 end $$;

@@ -10,6 +10,7 @@ select
   sum(short_abandoned_count)::bigint as short_abandoned_count,
   sum(missed_count)::bigint as missed_count,
   sum(unknown_count)::bigint as unknown_count,
+  sum(menu_count)::bigint as menu_count,
   sum(answered_in_time_count)::bigint as answered_in_time_count,
   sum(talk_seconds)::bigint as talk_seconds,
   sum(talk_count)::bigint as talk_count,
@@ -51,8 +52,9 @@ comment on column reporting.call_daily.answered_count is 'Somebody answered.';
 comment on column reporting.call_daily.voicemail_count is 'Ended in a mailbox.';
 comment on column reporting.call_daily.abandoned_count is 'The caller gave up after more than the short-abandon threshold of params.';
 comment on column reporting.call_daily.short_abandoned_count is 'The caller gave up within the short-abandon threshold of params.';
-comment on column reporting.call_daily.missed_count is 'Missed otherwise: nobody answered, and the caller is not reported to have given up.';
+comment on column reporting.call_daily.missed_count is 'Missed otherwise: nobody answered, and the caller is not reported to have given up. The least of four figures of this name: the service''s own status missed is this with abandoned_count and short_abandoned_count; callbacks.missed_count adds voicemail_count and leaves out callers without a number; group_daily has only calls that entered a queue.';
 comment on column reporting.call_daily.unknown_count is 'The service reports no outcome.';
+comment on column reporting.call_daily.menu_count is 'Of the inbound abandoned and missed ones, those whose caller never left the menu, by the legs: nobody could have answered them.';
 comment on column reporting.call_daily.answered_in_time_count is 'Answered within service_level_seconds of params; of inbound calls whose wait is known.';
 comment on column reporting.call_daily.talk_seconds is 'Connected time of the answered calls that report it. Time on hold is inside it: the service does not report hold or after-call work.';
 comment on column reporting.call_daily.talk_count is 'Answered calls that report their connected time: the n of talk_avg_seconds.';

@@ -13,6 +13,7 @@ select
   sum(short_abandoned_count)::bigint as short_abandoned_count,
   sum(missed_count)::bigint as missed_count,
   sum(unknown_count)::bigint as unknown_count,
+  sum(menu_count)::bigint as menu_count,
   sum(answered_in_time_count)::bigint as answered_in_time_count,
   sum(talk_seconds)::bigint as talk_seconds,
   sum(call_count)::bigint - sum(short_abandoned_count)::bigint as answerable_count,
@@ -41,6 +42,7 @@ comment on column reporting.call_heatmap.abandoned_count is 'The caller gave up 
 comment on column reporting.call_heatmap.short_abandoned_count is 'The caller gave up within the short-abandon threshold of params.';
 comment on column reporting.call_heatmap.missed_count is 'Missed otherwise: nobody answered, and the caller is not reported to have given up.';
 comment on column reporting.call_heatmap.unknown_count is 'The service reports no outcome that is known.';
+comment on column reporting.call_heatmap.menu_count is 'Of the inbound abandoned and missed ones, those whose caller never left the menu, by the legs: nobody could have answered them.';
 comment on column reporting.call_heatmap.answered_in_time_count is 'Answered within service_level_seconds of params; of inbound calls whose wait is known.';
 comment on column reporting.call_heatmap.talk_seconds is 'Connected time of the answered calls that report it. Time on hold is inside it: the service does not report hold or after-call work.';
 comment on column reporting.call_heatmap.answerable_count is 'Calls but those given up within the short-abandon threshold, which nobody could have answered: the whole that answered and abandoned calls are shares of.';

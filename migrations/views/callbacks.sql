@@ -31,7 +31,7 @@ comment on column reporting.callbacks.local_date is 'Local day of the missed cal
 comment on column reporting.callbacks.date_key is 'The same as yyyymmdd; see dim_date.';
 comment on column reporting.callbacks.account_number is 'The account''s number that was called; NULL = not reported: join with number_key.';
 comment on column reporting.callbacks.number_key is 'The same, unknown where none is reported; see dim_number.';
-comment on column reporting.callbacks.missed_count is 'Inbound external calls that nobody answered, mailbox and short-abandoned included.';
+comment on column reporting.callbacks.missed_count is 'Inbound external calls with a caller''s number that nobody answered, mailbox and short-abandoned included: of call_daily the sum of missed_count, abandoned_count, short_abandoned_count and voicemail_count, less callers without a number.';
 comment on column reporting.callbacks.voicemail_count is 'Of these, ended in a mailbox.';
 comment on column reporting.callbacks.short_abandoned_count is 'Of these, given up within the short-abandon threshold.';
 comment on column reporting.callbacks.returned_count is 'Returned by a person, or by the caller who got through, within the callback window of params. A text of a rule or of an unknown sender is no return.';

@@ -41,7 +41,7 @@ comment on column reporting.group_daily.answered_count is 'Somebody answered.';
 comment on column reporting.group_daily.voicemail_count is 'Ended in a mailbox.';
 comment on column reporting.group_daily.abandoned_count is 'The caller gave up after more than the short-abandon threshold of params.';
 comment on column reporting.group_daily.short_abandoned_count is 'The caller gave up within the short-abandon threshold of params.';
-comment on column reporting.group_daily.missed_count is 'Missed otherwise: nobody answered, and the caller is not reported to have given up.';
+comment on column reporting.group_daily.missed_count is 'Missed otherwise: nobody answered, and the caller is not reported to have given up. The least of four figures of this name: the service''s own status missed is this with abandoned_count and short_abandoned_count; callbacks.missed_count adds voicemail_count and leaves out callers without a number; call_daily has the calls of no queue too.';
 comment on column reporting.group_daily.unknown_count is 'The service reports no outcome.';
 comment on column reporting.group_daily.answered_in_time_count is 'Answered within service_level_seconds of params; of inbound calls whose wait is known.';
 comment on column reporting.group_daily.talk_seconds is 'Connected time of the answered calls that report it. Time on hold is inside it: the service does not report hold or after-call work.';

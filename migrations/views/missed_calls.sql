@@ -5,6 +5,16 @@ select
   m.local_date,
   reporting.date_key(m.local_date) as date_key,
   m.outcome,
+  m.reached,
+  m.is_business_hours,
+  case
+    when not m.is_business_hours then 'closed'
+    when m.reached = 'mailbox' and m.is_message_left is false then 'mailbox_without_message'
+    else m.reached
+  end as reason,
+  coalesce('queue:' || c.queue, 'huntgroup:' || c.huntgroup) as queue_key,
+  m.is_message_left,
+  m.message_seconds,
   c.external_number,
   c.caller_name,
   m.account_number,
@@ -30,6 +40,12 @@ comment on column reporting.missed_calls.started_at is 'Its start.';
 comment on column reporting.missed_calls.local_date is 'Its local day.';
 comment on column reporting.missed_calls.date_key is 'The same as yyyymmdd; see dim_date.';
 comment on column reporting.missed_calls.outcome is 'voicemail, short_abandoned, abandoned or missed.';
+comment on column reporting.missed_calls.reached is 'How far the caller came: mailbox, rang, queue, menu or unknown, as in fct_call; person where somebody answered a leg of a call that the service does not call answered.';
+comment on column reporting.missed_calls.is_business_hours is 'Whether the schedule of params was open when the call began. Changed hours count after reporting rebuild.';
+comment on column reporting.missed_calls.reason is 'Why it was missed, one word a call: closed (outside business hours, whatever else), menu (hung up in the menu), mailbox_without_message, else as reached: mailbox (a message was left, or it is not known), queue, rang, unknown, person.';
+comment on column reporting.missed_calls.queue_key is 'The last queue or huntgroup that the call entered; NULL = it is not known to have entered one. See dim_queue.';
+comment on column reporting.missed_calls.is_message_left is 'Of a call that came to a mailbox: true when it was recorded, or the mailbox was connected for three seconds or more; NULL = not reported, or no mailbox.';
+comment on column reporting.missed_calls.message_seconds is 'How long the mailbox was connected, greeting included where the service counts it; NULL = not reported, or no mailbox.';
 comment on column reporting.missed_calls.external_number is 'The caller.';
 comment on column reporting.missed_calls.caller_name is 'The caller''s name.';
 comment on column reporting.missed_calls.account_number is 'The account''s number that was called.';

@@ -15,6 +15,7 @@ select
   r.short_abandoned_count,
   r.missed_count,
   r.unknown_count,
+  r.menu_count,
   case p.service_level_seconds
     when 5 then r.ans_le_5 when 10 then r.ans_le_10 when 15 then r.ans_le_15 when 20 then r.ans_le_20
     when 30 then r.ans_le_30 when 45 then r.ans_le_45 when 60 then r.ans_le_60 when 120 then r.ans_le_120
@@ -41,6 +42,7 @@ comment on column reporting.number_hourly.abandoned_count is 'The caller gave up
 comment on column reporting.number_hourly.short_abandoned_count is 'The caller gave up within the short-abandon threshold of params.';
 comment on column reporting.number_hourly.missed_count is 'Missed otherwise: nobody answered, and the caller is not reported to have given up.';
 comment on column reporting.number_hourly.unknown_count is 'The service reports no outcome that is known.';
+comment on column reporting.number_hourly.menu_count is 'Of the inbound abandoned and missed ones, those whose caller never left the menu, by the legs: nobody could have answered them.';
 comment on column reporting.number_hourly.answered_in_time_count is 'Answered within service_level_seconds of params; of inbound calls whose wait is known.';
 comment on column reporting.number_hourly.talk_seconds is 'Connected time of the answered calls that report it. Time on hold is inside it: the service does not report hold or after-call work.';
 comment on column reporting.number_hourly.answerable_count is 'Calls but those given up within the short-abandon threshold, which nobody could have answered: the whole that answered and abandoned calls are shares of.';

@@ -82,7 +82,8 @@ export function serveCsv(
       const { name, csv } = await read(request);
       reply.type('text/csv; charset=utf-8; header=present');
       reply.header('content-disposition', `attachment; filename="${name}.csv"`);
-      return csv;
+      // A byte order mark, without which Excel takes it for another encoding.
+      return `\ufeff${csv}`;
     });
   });
 }

@@ -136,12 +136,16 @@ export function pageNumberOf(value: unknown): number {
   return page;
 }
 
-/** CSV (RFC 4180). A text that a spreadsheet would take for a formula begins with an apostrophe. */
+/**
+ * CSV (RFC 4180). What a spreadsheet would take for a formula begins with an apostrophe: at the start of a value, and after `;`, a
+ * tab or a line break, where a spreadsheet that separates by these starts a cell. Full-width signs count too: some normalise them.
+ */
 export function csvOfLines(lines: readonly (readonly (string | null)[])[]): string {
   const field = (value: string | null) => {
-    if (value === null) return '';
-    const safe = /^[=+\-@\t\r]/.test(value) && !/^-?[\d.]+$/.test(value) ? `'${value}` : value;
-    return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+    if (value === null || /^-?[\d.]+$/.test(value)) return value ?? '';
+    const begun = /^[\t\r]/.test(value) ? `'${value}` : value;
+    const safe = begun.replace(/(^|[;\t\r\n])( *[=+\-@＝＋－＠])/g, "$1'$2");
+    return /[",;\t\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
   };
   return lines.map((fields) => `${fields.map(field).join(',')}\r\n`).join('');
 }

@@ -6,6 +6,7 @@ import { query as ask } from '../../src/db/database.ts';
 import { createGauges } from '../../src/ops/gauges.ts';
 import { statusJson } from '../../src/ops/health-checks.ts';
 import { takeSnapshot } from '../../src/ops/snapshot.ts';
+import { auditQuality } from '../../src/reporting/audits.ts';
 import { drainOutcomes } from '../../src/reporting/outcomes.ts';
 import { drainRollups } from '../../src/reporting/rollups.ts';
 import { renderReport } from '../../src/server/reports/page.ts';
@@ -179,6 +180,17 @@ test('a value that no total can hold is told with its quarter of an hour', async
   expect(found).toMatchObject({ setAside: 1, shown: ['reports_incomplete'] });
   await query(`update warehouse.transcripts set agent_talk_seconds = 30, content_hash = 'mended'`);
   await query('update ops.rollup_troubles set retry_at = now()');
+});
+
+test('calls whose start was not understood are told, once they were counted', async () => {
+  await call({ call_id: 'undated', started_at: null });
+  await auditQuality(db, 0);
+  const { checks, shown } = await told();
+  expect(checks).toMatchObject([{ check: 'reports_undated', level: 'warning' }]);
+  expect(checks[0]?.sentence).toBe('1 call has no start that was understood, so no report has it.');
+  expect(shown).toEqual(['reports_undated']);
+  await query(`delete from warehouse.calls where call_id = 'undated'`);
+  await auditQuality(db, 0);
 });
 
 test('the name of a measure may be as long as it likes', async () => {

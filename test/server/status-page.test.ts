@@ -99,7 +99,15 @@ function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
     }),
     rules: known(undefined),
     reporting: known({
-      ...{ timeZone: 'UTC', wantedTimeZone: null, isCurrent: true, behindSince: null, waitingSince: null, failures: [] },
+      ...{
+        timeZone: 'UTC',
+        wantedTimeZone: null,
+        isCurrent: true,
+        behindSince: null,
+        waitingSince: null,
+        failures: [],
+      },
+      undatedCalls: 0,
       setAside: { count: 0, since: null, samples: [] },
     }),
     processes: known([runningWeb, runningWorker]),

@@ -35,6 +35,7 @@ export const checkNames = [
   'reports_late',
   'reports_stale',
   'rules_differ',
+  'reports_undated',
   'rules_failed',
   'rules_file',
   'rules_mode',

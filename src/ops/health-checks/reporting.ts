@@ -11,6 +11,7 @@ const veryLateSeconds = 3_600;
 export function* checkReports(status: ReportingStatus, takenAt: Date): Iterable<HealthCheck> {
   yield* checkLateness(status, takenAt);
   yield* checkSetAside(status);
+  yield* checkUndated(status);
   yield* checkDefinitions(status);
 }
 
@@ -84,6 +85,17 @@ function* checkSetAside({ setAside: { count, since, samples } }: ReportingStatus
       sentence: `The reports lack ${countOf(count, 'change')} that could not be counted.`,
       remedy: `${showsError} ${rows}, or report it. ${retry}`,
     },
+  };
+}
+
+function* checkUndated({ undatedCalls }: ReportingStatus): Iterable<HealthCheck> {
+  if (undatedCalls === 0) return;
+  yield {
+    check: 'reports_undated',
+    level: 'warning',
+    sentence: `${countOf(undatedCalls, 'call')} ${undatedCalls === 1 ? 'has' : 'have'} no start that was understood, so no report has ${undatedCalls === 1 ? 'it' : 'them'}.`,
+    remedy:
+      'Look at `select call_id from warehouse.calls where started_at is null and deleted_at is null`: ops.drift has the form of the time that the service sent. Report it. The count is taken hourly.',
   };
 }
 

@@ -16,6 +16,8 @@ export interface ReportingStatus {
   /** The drains that fail now, so that what they update stands still. */
   readonly failures: readonly DrainFailure[];
   /** Changes that could not be worked in and are retried, while all others are. */
+  /** Held calls without a start that was understood, which no day has; as last counted, hourly. */
+  readonly undatedCalls: number;
   readonly setAside: {
     readonly count: number;
     readonly since: Date | null;
@@ -45,7 +47,7 @@ const maxSamples = 3;
 
 export async function readReporting(db: Database): Promise<ReportingStatus> {
   const [facts] = await query<
-    Pick<ReportingStatus, 'timeZone' | 'wantedTimeZone' | 'isCurrent' | 'waitingSince'> & {
+    Pick<ReportingStatus, 'timeZone' | 'wantedTimeZone' | 'isCurrent' | 'waitingSince' | 'undatedCalls'> & {
       readonly setAsideCount: number;
       readonly setAsideSince: Date | null;
     }
@@ -60,6 +62,7 @@ export async function readReporting(db: Database): Promise<ReportingStatus> {
          (select happened_at from ops.rule_tallies order by tally_id limit 1),
          (select marked_at from ops.send_markers order by marker_id limit 1)
        ) as "waitingSince",
+       coalesce((select found_count::integer from rollups.audits where check_name = 'calls without a start'), 0) as "undatedCalls",
        (select count(*)::integer from ops.rollup_troubles) as "setAsideCount",
        (select min(first_failed_at) from ops.rollup_troubles) as "setAsideSince"
      from reporting.params p cross join ops.rollup_state s`,

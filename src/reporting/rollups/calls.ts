@@ -6,6 +6,7 @@ const thresholds = [5, 10, 15, 20, 30, 45, 60, 120] as const;
 const counts: Readonly<Record<string, string>> = {
   call_count: 'count(*)',
   ...outcomes(['answered', 'voicemail', 'abandoned', 'short_abandoned', 'missed', 'unknown']),
+  menu_count: `count(*) filter (where c.outcome in ('abandoned', 'missed') and c.reached = 'menu')`,
   talk_seconds: `coalesce(sum(c.talk_seconds) filter (where c.outcome = 'answered'), 0)`,
   talk_count: `count(c.talk_seconds) filter (where c.outcome = 'answered')`,
   duration_seconds: 'coalesce(sum(c.duration_seconds), 0)',

@@ -37,6 +37,20 @@ function callDays(choice: Choice): RawBuilder<unknown> {
     where user_id = ${agent} and ${ofDays(choice)}`;
 }
 
+/** Inbound calls in business hours whose caller left the menu, and the answered ones, by `local_date`. */
+function openDays(choice: Choice): RawBuilder<unknown> {
+  const { number, ...others } = choice.filters;
+  const sums = sql`select local_date, sum(answerable_count - menu_count) as answerable, sum(answered_count) as answered`;
+  const isOpen = sql`direction = 'inbound' and is_business_hours and ${ofDays(choice)}`;
+  if (Object.keys(others).length > 0) {
+    return sql`select r.local_date, count(*) as answerable, count(*) filter (where r.outcome = 'answered') as answered
+      ${rowsFrom(rowSets.answerable_open, choice)} group by 1`;
+  }
+  return number === undefined
+    ? sql`${sums} from reporting.call_heatmap where ${isOpen} group by 1`
+    : sql`${sums} from reporting.number_hourly where number_key = ${number} and ${isOpen} group by 1`;
+}
+
 /** Texts of ours by `local_date`: the totals by day, or those that an agent sent. */
 function textsOut(choice: Choice): RawBuilder<unknown> {
   return choice.filters.agent === undefined
@@ -109,6 +123,8 @@ const serviceLevelColumns: readonly Column[] = [
   { key: 'answered_in_time', name: 'Answered in time', unit: 'count', rows: 'set=answered_in_time' },
   { key: 'answered_in_time_pct', name: 'Answered in time', unit: 'percent', rows: 'set=answered_in_time' },
   { key: 'answered_pct', name: 'Answered at all', unit: 'percent', rows: 'set=answered' },
+  { key: 'open_answerable', name: 'In business hours, past the menu', unit: 'count', rows: 'set=answerable_open' },
+  { key: 'open_answered', name: 'Of these, answered', unit: 'count', rows: 'set=answered_open' },
   { key: 'wait_unknown', name: 'Answered after an unknown wait', unit: 'count', rows: 'set=wait_unknown' },
   { key: 'in_time_within_seconds', name: 'In time means within', unit: 'seconds' },
 ];
@@ -127,36 +143,46 @@ const serviceLevel: Picture = {
          c.answered_count as answered, c.answered_in_time_count as answered_in_time,
          round(100.0 * c.answered_in_time_count / nullif(c.answerable_count - c.answer_wait_unknown_count, 0), 2) as answered_in_time_pct,
          round(100.0 * c.answered_count / nullif(c.answerable_count, 0), 2) as answered_pct,
+         coalesce(b.answerable, 0) as open_answerable, coalesce(b.answered, 0) as open_answered,
          c.answer_wait_unknown_count as wait_unknown, p.service_level_seconds as in_time_within_seconds
        from (${callDays(followed(rowSets.answered, choice))}) c cross join reporting.params p
+         left join (${openDays(followed(rowSets.answered, choice))}) b on b.local_date = c.local_date
        where c.direction = 'inbound'`,
     ),
   headlines(figures) {
-    const { inTime, answered } = sharesOf(figures);
+    const { inTime, answered, open } = sharesOf(figures);
     return [
+      {
+        name: 'Answered in business hours, past the menu',
+        value: open,
+        unit: 'percent',
+        rows: 'set=answered_open',
+        more: 'good',
+      },
       { name: 'Answered', value: answered, unit: 'percent', rows: 'set=answered', more: 'good' },
       { name: 'Answered in time', value: inTime, unit: 'percent', rows: 'set=answered_in_time', more: 'good' },
     ];
   },
   show(figures) {
-    const { inTime, answered } = sharesOf(figures);
+    const { inTime, answered, open } = sharesOf(figures);
     const seconds = valuesOf(figures, 'in_time_within_seconds').findLast((value) => value !== null);
     const told = (value: number | null) => (value === null ? 'none' : `${Math.round(value)}\u00a0%`);
     return {
-      sentence: `${told(inTime)} of inbound calls were answered within ${seconds ?? 0} seconds, ${told(answered)} at all.`,
+      sentence: `${told(inTime)} of inbound calls were answered within ${seconds ?? 0} seconds, ${told(answered)} at all; of those in business hours that left the menu, ${told(open)}.`,
       charts: [chart('lines', { answered_pct: 'second', answered_in_time_pct: 'main' })],
-      note: 'Callers who gave up at once do not count, nor do calls answered after an unknown wait; mailbox and missed calls count against it.',
+      note: 'By call: one that went through two queues counts once (queue_daily counts it in each). Callers who gave up at once do not count, nor do calls answered after an unknown wait; mailbox and missed calls count against it, those outside business hours too where nothing else is said.',
     };
   },
 };
 
 /** The shares of the whole period; null when there is nothing that they are shares of. */
-function sharesOf(figures: Figures): Readonly<Record<'inTime' | 'answered', number | null>> {
+function sharesOf(figures: Figures): Readonly<Record<'inTime' | 'answered' | 'open', number | null>> {
   const answerable = sumOf(figures, 'answerable');
   const share = (key: string, whole: number) => (whole > 0 ? (100 * sumOf(figures, key)) / whole : null);
   return {
     inTime: share('answered_in_time', answerable - sumOf(figures, 'wait_unknown')),
     answered: share('answered', answerable),
+    open: share('open_answered', sumOf(figures, 'open_answerable')),
   };
 }
 
@@ -166,6 +192,15 @@ const missedColumns = [
   { key: 'returned_by_text', name: 'Texted back', unit: 'count', rows: 'set=returned_by_text' },
   { key: 'caller_got_through', name: 'Caller got through later', unit: 'count', rows: 'set=caller_got_through' },
   { key: 'not_returned', name: 'Not returned', unit: 'count', rows: 'set=not_returned' },
+  { key: 'not_returned_closed', name: 'Not returned, while closed', unit: 'count', rows: 'set=not_returned_closed' },
+  { key: 'not_returned_menu', name: 'Not returned, menu only', unit: 'count', rows: 'set=not_returned_menu' },
+  {
+    key: 'not_returned_silent',
+    name: 'Not returned, mailbox without a message',
+    unit: 'count',
+    rows: 'set=not_returned_silent',
+  },
+  { key: 'not_returned_waiting', name: 'Not returned, waited', unit: 'count', rows: 'set=not_returned_waiting' },
   { key: 'texted_by_rule', name: 'Not returned, texted by a rule', unit: 'count', rows: 'set=texted_by_rule' },
   {
     key: 'texted_by_unknown',
@@ -193,13 +228,11 @@ const missed: Picture = {
     );
   },
   headlines: (figures) => [
-    {
-      name: 'Missed, not returned',
-      value: sumOf(figures, 'not_returned'),
-      unit: 'count',
-      rows: 'set=not_returned',
-      more: 'bad',
-    },
+    missedHeadline(figures, 'not_returned', 'Missed, not returned'),
+    missedHeadline(figures, 'not_returned_waiting', 'Of these, waited in business hours'),
+    missedHeadline(figures, 'not_returned_closed', 'Of these, came while closed'),
+    missedHeadline(figures, 'not_returned_menu', 'Of these, menu only'),
+    missedHeadline(figures, 'not_returned_silent', 'Of these, mailbox without a message'),
   ],
   show(figures) {
     const total = sumOf(figures, 'missed');
@@ -209,16 +242,23 @@ const missed: Picture = {
       sentence: `${missedSentence(total, open)}${texted > 0 ? ` A rule texted ${quantity(texted)} of these.` : ''}`,
       charts: [
         chart('stack', {
-          not_returned: 'bad',
+          not_returned_waiting: 'bad',
+          not_returned_silent: 'worse',
+          not_returned_menu: 'plain',
+          not_returned_closed: 'main',
           caller_got_through: 'fair',
           returned_by_text: 'second',
           returned_by_call: 'good',
         }),
       ],
-      note: 'A text that a rule sent, or whose sender is unknown, does not return a call. Mailbox calls are among them. Callers who gave up at once, and calls without a caller’s number, are left out.',
+      note: 'Why a call was not answered: it came while closed (outside business hours); the caller never left the menu, or left no message in the mailbox; all others waited, or left a message. A text that failed, that a rule sent, or whose sender is unknown, does not return a call. Mailbox calls are among them. Callers who gave up at once, and calls without a caller’s number, are left out.',
     };
   },
 };
+
+function missedHeadline(figures: Figures, key: string, name: string): Headline {
+  return { name, value: sumOf(figures, key), unit: 'count', rows: `set=${key}`, more: 'bad' };
+}
 
 function missedSentence(total: number, open: number): string {
   if (total === 1) return open === 0 ? 'The one missed call was returned.' : 'The one missed call was not returned.';

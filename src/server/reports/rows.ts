@@ -1,4 +1,6 @@
 import { sql } from '../../db/database.ts';
+import { span } from '../../ops/format.ts';
+import { outcomeWords } from '../records/words.ts';
 import {
   type Condition,
   column,
@@ -66,6 +68,16 @@ const threadPage: RowLink = ({ thread, message_id: id }) => {
   return id ? `/threads/${thread}?text=${id}#text-${id}` : `/threads/${thread}`;
 };
 
+/** What the page says for a word of the views; the CSV keeps the word. */
+const words: Readonly<Record<string, string>> = {
+  ...outcomeWords,
+  ...{ no: 'no', called_back: 'called back, by the service', outbound_call: 'called back', text: 'texted back' },
+  ...{ caller_got_through: 'the caller got through later', closed: 'closed', menu: 'hung up in the menu' },
+  ...{ mailbox_without_message: 'mailbox, no message', mailbox: 'mailbox', queue: 'in a queue', rang: 'rang' },
+  ...{ 'no, only automatic_text': 'no, a rule texted', 'no, only text_by_unknown': 'no, an unknown sender texted' },
+};
+const inWords = (each: RowColumn): RowColumn => ({ ...each, show: (value) => words[value] ?? value });
+
 const calls: RowTable = {
   relation: sql`reporting.fct_call`,
   moment: sql`r.started_at`,
@@ -81,7 +93,7 @@ const calls: RowTable = {
   columns: [
     ...times(sql`r.started_at`, callPage),
     column('direction', 'Direction'),
-    column('outcome', 'Outcome'),
+    inWords(column('outcome', 'Outcome')),
     column('external_number', 'Other party'),
     column('other_name', 'Name', sql`case when r.direction = 'outbound' then r.called_name else r.caller_name end`),
     column('account_number', 'Our number'),
@@ -108,17 +120,20 @@ const missed: RowTable = {
   filters: { number: (number) => sql`r.number_key = ${number}`, queue: byQueue, agent: wasNobody },
   columns: [
     ...times(sql`r.started_at`, callPage),
-    column('outcome', 'Outcome'),
+    inWords(column('outcome', 'Outcome')),
+    inWords(column('reason', 'Reason')),
     column('external_number', 'Caller'),
     column('caller_name', 'Name'),
     column('account_number', 'Our number'),
     count('wait_seconds', 'Wait s'),
-    column(
-      'returned',
-      'Returned',
-      sql`case when r.is_unreturned then coalesce('no, only ' || r.returned_by, 'no') else r.returned_by end`,
+    inWords(
+      column(
+        'returned',
+        'Returned',
+        sql`case when r.is_unreturned then coalesce('no, only ' || r.returned_by, 'no') else r.returned_by end`,
+      ),
     ),
-    count('minutes_to_return', 'After min'),
+    { ...count('minutes_to_return', 'After'), show: (minutes) => span(Number(minutes) * 60) },
     csvOnly(column('call_id', 'Call')),
   ],
 };
@@ -232,6 +247,8 @@ const planned: RowTable = { ...charged, moment: sql`r.planned_at`, where: sql`tr
 
 const set = (title: string, table: RowTable, where = sql`true`): RowSet => ({ title, table, where });
 const returnedBy = (...ways: readonly string[]) => sql`r.returned_by in (${sql.join(ways)})`;
+const notReturned = (which: string, reason: Condition) =>
+  set(`Missed calls that were not returned, ${which}`, missed, sql`r.is_unreturned and ${reason}`);
 const isUnclear = sql`r.state in ('RESERVED', 'DISPATCHED', 'UNKNOWN', 'NEEDS_HUMAN')`;
 
 /** Every set of rows that a figure opens, by its name in the URL. The definitions are those of the views and rollups. */
@@ -242,6 +259,12 @@ export const rowSets = {
   short_abandoned: set('Calls given up at once', inbound, sql`r.outcome = 'short_abandoned'`),
   answerable: set('Calls that could be answered', inbound, sql`r.outcome <> 'short_abandoned'`),
   answered: set('Answered calls', inbound, sql`r.outcome = 'answered'`),
+  answerable_open: set(
+    'Calls in business hours that left the menu',
+    inbound,
+    sql`r.is_business_hours and r.outcome <> 'short_abandoned' and not (r.outcome in ('abandoned', 'missed') and r.reached = 'menu')`,
+  ),
+  answered_open: set('Calls answered in business hours', inbound, sql`r.is_business_hours and r.outcome = 'answered'`),
   answered_in_time: set(
     'Calls answered in time',
     inbound,
@@ -257,6 +280,13 @@ export const rowSets = {
   returned_by_text: set('Missed calls that a user texted', missed, returnedBy('text')),
   caller_got_through: set('Missed calls whose caller got through later', missed, returnedBy('caller_got_through')),
   not_returned: set('Missed calls that were not returned', missed, sql`r.is_unreturned`),
+  not_returned_closed: notReturned('that came while closed', sql`r.reason = 'closed'`),
+  not_returned_menu: notReturned('whose caller never left the menu', sql`r.reason = 'menu'`),
+  not_returned_silent: notReturned('with a mailbox and no message', sql`r.reason = 'mailbox_without_message'`),
+  not_returned_waiting: notReturned(
+    'whose caller waited or left a message in business hours',
+    sql`r.reason not in ('closed', 'menu', 'mailbox_without_message')`,
+  ),
   texted_by_rule: set('Missed calls that only a rule texted', missed, returnedBy('automatic_text')),
   texted_by_unknown: set('Missed calls that only an unknown sender texted', missed, returnedBy('text_by_unknown')),
   inbound_texts: set(

@@ -188,6 +188,8 @@ export function groupsOf(fact: Fact): { kind: string; endpoint: string }[] {
 /** How far the caller of an abandoned call had come. */
 function abandonedIn(fact: Fact): string | null {
   const { legs, outcome, called } = fact;
+  const isMenuAlone = legs.length > 0 && legs.every(({ to }) => to.type === 'ivr');
+  if (outcome === 'missed' && fact.direction === 'inbound' && isMenuAlone) return 'menu';
   if (outcome !== 'abandoned' && outcome !== 'short_abandoned') return null;
   const answer = legs.findIndex((leg) => isPerson(leg) && leg.outcome === 'answer');
   const before = answer < 0 ? legs : legs.slice(0, answer + 1);
@@ -195,6 +197,21 @@ function abandonedIn(fact: Fact): string | null {
   if (legs.length === 0) return isGroup(called) ? 'queue' : called.type === 'user' ? 'ringing' : 'unknown';
   return legs.some((leg) => isPerson(leg) || leg.to.type === 'mailbox') ? 'ringing' : 'menu';
 }
+
+/** How far the caller of an inbound call came. */
+export function reachedOf(fact: Fact): string | null {
+  const { legs, called, status, direction } = fact;
+  if (direction !== 'inbound') return null;
+  if (status === 'answered' || legs.some((leg) => isPerson(leg) && leg.outcome === 'answer')) return 'person';
+  if (status === 'voicemail' || legs.some(({ to }) => to.type === 'mailbox')) return 'mailbox';
+  if (legs.some(isPerson)) return 'rang';
+  if (groupsOf(fact).length > 0 || legs.some(({ from, to }) => isGroup(from) || isGroup(to))) return 'queue';
+  if (legs.length > 0) return legs.every(({ to }) => to.type === 'ivr') ? 'menu' : 'unknown';
+  return ({ user: 'rang', external: 'rang', mailbox: 'mailbox' } as Record<string, string>)[called.type] ?? 'unknown';
+}
+
+const menuCountOf = (calls: readonly Fact[]) =>
+  calls.filter((call) => ['abandoned', 'missed'].includes(call.outcome) && reachedOf(call) === 'menu').length;
 
 /** Ways through queues, users and menus that the oracle does not follow yet. */
 const notRecomputed = [
@@ -230,6 +247,7 @@ export function callReports(account: Account): Report[] {
       ...{ call_count, answered_count, voicemail_count, abandoned_count, short_abandoned_count, missed_count },
       ...{ unknown_count, answered_in_time_count, talk_seconds, answerable_count: call_count - short_abandoned_count },
       answer_wait_unknown_count: direction === 'inbound' ? answered_count - answer_wait_count : 0,
+      menu_count: menuCountOf(items),
     };
   };
   const byNumber = grouped(external, (call) => [dateOf(call), call.accountNumber, call.direction]);
@@ -246,7 +264,7 @@ export function callReports(account: Account): Report[] {
       view: 'reporting.call_daily',
       key: ['local_date', 'direction'],
       rows: byDay.map(({ key: [date, direction], items }) => ({
-        ...{ local_date: date, direction },
+        ...{ local_date: date, direction, menu_count: menuCountOf(items) },
         ...rated(direction, items),
       })),
     },
@@ -315,7 +333,7 @@ function rowOf(fact: Fact, { timeZone: zone, schedule }: Definitions): Row {
       is_internal: fact.isInternal,
       status: fact.status,
     },
-    abandoned_in: abandonedIn(fact),
+    ...{ abandoned_in: abandonedIn(fact), reached: reachedOf(fact) },
     ...{ outcome, external_number: fact.externalNumber, account_number: fact.accountNumber },
     ...{ duration_seconds: fact.duration, talk_seconds: fact.talk, wait_seconds: wait, wait_basis: fact.waitBasis },
     answer_wait_seconds: outcome === 'answered' && direction === 'inbound' ? wait : null,

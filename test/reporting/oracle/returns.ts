@@ -1,6 +1,6 @@
 import type { Account, AccountText } from './account.ts';
-import { type Fact, factsOf } from './calls.ts';
-import { beginOf, dateAfter, dateAt, hour, openSeconds, type Schedule, wallAt } from './clock.ts';
+import { type Fact, factsOf, reachedOf } from './calls.ts';
+import { beginOf, dateAfter, dateAt, hour, isOpen, openSeconds, type Schedule, wallAt } from './clock.ts';
 import { grouped, percent, percentile, type Report, type Row } from './rows.ts';
 import { reachedBy, sentTexts } from './texts.ts';
 
@@ -113,7 +113,10 @@ export function returnReports(account: Account, now: number): Report[] {
         },
         business_minutes_to_return: businessMinutes(each),
         ...{ returned_within: returnedWithin(each, schedule), reached_at: instant(each.reachedAt) },
+        ...{ reached: reachedOf(each.call), is_business_hours: isOpen(each.call.at, schedule) },
       })),
+      // Worked out by hand in reasons.test.ts.
+      beside: ['reason', 'queue_key', 'is_message_left', 'message_seconds'],
       rounded: { minutes_to_return: 0.05, business_minutes_to_return: 0.05 },
     },
     {

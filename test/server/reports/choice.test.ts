@@ -147,7 +147,7 @@ describe('every figure opens the rows behind it', () => {
       const rows = await text(unescaped(link).replace('/reports/rows?', '/reports/rows.csv?'));
       expect(linesOf(rows).length).toBe(Number(told));
     }
-    expect(heads.match(/<li>/g)).toHaveLength(8);
+    expect(heads.match(/<li>/g)).toHaveLength(13);
   });
 
   test('by day, as the table of figures does', async () => {
@@ -253,7 +253,7 @@ describe('rows', () => {
   test('come as CSV that a spreadsheet takes as texts', async () => {
     const csv = await text(`/reports/rows.csv?set=missed&from=${dayOf(28)}&to=${dayOf(0)}`);
     expect(csv.split('\r\n')[0]).toBe(
-      'local_time,at,outcome,external_number,caller_name,account_number,wait_seconds,returned,minutes_to_return,call_id',
+      'local_time,at,outcome,reason,external_number,caller_name,account_number,wait_seconds,returned,minutes_to_return,call_id',
     );
     expect(csv).toContain(',"Pat, of ""Lamps""",');
     expect(csv).not.toMatch(/[,"]=/);

@@ -58,7 +58,15 @@ const report: Report = {
   lateness: {
     state: 'known',
     value: {
-      ...{ timeZone: 'UTC', wantedTimeZone: null, isCurrent: true, behindSince: null, waitingSince: null, failures: [] },
+      ...{
+        timeZone: 'UTC',
+        wantedTimeZone: null,
+        isCurrent: true,
+        behindSince: null,
+        waitingSince: null,
+        failures: [],
+      },
+      undatedCalls: 0,
       setAside: { count: 0, since: null, samples: [] },
     },
   },

@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { reading, readReport } from '../../src/server/reports/pictures.ts';
+import { factsDatabase } from './facts.ts';
+
+const facts = await factsDatabase();
+const { query } = facts;
+afterAll(() => facts[Symbol.asyncDispose]());
+
+const ivr = { called_type: 'ivr', called_number: '500' };
+const queue = { called_type: 'queue', called_number: '601' };
+const user = { called_type: 'user', called_number: '201' };
+const mailbox = { called_type: 'mailbox', called_number: '201' };
+const voicemail = { status: 'voicemail', talk_seconds: 20, is_recorded: null, called_type: 'mailbox' };
+const hungUp = { is_abandoned: true, duration_seconds: 60 };
+const open = '15:00';
+const closed = '23:00';
+
+/** Unanswered calls of Monday: hour, call, legs, and what `missed_calls` says of it. */
+const cases: readonly (readonly [string, object, readonly object[], string, string, boolean | null, number | null])[] =
+  [
+    [open, hungUp, [ivr], 'menu', 'menu', null, null],
+    [open, {}, [ivr], 'menu', 'menu', null, null],
+    [open, hungUp, [ivr, queue], 'queue', 'queue', null, null],
+    [open, hungUp, [ivr, queue, user], 'rang', 'rang', null, null],
+    [open, {}, [user], 'rang', 'rang', null, null],
+    [open, {}, [{ called_type: 'external', called_number: '15551112222' }], 'rang', 'rang', null, null],
+    [open, {}, [{ called_type: 'Hunt-Group', called_number: '701' }], 'queue', 'queue', null, null],
+    [open, voicemail, [ivr, user, { ...mailbox, talk_seconds: 20 }], 'mailbox', 'mailbox', true, 20],
+    [open, voicemail, [{ ...mailbox, talk_seconds: 2 }], 'mailbox', 'mailbox_without_message', false, 2],
+    [open, { ...voicemail, talk_seconds: 0 }, [], 'mailbox', 'mailbox_without_message', false, 0],
+    [open, { ...voicemail, talk_seconds: 1, is_recorded: true }, [], 'mailbox', 'mailbox', true, 1],
+    [open, { ...voicemail, talk_seconds: null }, [], 'mailbox', 'mailbox', null, null],
+    [open, { called_type: 'user' }, [], 'rang', 'rang', null, null],
+    [open, { called_type: 'ivr' }, [], 'unknown', 'unknown', null, null],
+    [open, {}, [ivr, { called_type: null }], 'unknown', 'unknown', null, null],
+    [closed, hungUp, [ivr, queue], 'queue', 'closed', null, null],
+    [closed, voicemail, [{ ...mailbox, talk_seconds: 20 }], 'mailbox', 'closed', true, 20],
+  ];
+const idOf = (at: number) => `${1772463600 + at}.1`;
+
+beforeAll(async () => {
+  await facts.user(1, ['201']);
+  for (const [at, [hour, values, legs]] of cases.entries()) {
+    await facts.call({
+      ...{
+        call_id: idOf(at),
+        started_at: `2026-03-02T${hour}:${String(at).padStart(2, '0')}Z`,
+        status: 'missed',
+        talk_seconds: 0,
+      },
+      ...{ called_type: 'ivr', called_number: '500', external_number: `15552220${String(at).padStart(3, '0')}` },
+      ...{ leg_count: legs.length, legs_fetched_at: '2026-03-03T00:00:00Z', ...values },
+    });
+    for (const [nth, leg] of legs.entries()) {
+      await facts.insert('warehouse.call_legs', { call_id: idOf(at), leg_key: `#${nth}`, ordinal: nth + 1, ...leg });
+    }
+    await query('select warehouse.measure_waits($1)', [idOf(at)]);
+  }
+  // Answered: two in business hours, one while closed.
+  for (const [nth, hour] of ['15:30', '15:31', '23:30'].entries()) {
+    await facts.call({
+      call_id: `177247000${nth}.1`,
+      started_at: `2026-03-02T${hour}:00Z`,
+      external_number: '15553330000',
+    });
+  }
+  await facts.drain();
+});
+
+test.each(cases.map((each, at) => [at, ...each] as const))(
+  '%i: at %s a call %j with legs %j came to %s',
+  async (at, hour, _values, _legs, reached, reason, isMessageLeft, seconds) => {
+    expect(
+      await query(
+        `select m.reached, m.reason, m.is_message_left, m.message_seconds, m.is_business_hours, c.reached as of_call
+         from reporting.missed_calls m join reporting.fct_call c using (call_id) where call_id = $1`,
+        idOf(at),
+      ),
+    ).toEqual([
+      {
+        ...{ reached, reason, is_message_left: isMessageLeft, message_seconds: seconds },
+        ...{ is_business_hours: hour === open, of_call: reached },
+      },
+    ]);
+  },
+);
+
+test('the queue of a missed call is the last that it entered', async () => {
+  expect(
+    await query(`select queue_key, count(*)::integer as calls from reporting.missed_calls group by 1 order by 1`),
+  ).toEqual([
+    { queue_key: 'queue:601', calls: 3 },
+    { queue_key: null, calls: cases.length - 3 },
+  ]);
+});
+
+test('a hang-up in the menu tells where, flagged as abandoned or not', async () => {
+  expect(
+    await query(
+      `select outcome, abandoned_in from reporting.fct_call where call_id in ('${idOf(0)}', '${idOf(1)}') order by call_id`,
+    ),
+  ).toEqual([
+    { outcome: 'abandoned', abandoned_in: 'menu' },
+    { outcome: 'missed', abandoned_in: 'menu' },
+  ]);
+  const hangUps = [{ calls: 2 }];
+  expect(await query('select sum(menu_count)::integer as calls from reporting.call_daily')).toEqual(hangUps);
+  expect(await query('select sum(menu_count)::integer as calls from reporting.number_hourly')).toEqual(hangUps);
+});
+
+const headlinesOf = (parameters: object) =>
+  reading(facts.db, { from: '2026-03-02', to: '2026-03-02', ...parameters }, async (each) => {
+    const { drawn } = await readReport(each);
+    return Object.fromEntries(
+      drawn.flatMap(({ headlines }) => headlines?.now ?? []).map(({ name, value }) => [name, value]),
+    );
+  });
+
+test('the headlines of /reports say how many could have been answered, and why others were not', async () => {
+  // 15 unanswered calls in business hours, two of them in the menu alone, and two answered: 2 of 15.
+  const all = {
+    'Answered in business hours, past the menu': (100 * 2) / 15,
+    Answered: (100 * 3) / 20,
+    'Missed, not returned': 17,
+    'Of these, waited in business hours': 11,
+    'Of these, came while closed': 2,
+    'Of these, menu only': 2,
+    'Of these, mailbox without a message': 2,
+  };
+  expect(await headlinesOf({})).toMatchObject(all);
+  expect(await headlinesOf({ number: '15559990000' })).toMatchObject(all);
+  expect(await headlinesOf({ queue: 'queue:601' })).toMatchObject({
+    ...{ 'Missed, not returned': 0 },
+  });
+});
