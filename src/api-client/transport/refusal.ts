@@ -111,7 +111,7 @@ export function quoted(message: string, secrets: readonly string[]): string {
     .replaceAll(/"[^"]*"|(?<!\w)'[^']*'(?!\w)|“[^”]*”|«[^»]*»|`[^`]*`/g, '[quoted]')
     .replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ');
   const words = maskNumbers(text)
-    .replaceAll(/[+(]{0,2}…\p{Nd}{1,4}/gu, '[number]')
+    .replaceAll(/\+?…\p{Nd}{1,4}/gu, '[number]')
     .replaceAll(/[^\s[\](),;:!?]+/g, (word) => (isPlain(word) ? word : '[…]'))
     .replaceAll(/\[…\](?:,? \[…\])+/g, '[…]')
     .slice(0, 200);
