@@ -19,6 +19,13 @@ import { unreadMark } from '../webhooks/extract.ts';
  */
 export async function eraseInbox(tx: Transaction, number: string, callIds: readonly string[]): Promise<Removed> {
   const isOfNumber = `(body ~ $1 and body ~ $2) or (array_to_string(targets, '|') ~ $1 and array_to_string(targets, '|') ~ $2)`;
+  // An event can name a call by the uniqueId of a leg.
+  const legs = await query<{ id: string }>(
+    tx,
+    'select unique_id as id from warehouse.call_legs where call_id = any($1) and unique_id is not null',
+    [callIds],
+  );
+  const ids = [...callIds, ...legs.map(({ id }) => id)];
   // A separate statement: Postgres runs only a pure SELECT in parallel.
   const mentioning = await query<{ id: string }>(
     tx,
@@ -26,7 +33,7 @@ export async function eraseInbox(tx: Transaction, number: string, callIds: reado
     [
       roughMentionPattern(number),
       mentionPattern(number),
-      callIds.flatMap((id) => ['call', 'recordings', 'transcripts'].map((kind) => `${kind} ${id}`)),
+      ids.flatMap((id) => ['call', 'recordings', 'transcripts'].map((kind) => `${kind} ${id}`)),
       // Nobody can tell whom bytes mention.
       unreadMark,
     ],
@@ -47,16 +54,26 @@ export async function eraseInbox(tx: Transaction, number: string, callIds: reado
      where kind = 'thread' and $1 && regexp_split_to_array(key, '[/,]') returning 1`,
     [spellingsOf(number)],
   );
-  return { 'ops.deliveries': deliveries.length, 'ops.sync_targets': targets.length };
+  // What the service said about a read may name the person.
+  const errors = await query(
+    tx,
+    `update ops.sync_targets set last_error = null
+     where kind in ('call', 'recordings', 'transcripts') and key = any($1) and last_error is not null returning 1`,
+    [ids],
+  );
+  return { 'ops.deliveries': deliveries.length, 'ops.sync_targets': targets.length + errors.length };
 }
+
+/** A digit as an escape of XML, JSON or a form, which no pattern of a number looks for. */
+const escapedDigit = String.raw`&#0*(?:4[89]|5[0-7]);|&#[xX]0*3[0-9];|\\u003[0-9]|%3[0-9]`;
 
 /** Deliveries that could not be parsed are stored as received, so they can contain the number in escaped form. */
 async function findEscapedMentions(tx: Transaction, number: string): Promise<string[]> {
   const rows = await query<{ id: string }>(
     tx,
     `select delivery_id as id from ops.deliveries
-     where not is_erased and (strpos(body, '%') > 0 or strpos(body, '&') > 0 or strpos(body, '\\u') > 0) and body ~ $1`,
-    [escapedMentionPattern(number)],
+     where not is_erased and (strpos(body, '%') > 0 or strpos(body, '&') > 0 or strpos(body, '\\u') > 0) and (body ~ $1 or body ~ $2)`,
+    [escapedMentionPattern(number), escapedDigit],
   );
   const spellings = new Set(spellingsOf(number));
   const mentioning: string[] = [];

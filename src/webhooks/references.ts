@@ -1,4 +1,5 @@
 import type { EventType } from '../shared/event-types.ts';
+import { plainKey } from '../shared/json.ts';
 import { normalizeNumber } from '../shared/numbers.ts';
 import type { Thread } from '../shared/thread.ts';
 import { callIdsIn, type EventNode, eventsIn, type Fields } from './events.ts';
@@ -247,20 +248,47 @@ function numbersUnder(fields: Fields, names: readonly string[]): string[] {
 /** A longer text is no list of numbers: a conversation has some twenty parties. */
 const longestList = 2_000;
 
+/** The keys of a number in an object, such as `{"phoneNumber": "+1…", "name": "…"}`. A short one may be an index there. */
+const numberKeys = new Set(['phonenumber', 'number', 'phone', 'e164', 'msisdn']);
+const shortestInObject = 5;
+
 /**
- * Returns the phone numbers in a field, normalised and in order: in a string (split on `,`, `;` and `|`), a number, or an array of
- * these. Leaves out what is shorter than a short code or longer than a phone number.
+ * Returns the phone numbers in a field, normalised and in order: in a string (split on `,`, `;` and `|`), a number, an object with
+ * one, or an array of these. Leaves out what is shorter than a short code or longer than a phone number, and whatever has more in
+ * it than one number, so that no digits of anything else join it.
  */
 export function numbersIn(field: unknown): string[] {
   if (typeof field === 'string' && field.length > longestList) return [];
-  if (typeof field === 'string') return /[,;|]/.test(field) ? field.split(/[,;|]/).flatMap(dialled) : dialled(field);
+  if (typeof field === 'string') {
+    const numbers = field.replace(afterNumber, '');
+    return /[,;|]/.test(numbers) ? numbers.split(/[,;|]/).flatMap(dialled) : dialled(numbers);
+  }
   if (typeof field === 'number') return dialled(String(field));
-  if (!Array.isArray(field)) return [];
-  return field.slice(0, 100).flatMap((entry) => (typeof entry === 'object' ? [] : numbersIn(entry)));
+  if (Array.isArray(field))
+    return field.slice(0, 100).flatMap((entry) => (Array.isArray(entry) ? [] : numbersIn(entry)));
+  if (typeof field !== 'object' || field === null) return [];
+  for (const [key, value] of Object.entries(field).slice(0, 100)) {
+    if (!numberKeys.has(plainKey(key)) || typeof value === 'object') continue;
+    const numbers = numbersIn(value).filter(({ length }) => length >= shortestInObject);
+    if (numbers.length > 0) return numbers;
+  }
+  return [];
 }
 
+/** What follows a number: the host and parameters of a SIP address, an extension, digits to dial after a pause. */
+const afterNumber =
+  /@[^,|>]*|;\s{0,8}[a-z][\w-]{0,40}(?:=[^,;|>]*)?|,,[^|]*|(?<=\d[\s.)]{0,8})(?:x|ext(?:ension|n)?\b\.?|#)[\s.:]{0,4}\d{1,8}(?!\d)/gi;
+/** A scheme, and the name that may stand before an address in brackets. */
+const beforeNumber = /^[^<]*<|>\s*$|^\s*(?:sips?|tel|sms):/gi;
+/** The 0 that is dialled within a country only. */
+const trunkZero = /(?<=^\s*\+?[\d\s]{1,6})\(0\)/;
+const exitCode = /^(?:00(?=[1-9]\d{6})|011(?=[1-9]\d{10}))/;
+
 function dialled(text: string): string[] {
-  const number = normalizeNumber(text);
+  const written = text.replace(beforeNumber, '').replace(beforeNumber, '').replace(trunkZero, '');
+  if (/^\s*\d{1,3}(?:\.\d{1,3}){3}\s*$/.test(written)) return [];
+  if (!/^[\d\s\p{Z}\p{Cf}\p{Pd}().+·]*$/u.test(written)) return [];
+  const number = normalizeNumber(written.replace(/\D+/g, '').replace(exitCode, ''));
   return number.length >= 3 && number.length <= 15 ? [number] : [];
 }
 

@@ -422,3 +422,47 @@ test('of two erasures at once, a receiver misses neither', async () => {
   await known.refresh();
   expect((await known.redact([telling(first), telling(second)])).map(({ body }) => body)).toEqual(['', '']);
 });
+
+test('what names the person only by a leg, an escape or an error is removed too', async () => {
+  const { database, queues } = (worlds.get('redis') as World).context;
+  const { db } = database;
+  const gone = '14155550177';
+  const [callId, legId] = ['1783385900.000001', '1783385900.000002'];
+  const provenance = `'h', 'test', 1, now()`;
+  await query(
+    db,
+    `insert into warehouse.calls (call_id, caller_number, content_hash, source, fetch_seq, fetched_at) values ($1, $2, ${provenance})`,
+    [callId, gone],
+  );
+  await query(
+    db,
+    `insert into warehouse.call_legs (call_id, leg_key, ordinal, unique_id, content_hash, source, fetch_seq, fetched_at)
+     values ($1, $2, 0, $2, ${provenance})`,
+    [callId, legId],
+  );
+  const bodies = [
+    `{"uniqueId":"${legId}","name":"Jane"}`,
+    '{"message":"&#52;15-555-0177"}',
+    '{"message":"&#x34;15-555-0177"}',
+  ];
+  const unread = 'data:application/octet-stream;base64,AAEC';
+  const targets = [[`call ${legId}`], [], [], []];
+  for (const [at, body] of [...bodies, unread].entries()) {
+    await query(
+      db,
+      `insert into ops.deliveries (body, body_hash, targets, is_recognized) values ($1, 'leg', $2, true)`,
+      [body, targets[at]],
+    );
+  }
+  await query(
+    db,
+    `insert into ops.sync_targets (kind, key, last_error) values ('recordings', $1, 'refused for Jane') on conflict (kind, key) do update set last_error = excluded.last_error`,
+    [callId],
+  );
+  await eraseNumber({ db, queues, knownAfterMs: 0 }, gone);
+  expect(await query(db, `select from ops.deliveries where body_hash = 'leg'`, [])).toEqual([]);
+  const [target] = await query(db, `select last_error from ops.sync_targets where kind = 'recordings' and key = $1`, [
+    callId,
+  ]);
+  expect(target).toEqual({ last_error: null });
+});

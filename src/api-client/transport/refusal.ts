@@ -1,3 +1,4 @@
+import { maskNumbers } from '../../shared/masking.ts';
 import { type Refusal, readRefusal } from '../answers/envelope.ts';
 import { type ErrorCode, type ErrorDetails, ServiceError } from '../errors.ts';
 import type { HttpResponse } from './exchange.ts';
@@ -85,20 +86,51 @@ function withMessage(message: string, envelope: Refusal | undefined, credential:
   return message + quoted(envelope?.message ?? '', [credential.replace(/^\S+\s+/, '')]);
 }
 
+/** Words with which a sentence of the service begins. Any other word with a capital may be somebody's name. */
+const beginnings = new Set(
+  (
+    'A An The This That No Not None Only All Any At Each Either Both Must Missing Invalid Unknown Unsupported Unexpected Unable ' +
+    'Unauthorized Forbidden Cannot Could Too Rate Limit Request Resource Message Text Thread Conversation Call Line Number ' +
+    'Recipient Recipients User Account Webhook Subscription Token Key Scope Field Parameter Value Body Query Page Time Date Range ' +
+    'Please Try Access Permission Permissions Insufficient Required Internal Service Server Bad Method Media Attachment Template ' +
+    'Bearer Basic SMS MMS API ID IDs URL HTTP JSON UTC'
+  ).split(' '),
+);
+
 /**
- * A message of the service, to append to one of ours: one line of at most 200 characters, with secrets, addresses and
- * numbers removed.
+ * A message of the service, to append to one of ours: one line of at most 200 characters. It may quote what a request or a row
+ * held, so only its plain words, codes and small figures are kept: no secret, address, number, name or quoted text.
  */
 export function quoted(message: string, secrets: readonly string[]): string {
   if (message === '') return '';
   const text = secrets
     .filter((secret) => secret !== '')
     .reduce((rest, secret) => rest.replaceAll(secret, '[credential]'), message)
-    .replaceAll(/[a-z][a-z+.-]{0,20}:\/\/\S+/gi, '[address]')
-    .replaceAll(/(?<![\d.])\+?\d{7,15}(?![\d.])/g, '[number]')
-    .replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ')
+    .slice(0, 2_000)
+    .replaceAll(/[a-z][a-z+.-]{0,20}:\/\/\S+|\S{1,200}@\S+/gi, '[address]')
+    .replaceAll(/"[^"]*"|(?<!\w)'[^']*'(?!\w)|“[^”]*”|«[^»]*»|`[^`]*`/g, '[quoted]')
+    .replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ');
+  const words = maskNumbers(text)
+    .replaceAll(/\+?…\p{Nd}{1,4}/gu, '[number]')
+    .replaceAll(/[^\s[\](),;:!?]+/g, (word) => (isPlain(word) ? word : '[…]'))
+    .replaceAll(/\[…\](?:,? \[…\])+/g, '[…]')
     .slice(0, 200);
-  return `: ${text}`;
+  return `: ${words}`;
+}
+
+/** Words of English, names of fields and scopes, call ids, figures too short for a number, and punctuation. */
+const plainWords = [
+  /^[a-z][a-z'’-]*$/,
+  /^[a-z]+(?:[A-Z][a-z]+)+$/,
+  /^[a-z]+(?:[_.][a-z]+)+$/,
+  /^\d{1,6}(?:\.\d{1,6})?%?$/,
+  /^\d{9,11}\.\d{1,12}$/,
+  /^[.…–-]+$/,
+];
+
+function isPlain(word: string): boolean {
+  const bare = word.replace(/\.{1,3}$/, '');
+  return beginnings.has(bare) || plainWords.some((shape) => shape.test(bare));
 }
 
 /**
