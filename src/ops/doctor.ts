@@ -8,6 +8,7 @@ import { countToReseal } from '../credentials/resealing.ts';
 import { createDatabase, type Database, type OpenDatabase, query, sql } from '../db/database.ts';
 import { limitReached } from '../db/limits.ts';
 import { isMigrated } from '../db/migrate.ts';
+import { writeProbe } from '../db/write-probe.ts';
 import { createQueues, type Queues } from '../queues/queues.ts';
 import { toType } from '../shared/command-name.ts';
 import { eventTypeOf } from '../shared/event-types.ts';
@@ -197,7 +198,15 @@ async function diagnosePostgres(db: Database, poolSize: number): Promise<Diagnos
   }
   if (!server) return [];
   const skew = (server.now.getTime() - (began + Date.now()) / 2) / 1_000;
+  const refused = server.readOnly ? undefined : await query(db, writeProbe, []).then(() => undefined, messageOf);
+  const refusal =
+    refused !== undefined &&
+    onPostgres.problem(
+      `Postgres accepts no writes: ${refused}.`,
+      'Check that its disk is not full, and that the standbys it waits for run.',
+    );
   return [
+    ...(refusal ? [refusal] : []),
     diagnoseVersion(server),
     diagnoseSessions(answering),
     await diagnoseSchema(db),

@@ -10,6 +10,7 @@ import type { ClientBase, Pool, PoolClient, PoolConfig } from 'pg';
 import { queuePools, queueTiming } from '../../config/queues.ts';
 import { openPool, prepareSession, withClient } from '../db/connections.ts';
 import type { Log } from '../shared/log.ts';
+import { withTimeout } from '../shared/timeout.ts';
 import type { BullQueue, BullWorker, QueueStore } from './backend.ts';
 import type { OutageLog } from './outage-log.ts';
 
@@ -70,8 +71,12 @@ export async function createPostgresStore(
     // The library cannot trim events of this backend.
     forgetEvents: async ({ name }) => void (await producers.query('delete from event where queue = $1', [name])),
     async health() {
-      const answer = await producers.query('select').catch(() => undefined);
-      return { isReachable: answer !== undefined, warnings: [], notices: [] };
+      const isNotified = await testNotifications(producers).catch(() => undefined);
+      return {
+        isReachable: isNotified !== undefined,
+        warnings: isNotified === false ? [notNotified] : [],
+        notices: [],
+      };
     },
     connections: (workers) => pools.producers + (workers > 0 ? pools.jobs + queuePools.listen : 0),
     async disconnect() {
@@ -79,6 +84,32 @@ export async function createPostgresStore(
       await producers.end();
     },
   };
+}
+
+const notNotified =
+  'Postgres does not pass on notifications, so jobs are taken up to 5 s late: connect DATABASE_URL to Postgres directly, or to a pooler in session mode.';
+
+const probeChannel = 'trunkline_probe';
+const probeMs = 1_000;
+
+/** Whether a session that listens is notified; rejects when Postgres cannot be reached. */
+async function testNotifications(pool: Pool): Promise<boolean> {
+  const client = await pool.connect();
+  let failure: Error | undefined;
+  try {
+    const notified = new Promise<boolean>((resolve) => client.once('notification', () => resolve(true)));
+    await client.query(`listen ${probeChannel}`);
+    await client.query(`notify ${probeChannel}`);
+    const isNotified = await withTimeout(probeMs, notified, () => false);
+    await client.query(`unlisten ${probeChannel}`);
+    return isNotified;
+  } catch (error) {
+    failure = error instanceof Error ? error : new Error(String(error));
+    throw failure;
+  } finally {
+    client.removeAllListeners('notification');
+    client.release(failure);
+  }
 }
 
 type Listener = (error: Error) => void;
