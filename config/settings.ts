@@ -193,7 +193,7 @@ const variables = z.object({
     isSecret: true,
   }),
   ADMIN_TOKEN: z.string().optional().register(documentation, {
-    doc: 'Opens the status page, the queue board and the metrics: as password (any user name) or bearer token; at least 16 characters. Needed unless `HOST` is loopback and `PUBLIC_URL` is not set, or loopback too.',
+    doc: 'Opens the pages and the metrics: as password (any user name) or bearer token; at least 16 characters. Needed unless `HOST` is loopback and `PUBLIC_URL` is not set, or loopback too.',
     isSecret: true,
     otherwise:
       '`start` makes one and keeps it; where it is not needed, only this machine is let in, by a loopback name',
