@@ -153,8 +153,12 @@ function withOneListener(jobs: Pool, listeners: Pool): PgPool {
   }
 
   async function connect(): Promise<PgPoolClient> {
-    shared ??= open();
-    const connection = await shared;
+    let connection: SharedConnection;
+    do {
+      shared ??= open();
+      connection = await shared;
+      // Its last holder may have released it meanwhile.
+    } while (connection.isOver);
     const { client, holders } = connection;
     const own: [string, Listener][] = [];
     const remove = (isRemoved: (event: string, listener: Listener) => boolean) => {
@@ -170,6 +174,7 @@ function withOneListener(jobs: Pool, listeners: Pool): PgPool {
         connection.lastQuery = answer.catch((error: Error) => {
           // The library replaces a connection only after an error event, and a broken one may have had its own before.
           if (!connection.isOver) client.emit('error', error);
+          else for (const [event, listener] of [...own]) if (event === 'error') listener(error);
         });
         return answer;
       },
