@@ -7,7 +7,7 @@ import { plainText } from '../src/rules/facts/values.ts';
 import { routingBelow } from '../src/server/hooks.ts';
 import { html } from '../src/server/html.ts';
 import { plainKey } from '../src/shared/json.ts';
-import { maskKey, maskTarget, maskTree } from '../src/shared/masking.ts';
+import { maskKey, maskNumbers, maskTarget } from '../src/shared/masking.ts';
 import { normalizeNumber } from '../src/shared/numbers.ts';
 import { storableJson, storableText } from '../src/shared/storable.ts';
 import { foldText } from '../src/shared/text-search.ts';
@@ -46,7 +46,7 @@ const readers: Readonly<Record<string, (words: string) => unknown>> = {
   redaction: redactText,
   'redaction of answers': (words) => redactUrls({ x: words }),
   'the key of a body': plainKey,
-  masking: (words) => maskTree({ x: words }),
+  masking: (words) => maskNumbers(words),
   'masking of keys': (words) => [maskKey('thread', words), maskTarget(words)],
   numbers: normalizeNumber,
   'numbers of an erasure': (words) => [...numbersMentioned(words)].length,

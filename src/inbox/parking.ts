@@ -1,9 +1,8 @@
 import { type Database, query, retryDeadlock, sql } from '../db/database.ts';
 import type { TargetKind } from './targets.ts';
 
-/** Seconds for which a refused stream is parked; the wait doubles while refusals go on. */
-const firstWait = 15;
-const longestWait = 60;
+/** Seconds for which a refused stream is parked: one request a kind tries again then. */
+const waitSeconds = 15;
 
 /**
  * Parks the stream of a kind, because the credential is refused or lacks a scope: its targets wait, other kinds are read.
@@ -17,18 +16,20 @@ export async function parkStream(
   await query(
     db,
     sql`insert into ops.streams as s (kind, parked_until, reason, missing_scope)
-     values (${kind}, now() + ${firstWait}::integer * interval '1 second', ${reason}, ${missingScope ?? null})
-     on conflict (kind) do update set
-       parked_until = now()
-         + least(${longestWait}::integer, ${firstWait}::integer * power(2, least(s.times_parked, 10))) * interval '1 second',
+     values (${kind}, now() + ${waitSeconds}::integer * interval '1 second', ${reason}, ${missingScope ?? null})
+     on conflict (kind) do update set parked_until = excluded.parked_until,
        times_parked = s.times_parked + 1, reason = excluded.reason, missing_scope = excluded.missing_scope
      where s.parked_until <= now()`,
   );
 }
 
-/** Resumes the streams of these kinds. */
+/** Resumes the streams of these kinds. Those that no missing scope parked try again at once, since the credential is accepted. */
 export async function resumeStreams(db: Database, kinds: readonly TargetKind[]): Promise<void> {
   await query(db, sql`delete from ops.streams where kind = any(${kinds})`);
+  await query(
+    db,
+    sql`update ops.streams set parked_until = now() where missing_scope is null and parked_until > now()`,
+  );
 }
 
 /** Lets parked streams probe now, because the credential has changed. */

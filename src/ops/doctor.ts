@@ -11,6 +11,7 @@ import { createDatabase, type Database, type OpenDatabase, query, sql } from '..
 import { isMigrated } from '../db/migrate.ts';
 import { describeRefusal, freeDisk } from '../db/refusals.ts';
 import { SharedSessions } from '../db/session.ts';
+import { writeProbe } from '../db/write-probe.ts';
 import { createQueues, type Queues } from '../queues/queues.ts';
 import { statementsForSuperuser } from '../reporting/bi-role.ts';
 import { otherZone, timeZoneRemedy } from '../reporting/params.ts';
@@ -205,7 +206,15 @@ async function diagnosePostgres(db: Database, poolSize: number): Promise<Diagnos
   }
   if (!server) return [];
   const skew = (server.now.getTime() - (began + Date.now()) / 2) / 1_000;
+  const refused = server.readOnly ? undefined : await query(db, writeProbe, []).then(() => undefined, messageOf);
+  const refusal =
+    refused !== undefined &&
+    onPostgres.problem(
+      `Postgres accepts no writes: ${refused}.`,
+      'Check that its disk is not full, and that the standbys it waits for run.',
+    );
   return [
+    ...(refusal ? [refusal] : []),
     diagnoseVersion(server),
     onPostgres.ok('Each connection has a session of its own.'),
     await diagnoseSchema(db),

@@ -46,6 +46,7 @@ export function healthChecks(snapshot: Snapshot): HealthCheck[] {
     ...[
       checkPostgres,
       checkSchema,
+      checkQueues,
       checkAccount,
       checkLogin,
       checkParked,
@@ -57,11 +58,19 @@ export function healthChecks(snapshot: Snapshot): HealthCheck[] {
       checkCompleteness,
       checkSetAside,
     ],
-    ...[checkPutOff, checkFailing, checkForbidden, checkPartialAnswers, checkAutomation, checkReporting, checkQueues],
+    ...[checkPutOff, checkFailing, checkForbidden, checkPartialAnswers, checkAutomation, checkReporting],
     ...[checkSubscriptions, checkOtherDeployments, checkUnknownParts, checkInbox, checkDisk, checkAlerts],
   ].flatMap((check) => [...check(snapshot)]);
-  return found.sort((a, b) => levels.indexOf(a.level) - levels.indexOf(b.level));
+  const isConsequence = ({ check }: HealthCheck) => found.some((cause) => consequences[cause.check]?.includes(check));
+  return found.filter((each) => !isConsequence(each)).sort((a, b) => levels.indexOf(a.level) - levels.indexOf(b.level));
 }
+
+/** What follows from another finding, and whose own remedy would mislead. */
+const consequences: { readonly [cause in HealthCheck['check']]?: readonly HealthCheck['check'][] } = {
+  // Processes cannot report themselves.
+  database_read_only: ['mirror_behind', 'web_missing', 'coverage_late', 'deliveries_refused'],
+  queue_unreachable: ['mirror_behind'],
+};
 
 const levels: readonly HealthCheck['level'][] = ['problem', 'warning', 'notice'];
 
@@ -170,11 +179,23 @@ function* checkLogin({ credential }: Snapshot): Iterable<HealthCheck> {
 
 function* checkParked({ parked, credential }: Snapshot): Iterable<HealthCheck> {
   const isLoggedIn = known(credential, undefined)?.use === 'login';
-  for (const stream of known(parked, [])) yield checkStream(stream, isLoggedIn);
+  const together = Map.groupBy(known(parked, []), ({ missingScope, reason }) => missingScope ?? `refused: ${reason}`);
+  for (const streams of together.values()) yield* checkStreams(streams, isLoggedIn);
 }
 
-function checkStream({ kind, since, missingScope, reason }: ParkedStream, isLoggedIn: boolean): HealthCheck {
-  const what = streamNames[kind];
+/** Streams that wait for the same reason, the longest first. */
+function* checkStreams(streams: readonly ParkedStream[], isLoggedIn: boolean): Iterable<HealthCheck> {
+  const [first] = streams;
+  if (first) yield checkStream(first, streams, isLoggedIn);
+}
+
+function checkStream(
+  { since, missingScope, reason }: ParkedStream,
+  streams: readonly ParkedStream[],
+  isLoggedIn: boolean,
+): HealthCheck {
+  const names = streams.map(({ kind }, at) => (at === 0 ? streamNames[kind] : streamNames[kind].toLowerCase()));
+  const what = names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
   if (missingScope === null) {
     // The daemon's own reasons name the login command; any other reason is a refusal by the service.
     const isLoginNeeded = reason.includes(toType('auth login'));

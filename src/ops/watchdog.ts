@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import { noteLostReads, noteLostTriggers } from '../inbox/lost-reads.ts';
 import { maskedTarget, type Target, targetKinds } from '../inbox/targets.ts';
 import { withTimeout } from '../shared/timeout.ts';
-import { type WorkItem, workInProgress } from '../shared/work.ts';
+import { blame, type WorkItem, workInProgress } from '../shared/work.ts';
 
 /*
  * The watchdog ends a process whose event loop is stuck: it reads nothing, answers nobody and ignores SIGTERM. It runs in a thread
@@ -52,6 +52,7 @@ export function startWatchdog(
     const work = workInProgress();
     if (work.items.length === 0 || noting) return;
     log.error({ work: wordsOf(work.items) }, 'The process fails during this work');
+    if (work.isExact) blame(work.items);
     noting = new Promise((resolve) => thread.once('message', () => resolve()));
     thread.postMessage(work);
   }

@@ -11,6 +11,7 @@ import type { Client, Pool, PoolClient, PoolConfig } from 'pg';
 import { queuePools, queueTiming } from '../../config/queues.ts';
 import { openPool, prepareSession, withClient } from '../db/connections.ts';
 import type { Log } from '../shared/log.ts';
+import { withTimeout } from '../shared/timeout.ts';
 import type { BullQueue, BullWorker, QueueStore } from './backend.ts';
 import type { OutageLog } from './outage-log.ts';
 
@@ -85,8 +86,12 @@ export async function createPostgresStore(
     // The library cannot trim events of this backend.
     forgetEvents: async ({ name }) => void (await producers.query('delete from event where queue = $1', [name])),
     async health() {
-      const answer = await producers.query('select').catch(() => undefined);
-      return { isReachable: answer !== undefined, warnings: [], notices: [] };
+      const isNotified = await testNotifications(producers).catch(() => undefined);
+      return {
+        isReachable: isNotified !== undefined,
+        warnings: isNotified === false ? [notNotified] : [],
+        notices: [],
+      };
     },
     connections: (workers) => pools.producers + (workers > 0 ? pools.jobs + queuePools.listen : 0),
     async disconnect() {
@@ -94,6 +99,32 @@ export async function createPostgresStore(
       await producers.end();
     },
   };
+}
+
+const notNotified =
+  'Postgres does not pass on notifications, so jobs are taken up to 5 s late: connect DATABASE_URL to Postgres directly, or to a pooler in session mode.';
+
+const probeChannel = 'trunkline_probe';
+const probeMs = 1_000;
+
+/** Whether a session that listens is notified; rejects when Postgres cannot be reached. */
+async function testNotifications(pool: Pool): Promise<boolean> {
+  const client = await pool.connect();
+  let failure: Error | undefined;
+  try {
+    const notified = new Promise<boolean>((resolve) => client.once('notification', () => resolve(true)));
+    await client.query(`listen ${probeChannel}`);
+    await client.query(`notify ${probeChannel}`);
+    const isNotified = await withTimeout(probeMs, notified, () => false);
+    await client.query(`unlisten ${probeChannel}`);
+    return isNotified;
+  } catch (error) {
+    failure = error instanceof Error ? error : new Error(String(error));
+    throw failure;
+  } finally {
+    client.removeAllListeners('notification');
+    client.release(failure);
+  }
 }
 
 type Listener = (error: Error) => void;
@@ -137,8 +168,12 @@ function withOneListener(jobs: Pool, listeners: Pool): PgPool {
   }
 
   async function connect(): Promise<PgPoolClient> {
-    shared ??= open();
-    const connection = await shared;
+    let connection: SharedConnection;
+    do {
+      shared ??= open();
+      connection = await shared;
+      // Its last holder may have released it meanwhile.
+    } while (connection.isOver);
     const { client, holders } = connection;
     const own: [string, Listener][] = [];
     const remove = (isRemoved: (event: string, listener: Listener) => boolean) => {
@@ -154,6 +189,7 @@ function withOneListener(jobs: Pool, listeners: Pool): PgPool {
         connection.lastQuery = answer.catch((error: Error) => {
           // The library replaces a connection only after an error event, and a broken one may have had its own before.
           if (!connection.isOver) client.emit('error', error);
+          else for (const [event, listener] of [...own]) if (event === 'error') listener(error);
         });
         return answer;
       },

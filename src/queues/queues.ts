@@ -77,7 +77,7 @@ export interface Queues {
   connections(): number;
   /** Resolves when all queues are open; needed before `work`. Rejects with `QueueUnavailable`. */
   open(): Promise<void>;
-  /** For the queue board; empty until they are open. */
+  /** The queues of the library, for tests and benchmarks; empty until they are open. */
   readonly bull: readonly BullQueue[];
   /** Closes running workers, waiting for them briefly, and every connection. */
   close(): Promise<void>;

@@ -70,7 +70,7 @@ export function createRedisStore(url: string, outage: OutageLog, deploymentId: (
       return new Worker(name, processor, { connection: workers, prefix: prefixOf(), ...tuning });
     },
     forgetEvents: async (queue) => void (await queue.trimEvents(0)),
-    health: () => healthOf(producers, () => lastError),
+    health: () => healthOf(producers, () => lastError, prefixOf),
     connections: () => 0,
     async disconnect() {
       for (const redis of opened) redis.disconnect();
@@ -120,8 +120,39 @@ function reasonOf(error: Error | undefined): string | undefined {
   return `The last error was: ${message || ('code' in error ? String(error.code) : error.name)}.`;
 }
 
+const probeScript = `redis.call('set', KEYS[1], '1', 'px', 1000) return redis.call('del', KEYS[1])`;
+
+/** Runs a script on a key of ours, as the queue library does. Returns why Redis refuses that, as a sentence with its remedy. */
+async function probe(redis: Redis, prefixOf: () => string): Promise<string | undefined> {
+  let key: string;
+  try {
+    key = `${prefixOf()}:probe`;
+  } catch {
+    // Without Postgres, the names of the keys are not known yet.
+    return undefined;
+  }
+  try {
+    await redis.eval(probeScript, 1, key);
+    return undefined;
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    const code = /^[A-Z]+/.exec(message)?.[0];
+    if (code === 'MOVED' || code === 'CLUSTERDOWN' || code === 'CROSSSLOT' || code === 'ASK') {
+      return 'Redis is a node of a cluster, where the keys of the queues belong to another node: name a Redis without cluster mode in REDIS_URL.';
+    }
+    if (code === 'NOPERM' || /unknown command/i.test(message)) {
+      return `The user of REDIS_URL may not run what the queues need (${message.slice(0, 200)}): allow it all commands on the keys ${prefixOf()}:*, among them EVAL and EVALSHA.`;
+    }
+    return `Redis refuses the scripts of the queues (${message.slice(0, 200)}).`;
+  }
+}
+
 /** Reads INFO, since managed servers forbid CONFIG. */
-async function healthOf(redis: Redis, lastError: () => Error | undefined): Promise<StoreHealth> {
+async function healthOf(
+  redis: Redis,
+  lastError: () => Error | undefined,
+  prefixOf: () => string,
+): Promise<StoreHealth> {
   const unreachable = () => ({ isReachable: false, reason: reasonOf(lastError()), warnings: [], notices: [] });
   if (redis.status !== 'ready') return unreachable();
   const info = await redis.info().catch(() => undefined);
@@ -136,6 +167,9 @@ async function healthOf(redis: Redis, lastError: () => Error | undefined): Promi
   if (infoOf('role') === 'slave' && infoOf('slave_read_only') !== '0') {
     warnings.push('Redis takes no jobs, since it is a read-only replica: name its primary in REDIS_URL.');
   }
+  // A full or read-only Redis refuses the probe too, and the warning says why.
+  const refusal = warnings.length > 0 ? undefined : await probe(redis, prefixOf);
+  if (refusal !== undefined) return { isReachable: false, reason: refusal, warnings: [], notices: [] };
   const policy = infoOf('maxmemory_policy');
   if (policy !== undefined && policy !== 'noeviction') {
     warnings.push(`Redis may evict queued jobs (maxmemory-policy is ${policy}): set it to noeviction.`);

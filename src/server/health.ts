@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Context } from '../context.ts';
 import type { OpenDatabase } from '../db/database.ts';
 import { isMigrated } from '../db/migrate.ts';
+import { writeProbe } from '../db/write-probe.ts';
 import { withTimeout } from '../shared/timeout.ts';
 
 /** Milliseconds after which a hanging Postgres counts as unreachable. */
@@ -34,11 +35,11 @@ function createStoreProbe({ db, pool }: OpenDatabase): () => Promise<{ database:
   let areApplied = false;
   let probing: Promise<boolean> | undefined;
 
-  /** Whether the database accepts writes: a standby, or one with a full disk, does not. */
+  /** Whether the database accepts writes: a standby, or one with a full disk, does not. Commits something that leaves no row. */
   async function probe(): Promise<boolean> {
     try {
       // Through the pool itself, which drops a connection that did not answer in time.
-      const { rows } = await pool.query(`select current_setting('transaction_read_only') = 'off' as "takesWrites"`);
+      const { rows } = await pool.query(writeProbe);
       if (!rows[0]?.takesWrites) return false;
     } catch {
       return false;

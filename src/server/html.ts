@@ -121,7 +121,6 @@ const pages: readonly (readonly [path: string, name: string])[] = [
   ['/rules', 'Rules'],
   ['/sends', 'Sends'],
   ['/reports', 'Reports'],
-  ['/queues', 'Queues'],
 ];
 
 /** The header of every page. `current` is the path of its entry, `note` stands beside the name, `pathOf` adds to the paths. */

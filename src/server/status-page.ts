@@ -273,7 +273,7 @@ function shares(counts: Readonly<Record<string, number>>): Html {
 }
 
 function queues({ queues }: Snapshot): Html {
-  return card('Queue', '/queues', queues, ({ backend, isReachable, waiting }) => {
+  return card('Queue', '/targets', queues, ({ backend, isReachable, waiting }) => {
     const state = isReachable
       ? html`<span class="ok">reachable</span>`
       : html`<span class="problem">unreachable</span>`;

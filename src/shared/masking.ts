@@ -58,14 +58,6 @@ export function withoutPassword(address: string): string {
   return url.href.replace('@socket/', '@/');
 }
 
-/** Masks every text in a tree of JSON, except digits under `id`, which identify a row. */
-export function maskTree(node: unknown, name = ''): unknown {
-  if (typeof node === 'string') return name === 'id' && /^\d+$/.test(node) ? node : maskNumbers(node);
-  if (Array.isArray(node)) return node.map((each) => maskTree(each));
-  if (typeof node !== 'object' || node === null) return node;
-  return Object.fromEntries(Object.entries(node).map(([key, value]) => [maskNumbers(key), maskTree(value, key)]));
-}
-
 function masked(number: string): string {
   return `…${[...number].slice(-4).join('')}`;
 }

@@ -39,3 +39,14 @@ export function workInProgress(): WorkInProgress {
   if (items && running.has(items)) return { isExact: true, items };
   return { isExact: false, items: [...running].flat() };
 }
+
+const blamed = new Set<string>();
+
+/** Records that the process fails because of these items: how their work ends does not count any more. */
+export function blame(items: readonly WorkItem[]): void {
+  for (const { kind, key } of items) blamed.add(`${kind} ${key}`);
+}
+
+export function isBlamed({ kind, key }: WorkItem): boolean {
+  return blamed.has(`${kind} ${key}`);
+}

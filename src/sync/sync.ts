@@ -22,7 +22,7 @@ import { createBatch, oneAtATime } from '../shared/batch.ts';
 import type { Log } from '../shared/log.ts';
 import { threadOf } from '../shared/thread.ts';
 import { currentTracing, detached, inSpan, ofPostgres } from '../shared/tracing.ts';
-import { workingOn } from '../shared/work.ts';
+import { isBlamed, workingOn } from '../shared/work.ts';
 import { heldCalls } from '../warehouse/calls.ts';
 import { heldThread } from '../warehouse/conversations.ts';
 import { provenance, type ReadContext, type ReadResult, type ResultForCall, type TargetReader } from './read-result.ts';
@@ -186,6 +186,10 @@ export function createSync(deps: SyncDeps) {
   async function end(fetched: FetchedRead): Promise<EndedRead> {
     const { claim } = fetched;
     let isMissed = false;
+    if (isBlamed(claim)) {
+      leases.release(claim);
+      return { outcome: 'later', isMissed };
+    }
     try {
       const ended = await ('result' in fetched ? mirror(claim, fetched.result) : readFailed(claim, fetched.error));
       isMissed = ended.isMissed;

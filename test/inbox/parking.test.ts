@@ -29,15 +29,25 @@ test('refusals that arrive together count once', async () => {
   expect(await database.value('select times_parked from ops.streams')).toBe(1);
 });
 
-test('the wait doubles from try to try, up to a minute', async () => {
+test('one request a kind tries again every 15 seconds, so that reading soon resumes', async () => {
   const waits: number[] = [];
   for (let turn = 0; turn < 12; turn += 1) {
     await parkStream(db, 'recordings', refusal);
     waits.push(Math.round(await waitSeconds()));
     await endWait();
   }
-  expect(waits.slice(0, 4)).toEqual([15, 30, 60, 60]);
-  expect(waits.at(-1)).toBe(60);
+  expect(new Set(waits)).toEqual(new Set([15]));
+});
+
+test('once one stream reads again, those that the same credential parked try at once', async () => {
+  await parkStream(db, 'thread', { reason: 'unauthorized' });
+  await parkStream(db, 'call', { reason: 'unauthorized' });
+  await parkStream(db, 'recordings', { reason: 'lacks a scope', missingScope: 'recordings:read' });
+  await resumeStreams(db, ['thread']);
+  expect(await database.query('select kind, parked_until <= now() as tries from ops.streams order by kind')).toEqual([
+    { kind: 'call', tries: true },
+    { kind: 'recordings', tries: false },
+  ]);
 });
 
 test('a read after the wait is a probe, and a stream that reads again is gone', async () => {

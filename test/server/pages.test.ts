@@ -149,16 +149,7 @@ describe('wrong tokens', () => {
 });
 
 describe('without a token the pages', () => {
-  const pages = [
-    '/',
-    '/api/status',
-    '/metrics',
-    '/reports',
-    '/reports/volume.csv',
-    '/reports/rows.csv',
-    '/queues',
-    '/queues/api/queues',
-  ];
+  const pages = ['/', '/api/status', '/metrics', '/reports', '/reports/volume.csv', '/reports/rows.csv', '/targets'];
   const statusAt = (path: string, headers: Record<string, string>) =>
     new Promise<number | undefined>((resolve, reject) => {
       const asked = request(`${early.receiver.url}${path}`, { headers }, (answer) => {
@@ -202,8 +193,7 @@ test('no page may be stored, whatever is answered', async () => {
     '/reports?days=x',
     '/reports/volume.csv',
     '/reports/rows?set=missed',
-    '/queues',
-    '/queues/api/queues',
+    '/targets',
   ];
   for (const path of paths) {
     for (const headers of [{ authorization }, undefined]) {

@@ -210,7 +210,7 @@ describe('an address', () => {
     'below the path %s of PUBLIC_URL leads to no page',
     (path) => {
       const routed = routingBelow(`https://mirror.example${path}`);
-      for (const page of ['/', '/api/status', '/metrics', '/reports', '/reports/volume.csv', '/queues/api/queues'])
+      for (const page of ['/', '/api/status', '/metrics', '/reports', '/reports/volume.csv', '/targets'])
         expect(routed(`${path}${page}`).startsWith(`${path}/`)).toBe(true);
     },
   );

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { maskKey, maskNumbers, maskTree, withoutPassword } from '../../src/shared/masking.ts';
+import { maskKey, maskNumbers, withoutPassword } from '../../src/shared/masking.ts';
 import { growthOf } from '../busy.ts';
 
 test.each([
@@ -37,12 +37,6 @@ test.each([
   ['12 of 3,400 rows in 1.5 s', '12 of 3,400 rows in 1.5 s'],
 ])('numbers in a text are masked: %s', (text, shown) => {
   expect(maskNumbers(text)).toBe(shown);
-});
-
-test('a tree keeps its shape, its figures and the ids of its rows', () => {
-  expect(
-    maskTree({ id: '12345678', at: 1783385492057, data: { key: '18005550100/18455550123' }, list: [null, true] }),
-  ).toEqual({ id: '12345678', at: 1783385492057, data: { key: '…0100/…0123' }, list: [null, true] });
 });
 
 test.each([

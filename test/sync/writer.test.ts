@@ -17,8 +17,8 @@ const writer = createWriter({ db, pauses, notify: () => undefined });
 
 async function claimOf(key: string): Promise<Claim> {
   await markDirty(db, [{ kind: 'call', key }], pauses);
-  // Whoever claimed it before is taken for dead.
-  await database.query('update ops.sync_targets set claimed_until = now() where key = $1', key);
+  // Whoever claimed it before gives it back.
+  await database.query(`update ops.sync_targets set claimed_until = '-infinity' where key = $1`, key);
   const [claim] = await claimTargets(db, [{ kind: 'call', key }]);
   if (!claim) throw new Error('nothing was pending');
   return claim;

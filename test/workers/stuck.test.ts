@@ -17,7 +17,7 @@ interface WorkerProcess {
 }
 
 function startWorker(): WorkerProcess {
-  const child = spawn(process.execPath, ['--require', pathOf('poison.cjs'), pathOf('watched-worker.ts')], {
+  const child = spawn(process.execPath, ['--require', pathOf('poison.cjs'), pathOf('worker-process.ts')], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       ...inherited,

@@ -68,9 +68,20 @@ export function createGapDetection(deps: GapDetectionDeps) {
         if (!(error instanceof ServiceError)) throw error;
         if (!isFailing) log.warn({ err: error }, 'Unread counts cannot be compared at present');
         isFailing = true;
+        if (error.advice === 'scope' || error.advice === 'credential') notify(await rereadNewest(db, pauses));
       }
     },
   };
+}
+
+/** A refusal is told, and retried, by whoever reads a target (`inbox/parking.ts`): so that does not wait for the next text. */
+async function rereadNewest(db: Database, pauses: ReadPauses): Promise<DueTarget[]> {
+  const newest = await query(
+    db,
+    sql<Thread>`select ${threadColumns} from warehouse.sms_conversations c
+     where deleted_at is null order by last_message_at desc nulls last limit 1`,
+  );
+  return markDirty(db, threadTargets(newest, priorities.live), pauses);
 }
 
 /** Days after the last change of a thread at which it is read completely once more. */

@@ -127,7 +127,7 @@ describe('the lists', () => {
       expect(linksOf(await page(`${path}?zone=Asia/Tokyo`)), path).toEqual([
         '/',
         ...['/deliveries', '/targets', '/coverage', '/rules', '/sends'].map((each) => each + zone),
-        ...['/reports', '/queues'],
+        '/reports',
       ]);
       expect(linksOf(await page(path)).join(), path).not.toContain('zone');
     }
