@@ -60,7 +60,7 @@ const newNode = (): Node => ({ next: new Map(), fallback: undefined, found: unde
  * Searches texts for any of many strings in one pass (Aho-Corasick), whatever their number. The function returns the name of one that
  * the text holds; undefined for none.
  */
-export function createSearch(names: ReadonlyMap<string, string>): (text: string) => string | undefined {
+function createSearch(names: ReadonlyMap<string, string>): (text: string) => string | undefined {
   const root = newNode();
   for (const [sought, name] of names) {
     let node = root;

@@ -369,7 +369,7 @@ test('opt-outs lists the numbers that wait, and records decisions', async () => 
     await database.query(
       `insert into warehouse.sms_messages (conversation_id, message_id, line, number, from_number, direction, body, sent_at, opt_out_verdict,
          content_hash, source, fetch_seq, fetched_at)
-       values (901, $1, '15550000001', $2, $2, 'in', 'leave me alone', now() - $1 * interval '1 minute', 'unsure', 'h', 'test', 1, now())`,
+       values (901, $1::bigint, '15550000001', $2, $2, 'in', 'leave me alone', now() - $1::bigint * interval '1 minute', 'unsure', 'h', 'test', 1, now())`,
       [at + 1, number],
     );
   }
