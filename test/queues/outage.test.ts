@@ -189,6 +189,18 @@ test.each([
   expect(reason).not.toContain('one');
 });
 
+test('a Redis whose user may not run scripts is no usable one, and the remedy says so', async () => {
+  const redis = await usingRedis();
+  const client = new Redis(redis.url);
+  onTestFinished(() => client.disconnect());
+  await client.call('acl', 'setuser', 'reader', 'on', '>a-password', '~*', '+@all', '-eval');
+  const queues = await usingQueues(redis.url.replace('//', '//reader:a-password@'));
+  await vi.waitUntil(async () => (await queues.health()).reason !== undefined, settled);
+  const { isReachable, reason } = await queues.health();
+  expect(isReachable).toBe(false);
+  expect(reason).toMatch(/^The user of REDIS_URL may not run what the queues need .*EVAL/);
+});
+
 test('queues that are opened for reading leave no trace in Redis', async () => {
   const redis = await usingRedis();
   const client = new Redis(redis.url);
