@@ -84,7 +84,7 @@ ${pageStyle}
 @media print {
   :root { --second: #9db8cf; --fair: #d9b36c; --worse: #8b7fa8; }
   .pictures { display: block; columns: 2; column-gap: 10px; } #volume, #cost { column-span: all; } #cost { margin-top: 10px; } .sentence { font-size: 12pt; margin-bottom: 10px; }
-  .headlines h2 { display: none; } .headlines ul { grid-template-columns: repeat(4, minmax(0, 1fr)); } .headlines li { padding: 6px 10px; } .headlines .value { font-size: 13pt; } .change { font-size: 8pt; }
+  .headlines h2 { display: none; } .headlines ul { grid-template-columns: repeat(7, minmax(0, 1fr)); } .headlines li { padding: 4px 6px; } .headlines h3 { font-size: 7pt; } .headlines .value { font-size: 11pt; } .change, .headlines .tag { font-size: 6.5pt; }
   .chart { height: 125px; }
 }
 `;

@@ -168,9 +168,9 @@ const serviceLevel: Picture = {
     const seconds = valuesOf(figures, 'in_time_within_seconds').findLast((value) => value !== null);
     const told = (value: number | null) => (value === null ? 'none' : `${Math.round(value)}\u00a0%`);
     return {
-      sentence: `${told(inTime)} of inbound calls were answered within ${seconds ?? 0} seconds, ${told(answered)} at all; of those in business hours that left the menu, ${told(open)}.`,
+      sentence: `${told(inTime)} of inbound calls were answered within ${seconds ?? 0} seconds, ${told(answered)} at all. In business hours, of those that left the menu: ${told(open)}.`,
       charts: [chart('lines', { answered_pct: 'second', answered_in_time_pct: 'main' })],
-      note: 'By call: one that went through two queues counts once (queue_daily counts it in each). Callers who gave up at once do not count, nor do calls answered after an unknown wait; mailbox and missed calls count against it, those outside business hours too where nothing else is said.',
+      note: 'By call; queue_daily counts a call in each of its queues. Callers who gave up at once do not count, nor do calls answered after an unknown wait; mailbox and missed calls count against it.',
     };
   },
 };
@@ -242,16 +242,13 @@ const missed: Picture = {
       sentence: `${missedSentence(total, open)}${texted > 0 ? ` A rule texted ${quantity(texted)} of these.` : ''}`,
       charts: [
         chart('stack', {
-          not_returned_waiting: 'bad',
-          not_returned_silent: 'worse',
-          not_returned_menu: 'plain',
-          not_returned_closed: 'main',
+          not_returned: 'bad',
           caller_got_through: 'fair',
           returned_by_text: 'second',
           returned_by_call: 'good',
         }),
       ],
-      note: 'Why a call was not answered: it came while closed (outside business hours); the caller never left the menu, or left no message in the mailbox; all others waited, or left a message. A text that failed, that a rule sent, or whose sender is unknown, does not return a call. Mailbox calls are among them. Callers who gave up at once, and calls without a caller’s number, are left out.',
+      note: 'A text that failed, that a rule sent, or whose sender is unknown, does not return a call. Mailbox calls are among them. Callers who gave up at once, and calls without a caller’s number, are left out. Closed is outside business hours.',
     };
   },
 };
