@@ -121,6 +121,9 @@ describe.each(backends)('with queues in %s', (backend) => {
       ...collector.environment,
       OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
     });
+    const foreign = 'f'.repeat(32);
+    const headers = { traceparent: `00-${foreign}-${'f'.repeat(16)}-01` };
+    expect((await fetch(`${url}/hooks/not-the-secret/AccountSMS`, { method: 'POST', headers })).status).toBe(404);
     await deliverText(url);
     const trace = () => traceOfDelivery(collector.spans());
     await expect
@@ -153,6 +156,7 @@ describe.each(backends)('with queues in %s', (backend) => {
     expect(attributeOf(resource, 'service.version')).toMatch(/^\d+\.\d+\.\d+/);
     expect(attributeOf(resource, 'deployment.environment.name')).toBe('test');
     const everything = collector.bodies.join();
+    expect(everything).not.toContain(foreign);
     const line = await database.value('select line from warehouse.sms_conversations');
     for (const kept of [secret, text, number, line, sandbox.apiKey, encodeURIComponent(text)]) {
       expect(everything).not.toContain(kept);

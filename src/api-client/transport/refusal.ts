@@ -93,7 +93,7 @@ const beginnings = new Set(
     'Unauthorized Forbidden Cannot Could Too Rate Limit Request Resource Message Text Thread Conversation Call Line Number ' +
     'Recipient Recipients User Account Webhook Subscription Token Key Scope Field Parameter Value Body Query Page Time Date Range ' +
     'Please Try Access Permission Permissions Insufficient Required Internal Service Server Bad Method Media Attachment Template ' +
-    'Bearer Basic SMS MMS API ID IDs URL HTTP JSON UTC'
+    'Bearer Basic Redirect Client SMS MMS API ID IDs URL URI HTTP HTTPS TLS SSL OAuth JSON UTC'
   ).split(' '),
 );
 
