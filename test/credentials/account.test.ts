@@ -213,19 +213,20 @@ describe('a service that is not this API', () => {
     ['302', (_, response) => response.writeHead(302, { location: 'https://example.com/' }).end()],
   ];
 
-  /** Nothing changes it. */
-  let mirror: Awaited<ReturnType<typeof mirrorOf>> | undefined;
-
-  test.each(answers)('proves nothing and is named: %s', async (_name, listener) => {
-    mirror ??= await mirrorOf(await account(1));
-    const { databaseUrl, holdings, callId } = mirror;
-    const wrong = await worldOf(databaseUrl, await serve(listener), 'key');
-    await wrong.deliver('AccountEndedCalls', { id: callId });
-    await until(async () => (await problemOf(wrong)) !== undefined);
-    expect(await wrong.query(held)).toEqual([holdings]);
-    expect(await wrong.value(`select count(*)::int from ops.sync_targets where state <> 'active' or misses > 0`)).toBe(
-      0,
-    );
+  test('proves nothing and is named', async () => {
+    const { databaseUrl, holdings, callId } = await mirrorOf(await account(1));
+    for (const [name, listener] of answers) {
+      const wrong = await worldOf(databaseUrl, await serve(listener), 'key');
+      await wrong.deliver('AccountEndedCalls', { id: callId });
+      await until(
+        async () => (await problemOf(wrong)) !== undefined,
+        () => name,
+      );
+      expect(await wrong.query(held), name).toEqual([holdings]);
+      const settled = `select count(*)::int from ops.sync_targets where state <> 'active' or misses > 0`;
+      expect(await wrong.value(settled), name).toBe(0);
+      await wrong.close();
+    }
   });
 
   test('is not adopted by an empty mirror, and a part of the path of the API leads nowhere', async () => {
