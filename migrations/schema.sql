@@ -735,6 +735,7 @@ create table rollups.call_endpoint_rollup (
   short_abandoned_count integer not null, -- The caller gave up within the short-abandon threshold.
   missed_count integer not null, -- Missed otherwise: nobody answered, and the caller is not reported to have given up.
   unknown_count integer not null, -- The service reports no outcome.
+  menu_count integer not null, -- Of the inbound abandoned and missed ones, those whose caller never left the menu, by the legs.
   talk_seconds bigint not null, -- Connected time of the answered calls that report it.
   talk_count integer not null, -- Answered calls that report their connected time.
   duration_seconds bigint not null, -- Length including ringing, of the calls that report it.
@@ -771,6 +772,7 @@ create table rollups.call_hour_rollup (
   short_abandoned_count integer not null, -- The caller gave up within the short-abandon threshold.
   missed_count integer not null, -- Missed otherwise: nobody answered, and the caller is not reported to have given up.
   unknown_count integer not null, -- The service reports no outcome.
+  menu_count integer not null, -- Of the inbound abandoned and missed ones, those whose caller never left the menu, by the legs.
   talk_seconds bigint not null, -- Connected time of the answered calls that report it.
   talk_count integer not null, -- Answered calls that report their connected time.
   duration_seconds bigint not null, -- Length including ringing, of the calls that report it.
@@ -807,6 +809,7 @@ create table rollups.call_interval_rollup (
   short_abandoned_count integer not null, -- The caller gave up within the short-abandon threshold.
   missed_count integer not null, -- Missed otherwise: nobody answered, and the caller is not reported to have given up.
   unknown_count integer not null, -- The service reports no outcome.
+  menu_count integer not null, -- Of the inbound abandoned and missed ones, those whose caller never left the menu, by the legs.
   talk_seconds bigint not null, -- Connected time of the answered calls that report it.
   talk_count integer not null, -- Answered calls that report their connected time.
   duration_seconds bigint not null, -- Length including ringing, of the calls that report it.
@@ -843,6 +846,7 @@ create table rollups.call_number_hour_rollup (
   short_abandoned_count integer not null, -- The caller gave up within the short-abandon threshold.
   missed_count integer not null, -- Missed otherwise: nobody answered, and the caller is not reported to have given up.
   unknown_count integer not null, -- The service reports no outcome.
+  menu_count integer not null, -- Of the inbound abandoned and missed ones, those whose caller never left the menu, by the legs.
   talk_seconds bigint not null, -- Connected time of the answered calls that report it.
   talk_count integer not null, -- Answered calls that report their connected time.
   duration_seconds bigint not null, -- Length including ringing, of the calls that report it.
@@ -934,6 +938,10 @@ create table rollups.missed_call_returns (
   started_at timestamptz not null, -- Its start.
   local_date date not null, -- Its local day.
   outcome text not null, -- voicemail, short_abandoned, abandoned or missed.
+  reached text not null, -- How far the caller came, as in fct_call.
+  is_business_hours boolean not null, -- Whether the schedule of params was open when the call began.
+  is_message_left boolean, -- Of a call that came to a mailbox, whether a message was left; see missed_calls.
+  message_seconds integer, -- How long the mailbox was connected; NULL = no mailbox, or not reported.
   account_number text, -- The account's number that was called.
   wait_seconds integer, -- How long the caller waited.
   called_back_call_id text, -- The call that returned it, by the service.

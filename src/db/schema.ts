@@ -507,6 +507,7 @@ export interface Schema {
     short_abandoned_count: number;
     missed_count: number;
     unknown_count: number;
+    menu_count: number;
     talk_seconds: Numeric;
     talk_count: number;
     duration_seconds: Numeric;
@@ -539,6 +540,7 @@ export interface Schema {
     short_abandoned_count: number;
     missed_count: number;
     unknown_count: number;
+    menu_count: number;
     talk_seconds: Numeric;
     talk_count: number;
     duration_seconds: Numeric;
@@ -572,6 +574,7 @@ export interface Schema {
     short_abandoned_count: number;
     missed_count: number;
     unknown_count: number;
+    menu_count: number;
     talk_seconds: Numeric;
     talk_count: number;
     duration_seconds: Numeric;
@@ -604,6 +607,7 @@ export interface Schema {
     short_abandoned_count: number;
     missed_count: number;
     unknown_count: number;
+    menu_count: number;
     talk_seconds: Numeric;
     talk_count: number;
     duration_seconds: Numeric;
@@ -673,6 +677,10 @@ export interface Schema {
     started_at: Timestamp;
     local_date: Timestamp;
     outcome: string;
+    reached: string;
+    is_business_hours: boolean;
+    is_message_left: boolean | null;
+    message_seconds: number | null;
     account_number: string | null;
     wait_seconds: number | null;
     called_back_call_id: string | null;
