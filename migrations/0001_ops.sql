@@ -87,17 +87,17 @@ comment on column ops.processes.watches_until is 'End of the lease of the one pr
 -- Alerts
 
 create table ops.account (
-  id boolean primary key default true check (id),
+  is_only boolean default true primary key check (is_only),
   recognized_at timestamptz,
   accepted_at timestamptz,
-  doubtful_since timestamptz,
+  doubtful_from timestamptz,
   is_sandbox boolean not null default false
 );
 comment on table ops.account is 'The mirrored account, in one row. It is recognized by the calls, lines and users that are held of it; while another one answers, nothing is read.';
-comment on column ops.account.id is 'Always true: there is one row.';
+comment on column ops.account.is_only is 'There is one row.';
 comment on column ops.account.recognized_at is 'Start of the last check that recognized the account. Calls read later do not vouch for it yet.';
 comment on column ops.account.accepted_at is 'When the operator last accepted the account that answered; what was read before does not identify it.';
-comment on column ops.account.doubtful_since is 'What was read, proven or deleted since then is void once the account is recognized again; NULL when there is no doubt.';
+comment on column ops.account.doubtful_from is 'What was read, proven or deleted since then is void once the account is recognized again; NULL when there is no doubt.';
 comment on column ops.account.is_sandbox is 'Whether it is the sandbox that start runs: the mirror follows its resets.';
 
 create table ops.alerts (

@@ -9,7 +9,7 @@ create table ops.rules_loaded (
   problem_at timestamptz,
   limits jsonb not null default '{}',
   since jsonb not null default '{}',
-  uses_hours boolean not null default false,
+  is_using_hours boolean not null default false,
   time_zone text not null default 'UTC',
   seen_at timestamptz not null default clock_timestamp(),
   stopped_at timestamptz
@@ -25,7 +25,7 @@ comment on column ops.rules_loaded.problem is 'Why the newest file is not in for
 comment on column ops.rules_loaded.problem_at is 'When that was detected.';
 comment on column ops.rules_loaded.limits is 'The account''s limits as the file sets them: sends a day, and micro-dollars.';
 comment on column ops.rules_loaded.since is 'Since when each rule has been in force without interruption, by name, trigger and idle time. A rule ignores threads that were idle long enough before, and triggers that another rule had replied to. Another worker''s start of the same rule counts.';
-comment on column ops.rules_loaded.uses_hours is 'Whether a rule or a template speaks of local times.';
+comment on column ops.rules_loaded.is_using_hours is 'Whether a rule or a template speaks of local times.';
 comment on column ops.rules_loaded.time_zone is 'TIME_ZONE of the worker.';
 comment on column ops.rules_loaded.seen_at is 'When the worker last reported itself, every two seconds.';
 comment on column ops.rules_loaded.stopped_at is 'When it stopped. What it planned stays in force for a minute longer.';

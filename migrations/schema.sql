@@ -3,13 +3,13 @@
 
 -- The mirrored account, in one row. It is recognized by the calls, lines and users that are held of it; while another one answers, nothing is read.
 create table ops.account (
-  id boolean not null default true, -- Always true: there is one row.
+  is_only boolean not null default true, -- There is one row.
   recognized_at timestamptz, -- Start of the last check that recognized the account. Calls read later do not vouch for it yet.
   accepted_at timestamptz, -- When the operator last accepted the account that answered; what was read before does not identify it.
-  doubtful_since timestamptz, -- What was read, proven or deleted since then is void once the account is recognized again; NULL when there is no doubt.
+  doubtful_from timestamptz, -- What was read, proven or deleted since then is void once the account is recognized again; NULL when there is no doubt.
   is_sandbox boolean not null default false, -- Whether it is the sandbox that start runs: the mirror follows its resets.
-  constraint account_pkey PRIMARY KEY (id),
-  constraint account_id_check CHECK (id)
+  constraint account_pkey PRIMARY KEY (is_only),
+  constraint account_is_only_check CHECK (is_only)
 );
 
 -- The begin and the end of an alert, and that a warning became a problem, to be told to each target of the settings.
@@ -387,7 +387,7 @@ create table ops.rules_loaded (
   problem_at timestamptz, -- When that was detected.
   limits jsonb not null default '{}'::jsonb, -- The account's limits as the file sets them: sends a day, and micro-dollars.
   since jsonb not null default '{}'::jsonb, -- Since when each rule has been in force without interruption, by name, trigger and idle time. A rule ignores threads that were idle long enough before, and triggers that another rule had replied to. Another worker's start of the same rule counts.
-  uses_hours boolean not null default false, -- Whether a rule or a template speaks of local times.
+  is_using_hours boolean not null default false, -- Whether a rule or a template speaks of local times.
   time_zone text not null default 'UTC'::text, -- TIME_ZONE of the worker.
   seen_at timestamptz not null default clock_timestamp(), -- When the worker last reported itself, every two seconds.
   stopped_at timestamptz, -- When it stopped. What it planned stays in force for a minute longer.

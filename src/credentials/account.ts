@@ -156,17 +156,17 @@ async function recordRecognized(db: Database, at: Date, isSandbox: boolean): Pro
   const [row] = await query(
     db,
     sql<{
-      doubtful_since: Date | null;
+      doubtful_from: Date | null;
     }>`insert into ops.account as a (recognized_at, is_sandbox) values (${at}, ${isSandbox})
-     on conflict (id) do update set recognized_at = greatest(a.recognized_at, excluded.recognized_at)
-     returning doubtful_since`,
+     on conflict (is_only) do update set recognized_at = greatest(a.recognized_at, excluded.recognized_at)
+     returning doubtful_from`,
   );
-  if (row?.doubtful_since) await readAgainSince(db, row.doubtful_since);
+  if (row?.doubtful_from) await readAgainSince(db, row.doubtful_from);
 }
 
 /** Doubts everything since the last check that recognized the account: another one may have answered from then on. */
 async function recordDoubt(db: Database): Promise<void> {
-  await query(db, sql`update ops.account set doubtful_since = least(doubtful_since, recognized_at)`);
+  await query(db, sql`update ops.account set doubtful_from = least(doubtful_from, recognized_at)`);
 }
 
 /** Voids the proofs of a doubtful time, and makes everything pending that was read in it. */
@@ -175,7 +175,7 @@ async function readAgainSince(db: Database, since: Date): Promise<void> {
     inTransaction(db, async (tx) => {
       const taken = await query(
         tx,
-        sql`update ops.account set doubtful_since = null where doubtful_since is not null returning 1`,
+        sql`update ops.account set doubtful_from = null where doubtful_from is not null returning 1`,
       );
       if (taken.length === 0) return;
       await voidProofs(tx, since);
@@ -229,7 +229,7 @@ export async function acceptAccount(db: Database, isSandbox = false): Promise<vo
       await query(
         tx,
         sql`insert into ops.account as a (accepted_at, is_sandbox) values (now(), ${isSandbox})
-         on conflict (id) do update set accepted_at = now(), is_sandbox = excluded.is_sandbox, recognized_at = null, doubtful_since = null`,
+         on conflict (is_only) do update set accepted_at = now(), is_sandbox = excluded.is_sandbox, recognized_at = null, doubtful_from = null`,
       );
       await voidProofs(tx, '-infinity');
     }),

@@ -12,10 +12,10 @@ type Computed<T> = T extends ColumnType<infer S, unknown, unknown> ? ColumnType<
 
 export interface Schema {
   'ops.account': {
-    id: Defaulted<boolean>;
+    is_only: Defaulted<boolean>;
     recognized_at: Timestamp | null;
     accepted_at: Timestamp | null;
-    doubtful_since: Timestamp | null;
+    doubtful_from: Timestamp | null;
     is_sandbox: Defaulted<boolean>;
   };
   'ops.alert_messages': {
@@ -275,7 +275,7 @@ export interface Schema {
     problem_at: Timestamp | null;
     limits: Defaulted<Json>;
     since: Defaulted<Json>;
-    uses_hours: Defaulted<boolean>;
+    is_using_hours: Defaulted<boolean>;
     time_zone: Defaulted<string>;
     seen_at: Defaulted<Timestamp>;
     stopped_at: Timestamp | null;

@@ -67,7 +67,7 @@ export interface LoadedRules {
 
 const columns = sql`l.process_id as "processId", l.version, l.mode, l.loaded_at as "loadedAt", l.problem, l.rules,
   case when l.version is null then '{}' else array(select jsonb_object_keys(l.since)) end as keys, l.limits,
-  l.uses_hours as "usesHours", l.time_zone as "timeZone"`;
+  l.is_using_hours as "usesHours", l.time_zone as "timeZone"`;
 
 /** The running workers, the newest file first. */
 export function readRunning(db: Database | Transaction): Promise<LoadedRules[]> {

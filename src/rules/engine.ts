@@ -156,7 +156,7 @@ async function recordRules(
       with known as (
         select key, min(at::timestamptz) as at from ops.rules_loaded, jsonb_each_text(since) s (key, at) group by key
       )
-      insert into ops.rules_loaded as l (process_id, version, mode, rules, limits, uses_hours, time_zone, loaded_at, checked_at, problem,
+      insert into ops.rules_loaded as l (process_id, version, mode, rules, limits, is_using_hours, time_zone, loaded_at, checked_at, problem,
         problem_at, seen_at, since)
       values (${processId}, ${set?.version ?? null}, ${mode}, ${listed}, ${JSON.stringify(set?.accountLimits ?? {})},
         ${set?.hoursAt !== undefined}, ${timeZone}, ${loadedAt ?? null}, now(), ${problem ?? null}, case when ${problem !== undefined} then now() end,
@@ -165,7 +165,7 @@ async function recordRules(
           (select coalesce(jsonb_object_agg(key, to_jsonb(coalesce(at, clock_timestamp()))), '{}')
             from ${keys} left join known using (key)) end)
       on conflict (process_id) do update set version = excluded.version, mode = excluded.mode, rules = excluded.rules,
-        limits = excluded.limits, uses_hours = excluded.uses_hours, time_zone = excluded.time_zone, loaded_at = excluded.loaded_at,
+        limits = excluded.limits, is_using_hours = excluded.is_using_hours, time_zone = excluded.time_zone, loaded_at = excluded.loaded_at,
         checked_at = excluded.checked_at, problem = excluded.problem, seen_at = excluded.seen_at, stopped_at = null, since = excluded.since,
         problem_at = case when excluded.problem is not distinct from l.problem then l.problem_at else excluded.problem_at end`,
   );

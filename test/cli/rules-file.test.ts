@@ -73,7 +73,7 @@ test('the hours of rules are in UTC without TIME_ZONE, which is told where users
   expect(err).toContain('Set TIME_ZONE to America/Chicago');
   expect((await runInProcess({ ...environment, TIME_ZONE: 'America/Chicago' }, 'rules', 'check')).code).toBe(0);
   await database.query(
-    `insert into ops.rules_loaded (process_id, version, mode, uses_hours, time_zone) values ('a worker', 'v', 'live', true, 'UTC')`,
+    `insert into ops.rules_loaded (process_id, version, mode, is_using_hours, time_zone) values ('a worker', 'v', 'live', true, 'UTC')`,
   );
   expect((await runInProcess(environment, 'status')).out).toContain('Set TIME_ZONE to America/Chicago');
 });

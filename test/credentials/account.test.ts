@@ -301,7 +301,7 @@ describe('an account that changes while a process runs', () => {
     expect(
       await database.value(`select count(*)::int from ops.coverage where last_error like '%another account%'`),
     ).toBe(1);
-    expect(await database.value('select doubtful_since from ops.account')).toBeNull();
+    expect(await database.value('select doubtful_from from ops.account')).toBeNull();
   });
 
   test('is noticed beside the third 404', async () => {

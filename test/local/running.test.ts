@@ -153,7 +153,10 @@ describe('beside a running start', () => {
     const remaining = expect.arrayContaining(['What this does not erase:']);
     expect(JSON.parse(preview.out)).toEqual({ number: '…7777', removed: {}, isDone: false, remaining });
     const refused = await trunkline(['erase', number, '--json'], env);
-    expect([refused.code, refused.out]).toEqual([2, '']);
+    expect([refused.code, JSON.parse(refused.out).error.message]).toEqual([
+      2,
+      expect.stringContaining('--yes confirms'),
+    ]);
     expect(refused.err).toContain('Nothing was done, since there is no terminal to ask on: --yes confirms');
     const done = await trunkline(['erase', number, '--yes'], env);
     expect([done.code, done.out.trim()]).toEqual([
