@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { queueNames } from '../../config/queues.ts';
 import { createQueues } from '../../src/queues/queues.ts';
-import { createLog } from '../../src/shared/log.ts';
+import { createLog, type Log } from '../../src/shared/log.ts';
 import { databaseForTest, superuserUrlOf } from '../stores/databases.ts';
 import { conditionTimeoutMs } from '../timeouts.ts';
 import { migrated } from '../world/database.ts';
+import { captureLog } from '../world/log.ts';
 
 const settled = { timeout: conditionTimeoutMs, interval: 50 };
 
@@ -20,17 +21,23 @@ test('queues whose sessions are ended while they start work once that stops', as
   await takesAll();
 });
 
-test('queues whose sessions are ended at any moment work once that stops', async () => {
+test('queues whose sessions are ended at any moment work once that stops, and the log tells no more than that', async () => {
   const { url, endSessions } = await ownDatabase();
-  const queues = await usingQueues(url);
+  const { log, text } = captureLog();
+  const queues = await usingQueues(url, log);
   const { takesAll } = working(queues);
   await takesAll();
-  for (let round = 0; round < 3; round += 1) {
+  const rounds = 3;
+  for (let round = 0; round < rounds; round += 1) {
     const ending = endSessions();
     await sleep(1_500);
     await ending.stop();
     await takesAll();
   }
+  const said = (words: string) => text().split(words).length - 1;
+  expect(said('The queues cannot be reached')).toBeGreaterThan(0);
+  expect(said('The queues cannot be reached')).toBeLessThanOrEqual(rounds);
+  expect(said('The queues are back')).toBeLessThanOrEqual(rounds);
 });
 
 test('a worker that starts while no connection is left takes jobs when there is one', async () => {
@@ -77,8 +84,7 @@ async function ownDatabase() {
   };
 }
 
-async function usingQueues(databaseUrl: string) {
-  const log = createLog('silent');
+async function usingQueues(databaseUrl: string, log: Log = createLog('silent')) {
   const queues = await createQueues({ redisUrl: undefined, databaseUrl, log });
   onTestFinished(() => queues.close());
   return queues;
