@@ -58,10 +58,10 @@ export interface ConnectionLimit {
   readonly others: number;
 }
 
-/** Selects the limits on the sessions of the current role, the tightest first. `$1`: other names of our connections. */
+/** Selects the limits on the sessions of the current role, the tightest first. */
 export const connectionLimits = `
   with session as (
-    select a.usesysid, a.datid, a.application_name like 'trunkline%' or a.application_name = any($1) as is_ours
+    select a.usesysid, a.datid, a.application_name like 'trunkline%' as is_ours
     from pg_stat_activity a where a.backend_type = 'client backend'
   ),
   limits as (

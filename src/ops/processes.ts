@@ -1,4 +1,3 @@
-import { queueNames } from '../../config/queues.ts';
 import type { Context } from '../context.ts';
 import { linkSealer } from '../credentials/sealer.ts';
 import { diskFullMs } from '../db/connections.ts';
@@ -113,7 +112,7 @@ export function reportProcess(
 
 /** Compares the connections of all running processes with the limit; without processes, assumes one web and one worker. */
 export async function readConnections(db: Database, poolSize: number): Promise<ReturnType<typeof judgeConnections>> {
-  const limits = await query<ConnectionLimit>(db, connectionLimits, [queueNames]);
+  const limits = await query<ConnectionLimit>(db, connectionLimits, []);
   const running = await readProcesses(db).catch(() => []);
   const assumed = ['web', 'worker'].map((role) => ({ role, connections: poolSize }));
   const [tightest] = limits;
@@ -125,7 +124,7 @@ export async function readConnections(db: Database, poolSize: number): Promise<R
 export async function readRunningConnections(
   db: Database,
 ): Promise<{ sentence: string; remedy: string; isTooMuch: boolean } | null> {
-  const [tightest] = await query<ConnectionLimit>(db, connectionLimits, [queueNames]);
+  const [tightest] = await query<ConnectionLimit>(db, connectionLimits, []);
   const running = await readProcesses(db);
   if (!tightest || running.length === 0) return null;
   const { remedy, ...judged } = judgeConnections(running, tightest);

@@ -1,6 +1,9 @@
 import { isUntrusted } from '../db/refusals.ts';
 import type { Log } from '../shared/log.ts';
 
+/** While some requests still fail, others succeed, so the queues are back once none has failed for so many milliseconds. */
+const quietMs = 10_000;
+
 /** Logs once when the store of the queues becomes unavailable, and once when it is available again. */
 export interface OutageLog {
   report(error: unknown): void;
@@ -11,6 +14,7 @@ export interface OutageLog {
 
 export function createOutageLog(log: Log, backend: string): OutageLog {
   let isUnavailable = false;
+  let failedAt = Number.NEGATIVE_INFINITY;
   let isEnded = false;
   const reported = new Set<string>();
 
@@ -28,6 +32,7 @@ export function createOutageLog(log: Log, backend: string): OutageLog {
       reported.add(kind);
       return;
     }
+    failedAt = performance.now();
     if (isUnavailable) return;
     isUnavailable = true;
     const what = isUnreachable ? 'The queues cannot be reached' : 'The store of the queues refuses requests';
@@ -37,7 +42,7 @@ export function createOutageLog(log: Log, backend: string): OutageLog {
   return {
     report,
     recovered() {
-      if (!isUnavailable || isEnded) return;
+      if (!isUnavailable || isEnded || performance.now() - failedAt < quietMs) return;
       isUnavailable = false;
       log.info({ backend }, 'The queues are back');
     },

@@ -1,9 +1,11 @@
 import {
   assertSchemaCompatibility,
-  createPostgresBackend,
+  type createPostgresBackend,
   LATEST_SCHEMA_VERSION,
   type PgPool,
   type PgPoolClient,
+  PostgresConnection,
+  PostgresQueueBackend,
   runMigrations,
   withBackend,
 } from 'bullmq';
@@ -53,7 +55,9 @@ export async function createPostgresStore(
   pools: QueuePools = queuePools,
 ): Promise<QueueStore> {
   await withClient({ connectionString: databaseUrl }, (client) => assertSchemaCompatibility(client, schema));
-  const bull = withBackend(createPostgresBackend);
+  const createBackend: typeof createPostgresBackend = (name, options) =>
+    new PollingBackend(new ReadyConnection(options.connection), name, options);
+  const bull = withBackend(createBackend);
   // The library's statements name no schema, and its functions take advisory locks, which any role of the database may hold.
   const onConnect = prepareSession(databaseUrl, { search_path: schema, lock_timeout: lockTimeout });
   const opened: Pool[] = [];
@@ -99,6 +103,21 @@ export async function createPostgresStore(
       await producers.end();
     },
   };
+}
+
+/**
+ * The library reads the version of the schema on the first connection of each queue and worker, and keeps a failure for good:
+ * all their later statements fail with it, and a worker repeats them without a pause. The store has read the version already.
+ */
+class ReadyConnection extends PostgresConnection {
+  override async waitUntilReady(): Promise<void> {}
+}
+
+/** After a wait for jobs that failed, the library would wait for a notification alone, for up to an hour. */
+class PollingBackend extends PostgresQueueBackend {
+  override get maximumBlockTimeout(): number {
+    return queueTiming.pollEvery / 1_000;
+  }
 }
 
 const notNotified =
@@ -185,7 +204,12 @@ function withOneListener(jobs: Pool, listeners: Pool): PgPool {
     const holder = {
       connection: (client as unknown as PgPoolClient).connection,
       query(text: string, values?: unknown[]) {
-        const answer = connection.lastQuery.then(() => client.query(text, values));
+        const answer = connection.lastQuery.then(async () => {
+          const result = await client.query(text, values);
+          // The library would believe that its next connection listens, when this one is lost right after the answer.
+          if (connection.isOver) throw new Error('Connection terminated right after its answer');
+          return result;
+        });
         connection.lastQuery = answer.catch((error: Error) => {
           // The library replaces a connection only after an error event, and a broken one may have had its own before.
           if (!connection.isOver) client.emit('error', error);

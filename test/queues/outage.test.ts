@@ -151,7 +151,7 @@ test('says once that Redis went and once that it came back', async () => {
   await redis.kill('SIGKILL');
   for (let attempt = 0; attempt < 5; attempt += 1) await refusesInTime(queues);
   await usingRedis({ port: redis.port, dir: redis.dir });
-  await vi.waitUntil(() => enqueues(queues), settled);
+  await vi.waitUntil(async () => (await enqueues(queues)) && log.sentences().length > 1, settled);
   expect(log.sentences()).toEqual(['The queues cannot be reached; targets wait in Postgres', 'The queues are back']);
 });
 
