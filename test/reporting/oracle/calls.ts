@@ -229,7 +229,7 @@ export function callReports(account: Account): Report[] {
     const counts = counted(calls);
     return { ...counts, ...ratesOf(direction, counts) };
   };
-  const byDay = grouped(external, (call) => [dateOf(call), call.direction]);
+  const byDay = grouped(facts, (call) => [dateOf(call), call.direction]);
   const isOpenAt = ({ at }: Fact) => (isOpen(at, schedule) ? 'open' : 'closed');
   const hourOf = ({ at }: Fact) => wallAt(at, zone).hour;
   const byHour = grouped(external, (call) => [dateOf(call), hourOf(call), call.direction, isOpenAt(call)]);
@@ -264,8 +264,12 @@ export function callReports(account: Account): Report[] {
       view: 'reporting.call_daily',
       key: ['local_date', 'direction'],
       rows: byDay.map(({ key: [date, direction], items }) => ({
-        ...{ local_date: date, direction, menu_count: menuCountOf(items) },
-        ...rated(direction, items),
+        ...{ local_date: date, direction, menu_count: menuCountOf(items.filter(({ isInternal }) => !isInternal)) },
+        ...rated(
+          direction,
+          items.filter(({ isInternal }) => !isInternal),
+        ),
+        internal_count: items.filter(({ isInternal }) => isInternal).length,
       })),
     },
     {
