@@ -200,14 +200,13 @@ function abandonedIn(fact: Fact): string | null {
 
 /** How far the caller of an inbound call came. */
 export function reachedOf(fact: Fact): string | null {
-  const { legs, called, status, direction } = fact;
+  const { legs, status, direction } = fact;
   if (direction !== 'inbound') return null;
   if (status === 'answered' || legs.some((leg) => isPerson(leg) && leg.outcome === 'answer')) return 'person';
   if (status === 'voicemail' || legs.some(({ to }) => to.type === 'mailbox')) return 'mailbox';
-  if (legs.some(isPerson)) return 'rang';
-  if (groupsOf(fact).length > 0 || legs.some(({ from, to }) => isGroup(from) || isGroup(to))) return 'queue';
-  if (legs.length > 0) return legs.every(({ to }) => to.type === 'ivr') ? 'menu' : 'unknown';
-  return ({ user: 'rang', external: 'rang', mailbox: 'mailbox' } as Record<string, string>)[called.type] ?? 'unknown';
+  if (legs.some((leg) => isPerson(leg) && !(leg.from.type === 'external' && leg.to.type === 'external'))) return 'rang';
+  if (legs.some(({ from, to }) => isGroup(from) || isGroup(to))) return 'queue';
+  return legs.length > 0 && legs.every(({ to }) => to.type === 'ivr') ? 'menu' : 'unknown';
 }
 
 const menuCountOf = (calls: readonly Fact[]) =>
