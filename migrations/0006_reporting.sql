@@ -468,6 +468,7 @@ create table rollups.missed_call_returns (
   returned_at timestamptz,
   returned_call_id text,
   texted_at timestamptz,
+  rule_texted_at timestamptz,
   reached_at timestamptz,
   returned_within text check (returned_within in ('1 hour', '4 hours', '1 business day', 'later')),
   return_business_seconds bigint,
@@ -478,6 +479,7 @@ create index missed_call_returns_local_date on rollups.missed_call_returns (loca
 create index missed_call_returns_returned_at on rollups.missed_call_returns (returned_at);
 create index missed_call_returns_reached_at on rollups.missed_call_returns (reached_at) where reached_at is not null;
 create index missed_call_returns_texted_at on rollups.missed_call_returns (texted_at) where texted_at is not null;
+create index missed_call_returns_rule_texted_at on rollups.missed_call_returns (rule_texted_at) where rule_texted_at is not null;
 create index missed_call_returns_called_back on rollups.missed_call_returns (called_back_call_id) where called_back_call_id is not null;
 create index missed_call_returns_times on rollups.missed_call_returns (started_at) include (outcome, returned_by, return_seconds, account_number);
 comment on table rollups.missed_call_returns is 'Inbound external calls that nobody answered, and how they were returned; read it through missed_calls. It holds no number of a customer.';
@@ -495,10 +497,11 @@ comment on column rollups.missed_call_returns.called_back_call_id is 'The call t
 comment on column rollups.missed_call_returns.returned_by is 'called_back, outbound_call, caller_got_through or text: how it was returned. automatic_text or text_by_unknown: it was not, but a rule, or nobody knows who, texted the number within the window. NULL = nothing of these.';
 comment on column rollups.missed_call_returns.returned_at is 'When; NULL when not returned, or when the service names a call that is not held.';
 comment on column rollups.missed_call_returns.returned_call_id is 'By which call; NULL for a text.';
-comment on column rollups.missed_call_returns.texted_at is 'When the text went out that returned_by calls automatic_text or text_by_unknown; NULL otherwise.';
+comment on column rollups.missed_call_returns.texted_at is 'When the first text of a rule or of an unknown sender went out within the window, returned or not; NULL = none did.';
+comment on column rollups.missed_call_returns.rule_texted_at is 'When the first text of a rule did.';
 comment on column rollups.missed_call_returns.reached_at is 'First call afterwards on which somebody spoke with the caller; NULL = none within the window.';
 comment on column rollups.missed_call_returns.returned_within is '1 hour, 4 hours, 1 business day (by the end of the next one) or later; NULL when not returned at a known time.';
-comment on column rollups.missed_call_returns.return_business_seconds is 'Business time from the start of the call to its return; NULL when not returned at a known time, or an absurd one.';
+comment on column rollups.missed_call_returns.return_business_seconds is 'Business time from the start of the call to its return; NULL when not returned at a known time, or an absurd one, or when the schedule was closed all the way from one to the other.';
 comment on column rollups.missed_call_returns.return_seconds is 'From the start of the call to its return; NULL when not returned at a known time, or an absurd one.';
 
 create table rollups.callback_rollup (
@@ -514,12 +517,14 @@ create table rollups.callback_rollup (
   text_count integer not null,
   automatic_text_count integer not null,
   text_by_unknown_count integer not null,
+  rule_texted_count integer not null,
   reached_count integer not null,
   return_time_count integer not null,
   within_1_hour_count integer not null,
   within_4_hours_count integer not null,
   within_business_day_count integer not null,
   minutes_to_return_p50 numeric,
+  business_return_count integer not null,
   business_minutes_to_return_p50 numeric
 );
 create index callback_rollup_local_date on rollups.callback_rollup (local_date);
@@ -536,11 +541,13 @@ comment on column rollups.callback_rollup.caller_got_through_count is 'The calle
 comment on column rollups.callback_rollup.text_count is 'Returned by a text that a user sent.';
 comment on column rollups.callback_rollup.automatic_text_count is 'Not returned, and first texted by a rule.';
 comment on column rollups.callback_rollup.text_by_unknown_count is 'Not returned, and first texted by an integration other than the rules, or by somebody who used one.';
+comment on column rollups.callback_rollup.rule_texted_count is 'Texted by a rule within the window, returned or not.';
 comment on column rollups.callback_rollup.reached_count is 'Somebody spoke with the caller within the window.';
 comment on column rollups.callback_rollup.within_1_hour_count is 'Returned within an hour.';
 comment on column rollups.callback_rollup.within_4_hours_count is 'Returned within four hours.';
 comment on column rollups.callback_rollup.within_business_day_count is 'Returned by the end of the next business day.';
-comment on column rollups.callback_rollup.business_minutes_to_return_p50 is 'Half of those returned at a known time were returned within so many minutes of business time.';
+comment on column rollups.callback_rollup.business_return_count is 'Of return_time_count, those with business time between call and return: the n of business_minutes_to_return_p50.';
+comment on column rollups.callback_rollup.business_minutes_to_return_p50 is 'Half of these were returned within so many minutes of business time.';
 comment on column rollups.callback_rollup.return_time_count is 'Returned at a known time: the n of minutes_to_return_p50.';
 comment on column rollups.callback_rollup.minutes_to_return_p50 is 'Half of these were returned within so many minutes.';
 
@@ -577,6 +584,7 @@ create table rollups.sms_turns (
   first_user_reply_by bigint,
   reply_seconds integer,
   user_reply_seconds integer,
+  is_business_hours boolean not null,
   user_reply_business_seconds integer,
   primary key (conversation_id, turn_number)
 );
@@ -596,7 +604,8 @@ comment on column rollups.sms_turns.first_user_reply_at is 'First text of a pers
 comment on column rollups.sms_turns.first_user_reply_by is 'Who wrote it.';
 comment on column rollups.sms_turns.reply_seconds is 'From the turn''s first text to the first reply, by the calendar.';
 comment on column rollups.sms_turns.user_reply_seconds is 'From the turn''s first text to the first reply of a person, by the calendar.';
-comment on column rollups.sms_turns.user_reply_business_seconds is 'The same, counting business time only.';
+comment on column rollups.sms_turns.is_business_hours is 'Whether the schedule of params was open at turn_started_at: at or after an opening time, before its closing time, on no holiday.';
+comment on column rollups.sms_turns.user_reply_business_seconds is 'The same, counting business time only; NULL where the schedule was closed all the way from the text to the reply.';
 
 create table rollups.sms_day_rollup (
   local_date date not null,
@@ -648,11 +657,13 @@ create table rollups.sms_response_rollup (
   reply_p90_seconds double precision,
   user_reply_p50_seconds double precision,
   user_reply_p90_seconds double precision,
+  user_reply_business_count integer not null,
   user_reply_p50_business_seconds double precision,
   user_reply_p90_business_seconds double precision,
   first_response_count integer not null,
   first_response_p50_seconds double precision,
   first_response_p90_seconds double precision,
+  first_response_business_count integer not null,
   first_response_p50_business_seconds double precision,
   first_response_p90_business_seconds double precision,
   primary key (local_date, line)
@@ -670,13 +681,15 @@ comment on column rollups.sms_response_rollup.reply_p50_seconds is 'Half of the 
 comment on column rollups.sms_response_rollup.reply_p90_seconds is 'Nine of ten replies came within this time. Of the replied_count.';
 comment on column rollups.sms_response_rollup.user_reply_p50_seconds is 'Half of the replies of a person.';
 comment on column rollups.sms_response_rollup.user_reply_p90_seconds is 'Nine of ten replies of a person.';
-comment on column rollups.sms_response_rollup.user_reply_p50_business_seconds is 'The same in business time.';
-comment on column rollups.sms_response_rollup.user_reply_p90_business_seconds is 'The same in business time.';
+comment on column rollups.sms_response_rollup.user_reply_business_count is 'Of user_replied_count, turns with business time between text and reply: the n of the user_reply percentiles in business time.';
+comment on column rollups.sms_response_rollup.user_reply_p50_business_seconds is 'Half of these, in business time.';
+comment on column rollups.sms_response_rollup.user_reply_p90_business_seconds is 'Nine of ten of these, in business time.';
 comment on column rollups.sms_response_rollup.first_response_count is 'Sessions that a person replied to: the n of the first_response percentiles.';
 comment on column rollups.sms_response_rollup.first_response_p50_seconds is 'First response to a new session, by a person, calendar time.';
 comment on column rollups.sms_response_rollup.first_response_p90_seconds is 'First response to a new session, by a person, calendar time.';
-comment on column rollups.sms_response_rollup.first_response_p50_business_seconds is 'First response to a new session, by a person, business time.';
-comment on column rollups.sms_response_rollup.first_response_p90_business_seconds is 'First response to a new session, by a person, business time.';
+comment on column rollups.sms_response_rollup.first_response_business_count is 'Of first_response_count, sessions with business time between text and reply: the n of the first_response percentiles in business time.';
+comment on column rollups.sms_response_rollup.first_response_p50_business_seconds is 'Half of these, in business time.';
+comment on column rollups.sms_response_rollup.first_response_p90_business_seconds is 'Nine of ten of these, in business time.';
 
 create table rollups.sms_failure_rollup (
   row_id bigint generated always as identity primary key,

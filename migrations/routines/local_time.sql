@@ -48,6 +48,18 @@ create or replace function reporting.business_seconds(from_at timestamptz, to_at
 language sql strict stable parallel safe as $$ select seconds from reporting.open_seconds(from_at, to_at, schedule) $$;
 comment on function reporting.business_seconds is 'Seconds between two instants in which a schedule is open: weekends, holidays and daylight saving respected; NULL when an instant is NULL.';
 
+create or replace function reporting.is_open_at(moment timestamptz, schedule integer) returns boolean
+language sql strict stable parallel safe as $$
+  select exists (
+    select from reporting.schedules s
+      join reporting.business_hours h on h.schedule_id = s.schedule_id and h.isodow = extract(isodow from moment at time zone s.time_zone)
+        and h.opens <= (moment at time zone s.time_zone)::time and (moment at time zone s.time_zone)::time < h.closes
+    where s.schedule_id = schedule
+      and not exists (select from reporting.holidays x where x.schedule_id = s.schedule_id and x.holiday_date = (moment at time zone s.time_zone)::date)
+  )
+$$;
+comment on function reporting.is_open_at is 'Whether a schedule is open at an instant: at or after an opening time and before its closing time, on no holiday; NULL when the instant is NULL.';
+
 -- The characters of the GSM alphabet count as one septet, those of its extension table as two. A character of two units that
 -- would be cut by the end of a segment moves to the next, which is left out: so long a text can have one segment more.
 create or replace function reporting.sms_segments(body text) returns integer

@@ -3,47 +3,70 @@ select
   local_date,
   reporting.date_key(local_date) as date_key,
   direction,
-  sum(call_count)::bigint as call_count,
-  sum(answered_count)::bigint as answered_count,
-  sum(voicemail_count)::bigint as voicemail_count,
-  sum(abandoned_count)::bigint as abandoned_count,
-  sum(short_abandoned_count)::bigint as short_abandoned_count,
-  sum(missed_count)::bigint as missed_count,
-  sum(unknown_count)::bigint as unknown_count,
-  sum(menu_count)::bigint as menu_count,
-  sum(answered_in_time_count)::bigint as answered_in_time_count,
-  sum(talk_seconds)::bigint as talk_seconds,
-  sum(talk_count)::bigint as talk_count,
-  sum(duration_seconds)::bigint as duration_seconds,
-  sum(answer_wait_seconds)::bigint as answer_wait_seconds,
-  sum(answer_wait_count)::bigint as answer_wait_count,
-  max(longest_wait_seconds) as longest_wait_seconds,
-  sum(transferred_count)::bigint as transferred_count,
-  sum(recorded_count)::bigint as recorded_count,
-  sum(called_back_count)::bigint as called_back_count,
-  sum(repeated_count)::bigint as repeated_count,
-  round(100.0 * sum(answered_count) / nullif(sum(call_count), 0), 2) as answer_rate_pct,
-  round(100.0 * sum(answered_count) / nullif(sum(call_count) - sum(short_abandoned_count), 0), 2) as answer_rate_without_short_pct,
-  case when direction = 'inbound' then round(100.0 * sum(abandoned_count) / nullif(sum(call_count) - sum(short_abandoned_count), 0), 2) end as abandon_rate_pct,
-  case when direction = 'inbound' then round(100.0 * sum(answered_in_time_count) / nullif(sum(call_count) - sum(short_abandoned_count) - sum(answered_count) + sum(answer_wait_count), 0), 2) end as service_level_pct,
-  case when direction = 'inbound' then round(100.0 * sum(answered_in_time_count) / nullif(sum(answer_wait_count) + sum(abandoned_count), 0), 2) end as service_level_answered_abandoned_pct,
-  case when direction = 'inbound' then round(100.0 * sum(answered_in_time_count) / nullif(sum(answer_wait_count), 0), 2) end as service_level_answered_pct,
-  round(sum(answer_wait_seconds)::numeric / nullif(sum(answer_wait_count), 0), 1) as answer_wait_avg_seconds,
-  round(sum(talk_seconds)::numeric / nullif(sum(talk_count), 0), 1) as talk_avg_seconds,
-  round(100.0 * sum(transferred_count) / nullif(sum(answered_count), 0), 2) as transfer_rate_pct,
-  case when direction = 'inbound' then sum(answered_count) - sum(answer_wait_count) else 0 end as answer_wait_unknown_count,
-  sum(call_count)::bigint - sum(short_abandoned_count)::bigint as answerable_count
+  call_count,
+  answered_count,
+  voicemail_count,
+  abandoned_count,
+  short_abandoned_count,
+  missed_count,
+  unknown_count,
+  menu_count,
+  answered_in_time_count,
+  talk_seconds,
+  talk_count,
+  duration_seconds,
+  answer_wait_seconds,
+  answer_wait_count,
+  longest_wait_seconds,
+  transferred_count,
+  recorded_count,
+  called_back_count,
+  repeated_count,
+  round(100.0 * answered_count / nullif(call_count, 0), 2) as answer_rate_pct,
+  round(100.0 * answered_count / nullif(call_count - short_abandoned_count, 0), 2) as answer_rate_without_short_pct,
+  case when direction = 'inbound' then round(100.0 * abandoned_count / nullif(call_count - short_abandoned_count, 0), 2) end as abandon_rate_pct,
+  case when direction = 'inbound' then round(100.0 * answered_in_time_count / nullif(call_count - short_abandoned_count - answered_count + answer_wait_count, 0), 2) end as service_level_pct,
+  case when direction = 'inbound' then round(100.0 * answered_in_time_count / nullif(answer_wait_count + abandoned_count, 0), 2) end as service_level_answered_abandoned_pct,
+  case when direction = 'inbound' then round(100.0 * answered_in_time_count / nullif(answer_wait_count, 0), 2) end as service_level_answered_pct,
+  round(answer_wait_seconds::numeric / nullif(answer_wait_count, 0), 1) as answer_wait_avg_seconds,
+  round(talk_seconds::numeric / nullif(talk_count, 0), 1) as talk_avg_seconds,
+  round(100.0 * transferred_count / nullif(answered_count, 0), 2) as transfer_rate_pct,
+  case when direction = 'inbound' then answered_count - answer_wait_count else 0 end as answer_wait_unknown_count,
+  call_count - short_abandoned_count as answerable_count,
+  internal_count
 from (
-  select r.*, case p.service_level_seconds
-    when 5 then r.ans_le_5 when 10 then r.ans_le_10 when 15 then r.ans_le_15 when 20 then r.ans_le_20
-    when 30 then r.ans_le_30 when 45 then r.ans_le_45 when 60 then r.ans_le_60 when 120 then r.ans_le_120
-  end as answered_in_time_count
-  from rollups.call_hour_rollup r cross join reporting.params p
-  where not r.is_internal
-) counted
-group by local_date, direction;
+  select local_date, direction,
+    coalesce(sum(call_count) filter (where not is_internal), 0)::bigint as call_count,
+    coalesce(sum(answered_count) filter (where not is_internal), 0)::bigint as answered_count,
+    coalesce(sum(voicemail_count) filter (where not is_internal), 0)::bigint as voicemail_count,
+    coalesce(sum(abandoned_count) filter (where not is_internal), 0)::bigint as abandoned_count,
+    coalesce(sum(short_abandoned_count) filter (where not is_internal), 0)::bigint as short_abandoned_count,
+    coalesce(sum(missed_count) filter (where not is_internal), 0)::bigint as missed_count,
+    coalesce(sum(unknown_count) filter (where not is_internal), 0)::bigint as unknown_count,
+    coalesce(sum(menu_count) filter (where not is_internal), 0)::bigint as menu_count,
+    coalesce(sum(answered_in_time_count) filter (where not is_internal), 0)::bigint as answered_in_time_count,
+    coalesce(sum(talk_seconds) filter (where not is_internal), 0)::bigint as talk_seconds,
+    coalesce(sum(talk_count) filter (where not is_internal), 0)::bigint as talk_count,
+    coalesce(sum(duration_seconds) filter (where not is_internal), 0)::bigint as duration_seconds,
+    coalesce(sum(answer_wait_seconds) filter (where not is_internal), 0)::bigint as answer_wait_seconds,
+    coalesce(sum(answer_wait_count) filter (where not is_internal), 0)::bigint as answer_wait_count,
+    max(longest_wait_seconds) filter (where not is_internal) as longest_wait_seconds,
+    coalesce(sum(transferred_count) filter (where not is_internal), 0)::bigint as transferred_count,
+    coalesce(sum(recorded_count) filter (where not is_internal), 0)::bigint as recorded_count,
+    coalesce(sum(called_back_count) filter (where not is_internal), 0)::bigint as called_back_count,
+    coalesce(sum(repeated_count) filter (where not is_internal), 0)::bigint as repeated_count,
+    coalesce(sum(call_count) filter (where is_internal), 0)::bigint as internal_count
+  from (
+    select r.*, case p.service_level_seconds
+      when 5 then r.ans_le_5 when 10 then r.ans_le_10 when 15 then r.ans_le_15 when 20 then r.ans_le_20
+      when 30 then r.ans_le_30 when 45 then r.ans_le_45 when 60 then r.ans_le_60 when 120 then r.ans_le_120
+    end as answered_in_time_count
+    from rollups.call_hour_rollup r cross join reporting.params p
+  ) counted
+  group by local_date, direction
+) totals;
 
-comment on view reporting.call_daily is 'One row is a local day and direction of external calls, with rates. A day without calls has no row: join dim_date. Rates do not add up: for a month, divide sums.';
+comment on view reporting.call_daily is 'One row is a local day and direction of external calls, with rates; internal_count stands beside them. A day without calls has no row: join dim_date. Rates do not add up: for a month, divide sums.';
 comment on column reporting.call_daily.local_date is 'Local day; a call over midnight belongs to the day on which it began.';
 comment on column reporting.call_daily.date_key is 'The same as yyyymmdd; see dim_date.';
 comment on column reporting.call_daily.direction is 'inbound, outbound, or unknown where none is reported.';
@@ -77,3 +100,4 @@ comment on column reporting.call_daily.talk_avg_seconds is 'Connected time per a
 comment on column reporting.call_daily.transfer_rate_pct is 'Transferred, of the answered, in percent.';
 comment on column reporting.call_daily.answer_wait_unknown_count is 'Inbound: answered, but how long the caller waited is not known. Out of the service levels, and counted here; 0 for other directions.';
 comment on column reporting.call_daily.answerable_count is 'Calls but those given up within the short-abandon threshold, which nobody could have answered: the whole that answered and abandoned calls are shares of.';
+comment on column reporting.call_daily.internal_count is 'Internal calls of the day that the service gives this direction. They are in no other column: with call_count over all directions they are all calls of the account on that day, as its portal counts them. A direction with internal calls alone has a row with a call_count of 0.';

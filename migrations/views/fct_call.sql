@@ -103,25 +103,27 @@ from warehouse.calls c
           and c.duration_seconds - c.talk_seconds is not null then c.wait_seconds
       end as ring_seconds
   ) r
+  -- As howFar in src/rules/facts/reached.ts, which a test compares. Legs come late: without any, only the status counts.
   cross join lateral (
     select case
         when c.direction is distinct from 'inbound' then null
-        when c.status = 'answered' or c.status_code >= 1 then 'person'
+        when reporting.word_of(c.status) = 'answered' or c.status_code >= 1 then 'person'
         else (
           select case
               when bool_or(l.place = 'telephone' and l.is_answered) then 'person'
-              when c.status = 'voicemail' or bool_or(l.place = 'mailbox') then 'mailbox'
-              when bool_or(l.place = 'telephone') then 'rang'
-              when c.queue is not null or c.huntgroup is not null or bool_or(l.place = 'queue' or l.caller_place = 'queue') then 'queue'
+              when reporting.word_of(c.status) = 'voicemail' or bool_or(l.place = 'mailbox') then 'mailbox'
+              when bool_or(l.place = 'telephone' and not l.is_from_outside) then 'rang'
+              when bool_or(l.place = 'queue' or l.caller_place = 'queue') then 'queue'
               when bool_and(coalesce(l.place = 'menu', false)) then 'menu'
-              when bool_or(coalesce(l.called_type, '') <> '') then 'unknown'
-              else coalesce(case reporting.place_of(c.called_type)
-                when 'telephone' then 'rang' when 'mailbox' then 'mailbox' when 'queue' then 'queue' when 'menu' then case when count(*) > 0 then 'menu' end
-              end, 'unknown')
+              when bool_and(l.called_word = '') and reporting.word_of(c.called_type) <> 'external' then
+                case reporting.place_of(c.called_type) when 'telephone' then 'rang' else coalesce(reporting.place_of(c.called_type), 'unknown') end
+              else 'unknown'
             end
           from (
-            select x.called_type, reporting.place_of(x.called_type) as place, reporting.place_of(x.caller_type) as caller_place,
-              coalesce(x.talk_seconds > 0, x.status ~* '^answer', false) as is_answered
+            select reporting.word_of(x.called_type) as called_word, reporting.place_of(x.called_type) as place,
+              reporting.place_of(x.caller_type) as caller_place,
+              reporting.word_of(x.called_type) = 'external' and reporting.word_of(x.caller_type) in ('external', '') as is_from_outside,
+              coalesce(x.talk_seconds > 0, false) or reporting.word_of(x.status) like 'answer%' as is_answered
             from warehouse.call_legs x where x.call_id = c.call_id and x.deleted_at is null
           ) l
         )
@@ -142,8 +144,8 @@ comment on column reporting.fct_call.is_internal is 'Both ends are the account''
 comment on column reporting.fct_call.status is 'The service''s word: answered, missed, voicemail or unknown.';
 comment on column reporting.fct_call.answered_by_count is 'How many people answered; NULL when none did.';
 comment on column reporting.fct_call.outcome is 'answered, voicemail, short_abandoned, abandoned, missed or unknown. Abandoned: the caller of an inbound call gave up; short_abandoned: within the threshold of params.';
-comment on column reporting.fct_call.abandoned_in is 'Of an abandoned or short_abandoned call, and of a missed one that by its legs never left the menu, how far the caller had come. menu: neither a queue nor a telephone, by the legs; queue: had entered a queue or huntgroup, and fct_queue_visit says in which the caller gave up; ringing: somebody''s telephone, without a queue; unknown: no legs held, or they do not say. Add status = ''missed'' to the query: it is indexed.';
-comment on column reporting.fct_call.reached is 'Of an inbound call, how far the caller came, the furthest of: person (somebody answered), mailbox (ended in one), rang (somebody''s telephone), queue (or huntgroup), menu (nothing but a menu, by the legs); unknown: no legs held, or they do not say. NULL = not inbound. As call.reached of rules.';
+comment on column reporting.fct_call.abandoned_in is 'Of an abandoned or short_abandoned call, and of a missed one that by its legs never left the menu, how far the caller had come. menu: neither a queue nor a telephone, by the legs; queue: had entered a queue or huntgroup, and fct_queue_visit says in which the caller gave up; ringing: somebody''s telephone, without a queue; unknown: legs do not say. Where no legs are held, the called end counts, which reached leaves out. Add status = ''missed'' to the query: it is indexed.';
+comment on column reporting.fct_call.reached is 'Of an inbound call, how far the caller came, the furthest of: person (somebody answered), mailbox (ended in one), rang (somebody''s telephone; a leg from outside to outside is none), queue (or huntgroup), menu (nothing but a menu). By the legs; where none of them says a type, by called_type. unknown: neither says, or no legs are held and the status tells of no person and no mailbox. NULL = not inbound. The same as call.reached of rules.';
 comment on column reporting.fct_call.external_number is 'The other party''s number; NULL on internal calls, and where none of seven digits or more is shown: withheld numbers, short ones.';
 comment on column reporting.fct_call.account_number is 'The account''s own number on the call.';
 comment on column reporting.fct_call.dialled_number is 'What was dialled.';

@@ -31,7 +31,11 @@ select
   extract(epoch from m.delivery_at - m.sent_at)::double precision as delivery_seconds,
   m.is_blocked,
   m.block_reason,
-  m.send_id
+  m.send_id,
+  case when m.direction = 'out' then coalesce(
+    (select o.rule from ops.sends o where o.send_id = m.send_id),
+    (select o.rule from ops.sends o where o.line = m.line and o.message_id = m.message_id)
+  ) end as rule
 from warehouse.sms_messages m
   cross join reporting.params p
   left join warehouse.sms_conversations c on c.conversation_id = m.conversation_id
@@ -67,3 +71,4 @@ comment on column reporting.fct_sms_message.delivery_seconds is 'From sending to
 comment on column reporting.fct_sms_message.is_blocked is 'Not delivered because the number is blocked on the line; charged all the same.';
 comment on column reporting.fct_sms_message.block_reason is 'Why it was blocked.';
 comment on column reporting.fct_sms_message.send_id is 'The ledger''s send that produced it; NULL for people and other integrations.';
+comment on column reporting.fct_sms_message.rule is 'Name of the rule that sent it, as in rule_outcomes; NULL for people and other integrations, and once the ledger no longer holds the send.';

@@ -17,6 +17,7 @@ select
   t.first_user_reply_by,
   t.reply_seconds,
   t.user_reply_seconds,
+  t.is_business_hours,
   t.user_reply_business_seconds
 from rollups.sms_turns t
   cross join reporting.params p;
@@ -39,4 +40,5 @@ comment on column reporting.fct_sms_turn.first_user_reply_at is 'First text of a
 comment on column reporting.fct_sms_turn.first_user_reply_by is 'Which user wrote it; see dim_user.';
 comment on column reporting.fct_sms_turn.reply_seconds is 'From the turn''s first text to the first reply, by the calendar.';
 comment on column reporting.fct_sms_turn.user_reply_seconds is 'From the turn''s first text to the first reply of a user, by the calendar.';
-comment on column reporting.fct_sms_turn.user_reply_business_seconds is 'The same, counting business time only.';
+comment on column reporting.fct_sms_turn.is_business_hours is 'Whether the turn began within business hours: the schedule of params was open at turn_started_at, at or after an opening time and before its closing time, on no holiday. Changed hours count after reporting rebuild.';
+comment on column reporting.fct_sms_turn.user_reply_business_seconds is 'From the turn''s first text to the first reply of a user, counting business time only. NULL where there is none to measure: the schedule was closed all the way from the text to the reply. Medians over it so take turns that began in business hours, were replied to in them, or waited through some.';

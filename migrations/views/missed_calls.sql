@@ -30,7 +30,8 @@ select
   m.returned_within,
   m.reached_at,
   m.returned_by is null or m.returned_by in ('automatic_text', 'text_by_unknown') as is_unreturned,
-  m.texted_at
+  m.texted_at,
+  m.rule_texted_at
 from rollups.missed_call_returns m
   left join warehouse.calls c on c.call_id = m.call_id;
 
@@ -57,8 +58,9 @@ comment on column reporting.missed_calls.returned_by is 'called_back: the servic
 comment on column reporting.missed_calls.returned_at is 'When it was returned; NULL when not returned, or when the service names a call that is not held.';
 comment on column reporting.missed_calls.returned_call_id is 'By which call; NULL for a text.';
 comment on column reporting.missed_calls.minutes_to_return is 'From the start of the missed call, by the calendar.';
-comment on column reporting.missed_calls.business_minutes_to_return is 'The same, counting business time only: 0 where both lie in one closing time, or the service names a call that had begun before.';
+comment on column reporting.missed_calls.business_minutes_to_return is 'The same, counting business time only. NULL where there is none to measure: the schedule was closed all the way from the call to its return. Medians over it so take calls that came in business hours, were returned in them, or waited through some. 0 where the service names a call that had begun before.';
 comment on column reporting.missed_calls.returned_within is '1 hour; 4 hours, both by the calendar; 1 business day: by the end of the next business day, whose days are those of the schedule of params; later. Each call has one of them, the shortest; NULL = not returned, or at an unknown time.';
 comment on column reporting.missed_calls.reached_at is 'First call afterwards, within the callback window or named by the service, on which somebody spoke with the caller, whoever called. NULL = none: a call that was returned was then only tried, or answered by text.';
 comment on column reporting.missed_calls.is_unreturned is 'No person is known to have got in touch within the window, or not yet. Stays true when only rules or unknown senders texted.';
-comment on column reporting.missed_calls.texted_at is 'When the text of automatic_text or text_by_unknown went out; NULL otherwise.';
+comment on column reporting.missed_calls.texted_at is 'When the first text of a rule or of an unknown sender went out to the number within the callback window, before or after a person returned the call; NULL = none did. Neither blocked nor failed ones count.';
+comment on column reporting.missed_calls.rule_texted_at is 'When the first text of a rule did: the text itself, with the rule''s name, is in fct_sms_message.';

@@ -15,11 +15,13 @@ select
   reply_p90_seconds,
   user_reply_p50_seconds,
   user_reply_p90_seconds,
+  user_reply_business_count,
   user_reply_p50_business_seconds,
   user_reply_p90_business_seconds,
   first_response_count,
   first_response_p50_seconds,
   first_response_p90_seconds,
+  first_response_business_count,
   first_response_p50_business_seconds,
   first_response_p90_business_seconds
 from rollups.sms_response_rollup;
@@ -40,10 +42,12 @@ comment on column reporting.sms_response_daily.reply_p50_seconds is 'Half of the
 comment on column reporting.sms_response_daily.reply_p90_seconds is 'Nine of ten did.';
 comment on column reporting.sms_response_daily.user_reply_p50_seconds is 'Half of the first replies of a person came within this calendar time.';
 comment on column reporting.sms_response_daily.user_reply_p90_seconds is 'Nine of ten did.';
-comment on column reporting.sms_response_daily.user_reply_p50_business_seconds is 'The same, counting business time only.';
-comment on column reporting.sms_response_daily.user_reply_p90_business_seconds is 'The same, counting business time only.';
+comment on column reporting.sms_response_daily.user_reply_business_count is 'Of user_replied_count, turns with business time to measure: the n of the next two. The others began and were replied to while closed, with no business hours in between.';
+comment on column reporting.sms_response_daily.user_reply_p50_business_seconds is 'Half of these turns were replied to by a person within this business time.';
+comment on column reporting.sms_response_daily.user_reply_p90_business_seconds is 'Nine of ten were.';
 comment on column reporting.sms_response_daily.first_response_count is 'Sessions that a person replied to: the n of the first_response percentiles.';
 comment on column reporting.sms_response_daily.first_response_p50_seconds is 'First response of a person to a new session: half within this calendar time.';
 comment on column reporting.sms_response_daily.first_response_p90_seconds is 'Nine of ten within this calendar time.';
-comment on column reporting.sms_response_daily.first_response_p50_business_seconds is 'The same, counting business time only.';
-comment on column reporting.sms_response_daily.first_response_p90_business_seconds is 'The same, counting business time only.';
+comment on column reporting.sms_response_daily.first_response_business_count is 'Of first_response_count, sessions with business time to measure, as in user_reply_business_count: the n of the next two.';
+comment on column reporting.sms_response_daily.first_response_p50_business_seconds is 'Half of these sessions got their first response within this business time.';
+comment on column reporting.sms_response_daily.first_response_p90_business_seconds is 'Nine of ten did.';

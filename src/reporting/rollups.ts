@@ -1,5 +1,6 @@
 import { type Database, inTransaction, isLockTimeout, limitLockWait, query, type Transaction } from '../db/database.ts';
 import { takeLock, tryLock } from '../db/locks.ts';
+import { analyzeGrownTables } from '../db/statistics.ts';
 import { limitWait, recordFailure } from './drain-failures.ts';
 import { areCallersStale, rebuildCallers } from './rollups/calls.ts';
 import { type Changes, workIn } from './rollups/changes.ts';
@@ -37,8 +38,8 @@ interface Horizon {
  * not once for every few of them. Throws {@link NotRolledUp} at the end when some had to be set aside. Any other failure is
  * recorded too.
  */
-export function drainRollups(db: Database, signal?: AbortSignal): Promise<void> {
-  return recordFailure(db, 'ops.rollup_state', async () => {
+export async function drainRollups(db: Database, signal?: AbortSignal): Promise<void> {
+  await recordFailure(db, 'ops.rollup_state', async () => {
     const horizon = await horizonNow(db);
     const troubles: string[] = [];
     let drained = await drainOnce(db, horizon);
@@ -52,6 +53,8 @@ export function drainRollups(db: Database, signal?: AbortSignal): Promise<void> 
     if (troubles.length > 0) throw new NotRolledUp(troubles);
     return isBusy ? 'busy' : 'done';
   });
+  // After a back-fill or a rebuild, so that reports are planned for the tables as they are now.
+  if (!signal?.aborted) await analyzeGrownTables(db, ['warehouse', 'rollups']);
 }
 
 /** Everything that is marked by now. */

@@ -129,6 +129,11 @@ async function seed(facts: Facts): Promise<void> {
   // Texts after missed calls: by an integration that nobody knows, and by a rule.
   await thread(3, [[ago(23.9), 'out']], { number: '15550000002' });
   await thread(4, [[ago(27.9), 'out', { send_id: randomUUID() }]], { number: '15550000003' });
+  // Longer than a weekend, so that there are business hours in between whenever this runs.
+  await thread(5, [
+    [ago(100), 'in'],
+    [ago(20), 'out', { sent_by: 1 }],
+  ]);
   await query(
     `insert into ops.coverage (stream, from_at, to_at, state, reported_count, held_count, is_watched, due_at)
      select 'calls', date_trunc('hour', now()) - interval '2 hours', date_trunc('hour', now()) - interval '1 hour', 'proven', 5, 5, true, 'infinity'`,

@@ -110,6 +110,32 @@ test.each(cases.map((each, nth) => [nth, ...each] as const))(
   },
 );
 
+test('a day holds all calls of the account: call_daily counts the internal ones beside the others', async () => {
+  const of = (direction: string, isInternal: boolean) =>
+    cases.filter(([, values, each]) => {
+      const given = 'direction' in values ? (values.direction ?? 'unknown') : 'outbound';
+      return given === direction && each === isInternal;
+    }).length;
+  expect(
+    await query(
+      `select direction, call_count::integer as calls, internal_count::integer as internal, answered_count::integer as answered
+       from reporting.call_daily where local_date = '2026-03-02' order by 1`,
+    ),
+  ).toEqual(
+    ['inbound', 'outbound', 'unknown'].map((direction) => ({
+      ...{ direction, calls: of(direction, false), internal: of(direction, true), answered: 0 },
+    })),
+  );
+  expect(
+    await value(
+      `select sum(call_count + internal_count)::integer from reporting.call_daily where local_date = '2026-03-02'`,
+    ),
+  ).toBe(cases.length);
+  expect(await value('select sum(call_count)::integer from reporting.call_heatmap')).toBe(
+    cases.filter(([, , isInternal]) => !isInternal).length,
+  );
+});
+
 test('an outbound call that ended in the mailbox of the customer is in the totals, and returns a missed call', async () => {
   const outside = cases.filter(([, values, isInternal]) => !isInternal && !('direction' in values)).length;
   expect(await value(`select call_count::integer from reporting.call_daily where direction = 'outbound'`)).toBe(

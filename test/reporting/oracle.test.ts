@@ -55,6 +55,17 @@ describe.each(seeds)('the account of seed %i', async (seed) => {
     expect.fail(`${found.length} values differ; repeat with ${repeat}\n${found.slice(0, 40).join('\n')}`);
   }
 
+  /** The calls of each day in `call_daily` are as many as the service lists, internal ones included. */
+  async function expectDays(): Promise<void> {
+    const days = await mirror.query<{ day: string; begin: Date; end: Date; calls: number }>(
+      `select local_date::text as day, reporting.day_start(local_date) as begin, reporting.day_start(local_date + 1) as end,
+         sum(call_count + internal_count)::integer as calls
+       from reporting.call_daily group by local_date order by 1`,
+    );
+    const listed = await Promise.all(days.map(({ begin, end }) => mirror.countCalls(begin, end)));
+    expect(days.map(({ day, calls }) => [day, calls])).toEqual(days.map(({ day }, at) => [day, listed[at]]));
+  }
+
   /** The rollups follow; what a view says of today is read on the day on which they followed. */
   async function follow(): Promise<void> {
     const today = async () => dateAt(await mirror.look(async (now) => now), account.definitions.timeZone);
@@ -91,6 +102,7 @@ describe.each(seeds)('the account of seed %i', async (seed) => {
   ])('every figure is what the account says %s', async (_, change) => {
     await change();
     await expectReports();
+    await expectDays();
   });
 
   async function rebuild(): Promise<void> {

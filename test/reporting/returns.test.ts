@@ -1,5 +1,6 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { drainOutcomes } from '../../src/reporting/outcomes.ts';
 import { rebuildRollups } from '../../src/reporting/rebuild.ts';
 import { openDatabase } from '../world/database.ts';
 import { factsDatabase } from './facts.ts';
@@ -183,6 +184,37 @@ test('how soon a call is returned ends with the next business day, and business 
   ).toEqual([{ returned: 3, reached: 1, tried: 2, hour: 1, hours: 1, day: 3 }]);
 });
 
+test('a call that came and was returned while closed has no business time, and no median counts it', async () => {
+  await using own = await factsDatabase();
+  // Saturday; Friday evening; Friday afternoon; in hours by the service's word, before the call itself.
+  const calls = [
+    ['2026-03-07T12:00:00Z', '2026-03-07T12:10:00Z', null],
+    ['2026-03-06T18:00:00Z', '2026-03-09T09:30:00Z', 30],
+    ['2026-03-06T16:30:00Z', '2026-03-06T18:00:00Z', 30],
+    ['2026-03-06T18:00:00Z', '2026-03-06T18:30:00Z', null],
+  ] as const;
+  for (const [at, [from, to]] of calls.entries()) {
+    const external_number = number(at);
+    await own.call({ ...missed, call_id: `18000000${at}.1`, started_at: from, external_number });
+    await own.call({ call_id: `18000001${at}.1`, started_at: to, direction: 'outbound', external_number });
+  }
+  await own.drain();
+  expect(
+    await own.query(
+      'select business_minutes_to_return::integer as minutes from reporting.missed_calls order by external_number',
+    ),
+  ).toEqual(calls.map(([, , minutes]) => ({ minutes })));
+  expect(
+    await own.query(
+      `select local_date::text as day, return_time_count as returned, business_return_count as measured, business_minutes_to_return_p50::float8 as half
+       from reporting.callbacks order by 1`,
+    ),
+  ).toEqual([
+    { day: '2026-03-06', returned: 3, measured: 2, half: 30 },
+    { day: '2026-03-07', returned: 1, measured: 0, half: null },
+  ]);
+});
+
 test('voicemails are the missed calls that ended in a mailbox, with what was understood of them', async () => {
   await facts.params({ is_text_shown: true });
   await facts.insert('warehouse.transcripts', {
@@ -358,6 +390,58 @@ describe('a text of a rule is no return', () => {
     ).toEqual([{ missed: 5, returned: 1, texts: 1, automatic: 2, unknown: 1, open: 4, rate: 20, times: 1, median: 1 }]);
   });
 
+  test('stays known once a person returned the call', async () => {
+    // 21: a rule texted it. 23: an unknown sender did. 24: a user did first, and a rule afterwards.
+    for (const at of [21, 23]) {
+      await call({
+        call_id: `19000000${at}.1`,
+        started_at: `${day}T16:00:00Z`,
+        direction: 'outbound',
+        external_number: number(at),
+      });
+    }
+    await text(124, 24, `${day}T17:00:00Z`, { sent_by: null });
+    await send('callback', `${day}T17:00:00Z`, 0, { number: number(24), message_id: 124 });
+    await facts.drain();
+    const known = (at: number) =>
+      query(
+        `select returned_by as by, texted_at as texted, rule_texted_at as by_rule from reporting.missed_calls where external_number = $1`,
+        number(at),
+      );
+    const later = new Date(`${day}T17:00:00Z`);
+    expect(await known(21)).toEqual([{ by: 'outbound_call', texted, by_rule: texted }]);
+    expect(await known(23)).toEqual([{ by: 'outbound_call', texted, by_rule: null }]);
+    expect(await known(24)).toEqual([{ by: 'text', texted: later, by_rule: later }]);
+    expect(
+      await query(
+        `select returned_count as returned, automatic_text_count as automatic, rule_texted_count as by_rule from reporting.callbacks where local_date = $1`,
+        day,
+      ),
+    ).toEqual([{ returned: 3, automatic: 1, by_rule: 3 }]);
+    // The text itself goes, and the calls that a person returned with it.
+    await query('update warehouse.sms_messages set deleted_at = now() where message_id = 124');
+    await query(`update warehouse.calls set deleted_at = now() where call_id like '19000000%'`);
+    await facts.drain();
+    expect(await known(24)).toEqual([{ by: 'text', texted: null, by_rule: null }]);
+    expect(await known(21)).toEqual([{ by: 'automatic_text', texted, by_rule: texted }]);
+  });
+
+  test('a rule and its texts are one join', async () => {
+    await drainOutcomes(facts.db);
+    expect(
+      await query(
+        `select o.rule, o.sent_count::integer as sent, count(*)::integer as texts, min(m.number) as first
+         from reporting.rule_outcomes o join reporting.fct_sms_message m on m.rule = o.rule and m.local_date = o.local_date
+         where o.local_date = $1 group by 1, 2`,
+        day,
+      ),
+    ).toEqual([{ rule: 'callback', sent: 3, texts: 2, first: number(21) }]);
+    expect(await query(`select rule from reporting.fct_sms_message where message_id in (23, 24)`)).toEqual([
+      { rule: null },
+      { rule: null },
+    ]);
+  });
+
   test('a voicemail that a rule answered waits', async () => {
     await query(
       `update warehouse.calls set status = 'voicemail', content_hash = 'v' where external_number = $1`,
@@ -380,8 +464,8 @@ describe('a text of a rule is no return', () => {
     await call({ call_id: '1800000099.1', started_at: calledAt, direction: 'outbound', external_number: number(21) });
     await text(99, 22, `${day}T15:31:00Z`);
     await facts.drain();
-    expect(await rowOf(21)).toMatchObject({ by: 'outbound_call', open: false, minutes: 60, texted: null });
-    expect(await rowOf(22)).toMatchObject({ by: 'text', open: false, minutes: 31, texted: null });
+    expect(await rowOf(21)).toMatchObject({ by: 'outbound_call', open: false, minutes: 60, texted });
+    expect(await rowOf(22)).toMatchObject({ by: 'text', open: false, minutes: 31, texted });
     expect(await followUp(21)).toEqual([{ by: 'outbound_call', at: new Date(calledAt) }]);
   });
 

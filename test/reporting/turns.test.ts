@@ -111,11 +111,13 @@ describe('sms_response_daily', () => {
         reply_p90_seconds: 492,
         user_reply_p50_seconds: 600,
         user_reply_p90_seconds: 1080,
+        user_reply_business_count: 3,
         user_reply_p50_business_seconds: 600,
         user_reply_p90_business_seconds: 1080,
         first_response_count: 2,
         first_response_p50_seconds: 630,
         first_response_p90_seconds: 1086,
+        first_response_business_count: 2,
         first_response_p50_business_seconds: 630,
         first_response_p90_business_seconds: 1086,
       },
@@ -150,6 +152,75 @@ describe('sms_response_daily', () => {
         line,
       ),
     ).toEqual([{ replied_count: 1, user_reply_p50_seconds: 86_400, user_reply_p50_business_seconds: 8 * 3600 }]);
+  });
+});
+
+describe('business time', () => {
+  // Monday to Friday, 09:00-17:00 in New York, which is four hours behind UTC in April.
+  const cases: readonly (readonly [string, string, string, boolean, number | null])[] = [
+    ['begun and replied to on a closed evening', '2026-04-06T22:00:00Z', '2026-04-06T22:20:00Z', false, null],
+    ['begun and replied to on a Saturday', '2026-04-11T15:00:00Z', '2026-04-11T15:05:00Z', false, null],
+    ['begun on an evening, replied to on the next morning', '2026-04-06T22:00:00Z', '2026-04-07T13:10:00Z', false, 600],
+    [
+      'begun on a Friday evening, replied to on Monday evening',
+      '2026-04-10T22:00:00Z',
+      '2026-04-13T22:00:00Z',
+      false,
+      28_800,
+    ],
+    ['replied to in the second of opening', '2026-04-07T12:59:00Z', '2026-04-07T13:00:00Z', false, 0],
+    ['begun in the second of opening', '2026-04-07T13:00:00Z', '2026-04-07T13:01:00Z', true, 60],
+    ['begun in the second of closing', '2026-04-07T21:00:00Z', '2026-04-07T21:01:00Z', false, null],
+    ['begun in the last second, replied to after closing', '2026-04-07T20:59:59Z', '2026-04-07T21:30:00Z', true, 1],
+    ['replied to in the same second', '2026-04-07T15:00:00Z', '2026-04-07T15:00:00Z', true, 0],
+  ];
+  const ids = cases.map((_, at) => 100 + at);
+  const opens = (open: boolean) => cases.filter(([, , , isOpen]) => isOpen === open).length;
+
+  beforeAll(async () => {
+    for (const [at, [, from, to]] of cases.entries()) {
+      await thread(100 + at, [
+        [from, 'in'],
+        [to, 'out', { sent_by: 1 }],
+      ]);
+    }
+    await facts.drain();
+  });
+
+  test.each(cases.map((each, at) => [at, ...each] as const))('%i: %s', async (at, _, __, ___, isOpen, seconds) => {
+    expect(
+      await query(
+        `select is_business_hours as is_open, user_reply_business_seconds as seconds from reporting.fct_sms_turn where conversation_id = $1`,
+        100 + at,
+      ),
+    ).toEqual([{ is_open: isOpen, seconds }]);
+  });
+
+  test('its medians take only the turns that have some, beside their n', async () => {
+    // 0, 0, 1, 60, 600 and 28,800 s, of nine replies.
+    expect(
+      await query(
+        `select count(user_reply_seconds)::integer as replies, count(user_reply_business_seconds)::integer as measured,
+           percentile_cont(0.5) within group (order by user_reply_business_seconds) as half,
+           count(*) filter (where is_business_hours)::integer as open
+         from reporting.fct_sms_turn where conversation_id = any($1)`,
+        ids,
+      ),
+    ).toEqual([{ replies: 9, measured: 6, half: 30.5, open: opens(true) }]);
+    // Of Tuesday: 0, 60, 1 and 0 s; the text in the second of closing has none.
+    expect(
+      await query(
+        `select user_replied_count as replies, user_reply_business_count as measured, user_reply_p50_business_seconds as half,
+           first_response_count as sessions, first_response_business_count as of_sessions
+         from reporting.sms_response_daily where local_date = '2026-04-07'`,
+      ),
+    ).toEqual([{ replies: 5, measured: 4, half: 0.5, sessions: 5, of_sessions: 4 }]);
+    expect(
+      await query(
+        `select user_replied_count as replies, user_reply_business_count as measured, user_reply_p50_business_seconds as half
+         from reporting.sms_response_daily where local_date = '2026-04-11'`,
+      ),
+    ).toEqual([{ replies: 1, measured: 0, half: null }]);
   });
 });
 

@@ -16,6 +16,7 @@ const columns = [
   'returned_at',
   'returned_call_id',
   'texted_at',
+  'rule_texted_at',
   'reached_at',
   'returned_within',
   'return_business_seconds',
@@ -52,6 +53,7 @@ export async function rebuildReturns(
      ), held as (
        ${heldWith('returned_at', '$1::timestamptz[] || $2::timestamptz[]')}
        union ${heldWith('texted_at', '$2::timestamptz[]')}
+       union ${heldWith('rule_texted_at', '$2::timestamptz[]')}
        union ${heldWith('reached_at', '$1::timestamptz[]')}
        union ${heldWith('started_at', '$1::timestamptz[]')}
        union
@@ -112,7 +114,7 @@ const foundReturns = `
     case when m.called_back_call_id <> '' then 'called_back' else f.kind end as returned_by,
     case when m.called_back_call_id <> '' then b.started_at when ${isReturn('f.kind')} then f.happened_at end as returned_at,
     case when m.called_back_call_id <> '' then m.called_back_call_id else f.call_id end as returned_call_id,
-    case when m.called_back_call_id <> '' or ${isReturn('f.kind')} then null else f.happened_at end as texted_at,
+    f.texted_at, f.rule_texted_at,
     case when b.status = 'answered' and b.started_at > m.started_at then least(b.started_at, t.started_at) else t.started_at end as reached_at
   from reporting.fct_call m
     cross join reporting.params p
@@ -126,7 +128,9 @@ const foundReturns = `
       ) x
     ) message on m.reached = 'mailbox'
     left join lateral (
-      select * from (
+      select *, min(happened_at) filter (where not ${isReturn('kind')}) over () as texted_at,
+        min(happened_at) filter (where kind = 'automatic_text') over () as rule_texted_at
+      from (
         (select o.started_at, 'outbound_call', o.call_id from warehouse.calls o
          where o.external_number = m.external_number and o.direction = 'outbound' and o.deleted_at is null
            and o.started_at > m.started_at and o.started_at <= m.started_at + p.callback_window
@@ -169,8 +173,10 @@ const freshReturns = `
       when (r.returned_at at time zone s.time_zone)::date <= next.day then '1 business day'
       when r.returned_at is not null then 'later'
     end as returned_within,
+    -- Closed all the way from the call to its return: no business time that a median could measure.
     case when r.returned_at < r.started_at + interval '60 years' then (
-      select seconds from reporting.open_seconds(r.started_at, r.returned_at, s.schedule_id)) end as return_business_seconds
+      select seconds from reporting.open_seconds(r.started_at, r.returned_at, s.schedule_id)
+      where seconds > 0 or r.is_business_hours or reporting.is_open_at(r.returned_at, s.schedule_id)) end as return_business_seconds
   from (${foundReturns}) r
     cross join reporting.params p
     join reporting.schedules s on s.schedule_id = p.schedule_id
@@ -191,14 +197,15 @@ export async function rebuildCallbackDay(tx: Transaction, { date }: Day): Promis
     tx,
     `insert into rollups.callback_rollup (local_date, account_number, missed_count, voicemail_count, short_abandoned_count,
        called_back_count, outbound_call_count, caller_got_through_count, text_count, automatic_text_count, text_by_unknown_count,
-       reached_count, return_time_count, within_1_hour_count, within_4_hours_count, within_business_day_count,
-       minutes_to_return_p50, business_minutes_to_return_p50)
+       rule_texted_count, reached_count, return_time_count, within_1_hour_count, within_4_hours_count, within_business_day_count,
+       minutes_to_return_p50, business_return_count, business_minutes_to_return_p50)
      select $1::date, account_number, count(*), count(*) filter (where outcome = 'voicemail'),
        count(*) filter (where outcome = 'short_abandoned'), ${returned('called_back')}, ${returned('outbound_call')},
        ${returned('caller_got_through')}, ${returned('text')}, ${returned('automatic_text')}, ${returned('text_by_unknown')},
-       count(reached_at), count(return_seconds), ${within('1 hour')}, ${within('1 hour', '4 hours')},
+       count(rule_texted_at), count(reached_at), count(return_seconds), ${within('1 hour')}, ${within('1 hour', '4 hours')},
        ${within('1 hour', '4 hours', '1 business day')},
        round((percentile_cont(0.5) within group (order by return_seconds) / 60)::numeric, 1),
+       count(return_business_seconds),
        round((percentile_cont(0.5) within group (order by return_business_seconds) / 60)::numeric, 1)
      from rollups.missed_call_returns where local_date = $1 group by account_number`,
     [date],

@@ -44,16 +44,19 @@ export async function rebuildResponseDay(tx: Transaction, { date, from, to }: Da
     tx,
     `insert into rollups.sms_response_rollup (local_date, line, turn_count, session_count, replied_count, user_replied_count,
        automatic_first_count, unknown_first_count, reply_p50_seconds, reply_p90_seconds, user_reply_p50_seconds, user_reply_p90_seconds,
-       user_reply_p50_business_seconds, user_reply_p90_business_seconds, first_response_count, first_response_p50_seconds,
-       first_response_p90_seconds, first_response_p50_business_seconds, first_response_p90_business_seconds)
+       user_reply_business_count, user_reply_p50_business_seconds, user_reply_p90_business_seconds, first_response_count,
+       first_response_p50_seconds, first_response_p90_seconds, first_response_business_count, first_response_p50_business_seconds,
+       first_response_p90_business_seconds)
      select $1::date, line, count(*), count(*) filter (where is_session_start), count(first_reply_at), count(first_user_reply_at),
        count(*) filter (where first_reply_kind = 'automatic'), count(*) filter (where first_reply_kind = 'unknown'),
        ${half} (order by reply_seconds), ${ninetieth} (order by reply_seconds),
        ${half} (order by user_reply_seconds), ${ninetieth} (order by user_reply_seconds),
+       count(user_reply_business_seconds),
        ${half} (order by user_reply_business_seconds), ${ninetieth} (order by user_reply_business_seconds),
        count(first_user_reply_at) filter (where is_session_start),
        ${half} (order by user_reply_seconds) filter (where is_session_start),
        ${ninetieth} (order by user_reply_seconds) filter (where is_session_start),
+       count(user_reply_business_seconds) filter (where is_session_start),
        ${half} (order by user_reply_business_seconds) filter (where is_session_start),
        ${ninetieth} (order by user_reply_business_seconds) filter (where is_session_start)
      from rollups.sms_turns where turn_started_at >= $2 and turn_started_at < $3
@@ -111,7 +114,10 @@ const freshTurns = `
     t.first_reply_at, t.first_reply_kind, r.replied_at as first_user_reply_at, r.replied_by as first_user_reply_by,
     ${seconds('extract(epoch from t.first_reply_at - t.turn_started_at)')} as reply_seconds,
     ${seconds('extract(epoch from r.replied_at - t.turn_started_at)')} as user_reply_seconds,
-    case when r.replied_at is not null then ${seconds('open.seconds')} end as user_reply_business_seconds
+    reporting.is_open_at(t.turn_started_at, p.schedule_id) as is_business_hours,
+    -- A reply while the business was closed all along took no business time that a median could measure.
+    case when open.seconds > 0 or reporting.is_open_at(t.turn_started_at, p.schedule_id) or reporting.is_open_at(r.replied_at, p.schedule_id)
+      then case when r.replied_at is not null then ${seconds('open.seconds')} end end as user_reply_business_seconds
   from turns t
     cross join reporting.params p
     cross join lateral (
@@ -131,6 +137,7 @@ const columns = [
   'first_user_reply_by',
   'reply_seconds',
   'user_reply_seconds',
+  'is_business_hours',
   'user_reply_business_seconds',
 ];
 

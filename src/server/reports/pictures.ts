@@ -322,7 +322,7 @@ const response: Picture = {
           ],
         },
       ],
-      note: `${quantity(sumOf(figures, 'replied'))} of ${quantity(sumOf(figures, 'turns'))} turns were replied to by a person; automatic replies do not count. Each step of the scale is several times the one below.`,
+      note: `${quantity(sumOf(figures, 'replied'))} of ${quantity(sumOf(figures, 'turns'))} turns were replied to by a person; automatic replies do not count. Business time is measured where business hours lie between text and reply. Each step of the scale is several times the one below.`,
     };
   },
 };

@@ -200,14 +200,13 @@ function abandonedIn(fact: Fact): string | null {
 
 /** How far the caller of an inbound call came. */
 export function reachedOf(fact: Fact): string | null {
-  const { legs, called, status, direction } = fact;
+  const { legs, status, direction } = fact;
   if (direction !== 'inbound') return null;
   if (status === 'answered' || legs.some((leg) => isPerson(leg) && leg.outcome === 'answer')) return 'person';
   if (status === 'voicemail' || legs.some(({ to }) => to.type === 'mailbox')) return 'mailbox';
-  if (legs.some(isPerson)) return 'rang';
-  if (groupsOf(fact).length > 0 || legs.some(({ from, to }) => isGroup(from) || isGroup(to))) return 'queue';
-  if (legs.length > 0) return legs.every(({ to }) => to.type === 'ivr') ? 'menu' : 'unknown';
-  return ({ user: 'rang', external: 'rang', mailbox: 'mailbox' } as Record<string, string>)[called.type] ?? 'unknown';
+  if (legs.some((leg) => isPerson(leg) && !(leg.from.type === 'external' && leg.to.type === 'external'))) return 'rang';
+  if (legs.some(({ from, to }) => isGroup(from) || isGroup(to))) return 'queue';
+  return legs.length > 0 && legs.every(({ to }) => to.type === 'ivr') ? 'menu' : 'unknown';
 }
 
 const menuCountOf = (calls: readonly Fact[]) =>
@@ -229,7 +228,7 @@ export function callReports(account: Account): Report[] {
     const counts = counted(calls);
     return { ...counts, ...ratesOf(direction, counts) };
   };
-  const byDay = grouped(external, (call) => [dateOf(call), call.direction]);
+  const byDay = grouped(facts, (call) => [dateOf(call), call.direction]);
   const isOpenAt = ({ at }: Fact) => (isOpen(at, schedule) ? 'open' : 'closed');
   const hourOf = ({ at }: Fact) => wallAt(at, zone).hour;
   const byHour = grouped(external, (call) => [dateOf(call), hourOf(call), call.direction, isOpenAt(call)]);
@@ -264,8 +263,12 @@ export function callReports(account: Account): Report[] {
       view: 'reporting.call_daily',
       key: ['local_date', 'direction'],
       rows: byDay.map(({ key: [date, direction], items }) => ({
-        ...{ local_date: date, direction, menu_count: menuCountOf(items) },
-        ...rated(direction, items),
+        ...{ local_date: date, direction, menu_count: menuCountOf(items.filter(({ isInternal }) => !isInternal)) },
+        ...rated(
+          direction,
+          items.filter(({ isInternal }) => !isInternal),
+        ),
+        internal_count: items.filter(({ isInternal }) => isInternal).length,
       })),
     },
     {

@@ -24,6 +24,8 @@ export interface Mirror extends Pick<TestDatabase, 'query' | 'db'> {
   read(targets: readonly Target[]): Promise<void>;
   /** Compares hours with the call history, which lists calls without their legs. */
   compareHours(begins: readonly number[]): Promise<void>;
+  /** How many calls the service lists that began in `[from, to)`. */
+  countCalls(from: Date, to: Date): Promise<number>;
   erase(number: string): Promise<void>;
   /** Removes content that is older than its days, and counts it by table. */
   removeContent(days: RetentionDays): Promise<Readonly<Record<string, number>>>;
@@ -83,6 +85,13 @@ export async function openMirror(): Promise<Mirror> {
     async compareHours(begins) {
       for (const begin of begins) await scheduleHours(db, { from: begin / second, to: (begin + hour) / second });
       for (let round = await reconciler.round(); round.compared > 0; ) round = await reconciler.round();
+    },
+    async countCalls(from, to) {
+      // The end of a search is inclusive, and it takes whole seconds.
+      const window = { start: from.getTime() / second, end: to.getTime() / second - 1, limit: 1 };
+      const { data } = await service.calls.search(window);
+      if (data.total === undefined) throw new Error('the service told no total');
+      return data.total;
     },
     async erase(number) {
       await eraseNumber({ db, queues: noQueues, knownAfterMs: 0 }, number);

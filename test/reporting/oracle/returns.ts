@@ -12,6 +12,7 @@ interface Returned {
   readonly at: number | null;
   readonly callId: string | null;
   readonly textedAt: number | null;
+  readonly ruleTextedAt: number | null;
   readonly isReturned: boolean;
   /** When somebody spoke with the caller at last. */
   readonly reachedAt: number | null;
@@ -63,15 +64,24 @@ function returnedWithin({ call, at }: Returned, schedule: Schedule): string | nu
 }
 
 function returnOf(account: Account, facts: readonly Fact[], call: Fact): Omit<Returned, 'reachedAt'> {
-  if (call.calledBack) {
-    const at = facts.find(({ id }) => id === call.calledBack)?.at ?? null;
-    return { call, by: 'called_back', at, callId: call.calledBack, textedAt: null, isReturned: true };
-  }
   const isInWindow = (at: number) => at > call.at && at <= call.at + account.definitions.callbackWindow;
   const calls = facts.filter((other) => other.externalNumber === call.externalNumber && isInWindow(other.at));
   const texts = sentTexts(account).filter((text) => {
     return reachedBy(text).includes(call.externalNumber ?? '') && isInWindow(text.message.sentAt);
   });
+  const firstText = (...kinds: string[]) => {
+    const times = texts.filter((text) => kinds.includes(kindOfText(text))).map(({ message }) => message.sentAt);
+    return times.length > 0 ? Math.min(...times) : null;
+  };
+  const found = {
+    call,
+    textedAt: firstText('automatic_text', 'text_by_unknown'),
+    ruleTextedAt: firstText('automatic_text'),
+  };
+  if (call.calledBack) {
+    const at = facts.find(({ id }) => id === call.calledBack)?.at ?? null;
+    return { ...found, by: 'called_back', at, callId: call.calledBack, isReturned: true };
+  }
   const contacts = [
     ...calls.filter(({ direction }) => direction === 'outbound').map(({ at, id }) => ({ at, by: 'outbound_call', id })),
     ...calls
@@ -80,17 +90,19 @@ function returnOf(account: Account, facts: readonly Fact[], call: Fact): Omit<Re
     ...texts.map((text) => ({ at: text.message.sentAt, by: kindOfText(text), id: null })),
   ].toSorted((one, other) => one.at - other.at);
   const first = contacts.find(({ by }) => isOfPerson(by));
-  if (first) return { call, by: first.by, at: first.at, callId: first.id, textedAt: null, isReturned: true };
-  const text = contacts[0];
-  return { call, by: text?.by ?? null, at: null, callId: null, textedAt: text?.at ?? null, isReturned: false };
+  if (first) return { ...found, by: first.by, at: first.at, callId: first.id, isReturned: true };
+  return { ...found, by: contacts[0]?.by ?? null, at: null, callId: null, isReturned: false };
 }
 
 export function returnReports(account: Account, now: number): Report[] {
   const { timeZone: zone, schedule } = account.definitions;
   const missed = returnedCalls(account);
   // The service may name a call that had begun before.
-  const businessMinutes = ({ call, at }: Returned) =>
-    at === null ? null : Math.max(0, openSeconds(call.at, at, schedule)) / 60;
+  const businessMinutes = ({ call, at }: Returned) => {
+    if (at === null) return null;
+    const seconds = Math.max(0, openSeconds(call.at, at, schedule));
+    return seconds > 0 || isOpen(call.at, schedule) || isOpen(at, schedule) ? seconds / 60 : null;
+  };
   const instant = (at: number | null) => (at === null ? null : new Date(at));
   const minutes = ({ call, at }: Returned) => (at === null ? null : (at - call.at) / minute);
   const rowOf = (each: Returned): Row => ({
@@ -110,6 +122,7 @@ export function returnReports(account: Account, now: number): Report[] {
           called_back_call_id: each.call.calledBack,
           returned_call_id: each.callId,
           texted_at: instant(each.textedAt),
+          rule_texted_at: instant(each.ruleTextedAt),
         },
         business_minutes_to_return: businessMinutes(each),
         ...{ returned_within: returnedWithin(each, schedule), reached_at: instant(each.reachedAt) },
@@ -141,6 +154,8 @@ export function returnReports(account: Account, now: number): Report[] {
           ...{ text_count: by('text'), unreturned_count: items.length - returned },
           ...{ return_rate_pct: percent(returned, items.length), automatic_text_count: by('automatic_text') },
           ...{ text_by_unknown_count: by('text_by_unknown'), return_time_count: times.length },
+          rule_texted_count: items.filter(({ ruleTextedAt }) => ruleTextedAt !== null).length,
+          business_return_count: items.flatMap((each) => businessMinutes(each) ?? []).length,
           ...{ reached_count: reached, tried_count: returned - reached, within_1_hour_count: within('1 hour') },
           within_4_hours_count: within('1 hour', '4 hours'),
           within_business_day_count: within('1 hour', '4 hours', '1 business day'),

@@ -1,7 +1,7 @@
 import { SegmentedMessage } from 'sms-segments-calculator';
 import type { Account, AccountText } from './account.ts';
 import { nameOf } from './agents.ts';
-import { dateAt, openSeconds, second } from './clock.ts';
+import { dateAt, isOpen, openSeconds, type Schedule, second } from './clock.ts';
 import { grouped, percent, percentile, type Report, type Row, total } from './rows.ts';
 
 /** Texts and turns, as the comments of `fct_sms_message`, `sms_turns` and the daily views define them. */
@@ -193,7 +193,8 @@ export function textReports(account: Account, now: number): Report[] {
           first_user_reply_at: userReply ? new Date(userReply.message.sentAt) : null,
           first_user_reply_by: userReply?.message.sentBy ?? null,
           ...{ reply_seconds: seconds(firstReply), user_reply_seconds: seconds(userReply) },
-          user_reply_business_seconds: userReply ? openSeconds(turn.at, userReply.message.sentAt, schedule) : null,
+          is_business_hours: isOpen(turn.at, schedule),
+          user_reply_business_seconds: userReply ? businessSeconds(turn.at, userReply.message.sentAt, schedule) : null,
         };
       }),
     },
@@ -202,7 +203,7 @@ export function textReports(account: Account, now: number): Report[] {
       key: ['local_date', 'line'],
       rows: grouped(turns, ({ at, line }) => [dateAt(at, zone), line]).map(({ key: [local_date, line], items }) => ({
         ...{ local_date, line },
-        ...responses(items, (from, to) => openSeconds(from, to, schedule)),
+        ...responses(items, (from, to) => businessSeconds(from, to, schedule)),
       })),
     },
     {
@@ -261,15 +262,23 @@ function rowOf(account: Account, text: AccountText): Row {
     },
     delivery_seconds: delivery ? (delivery.at - message.sentAt) / second : null,
     ...{ is_blocked: blockReason !== undefined, block_reason: blockReason ?? null },
+    // As `sendByRule` of the mirror names it.
+    rule: senderOf(text) === 'automatic' ? 'thanks' : null,
   };
 }
 
-function responses(turns: readonly Turn[], open: (from: number, to: number) => number) {
+/** Null where the business was closed all the way. */
+function businessSeconds(from: number, to: number, schedule: Schedule): number | null {
+  const seconds = openSeconds(from, to, schedule);
+  return seconds > 0 || isOpen(from, schedule) || isOpen(to, schedule) ? seconds : null;
+}
+
+function responses(turns: readonly Turn[], open: (from: number, to: number) => number | null) {
   const calendar = (reply: 'firstReply' | 'userReply') => (turn: Turn) => {
     const text = turn[reply];
     return text ? [(text.message.sentAt - turn.at) / second] : [];
   };
-  const business = (turn: Turn) => (turn.userReply ? [open(turn.at, turn.userReply.message.sentAt)] : []);
+  const business = (turn: Turn) => (turn.userReply ? (open(turn.at, turn.userReply.message.sentAt) ?? []) : []);
   const both = (values: readonly number[]) => [percentile(0.5, values), percentile(0.9, values)] as const;
   const sessions = turns.filter(({ isSessionStart }) => isSessionStart);
   const [replyHalf, replyMost] = both(turns.flatMap(calendar('firstReply')));
@@ -287,6 +296,8 @@ function responses(turns: readonly Turn[], open: (from: number, to: number) => n
     unknown_first_count: firstBy('unknown'),
     ...{ reply_p50_seconds: replyHalf, reply_p90_seconds: replyMost },
     ...{ user_reply_p50_seconds: userHalf, user_reply_p90_seconds: userMost },
+    user_reply_business_count: turns.flatMap(business).length,
+    first_response_business_count: sessions.flatMap(business).length,
     ...{ user_reply_p50_business_seconds: businessHalf, user_reply_p90_business_seconds: businessMost },
     first_response_count: sessions.filter(({ userReply }) => userReply).length,
     ...{ first_response_p50_seconds: firstHalf, first_response_p90_seconds: firstMost },

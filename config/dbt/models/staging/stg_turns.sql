@@ -9,5 +9,6 @@ select
   first_reply_kind,
   reply_seconds,
   user_reply_seconds,
+  is_business_hours,
   user_reply_business_seconds
 from {{ source('trunkline', 'fct_sms_turn') }}

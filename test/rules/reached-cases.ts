@@ -1,0 +1,79 @@
+import type { CallEnds, LegEnds } from '../../src/rules/facts/reached.ts';
+
+export const missed: CallEnds = {
+  status: 'missed',
+  statusCode: -1,
+  calledType: null,
+  talkSeconds: 0,
+  isRecorded: false,
+};
+export const voicemail: CallEnds = { ...missed, status: 'voicemail', statusCode: 0 };
+export const answered: CallEnds = { ...missed, status: 'answered', statusCode: 1, talkSeconds: 40 };
+
+/** `external>ivr answer 20`: caller and called type, status and talk time; `-` for what the service does not say. */
+export function leg(text: string): LegEnds {
+  const [parties = '', status = '-', talk = '-', recorded = '-'] = text.split(' ');
+  const [callerType, calledType] = parties.split('>');
+  const given = (word: string | undefined) => (word === '-' || word === undefined ? null : word.replaceAll('_', ' '));
+  return {
+    callerType: given(callerType),
+    calledType: given(calledType),
+    status: given(status),
+    talkSeconds: talk === '-' ? null : Number(talk),
+    isRecorded: recorded === '-' ? null : recorded === 'recorded',
+  };
+}
+
+/** What, the call, its legs, and how far its caller came: for `howFar` of the rules and `fct_call.reached` of the reports. */
+export const reachedCases: readonly (readonly [string, CallEnds, readonly string[], string])[] = [
+  ['only the menu', missed, ['external>ivr answer 20'], 'menu'],
+  ['two menus', missed, ['external>ivr answer 20', 'ivr>ivr answer 70'], 'menu'],
+  ['the menu, in capital letters', missed, ['EXTERNAL>IVR ANSWERED 20'], 'menu'],
+  ['gave up in the queue', missed, ['external>ivr answer 9', 'ivr>queue cancel 0'], 'queue'],
+  ['a queue that plays music', missed, ['external>ivr answer 9', 'ivr>queue answer 60'], 'queue'],
+  ['a huntgroup without a telephone', missed, ['external>ivr answer 60', 'ivr>huntgroup noanswer 0'], 'queue'],
+  ['a queue in other words', missed, ['External>IVR Answer 9', 'IVR>Hunt_Group NO_ANSWER 0'], 'queue'],
+  ['a leg that a queue made', missed, ['external>ivr answer 9', 'queue>- noanswer 0'], 'queue'],
+  ['a user rang', missed, ['external>ivr answer 9', 'ivr>queue noanswer 0', 'queue>user noanswer 0'], 'rang'],
+  ['a telephone rang', missed, ['external>huntgroup noanswer 0', 'huntgroup>phone noanswer 0'], 'rang'],
+  ['an extension was busy', missed, ['external>extension busy 0'], 'rang'],
+  ['dialled directly', missed, ['external>user noanswer 0'], 'rang'],
+  ['no status and no time on the leg', missed, ['external>user'], 'rang'],
+  ['passed on to an outside telephone', missed, ['external>ivr answer 5', 'ivr>external noanswer 0'], 'rang'],
+  ['at the mailbox', missed, ['external>user noanswer 0', 'user>mailbox answer 1'], 'mailbox'],
+  ['a voicemail without legs', voicemail, [], 'mailbox'],
+  ['a voicemail whose legs say a queue', voicemail, ['external>queue noanswer 0'], 'mailbox'],
+  ['answered', answered, ['external>ivr answer 9', 'ivr>queue answer 9', 'queue>user answer 40'], 'person'],
+  ['answered, without legs', answered, [], 'person'],
+  ['answered by its code alone', { ...missed, status: null, statusCode: 2 }, [], 'person'],
+  ['a leg that somebody answered, though it is called missed', missed, ['external>phone ANSWER 0'], 'person'],
+  ['a leg with talk, though it is called missed', missed, ['external>user - 12'], 'person'],
+  ['somebody answered before the mailbox', voicemail, ['external>user answer 9', 'user>mailbox answer 9'], 'person'],
+  ['no legs yet', missed, [], 'unknown'],
+  ['no legs, though the call names a user', { ...missed, calledType: 'user' }, [], 'unknown'],
+  ['nothing says where the legs went', missed, ['->- answer 20', '->- noanswer'], 'unknown'],
+  ['a type that nobody knows', missed, ['external>ivr answer 9', 'ivr>conference noanswer 0'], 'unknown'],
+  ['one leg without a type beside the menu', missed, ['external>ivr answer 9', 'ivr>- noanswer 0'], 'unknown'],
+  ['legs without types, of a call to a queue', { ...missed, calledType: 'queue' }, ['->- noanswer'], 'queue'],
+  ['legs without types, of a call to a user', { ...missed, calledType: 'User' }, ['->- noanswer'], 'rang'],
+  ['legs without types, of a call to a menu', { ...missed, calledType: 'ivr' }, ['->- answer'], 'menu'],
+  ['legs without types, of a call to the outside', { ...missed, calledType: 'external' }, ['->- answer'], 'unknown'],
+  ['from outside to outside', missed, ['external>external noanswer 0'], 'unknown'],
+  ['our call to the outside', missed, ['user>external noanswer 0'], 'rang'],
+  ['words of JavaScript', missed, ['constructor>toString answer 20'], 'unknown'],
+  ['at the voicemail of a user', missed, ['external>user noanswer 0', 'user>voicemail answer 1'], 'mailbox'],
+  ['a mailbox without legs', { ...missed, calledType: 'mailbox' }, [], 'unknown'],
+  ['no legs, though the call names a queue', { ...missed, calledType: 'queue' }, [], 'unknown'],
+  ['only the menu, of a call to a queue', { ...missed, calledType: 'queue' }, ['external>ivr answer 20'], 'menu'],
+  [
+    'legs of no letters, of a call to a mailbox',
+    { ...missed, calledType: 'Voice-Mail' },
+    ['->123 noanswer'],
+    'mailbox',
+  ],
+  ['to the outside, by nobody known', missed, ['->external noanswer 0'], 'unknown'],
+  ['answered outside, passed on by nobody known', missed, ['->external ANSWERED 0'], 'person'],
+  ['answered, in other words', { ...missed, status: 'Answered' }, [], 'person'],
+  ['a voicemail in capital letters', { ...missed, status: 'VOICEMAIL' }, [], 'mailbox'],
+  ['a status that begins with a mark', missed, ['external>user -Answer 0'], 'person'],
+];
