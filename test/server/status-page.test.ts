@@ -21,6 +21,7 @@ const quietLedger: SendsStatus = {
   today: { spent: 40_000, reserved: 0, sends: 4 },
   dailyMicros: 5_000_000,
   simulated: {},
+  passedCount: 0,
   troubles: [],
   waitingOptOuts: 0,
 };
