@@ -324,7 +324,7 @@ a:focus-visible, summary:focus-visible { outline: 2px solid var(--accent); outli
   .hint { display: none; }
   .fold > summary { display: flex; justify-content: space-between; gap: 12px; cursor: pointer; margin: -15px; padding: 12px 15px; font-size: 13px; color: var(--soft); }
   .fold > summary h2 { margin: 0; color: var(--ink); } .fold > summary a { pointer-events: none; color: inherit; }
-  .brief::after { content: '+'; display: inline-block; width: 18px; text-align: right; } .fold[open] > summary .brief::after { content: '–'; } .fold[open] > summary { margin-bottom: -3px; }
+  .brief { flex: none; } .brief::after { content: '+'; display: inline-block; width: 18px; text-align: right; } .fold[open] > summary .brief::after { content: '–'; } .fold[open] > summary { margin-bottom: -3px; }
   .entries li { grid-template-columns: minmax(0, 1fr) auto; padding: 8px 0; }
   .entries .when { order: 2; text-align: right; } .entries .aside { order: 3; grid-column: 1 / -1; text-align: left; }
 }
