@@ -131,7 +131,7 @@ describe('the page of a thread', () => {
     for (const each of ['Where is my', 'We are closed', 'STOP', 'Are you sure', 'See you'])
       expect(hidden).not.toContain(each);
     expect(hidden).toContain('13 characters, hidden');
-    expect(hidden).toContain('reporting.params.is_text_shown');
+    expect(hidden).toContain('update reporting.params set is_text_shown = true');
   });
 
   test('says of a text that it was removed, and how long it was', async () => {
