@@ -52,7 +52,7 @@ export async function aboveRules(tx: Transaction, view: View): Promise<Html> {
   );
   return section(
     'In force',
-    html`${rows.length > 0 && html`<table class="in-force"><thead><tr><th scope="col">Rule</th><th scope="col">Matched in the last day</th><th scope="col">What it did</th></tr></thead><tbody>${rows}</tbody></table>`}
+    html`${rows.length > 0 && html`<table class="in-force"><thead><tr><th scope="col">Rule</th><th scope="col">Last day</th><th scope="col">What it did</th></tr></thead><tbody>${rows}</tbody></table>`}
 ${inForce(inUse, running, view)}`,
   );
 }
@@ -64,19 +64,22 @@ function row(
 ): Html {
   const path = (more = '') => pathIn(view, `/rules?rule=${encodeURIComponent(name)}&span=day${more}`);
   const count = tried
-    ? html`<a href="${path('&result=matched')}">${quantity(tried.matched)}</a> of <a href="${path()}">${quantity(tried.tried)}</a>${
+    ? html`matched <a href="${path('&result=matched')}">${quantity(tried.matched)}</a> of <a href="${path()}">${quantity(tried.tried)}</a>${
         tried.failed > 0 &&
         html`, <a class="warning" href="${path('&result=failed')}">${quantity(tried.failed)} failed</a>`
       }`
     : html`not evaluated`;
   return html`<tr><td>${name}<small>on ${on}, ${lesserMode(mode, inUse.mode)}</small></td><td>${count}</td><td>${
-    did.length === 0 ? '–' : did.map(didWords).join(', ')
+    did.length === 0 ? '–' : didWords(did)
   }</td></tr>`;
 }
 
-function didWords({ kind, state, sendState, isSimulated, count }: Did): string {
-  const what = sendState ? sendStateWords(sendState, isSimulated ? 'dry_run' : null) : actionStateWords(state);
-  return `${quantity(count)} ${kind} ${what}`;
+/** `reply: 9 simulated, 3 refused by a gate; resolve: 12 done`. */
+function didWords(did: readonly Did[]): string {
+  const words = ({ state, sendState, isSimulated, count }: Did) =>
+    `${quantity(count)} ${sendState ? sendStateWords(sendState, isSimulated ? 'dry_run' : null) : actionStateWords(state)}`;
+  const kinds = [...Map.groupBy(did, ({ kind }) => kind)];
+  return kinds.map(([kind, some]) => `${kind}: ${some.map(words).join(', ')}`).join('; ');
 }
 
 /** Which file the rules are of, and whether a newer one is refused. */

@@ -130,5 +130,6 @@ export const style = `${pageStyle}
 .body { white-space: pre-wrap; overflow-wrap: anywhere; } .who, .meta { font-size: 12px; color: var(--soft); } .who { margin-bottom: 3px; } .meta { margin-top: 3px; } .out .who, .out .meta { text-align: right; }
 .turn { justify-content: center; padding: 4px 0 12px; font-size: 14px; }
 .in-force { font-size: 14px; } .in-force td { vertical-align: top; } .in-force small { display: block; color: var(--soft); white-space: normal; }
-@media (max-width: 520px) { .gates { columns: 1; } .facts time { white-space: normal; } .facts { grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 10px 16px; } .steps li { grid-template-columns: minmax(0, 1fr) auto; } .steps li > :last-child { grid-column: 1 / -1; } .filters { grid-template-columns: repeat(2, minmax(0, 1fr)); } }
+@media (max-width: 520px) { .in-force thead { display: none; } .in-force tr { display: block; padding: 8px 0; border-top: 1px solid var(--line); } .in-force tbody tr:first-child { border-top: 0; } .in-force td { display: block; padding: 0; border: 0; }
+.gates { columns: 1; } .facts time { white-space: normal; } .facts { grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 10px 16px; } .steps li { grid-template-columns: minmax(0, 1fr) auto; } .steps li > :last-child { grid-column: 1 / -1; } .filters { grid-template-columns: repeat(2, minmax(0, 1fr)); } }
 `;

@@ -119,8 +119,8 @@ describe('the lists', () => {
       row.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' '),
     );
     expect(rows).toEqual([
-      ' thanks-resolves on message_received, dry-run 0 of 1 – ',
-      expect.stringMatching(/^ out-of-hours-reply on message_received, dry-run 1 of 1 1 reply /),
+      ' thanks-resolves on message_received, dry-run matched 0 of 1 – ',
+      expect.stringMatching(/^ out-of-hours-reply on message_received, dry-run matched 1 of 1 reply: 1 /),
       ' never-tried on message_received, off not evaluated – ',
     ]);
     expect(section).toContain('RULES_MODE is dry-run');
