@@ -33,24 +33,34 @@ interface Flags {
 /** Settings that change what rules do: a command must use the daemon's. */
 const rulesSettings = ['TIME_ZONE', 'RULES_FILE', 'RULES_MODE'] as const;
 
-/** Checks a rules file. Exit code 1 for an error or a warning. */
+/**
+ * Checks a rules file. Exit code 1 for an error or a warning. That TIME_ZONE is not set is no fault of the file: a notice, unless
+ * RULES_MODE is live.
+ */
 export async function runCheck(path: string | undefined, { json }: Flags): Promise<void> {
-  const { rulesFile, timeZone, databaseUrl } = await commandSettings({ alike: rulesSettings });
+  const { rulesFile, rulesMode, timeZone, databaseUrl } = await commandSettings({ alike: rulesSettings });
   const file = path ?? rulesFile;
   const set = await load(file, timeZone, json);
   if (!set) return;
-  const warnings = [...set.warnings, ...(await checkDirectory(set, databaseUrl, timeZone))];
+  const { hours, directory } = await checkDirectory(set, databaseUrl, timeZone);
+  const isLive = rulesMode === 'live';
+  const warnings = [...set.warnings, ...(isLive ? hours : []), ...directory];
+  const notices = isLive ? [] : hours;
   if (warnings.length > 0) process.exitCode = 1;
   if (json) {
     const { version, rules } = set;
     return console.log(
-      JSON.stringify({ file, version, rules: rules.length, problems: [], warnings: warnings.map(toJson) }),
+      JSON.stringify({
+        ...{ file, version, rules: rules.length, problems: [] },
+        ...{ warnings: warnings.map(toJson), notices: notices.map(toJson) },
+      }),
     );
   }
   const text = await readFile(file, 'utf8');
-  for (const { message, ...rest } of warnings) {
-    console.error(`${renderProblem(file, text, { ...rest, message: `warning: ${message}` })}\n`);
-  }
+  const print = (level: string, { message, ...rest }: RulesProblem) =>
+    console.error(`${renderProblem(file, text, { ...rest, message: `${level}: ${message}` })}\n`);
+  for (const each of warnings) print('warning', each);
+  for (const each of notices) print('notice', each);
   const rules = `${counted(set.rules.length, 'rule')}, version ${set.version}`;
   console.log(
     warnings.length > 0
@@ -64,25 +74,36 @@ function toJson({ remedy, ...problem }: RulesProblem): object {
   return { ...problem, cure: remedy };
 }
 
+/** What the account says against the file. */
+interface DirectoryProblems {
+  /** Hours are in UTC because TIME_ZONE is. */
+  readonly hours: readonly RulesProblem[];
+  /** Unknown users and lines. */
+  readonly directory: readonly RulesProblem[];
+}
+
 /** Compares what the file says about users, lines and hours with the account. Empty without a database. */
 async function checkDirectory(
   set: RuleSet,
   databaseUrl: string | undefined,
   timeZone: string,
-): Promise<RulesProblem[]> {
+): Promise<DirectoryProblems> {
+  const nothing = { hours: [], directory: [] };
   const hoursAt = timeZone === 'UTC' ? set.hoursAt : undefined;
-  if (databaseUrl === undefined || (set.users.length === 0 && set.lines.length === 0 && !hoursAt)) return [];
+  if (databaseUrl === undefined || (set.users.length === 0 && set.lines.length === 0 && !hoursAt)) return nothing;
   try {
     const log = createCommandLog();
     await using database = createDatabase({ url: databaseUrl, log, maxConnections: 1, name: 'rules' });
     const zone = hoursAt ? await readUsersZone(database.db) : null;
-    const inUtc = hoursAt && zone !== null && zone !== 'UTC' ? [{ ...hoursAt, ...hoursInUtc(zone) }] : [];
-    return [...inUtc, ...(await unknownUsers(database.db, set)), ...(await unknownLines(database.db, set))];
+    return {
+      hours: hoursAt && zone !== null && zone !== 'UTC' ? [{ ...hoursAt, ...hoursInUtc(zone) }] : [],
+      directory: [...(await unknownUsers(database.db, set)), ...(await unknownLines(database.db, set))],
+    };
   } catch (error) {
     console.error(
       `Users and lines were not checked against the account: ${error instanceof Error ? error.message : String(error)}`,
     );
-    return [];
+    return nothing;
   }
 }
 

@@ -3,7 +3,7 @@ import { type Control, pauseSends, readControl, resumeSends } from '../ledger/co
 import { cancelSend } from '../ledger/plans.ts';
 import { findSend, listSends, readSend, type Send, type SendState } from '../ledger/send.ts';
 import { settleManually } from '../ledger/settle.ts';
-import { toTheSecond } from '../ops/format.ts';
+import { sendReasonWords, sendStateWords, toTheSecond } from '../ops/format.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { maskNumbers } from '../shared/masking.ts';
@@ -25,7 +25,8 @@ export function runList({ state, limit, json }: Json & { state?: SendState; limi
       const cost = settledMicros === null ? '' : dollars(settledMicros);
       // Shortened on a terminal; commands accept the beginning of an id.
       const id = process.stdout.isTTY ? sendId.slice(0, 8) : sendId;
-      return [id, toTheSecond(plannedAt, timeZone), rule, line, number, modeOf(send), is, reason ?? '', cost];
+      const words = [sendStateWords(is, reason), reason === null ? '' : sendReasonWords(is, reason)];
+      return [id, toTheSecond(plannedAt, timeZone), rule, line, number, modeOf(send), ...words, cost];
     });
     console.log(renderColumns(head, rows));
     const simulated = sends.filter((send) => modeOf(send) === 'dry-run').length;
@@ -51,7 +52,7 @@ export function runShow(given: string, { json }: Json): Promise<void> {
     if (json) return console.log(JSON.stringify({ ...found.send, events: found.events }));
     const { send, events } = found;
     const lines: Record<string, unknown> = {
-      state: send.reason === null ? send.state : `${send.state} (${send.reason})`,
+      state: `${inWords(send.state, send.reason)} (${send.state})`,
       rule: send.ruleVersion === null ? send.rule : `${send.rule}, version ${send.ruleVersion}`,
       mode: modeOf(send) === 'live' ? 'live' : 'dry-run: only simulated, nothing is sent',
       from: send.line,
@@ -64,9 +65,14 @@ export function runShow(given: string, { json }: Json): Promise<void> {
     for (const [name, value] of Object.entries(lines)) console.log(`${name.padEnd(8)}  ${value}`);
     console.log(`\n${send.text}\n`);
     for (const { at, to, reason, actor } of events) {
-      console.log(`${toTheSecond(at, timeZone)}  ${to.padEnd(11)}  ${actor}${reason === null ? '' : `: ${reason}`}`);
+      console.log(`${toTheSecond(at, timeZone)}  ${actor.padEnd(8)}  ${inWords(to, reason)}`);
     }
   });
+}
+
+/** A state and its reason; codes are for `--json`. */
+function inWords(state: SendState, reason: string | null): string {
+  return `${sendStateWords(state, reason)}${reason === null ? '' : `: ${sendReasonWords(state, reason)}`}`;
 }
 
 function costOf({ settledMicros, reservedMicros, state }: Send): string {

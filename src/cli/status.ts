@@ -3,7 +3,7 @@ import { createContext, readySettings } from '../context.ts';
 import { targetKinds } from '../inbox/targets.ts';
 import { states } from '../ledger/send.ts';
 import { findRunning } from '../local/data-folder.ts';
-import { ago, dollars, quantity, simulatedWords, span, streamNames } from '../ops/format.ts';
+import { ago, dollars, quantity, sendStateNames, simulatedWords, span, streamNames } from '../ops/format.ts';
 import { healthChecks, statusJson, verdictOf } from '../ops/health-checks.ts';
 import { credentialWords } from '../ops/snapshot/deployment.ts';
 import { DatabaseUnavailable, known, type Part, type Snapshot, takeSnapshot } from '../ops/snapshot.ts';
@@ -103,12 +103,17 @@ export function renderTable(snapshot: Snapshot): string {
         ? 'none open'
         : open.map(({ check, since }) => `${check} since ${ago(since, takenAt)}`).join(', '),
     ),
-    line('sends', snapshot.sends, ({ control, counts, simulated, today, dailyMicros }) =>
+    line('sends', snapshot.sends, ({ control, counts, simulated, today, dailyMicros, passedCount }) =>
       [
         ...(control.isPaused ? [`paused (${control.reason})`] : []),
+        ...(passedCount > 0 ? [`simulated ${quantity(passedCount)}`] : []),
         ...states.flatMap((state) => {
-          const count = counts[state] ?? 0;
-          return count === 0 ? [] : [`${state} ${quantity(count)}${simulatedWords(simulated[state], count)}`];
+          const passed = state === 'DENIED' ? passedCount : 0;
+          const count = (counts[state] ?? 0) - passed;
+          if (count <= 0) return [];
+          return [
+            `${sendStateNames[state]} ${quantity(count)}${simulatedWords((simulated[state] ?? 0) - passed, count)}`,
+          ];
         }),
         `${dollars(today.spent)} of ${dollars(dailyMicros)} today`,
       ].join(', '),

@@ -56,7 +56,7 @@ export interface LoadedRules {
   readonly loadedAt: Date | null;
   /** Why its newest file is not in use. */
   readonly problem: string | null;
-  readonly rules: readonly { readonly name: string; readonly on: string }[];
+  readonly rules: readonly { readonly name: string; readonly on: string; readonly mode: Mode }[];
   /** The rules that are not off, as `sinceKey` names them. */
   readonly keys: readonly string[];
   readonly limits: Partial<AccountLimits>;

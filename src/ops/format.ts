@@ -100,6 +100,18 @@ export function sendStateWords(state: SendState, reason: string | null): string 
   return state === 'DENIED' && reason?.startsWith('gate:') === false ? 'dropped' : sendStateNames[state];
 }
 
+/** Words for the states of `ops.rule_actions` that are none themselves. */
+const actionStates: Readonly<Record<string, string>> = {
+  waiting: 'waits',
+  unclear: 'unclear: its answer was lost',
+  dry_run: 'only simulated',
+};
+
+/** The state of a step of a rule, in words. */
+export function actionStateWords(state: string): string {
+  return actionStates[state] ?? state;
+}
+
 const steps = [
   { seconds: 86_400, unit: 'd' },
   { seconds: 3_600, unit: 'h' },

@@ -179,8 +179,16 @@ function* checkLogin({ credential }: Snapshot): Iterable<HealthCheck> {
 
 function* checkParked({ parked, credential }: Snapshot): Iterable<HealthCheck> {
   const isLoggedIn = known(credential, undefined)?.use === 'login';
-  const together = Map.groupBy(known(parked, []), ({ missingScope, reason }) => missingScope ?? `refused: ${reason}`);
+  // The sentences of refusals differ by operation; the credential is the same one.
+  const together = Map.groupBy(known(parked, []), ({ missingScope, reason }) =>
+    missingScope === null ? isLoginNeeded(reason) : missingScope,
+  );
   for (const streams of together.values()) yield* checkStreams(streams, isLoggedIn);
+}
+
+/** The daemon's own reasons name the login command; any other reason is a refusal by the service. */
+function isLoginNeeded(reason: string): boolean {
+  return reason.includes(toType('auth login'));
 }
 
 /** Streams that wait for the same reason, the longest first. */
@@ -197,15 +205,14 @@ function checkStream(
   const names = streams.map(({ kind }, at) => (at === 0 ? streamNames[kind] : streamNames[kind].toLowerCase()));
   const what = names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
   if (missingScope === null) {
-    // The daemon's own reasons name the login command; any other reason is a refusal by the service.
-    const isLoginNeeded = reason.includes(toType('auth login'));
+    const isMissing = isLoginNeeded(reason);
     const remedy =
-      isLoginNeeded || isLoggedIn ? `Run ${toType('auth login')}` : 'Set API_KEY to a valid key in every process';
+      isMissing || isLoggedIn ? `Run ${toType('auth login')}` : 'Set API_KEY to a valid key in every process';
     return {
       check: 'credential_refused',
       level: 'problem',
       since,
-      sentence: `${what} are not read: ${isLoginNeeded ? 'a login is needed' : 'the service refuses the credential'}.`,
+      sentence: `${what} are not read: ${isMissing ? 'a login is needed' : 'the service refuses the credential'}.`,
       remedy: `${remedy} (${reason}). Nothing is lost: reading then resumes.`,
       alert: { remedy: `${remedy}. Nothing is lost: reading then resumes.` },
     };

@@ -124,7 +124,7 @@ export async function readShare(
   const names = new Set(rules.map(({ name }) => name));
   const others = running
     .filter(({ mode }) => mode === own?.mode)
-    .flatMap((each) => each.rules as RuleOfOthers[])
+    .flatMap((each) => each.rules as readonly RuleOfOthers[])
     .filter(({ name }) => !names.has(name));
   return { isEvaluator, others };
 }

@@ -17,6 +17,11 @@ export function html(texts: TemplateStringsArray, ...values: readonly Value[]): 
   return { markup };
 }
 
+/** A sentence in which commands stand between back-quotes, with these as code. */
+export function withCode(sentence: string): Html {
+  return html`${sentence.split('`').map((part, at) => (at % 2 === 0 ? html`${part}` : html`<code>${part}</code>`))}`;
+}
+
 /** Marks our own text, such as a style sheet, as markup. Never for text from outside. */
 export function trusted(markup: string): Html {
   return { markup };
@@ -303,7 +308,12 @@ footer { display: flex; flex-wrap: wrap; gap: 4px 20px; padding: 28px 0 40px; fo
 .wide { margin-top: 12px; }
 td a, .entries a, .note a, .warning a, .stream p a { color: inherit; text-decoration: underline dotted var(--quiet); text-underline-offset: 3px; }
 .stream .state:hover .word { text-decoration: underline; }
-a:focus-visible { outline: 2px solid var(--accent); outline-offset: 3px; border-radius: 4px; }
+a:focus-visible, summary:focus-visible { outline: 2px solid var(--accent); outline-offset: 3px; border-radius: 4px; }
+.fold > summary { list-style: none; } .fold > summary::-webkit-details-marker { display: none; }
+@media (min-width: 521px) {
+  .fold > summary { pointer-events: none; } .fold > summary a { pointer-events: auto; } .brief { display: none; }
+  .fold::details-content { display: block; content-visibility: visible; height: auto; }
+}
 @media (max-width: 820px) { .streams { grid-template-columns: repeat(2, minmax(0, 1fr)); } .columns { grid-template-columns: minmax(0, 1fr); } }
 @media (max-width: 520px) {
   body > header, main { padding-left: 16px; padding-right: 16px; }
@@ -312,6 +322,9 @@ a:focus-visible { outline: 2px solid var(--accent); outline-offset: 3px; border-
   .stream p { font-size: 13px; color: var(--soft); }
 .stream .newest { color: var(--ink); font-size: 20px; } .stream .state .word { display: none; }
   .hint { display: none; }
+  .fold > summary { display: flex; justify-content: space-between; gap: 12px; cursor: pointer; margin: -15px; padding: 12px 15px; font-size: 13px; color: var(--soft); }
+  .fold > summary h2 { margin: 0; color: var(--ink); } .fold > summary a { pointer-events: none; color: inherit; }
+  .brief { flex: none; } .brief::after { content: '+'; display: inline-block; width: 18px; text-align: right; } .fold[open] > summary .brief::after { content: '–'; } .fold[open] > summary { margin-bottom: -3px; }
   .entries li { grid-template-columns: minmax(0, 1fr) auto; padding: 8px 0; }
   .entries .when { order: 2; text-align: right; } .entries .aside { order: 3; grid-column: 1 / -1; text-align: left; }
 }

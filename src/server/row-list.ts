@@ -183,7 +183,7 @@ function cell({ key, show = (value) => value, link }: RowColumn, row: Row): Html
 }
 
 /** Says that words are left out, and where that is set. */
-export const hiddenWords = html`<p class="note">What people wrote and said is hidden while <code>reporting.params.is_text_shown</code> is false.</p>`;
+export const hiddenWords = html`<p class="note">What people wrote and said is hidden. To show it here and to BI, run <code>update reporting.params set is_text_shown = true</code> in the database.</p>`;
 
 /** Leads to the rows before and after. */
 export function renderPager({ list, path, page, total, parameters }: ShownRows): Html {

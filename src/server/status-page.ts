@@ -19,7 +19,17 @@ import { credentialWords } from '../ops/snapshot/deployment.ts';
 import type { Backlog, Completeness, InboxStatus, TargetError } from '../ops/snapshot/mirror.ts';
 import { known, type Part, type Snapshot } from '../ops/snapshot.ts';
 import { eventTypeOf } from '../shared/event-types.ts';
-import { adriftNote, documentOf, type Html, html, liveScript, pageHeader, refreshSeconds, style } from './html.ts';
+import {
+  adriftNote,
+  documentOf,
+  type Html,
+  html,
+  liveScript,
+  pageHeader,
+  refreshSeconds,
+  style,
+  withCode,
+} from './html.ts';
 
 /** How a page shows a moment. */
 type Moment = (at: Date | null) => Html;
@@ -69,12 +79,12 @@ function verdict(snapshot: Snapshot): Html {
   const others = worst ? checks.slice(1) : checks;
   return html`<section class="verdict" aria-live="polite">
   <span class="dot ${level}"></span>
-  <div><h1>${sentence}</h1>${worst && html`<p class="remedy">${worst.remedy}</p>`}</div>
+  <div><h1>${sentence}</h1>${worst && html`<p class="remedy">${withCode(worst.remedy)}</p>`}</div>
   ${
     others.length > 0 &&
     html`<ul class="checks">${others.map(
       (each) =>
-        html`<li><span class="dot ${each.level}"></span><span>${each.sentence} <span class="remedy">${each.remedy}</span></span></li>`,
+        html`<li><span class="dot ${each.level}"></span><span>${each.sentence} <span class="remedy">${withCode(each.remedy)}</span></span></li>`,
     )}</ul>`
   }
 </section>`;
@@ -151,10 +161,19 @@ function pending(backlog: Backlog | undefined): Html {
 
 /** Deliveries: per minute, by type, and the latest. */
 function inbox(snapshot: Snapshot, moment: Moment): Html {
-  return card('Deliveries', '/deliveries', snapshot.inbox, (status) => {
-    if (status.latest.length === 0) return html`<p class="soft">None yet. Deliveries show here as they arrive.</p>`;
-    return html`${pace(status)}${types(status)}${latest(status, moment)}`;
-  });
+  return card(
+    'Deliveries',
+    '/deliveries',
+    snapshot.inbox,
+    (status) => {
+      if (status.latest.length === 0) return html`<p class="soft">None yet. Deliveries show here as they arrive.</p>`;
+      return html`${pace(status)}${types(status)}${latest(status, moment)}`;
+    },
+    ({ types }) => ({
+      words: `${quantity(types.reduce((sum, { lastHour }) => sum + lastHour, 0))} in the last hour`,
+      isFine: true,
+    }),
+  );
 }
 
 const paceHeight = 24;
@@ -199,10 +218,14 @@ function latest({ latest }: InboxStatus, moment: Moment): Html {
 
 /** Hourly coverage of the last two days, and missing texts. */
 function completeness({ completeness }: Snapshot, moment: Moment): Html {
-  return card('Compared with the service', '/coverage', completeness, (status) =>
-    status.hours.length === 0
-      ? html`<p class="soft">Call history has not been compared yet.</p>`
-      : html`${strip(status)}
+  return card(
+    'Compared with the service',
+    '/coverage',
+    completeness,
+    (status) =>
+      status.hours.length === 0
+        ? html`<p class="soft">Call history has not been compared yet.</p>`
+        : html`${strip(status)}
 <p class="note"><a href="/coverage/hours">${proven(status)}</a>${unannounced(status)}</p>
 ${status.backfillShare !== null && html`<p>Back-fill of history: ${Math.floor(status.backfillShare * 100)}%.</p>`}
 ${status.openGapCount > 0 && html`<p class="warning"><a href="/gaps?state=open">${countOf(status.openGapCount, 'gap')} in the webhooks</a>, being filled.</p>`}
@@ -210,6 +233,13 @@ ${status.lines.map(
   (each) =>
     html`<p class="${each.state === 'unexplained' ? 'warning' : 'soft'}">Line ${each.line}: ${countOf(each.missing, 'unread text')} ${missingTextWords(each)}, since ${moment(each.since)}.</p>`,
 )}`,
+    ({ hours, openGapCount, lines }) => ({
+      words: `${quantity(hours.filter(({ state }) => state === 'proven').length)} of ${countOf(hours.length, 'hour')} proven`,
+      isFine:
+        openGapCount === 0 &&
+        hours.every(({ state }) => state === 'proven' || state === 'waiting') &&
+        lines.every(({ state }) => state !== 'unexplained'),
+    }),
   );
 }
 
@@ -235,24 +265,50 @@ function unannounced({ lastDay }: Completeness): string {
 
 /** Automatic texts: today's cost and its cap, the sends by state, and whether they are paused. */
 function sends({ sends }: Snapshot, moment: Moment): Html {
-  return card('Automatic texts', '/sends', sends, ({ control, counts, simulated, today, dailyMicros }) => {
-    const rows = Object.entries(counts).map(
-      ([state, count]) =>
-        html`<tr><td class="${state === 'NEEDS_HUMAN' ? 'warning' : ''}">${sendStateNames[state as SendState]}</td><td class="number"><a href="/sends?state=${state}&amp;span=day">${quantity(count)}</a>${simulatedWords(simulated[state as SendState], count)}</td></tr>`,
-    );
-    const paused = control.isPaused && html`<p class="warning">Paused ${moment(control.since)}: ${control.reason}</p>`;
-    return html`${paused}<p class="note">${dollars(today.spent)} spent today of ${dollars(dailyMicros)}${today.reserved > 0 && html`, ${dollars(today.reserved)} reserved`}</p>
+  return card(
+    'Automatic texts',
+    '/sends',
+    sends,
+    ({ control, counts, simulated, today, dailyMicros, passedCount }) => {
+      const row = (name: string, path: string, shown: Html | string, isWarning = false) =>
+        html`<tr><td class="${isWarning ? 'warning' : ''}">${name}</td><td class="number"><a href="${path}">${shown}</a></td></tr>`;
+      const rows = Object.entries(counts).flatMap(([key, all]) => {
+        const state = key as SendState;
+        // What was only simulated ends as DENIED, but no gate refused it.
+        const passed = state === 'DENIED' ? Math.min(all, passedCount) : 0;
+        const count = all - passed;
+        const marked = `${quantity(count)}${simulatedWords((simulated[state] ?? 0) - passed, count)}`;
+        return [
+          ...(passed > 0 ? [row('simulated', '/sends?mode=dry-run&span=day', quantity(passed))] : []),
+          ...(count > 0
+            ? [row(sendStateNames[state], `/sends?state=${state}&span=day`, marked, state === 'NEEDS_HUMAN')]
+            : []),
+        ];
+      });
+      const paused =
+        control.isPaused && html`<p class="warning">Paused ${moment(control.since)}: ${control.reason}</p>`;
+      return html`${paused}<p class="note">${dollars(today.spent)} spent today of ${dollars(dailyMicros)}${today.reserved > 0 && html`, ${dollars(today.reserved)} reserved`}</p>
 ${rows.length > 0 ? html`<table><tbody>${rows}</tbody></table>` : html`<p class="soft">None in the last day.</p>`}`;
-  });
+    },
+    ({ control, counts, today }) => ({
+      words: control.isPaused ? 'paused' : `${dollars(today.spent)} today`,
+      isFine: !control.isPaused && !counts.NEEDS_HUMAN,
+    }),
+  );
 }
 
 const artefactStates = ['complete', 'pending', 'none', 'gone', 'forbidden'] as const;
 
 function artefacts({ artefacts }: Snapshot): Html {
-  return card('Of the newest calls', undefined, artefacts, ({ calls, recordings, transcripts }) =>
-    calls === 0
-      ? html`<p class="soft">No calls yet.</p>`
-      : html`<h3>Recordings</h3>${shares(recordings)}<h3>Transcripts</h3>${shares(transcripts)}`,
+  return card(
+    'Of the newest calls',
+    undefined,
+    artefacts,
+    ({ calls, recordings, transcripts }) =>
+      calls === 0
+        ? html`<p class="soft">No calls yet.</p>`
+        : html`<h3>Recordings</h3>${shares(recordings)}<h3>Transcripts</h3>${shares(transcripts)}`,
+    ({ calls }) => ({ words: countOf(calls, 'call'), isFine: true }),
   );
 }
 
@@ -273,29 +329,44 @@ function shares(counts: Readonly<Record<string, number>>): Html {
 }
 
 function queues({ queues }: Snapshot): Html {
-  return card('Queue', '/targets', queues, ({ backend, isReachable, waiting }) => {
-    const state = isReachable
-      ? html`<span class="ok">reachable</span>`
-      : html`<span class="problem">unreachable</span>`;
-    return html`<table><tbody>
+  return card(
+    'Queue',
+    '/targets',
+    queues,
+    ({ backend, isReachable, waiting }) => {
+      const state = isReachable
+        ? html`<span class="ok">reachable</span>`
+        : html`<span class="problem">unreachable</span>`;
+      return html`<table><tbody>
 <tr><td>${backend === 'redis' ? 'Redis' : 'Postgres'}</td><td class="number">${state}</td></tr>
 ${queueNames.map((name) => {
   const count = waiting[name];
   return html`<tr><td>${name}</td><td class="number soft">${count === null ? 'not known' : `${quantity(count)} waiting`}</td></tr>`;
 })}</tbody></table>`;
-  });
+    },
+    ({ isReachable }) => ({ words: isReachable ? 'reachable' : 'unreachable', isFine: isReachable }),
+  );
 }
 
 function subscriptions({ subscriptions }: Snapshot, moment: Moment): Html {
-  return card('Webhook subscriptions', undefined, subscriptions, ({ ours, othersCount, readAt }) => {
-    const rows = ours.map(
-      ({ type, isEnabled }) =>
-        html`<tr><td>${type ?? 'no type'}</td><td class="number ${isEnabled ? 'ok' : 'warning'}">${isEnabled ? 'enabled' : 'disabled'}</td></tr>`,
-    );
-    const others = othersCount > 0 && html` · ${quantity(othersCount)} others`;
-    return html`${rows.length > 0 ? html`<table><tbody>${rows}</tbody></table>` : html`<p class="soft">None of ours.</p>`}
+  return card(
+    'Webhook subscriptions',
+    undefined,
+    subscriptions,
+    ({ ours, othersCount, readAt }) => {
+      const rows = ours.map(
+        ({ type, isEnabled }) =>
+          html`<tr><td>${type ?? 'no type'}</td><td class="number ${isEnabled ? 'ok' : 'warning'}">${isEnabled ? 'enabled' : 'disabled'}</td></tr>`,
+      );
+      const others = othersCount > 0 && html` · ${quantity(othersCount)} others`;
+      return html`${rows.length > 0 ? html`<table><tbody>${rows}</tbody></table>` : html`<p class="soft">None of ours.</p>`}
 <p class="note">read ${moment(readAt)}${others}</p>`;
-  });
+    },
+    ({ ours }) => {
+      const enabled = ours.filter(({ isEnabled }) => isEnabled).length;
+      return { words: `${quantity(enabled)} enabled`, isFine: enabled > 0 && enabled === ours.length };
+    },
+  );
 }
 
 function holdings({ holdings }: Snapshot): Html {
@@ -308,6 +379,7 @@ function holdings({ holdings }: Snapshot): Html {
         ({ table, rows, isExact }) =>
           html`<tr><td><code>${table}</code></td><td class="number">${!isExact && html`<span class="soft">about</span> `}${quantity(rows)}</td></tr>`,
       )}</tbody></table>`,
+    (tables) => ({ words: countOf(tables.length, 'table'), isFine: true }),
   );
 }
 
@@ -325,34 +397,48 @@ function refusal({ kind, key, error, state, attempts, readAt, nextAt }: TargetEr
 
 function drift({ drift }: Snapshot, moment: Moment): Html {
   if (known(drift, undefined)?.kinds === 0) return html``;
-  return html`<div class="wide">${card('Answers that differ from the specification', undefined, drift, ({ latest }) =>
-    entries(
-      latest.map(
-        (row) => html`<span class="when">${moment(row.lastSeenAt)}</span>
+  return html`<div class="wide">${card(
+    'Answers that differ from the specification',
+    undefined,
+    drift,
+    ({ latest }) =>
+      entries(
+        latest.map(
+          (row) => html`<span class="when">${moment(row.lastSeenAt)}</span>
 <span><code>${row.operation}</code> ${row.path} <span class="soft">${row.what.replaceAll('_', ' ')}: ${row.sample}</span></span>
 <span class="aside soft">${quantity(row.seen)}×</span>`,
+        ),
       ),
-    ),
+    ({ kinds }) => ({ words: countOf(kinds, 'kind'), isFine: true }),
   )}</div>`;
 }
 
 /** Which rules are in force, and what they did within a day. */
 function rules({ rules }: Snapshot, moment: Moment): Html {
   if (rules.state === 'known' && known(rules, undefined) === undefined) return html``;
-  return card('Rules', '/rules', rules, (status) => {
-    if (!status) return html``;
-    const { mode, version, loadedAt, ruleCount, problem, lastDay } = status;
-    const rows = lastDay.map(
-      ({ rule, tried, matched }) =>
-        html`<tr><td>${rule}</td><td class="number"><a href="${runsPath(rule, '&result=matched')}">${quantity(matched)}</a></td><td class="number soft"><a href="${runsPath(rule)}">${quantity(tried)}</a></td></tr>`,
-    );
-    const table = html`<table><thead><tr><th>last day</th><th class="number">matched</th><th class="number">evaluated</th></tr></thead><tbody>${rows}</tbody></table>`;
-    const inForce =
-      version === null
-        ? html`none in force`
-        : html`${quantity(ruleCount)} in force, version <code>${version}</code>, read ${moment(loadedAt)}`;
-    return html`${rows.length > 0 && table}<p class="note">${mode} · ${inForce}</p>${problem !== null && html`<pre class="warning">${problem}</pre>`}`;
-  });
+  return card(
+    'Rules',
+    '/rules',
+    rules,
+    (status) => {
+      if (!status) return html``;
+      const { mode, version, loadedAt, ruleCount, problem, lastDay } = status;
+      const rows = lastDay.map(
+        ({ rule, tried, matched }) =>
+          html`<tr><td>${rule}</td><td class="number"><a href="${runsPath(rule, '&result=matched')}">${quantity(matched)}</a></td><td class="number soft"><a href="${runsPath(rule)}">${quantity(tried)}</a></td></tr>`,
+      );
+      const table = html`<table><thead><tr><th>last day</th><th class="number">matched</th><th class="number">evaluated</th></tr></thead><tbody>${rows}</tbody></table>`;
+      const inForce =
+        version === null
+          ? html`none in force`
+          : html`${quantity(ruleCount)} in force, version <code>${version}</code>, read ${moment(loadedAt)}`;
+      return html`${rows.length > 0 && table}<p class="note">${mode} · ${inForce}</p>${problem !== null && html`<pre class="warning">${problem}</pre>`}`;
+    },
+    (status) => ({
+      words: status ? `${quantity(status.ruleCount)} in force, ${status.mode}` : '',
+      isFine: !status || status.problem === null,
+    }),
+  );
 }
 
 /** The evaluations of a rule in the last day. */
@@ -360,11 +446,27 @@ function runsPath(rule: string, more = ''): string {
   return `/rules?rule=${encodeURIComponent(rule)}&span=day${more}`;
 }
 
-/** A card that shows its part, or why it is unknown; its title leads to `path`. */
-function card<T>(title: string, path: string | undefined, part: Part<T>, show: (value: T) => Html): Html {
-  return html`<section class="card"><h2>${path === undefined || part.state === 'unknown' ? title : html`<a href="${path}">${title}</a>`}</h2>${
-    part.state === 'known' ? show(part.value) : html`<p class="unknown">This could not be read: ${part.reason}</p>`
-  }</section>`;
+/** What a phone shows of a card until it is unfolded. What is not fine is unfolded at once. */
+interface Brief {
+  readonly words: string;
+  readonly isFine: boolean;
+}
+
+/** A card that shows its part, or why it is unknown; its title leads to `path`. With `brief`, a phone folds it. */
+function card<T>(
+  title: string,
+  path: string | undefined,
+  part: Part<T>,
+  show: (value: T) => Html,
+  brief?: (value: T) => Brief,
+): Html {
+  const heading = html`<h2>${path === undefined || part.state === 'unknown' ? title : html`<a href="${path}">${title}</a>`}</h2>`;
+  if (part.state === 'unknown') {
+    return html`<section class="card">${heading}<p class="unknown">This could not be read: ${part.reason}</p></section>`;
+  }
+  if (!brief) return html`<section class="card">${heading}${show(part.value)}</section>`;
+  const { words, isFine } = brief(part.value);
+  return html`<details class="card fold"${!isFine && html` open`}><summary>${heading}<span class="brief">${words}</span></summary>${show(part.value)}</details>`;
 }
 
 /** A list whose entries have three columns: time, subject and detail. On a phone each takes two rows. */

@@ -414,11 +414,20 @@ test('sends tell which of them were only simulated, and take the beginning of an
   );
   const { out } = await run(['sends', 'list']);
   const lineOf = (rule: string) => out.split('\n').find((line) => line.includes(` ${rule} `)) ?? '';
-  expect(lineOf('simulated')).toMatch(new RegExp(`^${id} +2026-11-01 08:00:00Z +simulated .* dry-run +DENIED`));
+  expect(lineOf('simulated')).toMatch(
+    new RegExp(`^${id} +2026-11-01 08:00:00Z +simulated .* dry-run +simulated +every gate let it pass`),
+  );
   expect(lineOf('taken')).toContain(' dry-run ');
-  expect(lineOf('real')).toContain(' live ');
+  expect(lineOf('real')).toMatch(/ live +refused by a gate +the person has opted out/);
   expect(out).toContain('2 of 3 are dry-run: they were only simulated');
-  expect((await run(['sends', 'show', '1f8c0000'])).out).toContain('dry-run: only simulated, nothing is sent');
+  const shown = (await run(['sends', 'show', '1f8c0000'])).out;
+  expect(shown).toContain('dry-run: only simulated, nothing is sent');
+  expect(shown).toContain('simulated: every gate let it pass; nothing is sent in dry-run mode (DENIED)');
+  expect(`${out}${shown}`).not.toMatch(/dry_run|gate:/);
+  const codes = JSON.parse((await run(['sends', 'list', '--json'])).out) as { state: string; reason: string }[];
+  expect(codes.map(({ state, reason }) => `${state} ${reason}`).sort()).toEqual([
+    ...['DENIED dry_run', 'DENIED dry_run', 'DENIED gate:opted_out'],
+  ]);
   expect((await run(['sends', 'show', '1f8c0001'])).code).toBe(1);
   await database.query('truncate ops.sends');
   await database.end();

@@ -67,10 +67,17 @@ test('the hours of rules are in UTC without TIME_ZONE, which is told where users
      select id, zone, '', 'users.list', 1, now()
      from (values (1, 'Europe/London'), (2, 'America/Chicago'), (3, 'America/Chicago')) u (id, zone)`,
   );
-  const { code, err } = await runInProcess(environment, 'rules', 'check');
-  expect(code).toBe(1);
-  expect(err).toContain('hours.yaml:2:11: warning: Rules speak of hours, which are in UTC');
-  expect(err).toContain('Set TIME_ZONE to America/Chicago');
+  // Where rules may act, it is a warning. In a dry run nobody is told wrong hours, and the file is right.
+  const live = await runInProcess({ ...environment, RULES_MODE: 'live' }, 'rules', 'check');
+  expect(live.code).toBe(1);
+  expect(live.err).toContain('hours.yaml:2:11: warning: Rules speak of hours, which are in UTC');
+  const dry = await runInProcess(environment, 'rules', 'check');
+  expect(dry.code).toBe(0);
+  expect(dry.out).toContain('is valid: 1 rule');
+  expect(dry.err).toContain('hours.yaml:2:11: notice: Rules speak of hours, which are in UTC');
+  expect(dry.err).toContain('Set TIME_ZONE to America/Chicago');
+  const { warnings, notices } = JSON.parse((await runInProcess(environment, 'rules', 'check', '--json')).out);
+  expect([warnings.length, notices.length]).toEqual([0, 1]);
   expect((await runInProcess({ ...environment, TIME_ZONE: 'America/Chicago' }, 'rules', 'check')).code).toBe(0);
   await database.query(
     `insert into ops.rules_loaded (process_id, version, mode, is_using_hours, time_zone) values ('a worker', 'v', 'live', true, 'UTC')`,

@@ -21,6 +21,7 @@ const quietLedger: SendsStatus = {
   today: { spent: 40_000, reserved: 0, sends: 4 },
   dailyMicros: 5_000_000,
   simulated: {},
+  passedCount: 0,
   troubles: [],
   waitingOptOuts: 0,
 };
@@ -138,6 +139,35 @@ test('names what was never compared beside what is mirrored, and takes no stream
   expect(page).toContain('trunkline backfill calls');
   expect(page.split('title="up to date"').length - 1).toBe(targetKinds.length - 1);
   expect(page).toContain('title="nothing read yet"');
+});
+
+test('folds on a phone what is fine, and leaves open what is not', () => {
+  const folds = (page: string) =>
+    [...page.matchAll(/<details class="card fold"( open)?><summary><h2>(?:<a [^>]*>)?([^<]*)/g)].map(
+      ([, open, title]) => `${title}${open ?? ''}`,
+    );
+  const fine = ['Deliveries', 'Compared with the service', 'Automatic texts', 'Of the newest calls', 'Queue'];
+  expect(folds(render())).toEqual([...fine, 'Webhook subscriptions', 'Rows held']);
+  const control = { ...quietLedger.control, isPaused: true, reason: 'by the operator' };
+  const bad = render({
+    completeness: known({ ...complete, openGapCount: 1 }),
+    sends: known({ ...quietLedger, control }),
+    queues: known({
+      ...{ backend: 'redis', isReachable: false, warnings: [], notices: [] },
+      waiting: { conversations: null, calls: null, transcripts: null, directory: null, sends: null },
+    }),
+  });
+  expect(folds(bad).filter((title) => title.endsWith(' open'))).toEqual([
+    ...['Compared with the service open', 'Automatic texts open', 'Queue open'],
+  ]);
+});
+
+test('calls simulated what every gate let pass in dry-run mode, and refused only what a gate refused', () => {
+  const page = render({
+    sends: known({ ...quietLedger, counts: { DENIED: 5 }, simulated: { DENIED: 4 }, passedCount: 3 }),
+  });
+  const words = page.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
+  expect(words).toContain('simulated 3 refused by a gate 2 (1 dry-run)');
 });
 
 test('says that older texts were never searched, also when all calls are compared', () => {

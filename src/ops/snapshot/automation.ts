@@ -89,6 +89,8 @@ export async function readUsersZone(db: Database): Promise<string | null> {
 export interface SendsStatus extends LedgerSummary {
   /** The share of `counts` that is dry-run. */
   readonly simulated: LedgerSummary['counts'];
+  /** Of `counts.DENIED`, those that every gate let pass: they were only simulated. */
+  readonly passedCount: number;
   /** Live sends of the last day that failed or wait, by state and reason, the most frequent first. */
   readonly troubles: readonly SendTrouble[];
   /** Numbers that may have opted out, and about which nobody has decided. */
@@ -124,9 +126,9 @@ const heldUpSeconds = 60;
 const isSimulated = sql`(s.mode = 'dry-run' or coalesce(s.reason, '') = 'dry_run')`;
 
 export async function readSends(db: Database): Promise<SendsStatus> {
-  const counted = await query<{ state: keyof LedgerSummary['counts']; count: number }>(
+  const counted = await query<{ state: keyof LedgerSummary['counts']; count: number; passed: number }>(
     db,
-    sql`select state, count(*)::integer as count from ops.sends s where s.planned_at > now() - interval '1 day' and ${isSimulated}
+    sql`select state, count(*)::integer as count, count(*) filter (where reason = 'dry_run')::integer as passed from ops.sends s where s.planned_at > now() - interval '1 day' and ${isSimulated}
      group by state`,
   );
   const troubles = await query<SendTrouble>(
@@ -156,6 +158,7 @@ export async function readSends(db: Database): Promise<SendsStatus> {
   return {
     ...(await summarizeSends(db)),
     simulated: Object.fromEntries(counted.map(({ state, count }) => [state, count])),
+    passedCount: counted.find(({ state }) => state === 'DENIED')?.passed ?? 0,
     waitingOptOuts: await countWaiting(db),
     troubles: troubles.map((each) => ({ ...each, lines: each.lines.map((line) => maskKey('line', line)) })),
   };

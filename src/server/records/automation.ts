@@ -1,6 +1,6 @@
 import { type Database, query, sql } from '../../db/database.ts';
 import type { SendState } from '../../ledger/states.ts';
-import { sendReasonWords } from '../../ops/format.ts';
+import { actionStateWords, sendReasonWords } from '../../ops/format.ts';
 import type { TriggerKind } from '../../rules/triggers.ts';
 import type { Pair } from '../../shared/thread.ts';
 import { type Html, html } from '../html.ts';
@@ -62,18 +62,12 @@ export function renderRun({ rule, mode, actions }: RuleRun): Html {
 }
 
 function actionWords({ kind, state, reason, send }: RuleAction): Html {
-  if (!send) return html`${kind} ${stateWords[state] ?? state}${reason !== null && ` (${reason})`}`;
+  if (!send) return html`${kind} ${actionStateWords(state)}${reason !== null && ` (${reason})`}`;
   const what = send.reason === 'dry_run' ? 'simulated' : (sendWords[send.state] ?? send.state);
   return html`${kind} ${what}${send.reason !== null && ` (${sendReasonWords(send.state, send.reason)})`}${
     send.state !== 'SENT' && send.body && html`: <q dir="auto">${send.body}</q>`
   }`;
 }
-
-const stateWords: Readonly<Record<string, string>> = {
-  waiting: 'waits',
-  unclear: 'unclear: its answer was lost',
-  dry_run: 'only recorded',
-};
 
 const sendWords: Readonly<Record<string, string>> = {
   PLANNED: 'planned',

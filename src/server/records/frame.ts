@@ -115,7 +115,7 @@ export const style = `${pageStyle}
 .ask[open] { padding-bottom: 12px; } .ask p { padding: 2px 14px 0; text-wrap: pretty; } .answers { display: flex; flex-wrap: wrap; gap: 8px; padding: 12px 14px 0; }
 .answers button { font: inherit; font-size: 14px; padding: 5px 16px; border-radius: 7px; border: 1px solid var(--ink); background: var(--ink); color: var(--paper); cursor: pointer; }
 .reason { margin: 6px 0 14px; padding-left: 12px; border-left: 3px solid var(--warning); } .state + * { margin-top: 0; } .card > p + .facts, .reason + .facts { margin-top: 14px; }
-.gates { list-style: none; padding: 0; font-size: 14px; columns: 2; column-gap: 40px; } .gates li { display: flex; justify-content: space-between; gap: 14px; padding: 4px 0; break-inside: avoid; }
+.gates { list-style: none; padding: 0; font-size: 14px; columns: 2; column-gap: 40px; } .gates li > :last-child { flex: none; } .gates li { display: flex; justify-content: space-between; gap: 14px; padding: 4px 0; break-inside: avoid; }
 .rule { padding: 10px 0; border-top: 1px solid var(--line); } .rule:first-of-type { border-top: 0; padding-top: 0; } .rule h3 { font-size: 14px; margin: 0; color: var(--ink); } .clause { padding: 4px 0 0 14px; font-size: 14px; } .values th { width: 40%; } .values tr:first-child > * { border-top: 0; }
 .done { border-left: 3px solid var(--ok); padding: 4px 12px; margin-bottom: 16px; }
 .facts small { display: block; font-size: 12.5px; color: var(--soft); } time { white-space: nowrap; }
@@ -129,5 +129,7 @@ export const style = `${pageStyle}
 .bubble { background: var(--card); border: 1px solid var(--line); border-radius: 4px 14px 14px 14px; padding: 8px 13px; width: fit-content; max-width: 100%; } .out .bubble { border-radius: 14px 4px 14px 14px; background: color-mix(in srgb, var(--accent) 14%, var(--card)); margin-left: auto; } .failed .bubble { border-color: var(--problem); }
 .body { white-space: pre-wrap; overflow-wrap: anywhere; } .who, .meta { font-size: 12px; color: var(--soft); } .who { margin-bottom: 3px; } .meta { margin-top: 3px; } .out .who, .out .meta { text-align: right; }
 .turn { justify-content: center; padding: 4px 0 12px; font-size: 14px; }
-@media (max-width: 520px) { .gates { columns: 1; } .facts { grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 10px 16px; } .steps li { grid-template-columns: minmax(0, 1fr) auto; } .steps li > :last-child { grid-column: 1 / -1; } .filters { grid-template-columns: repeat(2, minmax(0, 1fr)); } }
+.in-force { font-size: 14px; } .in-force td { vertical-align: top; } .in-force small { display: block; color: var(--soft); white-space: normal; }
+@media (max-width: 520px) { .in-force thead { display: none; } .in-force tr { display: block; padding: 8px 0; border-top: 1px solid var(--line); } .in-force tbody tr:first-child { border-top: 0; } .in-force td { display: block; padding: 0; border: 0; }
+.gates { columns: 1; } .facts time { white-space: normal; } .facts { grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 10px 16px; } .steps li { grid-template-columns: minmax(0, 1fr) auto; } .steps li > :last-child { grid-column: 1 / -1; } .filters { grid-template-columns: repeat(2, minmax(0, 1fr)); } }
 `;

@@ -1,7 +1,7 @@
 import { sql } from '../../db/database.ts';
 import { targetKinds } from '../../inbox/targets.ts';
 import { type SendState, states } from '../../ledger/send.ts';
-import { sendReasonWords, sendStateWords } from '../../ops/format.ts';
+import { actionStateWords, sendReasonWords, sendStateWords } from '../../ops/format.ts';
 import { isParked, isPending, stateInWords } from '../../ops/target-states.ts';
 import { outcomeWords } from '../../rules/explain.ts';
 import { commandName } from '../../shared/command-name.ts';
@@ -12,6 +12,7 @@ import { isCallId, typedThreadKey } from '../../shared/thread.ts';
 import { BadAddress } from '../answering.ts';
 import { html } from '../html.ts';
 import { type Condition, column, count, csvOnly, type RowColumn } from '../row-list.ts';
+import { aboveRules } from './above-rules.ts';
 import { aboveSends } from './above-sends.ts';
 import type { ListChoice, ListDefinition, ListFilter } from './list-page.ts';
 import { endsOf, pathIn, targetPath, timeColumns } from './view.ts';
@@ -375,11 +376,17 @@ export const sends: ListDefinition = {
   empty: html`No rule wanted to send a text yet. A rule with a <code>reply</code> plans a send when it matches, in <code>dry-run</code> too: <code>${commandName} rules simulate</code> shows what would happen.`,
 };
 
+/** `reply: dry_run, resolve: done` with the states in words. */
+function stepsInWords(joined: string): string {
+  return joined.replace(/(\w+): (\w+)/g, (_, kind: string, state: string) => `${kind}: ${actionStateWords(state)}`);
+}
+
 export const runs: ListDefinition = {
   path: '/rules',
   title: 'Rules',
-  about: html`Every evaluation of a rule on a text, a call or a transcript: whether it matched, why not, and what it did. <a href="/sends">Sends</a> are what came of replies.`,
+  about: html`The rules of the running workers. Below them is every evaluation of a rule on a text, a call or a transcript: whether it matched, why not, and what it did. <a href="/sends">Sends</a> has what came of the replies.`,
   span: 'week',
+  above: aboveRules,
   filters: [
     ofRule,
     oneOf(
@@ -409,7 +416,7 @@ export const runs: ListDefinition = {
         ...column('reason', 'Why not', sql`case when not r.is_matched then r.reason end`),
         show: (reason, { trigger_kind: on }) => maskNumbers(outcomeWords(reason, on ?? '')),
       },
-      { ...column('steps', 'Steps', sql`steps.words`), isWide: true },
+      { ...column('steps', 'Steps', sql`steps.words`), isWide: true, show: stepsInWords },
     ],
     from: sql`from ops.rule_runs r where ${chosen(choice, sql`r.evaluated_at`)}`,
     order: sql`order by r.evaluated_at desc, r.run_id desc`,

@@ -1,6 +1,6 @@
 import { query, sql, type Transaction } from '../../db/database.ts';
 import type { SendState } from '../../ledger/states.ts';
-import { sendReasonWords, sendStateWords } from '../../ops/format.ts';
+import { actionStateWords, sendReasonWords, sendStateWords } from '../../ops/format.ts';
 import { explainRulesOn, outcomeWords, type RuleExplanation, replyWords } from '../../rules/explain.ts';
 import { declarationOf } from '../../rules/facts/declared.ts';
 import type { RuleSet } from '../../rules/rule.ts';
@@ -110,7 +110,7 @@ ${
 function stepList(steps: readonly Step[], view: View): Html {
   return html`<ol class="steps">${steps.map(
     ({ kind, state, reason, at, sendId, sendState, sendReason }) =>
-      html`<li>${timeIn(view.zone, at, true)}<span class="step">${kind}</span><span>${state === 'dry_run' ? 'only simulated' : state}${reason !== null && `: ${maskNumbers(reason)}`}${
+      html`<li>${timeIn(view.zone, at, true)}<span class="step">${kind}</span><span>${actionStateWords(state)}${reason !== null && `: ${maskNumbers(reason)}`}${
         sendId !== null &&
         html`; <a href="${pathIn(view, `/sends/${sendId}`)}">send ${sendId.slice(0, 8)}</a> ${sendState !== null && sendStateWords(sendState, sendReason)}${sendState !== null && sendReason !== null && ` (${maskNumbers(sendReasonWords(sendState, sendReason))})`}`
       }</span></li>`,

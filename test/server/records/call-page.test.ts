@@ -150,7 +150,7 @@ describe('the page of a call', () => {
     ];
     const hidden = await page(`/calls/${answered}`);
     for (const each of spoken) expect(hidden).not.toContain(each);
-    expect(hidden).toContain('reporting.params.is_text_shown');
+    expect(hidden).toContain('update reporting.params set is_text_shown = true');
     expect(await words(`/calls/${answered}`)).toMatch(
       /Sentiment calm Satisfaction 8 .*Somebody should act yes Greeting 3 .*2 utterances, hidden/,
     );

@@ -103,6 +103,33 @@ describe('the lists', () => {
     if (!isLong) expect(csv.trimEnd().split('\r\n')).toHaveLength(rows + 1);
   });
 
+  test('the rules of the running workers stand above their runs, with what each did', async () => {
+    expect(await page('/rules')).toContain('No worker has loaded a rules file yet.');
+    const { db } = world.context.database;
+    const rules = ['thanks-resolves', 'out-of-hours-reply', 'never-tried'].map((name, at) => ({
+      ...{ name, on: 'message_received', mode: at === 2 ? 'off' : 'live' },
+    }));
+    await query(
+      db,
+      sql`insert into ops.rules_loaded (process_id, version, mode, rules, loaded_at, problem)
+        values ('a worker', 'v1', 'dry-run', ${JSON.stringify(rules)}, now(), 'rules.yaml:3: a mistake')`,
+    );
+    const section = /<h2>In force<\/h2>.*?<\/section>/s.exec(await page('/rules'))?.[0] ?? '';
+    const rows = [...section.matchAll(/<tr><td>.*?<\/tr>/gs)].map(([row]) =>
+      row.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' '),
+    );
+    expect(rows).toEqual([
+      ' thanks-resolves on message_received, dry-run matched 0 of 1 – ',
+      expect.stringMatching(/^ out-of-hours-reply on message_received, dry-run matched 1 of 1 reply: 1 /),
+      ' never-tried on message_received, off not evaluated – ',
+    ]);
+    expect(section).toContain('RULES_MODE is dry-run');
+    expect(section).toContain('rules.yaml:3: a mistake');
+    expect(section).not.toMatch(/dry_run|DENIED/);
+    expect(await page('/rules?result=matched')).toContain('reply: only simulated');
+    await query(db, sql`delete from ops.rules_loaded`);
+  });
+
   test('a day counts the hours of the chosen zone, and opens them', async () => {
     const day = new Date(Date.now() - 2 * 86_400_000).toISOString().slice(0, 10);
     const { day: utcDay } = await one(

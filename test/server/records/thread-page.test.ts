@@ -113,7 +113,7 @@ describe('the page of a thread', () => {
       'Unknown sender 10:03 From elsewhere 2 files no receipt yet',
       '10:04 Resolved by rule thanks',
       '10:05 They called 15559990001 : answered',
-      'Rule called (dry-run): resolve only recorded',
+      'Rule called (dry-run): resolve only simulated',
       '15551000001 10:09 STOP opts out of automatic texts Rule stopped : reply not sent (the person has opted out): Are you sure?',
       'User 1 10:10 See you soon not sent yet: scheduled for 2026-11-02 11:00:00',
       'npx trunkline links thread 15559990000/15551000001',
@@ -131,7 +131,7 @@ describe('the page of a thread', () => {
     for (const each of ['Where is my', 'We are closed', 'STOP', 'Are you sure', 'See you'])
       expect(hidden).not.toContain(each);
     expect(hidden).toContain('13 characters, hidden');
-    expect(hidden).toContain('reporting.params.is_text_shown');
+    expect(hidden).toContain('update reporting.params set is_text_shown = true');
   });
 
   test('says of a text that it was removed, and how long it was', async () => {

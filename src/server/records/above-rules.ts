@@ -1,0 +1,100 @@
+import { query, sql, type Transaction } from '../../db/database.ts';
+import { type LoadedRules, readInUse, readRunning } from '../../ledger/rules-in-force.ts';
+import type { SendState } from '../../ledger/states.ts';
+import { actionStateWords, quantity, sendStateWords } from '../../ops/format.ts';
+import { lesserMode } from '../../rules/rule.ts';
+import { commandName } from '../../shared/command-name.ts';
+import { type Html, html } from '../html.ts';
+import { section, timeIn } from './frame.ts';
+import { pathIn, type View } from './view.ts';
+
+interface Tried {
+  readonly rule: string;
+  readonly tried: number;
+  readonly matched: number;
+  readonly failed: number;
+}
+
+interface Did {
+  readonly rule: string;
+  readonly kind: string;
+  readonly state: string;
+  readonly sendState: SendState | null;
+  readonly isSimulated: boolean;
+  readonly count: number;
+}
+
+/** Stands over the list of runs: the rules of the running workers, and what each did in the last day. */
+export async function aboveRules(tx: Transaction, view: View): Promise<Html> {
+  const inUse = await readInUse(tx);
+  if (!inUse) {
+    return section('In force', html`<p class="soft">No worker has loaded a rules file yet.</p>`);
+  }
+  const running = await readRunning(tx);
+  const tried = await query<Tried>(
+    tx,
+    sql`select rule, count(*)::integer as tried, count(*) filter (where is_matched)::integer as matched,
+       count(*) filter (where reason like 'error:%')::integer as failed
+     from ops.rule_runs where evaluated_at > now() - interval '1 day' group by rule`,
+  );
+  const did = await query<Did>(
+    tx,
+    sql`select r.rule, a.kind, a.state, s.state as "sendState", coalesce(s.reason = 'dry_run', false) as "isSimulated", count(*)::integer as count
+     from ops.rule_runs r join ops.rule_actions a using (run_id) left join ops.sends s using (send_id)
+     where r.evaluated_at > now() - interval '1 day' and r.is_matched group by 1, 2, 3, 4, 5 order by count desc, 2, 3, 4`,
+  );
+  const rows = inUse.rules.map((rule) =>
+    row(rule, inUse, {
+      tried: tried.find((each) => each.rule === rule.name),
+      did: did.filter((each) => each.rule === rule.name),
+      view,
+    }),
+  );
+  return section(
+    'In force',
+    html`${rows.length > 0 && html`<table class="in-force"><thead><tr><th scope="col">Rule</th><th scope="col">Last day</th><th scope="col">What it did</th></tr></thead><tbody>${rows}</tbody></table>`}
+${inForce(inUse, running, view)}`,
+  );
+}
+
+function row(
+  { name, on, mode }: LoadedRules['rules'][number],
+  inUse: LoadedRules,
+  { tried, did, view }: { tried: Tried | undefined; did: readonly Did[]; view: View },
+): Html {
+  const path = (more = '') => pathIn(view, `/rules?rule=${encodeURIComponent(name)}&span=day${more}`);
+  const count = tried
+    ? html`matched <a href="${path('&result=matched')}">${quantity(tried.matched)}</a> of <a href="${path()}">${quantity(tried.tried)}</a>${
+        tried.failed > 0 &&
+        html`, <a class="warning" href="${path('&result=failed')}">${quantity(tried.failed)} failed</a>`
+      }`
+    : html`not evaluated`;
+  return html`<tr><td>${name}<small>on ${on}, ${lesserMode(mode, inUse.mode)}</small></td><td>${count}</td><td>${
+    did.length === 0 ? '–' : didWords(did)
+  }</td></tr>`;
+}
+
+/** `reply: 9 simulated, 3 refused by a gate; resolve: 12 done`. */
+function didWords(did: readonly Did[]): string {
+  const words = ({ state, sendState, isSimulated, count }: Did) =>
+    `${quantity(count)} ${sendState ? sendStateWords(sendState, isSimulated ? 'dry_run' : null) : actionStateWords(state)}`;
+  const kinds = [...Map.groupBy(did, ({ kind }) => kind)];
+  return kinds.map(([kind, some]) => `${kind}: ${some.map(words).join(', ')}`).join('; ');
+}
+
+/** Which file the rules are of, and whether a newer one is refused. */
+function inForce({ version, mode, loadedAt, problem }: LoadedRules, running: readonly LoadedRules[], view: View): Html {
+  const versions = new Set(running.map((each) => each.version));
+  const whose =
+    running.length === 0
+      ? 'No worker runs. These are the rules of the last one.'
+      : versions.size > 1 &&
+        'The running workers have different rules. These are evaluated, and the steps of all are performed.';
+  const refused = running.find((each) => each.problem !== null)?.problem ?? problem;
+  return html`<p class="note">${whose && html`${whose} `}RULES_MODE is ${mode}. ${
+    version === null
+      ? 'No valid rules file was loaded yet.'
+      : html`Version <code>${version}</code> of the rules file, loaded ${timeIn(view.zone, loadedAt)}.`
+  } <code>${commandName} rules check</code> checks the file; <code>${commandName} rules simulate</code> tries it on the past.</p>
+${refused !== null && html`<p class="warning">The newest file is not used:</p><pre class="words-of warning">${refused}</pre>`}`;
+}
