@@ -882,13 +882,15 @@ create table rollups.callback_rollup (
   text_count integer not null, -- Returned by a text that a user sent.
   automatic_text_count integer not null, -- Not returned, and first texted by a rule.
   text_by_unknown_count integer not null, -- Not returned, and first texted by an integration other than the rules, or by somebody who used one.
+  rule_texted_count integer not null, -- Texted by a rule within the window, returned or not.
   reached_count integer not null, -- Somebody spoke with the caller within the window.
   return_time_count integer not null, -- Returned at a known time: the n of minutes_to_return_p50.
   within_1_hour_count integer not null, -- Returned within an hour.
   within_4_hours_count integer not null, -- Returned within four hours.
   within_business_day_count integer not null, -- Returned by the end of the next business day.
   minutes_to_return_p50 numeric, -- Half of these were returned within so many minutes.
-  business_minutes_to_return_p50 numeric, -- Half of those returned at a known time were returned within so many minutes of business time.
+  business_return_count integer not null, -- Of return_time_count, those with business time between call and return: the n of business_minutes_to_return_p50.
+  business_minutes_to_return_p50 numeric, -- Half of these were returned within so many minutes of business time.
   constraint callback_rollup_pkey PRIMARY KEY (row_id)
 );
 CREATE INDEX callback_rollup_local_date ON rollups.callback_rollup USING btree (local_date);
@@ -948,10 +950,11 @@ create table rollups.missed_call_returns (
   returned_by text, -- called_back, outbound_call, caller_got_through or text: how it was returned. automatic_text or text_by_unknown: it was not, but a rule, or nobody knows who, texted the number within the window. NULL = nothing of these.
   returned_at timestamptz, -- When; NULL when not returned, or when the service names a call that is not held.
   returned_call_id text, -- By which call; NULL for a text.
-  texted_at timestamptz, -- When the text went out that returned_by calls automatic_text or text_by_unknown; NULL otherwise.
+  texted_at timestamptz, -- When the first text of a rule or of an unknown sender went out within the window, returned or not; NULL = none did.
+  rule_texted_at timestamptz, -- When the first text of a rule did.
   reached_at timestamptz, -- First call afterwards on which somebody spoke with the caller; NULL = none within the window.
   returned_within text, -- 1 hour, 4 hours, 1 business day (by the end of the next one) or later; NULL when not returned at a known time.
-  return_business_seconds bigint, -- Business time from the start of the call to its return; NULL when not returned at a known time, or an absurd one.
+  return_business_seconds bigint, -- Business time from the start of the call to its return; NULL when not returned at a known time, or an absurd one, or when the schedule was closed all the way from one to the other.
   return_seconds integer generated always as ( CASE WHEN ((returned_at - started_at) < '60 years'::interval) THEN (EXTRACT(epoch FROM (returned_at - started_at)))::integer ELSE NULL::integer END) stored, -- From the start of the call to its return; NULL when not returned at a known time, or an absurd one.
   constraint missed_call_returns_pkey PRIMARY KEY (call_id),
   constraint missed_call_returns_returned_by_check CHECK ((returned_by = ANY (ARRAY['called_back'::text, 'outbound_call'::text, 'caller_got_through'::text, 'text'::text, 'automatic_text'::text, 'text_by_unknown'::text]))),
@@ -961,6 +964,7 @@ CREATE INDEX missed_call_returns_called_back ON rollups.missed_call_returns USIN
 CREATE INDEX missed_call_returns_local_date ON rollups.missed_call_returns USING btree (local_date);
 CREATE INDEX missed_call_returns_reached_at ON rollups.missed_call_returns USING btree (reached_at) WHERE (reached_at IS NOT NULL);
 CREATE INDEX missed_call_returns_returned_at ON rollups.missed_call_returns USING btree (returned_at);
+CREATE INDEX missed_call_returns_rule_texted_at ON rollups.missed_call_returns USING btree (rule_texted_at) WHERE (rule_texted_at IS NOT NULL);
 CREATE INDEX missed_call_returns_texted_at ON rollups.missed_call_returns USING btree (texted_at) WHERE (texted_at IS NOT NULL);
 CREATE INDEX missed_call_returns_times ON rollups.missed_call_returns USING btree (started_at) INCLUDE (outcome, returned_by, return_seconds, account_number);
 
@@ -1145,13 +1149,15 @@ create table rollups.sms_response_rollup (
   reply_p90_seconds double precision, -- Nine of ten replies came within this time. Of the replied_count.
   user_reply_p50_seconds double precision, -- Half of the replies of a person.
   user_reply_p90_seconds double precision, -- Nine of ten replies of a person.
-  user_reply_p50_business_seconds double precision, -- The same in business time.
-  user_reply_p90_business_seconds double precision, -- The same in business time.
+  user_reply_business_count integer not null, -- Of user_replied_count, turns with business time between text and reply: the n of the user_reply percentiles in business time.
+  user_reply_p50_business_seconds double precision, -- Half of these, in business time.
+  user_reply_p90_business_seconds double precision, -- Nine of ten of these, in business time.
   first_response_count integer not null, -- Sessions that a person replied to: the n of the first_response percentiles.
   first_response_p50_seconds double precision, -- First response to a new session, by a person, calendar time.
   first_response_p90_seconds double precision, -- First response to a new session, by a person, calendar time.
-  first_response_p50_business_seconds double precision, -- First response to a new session, by a person, business time.
-  first_response_p90_business_seconds double precision, -- First response to a new session, by a person, business time.
+  first_response_business_count integer not null, -- Of first_response_count, sessions with business time between text and reply: the n of the first_response percentiles in business time.
+  first_response_p50_business_seconds double precision, -- Half of these, in business time.
+  first_response_p90_business_seconds double precision, -- Nine of ten of these, in business time.
   constraint sms_response_rollup_pkey PRIMARY KEY (local_date, line)
 );
 
@@ -1170,7 +1176,8 @@ create table rollups.sms_turns (
   first_user_reply_by bigint, -- Who wrote it.
   reply_seconds integer, -- From the turn's first text to the first reply, by the calendar.
   user_reply_seconds integer, -- From the turn's first text to the first reply of a person, by the calendar.
-  user_reply_business_seconds integer, -- The same, counting business time only.
+  is_business_hours boolean not null, -- Whether the schedule of params was open at turn_started_at: at or after an opening time, before its closing time, on no holiday.
+  user_reply_business_seconds integer, -- The same, counting business time only; NULL where the schedule was closed all the way from the text to the reply.
   constraint sms_turns_pkey PRIMARY KEY (conversation_id, turn_number),
   constraint sms_turns_first_reply_kind_check CHECK ((first_reply_kind = ANY (ARRAY['user'::text, 'automatic'::text, 'unknown'::text])))
 );

@@ -640,12 +640,14 @@ export interface Schema {
     text_count: number;
     automatic_text_count: number;
     text_by_unknown_count: number;
+    rule_texted_count: number;
     reached_count: number;
     return_time_count: number;
     within_1_hour_count: number;
     within_4_hours_count: number;
     within_business_day_count: number;
     minutes_to_return_p50: Numeric | null;
+    business_return_count: number;
     business_minutes_to_return_p50: Numeric | null;
   };
   'rollups.contacts': {
@@ -688,6 +690,7 @@ export interface Schema {
     returned_at: Timestamp | null;
     returned_call_id: string | null;
     texted_at: Timestamp | null;
+    rule_texted_at: Timestamp | null;
     reached_at: Timestamp | null;
     returned_within: string | null;
     return_business_seconds: Numeric | null;
@@ -838,11 +841,13 @@ export interface Schema {
     reply_p90_seconds: number | null;
     user_reply_p50_seconds: number | null;
     user_reply_p90_seconds: number | null;
+    user_reply_business_count: number;
     user_reply_p50_business_seconds: number | null;
     user_reply_p90_business_seconds: number | null;
     first_response_count: number;
     first_response_p50_seconds: number | null;
     first_response_p90_seconds: number | null;
+    first_response_business_count: number;
     first_response_p50_business_seconds: number | null;
     first_response_p90_business_seconds: number | null;
   };
@@ -860,6 +865,7 @@ export interface Schema {
     first_user_reply_by: Numeric | null;
     reply_seconds: number | null;
     user_reply_seconds: number | null;
+    is_business_hours: boolean;
     user_reply_business_seconds: number | null;
   };
   'rollups.transcript_agents': {
