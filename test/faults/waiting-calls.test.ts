@@ -28,11 +28,14 @@ describe.concurrent.each(backends)('on %s', (backend) => {
     });
     const pending = async () =>
       (await database.query('select from ops.rule_events where key = $1', [id])).rowCount ?? 0;
+    const evaluated = async () =>
+      (await database.query('select from ops.rule_runs where trigger_key = $1', [id])).rowCount ?? 0;
     await vi.waitUntil(async () => (await pending()) > 0, waiting);
     for (const pauseMs of [0, 300, 2_000]) {
       await sleep(pauseMs);
       await worker.crash();
-      expect(await pending()).toBeGreaterThan(0);
+      // On a busy machine the legs can come before the last kill.
+      expect((await pending()) + (await evaluated())).toBeGreaterThan(0);
       await worker.start();
     }
     const charged = async () => (await service.sends()).filter(({ charge }) => charge?.to.includes(number)).length;
