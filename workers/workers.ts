@@ -51,8 +51,8 @@ export interface WorkerOptions {
   readonly alertPace?: AlertPace;
 }
 
-/** Users and lines change rarely, and a reference to an unknown line does not wait for them. */
-const directoryEverySeconds = 600;
+/** Nothing else asks with the scope of the lines: a scope that is revoked shows within a minute. */
+const directoryEverySeconds = 60;
 /** A change that another worker began, or that failed. */
 const searchLanguageEveryMs = 60_000;
 /** Milliseconds beyond the deadline for sends to record what came of a request. */

@@ -129,7 +129,6 @@ test('a revoked sms:read is told by the status and an alert, though nothing was 
   closing.push(() => receiver[Symbol.asyncDispose]());
   const world = await open({
     backend: 'postgres',
-    workers: { completenessPace: { callsMs: 300, textsMs: 500 } },
     environment: {
       NOTIFY_WEBHOOK_URL: receiver.url,
       NOTIFY_WEBHOOK_SECRET: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
@@ -138,7 +137,16 @@ test('a revoked sms:read is told by the status and an alert, though nothing was 
   await world.settled();
   const alerts = startAlerts(world.context, { everyMs: 100, leaseMs: 2_000, holdMs: 100, sendEveryMs: 50 });
   closing.push(alerts.stop);
+  // Only the list of lines needs the scope: it is read every minute.
+  expect(
+    Number(
+      await world.value(
+        `select extract(epoch from due_at - read_at)::float8 from ops.sync_targets where kind = 'lines'`,
+      ),
+    ),
+  ).toBeLessThanOrEqual(61);
   await control(world, 'PATCH', '/keys/default', { scopes: scopes.filter((scope) => scope !== 'sms:read') });
+  await world.query(`update ops.sync_targets set due_at = now() where kind = 'lines'`);
   await until(async () => (await checksOf(world)).some(({ check }) => check === 'scope_missing'));
   expect((await checksOf(world)).find(({ check }) => check === 'scope_missing')).toMatchObject({
     level: 'problem',
