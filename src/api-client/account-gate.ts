@@ -10,7 +10,8 @@ import type { Transport } from './transport/transport.ts';
 
 /*
  * "Not found" and "not yours" are one answer (section 7), and a list of another account is a list too. So an account is checked
- * before the first request, and beside each answer that may prove an absence:
+ * before the first request, and beside each answer that may prove an absence, and before each request
+ * that is sent once, such as a text:
  *
  *   unchecked ──check──▶ recognized ──a check finds another account──▶ refused: no request is sent, nothing is believed
  *       ▲                    ▲ └─ checked again: in the background, or before an absence is believed
@@ -132,7 +133,8 @@ export function createAccountGate(transport: Transport, check: AccountCheck, { n
     transport: {
       repeatable,
       async once<T>(call: CallOptions | undefined, operation: Operation<T>): Promise<Answer<T>> {
-        if (!isRefusedHere(operation)) await admit(operation.name, call?.signal);
+        // What it changes cannot be undone, so it leaves only after a check that began now.
+        if (!isRefusedHere(operation)) await recognized(operation.name, 0, call?.signal);
         return transport.once(call, operation);
       },
       abandon: transport.abandon,

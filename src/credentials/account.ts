@@ -97,12 +97,17 @@ async function compare(reads: AccountReads, known: Known): Promise<string | unde
   // Several lines cannot all have been ported from another account.
   if (call === undefined && byLines && known.lines.length > 1 && (lines?.length ?? 0) > 1) return undefined;
   const users = await listed(reads.users());
+  const byUsers = overlap(known.users, users);
   if (missing === 2)
     return 'API_BASE_URL does not lead to this API: it answers 404 for lines and users (requests add /api/public/v1 to it)';
   if (call === false) {
     return `another account answers than the mirrored one: it has none of ${known.calls.length} calls that are held`;
   }
-  const votes: Vote[] = [byLines, overlap(known.users, users)];
+  // The only line or user of a small account can be replaced.
+  const votes: Vote[] = [
+    known.lines.length > 1 ? byLines : byLines || undefined,
+    known.users.length > 1 ? byUsers : byUsers || undefined,
+  ];
   if (!votes.includes(false) && (votes.includes(true) || known.lines.length + known.users.length === 0))
     return undefined;
   return 'another account answers than the mirrored one: it has not the lines and users that are held';

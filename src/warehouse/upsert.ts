@@ -183,9 +183,9 @@ type Encode = (value: NonNullable<unknown>) => string | null;
 
 const encoders: Readonly<Record<PgType, Encode>> = {
   text: String,
-  bigint: (value) => integerWithin(value, 2 ** 63),
-  integer: (value) => integerWithin(value, 2 ** 31),
-  smallint: (value) => integerWithin(value, 2 ** 15),
+  bigint: (value) => integerWithin(value, 2n ** 63n),
+  integer: (value) => integerWithin(value, 2n ** 31n),
+  smallint: (value) => integerWithin(value, 2n ** 15n),
   'double precision': (value) => (typeof value === 'number' && Number.isFinite(value) ? String(value) : null),
   boolean: String,
   timestamptz: String,
@@ -193,9 +193,11 @@ const encoders: Readonly<Record<PgType, Encode>> = {
   'text[]': (value) => (Array.isArray(value) ? `{${value.map(quoteElement).join(',')}}` : null),
 };
 
-function integerWithin(value: NonNullable<unknown>, limit: number): string | null {
+function integerWithin(value: NonNullable<unknown>, limit: bigint): string | null {
   const text = String(value);
-  return /^-?\d+$/.test(text) && Math.abs(Number(text)) < limit ? text : null;
+  if (!/^-?\d{1,20}$/.test(text)) return null;
+  const number = BigInt(text);
+  return number < limit && number >= -limit ? text : null;
 }
 
 /** The separators of rows and of values, and the text for an absent value. */

@@ -260,6 +260,8 @@ const shortestInObject = 5;
 export function numbersIn(field: unknown): string[] {
   if (typeof field === 'string' && field.length > longestList) return [];
   if (typeof field === 'string') {
+    // The digits of an entity such as `&#51;` are none of a number.
+    if (field.includes('&')) return [];
     const numbers = field.replace(afterNumber, '');
     return /[,;|]/.test(numbers) ? numbers.split(/[,;|]/).flatMap(dialled) : dialled(numbers);
   }
@@ -287,6 +289,8 @@ const exitCode = /^(?:00(?=[1-9]\d{6})|011(?=[1-9]\d{10}))/;
 function dialled(text: string): string[] {
   const written = text.replace(beforeNumber, '').replace(beforeNumber, '').replace(trunkZero, '');
   if (/^\s*\d{1,3}(?:\.\d{1,3}){3}\s*$/.test(written)) return [];
+  // A fraction, as in `18455008085.0`, or a date.
+  if (/\.\d\s*$/.test(written) || /^\s*(?:19|20)\d\d-\d\d-\d\d\s*$/.test(written)) return [];
   if (!/^[\d\s\p{Z}\p{Cf}\p{Pd}().+·]*$/u.test(written)) return [];
   const number = normalizeNumber(written.replace(/\D+/g, '').replace(exitCode, ''));
   return number.length >= 3 && number.length <= 15 ? [number] : [];

@@ -1,6 +1,7 @@
 import type { CallEnds, LegEnds } from '../../src/rules/facts/reached.ts';
 
 export const missed: CallEnds = {
+  direction: 'inbound',
   status: 'missed',
   statusCode: -1,
   calledType: null,

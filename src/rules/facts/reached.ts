@@ -4,6 +4,7 @@ export type Reached = (typeof reachedValues)[number];
 
 /** The part of a mirrored call that tells how far it came; null where the service did not say. */
 export interface CallEnds {
+  readonly direction: string | null;
   readonly status: string | null;
   readonly statusCode: number | null;
   readonly calledType: string | null;
@@ -52,10 +53,19 @@ export function howFar(call: CallEnds, legs: readonly LegEnds[]): HowFar {
   const mailboxes = steps.filter(({ place }) => place === 'mailbox').map(({ leg }) => leg);
   const isVoicemail = wordOf(call.status) === 'voicemail';
   const isMailbox = isVoicemail || mailboxes.length > 0;
-  const isMessageLeft = isMailbox && holdsMessage(call, mailboxes, isVoicemail);
+  const isMessageLeft =
+    isMailbox &&
+    holdsMessage(
+      call,
+      mailboxes,
+      isVoicemail,
+      steps.some(({ place }) => place === 'menu'),
+    );
   const furthest = (): Reached => {
     if (isAnswered(call) || steps.some(({ leg, place }) => place === 'telephone' && isLegAnswered(leg)))
       return 'person';
+    // On a call of ours there is no caller to come anywhere: its legs show whom we rang.
+    if (wordOf(call.direction) === 'outbound') return 'unknown';
     if (isMailbox) return 'mailbox';
     if (steps.some(({ leg, place }) => place === 'telephone' && !isFromOutside(leg))) return 'rang';
     if (steps.some(({ leg, place }) => place === 'queue' || placeOf(leg.callerType) === 'queue')) return 'queue';
@@ -66,11 +76,16 @@ export function howFar(call: CallEnds, legs: readonly LegEnds[]): HowFar {
   return { reached: furthest(), isMessageLeft };
 }
 
-function holdsMessage(call: CallEnds, mailboxes: readonly LegEnds[], isVoicemail: boolean): boolean {
+function holdsMessage(
+  call: CallEnds,
+  mailboxes: readonly LegEnds[],
+  isVoicemail: boolean,
+  isFromMenu: boolean,
+): boolean {
   if (call.isRecorded === true || mailboxes.some(({ isRecorded }) => isRecorded === true)) return true;
   const known = mailboxes.flatMap(({ talkSeconds }) => talkSeconds ?? []);
-  // The talk time of the whole call can be that of a person who passed the caller on.
-  const ofCall = isVoicemail ? (call.talkSeconds ?? 0) : 0;
+  // The talk time of the whole call can be that of a person who passed the caller on, or of a menu.
+  const ofCall = isVoicemail && !isFromMenu ? (call.talkSeconds ?? 0) : 0;
   const seconds = known.length > 0 ? known.reduce((sum, each) => sum + each, 0) : ofCall;
   return seconds >= minMessageSeconds;
 }

@@ -135,7 +135,7 @@ const callColumns =
   coalesce(call.is_recorded, false) as "call.is_recorded", coalesce(call.repeated_count, 0) as "call.repeated_count",
   call.legs_wait_seconds as "call.wait_seconds", call.menu_seconds as "call.menu_seconds",
   jsonb_build_object('status', call.status, 'statusCode', call.status_code, 'calledType', call.called_type,
-    'talkSeconds', call.talk_seconds, 'isRecorded', call.is_recorded) as ends,
+    'talkSeconds', call.talk_seconds, 'isRecorded', call.is_recorded, 'direction', call.direction) as ends,
   (select coalesce(jsonb_agg(jsonb_build_object('callerType', l.caller_type, 'calledType', l.called_type, 'status', l.status,
       'talkSeconds', l.talk_seconds, 'isRecorded', l.is_recorded) order by l.ordinal), '[]')
     from warehouse.call_legs l where l.call_id = call.call_id and l.deleted_at is null) as legs`);
