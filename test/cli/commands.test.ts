@@ -413,7 +413,7 @@ test('sends tell which of them were only simulated, and take the beginning of an
     [id],
   );
   const { out } = await run(['sends', 'list']);
-  const lineOf = (rule: string) => out.split('\n').find((line) => line.includes(` ${rule} `)) ?? '';
+  const lineOf = (rule: string) => out.split('\n').find((line) => line.includes(`Z  ${rule} `)) ?? '';
   expect(lineOf('simulated')).toMatch(
     new RegExp(`^${id} +2026-11-01 08:00:00Z +simulated .* dry-run +simulated +every gate let it pass`),
   );
