@@ -55,6 +55,7 @@ create table ops.processes (
   seen_at timestamptz,
   address_hash text,
   checked_at timestamptz,
+  secret_hash text,
   key_name text,
   connections integer,
   rules_mode text check (rules_mode in ('off', 'dry-run', 'live')),
@@ -73,6 +74,7 @@ comment on column ops.processes.started_at is 'When it first reported itself.';
 comment on column ops.processes.seen_at is 'When it last reported itself, every two seconds while it runs; a process that ends removes its row.';
 comment on column ops.processes.address_hash is 'Of a receiver: SHA-256 of its webhook address, which contains WEBHOOK_SECRET.';
 comment on column ops.processes.checked_at is 'Of a receiver: when it last checked the subscriptions.';
+comment on column ops.processes.secret_hash is 'Of a receiver: SHA-256 of WEBHOOK_SECRET. The other receivers accept it too while this one runs.';
 comment on column ops.processes.key_name is 'Names the key that it seals links with, as each sealed value does; NULL when it has none.';
 comment on column ops.processes.connections is 'The maximum of its connections to Postgres.';
 comment on column ops.processes.rules_mode is 'RULES_MODE of a worker.';

@@ -223,6 +223,7 @@ create table ops.processes (
   seen_at timestamptz, -- When it last reported itself, every two seconds while it runs; a process that ends removes its row.
   address_hash text, -- Of a receiver: SHA-256 of its webhook address, which contains WEBHOOK_SECRET.
   checked_at timestamptz, -- Of a receiver: when it last checked the subscriptions.
+  secret_hash text, -- Of a receiver: SHA-256 of WEBHOOK_SECRET. The other receivers accept it too while this one runs.
   key_name text, -- Names the key that it seals links with, as each sealed value does; NULL when it has none.
   connections integer, -- The maximum of its connections to Postgres.
   rules_mode text, -- RULES_MODE of a worker.

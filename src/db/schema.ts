@@ -164,6 +164,7 @@ export interface Schema {
     seen_at: Timestamp | null;
     address_hash: string | null;
     checked_at: Timestamp | null;
+    secret_hash: string | null;
     key_name: string | null;
     connections: number | null;
     rules_mode: string | null;

@@ -470,9 +470,9 @@ function* checkRepaired(repaired: SubscriptionsStatus['repaired']): Iterable<Hea
     check: 'subscription_broken',
     level: 'warning',
     since,
-    sentence: `Somebody changed webhook subscriptions at the service (${what}); they are repaired.`,
+    sentence: `Webhook subscriptions were changed at the service (${what}); they are repaired.`,
     remedy:
-      'Nothing has to be done: what was lost meanwhile is searched. If it happens again, find out who changes them in the portal.',
+      'Nothing has to be done: what was lost meanwhile is searched. If no receiver of yours with other settings was stopped then, find out who changes them in the portal.',
   };
 }
 

@@ -4,7 +4,7 @@ import { diskFullMs } from '../db/connections.ts';
 import { type Database, query, sql } from '../db/database.ts';
 import { type ConnectionLimit, connectionLimits, judgeConnections } from '../db/limits.ts';
 import { startLoop } from '../shared/loop.ts';
-import { receiverAt } from '../sync/subscriptions/matching.ts';
+import { receiverAt, secretHash } from '../sync/subscriptions/matching.ts';
 
 /** A running process, as it last reported itself: all seconds are up to that report, since it may have ended right after it. */
 export interface RunningProcess {
@@ -80,6 +80,7 @@ export function reportProcess(
       rules_mode: works({ role }) ? settings.rulesMode : null,
       connections: connections ?? null,
       address_hash: addressHash,
+      secret_hash: receives({ role }) && secret !== undefined ? secretHash(secret) : null,
       key_name: keyName,
       api_answered_at: before(waiting?.answeredMs),
       api_waiting_from: before(oldest?.ms),

@@ -6,8 +6,8 @@ import { createInbox } from '../inbox/deliveries.ts';
 import { createErasedNumbers } from '../inbox/redact-erased.ts';
 import type { Log } from '../shared/log.ts';
 import { startLoop } from '../shared/loop.ts';
-import { receiverAt } from '../sync/subscriptions/matching.ts';
-import { receiverAddresses, receiversRefreshMs } from '../sync/subscriptions/store.ts';
+import { secretHash } from '../sync/subscriptions/matching.ts';
+import { receiverSecrets, receiversRefreshMs } from '../sync/subscriptions/store.ts';
 import { ourLines } from '../warehouse/lines.ts';
 import { createGuard } from './admin.ts';
 import { createBodyBudget } from './body.ts';
@@ -47,7 +47,7 @@ export async function createReceiver(
   opened.defer(inbox.idle);
   const lines = createOurLines(database.db, log);
   opened.defer(lines.stop);
-  const others = createOtherReceivers(database.db, log, publicUrl);
+  const others = createOtherReceivers(database.db, log);
   opened.defer(others.stop);
   // Without Postgres the receiver starts too, and answers 503.
   await Promise.all([lines.refresh(), others.refresh(), erased.refresh().catch(() => undefined)]);
@@ -92,23 +92,22 @@ const linesRefreshMs = 2_000;
 const tokenKeptSeconds = 300;
 
 /**
- * Keeps the addresses of the deployment's other receivers. During a rolling deploy with another WEBHOOK_SECRET, deliveries to
+ * Keeps the secrets of the deployment's receivers. During a rolling deploy with another WEBHOOK_SECRET, deliveries to
  * either address arrive at either process.
  */
-function createOtherReceivers(db: Database, log: Log, publicUrl: string | undefined) {
+function createOtherReceivers(db: Database, log: Log) {
   const seenAt = new Map<string, number>();
   const loop = startLoop({
-    name: 'Refreshing the addresses of the other receivers',
+    name: 'Refreshing the secrets of the other receivers',
     everyMs: receiversRefreshMs,
     log,
     job: async () => {
-      for (const address of await receiverAddresses(db)) seenAt.set(address, performance.now());
+      for (const secret of await receiverSecrets(db)) seenAt.set(secret, performance.now());
     },
   });
   return {
     haveToken(token: string): boolean {
-      if (publicUrl === undefined || seenAt.size === 0) return false;
-      const at = seenAt.get(receiverAt(publicUrl, token));
+      const at = seenAt.get(secretHash(token));
       return at !== undefined && performance.now() - at < tokenKeptSeconds * 1_000;
     },
     refresh: loop.kick,

@@ -44,8 +44,9 @@ describe('two receivers of one deployment with different secrets', () => {
     afterAll(() => sandbox.close());
     const [old, next] = [environment.WEBHOOK_SECRET, 'a-secret-of-thirty-two-letters-1'];
     const api = { API_BASE_URL: sandbox.url, API_KEY: sandbox.apiKey };
-    const startWeb = async (secret: string) => {
-      const web = trunkline({ ...environment, ...api, WEBHOOK_SECRET: secret }, 'web', '--json');
+    const startWeb = async (secret: string, publicUrl = environment.PUBLIC_URL) => {
+      const settings = { ...environment, ...api, WEBHOOK_SECRET: secret, PUBLIC_URL: publicUrl };
+      const web = trunkline(settings, 'web', '--json');
       await expect.poll(web.out).toContain('"url"');
       const { url } = JSON.parse(web.out()) as { url: string };
       const deliver = async (token: string) => {
@@ -63,7 +64,7 @@ describe('two receivers of one deployment with different secrets', () => {
     };
     const older = await startWeb(old);
     await expect.poll(secrets).toEqual([old]);
-    const younger = await startWeb(next);
+    const younger = await startWeb(next, 'https://other.example');
     await expect.poll(() => older.deliver(next)).toBe(202);
     expect(await secrets()).toEqual([old]);
     expect(await younger.deliver(old)).toBe(202);

@@ -41,6 +41,11 @@ export function receiverAt(publicUrl: string, secret: string): string {
   return receiverOf(hookUrl(publicUrl, secret, 'any'));
 }
 
+/** Identifies a secret, whatever the address, without revealing it. */
+export function secretHash(secret: string): string {
+  return hash('sha256', secret, 'hex');
+}
+
 /** Identifies the receiver of an address without revealing its secret. */
 export function receiverOf(url: string): string {
   return hash('sha256', partsOf(url)?.receiver ?? normalized(url), 'hex');

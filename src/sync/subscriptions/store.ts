@@ -178,15 +178,25 @@ export async function readReceivers(db: Database, ownUrl: string): Promise<Other
   return { isNewcomer, has: (receiver) => receiver !== undefined && running.has(receiver) };
 }
 
-/** Milliseconds between two reads of {@link receiverAddresses} in a receiver. */
+/** Milliseconds between two reads of {@link receiverSecrets} in a receiver. */
 export const receiversRefreshMs = 2_000;
 /** Milliseconds within which every receiver knows a new one. */
 const knownWithinMs = 2 * receiversRefreshMs + 1_000;
 /** Seconds after its last report in which a receiver may still run. */
 const runningSeconds = 15;
 
+/** The secrets of the running receivers, each as `secretHash`. */
+export async function receiverSecrets(db: Database): Promise<string[]> {
+  const rows = await query<{ secret: string }>(
+    db,
+    sql`select distinct secret_hash as secret from ops.processes
+     where secret_hash is not null and seen_at > now() - ${runningSeconds} * interval '1 second'`,
+  );
+  return rows.map(({ secret }) => secret);
+}
+
 /** The addresses of the running receivers, each as `receiverOf`. */
-export async function receiverAddresses(db: Database): Promise<string[]> {
+async function receiverAddresses(db: Database): Promise<string[]> {
   const rows = await query<{ address: string }>(
     db,
     sql`select distinct address_hash as address from ops.processes
