@@ -58,11 +58,12 @@ function judgeText(folded: string): OptOutVerdict {
   if (others.length === 0 && verdict !== 'none') return verdict;
   lists ??= readLists();
   if (lists.wholes.has(parts.join(' '))) return 'unsure';
+  const { search, mistyped } = lists;
+  if (search(folded) !== undefined) return 'unsure';
   // "stooop", "plssss"
   const shortened = folded.replace(/(\p{L})\1{2,}/gu, '$1');
-  const { search, mistyped } = lists;
   const corrected = shortened.replace(/\p{L}+/gu, (word) => mistyped.get(word) ?? word);
-  return (search(folded) ?? search(shortened) ?? search(corrected)) === undefined ? 'none' : 'unsure';
+  return (search(shortened) ?? search(corrected)) === undefined ? 'none' : 'unsure';
 }
 
 const keywordVerdict = (part: string) => (outs.has(part) ? 'opt_out' : ins.has(part) ? 'opt_in' : 'none');
