@@ -251,7 +251,10 @@ footer { display: flex; flex-wrap: wrap; gap: 4px 20px; padding: 16px 0 40px; fo
 }
 `;
 
-/** The inline style sheet of the status page. The content security policy contains its hash. */
+/**
+ * The inline style sheet of the status page. The content security policy contains its hash. A refresh keeps the scroll position, so
+ * the browser's own anchoring is off.
+ */
 export const style = `${baseStyle}body > header, main { max-width: 1120px; margin: 0 auto; padding: 0 24px; }
 header { display: flex; align-items: baseline; justify-content: space-between; gap: 8px 24px; flex-wrap: wrap; }
 body > header { padding-top: 28px; }
@@ -309,7 +312,7 @@ footer { display: flex; flex-wrap: wrap; gap: 4px 20px; padding: 28px 0 40px; fo
 td a, .entries a, .note a, .warning a, .stream p a { color: inherit; text-decoration: underline dotted var(--quiet); text-underline-offset: 3px; }
 .stream .state:hover .word { text-decoration: underline; }
 a:focus-visible, summary:focus-visible { outline: 2px solid var(--accent); outline-offset: 3px; border-radius: 4px; }
-.fold > summary { list-style: none; } .fold > summary::-webkit-details-marker { display: none; }
+main { overflow-anchor: none; } .fold > summary { list-style: none; } .fold > summary::-webkit-details-marker { display: none; }
 @media (min-width: 521px) {
   .fold > summary { pointer-events: none; } .fold > summary a { pointer-events: auto; } .brief { display: none; }
   .fold::details-content { display: block; content-visibility: visible; height: auto; }

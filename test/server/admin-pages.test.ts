@@ -86,8 +86,8 @@ test('without Postgres the page is one clear sentence, and metrics keep what the
   await expect.poll(async () => (await world.get('/api/status')).status).toBe(503);
   const answer = await world.get('/');
   expect(answer.status).toBe(503);
-  expect(await answer.text()).toContain(
-    '<h1>Postgres does not answer: see that it runs and that DATABASE_URL is right.</h1>',
+  expect(await answer.text()).toMatch(
+    /<h1>Postgres has no such database \([^<]*\)\. Create the database that DATABASE_URL names\.<\/h1>/,
   );
   const metrics = await world.get('/metrics');
   expect(metrics.status).toBe(200);

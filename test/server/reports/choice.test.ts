@@ -219,7 +219,7 @@ describe('rows', () => {
   const path = `/reports/rows?set=inbound_texts&${range}`;
 
   test('show no words unless the account wants them shown', async () => {
-    expect(await text(path)).toContain('is hidden while <code>reporting.params.is_text_shown</code> is false');
+    expect(await text(path)).toContain('run <code>update reporting.params set is_text_shown = true</code>');
     for (const each of [path, path.replace('rows?', 'rows.csv?')]) expect(await text(each)).not.toContain('Where is');
     const summaries = `/reports/rows.csv?set=analysed&${range}`;
     expect(await text(summaries)).not.toContain('refund');
