@@ -18,16 +18,16 @@ rules:
     do: [{ reopen: true }]
   - name: shut-out
     on: message_received
-    if: message.plain == "block and reply"
+    if: message.plain == "note and reply"
     do: [{ comment: A note. }]
   - name: answer
     on: message_received
-    if: message.plain == "block and reply"
+    if: message.plain == "note and reply"
     do: [{ reply: Hello }]
     limits: { quiet_hours: none }
   - name: tidy
     on: message_received
-    if: message.plain == "block and reply"
+    if: message.plain == "note and reply"
     do: [{ resolve: true }]
   - name: take
     on: message_received
@@ -117,7 +117,7 @@ describe.each(backends)('with queues in %s', async (backend) => {
     const number = '12125551102';
     sandbox.faults({ answers: [{ kind: 'error', status: 429, operations: ['commentOnConversation'], times: 3 }] });
     onTestFinished(() => sandbox.faults({}));
-    await sandbox.emit.sms({ line, number, text: 'block and reply' });
+    await sandbox.emit.sms({ line, number, text: 'note and reply' });
     await until(async () => (await actsOn(number)).length === 3 && (await waitingOf(number)) === 0);
     expect(await actsOn(number)).toEqual(['comment done', 'reply done', 'resolve done']);
     expect(stepsOf(world, number, '/sms/messages')).toEqual(['comments', 'messages', 'resolve']);
