@@ -185,7 +185,7 @@ describe.each(backends)('a rolled deploy with queues in %s', async (backend) => 
         `update ops.rule_actions set claimed_until = now() where state = 'waiting' and claimed_until < now() + interval '75 seconds'`,
       );
       await query(
-        `update ops.sync_targets set claimed_until = now() where claimed_until < now() + interval '50 seconds'`,
+        `update ops.sync_targets set claimed_until = '-infinity' where claimed_until < now() + interval '50 seconds'`,
       ).catch(() => []);
     };
     const done = async () =>
