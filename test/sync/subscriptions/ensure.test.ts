@@ -171,7 +171,7 @@ describe('two receivers with different secrets', () => {
 
   test('are kept without their secrets', async () => {
     await as(younger, secret);
-    expect(JSON.stringify(await database.query('select * from ops.processes'))).not.toContain('secret');
+    expect(JSON.stringify(await database.query('select * from ops.processes'))).not.toContain('secret-of-hooks');
   });
 });
 
