@@ -1311,11 +1311,8 @@ create table warehouse.call_attributions (
 );
 CREATE INDEX call_attributions_touched ON warehouse.call_attributions USING btree (started_at) WHERE (role = 'touched'::text);
 CREATE INDEX call_attributions_uncredited ON warehouse.call_attributions USING btree (endpoint) WHERE ((user_id IS NULL) AND (kind = 'extension'::text));
-CREATE TRIGGER mark_deletes AFTER DELETE ON warehouse.call_attributions REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_attributions();
-CREATE TRIGGER mark_inserts AFTER INSERT ON warehouse.call_attributions REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_attributions();
-CREATE TRIGGER mark_updates AFTER UPDATE ON warehouse.call_attributions REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_attributions();
 
--- Legs of a call, in the order listed. The API does not document their fields: each is NULL unless reported, and the whole answer is in warehouse.documents.
+-- Legs of a call, in the order listed. The API does not document their fields: each is NULL unless reported, and further keys are in extra.
 create table warehouse.call_legs (
   call_id text not null, -- The call.
   leg_key text not null, -- The leg's uniqueId, or # and its position where it has none.
@@ -1336,9 +1333,10 @@ create table warehouse.call_legs (
   duration_seconds integer, -- Length including ringing.
   talk_seconds integer, -- Connected time.
   is_recorded boolean, -- Whether audio was captured.
+  extra jsonb, -- Keys of the answer that no column holds, as they came; URLs are redacted. NULL = none.
   content_hash text not null, -- Hash of the mirrored values: equal means unchanged.
   source text not null, -- The operation of the API that the row was read with.
-  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it.
+  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing.
   fetched_at timestamptz not null, -- When that read began.
   first_seen_at timestamptz not null default now(), -- When the row was first mirrored.
   changed_at timestamptz not null default now(), -- When its content last changed.
@@ -1346,7 +1344,6 @@ create table warehouse.call_legs (
   deleted_reason text, -- The proof of the deletion.
   constraint call_legs_pkey PRIMARY KEY (call_id, leg_key)
 ) with (fillfactor=85);
-CREATE TRIGGER mark_updates AFTER UPDATE ON warehouse.call_legs REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_legs();
 
 -- Calls of the account.
 create table warehouse.calls (
@@ -1372,6 +1369,9 @@ create table warehouse.calls (
   legs_wait_seconds integer, -- How long the caller of an inbound call waited, by its legs: until the first answered leg was connected, the mailbox answered or the call ended; from the entry of its first queue or huntgroup, else from the start of the call. NULL = no legs held, or they do not say.
   legs_ring_seconds integer, -- By its legs, how long telephones rang until the first answered leg was connected, the mailbox answered or the call ended: those of users for an inbound call, 0 where none rang; the other party's for an outbound one. NULL = no legs held, or they do not say.
   menu_seconds integer, -- By its legs, how long the caller of an inbound call was in menus: until the first leg to a user, queue, huntgroup, mailbox or outside party began, or the call ended. NULL = no legs held, or they do not say.
+  reached text, -- How far it came, the furthest of: person (somebody answered), mailbox (ended in one), rang (somebody's telephone; a leg from outside to outside is none), queue (or huntgroup), menu (nothing but a menu). By the legs; where none of them says a type, by called_type. unknown: neither says, or no legs are held and the status tells of no person and no mailbox; of an outbound call, nobody answered.
+  is_message_left boolean, -- A mailbox holds a message of the caller: it was recorded, or connected for three seconds or more.
+  abandoned_in text, -- Of an inbound call that the caller gave up, how far the caller had come: menu, queue (or huntgroup), ringing (somebody's telephone) or unknown. Also menu of a missed call that by its legs never left it. NULL = not given up.
   answered_user_id bigint, -- User who answered first, by the legs, else by the call's own ends. NULL = none, or not known who had the extension.
   placed_user_id bigint, -- User who placed the call. NULL = none, or not known who had the extension.
   queue text, -- The queue that the call was answered from; else the last that it entered. Its number, or its name where it has none. NULL = none.
@@ -1395,15 +1395,18 @@ create table warehouse.calls (
   transcripts_state text, -- As recordings_state, for transcripts.
   is_erased boolean not null default false, -- An erased person took part: their names and numbers, and the call's links and transcripts were removed.
   legs_fetch_seq bigint, -- Number of the read that the legs come from; NULL before the first.
+  extra jsonb, -- Keys of the answer that no column holds, as they came; URLs are redacted. NULL = none.
   content_hash text not null, -- Hash of the mirrored values: equal means unchanged.
   source text not null, -- The operation of the API that the row was read with.
-  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it.
+  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing.
   fetched_at timestamptz not null, -- When that read began.
   first_seen_at timestamptz not null default now(), -- When the row was first mirrored.
   changed_at timestamptz not null default now(), -- When its content last changed.
   deleted_at timestamptz, -- When a complete read no longer listed it; NULL while it exists.
   deleted_reason text, -- The proof of the deletion.
   constraint calls_pkey PRIMARY KEY (call_id),
+  constraint calls_abandoned_in_check CHECK ((abandoned_in = ANY (ARRAY['menu'::text, 'queue'::text, 'ringing'::text, 'unknown'::text]))),
+  constraint calls_reached_check CHECK ((reached = ANY (ARRAY['menu'::text, 'queue'::text, 'rang'::text, 'mailbox'::text, 'person'::text, 'unknown'::text]))),
   constraint calls_recordings_state_check CHECK ((recordings_state = ANY (ARRAY['pending'::text, 'complete'::text, 'none'::text, 'gone'::text, 'forbidden'::text]))),
   constraint calls_transcripts_state_check CHECK ((transcripts_state = ANY (ARRAY['pending'::text, 'complete'::text, 'none'::text, 'gone'::text, 'forbidden'::text])))
 ) with (fillfactor=80);
@@ -1411,22 +1414,6 @@ CREATE INDEX calls_erased ON warehouse.calls USING btree (call_id) WHERE is_eras
 CREATE INDEX calls_external_number ON warehouse.calls USING btree (external_number, started_at) INCLUDE (direction, status, talk_seconds, call_id);
 CREATE INDEX calls_started_at ON warehouse.calls USING btree (started_at);
 CREATE INDEX calls_unanswered ON warehouse.calls USING btree (started_at) WHERE (status = ANY (ARRAY['missed'::text, 'voicemail'::text]));
-CREATE TRIGGER mark_deletes AFTER DELETE ON warehouse.calls REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_calls();
-CREATE TRIGGER mark_inserts AFTER INSERT ON warehouse.calls REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_calls();
-CREATE TRIGGER mark_updates AFTER UPDATE ON warehouse.calls REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_calls();
-CREATE TRIGGER note_changes AFTER UPDATE ON warehouse.calls REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION warehouse.note_field_changes('call', 'call_id', 'status', 'status_code', 'ended_at', 'duration_seconds', 'talk_seconds', 'transferred_count', 'is_abandoned', 'is_recorded', 'called_back_call_id', 'repeated_count');
-CREATE TRIGGER note_ends AFTER UPDATE ON warehouse.calls REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.note_calls();
-CREATE TRIGGER note_new_ends AFTER INSERT ON warehouse.calls REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.note_calls();
-
--- Raw answers with more information than the columns: always for a call read with its legs, else if an answer has keys without a column. URLs are redacted.
-create table warehouse.documents (
-  entity text not null, -- The kind of thing: call, message, recording, transcript, user, line.
-  entity_key text not null, -- Its key, as text.
-  body jsonb not null, -- The answer, with URLs redacted.
-  fetch_seq bigint not null, -- Number of the read that wrote it.
-  fetched_at timestamptz not null, -- When that read began.
-  constraint documents_pkey PRIMARY KEY (entity, entity_key)
-);
 
 -- Fields that the service changed after the row was first mirrored.
 create table warehouse.field_changes (
@@ -1452,9 +1439,10 @@ create table warehouse.recordings (
   talk_seconds integer, -- Connected time.
   from_endpoint text, -- Caller; an extension on an internal leg.
   to_endpoint text, -- Called party; an extension on an internal leg.
+  extra jsonb, -- Keys of the answer that no column holds, as they came; URLs are redacted. NULL = none.
   content_hash text not null, -- Hash of the mirrored values: equal means unchanged.
   source text not null, -- The operation of the API that the row was read with.
-  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it.
+  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing.
   fetched_at timestamptz not null, -- When that read began.
   first_seen_at timestamptz not null default now(), -- When the row was first mirrored.
   changed_at timestamptz not null default now(), -- When its content last changed.
@@ -1542,9 +1530,10 @@ create table warehouse.sms_lines (
   is_bulk_enabled boolean, -- Registered for 10DLC bulk traffic; restricts nothing.
   is_unrestricted boolean, -- True when no users are assigned: everybody may use it.
   listed_as text, -- The number in the form that the service lists, and requires as the sender of a text.
+  extra jsonb, -- Keys of the answer that no column holds, as they came; URLs are redacted. NULL = none.
   content_hash text not null, -- Hash of the mirrored values: equal means unchanged.
   source text not null, -- The operation of the API that the row was read with.
-  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it.
+  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing.
   fetched_at timestamptz not null, -- When that read began.
   first_seen_at timestamptz not null default now(), -- When the row was first mirrored.
   changed_at timestamptz not null default now(), -- When its content last changed.
@@ -1552,7 +1541,6 @@ create table warehouse.sms_lines (
   deleted_reason text, -- The proof of the deletion.
   constraint sms_lines_pkey PRIMARY KEY (line)
 );
-CREATE TRIGGER note_changes AFTER UPDATE ON warehouse.sms_lines REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION warehouse.note_field_changes('line', 'line', 'name', 'is_bulk_enabled', 'is_unrestricted');
 
 -- Every carrier receipt as it was first observed.
 create table warehouse.sms_message_delivery_events (
@@ -1573,7 +1561,6 @@ create table warehouse.sms_message_reads (
   first_seen_at timestamptz not null default now(), -- When a read first listed the user.
   constraint sms_message_reads_pkey PRIMARY KEY (conversation_id, message_id, user_id)
 );
-CREATE TRIGGER note_others_reads AFTER INSERT ON warehouse.sms_message_reads REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION warehouse.note_others_reads();
 
 -- Text messages, as the thread lists them.
 create table warehouse.sms_messages (
@@ -1602,9 +1589,10 @@ create table warehouse.sms_messages (
   is_read_by_others boolean not null default false, -- Whether a user other than the credential's own has read it while is_read was false.
   body_length integer, -- Characters of a body that RETENTION_DAYS removed; NULL if it never was.
   body_segment_count integer, -- Segments of a body that RETENTION_DAYS removed, as reporting.sms_segments estimates them; NULL if it never was.
+  extra jsonb, -- Keys of the answer that no column holds, as they came; URLs are redacted. NULL = none.
   content_hash text not null, -- Hash of the mirrored values: equal means unchanged.
   source text not null, -- The operation of the API that the row was read with.
-  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it.
+  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing.
   fetched_at timestamptz not null, -- When that read began.
   first_seen_at timestamptz not null default now(), -- When the row was first mirrored.
   changed_at timestamptz not null default now(), -- When its content last changed.
@@ -1621,16 +1609,6 @@ CREATE INDEX sms_messages_sent_at ON warehouse.sms_messages USING btree (sent_at
 CREATE INDEX sms_messages_unread ON warehouse.sms_messages USING btree (line, is_read_by_others) WHERE ((direction = 'in'::text) AND (is_read = false) AND (deleted_at IS NULL));
 CREATE INDEX sms_messages_unsure ON warehouse.sms_messages USING btree (first_seen_at) WHERE ((direction = 'in'::text) AND (opt_out_verdict = 'unsure'::text));
 CREATE INDEX sms_messages_words ON warehouse.sms_messages USING gin (to_tsvector('simple'::regconfig, "left"(COALESCE(body, ''::text), 10000)));
-CREATE TRIGGER mark_changed_replies AFTER UPDATE ON warehouse.sms_messages REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_replies();
-CREATE TRIGGER mark_deletes AFTER DELETE ON warehouse.sms_messages REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_texts();
-CREATE TRIGGER mark_inserts AFTER INSERT ON warehouse.sms_messages REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_texts();
-CREATE TRIGGER mark_lost_replies AFTER DELETE ON warehouse.sms_messages REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_replies();
-CREATE TRIGGER mark_new_replies AFTER INSERT ON warehouse.sms_messages REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_replies();
-CREATE TRIGGER mark_updates AFTER UPDATE ON warehouse.sms_messages REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_texts();
-CREATE TRIGGER note_first_receipt AFTER INSERT ON warehouse.sms_messages REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION warehouse.note_delivery_events();
-CREATE TRIGGER note_late_text AFTER UPDATE ON warehouse.sms_messages FOR EACH ROW WHEN (((new.direction = 'in'::text) AND (new.sent_at IS NOT NULL) AND ((old.direction IS NULL) OR (old.sent_at IS NULL)))) EXECUTE FUNCTION ops.note_late_text();
-CREATE TRIGGER note_receipt AFTER UPDATE ON warehouse.sms_messages REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION warehouse.note_delivery_events();
-CREATE TRIGGER note_texts AFTER INSERT ON warehouse.sms_messages REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.note_texts();
 
 -- Unread texts of each line as the service counts them, and as held. A higher count of the service means that a text may be lost.
 create table warehouse.sms_unread_snapshots (
@@ -1665,9 +1643,6 @@ create table warehouse.transcript_kpis (
   kpi_note text, -- Why that value.
   constraint transcript_kpis_pkey PRIMARY KEY (transcript_id, ordinal)
 );
-CREATE TRIGGER mark_deletes AFTER DELETE ON warehouse.transcript_kpis REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_kpis();
-CREATE TRIGGER mark_inserts AFTER INSERT ON warehouse.transcript_kpis REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_kpis();
-CREATE TRIGGER note_names AFTER INSERT ON warehouse.transcript_kpis REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.note_kpi_names();
 
 -- The service's analysis of a recorded leg. A score that is NULL was not analysed; it is not zero.
 create table warehouse.transcripts (
@@ -1693,9 +1668,10 @@ create table warehouse.transcripts (
   agent_speaker integer, -- Which speaker is the agent; NULL = undetermined. Not an identity.
   agent_talk_seconds double precision, -- Time the agent spoke; NULL when the agent is undetermined.
   customer_talk_seconds double precision, -- Time others spoke; NULL when the agent is undetermined.
+  extra jsonb, -- Keys of the answer that no column holds, as they came; URLs are redacted. NULL = none.
   content_hash text not null, -- Hash of the mirrored values: equal means unchanged.
   source text not null, -- The operation of the API that the row was read with.
-  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it.
+  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing.
   fetched_at timestamptz not null, -- When that read began.
   first_seen_at timestamptz not null default now(), -- When the row was first mirrored.
   changed_at timestamptz not null default now(), -- When its content last changed.
@@ -1705,12 +1681,6 @@ create table warehouse.transcripts (
   constraint transcripts_leg_pairing_check CHECK ((leg_pairing = ANY (ARRAY['exact'::text, 'substring'::text, 'single_leg'::text, 'ambiguous'::text, 'none'::text])))
 );
 CREATE INDEX transcripts_call ON warehouse.transcripts USING btree (call_id);
-CREATE TRIGGER mark_deletes AFTER DELETE ON warehouse.transcripts REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_transcripts();
-CREATE TRIGGER mark_inserts AFTER INSERT ON warehouse.transcripts REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_transcripts();
-CREATE TRIGGER mark_updates AFTER UPDATE ON warehouse.transcripts REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_transcripts();
-CREATE TRIGGER note_changes AFTER UPDATE ON warehouse.transcripts REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION warehouse.note_field_changes('transcript', 'transcript_id', 'call_purpose', 'call_sentiment', 'csat_score', 'agent_performance_score', 'is_action_required', 'is_urgent_action_required');
-CREATE TRIGGER note_new_transcripts AFTER INSERT ON warehouse.transcripts REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.note_transcripts();
-CREATE TRIGGER note_transcripts AFTER UPDATE ON warehouse.transcripts REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.note_transcripts();
 
 -- The extensions, numbers and lines of users, and since when. Calls before a change keep their attribution.
 create table warehouse.user_endpoints (
@@ -1723,8 +1693,6 @@ create table warehouse.user_endpoints (
   constraint user_endpoints_kind_check CHECK ((kind = ANY (ARRAY['extension'::text, 'dial_extension'::text, 'sip_line'::text, 'number'::text, 'voicemail'::text])))
 );
 CREATE INDEX user_endpoints_of ON warehouse.user_endpoints USING btree (endpoint, kind, valid_from, valid_to);
-CREATE TRIGGER credit_endpoints AFTER INSERT ON warehouse.user_endpoints REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION warehouse.credit_endpoints();
-CREATE TRIGGER mark_endpoints AFTER INSERT ON warehouse.user_endpoints REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_endpoints();
 
 -- Users of the account. An OAuth credential sees only those that its user may see.
 create table warehouse.users (
@@ -1738,9 +1706,10 @@ create table warehouse.users (
   company text, -- The user's company, else the account's name.
   time_zone text, -- IANA time zone.
   extension text, -- Dial-by-name extension.
+  extra jsonb, -- Keys of the answer that no column holds, as they came; URLs are redacted. NULL = none.
   content_hash text not null, -- Hash of the mirrored values: equal means unchanged.
   source text not null, -- The operation of the API that the row was read with.
-  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it.
+  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing.
   fetched_at timestamptz not null, -- When that read began.
   first_seen_at timestamptz not null default now(), -- When the row was first mirrored.
   changed_at timestamptz not null default now(), -- When its content last changed.
@@ -1748,7 +1717,6 @@ create table warehouse.users (
   deleted_reason text, -- The proof of the deletion.
   constraint users_pkey PRIMARY KEY (user_id)
 );
-CREATE TRIGGER note_changes AFTER UPDATE ON warehouse.users REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION warehouse.note_field_changes('user', 'user_id', 'username', 'first_name', 'last_name', 'title', 'time_zone', 'extension');
 
 -- Webhook subscriptions of the account, ours and other people's.
 create table warehouse.webhook_subscriptions (
@@ -1761,9 +1729,10 @@ create table warehouse.webhook_subscriptions (
   is_ours boolean, -- Whether it delivers to this daemon.
   created_at timestamptz, -- When it was created at the service.
   updated_at timestamptz, -- When it was last changed at the service.
+  extra jsonb, -- Keys of the answer that no column holds, as they came; URLs are redacted. NULL = none.
   content_hash text not null, -- Hash of the mirrored values: equal means unchanged.
   source text not null, -- The operation of the API that the row was read with.
-  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it.
+  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing.
   fetched_at timestamptz not null, -- When that read began.
   first_seen_at timestamptz not null default now(), -- When the row was first mirrored.
   changed_at timestamptz not null default now(), -- When its content last changed.

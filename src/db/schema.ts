@@ -975,6 +975,7 @@ export interface Schema {
     duration_seconds: number | null;
     talk_seconds: number | null;
     is_recorded: boolean | null;
+    extra: Json | null;
     content_hash: string;
     source: string;
     fetch_seq: Numeric;
@@ -1007,6 +1008,9 @@ export interface Schema {
     legs_wait_seconds: number | null;
     legs_ring_seconds: number | null;
     menu_seconds: number | null;
+    reached: string | null;
+    is_message_left: boolean | null;
+    abandoned_in: string | null;
     answered_user_id: Numeric | null;
     placed_user_id: Numeric | null;
     queue: string | null;
@@ -1030,6 +1034,7 @@ export interface Schema {
     transcripts_state: string | null;
     is_erased: Defaulted<boolean>;
     legs_fetch_seq: Numeric | null;
+    extra: Json | null;
     content_hash: string;
     source: string;
     fetch_seq: Numeric;
@@ -1038,13 +1043,6 @@ export interface Schema {
     changed_at: Defaulted<Timestamp>;
     deleted_at: Timestamp | null;
     deleted_reason: string | null;
-  };
-  'warehouse.documents': {
-    entity: string;
-    entity_key: string;
-    body: Json;
-    fetch_seq: Numeric;
-    fetched_at: Timestamp;
   };
   'warehouse.field_changes': {
     change_id: Computed<Numeric>;
@@ -1065,6 +1063,7 @@ export interface Schema {
     talk_seconds: number | null;
     from_endpoint: string | null;
     to_endpoint: string | null;
+    extra: Json | null;
     content_hash: string;
     source: string;
     fetch_seq: Numeric;
@@ -1133,6 +1132,7 @@ export interface Schema {
     is_bulk_enabled: boolean | null;
     is_unrestricted: boolean | null;
     listed_as: string | null;
+    extra: Json | null;
     content_hash: string;
     source: string;
     fetch_seq: Numeric;
@@ -1182,6 +1182,7 @@ export interface Schema {
     is_read_by_others: Defaulted<boolean>;
     body_length: number | null;
     body_segment_count: number | null;
+    extra: Json | null;
     content_hash: string;
     source: string;
     fetch_seq: Numeric;
@@ -1237,6 +1238,7 @@ export interface Schema {
     agent_speaker: number | null;
     agent_talk_seconds: number | null;
     customer_talk_seconds: number | null;
+    extra: Json | null;
     content_hash: string;
     source: string;
     fetch_seq: Numeric;
@@ -1264,6 +1266,7 @@ export interface Schema {
     company: string | null;
     time_zone: string | null;
     extension: string | null;
+    extra: Json | null;
     content_hash: string;
     source: string;
     fetch_seq: Numeric;
@@ -1283,6 +1286,7 @@ export interface Schema {
     is_ours: boolean | null;
     created_at: Timestamp | null;
     updated_at: Timestamp | null;
+    extra: Json | null;
     content_hash: string;
     source: string;
     fetch_seq: Numeric;

@@ -3,7 +3,7 @@ import type { Claim } from '../inbox/claims.ts';
 import type { Target } from '../inbox/targets.ts';
 import type { EventType } from '../shared/event-types.ts';
 import { threadOf } from '../shared/thread.ts';
-import { momentOf } from '../warehouse/calls.ts';
+import { momentOf } from '../warehouse/held-calls.ts';
 
 /*
  * When a target is read again without a new reference: recordings and transcripts appear after their call, the API can lag

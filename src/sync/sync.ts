@@ -23,8 +23,8 @@ import type { Log } from '../shared/log.ts';
 import { threadOf } from '../shared/thread.ts';
 import { currentTracing, detached, inSpan, ofPostgres } from '../shared/tracing.ts';
 import { isBlamed, workingOn } from '../shared/work.ts';
-import { heldCalls } from '../warehouse/calls.ts';
 import { heldThread } from '../warehouse/conversations.ts';
+import { heldCall } from '../warehouse/held-calls.ts';
 import { provenance, type ReadContext, type ReadResult, type ResultForCall, type TargetReader } from './read-result.ts';
 import { readRecordings, readTranscripts, refusedArtefacts } from './readers/artefacts.ts';
 import { readCall } from './readers/call.ts';
@@ -309,7 +309,7 @@ function subjectOf(claim: Claim) {
 
 /** Whether the mirror holds a call, or anything of a thread. */
 async function isHeld(db: Database, { kind, key }: Claim): Promise<boolean> {
-  return kind === 'thread' ? heldThread(db, threadOf(key)).isHeld() : (await heldCalls(db, [key])).has(key);
+  return kind === 'thread' ? heldThread(db, threadOf(key)).isHeld() : (await heldCall(db, key)) !== undefined;
 }
 
 /** Whether an event referred to a thread that does not exist. It may have meant a group of the same party. */

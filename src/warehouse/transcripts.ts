@@ -1,11 +1,12 @@
 import type { Segment, Transcript } from '../api-client/client.ts';
 import { hotQuery, relation, sql, type Transaction } from '../db/database.ts';
-import { storableJson } from '../shared/storable.ts';
 import { type ArtefactRead, currentArtefactReads, pairTranscripts, recordArtefactReads } from './artefacts.ts';
 import { erasedCalls } from './erasure/calls.ts';
 import { withoutMentions } from './erasure/erased.ts';
-import { storeRawAnswers, unspecified } from './raw-answers.ts';
+import { extrasOf } from './extra.ts';
+import { type HeldCalls, holdCalls } from './held-calls.ts';
 import { mirrorTable, type Provenance, upsert } from './upsert.ts';
+import { type Following, followingTranscript, together, transcriptFields } from './what-follows.ts';
 
 interface Listed {
   readonly callId: string;
@@ -55,31 +56,52 @@ const noWords = Object.fromEntries(wordColumns.map((column) => [column, null]));
 
 /**
  * Mirrors transcripts, stores their segments separately, and pairs them with the held recordings. Transcripts of erased calls
- * are left out, and those older than their retention have no words.
+ * are left out, and those older than their retention have no words. Resolves to what follows.
  */
-export async function writeTranscripts(tx: Transaction, all: readonly TranscriptsRead[]): Promise<void> {
-  const reads = await withoutErased(tx, await currentArtefactReads(tx, 'transcripts', all));
-  if (reads.length === 0) return;
+export async function writeTranscripts(
+  tx: Transaction,
+  all: readonly TranscriptsRead[],
+  locked?: HeldCalls,
+): Promise<Following> {
+  const held =
+    locked ??
+    (await holdCalls(
+      tx,
+      all.map(({ callId }) => callId),
+    ));
+  const reads = await withoutErased(tx, currentArtefactReads('transcripts', all, held));
+  if (reads.length === 0) return {};
   const listed = reads.flatMap(({ callId, transcripts, read, isExpired }) =>
     transcripts.map((each) => ({ callId, each, read, isExpired })),
   );
-  await upsert(
+  const kept = listed.filter(({ isExpired }) => !isExpired);
+  const extras = await extrasOf(
+    tx,
+    kept.map(({ each }) => each),
+  );
+  const extraOf = new Map(kept.map((each, at) => [each, extras[at]]));
+  const written = await upsert(
     tx,
     transcripts,
-    listed.map((each) => ({ row: { ...transcripts.row(each), ...(each.isExpired && noWords) }, read: each.read })),
+    listed.map((each) => ({
+      row: { ...transcripts.row(each), ...(each.isExpired && noWords) },
+      read: each.read,
+      extra: extraOf.get(each),
+    })),
+    ['transcript_id', 'call_id', ...transcriptFields],
   );
-  const kept = listed.filter(({ isExpired }) => !isExpired);
   await storeBodies(tx, kept);
   await storeKpis(tx, listed);
-  await storeRawAnswers(
-    tx,
-    kept.flatMap(({ each, read }) => unspecified('transcript', each.id, each, read)),
-  );
-  await recordArtefactReads(tx, 'transcripts', reads);
-  await pairTranscripts(
+  const lost = await recordArtefactReads(tx, 'transcripts', reads);
+  const paired = await pairTranscripts(
     tx,
     listed.map(({ callId }) => callId),
   );
+  const callOf = (callId: unknown) => held.calls.get(String(callId))?.call;
+  return together([
+    ...written.map((change) => followingTranscript(change, callOf(change.after.call_id), 'calls.transcripts')),
+    { calls: [...lost, ...paired].map((callId) => callOf(callId)?.started_at) },
+  ]);
 }
 
 async function withoutErased<R extends TranscriptsRead>(tx: Transaction, reads: readonly R[]): Promise<readonly R[]> {
@@ -116,7 +138,7 @@ async function storeBodies(tx: Transaction, listed: readonly Listed[]): Promise<
       select distinct on (transcript_id) *
       from ${relation('listed', bodies, {
         transcript_id: ['bigint', ({ each }) => each.id],
-        segments: ['jsonb', ({ each }) => storableJson((each.segments ?? []).map(segmentJson))],
+        segments: ['jsonb', ({ each }) => (each.segments ?? []).map(segmentJson)],
         full_text: ['text', ({ each }) => (each.segments ?? []).map((segment) => segment.text ?? '').join('\n')],
         fetch_seq: ['bigint', ({ read }) => read.fetchSeq],
       })}
@@ -127,7 +149,7 @@ async function storeBodies(tx: Transaction, listed: readonly Listed[]): Promise<
   );
 }
 
-/** Replaces the KPIs of each transcript by those of its newest read. */
+/** Replaces the KPIs of each transcript by those of its newest read, and keeps new names for the reports. */
 async function storeKpis(tx: Transaction, listed: readonly Listed[]): Promise<void> {
   const scored = listed.filter(({ each }) => each.customKpis !== undefined);
   if (scored.length === 0) return;
@@ -154,15 +176,20 @@ async function storeKpis(tx: Transaction, listed: readonly Listed[]): Promise<vo
   await hotQuery(
     tx,
     sql`
-      insert into warehouse.transcript_kpis (transcript_id, ordinal, kpi_name, kpi_value, kpi_note)
-      select distinct on (transcript_id, ordinal) *
-      from ${relation('listed', kpis, {
+      with listed as materialized (select * from ${relation('k', kpis, {
         transcript_id: ['bigint', ({ id }) => id],
         ordinal: 'smallint',
         kpi_name: ['text', ({ kpi }) => kpi.name ?? ''],
         kpi_value: ['integer', ({ kpi }) => kpi.value],
         kpi_note: ['text', ({ kpi, isExpired }) => (isExpired ? null : kpi.note)],
-      })}
-      order by transcript_id, ordinal`,
+      })}),
+      names as (
+        insert into rollups.kpi_names (kpi_name)
+        select distinct kpi_name from listed l
+        where length(kpi_name) <= 200 and not exists (select from rollups.kpi_names k where k.kpi_name = l.kpi_name) order by 1
+        on conflict do nothing
+      )
+      insert into warehouse.transcript_kpis (transcript_id, ordinal, kpi_name, kpi_value, kpi_note)
+      select distinct on (transcript_id, ordinal) * from listed order by transcript_id, ordinal`,
   );
 }

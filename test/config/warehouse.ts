@@ -68,7 +68,7 @@ async function seed(facts: Facts): Promise<void> {
       ...{ caller_number: '201', called_type: 'user', called_number: '202' },
     },
   );
-  await query(`select warehouse.attribute_calls(array['${answered}'])`);
+  await facts.measure(answered);
   // Overflowed from one queue into another, and was given up there.
   const overflowed = '1700000040.1';
   await call({
@@ -100,7 +100,7 @@ async function seed(facts: Facts): Promise<void> {
     { ...waiting, leg_key: 'a', ordinal: 1, started_at: ago(50), called_number: '6001' },
     { ...waiting, leg_key: 'b', ordinal: 2, started_at: ago(49.99), called_number: '6002' },
   );
-  await query(`select warehouse.attribute_calls(array['${overflowed}'])`);
+  await facts.measure(overflowed);
   await insert('warehouse.transcripts', {
     ...{ transcript_id: 1, call_id: answered, leg_unique_id: 'b', leg_pairing: 'exact', call_purpose: 'Complaint' },
     ...{ call_sentiment: 'negative', csat_score: 2, agent_performance_score: 7, is_action_required: true },

@@ -56,7 +56,7 @@ beforeAll(async () => {
     for (const [nth, leg] of legs.entries()) {
       await facts.insert('warehouse.call_legs', { call_id: idOf(at), leg_key: `#${nth}`, ordinal: nth + 1, ...leg });
     }
-    await query('select warehouse.measure_waits($1)', [idOf(at)]);
+    await facts.measure(idOf(at));
   }
   // Answered: two in business hours, one while closed.
   for (const [nth, hour] of ['15:30', '15:31', '23:30'].entries()) {

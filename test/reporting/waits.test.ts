@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { call as entity } from '../../src/api-client/entities/calls.ts';
-import { writeCalls } from '../../src/warehouse/calls.ts';
+import { writeCalls } from '../../src/warehouse/write-calls.ts';
 import { asRead, readNumber } from '../warehouse/reads.ts';
 import { factsDatabase } from './facts.ts';
 
@@ -71,7 +71,7 @@ test('it counts neither for the speed of answer nor for the service level', asyn
 
 test('no telephone is said to have rung where no legs are held', async () => {
   await call({ call_id: '1.7', started_at: `${day}T15:06:00Z`, ended_at: `${day}T15:06:30Z`, ...givenUp });
-  await query(`select warehouse.measure_waits('{1.7}')`);
+  await facts.measure('1.7');
   expect(await query(`select ring_seconds, ring_basis from reporting.fct_call where call_id = '1.7'`)).toEqual([
     { ring_seconds: null, ring_basis: 'unknown' },
   ]);
@@ -97,7 +97,7 @@ describe('where legs are held', () => {
         ...{ duration_seconds: talk === null ? null : ring + talk },
       });
     }
-    await query('select warehouse.measure_waits($1)', [id]);
+    await facts.measure(id);
   }
   const waitOf = async (id: string) => {
     const [row] = await query(
@@ -207,7 +207,7 @@ describe('where legs are held', () => {
     await query(
       `update warehouse.call_legs set talk_seconds = 60, duration_seconds = 65 where call_id = '2.3' and ordinal = 2`,
     );
-    await query(`select warehouse.measure_waits('{2.3}')`);
+    await facts.measure('2.3');
     expect(await waitOf('2.3')).toMatchObject({ wait: 15, basis: 'legs' });
     await facts.drain();
     // Known waits: 10, 20, 15, 45, 7.
@@ -241,7 +241,9 @@ describe('where legs are held', () => {
   });
 
   test('and what does not differ marks nothing', async () => {
-    await query(`select warehouse.measure_waits(array(select call_id from warehouse.calls))`);
+    await facts.measure(
+      ...(await query<{ id: string }>('select call_id as id from warehouse.calls')).map(({ id }) => id),
+    );
     expect(await facts.value('select count(*)::integer from ops.rollup_markers')).toBe(0);
   });
 });

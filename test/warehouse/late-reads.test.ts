@@ -3,11 +3,11 @@ import { user } from '../../src/api-client/entities/account.ts';
 import { call, recording, transcript } from '../../src/api-client/entities/calls.ts';
 import { message } from '../../src/api-client/entities/texts.ts';
 import type { Transaction } from '../../src/db/database.ts';
-import { writeCalls } from '../../src/warehouse/calls.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { writeRecordings } from '../../src/warehouse/recordings.ts';
 import { writeTranscripts } from '../../src/warehouse/transcripts.ts';
 import { writeUsers } from '../../src/warehouse/users.ts';
+import { writeCalls } from '../../src/warehouse/write-calls.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { asRead, readNumber } from './reads.ts';
 
@@ -15,7 +15,7 @@ import { asRead, readNumber } from './reads.ts';
 
 const database = await migratedDatabase();
 afterAll(() => database[Symbol.asyncDispose]());
-const write = (work: (tx: Transaction) => Promise<void>) => database.db.transaction().execute(work);
+const write = (work: (tx: Transaction) => Promise<unknown>) => database.db.transaction().execute(work);
 
 describe('a thread', () => {
   const thread = { line: '15550000001', number: '15550000002', participants: [] };

@@ -4,15 +4,15 @@ import { call, recording, transcript } from '../../src/api-client/entities/calls
 import { line, message } from '../../src/api-client/entities/texts.ts';
 import { createSealer } from '../../src/credentials/sealer.ts';
 import type { Transaction } from '../../src/db/database.ts';
-import { writeCalls } from '../../src/warehouse/calls.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
+import { redactUrls } from '../../src/warehouse/extra.ts';
 import { writeLines } from '../../src/warehouse/lines.ts';
 import { mediaRow } from '../../src/warehouse/messages.ts';
-import { redactUrls } from '../../src/warehouse/raw-answers.ts';
 import { recordingRow, writeRecordings } from '../../src/warehouse/recordings.ts';
 import { subscriptionRow, writeSubscriptions } from '../../src/warehouse/subscriptions.ts';
 import { writeTranscripts } from '../../src/warehouse/transcripts.ts';
 import { writeUsers } from '../../src/warehouse/users.ts';
+import { writeCalls } from '../../src/warehouse/write-calls.ts';
 import { growthOf } from '../busy.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { asRead, readNumber } from './reads.ts';
@@ -38,7 +38,7 @@ const odd = {
   mediaUrls: [`files.example/h?signature=${bearer}`],
 };
 
-const writes: ((tx: Transaction) => Promise<void>)[] = [
+const writes: ((tx: Transaction) => Promise<unknown>)[] = [
   (tx) =>
     writeCalls(
       tx,
