@@ -215,7 +215,7 @@ comment on column ops.sync_targets.dirty_version is 'Raised by every reference t
 comment on column ops.sync_targets.claimed_version is 'The dirty_version when the newest read started.';
 comment on column ops.sync_targets.clean_version is 'The dirty_version when the newest applied read started.';
 comment on column ops.sync_targets.due_at is 'The earliest time of its next read.';
-comment on column ops.sync_targets.enqueued_at is 'When a job was last enqueued for it; the sweep enqueues another when that was too long ago.';
+comment on column ops.sync_targets.enqueued_at is 'When a job was last enqueued for it, or the sweep took it up; the sweep reads it when that was too long ago.';
 comment on column ops.sync_targets.read_at is 'When its newest read started.';
 comment on column ops.sync_targets.attempts is 'Reads that failed in a row.';
 comment on column ops.sync_targets.misses is 'Reads in a row that did not find it.';
@@ -233,6 +233,7 @@ create table ops.streams (
   parked_until timestamptz not null,
   parked_at timestamptz not null default now(),
   times_parked integer not null default 1,
+  code text not null default 'unauthenticated',
   reason text not null,
   missing_scope text
 );
@@ -241,6 +242,7 @@ comment on column ops.streams.kind is 'The kind of target.';
 comment on column ops.streams.parked_until is 'When a read of this kind is tried again.';
 comment on column ops.streams.parked_at is 'When the first read was refused.';
 comment on column ops.streams.times_parked is 'How often a read was refused since.';
+comment on column ops.streams.code is 'What the read failed with: login_required when nobody is logged in any more, unauthenticated or insufficient_scope when the service refused.';
 comment on column ops.streams.reason is 'The service''s refusal.';
 comment on column ops.streams.missing_scope is 'Scope to grant to the credential, where the service named it.';
 

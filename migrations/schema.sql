@@ -474,7 +474,7 @@ create table ops.sends (
   fence integer not null default 0, -- Raised by each reservation: a worker with an older one cannot change the row.
   tries integer not null default 0, -- Requests that provably had no effect; 429 answers are not counted.
   due_at timestamptz not null default now(), -- When it is processed next; for RESERVED and DISPATCHED, the end of the lease.
-  enqueued_at timestamptz not null default '-infinity'::timestamp with time zone, -- When a job was last enqueued for it.
+  enqueued_at timestamptz not null default '-infinity'::timestamp with time zone, -- When a worker last took it up.
   expires_at timestamptz not null, -- When it becomes too old to be sent.
   baseline_message_ids bigint[], -- Messages that the thread had before the dispatch: none of them can be this one.
   search_count integer not null default 0, -- Scheduled reads that searched the thread while the state was UNKNOWN.
@@ -520,6 +520,7 @@ create table ops.streams (
   parked_until timestamptz not null, -- When a read of this kind is tried again.
   parked_at timestamptz not null default now(), -- When the first read was refused.
   times_parked integer not null default 1, -- How often a read was refused since.
+  code text not null default 'unauthenticated'::text, -- What the read failed with: login_required when nobody is logged in any more, unauthenticated or insufficient_scope when the service refused.
   reason text not null, -- The service's refusal.
   missing_scope text, -- Scope to grant to the credential, where the service named it.
   constraint streams_pkey PRIMARY KEY (kind)
@@ -546,7 +547,7 @@ create table ops.sync_targets (
   claimed_version bigint not null default 0, -- The dirty_version when the newest read started.
   clean_version bigint not null default 0, -- The dirty_version when the newest applied read started.
   due_at timestamptz not null default now(), -- The earliest time of its next read.
-  enqueued_at timestamptz not null default now(), -- When a job was last enqueued for it; the sweep enqueues another when that was too long ago.
+  enqueued_at timestamptz not null default now(), -- When a job was last enqueued for it, or the sweep took it up; the sweep reads it when that was too long ago.
   read_at timestamptz, -- When its newest read started.
   attempts integer not null default 0, -- Reads that failed in a row.
   misses integer not null default 0, -- Reads in a row that did not find it.

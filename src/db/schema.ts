@@ -360,6 +360,7 @@ export interface Schema {
     parked_until: Timestamp;
     parked_at: Defaulted<Timestamp>;
     times_parked: Defaulted<number>;
+    code: Defaulted<string>;
     reason: string;
     missing_scope: string | null;
   };

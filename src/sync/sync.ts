@@ -249,7 +249,7 @@ export function createSync(deps: SyncDeps) {
             'The credential may not read this: reads of this kind are parked',
           );
         }
-        await parkStream(db, claim.kind, { reason: message, missingScope: decision.missingScope });
+        await parkStream(db, claim.kind, { ...decision, reason: message });
         await failTarget(db, claim, { error: message, afterMs: 0, countsAsAttempt: false });
         return { outcome: 'parked', isMissed: false };
       case 'settle':
@@ -280,7 +280,7 @@ export function createSync(deps: SyncDeps) {
   return {
     /**
      * Reads a target if it is pending, and mirrors the result. Never rejects for what the service answers: the outcome is
-     * kept in the target's row. Rejects when the database cannot be reached; the sweep then enqueues the target again.
+     * kept in the target's row. Rejects when the database cannot be reached; the sweep then reads the target again.
      */
     read: async (target: Target, signal: AbortSignal) =>
       (await timed(target.kind, () => readTarget(target, signal))).outcome,

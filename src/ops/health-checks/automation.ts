@@ -111,6 +111,7 @@ function remedyOf(reason: string, use: Bearer, scope: string, otherwise: string)
   const code = /^[a-z_]+/.exec(reason)?.[0] ?? '';
   const status = /\((\d{3})\)/.exec(reason)?.[1];
   switch (code) {
+    case 'login_required':
     case 'unauthenticated':
       return use === 'login' ? `Run ${toType('auth login')}.` : 'Set API_KEY to a key that is valid and not revoked.';
     case 'insufficient_scope':

@@ -92,6 +92,8 @@ export interface ParkedStream {
   readonly since: Date;
   readonly until: Date;
   readonly reason: string;
+  /** `login_required` when nobody is logged in; otherwise the service refused. */
+  readonly code: string;
   readonly missingScope: string | null;
 }
 
@@ -147,7 +149,7 @@ export async function readBacklog(db: Database): Promise<Backlog[]> {
 export async function readParked(db: Database): Promise<ParkedStream[]> {
   const rows = await query<ParkedStream>(
     db,
-    sql`select kind, parked_at as since, parked_until as until, reason, missing_scope as "missingScope"
+    sql`select kind, parked_at as since, parked_until as until, code, reason, missing_scope as "missingScope"
      from ops.streams order by parked_at`,
   );
   return rows.map((row) => ({ ...row, reason: maskNumbers(row.reason) }));
