@@ -75,8 +75,8 @@ const base = url(['http:', 'https:']).refine((text) => !/[?#]/.test(text), {
 const apiPath = /\/api\/public(?:\/v1)?\/*$/i;
 /** The host may be empty after a user, when a parameter names a Unix socket: `postgres://user@/name?host=/run`. */
 const postgres = store(['postgres:', 'postgresql:'], (text) => text.replace('@/', '@socket/'));
-const token = z.string().regex(/^[A-Za-z0-9._~-]+$/, {
-  error: 'may hold only A-Z a-z 0-9 . _ ~ -, since it stands in an address',
+const token = z.string().regex(/^(?!\.{1,2}$)[A-Za-z0-9._~-]+$/, {
+  error: 'may hold only A-Z a-z 0-9 . _ ~ -, and not be . or .., since it stands in an address',
 });
 const integer = (from: number, to: number) =>
   z

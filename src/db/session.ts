@@ -50,8 +50,9 @@ export type SessionOverrides = Partial<Record<keyof typeof settings, string>>;
  */
 export async function setUpSession(client: ClientBase, overrides: SessionOverrides = {}): Promise<void> {
   const wanted = Object.entries({ ...settings, ...overrides }).map(([name, value]) => `('${name}', '${value}')`);
+  // In the same message: with a limit of some milliseconds, the statement that lifts it could run into it.
   await client.query(
-    `select pg_catalog.set_config(s.name, s.value, false)
+    `set statement_timeout = 0; select pg_catalog.set_config(s.name, s.value, false)
      from (values ${wanted.join(', ')}) as s (name, value)
      where pg_catalog.current_setting(s.name, true) <> s.value and case s.name
        when 'synchronous_commit' then pg_catalog.current_setting(s.name) = 'off'
