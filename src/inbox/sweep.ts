@@ -1,51 +1,91 @@
+import { type QueueName, queueNames, queueSettings } from '../../config/queues.ts';
 import { type Database, query, sql } from '../db/database.ts';
-import type { Queues } from '../queues/queues.ts';
+import type { Log } from '../shared/log.ts';
+import { type Loop, startLoop } from '../shared/loop.ts';
+import { withTimeout } from '../shared/timeout.ts';
 import { parkedKinds } from './claims.ts';
-import { kindsOfQueues, type Notifier } from './notifier.ts';
+import { kindsOfQueues } from './notifier.ts';
 import { type Priority, priorities, type Target, type TargetKind } from './targets.ts';
+
+/*
+ * A job is only a hint that a target is due. The sweep reads what has no job, straight from `ops.sync_targets`: history, rechecks,
+ * retries, and targets whose job no worker took. So a queue that is away, lost or blocked costs seconds.
+ */
 
 export interface SweepPace {
   /** Milliseconds between two sweeps. */
   readonly everyMs: number;
   /** Milliseconds after which a job that no worker took counts as lost. */
   readonly lostAfterMs: number;
-  /** The sweep fills each queue up to this number of waiting jobs: a long backlog stays in Postgres. */
-  readonly maxWaiting: number;
-  /** The same for history. While live reads fail, history is enqueued one target at a time. */
-  readonly maxHistoryWaiting: number;
 }
 
-export const defaultSweepPace: SweepPace = {
-  everyMs: 1_000,
-  lostAfterMs: 5_000,
-  maxWaiting: 1_000,
-  maxHistoryWaiting: 100,
-};
+export const defaultSweepPace: SweepPace = { everyMs: 1_000, lostAfterMs: 5_000 };
 
-/** Enqueues targets that are due and that the queues lost or never received. Returns how many. */
-export async function sweepTargets(
-  { db, notifier, queues }: { db: Database; notifier: Pick<Notifier, 'notify'>; queues: Pick<Queues, 'waiting'> },
-  pace: SweepPace,
-  signal?: AbortSignal,
-): Promise<number> {
-  // Mostly there is none, which one statement tells.
-  if (!(await isAnyOverdue(db, pace.lostAfterMs))) return 0;
-  let enqueued = 0;
-  const maxHistory = (await isStrained(db)) ? 1 : pace.maxHistoryWaiting;
-  for (const [queue, kinds] of kindsOfQueues) {
-    if (signal?.aborted) break;
-    const waiting = await queues.waiting(queue);
-    enqueued += await enqueueOverdue(kinds, priorities.live, pace.maxWaiting - waiting);
-    enqueued += await enqueueOverdue(kinds, priorities.history, maxHistory - waiting);
-  }
-  return enqueued;
+export interface SweepDeps {
+  readonly db: Database;
+  readonly log: Log;
+  /** The queues whose targets this process reads. Default: all. */
+  readonly queues?: readonly QueueName[];
+  /** Reads a target. After the signal it ends early. */
+  readonly read: (target: Target, signal: AbortSignal) => Promise<unknown>;
+}
 
-  async function enqueueOverdue(kinds: readonly TargetKind[], priority: Priority, max: number): Promise<number> {
-    if (max <= 0) return 0;
-    const overdue = await markOverdue(db, kinds, priority, max, pace.lostAfterMs);
-    notifier.notify(overdue.map((target) => ({ ...target, afterMs: 0, priority })));
-    return overdue.length;
+export interface Sweep extends Pick<Loop, 'kick'> {
+  /** Begins no more reads, and ends those in hand: shortly before `deadlineMs` by their signal. */
+  close(deadlineMs: number): Promise<void>;
+}
+
+/** The part of a deadline that remains for aborted reads, in milliseconds. */
+const abortedMs = 1_000;
+
+/** Starts to read overdue targets: of each queue as many at a time as it may read, live ones first. */
+export function startSweep({ db, log, queues = queueNames, read }: SweepDeps, pace = defaultSweepPace): Sweep {
+  const stopping = new AbortController();
+  const inHand = new Map(queues.map((queue) => [queue, new Map<string, Promise<void>>()]));
+  const allKinds = queues.flatMap((queue) => kindsOfQueues.get(queue) ?? []);
+  const loop = startLoop({ name: 'Reading overdue targets', everyMs: pace.everyMs, log, job: sweep });
+
+  async function sweep(signal: AbortSignal): Promise<void> {
+    // Mostly there is none, which one statement tells.
+    if (!(await isAnyOverdue(db, allKinds, pace.lostAfterMs))) return;
+    const isHeldBack = await isStrained(db);
+    for (const [queue, reading] of inHand) {
+      const { reads } = queueSettings[queue];
+      for (const [priority, most] of [
+        [priorities.live, reads],
+        // While live reads fail, history is read one target at a time.
+        [priorities.history, isHeldBack ? 1 : reads],
+      ] as const) {
+        if (signal.aborted || reading.size >= most) continue;
+        const kinds = kindsOfQueues.get(queue) ?? [];
+        for (const target of await markOverdue(db, kinds, priority, most - reading.size, pace.lostAfterMs)) {
+          begin(target, reading, reads);
+        }
+      }
+    }
   }
+
+  function begin(target: Target, reading: Map<string, Promise<void>>, reads: number): void {
+    const id = `${target.kind} ${target.key}`;
+    if (reading.has(id)) return;
+    const ended = read(target, stopping.signal)
+      .catch((err: unknown) => log.warn({ err, kind: target.kind }, 'A target could not be read; it stays due'))
+      .then(() => {
+        reading.delete(id);
+        if (reading.size === Math.floor(reads / 2)) void loop.kick();
+      });
+    reading.set(id, ended);
+  }
+
+  return {
+    kick: loop.kick,
+    async close(deadlineMs) {
+      await loop.stop();
+      const ended = Promise.all([...inHand.values()].flatMap((reading) => [...reading.values()]));
+      await withTimeout(Math.max(0, deadlineMs - abortedMs), ended, () => stopping.abort());
+      await ended;
+    },
+  };
 }
 
 /** Due, and lost or never enqueued. */
@@ -53,12 +93,13 @@ const isOverdue = (lostAfterMs: number) =>
   sql`dirty_version > clean_version and due_at <= now() and claimed_until <= now() and lost_reads = 0
     and (enqueued_at < due_at or enqueued_at < now() - ${lostAfterMs} * interval '1 ms') and kind <> all(${parkedKinds})`;
 
-async function isAnyOverdue(db: Database, lostAfterMs: number): Promise<boolean> {
+async function isAnyOverdue(db: Database, kinds: readonly TargetKind[], lostAfterMs: number): Promise<boolean> {
   const [row] = await query(
     db,
     sql<{ is_any: boolean }>`select exists (
        select from ops.sync_targets
-       where priority in (${sql.lit(priorities.live)}, ${sql.lit(priorities.history)}) and ${isOverdue(lostAfterMs)}
+       where priority in (${sql.lit(priorities.live)}, ${sql.lit(priorities.history)}) and kind = any(${kinds})
+         and ${isOverdue(lostAfterMs)}
      ) as is_any`,
   );
   return row?.is_any === true;

@@ -12,12 +12,12 @@ export type AdvanceResult = DispatchResult | 'nothing_due' | 'needs_human';
 
 /** Takes sends through their states. Any number of workers may run one, and each may die at any time. */
 export interface Dispatcher {
-  /** Takes one send as far as it goes now. Rejects when the database fails; the sweep then enqueues the send again. */
+  /** Takes one send as far as it goes now. Rejects when the database fails; a later sweep then returns the send again. */
   advance(sendId: string): Promise<AdvanceResult>;
   /** Whether `sweep` might find anything: while nothing is being sent, one statement spares the others. */
   hasWork(): Promise<boolean>;
   /**
-   * Returns up to `max` due sends to enqueue. Also links mirrored messages to their sends, releases the budgets of superseded
+   * Returns up to `max` due sends to advance. Also links mirrored messages to their sends, releases the budgets of superseded
    * sends, and ends an automatic pause whose cause is gone.
    */
   sweep(max: number): Promise<string[]>;
@@ -81,7 +81,7 @@ async function hasWork(db: Database): Promise<boolean> {
 const maxAhead = sql`interval '1 minute'`;
 
 /**
- * Corrects moments that were written while the clock of Postgres was ahead: a send planned, dispatched or enqueued in the
+ * Corrects moments that were written while the clock of Postgres was ahead: a send planned, dispatched or taken up in the
  * future counts as of now, and a lease or a short wait that ends too late ends in time. Otherwise it would wait until then.
  */
 async function correctClock(db: Database, { leaseMs }: Ledger['timing']): Promise<void> {
@@ -100,7 +100,7 @@ async function correctClock(db: Database, { leaseMs }: Ledger['timing']): Promis
 }
 
 /**
- * Marks up to `max` due sends as enqueued and returns them: those that were not enqueued yet, or whose job got lost. During
+ * Marks up to `max` due sends as taken up and returns them: those that were not taken up yet, or whose worker got lost. During
  * a pause, waiting live sends stay where they are until they expire. Any read of the thread since the last reconciliation
  * makes an UNKNOWN send due: this is how a reference to the thread reaches it.
  */
