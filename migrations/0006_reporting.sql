@@ -865,19 +865,15 @@ create table ops.rule_tallies (
   tally_id bigint generated always as identity primary key,
   happened_at timestamptz not null,
   version text not null,
-  mode text not null,
-  word text not null,
-  rules text[] not null,
-  change integer not null
+  counts jsonb not null,
+  marked_at timestamptz not null default clock_timestamp()
 );
-comment on table ops.rule_tallies is 'Runs and steps of rules that are not in the day totals yet. Written with them, taken when they are added.';
+comment on table ops.rule_tallies is 'Evaluations and steps of rules that are not in the day totals yet. One row is written with each batch of evaluations, and with each step that was settled; it is taken when it is added.';
 comment on column ops.rule_tallies.tally_id is 'Order of writing.';
-comment on column ops.rule_tallies.happened_at is 'When the rules were tried.';
+comment on column ops.rule_tallies.happened_at is 'When the rules were evaluated.';
 comment on column ops.rule_tallies.version is 'Fingerprint of the rules file then.';
-comment on column ops.rule_tallies.mode is 'dry-run or live.';
-comment on column ops.rule_tallies.word is 'Of a run its reason without what follows a colon; of a step action_ or reply_ and its state.';
-comment on column ops.rule_tallies.rules is 'The rules that this was so for, each once.';
-comment on column ops.rule_tallies.change is 'How many more of each; below 0 where a state was left.';
+comment on column ops.rule_tallies.counts is 'Objects of rule, mode, word and count. Words: of an evaluation its reason without what follows a colon; action_ and the final state of a step other than a reply; reply_unplanned.';
+comment on column ops.rule_tallies.marked_at is 'When it was written.';
 
 create table ops.send_markers (
   marker_id bigint generated always as identity primary key,

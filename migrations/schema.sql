@@ -322,8 +322,6 @@ create table ops.rule_actions (
 CREATE INDEX rule_actions_failed ON ops.rule_actions USING btree (settled_at) WHERE (state = ANY (ARRAY['failed'::text, 'unclear'::text]));
 CREATE INDEX rule_actions_send ON ops.rule_actions USING btree (send_id) WHERE (send_id IS NOT NULL);
 CREATE INDEX rule_actions_waiting ON ops.rule_actions USING btree (due_at) WHERE (state = 'waiting'::text);
-CREATE TRIGGER tally_actions AFTER UPDATE ON ops.rule_actions REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.tally_actions();
-CREATE TRIGGER tally_new_actions AFTER INSERT ON ops.rule_actions REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.tally_actions();
 
 -- Newly mirrored triggers, inserted by the transaction that mirrors them and deleted by the one that evaluates them.
 create table ops.rule_events (
@@ -338,7 +336,7 @@ create table ops.rule_events (
   constraint rule_events_pkey PRIMARY KEY (event_id)
 );
 
--- Every evaluation of a rule: its trigger, whether it matched, and why. Once per rule and trigger, for all versions.
+-- Evaluations of rules that matched, were refused (too old, a limit, a stop, an error), or were on an idle thread; the others are only counted. Once per rule and trigger, for all versions: the rule acts once.
 create table ops.rule_runs (
   run_id bigint not null generated always as identity, -- Order of evaluation.
   rule text not null, -- Name of the rule.
@@ -362,17 +360,14 @@ CREATE INDEX rule_runs_evaluated_at ON ops.rule_runs USING btree (evaluated_at);
 CREATE INDEX rule_runs_matched ON ops.rule_runs USING btree (rule, trigger_at) WHERE is_matched;
 CREATE INDEX rule_runs_thread ON ops.rule_runs USING btree (line, number, trigger_at) WHERE is_matched;
 CREATE INDEX rule_runs_unmatched ON ops.rule_runs USING btree (evaluated_at) WHERE (NOT is_matched);
-CREATE TRIGGER tally_runs AFTER INSERT ON ops.rule_runs REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.tally_runs();
 
--- Runs and steps of rules that are not in the day totals yet. Written with them, taken when they are added.
+-- Evaluations and steps of rules that are not in the day totals yet. One row is written with each batch of evaluations, and with each step that was settled; it is taken when it is added.
 create table ops.rule_tallies (
   tally_id bigint not null generated always as identity, -- Order of writing.
-  happened_at timestamptz not null, -- When the rules were tried.
+  happened_at timestamptz not null, -- When the rules were evaluated.
   version text not null, -- Fingerprint of the rules file then.
-  mode text not null, -- dry-run or live.
-  word text not null, -- Of a run its reason without what follows a colon; of a step action_ or reply_ and its state.
-  rules text[] not null, -- The rules that this was so for, each once.
-  change integer not null, -- How many more of each; below 0 where a state was left.
+  counts jsonb not null, -- Objects of rule, mode, word and count. Words: of an evaluation its reason without what follows a colon; action_ and the final state of a step other than a reply; reply_unplanned.
+  marked_at timestamptz not null default clock_timestamp(), -- When it was written.
   constraint rule_tallies_pkey PRIMARY KEY (tally_id)
 );
 
@@ -511,8 +506,6 @@ CREATE INDEX sends_reserved ON ops.sends USING btree (budget_date) WHERE ((reser
 CREATE INDEX sends_unknown ON ops.sends USING btree (unknown_at) WHERE (unknown_at IS NOT NULL);
 CREATE INDEX sends_unlinked ON ops.sends USING btree (settled_at) WHERE ((state = 'SENT'::text) AND (linked_at IS NULL));
 CREATE INDEX sends_unreleased ON ops.sends USING btree (line, number) WHERE ((state = 'DENIED'::text) AND (reserved_micros > 0));
-CREATE TRIGGER mark_inserts AFTER INSERT ON ops.sends REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_sends();
-CREATE TRIGGER mark_updates AFTER UPDATE ON ops.sends REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_sends();
 
 -- Kinds of target that are parked because the credential may not read them. The row is deleted when a read succeeds.
 create table ops.streams (

@@ -48,7 +48,8 @@ begin
   return query with gone as (
     update ops.sends set number = 'erased/' || send_id, body = '', baseline_message_ids = null,
       trigger_id = 'erased/' || send_id
-    where number = erased returning 1)
+    where number = erased returning planned_at, coalesce(dispatched_at, reserved_at) as charged_at
+  ), marked as (insert into ops.send_markers (planned_at, charged_at) select * from gone)
     select 'ops.sends', count(*) from gone;
   return query with gone as (delete from ops.send_budgets where scope ~ ('^thread/[^/]*/' || erased || '$') returning 1)
     select 'ops.send_budgets', count(*) from gone;

@@ -260,10 +260,8 @@ export interface Schema {
     tally_id: Computed<Numeric>;
     happened_at: Timestamp;
     version: string;
-    mode: string;
-    word: string;
-    rules: string[];
-    change: number;
+    counts: Json;
+    marked_at: Defaulted<Timestamp>;
   };
   'ops.rules_loaded': {
     process_id: string;

@@ -5,7 +5,7 @@ import { type DispatchResult, dispatch, endExpiredLease, reserveSend } from './d
 import { accountLimits } from './limits.ts';
 import { isUnreleased, releaseAllSuperseded } from './plans.ts';
 import { isRefuted, isUnlinked, linkMessages, reconcile, settleAllFound } from './reconcile.ts';
-import { findSend } from './send.ts';
+import { findSend, markSends } from './send.ts';
 
 /** `nothing_due`: another worker has the send, or it is not due. */
 export type AdvanceResult = DispatchResult | 'nothing_due' | 'needs_human';
@@ -89,13 +89,18 @@ async function correctClock(db: Database, { leaseMs }: Ledger['timing']): Promis
   const isLeased = sql`state in ('RESERVED', 'DISPATCHED')`;
   await query(
     db,
-    sql`update ops.sends set
+    sql`with ahead as (
+        select send_id, planned_at, reserved_at, dispatched_at from ops.sends
+        where ${isOpen} and (greatest(planned_at, reserved_at, dispatched_at, unknown_at, enqueued_at) > now() + ${maxAhead}
+          or (${isLeased} and due_at > now() + 2 * ${leaseMs} * interval '1 ms')
+          or ((${isWaiting}) and due_at > greatest(expires_at, now()) + ${maxAhead})) for update
+      ), corrected as (
+        update ops.sends s set
         due_at = case when ${isLeased} then least(due_at, now() + ${leaseMs} * interval '1 ms') else now() end,
-        planned_at = least(planned_at, now()), reserved_at = least(reserved_at, now()), dispatched_at = least(dispatched_at, now()), unknown_at = least(unknown_at, now()),
-        enqueued_at = '-infinity'
-      where ${isOpen} and (greatest(planned_at, reserved_at, dispatched_at, unknown_at, enqueued_at) > now() + ${maxAhead}
-        or (${isLeased} and due_at > now() + 2 * ${leaseMs} * interval '1 ms')
-        or ((${isWaiting}) and due_at > greatest(expires_at, now()) + ${maxAhead}))`,
+        planned_at = least(s.planned_at, now()), reserved_at = least(s.reserved_at, now()),
+          dispatched_at = least(s.dispatched_at, now()), unknown_at = least(unknown_at, now()), enqueued_at = '-infinity'
+        from ahead where s.send_id = ahead.send_id returning s.planned_at, s.reserved_at, s.dispatched_at
+      ) ${markSends('ahead', 'corrected')}`,
   );
 }
 

@@ -331,7 +331,7 @@ test.each<[string, Partial<Snapshot>]>([
     {
       rules: known({
         ...{ mode: 'live', version: 'v1', loadedAt: takenAt, ruleCount: 1, problem: null },
-        ...{ workers: [], hoursZone: null, usersZone: null, lastDay: [], actions: [], failures: [] },
+        ...{ workers: [], hoursZone: null, usersZone: null, today: [], failing: [], actions: [], failures: [] },
       }),
       subscriptions: known({
         ...{ ours: [{ type: 'AccountSMS', isEnabled: true }], broken: [], repaired: [] },

@@ -59,7 +59,7 @@ export async function readReporting(db: Database): Promise<ReportingStatus> {
        least(
          (select marked_at from ops.rollup_markers order by marker_id limit 1),
          (select asked_at from ops.rollup_recounts order by recount_id limit 1),
-         (select happened_at from ops.rule_tallies order by tally_id limit 1),
+         (select marked_at from ops.rule_tallies order by tally_id limit 1),
          (select marked_at from ops.send_markers order by marker_id limit 1)
        ) as "waitingSince",
        coalesce((select found_count::integer from rollups.audits where check_name = 'calls without a start'), 0) as "undatedCalls",
