@@ -148,9 +148,14 @@ async function rules({ insert }: Facts): Promise<void> {
   await insert(
     'ops.rule_runs',
     { ...run, rule: 'night', trigger_key: '1/1', mode: 'live', is_matched: true },
-    { ...run, rule: 'night', trigger_key: '1/2', mode: 'live', is_matched: false, reason: 'condition_false' },
     { ...run, rule: 'thanks', trigger_key: '1/1', mode: 'dry-run', is_matched: true },
   );
+  const counts = [
+    { rule: 'night', mode: 'live', word: 'matched', count: 1 },
+    { rule: 'night', mode: 'live', word: 'condition_false', count: 1 },
+    { rule: 'thanks', mode: 'dry-run', word: 'matched', count: 1 },
+  ];
+  await insert('ops.rule_tallies', { happened_at: at, version: 'v1', counts: JSON.stringify(counts) });
   const text = { rule_version: 'v1', line: '15559990000', trigger_kind: 'message', trigger_at: at, body: 'text' };
   const sent = { ...text, rule: 'night', mode: 'live', state: 'SENT', message_type: 'sms', units: 1 };
   const when = { expires_at: at, planned_at: at, reserved_at: at, dispatched_at: at, settled_at: at };

@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   await database.query(
-    `truncate ops.sends, ops.send_events, ops.send_budgets, ops.rule_runs, ops.rule_actions, ops.rules_loaded, ops.processes, ops.deliveries, ops.sync_targets, ops.coverage cascade`,
+    `truncate ops.sends, ops.send_events, ops.send_budgets, ops.rule_runs, ops.rule_actions, ops.rule_tallies, ops.rules_loaded, ops.processes, ops.deliveries, ops.sync_targets, ops.coverage cascade`,
   );
   await database.query(`update ops.send_control set is_paused = false, pause_reason = null, paused_by = null`);
   // A mirror of which nothing is known to be wrong: a subscription delivers.
@@ -239,6 +239,10 @@ describe('rules', () => {
       `insert into ops.rule_runs (rule, version, trigger_kind, trigger_key, trigger_at, mode, is_matched, reason)
        values ('close', 'v', 'message_in', '1/1', now(), 'live', true, 'matched'), ('broken', 'v', 'message_in', '1/2', now(), 'live', false, 'error: no such key')
        returning run_id`,
+    );
+    await database.query(
+      `insert into ops.rule_tallies (happened_at, version, counts)
+       values (now(), 'v', '[{"rule": "broken", "mode": "live", "word": "error", "count": 1}]')`,
     );
     await database.query(
       `insert into ops.rule_actions (run_id, ordinal, kind, state, reason, settled_at)

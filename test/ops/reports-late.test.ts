@@ -79,7 +79,7 @@ test.each([
   ['ops.send_markers', `insert into ops.send_markers (planned_at, marked_at) values ('2026-03-02T10:00:00Z', $1)`],
   [
     'ops.rule_tallies',
-    `insert into ops.rule_tallies (happened_at, version, mode, word, rules, change) values ($1, 'v', 'live', 'matched', '{r}', 1)`,
+    `insert into ops.rule_tallies (happened_at, version, counts, marked_at) values (now(), 'v', '[]', $1)`,
   ],
 ])('changes in %s that nobody takes are told by their age', async (_, insert) => {
   await query(insert, new Date(Date.now() - 600_000));
@@ -132,7 +132,8 @@ const faults = [
 test.each(faults)('$what is told at once with its error and remedy', async ({ breaks, mends, sentence, cure }) => {
   await addCall();
   await query(
-    `insert into ops.rule_tallies (happened_at, version, mode, word, rules, change) values (now(), 'v', 'live', 'matched', '{r}', 1)`,
+    `insert into ops.rule_tallies (happened_at, version, counts)
+     values (now(), 'v', '[{"rule": "r", "mode": "live", "word": "matched", "count": 1}]')`,
   );
   await query(breaks);
   expect((await drains()).some(({ status }) => status === 'rejected')).toBe(true);

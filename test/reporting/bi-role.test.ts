@@ -86,6 +86,10 @@ beforeAll(async () => {
     },
     ...{ is_matched: false, reason: `error: ${secret}`, facts: JSON.stringify({ text: secret }), number: secret },
   });
+  await insert('ops.rule_tallies', {
+    ...{ happened_at: at, version: 'v1' },
+    counts: JSON.stringify([{ rule: 'night', mode: 'live', word: 'error', count: 1 }]),
+  });
   await insert('ops.rule_actions', {
     ...{
       run_id: await facts.value('select max(run_id) from ops.rule_runs'),
