@@ -13,7 +13,7 @@ rules:
   - name: close
     on: message_received
     if: message.plain == "close"
-    do: [{ comment: Closed. }, resolve]
+    do: [{ comment: Closed. }, { resolve: {} }]
   - name: greets
     on: message_received
     if: message.plain == "hello"
@@ -30,7 +30,9 @@ rules:
     if: thread.inbound_count > 100
     do: [{ comment: Silent. }]
 `;
-const world = await createRulesWorld(rules, 'live', 'postgres');
+const world = await createRulesWorld(rules, 'live', 'postgres', {
+  workers: { sends: { everyMs: 50 }, rulesPace: { eventsMs: 100, idleThreadsMs: 100, fileMs: 200 } },
+});
 const { sandbox, query, value } = world;
 const { db } = world.context.database;
 afterAll(() => world.close());
@@ -66,7 +68,12 @@ const nothing = {
 test('matches and refusals keep a row, a false condition only a count', async () => {
   const texts = ['close', 'hello', 'Hello!', 'and now', 'and then'];
   let last = '';
-  for (const text of texts) last = await say(text);
+  for (const text of texts) {
+    last = await say(text);
+    // Only a reply that was sent counts against the limit.
+    const open = `select from ops.sends where state not in ('SENT', 'DENIED')`;
+    await until(async () => (await query(open)).length === 0);
+  }
   await until(async () => (await query(`select from ops.rule_actions where state = 'waiting'`)).length === 0);
   expect(
     (await world.runs()).filter(({ rule }) => rule !== 'silent').map(({ rule, reason }) => [rule, reason]),
