@@ -241,7 +241,7 @@ const minMatchedDays = 400;
 const maxAtOnce = 5_000;
 
 /**
- * Deletes unmatched runs older than `days`, and matched ones older than 400 days, in transactions of bounded size. This makes
+ * Deletes refusals older than `days`, and matched ones older than 400 days, in transactions of bounded size. This makes
  * no rule act again: events of that age are never recorded. Returns how many were deleted.
  */
 export async function deleteOldRuns(db: Database, days: number, signal?: AbortSignal): Promise<number> {

@@ -39,7 +39,7 @@ afterAll(() => world.close());
 
 const number = '12125550191';
 const say = async (text: string) => {
-  const { id } = await sandbox.emit.sms({ number, text });
+  const { id } = await sandbox.emit.sms({ line: '16465550100', number, text });
   await world.rulesSettled();
   return String(id);
 };
