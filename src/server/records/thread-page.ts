@@ -185,6 +185,7 @@ ${isNewest && html`<span id="newest"></span>`}<p class="who">${senderWords(text,
 ${metaWords(text, view)}${runs.map((run) => html`<p class="meta">${renderRun(run)}</p>`)}${
   text.direction === 'in' &&
   runs.length === 0 &&
+  record.thread.participants.length === 0 &&
   html`<p class="meta">No rule matched: <a href="${pathIn(view, `/rules/explain/${text.id}`)}">why</a></p>`
 }</li>`;
 }
