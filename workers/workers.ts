@@ -6,6 +6,7 @@ import { createReconciler } from '../src/completeness/coverage/reconcile.ts';
 import { createGapDetection } from '../src/completeness/gaps/gap-detection.ts';
 import type { Context } from '../src/context.ts';
 import { reseal } from '../src/credentials/resealing.ts';
+import { createDueFloor } from '../src/inbox/due-floor.ts';
 import { retryStreams } from '../src/inbox/parking.ts';
 import { defaultSweepPace, type SweepPace, sweepTargets } from '../src/inbox/sweep.ts';
 import { markDirty, type Target } from '../src/inbox/targets.ts';
@@ -112,8 +113,10 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       ...(options.rulesPace && { pace: options.rulesPace }),
     }),
   );
+  const floor = createDueFloor(db);
   const sync = createSync({
     db,
+    floor,
     service,
     log,
     pauses,
@@ -152,7 +155,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       name: 'Enqueuing overdue targets',
       everyMs: sweepPace.everyMs,
       log,
-      job: (signal) => sweepTargets({ db, notifier, queues }, sweepPace, signal),
+      job: (signal) => sweepTargets({ db, notifier, queues, floor }, sweepPace, signal),
     }),
   );
   const idleCheck = track(startIdleCheck(queues, log));

@@ -1,6 +1,9 @@
 import { type Database, query, retryDeadlock, sql } from '../db/database.ts';
 import type { TargetKind } from './targets.ts';
 
+/** Kinds whose reads are parked now. */
+export const parkedKinds = sql`array(select s.kind from ops.streams s where s.parked_until > now())`;
+
 /** Seconds for which a refused stream is parked: one request a kind tries again then. */
 const waitSeconds = 15;
 

@@ -1,7 +1,8 @@
 import { type Database, query, sql } from '../db/database.ts';
 import type { Queues } from '../queues/queues.ts';
-import { parkedKinds } from './claims.ts';
+import type { DueFloor } from './due-floor.ts';
 import { kindsOfQueues, type Notifier } from './notifier.ts';
+import { parkedKinds } from './parking.ts';
 import { type Priority, priorities, type Target, type TargetKind } from './targets.ts';
 
 export interface SweepPace {
@@ -24,12 +25,19 @@ export const defaultSweepPace: SweepPace = {
 
 /** Enqueues targets that are due and that the queues lost or never received. Returns how many. */
 export async function sweepTargets(
-  { db, notifier, queues }: { db: Database; notifier: Pick<Notifier, 'notify'>; queues: Pick<Queues, 'waiting'> },
+  {
+    db,
+    notifier,
+    queues,
+    floor,
+  }: { db: Database; notifier: Pick<Notifier, 'notify'>; queues: Pick<Queues, 'waiting'>; floor?: DueFloor },
   pace: SweepPace,
   signal?: AbortSignal,
 ): Promise<number> {
+  await floor?.raise();
+  const from = (priority: Priority) => floor?.of(priority) ?? '-infinity';
   // Mostly there is none, which one statement tells.
-  if (!(await isAnyOverdue(db, pace.lostAfterMs))) return 0;
+  if (!(await isAnyOverdue())) return 0;
   let enqueued = 0;
   const maxHistory = (await isStrained(db)) ? 1 : pace.maxHistoryWaiting;
   for (const [queue, kinds] of kindsOfQueues) {
@@ -42,9 +50,34 @@ export async function sweepTargets(
 
   async function enqueueOverdue(kinds: readonly TargetKind[], priority: Priority, max: number): Promise<number> {
     if (max <= 0) return 0;
-    const overdue = await markOverdue(db, kinds, priority, max, pace.lostAfterMs);
+    const overdue = await markOverdue(kinds, priority, max);
     notifier.notify(overdue.map((target) => ({ ...target, afterMs: 0, priority })));
     return overdue.length;
+  }
+
+  async function isAnyOverdue(): Promise<boolean> {
+    const isAny = (priority: Priority) =>
+      sql`exists (select from ops.sync_targets where priority = ${sql.lit(priority)} and due_at >= ${from(priority)} and ${isOverdue(pace.lostAfterMs)})`;
+    const [row] = await query(
+      db,
+      sql<{ is_any: boolean }>`select ${isAny(priorities.live)} or ${isAny(priorities.history)} as is_any`,
+    );
+    return row?.is_any === true;
+  }
+
+  /** Marks up to `max` overdue targets as enqueued and returns them; oldest due first. */
+  function markOverdue(kinds: readonly TargetKind[], priority: Priority, max: number): Promise<Target[]> {
+    return query(
+      db,
+      sql<Target>`with overdue as (
+         select kind, key from ops.sync_targets t
+         where priority = ${priority} and due_at >= ${from(priority)} and kind = any(${kinds}) and ${isOverdue(pace.lostAfterMs)}
+         order by due_at limit ${max} for update skip locked
+       )
+       update ops.sync_targets t set enqueued_at = now() from overdue
+       where t.kind = overdue.kind and t.key = overdue.key
+       returning t.kind, t.key`,
+    );
   }
 }
 
@@ -52,38 +85,6 @@ export async function sweepTargets(
 const isOverdue = (lostAfterMs: number) =>
   sql`dirty_version > clean_version and due_at <= now() and claimed_until <= now() and lost_reads = 0
     and (enqueued_at < due_at or enqueued_at < now() - ${lostAfterMs} * interval '1 ms') and kind <> all(${parkedKinds})`;
-
-async function isAnyOverdue(db: Database, lostAfterMs: number): Promise<boolean> {
-  const [row] = await query(
-    db,
-    sql<{ is_any: boolean }>`select exists (
-       select from ops.sync_targets
-       where priority in (${sql.lit(priorities.live)}, ${sql.lit(priorities.history)}) and ${isOverdue(lostAfterMs)}
-     ) as is_any`,
-  );
-  return row?.is_any === true;
-}
-
-/** Marks up to `max` overdue targets as enqueued and returns them; oldest due first. */
-function markOverdue(
-  db: Database,
-  kinds: readonly TargetKind[],
-  priority: Priority,
-  max: number,
-  lostAfterMs: number,
-): Promise<Target[]> {
-  return query(
-    db,
-    sql<Target>`with overdue as (
-       select kind, key from ops.sync_targets t
-       where priority = ${priority} and kind = any(${kinds}) and ${isOverdue(lostAfterMs)}
-       order by due_at limit ${max} for update skip locked
-     )
-     update ops.sync_targets t set enqueued_at = now() from overdue
-     where t.kind = overdue.kind and t.key = overdue.key
-     returning t.kind, t.key`,
-  );
-}
 
 /** The last one or two reads of the target failed, but not because it was not found. */
 export const isRetrying = sql`last_error is not null and state = 'active' and attempts < 3 and misses = 0`;

@@ -15,6 +15,7 @@ import {
   type TargetState,
   withTraces,
 } from '../inbox/claims.ts';
+import type { DueFloor } from '../inbox/due-floor.ts';
 import { kindsOfQueues, queueOf } from '../inbox/notifier.ts';
 import { parkStream, resumeStreams } from '../inbox/parking.ts';
 import { markDirty, maskedTarget, priorities, type Target, type TargetKind } from '../inbox/targets.ts';
@@ -60,6 +61,8 @@ export type Sync = ReturnType<typeof createSync>;
 
 export interface SyncDeps extends ReadContext, WriterDeps {
   readonly log: Log;
+  /** Where scans for due targets begin. */
+  readonly floor?: DueFloor;
   /** Called with the outcome of every read. */
   readonly onRead?: (kind: TargetKind, outcome: ReadOutcome, seconds: number) => void;
 }
@@ -89,7 +92,7 @@ export function createSync(deps: SyncDeps) {
     [...kindsOfQueues].map(([queue, kinds]) => [
       queue,
       createBatch<void, Claim | undefined>(
-        async ({ length }) => admit(await traced(await claimDue(db, kinds, length))),
+        async ({ length }) => admit(await traced(await claimDue(db, kinds, length, deps.floor))),
         oneAtATime,
       ),
     ]),
