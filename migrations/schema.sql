@@ -108,7 +108,7 @@ create table ops.coverage (
 );
 CREATE INDEX coverage_due ON ops.coverage USING btree (due_at) WHERE (due_at < 'infinity'::timestamp with time zone);
 
--- The inbox: every webhook request that was answered 2xx, committed before the answer.
+-- The inbox: every webhook request that was answered 2xx, committed before the answer. The receivers add its partitions; expired ones are dropped.
 create table ops.deliveries (
   delivery_id bigint not null generated always as identity, -- Order of arrival.
   received_at timestamptz not null default clock_timestamp(), -- When the request was stored.
@@ -123,10 +123,10 @@ create table ops.deliveries (
   is_erased boolean not null default false, -- It mentioned a person who was erased, so its body was removed.
   named text[] not null default '{}'::text[], -- Texts that it names, each as "line/number[/participants] id"; the first thousand.
   traceparent text, -- Its trace as a W3C traceparent, which the reads that it causes continue; NULL unless traces are exported.
-  constraint deliveries_pkey PRIMARY KEY (delivery_id)
-);
-CREATE INDEX deliveries_received_at ON ops.deliveries USING brin (received_at);
-CREATE INDEX deliveries_unrecognized ON ops.deliveries USING btree (delivery_id) WHERE (NOT is_recognized);
+  constraint deliveries_pkey PRIMARY KEY (delivery_id, received_at)
+) partition by RANGE (received_at);
+CREATE INDEX deliveries_received_at ON ONLY ops.deliveries USING brin (received_at);
+CREATE INDEX deliveries_unrecognized ON ONLY ops.deliveries USING btree (delivery_id) WHERE (NOT is_recognized);
 
 -- Where answers of the API differ from its specification. Rows are kept all the same.
 create table ops.drift (
@@ -560,7 +560,7 @@ create table ops.sync_targets (
   lost_reads smallint not null default 0, -- 0, unless its last read ended with its process. 1: it is read apart from other targets, with others like it. 2: alone. 3 and more: it was read alone, and is set aside.
   constraint sync_targets_pkey PRIMARY KEY (kind, key),
   constraint sync_targets_state_check CHECK ((state = ANY (ARRAY['active'::text, 'gone'::text, 'forbidden'::text, 'refused'::text])))
-) with (fillfactor=70);
+) with (fillfactor=70, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000);
 CREATE INDEX sync_targets_due ON ops.sync_targets USING btree (priority, due_at, kind) WHERE (dirty_version > clean_version);
 CREATE INDEX sync_targets_failed ON ops.sync_targets USING btree (kind) WHERE (last_error IS NOT NULL);
 CREATE INDEX sync_targets_lost ON ops.sync_targets USING btree (lost_reads, due_at) WHERE (lost_reads > 0);

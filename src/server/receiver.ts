@@ -3,6 +3,7 @@ import type { Context } from '../context.ts';
 import { createDatabase, type Database } from '../db/database.ts';
 import { inboxConnections } from '../db/limits.ts';
 import { createInbox } from '../inbox/deliveries.ts';
+import { addPartitions } from '../inbox/partitions.ts';
 import { createErasedNumbers } from '../inbox/redact-erased.ts';
 import type { Log } from '../shared/log.ts';
 import { startLoop } from '../shared/loop.ts';
@@ -17,6 +18,8 @@ import { type Listening, listen } from './listen.ts';
 import { registerOAuthCallback } from './oauth-callback.ts';
 
 export type Receiver = Listening;
+
+const partitionsEveryMs = 3_600_000;
 
 /** Memory for bodies of deliveries. The copies of a body on its way to Postgres take about four times its size. */
 const maxBodyBytes = 32 * largestBody;
@@ -49,8 +52,15 @@ export async function createReceiver(
   opened.defer(lines.stop);
   const others = createOtherReceivers(database.db, log);
   opened.defer(others.stop);
+  const partitions = startLoop({
+    name: 'Adding partitions of the inbox',
+    everyMs: partitionsEveryMs,
+    log,
+    job: () => addPartitions(database.db, settings.eventRetentionDays),
+  });
+  opened.defer(partitions.stop);
   // Without Postgres the receiver starts too, and answers 503.
-  await Promise.all([lines.refresh(), others.refresh(), erased.refresh().catch(() => undefined)]);
+  await Promise.all([lines.refresh(), others.refresh(), erased.refresh().catch(() => undefined), partitions.kick()]);
 
   const listening = await listen(
     { host, port, log, metrics },

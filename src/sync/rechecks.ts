@@ -52,9 +52,10 @@ async function lastDelivery(
     db,
     sql<{ seconds: number | null }>`select extract(epoch from now() - max(received_at))::float8 as seconds
      from (
-       select received_at, targets, event_type, claimed_type from ops.deliveries order by delivery_id desc limit ${limit}
+       select received_at, targets, event_type, claimed_type from ops.deliveries
+       where received_at > now() - ${maxAgeSeconds} * interval '1 second' order by delivery_id desc limit ${limit}
      ) newest
-     where received_at > now() - ${maxAgeSeconds} * interval '1 second' and ${`${kind} ${key}`} = any(targets) ${isCounted}`,
+     where ${`${kind} ${key}`} = any(targets) ${isCounted}`,
   );
   return found?.seconds == null ? undefined : new Date(now.getTime() - found.seconds * 1_000);
 }
