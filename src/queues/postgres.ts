@@ -33,13 +33,19 @@ export async function migrateQueues(databaseUrl: string): Promise<void> {
     if (await isNewest(client)) return;
     await client.query(`set lock_timeout = '1s'`);
     await runMigrations(client, schema);
+    for (const table of rewrittenTables) await client.query(`alter table ${schema}.${table} set (${vacuumedSoon})`);
   });
 }
 
-/** Whether the schema has all migrations of this release, so that nothing has to be locked. */
+/** Every job leaves dead rows here, and taking the next one visits those that were not vacuumed yet. */
+const rewrittenTables = ['job', 'event', 'dedup', 'dedup_next'];
+const vacuumedSoon =
+  'autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0';
+
+/** Whether the schema has all migrations and settings of this release, so that nothing has to be locked. */
 async function isNewest(client: Client): Promise<boolean> {
   const { rows } = await client.query<{ found: boolean }>(
-    `select to_regclass('${schema}.migration') is not null as found`,
+    `select exists (select from pg_class where oid = to_regclass('${schema}.${rewrittenTables.at(-1)}') and reloptions is not null) as found`,
   );
   return rows[0]?.found === true && (await assertSchemaCompatibility(client, schema)) >= LATEST_SCHEMA_VERSION;
 }
