@@ -23,6 +23,8 @@ interface Phase {
   /** Pages of Postgres that a claim of 32 targets touches: of what is due, and of the targets of jobs. */
   readonly due: number;
   readonly named: number;
+  /** The same for the queue's next job, when none waits. */
+  readonly job: number;
   readonly dead: string;
 }
 
@@ -49,8 +51,9 @@ export async function horizon(rig: Rig): Promise<Finding[]> {
     const lags = (await Promise.all(rounds)).flatMap((round) =>
       round.lags.slice(-Math.min(comparedSeconds, Math.ceil(seconds / 2)) * (perSecond / kinds.length)),
     );
-    const [due, named] = await buffersOfClaims(db, floor);
-    return { p50: quantile(lags, 0.5), p99: quantile(lags, 0.99), due, named, dead: await deadRows(db) };
+    const [due, named] = await pagesOfClaims(db, floor);
+    const job = await inTransaction(db, (tx) => pagesOf(tx, nextJob, ['conversations']));
+    return { p50: quantile(lags, 0.5), p99: quantile(lags, 0.99), due, named, job, dead: await deadRows(db) };
   }
 
   await Promise.all(kinds.map((kind) => oneRound(service, mirror, kind, 5, perSecond / kinds.length)));
@@ -82,13 +85,23 @@ export async function horizon(rig: Rig): Promise<Finding[]> {
     row('sent to visible, p99', 'ms', ({ p99 }) => p99, `held: ${held.dead}`),
     row(`claim of ${claimed} threads that are due`, 'pages', ({ due }) => due, 'begins at the oldest pending target'),
     row(`claim of ${claimed} threads by key`, 'pages', ({ named }) => named, 'visits all versions of each'),
+    row(
+      'next job of a queue',
+      'pages',
+      ({ job }) => job,
+      'statement of the queue library: visits all former jobs',
+      false,
+    ),
   ];
 }
+
+/** As the queue library takes a job. */
+const nextJob = `select id from bullmq.job where queue = $1 and state = 'waiting' order by priority, seq for update skip locked limit 1`;
 
 class RolledBack extends Error {}
 
 /** Makes some threads due, counts the pages that claiming them touches, and takes it all back. */
-async function buffersOfClaims(db: Database, floor: DueFloor): Promise<[due: number, named: number]> {
+async function pagesOfClaims(db: Database, floor: DueFloor): Promise<[due: number, named: number]> {
   const found: [number, number][] = [];
   for (let tries = 0; tries < 5; tries += 1) {
     await floor.raise();
