@@ -100,13 +100,16 @@ const endedLostReads = `case when t.claimed_until > '-infinity' then 0 else t.lo
 
 type ClaimRow = Claim & { readonly refusedSeconds: number | null; readonly deliveryId: string | null };
 
-/** Claims the targets of a relation `due(kind, key, is_abandoned)`, whose rows are locked; abandoned ones become suspects instead. */
-const beginReads = sql<ClaimRow>`, lost as (
-    update ops.sync_targets t set ${loseRead} from due where t.kind = due.kind and t.key = due.key and is_abandoned
+/**
+ * Claims the targets of a relation `due`, whose rows are locked and joined by `isDue`. Those with `due.is_abandoned` become suspects
+ * instead.
+ */
+const beginReads = (isDue = sql`t.kind = due.kind and t.key = due.key`) => sql<ClaimRow>`, lost as (
+    update ops.sync_targets t set ${loseRead} from due where ${isDue} and is_abandoned
   )
   update ops.sync_targets t set read_at = clock_timestamp(), claimed_version = t.dirty_version, claimed_until = ${leaseEnd},
     lost_reads = ${claimedLostReads} from due
-  where t.kind = due.kind and t.key = due.key and not is_abandoned
+  where ${isDue} and not is_abandoned
   returning t.kind, t.key, t.dirty_version as version, nextval('ops.fetch_seq') as "fetchSeq", t.read_at as "claimedAt", t.attempts, t.misses, t.lost_reads as "lostReads",
     extract(epoch from t.read_at - t.refused_at)::float8 as "refusedSeconds", t.clean_version = 0 as "isNew",
     case t.priority when ${sql.lit(priorities.history)} then ${sql.lit(priorities.history)} else ${sql.lit(priorities.live)} end as priority,
@@ -134,7 +137,7 @@ export const claimingTargets = (targets: readonly Target[]) => sql<ClaimRow>`wit
      where t.dirty_version > t.clean_version and t.due_at <= now() + ${clockTolerance} and t.claimed_until <= now()
        and t.lost_reads = 0 and t.kind <> all(${parkedKinds})
      order by t.kind, t.key for update of t
-   ) ${beginReads}`;
+   ) ${beginReads()}`;
 
 /**
  * Claims up to `max` live targets of some kinds that are due and not claimed, oldest first. Skips parked kinds, even when their
@@ -174,6 +177,10 @@ export async function claimUnconfirmed(db: Database, kinds: readonly TargetKind[
   return claims;
 }
 
+/**
+ * Joins the locked rows by their place: a search for each key would visit all its versions while a snapshot is held. A row that
+ * changes between the search and its lock is left to the next claim.
+ */
 const claimingRanked = (
   kinds: readonly TargetKind[],
   max: number,
@@ -181,11 +188,11 @@ const claimingRanked = (
   condition: RawBuilder<unknown>,
   order: 'asc' | 'desc',
 ) => sql<ClaimRow>`with due as (
-     select kind, key, ${isAbandoned} as is_abandoned from ops.sync_targets t
+     select ctid as place, ${isAbandoned} as is_abandoned from ops.sync_targets t
      where dirty_version > clean_version and priority = ${sql.lit(rank)} and due_at <= now() and ${condition} and kind = any(${kinds})
        and claimed_until <= now() and lost_reads = 0 and kind <> all(array(select s.kind from ops.streams s))
      order by due_at ${sql.raw(order)} limit ${max} for update skip locked
-   ) ${beginReads}`;
+   ) ${beginReads(sql`t.ctid = due.place`)}`;
 
 /** Claims up to `max` suspects: targets whose read ended with its process (`lost-reads.ts`). One that may be to blame comes alone. */
 export async function claimSuspects(db: Database, kinds: readonly TargetKind[], max: number): Promise<Claim[]> {
@@ -200,7 +207,7 @@ export async function claimSuspects(db: Database, kinds: readonly TargetKind[], 
          where t.lost_reads > 0 and ${isLost} and dirty_version > clean_version and due_at <= now() and kind = any(${kinds})
            and claimed_until <= now() and kind <> all(${parkedKinds})
          order by lost_reads, due_at limit ${most} for update skip locked
-       ) ${beginReads}`,
+       ) ${beginReads()}`,
     );
     if (rows.length > 0) return rows.map(claimOf);
   }

@@ -52,15 +52,18 @@ export async function addPartitions(db: Database, retentionDays: number): Promis
     });
 
   async function missing(tx: Database | Transaction) {
-    const last = (await partitions(tx)).at(-1)?.endsAt ?? new Date(0);
+    const ends = (await partitions(tx)).map(({ endsAt }) => endsAt);
+    const length = sql`make_interval(hours => 24 * ${days})`;
+    // A clock that was ahead for a while may have added partitions of a far future.
     return query(
       tx,
-      sql<{ from: Date; to: Date }>`
-      select s as "from", s + make_interval(hours => 24 * ${days}) as "to"
-      from (select date_trunc('day', now(), 'UTC') as today) t,
-        generate_series(greatest(today, ${last}), today + make_interval(hours => 24 * ${daysAhead}), make_interval(hours => 24 * ${days})) s
-      where not exists (select from ops.deliveries_other where received_at >= s and received_at < s + make_interval(hours => 24 * ${days}))
-      order by 1`,
+      sql<{ from: Date; to: Date }>`select s as "from", s + ${length} as "to"
+       from (select date_trunc('day', now(), 'UTC') as today) t
+         cross join lateral (select today + make_interval(hours => 24 * ${daysAhead}) as until) u
+         cross join lateral (select max(e) as at from unnest(${ends}::timestamptz[]) e where e <= until + 2 * ${length}) last
+         cross join generate_series(greatest(today, last.at), until, ${length}) s
+       where not exists (select from ops.deliveries_other where received_at >= s and received_at < s + ${length})
+       order by 1`,
     );
   }
 }

@@ -44,6 +44,15 @@ describe('the partitions of the inbox', () => {
     expect(await names()).toEqual(added);
   });
 
+  test('go on at today after a clock that was ahead', async () => {
+    await query('create table ops.deliveries_until_29990102 (like ops.deliveries)');
+    await query(
+      `alter table ops.deliveries attach partition ops.deliveries_until_29990102 for values from ('2999-01-01+00') to ('2999-01-02+00')`,
+    );
+    await addPartitions(db, 30);
+    expect(await names()).toHaveLength(5);
+  });
+
   test('are longer where deliveries are kept longer', async () => {
     await addPartitions(db, 365);
     expect(await names()).toHaveLength(1);
