@@ -1,4 +1,4 @@
-import { type Database, hotQuery, sql, type Transaction } from './database.ts';
+import { type Database, query, type Transaction } from './database.ts';
 
 /*
  * One process at a time does what stands here. The locks are rows of `ops.locks`, which only the daemon may read: every role of
@@ -29,14 +29,22 @@ export type LockName = (typeof lockNames)[number];
 
 /** Waits for a lock, and holds it until the transaction ends. */
 export async function takeLock(tx: Transaction, name: LockName): Promise<void> {
-  const rows = await hotQuery(tx, sql`select from ops.locks where name = ${name} for update`);
+  const rows = await query(tx, lockRow(name), []);
   // Without its row, nothing would be locked.
   if (rows.length === 0) throw new Error(`ops.locks has no row ${name}`);
 }
 
 /** Takes a lock until the transaction ends; false if another transaction holds it. */
 export async function tryLock(tx: Transaction, name: LockName): Promise<boolean> {
-  return (await hotQuery(tx, sql`select from ops.locks where name = ${name} for update skip locked`)).length > 0;
+  return (await query(tx, `${lockRow(name)} skip locked`, [])).length > 0;
+}
+
+/**
+ * Without parameters, so that the statement leaves no snapshot behind: until its next statement, a transaction that is idle would
+ * keep dead rows from vacuum, and `create index concurrently` waits until it ends.
+ */
+function lockRow(name: LockName): string {
+  return `select from ops.locks where name = '${name}' for update`;
 }
 
 /**
