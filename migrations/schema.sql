@@ -238,10 +238,10 @@ create table ops.processes (
   constraint processes_rules_mode_check CHECK ((rules_mode = ANY (ARRAY['off'::text, 'dry-run'::text, 'live'::text])))
 );
 
--- Which rollups are out of date. Written in the transaction of the fact, deleted when the rollups are rebuilt.
+-- Which days of the rollups are out of date. Written in the transaction of the fact, deleted when the day is worked out again.
 create table ops.rollup_markers (
   marker_id bigint not null generated always as identity, -- Order of marking.
-  kind text not null, -- calls or texts: a quarter of an hour; thread: the turns of a conversation.
+  kind text not null, -- calls or texts: the day of a quarter of an hour, of which only that quarter differs; thread: the turns of a conversation.
   bucket_at timestamptz, -- Begin of the quarter of an hour, UTC. These divide every local day and hour.
   conversation_id bigint, -- The conversation.
   marked_at timestamptz not null default clock_timestamp(), -- When the facts changed.
@@ -250,23 +250,12 @@ create table ops.rollup_markers (
   constraint rollup_markers_kind_check CHECK ((kind = ANY (ARRAY['calls'::text, 'texts'::text, 'thread'::text])))
 );
 
--- Rollups that a migration asks to be rebuilt by its own release; earlier releases leave them.
-create table ops.rollup_recounts (
-  recount_id bigint not null generated always as identity, -- Key, so that logical replication can tell the rows apart.
-  kind text not null, -- calls or texts.
-  bucket_at timestamptz not null, -- Begin of the quarter of an hour, UTC.
-  asked_at timestamptz not null default now(), -- When the migration asked.
-  constraint rollup_recounts_pkey PRIMARY KEY (recount_id),
-  constraint rollup_recounts_kind_check CHECK ((kind = ANY (ARRAY['calls'::text, 'texts'::text])))
-);
-
 -- How the rollups of the schema reporting were last kept; one row.
 create table ops.rollup_state (
   is_only boolean not null default true, -- There is one row.
   drained_at timestamptz, -- When no marker was last left.
   meaning text, -- ops.rollup_meaning() as it was when all rollups were last rebuilt; NULL = they never were, or a rebuild is under way or was cut off.
   rebuilt_at timestamptz, -- When that was.
-  callers_date date, -- The local day that rollups.repeat_caller_rollup ends with.
   wanted_time_zone text, -- TIME_ZONE of the worker that started last; NULL = not set. Where reporting.params has another, the reports wait for a rebuild.
   last_error text, -- Why the last drain failed; NULL = it did not. What was set aside is no failure of a drain.
   error_code text, -- SQLSTATE of last_error; NULL where it was no error of Postgres.
@@ -275,11 +264,11 @@ create table ops.rollup_state (
   constraint rollup_state_is_only_check CHECK (is_only)
 );
 
--- Changes that failed to be rolled up, set aside so that the others are not held up. Deleted when a retry succeeds.
+-- Days and conversations that failed to be rolled up, set aside so that the others are not held up. Deleted when all of it was worked out.
 create table ops.rollup_troubles (
   trouble_id bigint not null generated always as identity, -- Key, so that logical replication can tell the rows apart.
   kind text not null, -- As in ops.rollup_markers.
-  bucket_at timestamptz, -- Begin of the quarter of an hour, UTC; the first of the day where a total of the day failed.
+  bucket_at timestamptz, -- Begin of the local day.
   conversation_id bigint, -- The conversation.
   error text not null, -- The last error of Postgres.
   try_count integer not null default 1, -- Number of attempts.
@@ -723,48 +712,13 @@ create table rollups.call_agent_rollup (
   constraint call_agent_rollup_pkey PRIMARY KEY (local_date, user_id, direction, local_hour)
 );
 
--- External calls by local day and by number, queue or huntgroup; read it through number_daily and group_daily.
+-- External calls by local hour and by number, queue or huntgroup; read it through number_hourly, number_daily and group_daily.
 create table rollups.call_endpoint_rollup (
-  local_date date not null, -- Local day.
   kind text not null, -- number, queue or huntgroup.
-  endpoint text not null, -- The account's number, empty where the call reports none; or the queue or huntgroup.
-  direction text not null, -- inbound, outbound, or unknown where none is reported.
-  call_count integer not null, -- Calls.
-  answered_count integer not null, -- Somebody answered.
-  voicemail_count integer not null, -- Ended in a mailbox.
-  abandoned_count integer not null, -- The caller gave up after more than the short-abandon threshold.
-  short_abandoned_count integer not null, -- The caller gave up within the short-abandon threshold.
-  missed_count integer not null, -- Missed otherwise: nobody answered, and the caller is not reported to have given up.
-  unknown_count integer not null, -- The service reports no outcome.
-  menu_count integer not null, -- Of the inbound abandoned and missed ones, those whose caller never left the menu, by the legs.
-  talk_seconds bigint not null, -- Connected time of the answered calls that report it.
-  talk_count integer not null, -- Answered calls that report their connected time.
-  duration_seconds bigint not null, -- Length including ringing, of the calls that report it.
-  answer_wait_seconds bigint not null, -- Waits of the answered inbound calls together.
-  answer_wait_count integer not null, -- Answered inbound calls whose wait is known.
-  longest_wait_seconds integer, -- Longest wait, answered or not.
-  ans_le_5 integer not null, -- Answered within 5 seconds.
-  ans_le_10 integer not null, -- Answered within 10 seconds.
-  ans_le_15 integer not null, -- Answered within 15 seconds.
-  ans_le_20 integer not null, -- Answered within 20 seconds.
-  ans_le_30 integer not null, -- Answered within 30 seconds.
-  ans_le_45 integer not null, -- Answered within 45 seconds.
-  ans_le_60 integer not null, -- Answered within 60 seconds.
-  ans_le_120 integer not null, -- Answered within 120 seconds.
-  transferred_count integer not null, -- Transferred at least once.
-  recorded_count integer not null, -- Audio was captured.
-  called_back_count integer not null, -- The service names the call that returned it.
-  repeated_count integer not null, -- The caller had called before, within the service's own window.
-  constraint call_endpoint_rollup_pkey PRIMARY KEY (local_date, kind, endpoint, direction),
-  constraint call_endpoint_rollup_kind_check CHECK ((kind = ANY (ARRAY['number'::text, 'queue'::text, 'huntgroup'::text])))
-);
-
--- Calls by local hour; read it through call_daily and call_heatmap.
-create table rollups.call_hour_rollup (
   local_date date not null, -- Local day.
+  endpoint text not null, -- The account's number, empty where the call reports none; or the queue or huntgroup.
   local_hour integer not null, -- Local hour. The hour that the clock repeats in autumn holds both.
   direction text not null, -- inbound, outbound, or unknown where none is reported.
-  is_internal boolean not null, -- Both ends are the account's own.
   is_business_hours boolean not null, -- Whether the schedule of params was open when the calls began.
   call_count integer not null, -- Calls.
   answered_count integer not null, -- Somebody answered.
@@ -792,7 +746,8 @@ create table rollups.call_hour_rollup (
   recorded_count integer not null, -- Audio was captured.
   called_back_count integer not null, -- The service names the call that returned it.
   repeated_count integer not null, -- The caller had called before, within the service's own window.
-  constraint call_hour_rollup_pkey PRIMARY KEY (local_date, local_hour, direction, is_internal, is_business_hours)
+  constraint call_endpoint_rollup_pkey PRIMARY KEY (kind, local_date, endpoint, local_hour, direction, is_business_hours),
+  constraint call_endpoint_rollup_kind_check CHECK ((kind = ANY (ARRAY['number'::text, 'queue'::text, 'huntgroup'::text])))
 );
 
 -- Calls by quarter of an hour; read it through call_interval, call_daily and call_heatmap.
@@ -832,42 +787,6 @@ create table rollups.call_interval_rollup (
   constraint call_interval_rollup_pkey PRIMARY KEY (bucket_at, direction, is_internal, is_business_hours)
 );
 CREATE INDEX call_interval_rollup_local_date ON rollups.call_interval_rollup USING btree (local_date);
-
--- External calls by local hour and number of the account; read it through number_hourly.
-create table rollups.call_number_hour_rollup (
-  local_date date not null, -- Local day.
-  local_hour integer not null, -- Local hour. The hour that the clock repeats in autumn holds both.
-  endpoint text not null, -- The account's number, empty where the call reports none.
-  direction text not null, -- inbound, outbound, or unknown where none is reported.
-  is_business_hours boolean not null, -- Whether the schedule of params was open when the calls began.
-  call_count integer not null, -- Calls.
-  answered_count integer not null, -- Somebody answered.
-  voicemail_count integer not null, -- Ended in a mailbox.
-  abandoned_count integer not null, -- The caller gave up after more than the short-abandon threshold.
-  short_abandoned_count integer not null, -- The caller gave up within the short-abandon threshold.
-  missed_count integer not null, -- Missed otherwise: nobody answered, and the caller is not reported to have given up.
-  unknown_count integer not null, -- The service reports no outcome.
-  menu_count integer not null, -- Of the inbound abandoned and missed ones, those whose caller never left the menu, by the legs.
-  talk_seconds bigint not null, -- Connected time of the answered calls that report it.
-  talk_count integer not null, -- Answered calls that report their connected time.
-  duration_seconds bigint not null, -- Length including ringing, of the calls that report it.
-  answer_wait_seconds bigint not null, -- Waits of the answered inbound calls together.
-  answer_wait_count integer not null, -- Answered inbound calls whose wait is known.
-  longest_wait_seconds integer, -- Longest wait, answered or not.
-  ans_le_5 integer not null, -- Answered within 5 seconds.
-  ans_le_10 integer not null, -- Answered within 10 seconds.
-  ans_le_15 integer not null, -- Answered within 15 seconds.
-  ans_le_20 integer not null, -- Answered within 20 seconds.
-  ans_le_30 integer not null, -- Answered within 30 seconds.
-  ans_le_45 integer not null, -- Answered within 45 seconds.
-  ans_le_60 integer not null, -- Answered within 60 seconds.
-  ans_le_120 integer not null, -- Answered within 120 seconds.
-  transferred_count integer not null, -- Transferred at least once.
-  recorded_count integer not null, -- Audio was captured.
-  called_back_count integer not null, -- The service names the call that returned it.
-  repeated_count integer not null, -- The caller had called before, within the service's own window.
-  constraint call_number_hour_rollup_pkey PRIMARY KEY (local_date, endpoint, local_hour, direction, is_business_hours)
-);
 
 -- Missed calls and their returns by the local day on which they were missed and number; read it through callbacks.
 create table rollups.callback_rollup (
@@ -995,7 +914,6 @@ CREATE INDEX quality_rollup_local_date ON rollups.quality_rollup USING btree (lo
 create table rollups.queue_visits (
   call_id text not null, -- The call.
   visit_number integer not null, -- Which visit of the call, from 1.
-  bucket_at timestamptz not null, -- Begin of the quarter of an hour in which the call began.
   started_at timestamptz not null, -- Start of the call.
   local_date date not null, -- Its local day.
   local_hour integer not null, -- Its local hour.
@@ -1014,7 +932,6 @@ create table rollups.queue_visits (
   constraint queue_visits_outcome_check CHECK ((outcome = ANY (ARRAY['answered'::text, 'abandoned'::text, 'short_abandoned'::text, 'overflowed'::text, 'voicemail'::text, 'left'::text, 'missed'::text, 'unknown'::text]))),
   constraint queue_visits_wait_basis_check CHECK ((wait_basis = ANY (ARRAY['legs'::text, 'duration_minus_talk'::text, 'unknown'::text])))
 );
-CREATE INDEX queue_visits_bucket_at ON rollups.queue_visits USING btree (bucket_at);
 CREATE INDEX queue_visits_local_date ON rollups.queue_visits USING btree (local_date);
 CREATE INDEX queue_visits_started_at ON rollups.queue_visits USING btree (started_at);
 

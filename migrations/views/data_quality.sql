@@ -4,10 +4,10 @@ select 'delivery words not mapped' as check_name, count(distinct lower(trim(deli
 from rollups.sms_failure_rollup where delivery_class = 'unmapped'
 union all
 select 'outcomes not reported', coalesce(sum(unknown_count), 0), null, 'Calls that the service gives no outcome.'
-from rollups.call_hour_rollup
+from rollups.call_interval_rollup
 union all
 select 'rollup changes waiting', count(*), null, 'Changes that the rollups do not show yet, counted up to 100,000.'
-from (select 1 from ops.rollup_markers union all select 1 from ops.rollup_recounts limit 100000) waiting
+from (select 1 from ops.rollup_markers limit 100000) waiting
 union all
 select 'rollup changes set aside', count(*), null, 'Changes whose rollups could not be computed: the log of the worker says why. They are tried again within a quarter of an hour.'
 from ops.rollup_troubles

@@ -64,6 +64,19 @@ async function isAnyOverdue(db: Database, lostAfterMs: number): Promise<boolean>
   return row?.is_any === true;
 }
 
+/** Whether a live read or one of history has been due for longer than this: more is to be read than workers can. */
+export async function areReadsLate(db: Database, seconds: number): Promise<boolean> {
+  const [row] = await query(
+    db,
+    sql<{ is_late: boolean }>`select exists (
+       select from ops.sync_targets
+       where priority in (${sql.lit(priorities.live)}, ${sql.lit(priorities.history)}) and dirty_version > clean_version
+         and due_at < now() - ${seconds} * interval '1 second' and lost_reads = 0 and kind <> all(${parkedKinds})
+     ) as is_late`,
+  );
+  return row?.is_late === true;
+}
+
 /** Marks up to `max` overdue targets as enqueued and returns them; oldest due first. */
 function markOverdue(
   db: Database,

@@ -72,10 +72,6 @@ test.each([
     'ops.rollup_markers',
     `insert into ops.rollup_markers (kind, bucket_at, marked_at) values ('calls', '2026-03-02T10:00:00Z', $1)`,
   ],
-  [
-    'ops.rollup_recounts',
-    `insert into ops.rollup_recounts (kind, bucket_at, asked_at) values ('calls', '2026-03-02T10:00:00Z', $1)`,
-  ],
   ['ops.send_markers', `insert into ops.send_markers (planned_at, marked_at) values ('2026-03-02T10:00:00Z', $1)`],
   [
     'ops.rule_tallies',
@@ -101,9 +97,9 @@ test('changes of two hours ago are a problem', async () => {
 const faults = [
   {
     what: 'a right that was revoked',
-    breaks: 'revoke insert on rollups.call_hour_rollup from current_user',
-    mends: 'grant insert on rollups.call_hour_rollup to current_user',
-    sentence: /^The reports of calls and texts stand still: .*permission denied for table call_hour_rollup/,
+    breaks: 'revoke insert on rollups.call_interval_rollup from current_user',
+    mends: 'grant insert on rollups.call_interval_rollup to current_user',
+    sentence: /^The reports of calls and texts stand still: .*permission denied for table call_interval_rollup/,
     cure: /lacks a right/,
   },
   {
@@ -159,7 +155,7 @@ test('a lock that somebody holds ends the wait, and is told', async () => {
   await query(`alter database ${new URL(url).pathname.slice(1)} set lock_timeout = '200ms'`);
   await using drainer = await factsDatabase(url);
   await holder.db.transaction().execute(async (tx) => {
-    await ask(tx, 'lock table rollups.call_hour_rollup in exclusive mode', []);
+    await ask(tx, 'lock table rollups.call_interval_rollup in exclusive mode', []);
     await expect(drainRollups(drainer.db)).rejects.toMatchObject({ code: '55P03' });
     const { checks } = await told();
     expect(checks).toMatchObject([{ check: 'reports_late', level: 'warning' }]);

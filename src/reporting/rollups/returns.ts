@@ -1,5 +1,6 @@
 import { query, type Transaction } from '../../db/database.ts';
-import { type Day, deliveryMap, inQuarter, reachedNobody, replaceAndTell, senderKind } from './parts.ts';
+import { deliveryMap, reachedNobody, replaceAndTell, senderKind } from './parts.ts';
+import type { Span } from './steps.ts';
 
 const columns = [
   'started_at',
@@ -23,50 +24,69 @@ const columns = [
 ];
 
 /**
- * Finds out again how missed calls were returned, as far as quarters of an hour may have changed it: those that began in
- * one, those whose return or first conversation stood in one until now, and (unless `isAlone`) those that somebody got in touch with in one.
- * Returns the local days of those that are new, gone or different.
+ * The missed calls whose return a span of calls may change: those that began in it, those whose return or first conversation stood in
+ * it until now, and (unless `isAlone`) those of up to a callback window before, whose callers were in touch in it.
  */
-export async function rebuildReturns(
-  tx: Transaction,
-  quarters: { readonly calls: readonly Date[]; readonly texts: readonly Date[] },
-  isAlone = false,
-): Promise<string[]> {
-  if (quarters.calls.length + quarters.texts.length === 0) return [];
-  const touched = await query<{ call_id: string }>(
+export async function missedByCalls(tx: Transaction, { from, to }: Span, isAlone: boolean): Promise<string[]> {
+  return ids(
     tx,
     `with moved as materialized (
-       select c.call_id, c.external_number, c.started_at, c.direction = 'inbound' and c.status is distinct from 'answered' as is_missed
-       from unnest($1::timestamptz[]) as q (bucket_at)
-         join warehouse.calls c on ${inQuarter('c.started_at')}
+       select c.call_id, c.external_number as number, c.direction = 'inbound' and c.status is distinct from 'answered' as is_missed
+       from warehouse.calls c where c.started_at >= $1 and c.started_at < $2
      ), contacts as (
-       select distinct external_number as number, ops.quarter_of(started_at) as bucket_at from moved where external_number is not null
-       union
-       select distinct m.number, q.bucket_at
-       from unnest($2::timestamptz[]) as q (bucket_at)
-         join warehouse.sms_messages m on ${inQuarter('m.sent_at')}
-       union
-       select distinct unnest(g.participants), q.bucket_at
-       from unnest($2::timestamptz[]) as q (bucket_at)
-         join warehouse.sms_messages m on ${inQuarter('m.sent_at')}
-         join warehouse.sms_conversations g on g.conversation_id = m.conversation_id and g.participants_key <> ''
-     ), held as (
-       ${heldWith('returned_at', '$1::timestamptz[] || $2::timestamptz[]')}
-       union ${heldWith('texted_at', '$2::timestamptz[]')}
-       union ${heldWith('rule_texted_at', '$2::timestamptz[]')}
-       union ${heldWith('reached_at', '$1::timestamptz[]')}
-       union ${heldWith('started_at', '$1::timestamptz[]')}
-       union
-       select r.call_id from moved join rollups.missed_call_returns r on r.called_back_call_id = moved.call_id
+       select distinct number from moved where number is not null
      )
-     select call_id from held
-     union
      select call_id from moved where is_missed
+     union ${heldWith('started_at')}
+     union ${heldWith('returned_at')}
+     union ${heldWith('reached_at')}
+     union select r.call_id from moved join rollups.missed_call_returns r on r.called_back_call_id = moved.call_id
      ${isAlone ? '' : `union ${reached}`}`,
-    [quarters.calls, quarters.texts],
+    [from, to],
   );
-  if (touched.length === 0) return [];
-  return replaceAndTell<string>(
+}
+
+/** The missed calls whose return a span of texts may change, as {@link missedByCalls}. */
+export async function missedByTexts(tx: Transaction, { from, to }: Span, isAlone: boolean): Promise<string[]> {
+  return ids(
+    tx,
+    `with moved as materialized (
+       select m.number, m.conversation_id from warehouse.sms_messages m where m.sent_at >= $1 and m.sent_at < $2
+     ), contacts as (
+       select number from moved
+       union
+       select unnest(g.participants)
+       from (select distinct conversation_id from moved) m
+         join warehouse.sms_conversations g on g.conversation_id = m.conversation_id and g.participants_key <> ''
+     )
+     ${heldWith('returned_at')}
+     union ${heldWith('texted_at')}
+     union ${heldWith('rule_texted_at')}
+     ${isAlone ? '' : `union ${reached}`}`,
+    [from, to],
+  );
+}
+
+async function ids(tx: Transaction, text: string, parameters: readonly unknown[]): Promise<string[]> {
+  const rows = await query<{ call_id: string }>(tx, text, parameters);
+  return rows.map((row) => row.call_id);
+}
+
+/** Missed calls that have had this moment in the span until now. */
+function heldWith(moment: string): string {
+  return `select r.call_id from rollups.missed_call_returns r where r.${moment} >= $1 and r.${moment} < $2`;
+}
+
+const reached = `
+  select c.call_id
+  from contacts k
+    cross join reporting.params p
+    join warehouse.calls c on c.external_number = k.number and c.direction = 'inbound' and c.status is distinct from 'answered'
+      and c.started_at >= $1::timestamptz - p.callback_window and c.started_at < $2`;
+
+/** Finds out again how missed calls were returned, and counts the days again of those that are new, gone or different. */
+export async function rebuildReturns(tx: Transaction, callIds: readonly string[]): Promise<void> {
+  const dates = await replaceAndTell<string>(
     tx,
     (row) => `${row}.local_date::text`,
     {
@@ -76,22 +96,10 @@ export async function rebuildReturns(
       scope: 't.call_id = any($1)',
       fresh: freshReturns,
     },
-    [touched.map((row) => row.call_id)],
+    [callIds],
   );
+  for (const date of dates) await rebuildCallbackDay(tx, { date });
 }
-
-/** Missed calls that have had this moment in one of the quarters of an hour until now. */
-function heldWith(moment: string, quarters: string): string {
-  return `select r.call_id from unnest(${quarters}) as q (bucket_at)
-         join rollups.missed_call_returns r on ${inQuarter(`r.${moment}`)}`;
-}
-
-const reached = `
-  select c.call_id
-  from contacts k
-    cross join reporting.params p
-    join warehouse.calls c on c.external_number = k.number and c.direction = 'inbound' and c.status is distinct from 'answered'
-      and c.started_at >= k.bucket_at - p.callback_window and c.started_at < k.bucket_at + interval '15 minutes'`;
 
 /** A text is a return only when a person is known to have sent it: the rules may send with the login of a user. */
 const textKind = `case ${senderKind('s')} when 'automatic' then 'automatic_text' when 'unknown' then 'text_by_unknown' else 'text' end`;
@@ -166,29 +174,39 @@ const foundReturns = `
 
 /** A call that the service names as the return may have begun before, and counts as returned at once. */
 const freshReturns = `
+  with found as materialized (${foundReturns}
+  ), business_days as materialized (
+    -- By day: a month of holidays is looked through once, not for each call.
+    select missed.day as missed_day, (
+        select min(day) from (select missed.day + after as day from generate_series(1, 366) after) days
+        where exists (select from reporting.business_hours h where h.schedule_id = s.schedule_id and h.isodow = extract(isodow from day))
+          and not exists (select from reporting.holidays x where x.schedule_id = s.schedule_id and x.holiday_date = day)
+      ) as next_day
+    from reporting.params p
+      join reporting.schedules s on s.schedule_id = p.schedule_id
+      cross join lateral (
+        select distinct (r.started_at at time zone s.time_zone)::date as day from found r
+        where r.returned_at > r.started_at + interval '4 hours'
+      ) missed
+  )
   select r.*,
     case
       when r.returned_at <= r.started_at + interval '1 hour' then '1 hour'
       when r.returned_at <= r.started_at + interval '4 hours' then '4 hours'
-      when (r.returned_at at time zone s.time_zone)::date <= next.day then '1 business day'
+      when (r.returned_at at time zone s.time_zone)::date <= b.next_day then '1 business day'
       when r.returned_at is not null then 'later'
     end as returned_within,
     -- Closed all the way from the call to its return: no business time that a median could measure.
     case when r.returned_at < r.started_at + interval '60 years' then (
       select seconds from reporting.open_seconds(r.started_at, r.returned_at, s.schedule_id)
       where seconds > 0 or r.is_business_hours or reporting.is_open_at(r.returned_at, s.schedule_id)) end as return_business_seconds
-  from (${foundReturns}) r
+  from found r
     cross join reporting.params p
     join reporting.schedules s on s.schedule_id = p.schedule_id
-    left join lateral (
-      select min(day) as day
-      from (select (r.started_at at time zone s.time_zone)::date + after as day from generate_series(1, 366) after) days
-      where exists (select from reporting.business_hours h where h.schedule_id = s.schedule_id and h.isodow = extract(isodow from day))
-        and not exists (select from reporting.holidays x where x.schedule_id = s.schedule_id and x.holiday_date = day)
-    ) next on r.returned_at > r.started_at + interval '4 hours'`;
+    left join business_days b on b.missed_day = (r.started_at at time zone s.time_zone)::date`;
 
 /** Counts how the missed calls of one local day were returned, by number. */
-export async function rebuildCallbackDay(tx: Transaction, { date }: Day): Promise<void> {
+export async function rebuildCallbackDay(tx: Transaction, { date }: { readonly date: string }): Promise<void> {
   await query(tx, 'delete from rollups.callback_rollup where local_date = $1', [date]);
   const within = (...spans: string[]) =>
     `count(*) filter (where returned_within in (${spans.map((span) => `'${span}'`).join(', ')}))`;
