@@ -296,15 +296,16 @@ test('a whole rebuild leaves no day to be done again, and one that is cut off is
 });
 
 test('a drain that is cut off leaves its markers to the next', async () => {
-  await facts.call({ call_id: '1800000000.1', started_at: '2026-05-01T12:00:00Z' });
+  await facts.user(3, ['203']);
+  await facts.call({ call_id: '1800000000.1', started_at: '2026-05-01T12:00:00Z', called_number: '203' });
   await query(`alter table rollups.call_agent_rollup rename to hidden`);
   await expect(drainRollups(db)).rejects.toThrow('call_agent_rollup');
   await query(`alter table rollups.hidden rename to call_agent_rollup`);
-  expect(await query(`select from reporting.call_daily where local_date = '2026-05-01'`)).toEqual([]);
+  expect(await query(`select from reporting.agent_daily where local_date = '2026-05-01'`)).toEqual([]);
   await drainRollups(db);
-  expect(await query(`select call_count::integer from reporting.call_daily where local_date = '2026-05-01'`)).toEqual([
-    { call_count: 1 },
-  ]);
+  expect(
+    await query(`select answered_count::integer from reporting.agent_daily where local_date = '2026-05-01'`),
+  ).toEqual([{ answered_count: 1 }]);
 });
 
 test('what is marked during a drain waits for the next one, and the drained moment tells so', async () => {

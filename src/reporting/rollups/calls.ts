@@ -220,7 +220,7 @@ export async function rebuildAgentMonth(tx: Transaction, { date }: Day): Promise
 }
 
 /** Today and the six local days before. */
-const callersFrom = 'reporting.day_start(reporting.local_day(now()) - 6)';
+const callersFrom = '(select reporting.day_start(reporting.local_day(now()) - 6))';
 const isCounted = `c.direction = 'inbound' and c.is_internal is not true and c.deleted_at is null`;
 
 /** Finds out again who of the callers of a span called twice or more lately. Ends at once for a span of before. */
@@ -253,8 +253,9 @@ export async function agedCallers(db: Database): Promise<string[]> {
 
 /** Counts the calls of numbers again. The rows of calls of the span go too that no longer have their number. */
 export async function replaceCallers(tx: Transaction, numbers: readonly string[], span?: Pick<Day, 'from' | 'to'>) {
-  const lately = `from unnest($1::text[]) k (number)
-    join warehouse.calls c on c.external_number = k.number and c.started_at >= ${callersFrom}`;
+  // Number by number: without statistics, the planner would compare each with all calls.
+  const lately = `from unnest($1::text[]) k (number) cross join lateral (
+      select x.* from warehouse.calls x where x.external_number = k.number and x.started_at >= ${callersFrom} offset 0) c`;
   await replaceRows(
     tx,
     {

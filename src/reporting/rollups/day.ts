@@ -19,65 +19,82 @@ import { rebuildVisits } from './visits.ts';
 /** What of a day is worked out again: the quarters of an hour with these moments, nothing if there are none, or all of it. */
 export type Part = readonly Date[] | 'all';
 
-/** How many facts a step covers at most: by quarter and hour they are counted, and at least an hour of them. */
+type OfSpan = (tx: Transaction, day: Day, span: Span) => Promise<unknown>;
+type OfDay = (tx: Transaction, day: Day) => Promise<unknown>;
+type FindMissed = (tx: Transaction, span: Span, isAlone: boolean) => Promise<string[]>;
+
+/** Facts that a step covers at most: those that are counted, by whole quarters or hours, and those that are worked out one by one. */
 const limits = { counted: 5_000, each: 2_000, returns: 1_000 } as const;
 
-const overHours = [rebuildIntervals, rebuildNumbers, rebuildGroups, rebuildAgents];
-const overCalls = [
+const overQuarters: OfSpan[] = [rebuildIntervals];
+const overHours: OfSpan[] = [rebuildNumbers, rebuildGroups, rebuildAgents];
+const overCalls: OfSpan[] = [
   rebuildVisits,
   rebuildTranscriptAgents,
   rebuildCallers,
-  (tx: Transaction, _: Day, span: Span) => keepContacts(tx, 'warehouse.calls', 'external_number', 'started_at', span),
+  (tx, _, span) => keepContacts(tx, 'warehouse.calls', 'external_number', 'started_at', span),
 ];
-const overCallDay = [keepEndpoints, rebuildAgentDay, rebuildAgentMonth, rebuildQualityDay, rebuildCallbackDay];
-const overTextDay = [rebuildTextDay, rebuildFailureDay, rebuildResponseDay];
+const overCallDay: OfDay[] = [keepEndpoints, rebuildAgentDay, rebuildAgentMonth, rebuildQualityDay, rebuildCallbackDay];
+
+const overTexts: OfSpan[] = [(tx, _, span) => keepContacts(tx, 'warehouse.sms_messages', 'number', 'sent_at', span)];
+const overTextDay: OfDay[] = [rebuildTextDay, rebuildFailureDay, rebuildResponseDay];
 
 /**
  * Works out again what the calls of a day are counted by, and the returns of missed calls that they may change: unless `isAlone`, of
  * earlier days too. Returns what facts made impossible; all the rest is done.
  */
 export async function rebuildCalls(db: Database, day: Day, part: Part, isAlone: boolean): Promise<Error[]> {
-  if (part.length === 0) return [];
+  const quarters = await quartersOf(db, 'calls', day);
+  const chosen = quarters.filter(isIn(part));
+  const pieces = await piecesOf(db, 'calls', limits.each, chosen);
+  const steps = stepsOf(db, day);
+  await steps.overSpans(atMost(limits.counted, chosen), overQuarters);
+  await steps.overSpans(atMost(limits.counted, hoursOf(quarters).filter(isIn(part))), overHours);
+  await steps.overSpans(pieces, overCalls);
+  await steps.returns(pieces, missedByCalls, isAlone);
+  await steps.overDay(overCallDay);
+  return steps.faults;
+}
+
+/** As {@link rebuildCalls}, of texts. */
+export async function rebuildTexts(db: Database, day: Day, part: Part, isAlone: boolean): Promise<Error[]> {
+  const chosen = (await quartersOf(db, 'texts', day)).filter(isIn(part));
+  const pieces = await piecesOf(db, 'texts', limits.each, chosen);
+  const steps = stepsOf(db, day);
+  await steps.overSpans(pieces, overTexts);
+  await steps.returns(pieces, missedByTexts, isAlone);
+  await steps.overDay(overTextDay);
+  return steps.faults;
+}
+
+function stepsOf(db: Database, day: Day) {
   const faults: Error[] = [];
   const onFault = (error: Error) => faults.push(error);
   const each = <Item>(items: readonly Item[], work: (tx: Transaction, item: Item) => Promise<unknown>) =>
-    inSteps(db, items, 1, (tx, [item]) => work(tx, item as Item), onFault);
-  const quarters = await quartersOf(db, 'calls', day);
-  const pieces = await piecesOf(db, 'calls', limits.each, quarters.filter(isIn(part)));
-  const hours = atMost(limits.counted, hoursOf(quarters).filter(isIn(part)));
-  for (const rebuild of overHours) await each(hours, (tx, span) => rebuild(tx, day, span));
-  for (const rebuild of overCalls) await each(pieces, (tx, span) => rebuild(tx, day, span));
-  const missed = new Set<string>();
-  await each(pieces, async (tx, span) => {
-    for (const id of await missedByCalls(tx, span, isAlone)) missed.add(id);
-  });
-  await inSteps(db, [...missed].sort(), limits.returns, rebuildReturns, onFault);
-  await each(overCallDay, (tx, rebuild) => rebuild(tx, day));
-  return faults;
-}
-
-/** The same of texts. */
-export async function rebuildTexts(db: Database, day: Day, part: Part, isAlone: boolean): Promise<Error[]> {
-  if (part.length === 0) return [];
-  const faults: Error[] = [];
-  const onFault = (error: Error) => faults.push(error);
-  const quarters = await quartersOf(db, 'texts', day);
-  const pieces = await piecesOf(db, 'texts', limits.each, quarters.filter(isIn(part)));
-  const missed = new Set<string>();
-  await inSteps(
-    db,
-    pieces,
-    1,
-    async (tx, [span]) => {
-      if (!span) return;
-      await keepContacts(tx, 'warehouse.sms_messages', 'number', 'sent_at', span);
-      for (const id of await missedByTexts(tx, span, isAlone)) missed.add(id);
+    inSteps(
+      db,
+      items,
+      1,
+      async (tx, some) => {
+        for (const item of some) await work(tx, item);
+      },
+      onFault,
+    );
+  return {
+    faults,
+    async overSpans(spans: readonly Span[], rebuilds: readonly OfSpan[]): Promise<void> {
+      for (const rebuild of rebuilds) await each(spans, (tx, span) => rebuild(tx, day, span));
     },
-    onFault,
-  );
-  await inSteps(db, [...missed].sort(), limits.returns, rebuildReturns, onFault);
-  await inSteps(db, overTextDay, 1, async (tx, [rebuild]) => rebuild?.(tx, day), onFault);
-  return faults;
+    overDay: (rebuilds: readonly OfDay[]) => each(rebuilds, (tx, rebuild) => rebuild(tx, day)),
+    async returns(spans: readonly Span[], find: FindMissed, isAlone: boolean): Promise<void> {
+      const missed = new Set<string>();
+      await each(spans, async (tx, span) => {
+        for (const id of await find(tx, span, isAlone)) missed.add(id);
+      });
+      // Ids begin with the second of the call: those of a day are worked out together, and the day is counted seldom.
+      await inSteps(db, [...missed].sort(), limits.returns, rebuildReturns, onFault);
+    },
+  };
 }
 
 function isIn(part: Part): (span: Span) => boolean {

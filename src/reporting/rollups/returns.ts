@@ -115,6 +115,31 @@ const minMessageSeconds = 3;
 /** A length that fits its column. */
 const seconds = (length: string) => `case when ${length} <= 2147483647 then ${length}::integer end`;
 
+/**
+ * When the next calls with the same party began, after each call. All calls of a party are read once: somebody who calls thousands
+ * of times would have each of them look through the others.
+ */
+const nextCalls = `
+    select call_id, outbound_at, through_at, talked_at
+    from (
+      select c.call_id, c.is_asked,
+        min(c.started_at) filter (where c.direction = 'outbound' and c.deleted_at is null) over later as outbound_at,
+        min(c.started_at) filter (where c.direction = 'inbound' and c.status = 'answered' and c.deleted_at is null) over later as through_at,
+        min(c.started_at) filter (where c.direction in ('inbound', 'outbound') and c.status = 'answered' and c.deleted_at is null)
+          over later as talked_at
+      from (
+        select m.external_number as number, min(m.started_at) as from_at, max(m.started_at) + min(p.callback_window) as to_at
+        from warehouse.calls m cross join reporting.params p where m.call_id = any($1) group by 1
+      ) k
+        cross join lateral (
+          select x.*, x.call_id = any($1) as is_asked from warehouse.calls x
+          where x.external_number = k.number and x.started_at >= k.from_at and x.started_at <= k.to_at offset 0
+        ) c
+      window later as (partition by k.number order by c.started_at desc
+        range between unbounded preceding and interval '1 microsecond' preceding)
+    ) each_call
+    where is_asked`;
+
 const foundReturns = `
   select m.call_id, m.started_at, m.local_date, m.outcome, m.reached, m.is_business_hours, message.is_left as is_message_left,
     message.seconds as message_seconds, m.account_number, m.wait_seconds,
@@ -123,9 +148,11 @@ const foundReturns = `
     case when m.called_back_call_id <> '' then b.started_at when ${isReturn('f.kind')} then f.happened_at end as returned_at,
     case when m.called_back_call_id <> '' then m.called_back_call_id else f.call_id end as returned_call_id,
     f.texted_at, f.rule_texted_at,
-    case when b.status = 'answered' and b.started_at > m.started_at then least(b.started_at, t.started_at) else t.started_at end as reached_at
+    least(case when b.status = 'answered' and b.started_at > m.started_at then b.started_at end,
+      case when n.talked_at <= m.started_at + p.callback_window then n.talked_at end) as reached_at
   from reporting.fct_call m
     cross join reporting.params p
+    left join next_calls n on n.call_id = m.call_id
     left join warehouse.calls b on b.call_id = m.called_back_call_id and b.deleted_at is null
     left join lateral (
       select ${seconds('x.seconds')} as seconds, case when m.is_recorded or x.is_recorded then true else x.seconds >= ${minMessageSeconds} end as is_left
@@ -139,15 +166,16 @@ const foundReturns = `
       select *, min(happened_at) filter (where not ${isReturn('kind')}) over () as texted_at,
         min(happened_at) filter (where kind = 'automatic_text') over () as rule_texted_at
       from (
-        (select o.started_at, 'outbound_call', o.call_id from warehouse.calls o
-         where o.external_number = m.external_number and o.direction = 'outbound' and o.deleted_at is null
-           and o.started_at > m.started_at and o.started_at <= m.started_at + p.callback_window
-         order by o.started_at, o.call_id limit 1)
+        select n.outbound_at, 'outbound_call', (
+          select min(o.call_id) from warehouse.calls o
+          where o.external_number = m.external_number and o.started_at = n.outbound_at and o.direction = 'outbound' and o.deleted_at is null)
+        where n.outbound_at <= m.started_at + p.callback_window
         union all
-        (select i.started_at, 'caller_got_through', i.call_id from warehouse.calls i
-         where i.external_number = m.external_number and i.direction = 'inbound' and i.status = 'answered' and i.deleted_at is null
-           and i.started_at > m.started_at and i.started_at <= m.started_at + p.callback_window
-         order by i.started_at, i.call_id limit 1)
+        select n.through_at, 'caller_got_through', (
+          select min(i.call_id) from warehouse.calls i
+          where i.external_number = m.external_number and i.started_at = n.through_at and i.direction = 'inbound' and i.status = 'answered'
+            and i.deleted_at is null)
+        where n.through_at <= m.started_at + p.callback_window
         union all
         select texts.sent_at, texts.kind, null
         from (
@@ -163,18 +191,13 @@ const foundReturns = `
       ) contacts (happened_at, kind, call_id)
       order by ${isReturn('kind')} desc, happened_at, kind limit 1
     ) f on true
-    left join lateral (
-      select o.started_at from warehouse.calls o
-      where o.external_number = m.external_number and o.direction in ('inbound', 'outbound') and o.status = 'answered' and o.deleted_at is null
-        and o.started_at > m.started_at and o.started_at <= m.started_at + p.callback_window
-      order by o.started_at limit 1
-    ) t on true
   where m.call_id = any($1) and m.started_at is not null and m.direction = 'inbound' and not m.is_internal
     and m.external_number is not null and m.outcome in ('voicemail', 'short_abandoned', 'abandoned', 'missed')`;
 
 /** A call that the service names as the return may have begun before, and counts as returned at once. */
 const freshReturns = `
-  with found as materialized (${foundReturns}
+  with next_calls as materialized (${nextCalls}
+  ), found as materialized (${foundReturns}
   ), business_days as materialized (
     -- By day: a month of holidays is looked through once, not for each call.
     select missed.day as missed_day, (
