@@ -17,7 +17,7 @@ const markers = () =>
 const at = (time: string) => new Date(`2026-03-02T${time}Z`);
 
 beforeEach(async () => {
-  await query('truncate warehouse.calls, warehouse.sms_messages');
+  for (const table of ['calls', 'sms_messages', 'sms_conversations']) await query(`delete from warehouse.${table}`);
   await facts.drain();
 });
 
