@@ -1,6 +1,5 @@
 import { type Database, inTransaction, query, type Transaction } from '../../db/database.ts';
 import { takeLock } from '../../db/locks.ts';
-import { limitWait } from '../drain-failures.ts';
 
 /*
  * Roll-ups are worked out in steps: a transaction each, with one statement or a few, over one day and some thousand facts at most.
@@ -27,9 +26,14 @@ export interface Span {
 
 /** Holds all steps off for the rest of the transaction, which is planned as one of theirs. */
 export async function holdSteps(tx: Transaction): Promise<void> {
-  await query(tx, limitWait, []);
-  // A day is looked up in its indexes, which by default Postgres counts as dear as on a turning disk, and is sorted in memory.
-  await query(tx, `select set_config('random_page_cost', '1.1', true), set_config('work_mem', '32MB', true)`, []);
+  // A day is looked up in its indexes, which by default Postgres counts as dear as on a turning disk, and is sorted in memory. A
+  // lock that somebody holds is waited for as long as the server says, or for half a minute.
+  await query(
+    tx,
+    `select set_config('random_page_cost', '1.1', true), set_config('work_mem', '32MB', true),
+       set_config('lock_timeout', coalesce(nullif(current_setting('lock_timeout'), '0'), '30s'), true)`,
+    [],
+  );
   await takeLock(tx, 'rollups');
 }
 
