@@ -21,5 +21,6 @@ EXPOSE 3000
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s \
   CMD ["node", "config/container-health.cjs"]
-ENTRYPOINT ["node", "src/trunkline.cjs"]
+# A larger young generation takes 100 MB and makes nothing faster.
+ENTRYPOINT ["node", "--max-semi-space-size=16", "src/trunkline.cjs"]
 CMD ["web"]

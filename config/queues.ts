@@ -1,18 +1,22 @@
 /**
- * The queues, by what their handlers read or send. `handlers`: in one worker process, many, so that their writes share a
- * transaction. `reads`: those that read the API at a time; in all, fewer than the client's connections.
+ * The queues, by what their handlers read. `handlers`: in one worker process, many, so that their writes share a transaction.
+ * `reads`: those that read the API at a time; in all, fewer than the client's connections.
  */
 export const queueSettings = {
   conversations: { handlers: 32, reads: 16 },
   calls: { handlers: 256, reads: 32 },
   transcripts: { handlers: 16, reads: 8 },
   directory: { handlers: 2, reads: 2 },
-  sends: { handlers: 4, reads: 4 },
 } as const;
 
 export type QueueName = keyof typeof queueSettings;
 
 export const queueNames = Object.keys(queueSettings) as readonly QueueName[];
+
+/** What a worker can be limited to. Sends need no queue: the ledger's rows say what is due. */
+export const workNames = [...queueNames, 'sends'] as const;
+
+export type WorkName = (typeof workNames)[number];
 
 /** Times in milliseconds. A dead worker is noticed at the first stalled check after `lockDuration`. */
 export const queueTiming = {
@@ -26,7 +30,7 @@ export const queueTiming = {
   retryDelay: 1_000,
 } as const;
 
-/** How often a job may lose its worker before it is given up. Its target stays due, so the sweep enqueues it again. */
+/** How often a job may lose its worker before it is given up. Its target stays due, so the sweep reads it. */
 export const maxStalledCount = 10;
 
 /** Jobs in one round trip to the store. */

@@ -75,8 +75,8 @@ const base = url(['http:', 'https:']).refine((text) => !/[?#]/.test(text), {
 const apiPath = /\/api\/public(?:\/v1)?\/*$/i;
 /** The host may be empty after a user, when a parameter names a Unix socket: `postgres://user@/name?host=/run`. */
 const postgres = store(['postgres:', 'postgresql:'], (text) => text.replace('@/', '@socket/'));
-const token = z.string().regex(/^[A-Za-z0-9._~-]+$/, {
-  error: 'may hold only A-Z a-z 0-9 . _ ~ -, since it stands in an address',
+const token = z.string().regex(/^(?!\.{1,2}$)[A-Za-z0-9._~-]+$/, {
+  error: 'may hold only A-Z a-z 0-9 . _ ~ -, and not be . or .., since it stands in an address',
 });
 const integer = (from: number, to: number) =>
   z
@@ -283,7 +283,7 @@ const variables = z.object({
   }),
   OTEL_SDK_DISABLED: z.string().optional().register(documentation, { doc: '`true` turns traces off.' }),
   EVENT_RETENTION_DAYS: integer(1, 3_650).prefault('30').register(documentation, {
-    doc: 'How many days deliveries are kept in the inbox, and for how long that a rule did not match (at least 30).',
+    doc: 'How many days deliveries are kept in the inbox, and for how long refusals of rules (at least 30). Deliveries of a day, or of a fortieth of the time, are removed together.',
   }),
   RETENTION_DAYS: retention.optional().register(documentation, {
     doc: `How many days the words of texts, the words of transcripts and the links to recordings are kept, such as \`texts=365,transcripts=90,recordings=90\`; a kind that is left out is kept for good. Reports keep their figures ([retention](#retention)).`,

@@ -152,7 +152,7 @@ comment on column ops.alert_messages.last_error is 'Why the last attempt failed,
 -- Deliveries and sync targets
 
 create table ops.deliveries (
-  delivery_id bigint generated always as identity primary key,
+  delivery_id bigint generated always as identity,
   received_at timestamptz not null default clock_timestamp(),
   event_type text,
   claimed_type text,
@@ -164,11 +164,12 @@ create table ops.deliveries (
   is_recognized boolean not null,
   is_erased boolean not null default false,
   named text[] not null default '{}',
-  traceparent text
-);
+  traceparent text,
+  primary key (delivery_id, received_at)
+) partition by range (received_at);
 create index deliveries_received_at on ops.deliveries using brin (received_at);
 create index deliveries_unrecognized on ops.deliveries (delivery_id) where not is_recognized;
-comment on table ops.deliveries is 'The inbox: every webhook request that was answered 2xx, committed before the answer.';
+comment on table ops.deliveries is 'The inbox: every webhook request that was answered 2xx, committed before the answer. The receivers add its partitions; expired ones are dropped.';
 comment on column ops.deliveries.delivery_id is 'Order of arrival.';
 comment on column ops.deliveries.received_at is 'When the request was stored.';
 comment on column ops.deliveries.event_type is 'Event type of the address that the request came to; NULL when that address names none.';
@@ -182,6 +183,10 @@ comment on column ops.deliveries.is_recognized is 'False when no reference was f
 comment on column ops.deliveries.is_erased is 'It mentioned a person who was erased, so its body was removed.';
 comment on column ops.deliveries.named is 'Texts that it names, each as "line/number[/participants] id"; the first thousand.';
 comment on column ops.deliveries.traceparent is 'Its trace as a W3C traceparent, which the reads that it causes continue; NULL unless traces are exported.';
+
+create table ops.deliveries_other (like ops.deliveries including defaults including comments);
+alter table ops.deliveries attach partition ops.deliveries_other default;
+comment on table ops.deliveries_other is 'Deliveries of a time for which the receivers have added no partition.';
 
 create table ops.sync_targets (
   kind text not null,
@@ -203,7 +208,7 @@ create table ops.sync_targets (
   delivery_id bigint,
   lost_reads smallint not null default 0,
   primary key (kind, key)
-) with (fillfactor = 70);
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000);
 create index sync_targets_due on ops.sync_targets (priority, due_at, kind) where dirty_version > clean_version;
 create index sync_targets_failed on ops.sync_targets (kind) where last_error is not null;
 create index sync_targets_lost on ops.sync_targets (lost_reads, due_at) where lost_reads > 0;
@@ -215,7 +220,7 @@ comment on column ops.sync_targets.dirty_version is 'Raised by every reference t
 comment on column ops.sync_targets.claimed_version is 'The dirty_version when the newest read started.';
 comment on column ops.sync_targets.clean_version is 'The dirty_version when the newest applied read started.';
 comment on column ops.sync_targets.due_at is 'The earliest time of its next read.';
-comment on column ops.sync_targets.enqueued_at is 'When a job was last enqueued for it; the sweep enqueues another when that was too long ago.';
+comment on column ops.sync_targets.enqueued_at is 'When a job was last enqueued for it, or the sweep took it up; the sweep reads it when that was too long ago.';
 comment on column ops.sync_targets.read_at is 'When its newest read started.';
 comment on column ops.sync_targets.attempts is 'Reads that failed in a row.';
 comment on column ops.sync_targets.misses is 'Reads in a row that did not find it.';
@@ -233,6 +238,7 @@ create table ops.streams (
   parked_until timestamptz not null,
   parked_at timestamptz not null default now(),
   times_parked integer not null default 1,
+  code text not null default 'unauthenticated',
   reason text not null,
   missing_scope text
 );
@@ -241,6 +247,7 @@ comment on column ops.streams.kind is 'The kind of target.';
 comment on column ops.streams.parked_until is 'When a read of this kind is tried again.';
 comment on column ops.streams.parked_at is 'When the first read was refused.';
 comment on column ops.streams.times_parked is 'How often a read was refused since.';
+comment on column ops.streams.code is 'What the read failed with: login_required when nobody is logged in any more, unauthenticated or insufficient_scope when the service refused.';
 comment on column ops.streams.reason is 'The service''s refusal.';
 comment on column ops.streams.missing_scope is 'Scope to grant to the credential, where the service named it.';
 

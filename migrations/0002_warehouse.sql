@@ -3,6 +3,7 @@ create procedure warehouse.add_provenance(mirrored regclass) language plpgsql as
 begin
   execute format($sql$
     alter table %1$s
+      add column extra jsonb,
       add column content_hash text not null,
       add column source text not null,
       add column fetch_seq bigint not null,
@@ -11,9 +12,10 @@ begin
       add column changed_at timestamptz not null default now(),
       add column deleted_at timestamptz,
       add column deleted_reason text;
+    comment on column %1$s.extra is 'Keys of the answer that no column holds, as they came; URLs are redacted. NULL = none.';
     comment on column %1$s.content_hash is 'Hash of the mirrored values: equal means unchanged.';
     comment on column %1$s.source is 'The operation of the API that the row was read with.';
-    comment on column %1$s.fetch_seq is 'Number of the read that wrote the row; an older read never replaces it.';
+    comment on column %1$s.fetch_seq is 'Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing.';
     comment on column %1$s.fetched_at is 'When that read began.';
     comment on column %1$s.first_seen_at is 'When the row was first mirrored.';
     comment on column %1$s.changed_at is 'When its content last changed.';
@@ -21,21 +23,6 @@ begin
     comment on column %1$s.deleted_reason is 'The proof of the deletion.';
   $sql$, mirrored);
 end $$;
-
-create table warehouse.documents (
-  entity text not null,
-  entity_key text not null,
-  body jsonb not null,
-  fetch_seq bigint not null,
-  fetched_at timestamptz not null,
-  primary key (entity, entity_key)
-);
-comment on table warehouse.documents is 'Raw answers with more information than the columns: always for a call read with its legs, else if an answer has keys without a column. URLs are redacted.';
-comment on column warehouse.documents.entity is 'The kind of thing: call, message, recording, transcript, user, line.';
-comment on column warehouse.documents.entity_key is 'Its key, as text.';
-comment on column warehouse.documents.body is 'The answer, with URLs redacted.';
-comment on column warehouse.documents.fetch_seq is 'Number of the read that wrote it.';
-comment on column warehouse.documents.fetched_at is 'When that read began.';
 
 create table warehouse.field_changes (
   change_id bigint generated always as identity primary key,
@@ -410,6 +397,9 @@ create table warehouse.calls (
   legs_wait_seconds integer,
   legs_ring_seconds integer,
   menu_seconds integer,
+  reached text check (reached in ('menu', 'queue', 'rang', 'mailbox', 'person', 'unknown')),
+  is_message_left boolean,
+  abandoned_in text check (abandoned_in in ('menu', 'queue', 'ringing', 'unknown')),
   answered_user_id bigint,
   placed_user_id bigint,
   queue text,
@@ -462,6 +452,9 @@ comment on column warehouse.calls.wait_seconds is 'duration_seconds less talk_se
 comment on column warehouse.calls.legs_wait_seconds is 'How long the caller of an inbound call waited, by its legs: until the first answered leg was connected, the mailbox answered or the call ended; from the entry of its first queue or huntgroup, else from the start of the call. NULL = no legs held, or they do not say.';
 comment on column warehouse.calls.legs_ring_seconds is 'By its legs, how long telephones rang until the first answered leg was connected, the mailbox answered or the call ended: those of users for an inbound call, 0 where none rang; the other party''s for an outbound one. NULL = no legs held, or they do not say.';
 comment on column warehouse.calls.menu_seconds is 'By its legs, how long the caller of an inbound call was in menus: until the first leg to a user, queue, huntgroup, mailbox or outside party began, or the call ended. NULL = no legs held, or they do not say.';
+comment on column warehouse.calls.reached is 'How far it came, the furthest of: person (somebody answered), mailbox (ended in one), rang (somebody''s telephone; a leg from outside to outside is none), queue (or huntgroup), menu (nothing but a menu). By the legs; where none of them says a type, by called_type. unknown: neither says, or no legs are held and the status tells of no person and no mailbox; of an outbound call, nobody answered.';
+comment on column warehouse.calls.is_message_left is 'A mailbox holds a message of the caller: it was recorded, or connected for three seconds or more.';
+comment on column warehouse.calls.abandoned_in is 'Of an inbound call that the caller gave up, how far the caller had come: menu, queue (or huntgroup), ringing (somebody''s telephone) or unknown. Also menu of a missed call that by its legs never left it. NULL = not given up.';
 comment on column warehouse.calls.answered_user_id is 'User who answered first, by the legs, else by the call''s own ends. NULL = none, or not known who had the extension.';
 comment on column warehouse.calls.placed_user_id is 'User who placed the call. NULL = none, or not known who had the extension.';
 comment on column warehouse.calls.queue is 'The queue that the call was answered from; else the last that it entered. Its number, or its name where it has none. NULL = none.';
@@ -509,7 +502,7 @@ create table warehouse.call_legs (
   primary key (call_id, leg_key)
 ) with (fillfactor = 85);
 call warehouse.add_provenance('warehouse.call_legs');
-comment on table warehouse.call_legs is 'Legs of a call, in the order listed. The API does not document their fields: each is NULL unless reported, and the whole answer is in warehouse.documents.';
+comment on table warehouse.call_legs is 'Legs of a call, in the order listed. The API does not document their fields: each is NULL unless reported, and further keys are in extra.';
 comment on column warehouse.call_legs.call_id is 'The call.';
 comment on column warehouse.call_legs.leg_key is 'The leg''s uniqueId, or # and its position where it has none.';
 comment on column warehouse.call_legs.ordinal is 'Position in the answer, from 1.';

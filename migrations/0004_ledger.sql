@@ -67,7 +67,7 @@ comment on column ops.sends.reason is 'Why it is in this state, as a code and so
 comment on column ops.sends.fence is 'Raised by each reservation: a worker with an older one cannot change the row.';
 comment on column ops.sends.tries is 'Requests that provably had no effect; 429 answers are not counted.';
 comment on column ops.sends.due_at is 'When it is processed next; for RESERVED and DISPATCHED, the end of the lease.';
-comment on column ops.sends.enqueued_at is 'When a job was last enqueued for it.';
+comment on column ops.sends.enqueued_at is 'When a worker last took it up.';
 comment on column ops.sends.expires_at is 'When it becomes too old to be sent.';
 comment on column ops.sends.baseline_message_ids is 'Messages that the thread had before the dispatch: none of them can be this one.';
 comment on column ops.sends.search_count is 'Scheduled reads that searched the thread while the state was UNKNOWN.';

@@ -71,7 +71,7 @@ create index rule_runs_matched on ops.rule_runs (rule, trigger_at) where is_matc
 create index rule_runs_thread on ops.rule_runs (line, number, trigger_at) where is_matched;
 create index rule_runs_evaluated_at on ops.rule_runs (evaluated_at);
 create index rule_runs_unmatched on ops.rule_runs (evaluated_at) where not is_matched;
-comment on table ops.rule_runs is 'Every evaluation of a rule: its trigger, whether it matched, and why. Once per rule and trigger, for all versions.';
+comment on table ops.rule_runs is 'Evaluations of rules that matched, were refused (too old, a limit, a stop, an error), or were on an idle thread; the others are only counted. Once per rule and trigger, for all versions: the rule acts once.';
 comment on column ops.rule_runs.run_id is 'Order of evaluation.';
 comment on column ops.rule_runs.rule is 'Name of the rule.';
 comment on column ops.rule_runs.version is 'Fingerprint of the rules file then.';

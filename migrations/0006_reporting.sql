@@ -87,24 +87,12 @@ create table ops.rollup_markers (
   marked_at timestamptz not null default clock_timestamp(),
   check ((kind = 'thread') = (conversation_id is not null) and (kind <> 'thread') = (bucket_at is not null))
 );
-comment on table ops.rollup_markers is 'Which rollups are out of date. Written in the transaction of the fact, deleted when the rollups are rebuilt.';
+comment on table ops.rollup_markers is 'Which days of the rollups are out of date. Written in the transaction of the fact, deleted when the day is worked out again.';
 comment on column ops.rollup_markers.marker_id is 'Order of marking.';
-comment on column ops.rollup_markers.kind is 'calls or texts: a quarter of an hour; thread: the turns of a conversation.';
+comment on column ops.rollup_markers.kind is 'calls or texts: the day of a quarter of an hour, of which only that quarter differs; thread: the turns of a conversation.';
 comment on column ops.rollup_markers.bucket_at is 'Begin of the quarter of an hour, UTC. These divide every local day and hour.';
 comment on column ops.rollup_markers.conversation_id is 'The conversation.';
 comment on column ops.rollup_markers.marked_at is 'When the facts changed.';
-
-create table ops.rollup_recounts (
-  recount_id bigint generated always as identity primary key,
-  kind text not null check (kind in ('calls', 'texts')),
-  bucket_at timestamptz not null,
-  asked_at timestamptz not null default now()
-);
-comment on table ops.rollup_recounts is 'Rollups that a migration asks to be rebuilt by its own release; earlier releases leave them.';
-comment on column ops.rollup_recounts.recount_id is 'Key, so that logical replication can tell the rows apart.';
-comment on column ops.rollup_recounts.kind is 'calls or texts.';
-comment on column ops.rollup_recounts.bucket_at is 'Begin of the quarter of an hour, UTC.';
-comment on column ops.rollup_recounts.asked_at is 'When the migration asked.';
 
 create table ops.rollup_troubles (
   trouble_id bigint generated always as identity primary key,
@@ -119,10 +107,10 @@ create table ops.rollup_troubles (
   check ((kind = 'thread') = (conversation_id is not null) and (kind <> 'thread') = (bucket_at is not null))
 );
 create unique index rollup_troubles_subject on ops.rollup_troubles (kind, coalesce(bucket_at, '-infinity'), coalesce(conversation_id, 0));
-comment on table ops.rollup_troubles is 'Changes that failed to be rolled up, set aside so that the others are not held up. Deleted when a retry succeeds.';
+comment on table ops.rollup_troubles is 'Days and conversations that failed to be rolled up, set aside so that the others are not held up. Deleted when all of it was worked out.';
 comment on column ops.rollup_troubles.trouble_id is 'Key, so that logical replication can tell the rows apart.';
 comment on column ops.rollup_troubles.kind is 'As in ops.rollup_markers.';
-comment on column ops.rollup_troubles.bucket_at is 'Begin of the quarter of an hour, UTC; the first of the day where a total of the day failed.';
+comment on column ops.rollup_troubles.bucket_at is 'Begin of the local day.';
 comment on column ops.rollup_troubles.conversation_id is 'The conversation.';
 comment on column ops.rollup_troubles.error is 'The last error of Postgres.';
 comment on column ops.rollup_troubles.try_count is 'Number of attempts.';
@@ -135,7 +123,6 @@ create table ops.rollup_state (
   drained_at timestamptz,
   meaning text,
   rebuilt_at timestamptz,
-  callers_date date,
   wanted_time_zone text,
   last_error text,
   error_code text,
@@ -150,7 +137,6 @@ comment on column ops.rollup_state.wanted_time_zone is 'TIME_ZONE of the worker 
 comment on column ops.rollup_state.last_error is 'Why the last drain failed; NULL = it did not. What was set aside is no failure of a drain.';
 comment on column ops.rollup_state.error_code is 'SQLSTATE of last_error; NULL where it was no error of Postgres.';
 comment on column ops.rollup_state.failing_since_at is 'When the first drain of the present series of failures failed.';
-comment on column ops.rollup_state.callers_date is 'The local day that rollups.repeat_caller_rollup ends with.';
 
 create function ops.rollup_meaning() returns text
 language sql stable as $$
@@ -245,51 +231,23 @@ comment on column rollups.call_interval_rollup.is_business_hours is 'Whether the
 comment on column rollups.call_interval_rollup.local_date is 'Its local day.';
 comment on column rollups.call_interval_rollup.local_hour is 'Its local hour. The hour that the clock repeats in autumn holds two.';
 
-create table rollups.call_hour_rollup (
+create table rollups.call_endpoint_rollup (
+  kind text not null check (kind in ('number', 'queue', 'huntgroup')),
   local_date date not null,
+  endpoint text not null,
   local_hour integer not null,
   direction text not null,
-  is_internal boolean not null,
   is_business_hours boolean not null,
-  primary key (local_date, local_hour, direction, is_internal, is_business_hours)
-);
-call ops.add_call_counts('rollups.call_hour_rollup');
-comment on table rollups.call_hour_rollup is 'Calls by local hour; read it through call_daily and call_heatmap.';
-comment on column rollups.call_hour_rollup.local_date is 'Local day.';
-comment on column rollups.call_hour_rollup.local_hour is 'Local hour. The hour that the clock repeats in autumn holds both.';
-comment on column rollups.call_hour_rollup.direction is 'inbound, outbound, or unknown where none is reported.';
-comment on column rollups.call_hour_rollup.is_internal is 'Both ends are the account''s own.';
-comment on column rollups.call_hour_rollup.is_business_hours is 'Whether the schedule of params was open when the calls began.';
-
-create table rollups.call_endpoint_rollup (
-  local_date date not null,
-  kind text not null check (kind in ('number', 'queue', 'huntgroup')),
-  endpoint text not null,
-  direction text not null,
-  primary key (local_date, kind, endpoint, direction)
+  primary key (kind, local_date, endpoint, local_hour, direction, is_business_hours)
 );
 call ops.add_call_counts('rollups.call_endpoint_rollup');
-comment on table rollups.call_endpoint_rollup is 'External calls by local day and by number, queue or huntgroup; read it through number_daily and group_daily.';
-comment on column rollups.call_endpoint_rollup.local_date is 'Local day.';
+comment on table rollups.call_endpoint_rollup is 'External calls by local hour and by number, queue or huntgroup; read it through number_hourly, number_daily and group_daily.';
 comment on column rollups.call_endpoint_rollup.kind is 'number, queue or huntgroup.';
+comment on column rollups.call_endpoint_rollup.local_date is 'Local day.';
 comment on column rollups.call_endpoint_rollup.endpoint is 'The account''s number, empty where the call reports none; or the queue or huntgroup.';
+comment on column rollups.call_endpoint_rollup.local_hour is 'Local hour. The hour that the clock repeats in autumn holds both.';
 comment on column rollups.call_endpoint_rollup.direction is 'inbound, outbound, or unknown where none is reported.';
-
-create table rollups.call_number_hour_rollup (
-  local_date date not null,
-  local_hour integer not null,
-  endpoint text not null,
-  direction text not null,
-  is_business_hours boolean not null,
-  primary key (local_date, endpoint, local_hour, direction, is_business_hours)
-);
-call ops.add_call_counts('rollups.call_number_hour_rollup');
-comment on table rollups.call_number_hour_rollup is 'External calls by local hour and number of the account; read it through number_hourly.';
-comment on column rollups.call_number_hour_rollup.local_date is 'Local day.';
-comment on column rollups.call_number_hour_rollup.local_hour is 'Local hour. The hour that the clock repeats in autumn holds both.';
-comment on column rollups.call_number_hour_rollup.endpoint is 'The account''s number, empty where the call reports none.';
-comment on column rollups.call_number_hour_rollup.direction is 'inbound, outbound, or unknown where none is reported.';
-comment on column rollups.call_number_hour_rollup.is_business_hours is 'Whether the schedule of params was open when the calls began.';
+comment on column rollups.call_endpoint_rollup.is_business_hours is 'Whether the schedule of params was open when the calls began.';
 
 create table rollups.endpoints (
   kind text not null check (kind in ('number', 'queue', 'huntgroup')),
@@ -414,7 +372,6 @@ comment on column rollups.call_agent_month_rollup.talk_count is 'Of the connecte
 create table rollups.queue_visits (
   call_id text not null,
   visit_number integer not null,
-  bucket_at timestamptz not null,
   started_at timestamptz not null,
   local_date date not null,
   local_hour integer not null,
@@ -431,13 +388,11 @@ create table rollups.queue_visits (
   next_queue text,
   primary key (call_id, visit_number)
 );
-create index queue_visits_bucket_at on rollups.queue_visits (bucket_at);
 create index queue_visits_started_at on rollups.queue_visits (started_at);
 create index queue_visits_local_date on rollups.queue_visits (local_date);
 comment on table rollups.queue_visits is 'Visits of external calls to queues and huntgroups; read it through fct_queue_visit and queue_daily.';
 comment on column rollups.queue_visits.call_id is 'The call.';
 comment on column rollups.queue_visits.visit_number is 'Which visit of the call, from 1.';
-comment on column rollups.queue_visits.bucket_at is 'Begin of the quarter of an hour in which the call began.';
 comment on column rollups.queue_visits.started_at is 'Start of the call.';
 comment on column rollups.queue_visits.local_date is 'Its local day.';
 comment on column rollups.queue_visits.local_hour is 'Its local hour.';
@@ -865,19 +820,15 @@ create table ops.rule_tallies (
   tally_id bigint generated always as identity primary key,
   happened_at timestamptz not null,
   version text not null,
-  mode text not null,
-  word text not null,
-  rules text[] not null,
-  change integer not null
+  counts jsonb not null,
+  marked_at timestamptz not null default clock_timestamp()
 );
-comment on table ops.rule_tallies is 'Runs and steps of rules that are not in the day totals yet. Written with them, taken when they are added.';
+comment on table ops.rule_tallies is 'Evaluations and steps of rules that are not in the day totals yet. One row is written with each batch of evaluations, and with each step that was settled; it is taken when it is added.';
 comment on column ops.rule_tallies.tally_id is 'Order of writing.';
-comment on column ops.rule_tallies.happened_at is 'When the rules were tried.';
+comment on column ops.rule_tallies.happened_at is 'When the rules were evaluated.';
 comment on column ops.rule_tallies.version is 'Fingerprint of the rules file then.';
-comment on column ops.rule_tallies.mode is 'dry-run or live.';
-comment on column ops.rule_tallies.word is 'Of a run its reason without what follows a colon; of a step action_ or reply_ and its state.';
-comment on column ops.rule_tallies.rules is 'The rules that this was so for, each once.';
-comment on column ops.rule_tallies.change is 'How many more of each; below 0 where a state was left.';
+comment on column ops.rule_tallies.counts is 'Objects of rule, mode, word and count. Words: of an evaluation its reason without what follows a colon; action_ and the final state of a step other than a reply; reply_unplanned.';
+comment on column ops.rule_tallies.marked_at is 'When it was written.';
 
 create table ops.send_markers (
   marker_id bigint generated always as identity primary key,

@@ -108,7 +108,7 @@ create table ops.coverage (
 );
 CREATE INDEX coverage_due ON ops.coverage USING btree (due_at) WHERE (due_at < 'infinity'::timestamp with time zone);
 
--- The inbox: every webhook request that was answered 2xx, committed before the answer.
+-- The inbox: every webhook request that was answered 2xx, committed before the answer. The receivers add its partitions; expired ones are dropped.
 create table ops.deliveries (
   delivery_id bigint not null generated always as identity, -- Order of arrival.
   received_at timestamptz not null default clock_timestamp(), -- When the request was stored.
@@ -123,10 +123,10 @@ create table ops.deliveries (
   is_erased boolean not null default false, -- It mentioned a person who was erased, so its body was removed.
   named text[] not null default '{}'::text[], -- Texts that it names, each as "line/number[/participants] id"; the first thousand.
   traceparent text, -- Its trace as a W3C traceparent, which the reads that it causes continue; NULL unless traces are exported.
-  constraint deliveries_pkey PRIMARY KEY (delivery_id)
-);
-CREATE INDEX deliveries_received_at ON ops.deliveries USING brin (received_at);
-CREATE INDEX deliveries_unrecognized ON ops.deliveries USING btree (delivery_id) WHERE (NOT is_recognized);
+  constraint deliveries_pkey PRIMARY KEY (delivery_id, received_at)
+) partition by RANGE (received_at);
+CREATE INDEX deliveries_received_at ON ONLY ops.deliveries USING brin (received_at);
+CREATE INDEX deliveries_unrecognized ON ONLY ops.deliveries USING btree (delivery_id) WHERE (NOT is_recognized);
 
 -- Where answers of the API differ from its specification. Rows are kept all the same.
 create table ops.drift (
@@ -238,10 +238,10 @@ create table ops.processes (
   constraint processes_rules_mode_check CHECK ((rules_mode = ANY (ARRAY['off'::text, 'dry-run'::text, 'live'::text])))
 );
 
--- Which rollups are out of date. Written in the transaction of the fact, deleted when the rollups are rebuilt.
+-- Which days of the rollups are out of date. Written in the transaction of the fact, deleted when the day is worked out again.
 create table ops.rollup_markers (
   marker_id bigint not null generated always as identity, -- Order of marking.
-  kind text not null, -- calls or texts: a quarter of an hour; thread: the turns of a conversation.
+  kind text not null, -- calls or texts: the day of a quarter of an hour, of which only that quarter differs; thread: the turns of a conversation.
   bucket_at timestamptz, -- Begin of the quarter of an hour, UTC. These divide every local day and hour.
   conversation_id bigint, -- The conversation.
   marked_at timestamptz not null default clock_timestamp(), -- When the facts changed.
@@ -250,23 +250,12 @@ create table ops.rollup_markers (
   constraint rollup_markers_kind_check CHECK ((kind = ANY (ARRAY['calls'::text, 'texts'::text, 'thread'::text])))
 );
 
--- Rollups that a migration asks to be rebuilt by its own release; earlier releases leave them.
-create table ops.rollup_recounts (
-  recount_id bigint not null generated always as identity, -- Key, so that logical replication can tell the rows apart.
-  kind text not null, -- calls or texts.
-  bucket_at timestamptz not null, -- Begin of the quarter of an hour, UTC.
-  asked_at timestamptz not null default now(), -- When the migration asked.
-  constraint rollup_recounts_pkey PRIMARY KEY (recount_id),
-  constraint rollup_recounts_kind_check CHECK ((kind = ANY (ARRAY['calls'::text, 'texts'::text])))
-);
-
 -- How the rollups of the schema reporting were last kept; one row.
 create table ops.rollup_state (
   is_only boolean not null default true, -- There is one row.
   drained_at timestamptz, -- When no marker was last left.
   meaning text, -- ops.rollup_meaning() as it was when all rollups were last rebuilt; NULL = they never were, or a rebuild is under way or was cut off.
   rebuilt_at timestamptz, -- When that was.
-  callers_date date, -- The local day that rollups.repeat_caller_rollup ends with.
   wanted_time_zone text, -- TIME_ZONE of the worker that started last; NULL = not set. Where reporting.params has another, the reports wait for a rebuild.
   last_error text, -- Why the last drain failed; NULL = it did not. What was set aside is no failure of a drain.
   error_code text, -- SQLSTATE of last_error; NULL where it was no error of Postgres.
@@ -275,11 +264,11 @@ create table ops.rollup_state (
   constraint rollup_state_is_only_check CHECK (is_only)
 );
 
--- Changes that failed to be rolled up, set aside so that the others are not held up. Deleted when a retry succeeds.
+-- Days and conversations that failed to be rolled up, set aside so that the others are not held up. Deleted when all of it was worked out.
 create table ops.rollup_troubles (
   trouble_id bigint not null generated always as identity, -- Key, so that logical replication can tell the rows apart.
   kind text not null, -- As in ops.rollup_markers.
-  bucket_at timestamptz, -- Begin of the quarter of an hour, UTC; the first of the day where a total of the day failed.
+  bucket_at timestamptz, -- Begin of the local day.
   conversation_id bigint, -- The conversation.
   error text not null, -- The last error of Postgres.
   try_count integer not null default 1, -- Number of attempts.
@@ -322,8 +311,6 @@ create table ops.rule_actions (
 CREATE INDEX rule_actions_failed ON ops.rule_actions USING btree (settled_at) WHERE (state = ANY (ARRAY['failed'::text, 'unclear'::text]));
 CREATE INDEX rule_actions_send ON ops.rule_actions USING btree (send_id) WHERE (send_id IS NOT NULL);
 CREATE INDEX rule_actions_waiting ON ops.rule_actions USING btree (due_at) WHERE (state = 'waiting'::text);
-CREATE TRIGGER tally_actions AFTER UPDATE ON ops.rule_actions REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.tally_actions();
-CREATE TRIGGER tally_new_actions AFTER INSERT ON ops.rule_actions REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.tally_actions();
 
 -- Newly mirrored triggers, inserted by the transaction that mirrors them and deleted by the one that evaluates them.
 create table ops.rule_events (
@@ -338,7 +325,7 @@ create table ops.rule_events (
   constraint rule_events_pkey PRIMARY KEY (event_id)
 );
 
--- Every evaluation of a rule: its trigger, whether it matched, and why. Once per rule and trigger, for all versions.
+-- Evaluations of rules that matched, were refused (too old, a limit, a stop, an error), or were on an idle thread; the others are only counted. Once per rule and trigger, for all versions: the rule acts once.
 create table ops.rule_runs (
   run_id bigint not null generated always as identity, -- Order of evaluation.
   rule text not null, -- Name of the rule.
@@ -362,17 +349,14 @@ CREATE INDEX rule_runs_evaluated_at ON ops.rule_runs USING btree (evaluated_at);
 CREATE INDEX rule_runs_matched ON ops.rule_runs USING btree (rule, trigger_at) WHERE is_matched;
 CREATE INDEX rule_runs_thread ON ops.rule_runs USING btree (line, number, trigger_at) WHERE is_matched;
 CREATE INDEX rule_runs_unmatched ON ops.rule_runs USING btree (evaluated_at) WHERE (NOT is_matched);
-CREATE TRIGGER tally_runs AFTER INSERT ON ops.rule_runs REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.tally_runs();
 
--- Runs and steps of rules that are not in the day totals yet. Written with them, taken when they are added.
+-- Evaluations and steps of rules that are not in the day totals yet. One row is written with each batch of evaluations, and with each step that was settled; it is taken when it is added.
 create table ops.rule_tallies (
   tally_id bigint not null generated always as identity, -- Order of writing.
-  happened_at timestamptz not null, -- When the rules were tried.
+  happened_at timestamptz not null, -- When the rules were evaluated.
   version text not null, -- Fingerprint of the rules file then.
-  mode text not null, -- dry-run or live.
-  word text not null, -- Of a run its reason without what follows a colon; of a step action_ or reply_ and its state.
-  rules text[] not null, -- The rules that this was so for, each once.
-  change integer not null, -- How many more of each; below 0 where a state was left.
+  counts jsonb not null, -- Objects of rule, mode, word and count. Words: of an evaluation its reason without what follows a colon; action_ and the final state of a step other than a reply; reply_unplanned.
+  marked_at timestamptz not null default clock_timestamp(), -- When it was written.
   constraint rule_tallies_pkey PRIMARY KEY (tally_id)
 );
 
@@ -474,7 +458,7 @@ create table ops.sends (
   fence integer not null default 0, -- Raised by each reservation: a worker with an older one cannot change the row.
   tries integer not null default 0, -- Requests that provably had no effect; 429 answers are not counted.
   due_at timestamptz not null default now(), -- When it is processed next; for RESERVED and DISPATCHED, the end of the lease.
-  enqueued_at timestamptz not null default '-infinity'::timestamp with time zone, -- When a job was last enqueued for it.
+  enqueued_at timestamptz not null default '-infinity'::timestamp with time zone, -- When a worker last took it up.
   expires_at timestamptz not null, -- When it becomes too old to be sent.
   baseline_message_ids bigint[], -- Messages that the thread had before the dispatch: none of them can be this one.
   search_count integer not null default 0, -- Scheduled reads that searched the thread while the state was UNKNOWN.
@@ -511,8 +495,6 @@ CREATE INDEX sends_reserved ON ops.sends USING btree (budget_date) WHERE ((reser
 CREATE INDEX sends_unknown ON ops.sends USING btree (unknown_at) WHERE (unknown_at IS NOT NULL);
 CREATE INDEX sends_unlinked ON ops.sends USING btree (settled_at) WHERE ((state = 'SENT'::text) AND (linked_at IS NULL));
 CREATE INDEX sends_unreleased ON ops.sends USING btree (line, number) WHERE ((state = 'DENIED'::text) AND (reserved_micros > 0));
-CREATE TRIGGER mark_inserts AFTER INSERT ON ops.sends REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_sends();
-CREATE TRIGGER mark_updates AFTER UPDATE ON ops.sends REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_sends();
 
 -- Kinds of target that are parked because the credential may not read them. The row is deleted when a read succeeds.
 create table ops.streams (
@@ -520,6 +502,7 @@ create table ops.streams (
   parked_until timestamptz not null, -- When a read of this kind is tried again.
   parked_at timestamptz not null default now(), -- When the first read was refused.
   times_parked integer not null default 1, -- How often a read was refused since.
+  code text not null default 'unauthenticated'::text, -- What the read failed with: login_required when nobody is logged in any more, unauthenticated or insufficient_scope when the service refused.
   reason text not null, -- The service's refusal.
   missing_scope text, -- Scope to grant to the credential, where the service named it.
   constraint streams_pkey PRIMARY KEY (kind)
@@ -546,7 +529,7 @@ create table ops.sync_targets (
   claimed_version bigint not null default 0, -- The dirty_version when the newest read started.
   clean_version bigint not null default 0, -- The dirty_version when the newest applied read started.
   due_at timestamptz not null default now(), -- The earliest time of its next read.
-  enqueued_at timestamptz not null default now(), -- When a job was last enqueued for it; the sweep enqueues another when that was too long ago.
+  enqueued_at timestamptz not null default now(), -- When a job was last enqueued for it, or the sweep took it up; the sweep reads it when that was too long ago.
   read_at timestamptz, -- When its newest read started.
   attempts integer not null default 0, -- Reads that failed in a row.
   misses integer not null default 0, -- Reads in a row that did not find it.
@@ -560,7 +543,7 @@ create table ops.sync_targets (
   lost_reads smallint not null default 0, -- 0, unless its last read ended with its process. 1: it is read apart from other targets, with others like it. 2: alone. 3 and more: it was read alone, and is set aside.
   constraint sync_targets_pkey PRIMARY KEY (kind, key),
   constraint sync_targets_state_check CHECK ((state = ANY (ARRAY['active'::text, 'gone'::text, 'forbidden'::text, 'refused'::text])))
-) with (fillfactor=70);
+) with (fillfactor=70, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000);
 CREATE INDEX sync_targets_due ON ops.sync_targets USING btree (priority, due_at, kind) WHERE (dirty_version > clean_version);
 CREATE INDEX sync_targets_failed ON ops.sync_targets USING btree (kind) WHERE (last_error IS NOT NULL);
 CREATE INDEX sync_targets_lost ON ops.sync_targets USING btree (lost_reads, due_at) WHERE (lost_reads > 0);
@@ -723,48 +706,13 @@ create table rollups.call_agent_rollup (
   constraint call_agent_rollup_pkey PRIMARY KEY (local_date, user_id, direction, local_hour)
 );
 
--- External calls by local day and by number, queue or huntgroup; read it through number_daily and group_daily.
+-- External calls by local hour and by number, queue or huntgroup; read it through number_hourly, number_daily and group_daily.
 create table rollups.call_endpoint_rollup (
-  local_date date not null, -- Local day.
   kind text not null, -- number, queue or huntgroup.
-  endpoint text not null, -- The account's number, empty where the call reports none; or the queue or huntgroup.
-  direction text not null, -- inbound, outbound, or unknown where none is reported.
-  call_count integer not null, -- Calls.
-  answered_count integer not null, -- Somebody answered.
-  voicemail_count integer not null, -- Ended in a mailbox.
-  abandoned_count integer not null, -- The caller gave up after more than the short-abandon threshold.
-  short_abandoned_count integer not null, -- The caller gave up within the short-abandon threshold.
-  missed_count integer not null, -- Missed otherwise: nobody answered, and the caller is not reported to have given up.
-  unknown_count integer not null, -- The service reports no outcome.
-  menu_count integer not null, -- Of the inbound abandoned and missed ones, those whose caller never left the menu, by the legs.
-  talk_seconds bigint not null, -- Connected time of the answered calls that report it.
-  talk_count integer not null, -- Answered calls that report their connected time.
-  duration_seconds bigint not null, -- Length including ringing, of the calls that report it.
-  answer_wait_seconds bigint not null, -- Waits of the answered inbound calls together.
-  answer_wait_count integer not null, -- Answered inbound calls whose wait is known.
-  longest_wait_seconds integer, -- Longest wait, answered or not.
-  ans_le_5 integer not null, -- Answered within 5 seconds.
-  ans_le_10 integer not null, -- Answered within 10 seconds.
-  ans_le_15 integer not null, -- Answered within 15 seconds.
-  ans_le_20 integer not null, -- Answered within 20 seconds.
-  ans_le_30 integer not null, -- Answered within 30 seconds.
-  ans_le_45 integer not null, -- Answered within 45 seconds.
-  ans_le_60 integer not null, -- Answered within 60 seconds.
-  ans_le_120 integer not null, -- Answered within 120 seconds.
-  transferred_count integer not null, -- Transferred at least once.
-  recorded_count integer not null, -- Audio was captured.
-  called_back_count integer not null, -- The service names the call that returned it.
-  repeated_count integer not null, -- The caller had called before, within the service's own window.
-  constraint call_endpoint_rollup_pkey PRIMARY KEY (local_date, kind, endpoint, direction),
-  constraint call_endpoint_rollup_kind_check CHECK ((kind = ANY (ARRAY['number'::text, 'queue'::text, 'huntgroup'::text])))
-);
-
--- Calls by local hour; read it through call_daily and call_heatmap.
-create table rollups.call_hour_rollup (
   local_date date not null, -- Local day.
+  endpoint text not null, -- The account's number, empty where the call reports none; or the queue or huntgroup.
   local_hour integer not null, -- Local hour. The hour that the clock repeats in autumn holds both.
   direction text not null, -- inbound, outbound, or unknown where none is reported.
-  is_internal boolean not null, -- Both ends are the account's own.
   is_business_hours boolean not null, -- Whether the schedule of params was open when the calls began.
   call_count integer not null, -- Calls.
   answered_count integer not null, -- Somebody answered.
@@ -792,7 +740,8 @@ create table rollups.call_hour_rollup (
   recorded_count integer not null, -- Audio was captured.
   called_back_count integer not null, -- The service names the call that returned it.
   repeated_count integer not null, -- The caller had called before, within the service's own window.
-  constraint call_hour_rollup_pkey PRIMARY KEY (local_date, local_hour, direction, is_internal, is_business_hours)
+  constraint call_endpoint_rollup_pkey PRIMARY KEY (kind, local_date, endpoint, local_hour, direction, is_business_hours),
+  constraint call_endpoint_rollup_kind_check CHECK ((kind = ANY (ARRAY['number'::text, 'queue'::text, 'huntgroup'::text])))
 );
 
 -- Calls by quarter of an hour; read it through call_interval, call_daily and call_heatmap.
@@ -832,42 +781,6 @@ create table rollups.call_interval_rollup (
   constraint call_interval_rollup_pkey PRIMARY KEY (bucket_at, direction, is_internal, is_business_hours)
 );
 CREATE INDEX call_interval_rollup_local_date ON rollups.call_interval_rollup USING btree (local_date);
-
--- External calls by local hour and number of the account; read it through number_hourly.
-create table rollups.call_number_hour_rollup (
-  local_date date not null, -- Local day.
-  local_hour integer not null, -- Local hour. The hour that the clock repeats in autumn holds both.
-  endpoint text not null, -- The account's number, empty where the call reports none.
-  direction text not null, -- inbound, outbound, or unknown where none is reported.
-  is_business_hours boolean not null, -- Whether the schedule of params was open when the calls began.
-  call_count integer not null, -- Calls.
-  answered_count integer not null, -- Somebody answered.
-  voicemail_count integer not null, -- Ended in a mailbox.
-  abandoned_count integer not null, -- The caller gave up after more than the short-abandon threshold.
-  short_abandoned_count integer not null, -- The caller gave up within the short-abandon threshold.
-  missed_count integer not null, -- Missed otherwise: nobody answered, and the caller is not reported to have given up.
-  unknown_count integer not null, -- The service reports no outcome.
-  menu_count integer not null, -- Of the inbound abandoned and missed ones, those whose caller never left the menu, by the legs.
-  talk_seconds bigint not null, -- Connected time of the answered calls that report it.
-  talk_count integer not null, -- Answered calls that report their connected time.
-  duration_seconds bigint not null, -- Length including ringing, of the calls that report it.
-  answer_wait_seconds bigint not null, -- Waits of the answered inbound calls together.
-  answer_wait_count integer not null, -- Answered inbound calls whose wait is known.
-  longest_wait_seconds integer, -- Longest wait, answered or not.
-  ans_le_5 integer not null, -- Answered within 5 seconds.
-  ans_le_10 integer not null, -- Answered within 10 seconds.
-  ans_le_15 integer not null, -- Answered within 15 seconds.
-  ans_le_20 integer not null, -- Answered within 20 seconds.
-  ans_le_30 integer not null, -- Answered within 30 seconds.
-  ans_le_45 integer not null, -- Answered within 45 seconds.
-  ans_le_60 integer not null, -- Answered within 60 seconds.
-  ans_le_120 integer not null, -- Answered within 120 seconds.
-  transferred_count integer not null, -- Transferred at least once.
-  recorded_count integer not null, -- Audio was captured.
-  called_back_count integer not null, -- The service names the call that returned it.
-  repeated_count integer not null, -- The caller had called before, within the service's own window.
-  constraint call_number_hour_rollup_pkey PRIMARY KEY (local_date, endpoint, local_hour, direction, is_business_hours)
-);
 
 -- Missed calls and their returns by the local day on which they were missed and number; read it through callbacks.
 create table rollups.callback_rollup (
@@ -995,7 +908,6 @@ CREATE INDEX quality_rollup_local_date ON rollups.quality_rollup USING btree (lo
 create table rollups.queue_visits (
   call_id text not null, -- The call.
   visit_number integer not null, -- Which visit of the call, from 1.
-  bucket_at timestamptz not null, -- Begin of the quarter of an hour in which the call began.
   started_at timestamptz not null, -- Start of the call.
   local_date date not null, -- Its local day.
   local_hour integer not null, -- Its local hour.
@@ -1014,7 +926,6 @@ create table rollups.queue_visits (
   constraint queue_visits_outcome_check CHECK ((outcome = ANY (ARRAY['answered'::text, 'abandoned'::text, 'short_abandoned'::text, 'overflowed'::text, 'voicemail'::text, 'left'::text, 'missed'::text, 'unknown'::text]))),
   constraint queue_visits_wait_basis_check CHECK ((wait_basis = ANY (ARRAY['legs'::text, 'duration_minus_talk'::text, 'unknown'::text])))
 );
-CREATE INDEX queue_visits_bucket_at ON rollups.queue_visits USING btree (bucket_at);
 CREATE INDEX queue_visits_local_date ON rollups.queue_visits USING btree (local_date);
 CREATE INDEX queue_visits_started_at ON rollups.queue_visits USING btree (started_at);
 
@@ -1311,11 +1222,8 @@ create table warehouse.call_attributions (
 );
 CREATE INDEX call_attributions_touched ON warehouse.call_attributions USING btree (started_at) WHERE (role = 'touched'::text);
 CREATE INDEX call_attributions_uncredited ON warehouse.call_attributions USING btree (endpoint) WHERE ((user_id IS NULL) AND (kind = 'extension'::text));
-CREATE TRIGGER mark_deletes AFTER DELETE ON warehouse.call_attributions REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_attributions();
-CREATE TRIGGER mark_inserts AFTER INSERT ON warehouse.call_attributions REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_attributions();
-CREATE TRIGGER mark_updates AFTER UPDATE ON warehouse.call_attributions REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_attributions();
 
--- Legs of a call, in the order listed. The API does not document their fields: each is NULL unless reported, and the whole answer is in warehouse.documents.
+-- Legs of a call, in the order listed. The API does not document their fields: each is NULL unless reported, and further keys are in extra.
 create table warehouse.call_legs (
   call_id text not null, -- The call.
   leg_key text not null, -- The leg's uniqueId, or # and its position where it has none.
@@ -1336,9 +1244,10 @@ create table warehouse.call_legs (
   duration_seconds integer, -- Length including ringing.
   talk_seconds integer, -- Connected time.
   is_recorded boolean, -- Whether audio was captured.
+  extra jsonb, -- Keys of the answer that no column holds, as they came; URLs are redacted. NULL = none.
   content_hash text not null, -- Hash of the mirrored values: equal means unchanged.
   source text not null, -- The operation of the API that the row was read with.
-  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it.
+  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing.
   fetched_at timestamptz not null, -- When that read began.
   first_seen_at timestamptz not null default now(), -- When the row was first mirrored.
   changed_at timestamptz not null default now(), -- When its content last changed.
@@ -1346,7 +1255,6 @@ create table warehouse.call_legs (
   deleted_reason text, -- The proof of the deletion.
   constraint call_legs_pkey PRIMARY KEY (call_id, leg_key)
 ) with (fillfactor=85);
-CREATE TRIGGER mark_updates AFTER UPDATE ON warehouse.call_legs REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_legs();
 
 -- Calls of the account.
 create table warehouse.calls (
@@ -1372,6 +1280,9 @@ create table warehouse.calls (
   legs_wait_seconds integer, -- How long the caller of an inbound call waited, by its legs: until the first answered leg was connected, the mailbox answered or the call ended; from the entry of its first queue or huntgroup, else from the start of the call. NULL = no legs held, or they do not say.
   legs_ring_seconds integer, -- By its legs, how long telephones rang until the first answered leg was connected, the mailbox answered or the call ended: those of users for an inbound call, 0 where none rang; the other party's for an outbound one. NULL = no legs held, or they do not say.
   menu_seconds integer, -- By its legs, how long the caller of an inbound call was in menus: until the first leg to a user, queue, huntgroup, mailbox or outside party began, or the call ended. NULL = no legs held, or they do not say.
+  reached text, -- How far it came, the furthest of: person (somebody answered), mailbox (ended in one), rang (somebody's telephone; a leg from outside to outside is none), queue (or huntgroup), menu (nothing but a menu). By the legs; where none of them says a type, by called_type. unknown: neither says, or no legs are held and the status tells of no person and no mailbox; of an outbound call, nobody answered.
+  is_message_left boolean, -- A mailbox holds a message of the caller: it was recorded, or connected for three seconds or more.
+  abandoned_in text, -- Of an inbound call that the caller gave up, how far the caller had come: menu, queue (or huntgroup), ringing (somebody's telephone) or unknown. Also menu of a missed call that by its legs never left it. NULL = not given up.
   answered_user_id bigint, -- User who answered first, by the legs, else by the call's own ends. NULL = none, or not known who had the extension.
   placed_user_id bigint, -- User who placed the call. NULL = none, or not known who had the extension.
   queue text, -- The queue that the call was answered from; else the last that it entered. Its number, or its name where it has none. NULL = none.
@@ -1395,15 +1306,18 @@ create table warehouse.calls (
   transcripts_state text, -- As recordings_state, for transcripts.
   is_erased boolean not null default false, -- An erased person took part: their names and numbers, and the call's links and transcripts were removed.
   legs_fetch_seq bigint, -- Number of the read that the legs come from; NULL before the first.
+  extra jsonb, -- Keys of the answer that no column holds, as they came; URLs are redacted. NULL = none.
   content_hash text not null, -- Hash of the mirrored values: equal means unchanged.
   source text not null, -- The operation of the API that the row was read with.
-  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it.
+  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing.
   fetched_at timestamptz not null, -- When that read began.
   first_seen_at timestamptz not null default now(), -- When the row was first mirrored.
   changed_at timestamptz not null default now(), -- When its content last changed.
   deleted_at timestamptz, -- When a complete read no longer listed it; NULL while it exists.
   deleted_reason text, -- The proof of the deletion.
   constraint calls_pkey PRIMARY KEY (call_id),
+  constraint calls_abandoned_in_check CHECK ((abandoned_in = ANY (ARRAY['menu'::text, 'queue'::text, 'ringing'::text, 'unknown'::text]))),
+  constraint calls_reached_check CHECK ((reached = ANY (ARRAY['menu'::text, 'queue'::text, 'rang'::text, 'mailbox'::text, 'person'::text, 'unknown'::text]))),
   constraint calls_recordings_state_check CHECK ((recordings_state = ANY (ARRAY['pending'::text, 'complete'::text, 'none'::text, 'gone'::text, 'forbidden'::text]))),
   constraint calls_transcripts_state_check CHECK ((transcripts_state = ANY (ARRAY['pending'::text, 'complete'::text, 'none'::text, 'gone'::text, 'forbidden'::text])))
 ) with (fillfactor=80);
@@ -1411,22 +1325,6 @@ CREATE INDEX calls_erased ON warehouse.calls USING btree (call_id) WHERE is_eras
 CREATE INDEX calls_external_number ON warehouse.calls USING btree (external_number, started_at) INCLUDE (direction, status, talk_seconds, call_id);
 CREATE INDEX calls_started_at ON warehouse.calls USING btree (started_at);
 CREATE INDEX calls_unanswered ON warehouse.calls USING btree (started_at) WHERE (status = ANY (ARRAY['missed'::text, 'voicemail'::text]));
-CREATE TRIGGER mark_deletes AFTER DELETE ON warehouse.calls REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_calls();
-CREATE TRIGGER mark_inserts AFTER INSERT ON warehouse.calls REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_calls();
-CREATE TRIGGER mark_updates AFTER UPDATE ON warehouse.calls REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_calls();
-CREATE TRIGGER note_changes AFTER UPDATE ON warehouse.calls REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION warehouse.note_field_changes('call', 'call_id', 'status', 'status_code', 'ended_at', 'duration_seconds', 'talk_seconds', 'transferred_count', 'is_abandoned', 'is_recorded', 'called_back_call_id', 'repeated_count');
-CREATE TRIGGER note_ends AFTER UPDATE ON warehouse.calls REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.note_calls();
-CREATE TRIGGER note_new_ends AFTER INSERT ON warehouse.calls REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.note_calls();
-
--- Raw answers with more information than the columns: always for a call read with its legs, else if an answer has keys without a column. URLs are redacted.
-create table warehouse.documents (
-  entity text not null, -- The kind of thing: call, message, recording, transcript, user, line.
-  entity_key text not null, -- Its key, as text.
-  body jsonb not null, -- The answer, with URLs redacted.
-  fetch_seq bigint not null, -- Number of the read that wrote it.
-  fetched_at timestamptz not null, -- When that read began.
-  constraint documents_pkey PRIMARY KEY (entity, entity_key)
-);
 
 -- Fields that the service changed after the row was first mirrored.
 create table warehouse.field_changes (
@@ -1452,9 +1350,10 @@ create table warehouse.recordings (
   talk_seconds integer, -- Connected time.
   from_endpoint text, -- Caller; an extension on an internal leg.
   to_endpoint text, -- Called party; an extension on an internal leg.
+  extra jsonb, -- Keys of the answer that no column holds, as they came; URLs are redacted. NULL = none.
   content_hash text not null, -- Hash of the mirrored values: equal means unchanged.
   source text not null, -- The operation of the API that the row was read with.
-  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it.
+  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing.
   fetched_at timestamptz not null, -- When that read began.
   first_seen_at timestamptz not null default now(), -- When the row was first mirrored.
   changed_at timestamptz not null default now(), -- When its content last changed.
@@ -1542,9 +1441,10 @@ create table warehouse.sms_lines (
   is_bulk_enabled boolean, -- Registered for 10DLC bulk traffic; restricts nothing.
   is_unrestricted boolean, -- True when no users are assigned: everybody may use it.
   listed_as text, -- The number in the form that the service lists, and requires as the sender of a text.
+  extra jsonb, -- Keys of the answer that no column holds, as they came; URLs are redacted. NULL = none.
   content_hash text not null, -- Hash of the mirrored values: equal means unchanged.
   source text not null, -- The operation of the API that the row was read with.
-  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it.
+  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing.
   fetched_at timestamptz not null, -- When that read began.
   first_seen_at timestamptz not null default now(), -- When the row was first mirrored.
   changed_at timestamptz not null default now(), -- When its content last changed.
@@ -1552,7 +1452,6 @@ create table warehouse.sms_lines (
   deleted_reason text, -- The proof of the deletion.
   constraint sms_lines_pkey PRIMARY KEY (line)
 );
-CREATE TRIGGER note_changes AFTER UPDATE ON warehouse.sms_lines REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION warehouse.note_field_changes('line', 'line', 'name', 'is_bulk_enabled', 'is_unrestricted');
 
 -- Every carrier receipt as it was first observed.
 create table warehouse.sms_message_delivery_events (
@@ -1573,7 +1472,6 @@ create table warehouse.sms_message_reads (
   first_seen_at timestamptz not null default now(), -- When a read first listed the user.
   constraint sms_message_reads_pkey PRIMARY KEY (conversation_id, message_id, user_id)
 );
-CREATE TRIGGER note_others_reads AFTER INSERT ON warehouse.sms_message_reads REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION warehouse.note_others_reads();
 
 -- Text messages, as the thread lists them.
 create table warehouse.sms_messages (
@@ -1602,9 +1500,10 @@ create table warehouse.sms_messages (
   is_read_by_others boolean not null default false, -- Whether a user other than the credential's own has read it while is_read was false.
   body_length integer, -- Characters of a body that RETENTION_DAYS removed; NULL if it never was.
   body_segment_count integer, -- Segments of a body that RETENTION_DAYS removed, as reporting.sms_segments estimates them; NULL if it never was.
+  extra jsonb, -- Keys of the answer that no column holds, as they came; URLs are redacted. NULL = none.
   content_hash text not null, -- Hash of the mirrored values: equal means unchanged.
   source text not null, -- The operation of the API that the row was read with.
-  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it.
+  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing.
   fetched_at timestamptz not null, -- When that read began.
   first_seen_at timestamptz not null default now(), -- When the row was first mirrored.
   changed_at timestamptz not null default now(), -- When its content last changed.
@@ -1621,16 +1520,6 @@ CREATE INDEX sms_messages_sent_at ON warehouse.sms_messages USING btree (sent_at
 CREATE INDEX sms_messages_unread ON warehouse.sms_messages USING btree (line, is_read_by_others) WHERE ((direction = 'in'::text) AND (is_read = false) AND (deleted_at IS NULL));
 CREATE INDEX sms_messages_unsure ON warehouse.sms_messages USING btree (first_seen_at) WHERE ((direction = 'in'::text) AND (opt_out_verdict = 'unsure'::text));
 CREATE INDEX sms_messages_words ON warehouse.sms_messages USING gin (to_tsvector('simple'::regconfig, "left"(COALESCE(body, ''::text), 10000)));
-CREATE TRIGGER mark_changed_replies AFTER UPDATE ON warehouse.sms_messages REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_replies();
-CREATE TRIGGER mark_deletes AFTER DELETE ON warehouse.sms_messages REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_texts();
-CREATE TRIGGER mark_inserts AFTER INSERT ON warehouse.sms_messages REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_texts();
-CREATE TRIGGER mark_lost_replies AFTER DELETE ON warehouse.sms_messages REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_replies();
-CREATE TRIGGER mark_new_replies AFTER INSERT ON warehouse.sms_messages REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_replies();
-CREATE TRIGGER mark_updates AFTER UPDATE ON warehouse.sms_messages REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_texts();
-CREATE TRIGGER note_first_receipt AFTER INSERT ON warehouse.sms_messages REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION warehouse.note_delivery_events();
-CREATE TRIGGER note_late_text AFTER UPDATE ON warehouse.sms_messages FOR EACH ROW WHEN (((new.direction = 'in'::text) AND (new.sent_at IS NOT NULL) AND ((old.direction IS NULL) OR (old.sent_at IS NULL)))) EXECUTE FUNCTION ops.note_late_text();
-CREATE TRIGGER note_receipt AFTER UPDATE ON warehouse.sms_messages REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION warehouse.note_delivery_events();
-CREATE TRIGGER note_texts AFTER INSERT ON warehouse.sms_messages REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.note_texts();
 
 -- Unread texts of each line as the service counts them, and as held. A higher count of the service means that a text may be lost.
 create table warehouse.sms_unread_snapshots (
@@ -1665,9 +1554,6 @@ create table warehouse.transcript_kpis (
   kpi_note text, -- Why that value.
   constraint transcript_kpis_pkey PRIMARY KEY (transcript_id, ordinal)
 );
-CREATE TRIGGER mark_deletes AFTER DELETE ON warehouse.transcript_kpis REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_kpis();
-CREATE TRIGGER mark_inserts AFTER INSERT ON warehouse.transcript_kpis REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_kpis();
-CREATE TRIGGER note_names AFTER INSERT ON warehouse.transcript_kpis REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.note_kpi_names();
 
 -- The service's analysis of a recorded leg. A score that is NULL was not analysed; it is not zero.
 create table warehouse.transcripts (
@@ -1693,9 +1579,10 @@ create table warehouse.transcripts (
   agent_speaker integer, -- Which speaker is the agent; NULL = undetermined. Not an identity.
   agent_talk_seconds double precision, -- Time the agent spoke; NULL when the agent is undetermined.
   customer_talk_seconds double precision, -- Time others spoke; NULL when the agent is undetermined.
+  extra jsonb, -- Keys of the answer that no column holds, as they came; URLs are redacted. NULL = none.
   content_hash text not null, -- Hash of the mirrored values: equal means unchanged.
   source text not null, -- The operation of the API that the row was read with.
-  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it.
+  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing.
   fetched_at timestamptz not null, -- When that read began.
   first_seen_at timestamptz not null default now(), -- When the row was first mirrored.
   changed_at timestamptz not null default now(), -- When its content last changed.
@@ -1705,12 +1592,6 @@ create table warehouse.transcripts (
   constraint transcripts_leg_pairing_check CHECK ((leg_pairing = ANY (ARRAY['exact'::text, 'substring'::text, 'single_leg'::text, 'ambiguous'::text, 'none'::text])))
 );
 CREATE INDEX transcripts_call ON warehouse.transcripts USING btree (call_id);
-CREATE TRIGGER mark_deletes AFTER DELETE ON warehouse.transcripts REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_transcripts();
-CREATE TRIGGER mark_inserts AFTER INSERT ON warehouse.transcripts REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_transcripts();
-CREATE TRIGGER mark_updates AFTER UPDATE ON warehouse.transcripts REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_transcripts();
-CREATE TRIGGER note_changes AFTER UPDATE ON warehouse.transcripts REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION warehouse.note_field_changes('transcript', 'transcript_id', 'call_purpose', 'call_sentiment', 'csat_score', 'agent_performance_score', 'is_action_required', 'is_urgent_action_required');
-CREATE TRIGGER note_new_transcripts AFTER INSERT ON warehouse.transcripts REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.note_transcripts();
-CREATE TRIGGER note_transcripts AFTER UPDATE ON warehouse.transcripts REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.note_transcripts();
 
 -- The extensions, numbers and lines of users, and since when. Calls before a change keep their attribution.
 create table warehouse.user_endpoints (
@@ -1723,8 +1604,6 @@ create table warehouse.user_endpoints (
   constraint user_endpoints_kind_check CHECK ((kind = ANY (ARRAY['extension'::text, 'dial_extension'::text, 'sip_line'::text, 'number'::text, 'voicemail'::text])))
 );
 CREATE INDEX user_endpoints_of ON warehouse.user_endpoints USING btree (endpoint, kind, valid_from, valid_to);
-CREATE TRIGGER credit_endpoints AFTER INSERT ON warehouse.user_endpoints REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION warehouse.credit_endpoints();
-CREATE TRIGGER mark_endpoints AFTER INSERT ON warehouse.user_endpoints REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION ops.mark_endpoints();
 
 -- Users of the account. An OAuth credential sees only those that its user may see.
 create table warehouse.users (
@@ -1738,9 +1617,10 @@ create table warehouse.users (
   company text, -- The user's company, else the account's name.
   time_zone text, -- IANA time zone.
   extension text, -- Dial-by-name extension.
+  extra jsonb, -- Keys of the answer that no column holds, as they came; URLs are redacted. NULL = none.
   content_hash text not null, -- Hash of the mirrored values: equal means unchanged.
   source text not null, -- The operation of the API that the row was read with.
-  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it.
+  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing.
   fetched_at timestamptz not null, -- When that read began.
   first_seen_at timestamptz not null default now(), -- When the row was first mirrored.
   changed_at timestamptz not null default now(), -- When its content last changed.
@@ -1748,7 +1628,6 @@ create table warehouse.users (
   deleted_reason text, -- The proof of the deletion.
   constraint users_pkey PRIMARY KEY (user_id)
 );
-CREATE TRIGGER note_changes AFTER UPDATE ON warehouse.users REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION warehouse.note_field_changes('user', 'user_id', 'username', 'first_name', 'last_name', 'title', 'time_zone', 'extension');
 
 -- Webhook subscriptions of the account, ours and other people's.
 create table warehouse.webhook_subscriptions (
@@ -1761,9 +1640,10 @@ create table warehouse.webhook_subscriptions (
   is_ours boolean, -- Whether it delivers to this daemon.
   created_at timestamptz, -- When it was created at the service.
   updated_at timestamptz, -- When it was last changed at the service.
+  extra jsonb, -- Keys of the answer that no column holds, as they came; URLs are redacted. NULL = none.
   content_hash text not null, -- Hash of the mirrored values: equal means unchanged.
   source text not null, -- The operation of the API that the row was read with.
-  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it.
+  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing.
   fetched_at timestamptz not null, -- When that read began.
   first_seen_at timestamptz not null default now(), -- When the row was first mirrored.
   changed_at timestamptz not null default now(), -- When its content last changed.

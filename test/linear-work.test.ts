@@ -14,8 +14,8 @@ import { foldText } from '../src/shared/text-search.ts';
 import { typedThreadKey } from '../src/shared/thread.ts';
 import { receiverOf, sameAddress } from '../src/sync/subscriptions/matching.ts';
 import { isNumberAlone, mayMention, numbersMentioned, withoutNumbers } from '../src/warehouse/erasure/mentions.ts';
+import { redactUrls } from '../src/warehouse/extra.ts';
 import { optOutVerdict, readPhrases } from '../src/warehouse/opt-out.ts';
-import { redactUrls } from '../src/warehouse/raw-answers.ts';
 import { extract } from '../src/webhooks/extract.ts';
 import { redactText } from '../src/webhooks/redact.ts';
 

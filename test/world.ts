@@ -62,7 +62,7 @@ export const shortRechecks = [0.4, 0.8, 1.6];
 const eager: ReadPauses = { activeMs: 20, refusedMs: 20 };
 const quick: WorkerOptions = {
   recheckDelays: shortRechecks,
-  sweepPace: { everyMs: 1_000, lostAfterMs: 1_000, maxWaiting: 1_000, maxHistoryWaiting: 100 },
+  sweepPace: { everyMs: 1_000, lostAfterMs: 1_000 },
   // Tests that compare ask for it.
   completenessPace: { callsMs: 3_600_000, textsMs: 3_600_000 },
 };

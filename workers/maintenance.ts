@@ -7,7 +7,7 @@ import { deleteExpired, type InboxDeps, reparseRecentReceipts } from '../src/inb
 import { createRetention } from '../src/privacy/retention.ts';
 import { auditQuality } from '../src/reporting/audits.ts';
 import { drainOutcomes } from '../src/reporting/outcomes.ts';
-import { drainRollups } from '../src/reporting/rollups.ts';
+import { drainBehindMirror } from '../src/reporting/rollups.ts';
 import type { Log } from '../src/shared/log.ts';
 import { type LoopOptions, startLoop } from '../src/shared/loop.ts';
 import type { DriftLog } from '../src/warehouse/drift.ts';
@@ -59,9 +59,9 @@ export function startMaintenance(deps: {
     every(pace.textsMs, 'Comparing unread counts', (signal) => gapDetection.compareUnread(signal)),
     every(pace.textsMs, 'Attributing calls', (signal) => attribution.round(signal)),
     every(rollupsEveryMs, 'Counting rule outcomes', (signal) => drainOutcomes(db, signal)),
-    every(rollupsEveryMs, 'Updating the rollups', (signal) => drainRollups(db, signal)),
+    every(rollupsEveryMs, 'Updating the rollups', (signal) => drainBehindMirror(db, signal)),
     every(auditEveryMs, 'Auditing data quality', () => auditQuality(db)),
-    every(deliveriesEveryMs, 'Deleting old deliveries', (signal) => deleteExpired(db, eventRetentionDays, signal)),
+    every(deliveriesEveryMs, 'Deleting old deliveries', (signal) => deleteExpired(db, eventRetentionDays, { signal })),
     every(forgetEveryMs, 'Deleting unconfirmed targets', () => forgetUnconfirmed(db)),
   ];
   return {

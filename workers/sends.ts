@@ -1,14 +1,16 @@
+import pLimit from 'p-limit';
 import { ServiceError } from '../src/api-client/client.ts';
 import type { Context } from '../src/context.ts';
 import type { LedgerTiming } from '../src/ledger/context.ts';
 import { createDispatcher } from '../src/ledger/dispatcher.ts';
 import type { AccountLimits } from '../src/ledger/limits.ts';
 import { startLoop } from '../src/shared/loop.ts';
+import { withTimeout } from '../src/shared/timeout.ts';
 import type { RefreshThread } from '../src/sync/read-thread-now.ts';
 import type { OnAnswer } from '../src/warehouse/drift.ts';
 
 export interface SendWork {
-  /** Enqueues due sends now: one was planned. */
+  /** Takes up due sends now: one was planned. */
   kick(): void;
   /** Takes no more sends, and waits for those in hand: a request that has left is not cut off. */
   close(deadlineMs: number): Promise<void>;
@@ -17,22 +19,24 @@ export interface SendWork {
 export interface SendWorkOptions {
   readonly timing?: Partial<LedgerTiming>;
   readonly limits?: () => Partial<AccountLimits>;
-  /** Milliseconds between two rounds of enqueuing due sends. */
+  /** Milliseconds between two looks for due sends. */
   readonly everyMs?: number;
 }
 
 const everyMs = 500;
 
-/** The queue is topped up to so many jobs: a long backlog stays in Postgres, where a pause still stops it. */
-const maxWaiting = 50;
+/** Sends that a process advances at a time. */
+const atATime = 4;
+/** A process takes up so many: a long backlog stays in Postgres, where a pause still stops it. */
+const maxInHand = 50;
 
-/** Enqueues the sends that the ledger's rows say are due, and works their queue. */
+/** Advances the sends that the ledger's rows say are due. */
 export function startSends(
   context: Context,
   { onAnswer, readThread }: { readonly onAnswer: OnAnswer; readonly readThread: RefreshThread },
   options: SendWorkOptions = {},
 ): SendWork {
-  const { database, queues, notifier, service, log, pauses, settings } = context;
+  const { database, notifier, service, log, pauses, settings } = context;
   if (!service) throw new Error('Sends need a service');
   const { db } = database;
   const notify = notifier.notify;
@@ -58,24 +62,34 @@ export function startSends(
     ...(options.timing && { timing: options.timing }),
   });
 
-  const worker = queues.work('sends', {}, async ({ key }) => void (await dispatcher.advance(key)));
+  const inHand = new Map<string, Promise<unknown>>();
+  const limit = pLimit(atATime);
+  let isClosing = false;
   const loop = startLoop({
-    name: 'Enqueuing due sends',
+    name: 'Advancing due sends',
     everyMs: options.everyMs ?? everyMs,
     log,
     async job() {
-      if (!(await dispatcher.hasWork())) return;
-      const free = maxWaiting - (await queues.waiting('sends'));
-      const due = free > 0 ? await dispatcher.sweep(free) : [];
-      await queues.enqueue(
-        'sends',
-        due.map((key) => ({ kind: 'send', key })),
-      );
+      if (inHand.size >= maxInHand || !(await dispatcher.hasWork())) return;
+      const due = await dispatcher.sweep(maxInHand - inHand.size);
+      for (const sendId of due) if (!inHand.has(sendId)) begin(sendId);
     },
   });
 
+  function begin(sendId: string): void {
+    const advanced = limit(async () => (isClosing ? undefined : dispatcher.advance(sendId)))
+      .catch((err: unknown) => log.warn({ err, sendId }, 'A send could not be advanced; it stays due'))
+      .finally(() => inHand.delete(sendId));
+    inHand.set(sendId, advanced);
+  }
+
   return {
     kick: () => void loop.kick(),
-    close: async (deadlineMs) => void (await Promise.all([loop.stop(), worker.close(deadlineMs)])),
+    async close(deadlineMs) {
+      isClosing = true;
+      await loop.stop();
+      const ended = Promise.all(inHand.values());
+      await withTimeout(deadlineMs, ended, () => log.warn('Sends were still in hand at the deadline'));
+    },
   };
 }

@@ -1,4 +1,4 @@
-import { type QueueName, queueNames, queueSettings } from '../config/queues.ts';
+import { type QueueName, queueSettings, type WorkName, workNames } from '../config/queues.ts';
 import { SettingsError } from '../config/settings.ts';
 import { createAttributionRounds } from '../src/completeness/attribution/attribution.ts';
 import { unproveHours } from '../src/completeness/coverage/coverage.ts';
@@ -6,8 +6,9 @@ import { createReconciler } from '../src/completeness/coverage/reconcile.ts';
 import { createGapDetection } from '../src/completeness/gaps/gap-detection.ts';
 import type { Context } from '../src/context.ts';
 import { reseal } from '../src/credentials/resealing.ts';
+import { createDueFloor } from '../src/inbox/due-floor.ts';
 import { retryStreams } from '../src/inbox/parking.ts';
-import { defaultSweepPace, type SweepPace, sweepTargets } from '../src/inbox/sweep.ts';
+import { type SweepPace, startSweep } from '../src/inbox/sweep.ts';
 import { markDirty, type Target } from '../src/inbox/targets.ts';
 import { type AlertPace, startAlerts } from '../src/ops/alerts/watch.ts';
 import { reportProcess } from '../src/ops/processes.ts';
@@ -17,15 +18,14 @@ import { adoptTimeZone, otherZone, timeZoneRemedy } from '../src/reporting/param
 import { followSearchLanguage, searchLanguage } from '../src/reporting/search.ts';
 import { type RulesPace, startRules } from '../src/rules/engine.ts';
 import { toType } from '../src/shared/command-name.ts';
-import { startLoop } from '../src/shared/loop.ts';
+import type { Log } from '../src/shared/log.ts';
+import { type Loop, startLoop } from '../src/shared/loop.ts';
 import { withTimeout } from '../src/shared/timeout.ts';
 import { createThreadRefresh } from '../src/sync/read-thread-now.ts';
 import { defaultRecheckDelays } from '../src/sync/rechecks.ts';
-import { startSuspectReads } from '../src/sync/suspects.ts';
 import { createSync, type Sync } from '../src/sync/sync.ts';
 import { startUnconfirmedReads } from '../src/sync/unconfirmed-targets.ts';
 import { createDriftLog, type OnAnswer } from '../src/warehouse/drift.ts';
-import { startIdleCheck } from './idle-check.ts';
 import { type CompletenessPace, startMaintenance } from './maintenance.ts';
 import { type SendWork, type SendWorkOptions, startSends } from './sends.ts';
 
@@ -38,7 +38,7 @@ export interface WorkerOptions {
   /** What the process reports itself as: `start` if it also receives. Default: `worker`. */
   readonly role?: 'worker' | 'start';
   /** Default: all. */
-  readonly queues?: readonly QueueName[];
+  readonly queues?: readonly WorkName[];
   /** Jobs that each queue of reads handles at a time. Default: the queue's own setting. */
   readonly handlers?: number;
   /** Seconds after the end of a call at which it is rechecked for late recordings and transcripts. */
@@ -112,8 +112,10 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       ...(options.rulesPace && { pace: options.rulesPace }),
     }),
   );
+  const floor = createDueFloor(db);
   const sync = createSync({
     db,
+    floor,
     service,
     log,
     pauses,
@@ -132,7 +134,8 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   });
   metrics.watchLeases(sync.leases);
   const closing = new AbortController();
-  const names = options.queues ?? queueNames;
+  const names = options.queues ?? workNames;
+  const queueNames = names.filter((name) => name !== 'sends');
   const working = names.map((name) => {
     if (name !== 'sends') {
       const concurrency = options.handlers ?? queueSettings[name].handlers;
@@ -144,18 +147,12 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
     const close = (deadlineMs: number) => own.close(deadlineMs + settlingMs);
     return started.adopt({ close }, () => close(0));
   });
-  const unconfirmed = track(startUnconfirmedReads((max) => sync.readUnconfirmed(names, max), log));
-  const suspects = track(startSuspectReads((max) => sync.readSuspects(names, max), log));
-  const sweepPace = options.sweepPace ?? defaultSweepPace;
-  const sweep = track(
-    startLoop({
-      name: 'Enqueuing overdue targets',
-      everyMs: sweepPace.everyMs,
-      log,
-      job: (signal) => sweepTargets({ db, notifier, queues }, sweepPace, signal),
-    }),
+  const unconfirmed = track(startUnconfirmedReads((max) => sync.readUnconfirmed(queueNames, max), log));
+  const suspects = track(startSuspectReads(sync, queueNames, log));
+  const sweep = started.adopt(
+    startSweep({ db, log, floor, queues: queueNames, read: sync.read }, options.sweepPace),
+    (each) => each.close(0),
   );
-  const idleCheck = track(startIdleCheck(queues, log));
   const maintenance = track(
     startMaintenance({
       inbox: { db, pauses, notify: notifier.notify },
@@ -202,8 +199,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
         await Promise.all([
           resealing,
           alerts.stop(),
-          sweep.stop(),
-          idleCheck.stop(),
+          sweep.close(deadlineMs),
           searching.stop(),
           unconfirmed.stop(),
           suspects.stop(),
@@ -248,4 +244,17 @@ export function createJobHandler(
       busy -= 1;
     }
   };
+}
+
+/** Concurrent reads of suspects: one in a new process, doubled while the process outlives them. */
+const maxSuspects = 16;
+const suspectsEveryMs = 500;
+
+/** Starts to read the targets whose read ended with its process (`src/inbox/lost-reads.ts`). */
+function startSuspectReads(sync: Sync, queues: readonly QueueName[], log: Log): Loop {
+  let width = 1;
+  async function drain(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && (await sync.readSuspects(queues, width)) > 0) width = Math.min(maxSuspects, 2 * width);
+  }
+  return startLoop({ name: 'Reading targets that lost their process', everyMs: suspectsEveryMs, log, job: drain });
 }

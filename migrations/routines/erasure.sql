@@ -18,13 +18,14 @@ language sql stable as $$
 $$;
 comment on function ops.is_erased_thread is 'Whether somebody who was erased takes part in the thread of this key.';
 
--- Transactions that write to the mirror share this lock. An erasure takes the table in exclusive mode once after it committed
--- its hash, to wait for the writers that may not know it. Shared row locks would write to one row on every transaction, and any
+-- Transactions that write to the mirror share these locks. An erasure takes its table in exclusive mode once after it committed
+-- its hash, to wait for the writers that may not know it; who learns the users of extensions takes the other, to credit all calls.
+-- Shared row locks would write to one row on every transaction, and any
 -- role may take an advisory lock. The check is a separate statement, so it sees what was committed while it waited.
 create or replace function ops.hold_erasures() returns boolean
 language plpgsql as $$
 begin
-  lock table ops.erasures in row share mode;
+  lock table ops.erasures, warehouse.user_endpoints in row share mode;
   return exists (select from ops.erasures);
 end $$;
 comment on function ops.hold_erasures is 'Whether anybody was ever erased. No erasure removes rows before the transaction ends.';
@@ -48,7 +49,8 @@ begin
   return query with gone as (
     update ops.sends set number = 'erased/' || send_id, body = '', baseline_message_ids = null,
       trigger_id = 'erased/' || send_id
-    where number = erased returning 1)
+    where number = erased returning planned_at, coalesce(dispatched_at, reserved_at) as charged_at
+  ), marked as (insert into ops.send_markers (planned_at, charged_at) select * from gone)
     select 'ops.sends', count(*) from gone;
   return query with gone as (delete from ops.send_budgets where scope ~ ('^thread/[^/]*/' || erased || '$') returning 1)
     select 'ops.send_budgets', count(*) from gone;

@@ -1,16 +1,3 @@
-create or replace function ops.note_kpi_names() returns trigger
-language plpgsql as $$
-begin
-  insert into rollups.kpi_names (kpi_name)
-  select distinct kpi_name from new_rows n
-  where length(kpi_name) <= 200 and not exists (select from rollups.kpi_names k where k.kpi_name = n.kpi_name) order by 1
-  on conflict do nothing;
-  return null;
-end $$;
-comment on function ops.note_kpi_names is 'Stores new names of measures.';
-create or replace trigger note_names after insert on warehouse.transcript_kpis referencing new table as new_rows
-  for each statement execute function ops.note_kpi_names();
-
 -- Columns are only added at the end, which `create or replace view` allows. A view can have 1,600 columns.
 create or replace function ops.widen_kpi_pivot() returns integer
 language plpgsql as $$

@@ -23,7 +23,7 @@ from (
     when 5 then r.ans_le_5 when 10 then r.ans_le_10 when 15 then r.ans_le_15 when 20 then r.ans_le_20
     when 30 then r.ans_le_30 when 45 then r.ans_le_45 when 60 then r.ans_le_60 when 120 then r.ans_le_120
   end as answered_in_time_count
-  from rollups.call_hour_rollup r cross join reporting.params p
+  from rollups.call_interval_rollup r cross join reporting.params p
   where not r.is_internal
 ) counted
 group by local_date, local_hour, direction, is_business_hours;

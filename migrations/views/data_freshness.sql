@@ -8,7 +8,7 @@ union all
 select 'transcripts', max(started_at) filter (where transcript_count > 0), max(transcripts_fetched_at), null, null
 from (select started_at, transcript_count, transcripts_fetched_at from warehouse.calls where started_at <= now() order by started_at desc limit 500) newest
 union all
-select 'rollups', s.drained_at, s.drained_at, (select count(*) from (select 1 from ops.rollup_markers union all select 1 from ops.rollup_recounts limit 100000) waiting)::integer,
+select 'rollups', s.drained_at, s.drained_at, (select count(*) from (select 1 from ops.rollup_markers limit 100000) waiting)::integer,
   (select marked_at from ops.rollup_markers order by marker_id limit 1)
 from ops.rollup_state s;
 

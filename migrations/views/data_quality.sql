@@ -3,11 +3,8 @@ select 'delivery words not mapped' as check_name, count(distinct lower(trim(deli
   'Words of carriers that reporting.delivery_status_map lacks; their texts count as undetermined.' as meaning
 from rollups.sms_failure_rollup where delivery_class = 'unmapped'
 union all
-select 'outcomes not reported', coalesce(sum(unknown_count), 0), null, 'Calls that the service gives no outcome.'
-from rollups.call_hour_rollup
-union all
 select 'rollup changes waiting', count(*), null, 'Changes that the rollups do not show yet, counted up to 100,000.'
-from (select 1 from ops.rollup_markers union all select 1 from ops.rollup_recounts limit 100000) waiting
+from (select 1 from ops.rollup_markers limit 100000) waiting
 union all
 select 'rollup changes set aside', count(*), null, 'Changes whose rollups could not be computed: the log of the worker says why. They are tried again within a quarter of an hour.'
 from ops.rollup_troubles
@@ -42,6 +39,7 @@ select 'searches of calls waiting', count(*), null, 'Hours and days that are not
 from ops.attribution_windows where finished_at is null
 union all
 select check_name, found_count, counted_at, case check_name
+    when 'outcomes not reported' then 'Calls that the service gives no outcome.'
     when 'transcripts not paired' then 'Transcripts whose recorded leg is not known: their agent is only a name.'
     when 'calls without a start' then 'Calls that no report by time can show.'
     when 'talk longer than the call' then 'Calls whose connected time is longer than their length.'

@@ -19,22 +19,8 @@ select
     else 'unknown'
   end as outcome,
   c.external_number,
-  case when c.direction = 'inbound' and c.is_abandoned and c.status is distinct from 'answered' and c.status is distinct from 'voicemail' then case
-    when coalesce(c.queue, c.huntgroup) is not null then 'queue'
-    when coalesce(c.leg_count, 0) = 0 then case when c.called_type = 'user' then 'ringing' else 'unknown' end
-    else (
-      select case
-          when bool_or(l.called_type in ('user', 'external', 'mailbox')) then 'ringing'
-          when bool_and(l.called_type is not null) then 'menu'
-          else 'unknown'
-        end
-      from warehouse.call_legs l where l.call_id = c.call_id and l.deleted_at is null
-    )
-  end
-  -- Not flagged, and yet nobody but the caller can have ended it.
-  when c.direction = 'inbound' and c.status = 'missed' and c.leg_count > 0 and h.reached = 'menu' then 'menu'
-  end as abandoned_in,
-  h.reached,
+  c.abandoned_in,
+  case when c.direction = 'inbound' then coalesce(c.reached, 'unknown') end as reached,
   c.account_number,
   c.dialled_number,
   c.caller_type,
@@ -103,32 +89,6 @@ from warehouse.calls c
           and c.duration_seconds - c.talk_seconds is not null then c.wait_seconds
       end as ring_seconds
   ) r
-  -- As howFar in src/rules/facts/reached.ts, which a test compares. Legs come late: without any, only the status counts.
-  cross join lateral (
-    select case
-        when c.direction is distinct from 'inbound' then null
-        when reporting.word_of(c.status) = 'answered' or c.status_code >= 1 then 'person'
-        else (
-          select case
-              when bool_or(l.place = 'telephone' and l.is_answered) then 'person'
-              when reporting.word_of(c.status) = 'voicemail' or bool_or(l.place = 'mailbox') then 'mailbox'
-              when bool_or(l.place = 'telephone' and not l.is_from_outside) then 'rang'
-              when bool_or(l.place = 'queue' or l.caller_place = 'queue') then 'queue'
-              when bool_and(coalesce(l.place = 'menu', false)) then 'menu'
-              when bool_and(l.called_word = '') and reporting.word_of(c.called_type) <> 'external' then
-                case reporting.place_of(c.called_type) when 'telephone' then 'rang' else coalesce(reporting.place_of(c.called_type), 'unknown') end
-              else 'unknown'
-            end
-          from (
-            select reporting.word_of(x.called_type) as called_word, reporting.place_of(x.called_type) as place,
-              reporting.place_of(x.caller_type) as caller_place,
-              reporting.word_of(x.called_type) = 'external' and reporting.word_of(x.caller_type) in ('external', '') as is_from_outside,
-              coalesce(x.talk_seconds > 0, false) or reporting.word_of(x.status) like 'answer%' as is_answered
-            from warehouse.call_legs x where x.call_id = c.call_id and x.deleted_at is null
-          ) l
-        )
-      end as reached
-  ) h
 where c.deleted_at is null;
 
 comment on view reporting.fct_call is 'One row is a call. Its keys join dim_date, dim_number, dim_contact, dim_queue and dim_user. Filter on started_at, which is indexed: a filter on local_date reads every call; day totals stand in call_daily.';

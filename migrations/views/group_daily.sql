@@ -21,12 +21,31 @@ select
   case when direction = 'inbound' then answered_count - answer_wait_count else 0 end as answer_wait_unknown_count,
   call_count - short_abandoned_count as answerable_count
 from (
-  select r.*, case p.service_level_seconds
-    when 5 then r.ans_le_5 when 10 then r.ans_le_10 when 15 then r.ans_le_15 when 20 then r.ans_le_20
-    when 30 then r.ans_le_30 when 45 then r.ans_le_45 when 60 then r.ans_le_60 when 120 then r.ans_le_120
-  end as answered_in_time_count
+  select r.local_date, r.kind, r.endpoint, r.direction,
+    sum(r.call_count)::bigint as call_count,
+    sum(r.answered_count)::bigint as answered_count,
+    sum(r.voicemail_count)::bigint as voicemail_count,
+    sum(r.abandoned_count)::bigint as abandoned_count,
+    sum(r.short_abandoned_count)::bigint as short_abandoned_count,
+    sum(r.missed_count)::bigint as missed_count,
+    sum(r.unknown_count)::bigint as unknown_count,
+    sum(case p.service_level_seconds
+      when 5 then r.ans_le_5 when 10 then r.ans_le_10 when 15 then r.ans_le_15 when 20 then r.ans_le_20
+      when 30 then r.ans_le_30 when 45 then r.ans_le_45 when 60 then r.ans_le_60 when 120 then r.ans_le_120
+      end)::bigint as answered_in_time_count,
+    sum(r.talk_seconds)::bigint as talk_seconds,
+    sum(r.talk_count)::bigint as talk_count,
+    sum(r.duration_seconds)::bigint as duration_seconds,
+    sum(r.answer_wait_seconds)::bigint as answer_wait_seconds,
+    sum(r.answer_wait_count)::bigint as answer_wait_count,
+    max(r.longest_wait_seconds) as longest_wait_seconds,
+    sum(r.transferred_count)::bigint as transferred_count,
+    sum(r.recorded_count)::bigint as recorded_count,
+    sum(r.called_back_count)::bigint as called_back_count,
+    sum(r.repeated_count)::bigint as repeated_count
   from rollups.call_endpoint_rollup r cross join reporting.params p
   where r.kind in ('queue', 'huntgroup')
+  group by r.local_date, r.kind, r.endpoint, r.direction
 ) counted;
 
 comment on view reporting.group_daily is 'One row is a local day, queue or huntgroup, and direction of the external calls that entered it. A call that entered two counts in both, with the outcome of the whole call: groups do not add up to call_daily. Calls that were not read whole count where their own ends name a group. For what happened in each queue: queue_daily.';

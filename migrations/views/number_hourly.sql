@@ -23,8 +23,9 @@ select
   r.talk_seconds,
   r.call_count - r.short_abandoned_count as answerable_count,
   case when r.direction = 'inbound' then r.answered_count - r.answer_wait_count else 0 end as answer_wait_unknown_count
-from rollups.call_number_hour_rollup r
-  cross join reporting.params p;
+from rollups.call_endpoint_rollup r
+  cross join reporting.params p
+where r.kind = 'number';
 
 comment on view reporting.number_hourly is 'One row is an hour of a local day, number of the account, direction of external calls and whether the business was open when they began: call_heatmap by number. An hour without calls has no row.';
 comment on column reporting.number_hourly.local_date is 'Local day.';

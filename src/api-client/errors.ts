@@ -9,6 +9,7 @@ export type ErrorCode =
   | 'circuit_open'
   | 'account_unrecognized'
   | 'unauthenticated'
+  | 'login_required'
   | 'insufficient_scope'
   | 'permission_denied'
   | 'not_found'
@@ -39,6 +40,7 @@ const adviceFor: Record<ErrorCode, Advice> = {
   circuit_open: 'retry',
   account_unrecognized: 'retry',
   unauthenticated: 'credential',
+  login_required: 'credential',
   insufficient_scope: 'scope',
   permission_denied: 'permission',
   not_found: 'not_found',

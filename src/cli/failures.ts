@@ -42,7 +42,8 @@ export function describeFailure(error: unknown, environment: Environment = {}): 
   if (error instanceof UserError) {
     return error.remedy === undefined ? error.message : `${sentence(error.message)} ${error.remedy}`;
   }
-  if (error.name === 'ServiceError') return serviceSentence(error as Error & { advice: Advice; scope?: string });
+  if (error.name === 'ServiceError')
+    return serviceSentence(error as Error & { code: string; advice: Advice; scope?: string });
   if (error.name === 'SchemaMigrationRequiredError' || notMigrated.has(code)) {
     return `The database lacks migrations of this release (${error.message}): run ${toType('migrate')}.`;
   }
@@ -59,10 +60,15 @@ function sentence(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
-function serviceSentence({ message, advice, scope }: Error & { advice: Advice; scope?: string }): string {
+function serviceSentence({
+  message,
+  code,
+  advice,
+  scope,
+}: Error & { code: string; advice: Advice; scope?: string }): string {
   const remedy =
     advice === 'scope' ? `Grant the credential the scope ${scope ?? 'named above'}.` : serviceRemedies[advice];
-  const isRemedyGiven = remedy === undefined || message.includes('auth login');
+  const isRemedyGiven = remedy === undefined || code === 'login_required';
   const outcome = advice === 'reconcile' ? 'The outcome at the service is unknown' : 'The service did not do it';
   return `${outcome}: ${isRemedyGiven ? message : `${sentence(message)} ${remedy}`}`;
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import closeWithGrace from 'close-with-grace';
 import pRetry from 'p-retry';
 import { Client } from 'pg';
-import type { QueueName } from '../../config/queues.ts';
+import type { WorkName } from '../../config/queues.ts';
 import type { Context, ReadySettings } from '../context.ts';
 import { createDatabase } from '../db/database.ts';
 import { type DatabaseFacts, refuseUnusable, selectFacts } from '../db/migrate.ts';
@@ -37,7 +37,7 @@ const sameCtrlCMs = 500;
 export interface Entry {
   startWorkers(
     context: Context,
-    options?: { readonly role?: 'start'; readonly queues?: readonly QueueName[] },
+    options?: { readonly role?: 'start'; readonly queues?: readonly WorkName[] },
   ): Promise<{ close(deadlineMs: number): Promise<void> }>;
 }
 

@@ -2,8 +2,6 @@ import { readySettings } from '../context.ts';
 import { createDatabase } from '../db/database.ts';
 import { migrateAll } from '../migrations.ts';
 import { type BiRole, faultOfRoleName, grantBiRole } from '../reporting/bi-role.ts';
-import { toType } from '../shared/command-name.ts';
-import { UserError } from '../shared/errors.ts';
 import { createLog } from '../shared/log.ts';
 import { commandSettings } from './environment.ts';
 import { WrongUse } from './failures.ts';
@@ -14,7 +12,7 @@ export async function run(options: { biRole?: string; json?: boolean }): Promise
   if (fault !== undefined) throw new WrongUse(fault);
   const settings = readySettings(await commandSettings({ needed: ['DATABASE_URL'] }));
   const log = createLog(settings.logLevel);
-  const outcome = await migrateAll(settings.databaseUrl, log).catch(explainFailed);
+  const outcome = await migrateAll(settings.databaseUrl, log);
   const biRole = options.biRole === undefined ? undefined : await grant(options.biRole);
   if (options.json) console.log(JSON.stringify({ ...outcome, ...(biRole && { biRole }) }));
   else {
@@ -29,12 +27,6 @@ export async function run(options: { biRole?: string; json?: boolean }): Promise
     await using database = createDatabase({ url: settings.databaseUrl, log, maxConnections: 1, name: 'migrate' });
     return await grantBiRole(database.db, name);
   }
-}
-
-function explainFailed(error: unknown): never {
-  if (!(error instanceof Error) || !error.message.startsWith('Migration ')) throw error;
-  const remedy = `It was rolled back: remove the cause, then run ${toType('migrate')} again.`;
-  throw new UserError(`${error.message}. ${remedy}`, { cause: error });
 }
 
 function sentenceOf({ name, isCreated, forAdministrator = [], isDatabaseShared }: BiRole): string {

@@ -4,6 +4,7 @@ import { type LoadedRules, readInUse, readRunning } from '../ledger/rules-in-for
 import { dollars, toTheSecond } from '../ops/format.ts';
 import { hoursInUtc } from '../ops/health-checks/automation.ts';
 import { readUsersZone } from '../ops/snapshot/automation.ts';
+import { readRuleCounts } from '../reporting/outcomes.ts';
 import {
   type Choice,
   type Explanation,
@@ -148,16 +149,15 @@ export async function runList({ json }: Flags): Promise<void> {
   const { db, settings } = database;
   const set = await load(settings.rulesFile, settings.timeZone, json);
   if (!set) return;
-  const done = await query<{ rule: string; tried: number; matched: number; last_at: Date | null }>(
+  const counts = await readRuleCounts(db, 'ever');
+  const matches = await query<{ rule: string; lastAt: Date }>(
     db,
-    sql`
-      select rule, count(*)::integer as tried, count(*) filter (where is_matched)::integer as matched,
-        max(trigger_at) filter (where is_matched) as last_at
-      from ops.rule_runs group by rule`,
+    sql`select rule, max(trigger_at) as "lastAt" from ops.rule_runs where is_matched group by rule`,
   );
   const inForce = await readInForce(db);
   const rows = set.rules.map((rule) => {
-    const { tried = 0, matched = 0, last_at: lastAt = null } = done.find((each) => each.rule === rule.name) ?? {};
+    const { tried = 0, matched = 0 } = counts.find((each) => each.rule === rule.name) ?? {};
+    const { lastAt = null } = matches.find((each) => each.rule === rule.name) ?? {};
     const mode = lesserMode(rule.mode, inForce?.mode ?? settings.rulesMode);
     return { rule: rule.name, on: rule.on, does: rule.steps.map(({ kind }) => kind), mode, tried, matched, lastAt };
   });
@@ -351,7 +351,7 @@ function renderExplanation(
       else lines.push(`    ${kind}: ${state}${reason === null ? '' : ` (${reason})`}${send}`);
     }
   } else if (outcome !== 'other_trigger' && outcome !== 'off' && outcome !== 'not_due') {
-    lines.push('  In fact: no worker has evaluated it on this.');
+    lines.push('  In fact: no match and no refusal is recorded.');
   }
   return lines;
 }

@@ -88,6 +88,11 @@ function nameOf({ kind, key }: Subject): string {
   return kind === 'thread' ? maskKey(kind, key) : key;
 }
 
+/** A thread is written with its numbers masked, as in the rest of the output. */
+function asked(subject: Subject): string {
+  return subject.kind === 'thread' ? 'LINE/NUMBER' : subject.key;
+}
+
 /** The steps with the milliseconds since the one before. */
 function timed({ steps }: Trace) {
   return steps.map((each, at) => ({ ...each, afterMs: Number(each.at) - Number(steps[at - 1]?.at ?? each.at) }));
@@ -105,6 +110,11 @@ function render(subject: Subject, found: Trace, timeZone: string): string {
       const failed = attempts > 0 ? `; ${countOf(attempts, 'read')} failed${error === null ? '' : `: ${error}`}` : '';
       return `Pending: ${target} is read at ${toTheMillisecond(dueAt, timeZone)}${failed}.`;
     }),
+    ...(subject.kind === 'delivery'
+      ? []
+      : [
+          `Rules whose condition was false leave no row: ${toType(`rules explain ${asked(subject)}`)} says which clause it was.`,
+        ]),
     ...(found.isCut ? ['Only the newest are shown: `--since` chooses another time.'] : []),
   ].join('\n');
 }

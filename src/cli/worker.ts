@@ -1,4 +1,4 @@
-import { type QueueName, queueNames } from '../../config/queues.ts';
+import { type WorkName, workNames } from '../../config/queues.ts';
 import { weaknessesOf } from '../../config/settings.ts';
 import { connectionsOf, createContext, readySettings } from '../context.ts';
 import { pagesToken } from '../local/data-folder.ts';
@@ -15,7 +15,7 @@ const minConnections = 4;
 // Loaded on demand, since most workers serve nothing.
 const server = () => import('../server/metrics.ts');
 
-export async function run(entry: Entry, options: { queues?: QueueName[]; json?: boolean }): Promise<void> {
+export async function run(entry: Entry, options: { queues?: WorkName[]; json?: boolean }): Promise<void> {
   const given = readySettings(
     await commandSettings({
       needed: ['DATABASE_URL', 'API_BASE_URL', 'API_KEY'],
@@ -39,7 +39,7 @@ export async function run(entry: Entry, options: { queues?: QueueName[]; json?: 
   const port = workerPort === undefined ? undefined : await (await server()).openWorkerPort(context, workerPort);
   const workers = await entry.startWorkers(context, options.queues ? { queues: options.queues } : {});
   const { connections } = context;
-  const queues = options.queues ?? queueNames;
+  const queues = options.queues ?? workNames;
   runUntilStopped(log, {
     abandon: (what) => context.service?.abandon(what),
     async close() {

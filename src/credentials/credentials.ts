@@ -143,7 +143,7 @@ function errorOfStore(error: unknown): ServiceError {
   if (!(error instanceof WrongEncryptionKey)) {
     return retryLater('the stored tokens cannot be read', failureCacheMs, error);
   }
-  return new ServiceError('unauthenticated', error.message, { operation: 'credential', effect: 'none', cause: error });
+  return new ServiceError('login_required', error.message, { operation: 'credential', effect: 'none', cause: error });
 }
 
 /** A credential for the API, and the address it is for. */

@@ -13,7 +13,7 @@ const remedy = `log in with ${toType('auth login')}`;
 
 /** Nobody is logged in any more: sync targets wait with this message until somebody logs in. */
 export function loginRequired(why: string, cause?: unknown): ServiceError {
-  return new ServiceError('unauthenticated', `${why}: ${remedy}`, { operation: 'credential', effect: 'none', cause });
+  return new ServiceError('login_required', `${why}: ${remedy}`, { operation: 'credential', effect: 'none', cause });
 }
 
 /** There is no usable token now, but a later try may get one. */

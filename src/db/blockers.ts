@@ -31,27 +31,40 @@ export function blockerRemedy(blockers: readonly Pick<Blocker, 'pid'>[]): string
 
 export interface LockWait extends Blocker {
   readonly waiting: number;
-  /** Since when the first of ours has been waiting. */
+  /** Since when the first of ours has been waiting, or it may have held the lock. */
   readonly waitingSince: Date;
 }
 
 /** Milliseconds after which a wait for a lock of somebody else is told. */
 const waitMs = 3_000;
 
-/** Who holds locks that sessions of ours have been waiting for, for some seconds; at most three, the longest first. */
+/**
+ * Who holds locks that sessions of ours have been waiting for, for some seconds, and who holds a lock of the queues in Postgres,
+ * whose statements fail early (`waiting` 0); at most three, the longest first.
+ */
 export function readLockWaits(db: Database | Transaction): Promise<LockWait[]> {
   return query(
     db,
     sql<LockWait>`
-      select a.pid, a.usename as role, nullif(a.application_name, '') as application, a.xact_start as since,
-        count(distinct w.pid)::integer as waiting, min(l.waitstart) as "waitingSince"
-      from pg_stat_activity w
-        join pg_locks l on l.pid = w.pid and not l.granted
-        cross join lateral (select distinct pid from unnest(pg_blocking_pids(w.pid)) pid) b
-        left join pg_stat_activity a on a.pid = b.pid
-      where w.datname = current_database() and w.wait_event_type = 'Lock' and ${isOurs('w')}
-        and l.waitstart < clock_timestamp() - ${waitMs} * interval '1 ms' and not ${isOurs('a')}
-      group by a.pid, a.usename, a.application_name, a.xact_start order by "waitingSince" limit 3`,
+      with waits as (
+        select a.pid, a.usename as role, nullif(a.application_name, '') as application, a.xact_start as since,
+          count(distinct w.pid)::integer as waiting, min(l.waitstart) as "waitingSince"
+        from pg_stat_activity w
+          join pg_locks l on l.pid = w.pid and not l.granted
+          cross join lateral (select distinct pid from unnest(pg_blocking_pids(w.pid)) pid) b
+          left join pg_stat_activity a on a.pid = b.pid
+        where w.datname = current_database() and w.wait_event_type = 'Lock' and ${isOurs('w')}
+          and l.waitstart < clock_timestamp() - ${waitMs} * interval '1 ms' and not ${isOurs('a')}
+        group by a.pid, a.usename, a.application_name, a.xact_start
+      )
+      select * from waits
+      union all
+      select distinct a.pid, a.usename, nullif(a.application_name, ''), a.xact_start, 0, coalesce(a.xact_start, now())
+      from pg_locks l join pg_stat_activity a using (pid)
+      where l.locktype = 'advisory' and l.granted and l.mode = 'ExclusiveLock' and a.datname = current_database()
+        and l.database = a.datid and l.classid = (hashtext('bullmq:finalization')::bigint & x'ffffffff'::bigint)::oid
+        and not ${isOurs('a')} and a.pid not in (select pid from waits where pid is not null)
+      order by "waitingSince" limit 3`,
   );
 }
 

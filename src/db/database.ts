@@ -12,7 +12,7 @@ import {
 } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import type { Log } from '../shared/log.ts';
-import { storableText } from '../shared/storable.ts';
+import { storableJson, storableText } from '../shared/storable.ts';
 import { openPool } from './connections.ts';
 import type { Schema } from './schema.ts';
 
@@ -98,8 +98,8 @@ export async function query<Row>(db: Database | Transaction, ...statement: State
 }
 
 /**
- * Like {@link query}, but prepared once per connection, for statements that every read or event runs: planning them costs as
- * much as running them. Only for lookups by key, whose plan does not depend on the values; the text must not vary.
+ * Like {@link query}, but parsed once per connection, for statements that every read or event runs; the text must not vary. It is
+ * planned each time (`plan_cache_mode` of our sessions): a plan kept from an empty table would scan it for good.
  */
 export async function hotQuery<Row>(db: Database | Transaction, ...statement: Statement<Row>): Promise<Row[]> {
   const query = compiled(db, statement);
@@ -137,11 +137,11 @@ type ScalarType =
 
 /**
  * Rows as one relation of a statement, with each column named once: its type, for a property of the same name, or its type
- * and how a row gives its value.
+ * and how a row gives its value. All rows travel as one JSON parameter, the only way in which rows are passed to Postgres.
  *
  * ``sql`insert into t (line, sent_at) select line, sent_at from ${relation('new', texts, {
  *   line: 'text', sent_at: ['timestamptz', (text) => text.sentAt] })}` `` reads
- * `unnest($1::text[], $2::timestamptz[]) as new (line, sent_at)`. `ordinality` names a last column that counts from 1.
+ * `json_to_recordset($1::json) as new (line text, sent_at timestamptz)`. `ordinality` names a last column that counts from 1.
  */
 export function relation<Row, Column extends string>(
   name: string,
@@ -153,20 +153,46 @@ export function relation<Row, Column extends string>(
   },
   ordinality?: string,
 ): RawBuilder<unknown> {
-  const arrays = Object.entries<ScalarType | readonly [ScalarType, (row: Row) => unknown]>(columns).map(
+  const declared = Object.entries<ScalarType | readonly [ScalarType, (row: Row) => unknown]>(columns).map(
     ([column, given]) => {
       const [type, value] =
         typeof given === 'string' ? ([given, (row: Row) => row[column as keyof Row]] as const) : given;
-      return sql`${rows.map((row) => value(row) ?? null)}::${sql.raw(type)}[]`;
+      return { column, type, value };
     },
   );
-  const names = [...Object.keys(columns), ...(ordinality === undefined ? [] : [ordinality])];
-  const counted = ordinality === undefined ? '' : 'with ordinality ';
-  return sql`unnest(${sql.join(arrays)}) ${sql.raw(`${counted}as ${name} (${names.join(', ')})`)}`;
+  const records = rows.map((row) => Object.fromEntries(declared.map(({ column, value }) => [column, value(row)])));
+  return relationOf(
+    sql`${storableJson(records)}`,
+    name,
+    Object.fromEntries(declared.map(({ column, type }) => [column, type])),
+    ordinality,
+  );
+}
+
+/** A relation from a JSON array of objects whose keys are its columns. */
+export function relationOf(
+  json: RawBuilder<unknown>,
+  name: string,
+  types: Readonly<Record<string, string>>,
+  ordinality?: string,
+): RawBuilder<unknown> {
+  const columns = sql.raw(
+    Object.entries(types)
+      .map(([column, type]) => `${column} ${type}`)
+      .join(', '),
+  );
+  if (ordinality === undefined) return sql`json_to_recordset(${json}::json) as ${sql.raw(name)} (${columns})`;
+  const names = sql.raw([...Object.keys(types), ordinality].join(', '));
+  return sql`rows from (json_to_recordset(${json}::json) as (${columns})) with ordinality as ${sql.raw(name)} (${names})`;
 }
 
 const deadlock = '40P01';
 const serializationFailure = '40001';
+
+/** Another transaction inserted a row meanwhile that this one takes for new: `inTransaction` repeats the work. */
+export class ChangedMeanwhile extends Error {
+  readonly code = serializationFailure;
+}
 
 /** Repeats a transaction that Postgres ended because of a deadlock or a serialization failure. */
 export async function retryDeadlock<T>(run: () => Promise<T>): Promise<T> {

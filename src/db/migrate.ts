@@ -182,6 +182,15 @@ export async function retryWhileLocked<T>(
   }
 }
 
+/** A migration failed, and all of them were rolled back. */
+export class MigrationFailed extends UserError {
+  readonly code = 'migration_failed';
+
+  constructor(message: string, cause: unknown) {
+    super(message, { cause, remedy: `It was rolled back: remove the cause, then run ${toType('migrate')} again.` });
+  }
+}
+
 /** Applies migrations and routines in one transaction: workers that wait for a migration need its triggers too. */
 async function applySchema(db: Database, folder: URL): Promise<{ applied: string[]; routines: string[] }> {
   let failed = '';
@@ -211,7 +220,7 @@ async function applySchema(db: Database, folder: URL): Promise<{ applied: string
   } catch (error) {
     if (wasEmpty && isDuplicate(error)) return applySchema(db, folder);
     if (failed === '' || isLockTimeout(error)) throw error;
-    throw new Error(`${failed}: ${(error as Error).message}`, { cause: error });
+    throw new MigrationFailed(`${failed}: ${(error as Error).message}.`, error);
   }
 }
 
@@ -255,8 +264,8 @@ function numberedColumns(db: Database): Promise<Numbered[]> {
            substring(pg_get_expr(d.adbin, d.adrelid) from $$^nextval\\('(.+)'::regclass\\)$$)) end as sequence
        from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid
          left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
-       where n.nspname in ('warehouse', 'secrets', 'ops', 'rollups', 'reporting', 'bullmq') and c.relkind = 'r'
-         and a.attnum > 0 and not a.attisdropped
+       where n.nspname in ('warehouse', 'secrets', 'ops', 'rollups', 'reporting', 'bullmq') and c.relkind in ('r', 'p')
+         and not c.relispartition and a.attnum > 0 and not a.attisdropped
      ) s where sequence is not null order by 1, 2`,
     [],
   );

@@ -22,7 +22,8 @@ const unreachable = new Set([
 const lostConnection = /^(?:Connection terminated|timeout expired|timeout exceeded when trying to connect)/;
 /** Classes of SQLSTATEs of a server that is starting, stopping, cut off, or short of connections, memory or disk. */
 const passingClasses = new Set(['08', '53', '58']);
-const passingCodes = new Set(['57P01', '57P02', '57P03', '57P05']);
+/** 57014: a time limit of the role or database ended a statement that prepares a connection. */
+const passingCodes = new Set(['57014', '57P01', '57P02', '57P03', '57P05']);
 /** Codes that may mean anything when a pooler says them. */
 const vagueCodes = new Set(['08P01', '28000', 'XX000']);
 
@@ -119,6 +120,19 @@ export function describeRefusal(
     return {
       sentence: `Postgres has no such database (${why}).`,
       remedy: 'Create the database that DATABASE_URL names.',
+    };
+  }
+  if (code === '57014') {
+    return {
+      sentence: `Postgres ended a statement at a time limit (${why}).`,
+      remedy: 'Try again. If that does not help, raise statement_timeout of the role and the database of DATABASE_URL.',
+    };
+  }
+  if (code === '0A000') {
+    return {
+      sentence: `Postgres, or a pooler before it, does not support what was asked of it (${why}).`,
+      remedy:
+        'Remove parameters of the session (`options`) from DATABASE_URL, or connect to Postgres directly instead of through a pooler.',
     };
   }
   if (code === '57P01') {

@@ -183,18 +183,11 @@ export interface Schema {
     conversation_id: Numeric | null;
     marked_at: Defaulted<Timestamp>;
   };
-  'ops.rollup_recounts': {
-    recount_id: Computed<Numeric>;
-    kind: string;
-    bucket_at: Timestamp;
-    asked_at: Defaulted<Timestamp>;
-  };
   'ops.rollup_state': {
     is_only: Defaulted<boolean>;
     drained_at: Timestamp | null;
     meaning: string | null;
     rebuilt_at: Timestamp | null;
-    callers_date: Timestamp | null;
     wanted_time_zone: string | null;
     last_error: string | null;
     error_code: string | null;
@@ -260,10 +253,8 @@ export interface Schema {
     tally_id: Computed<Numeric>;
     happened_at: Timestamp;
     version: string;
-    mode: string;
-    word: string;
-    rules: string[];
-    change: number;
+    counts: Json;
+    marked_at: Defaulted<Timestamp>;
   };
   'ops.rules_loaded': {
     process_id: string;
@@ -360,6 +351,7 @@ export interface Schema {
     parked_until: Timestamp;
     parked_at: Defaulted<Timestamp>;
     times_parked: Defaulted<number>;
+    code: Defaulted<string>;
     reason: string;
     missing_scope: string | null;
   };
@@ -497,42 +489,11 @@ export interface Schema {
     talk_count: number;
   };
   'rollups.call_endpoint_rollup': {
-    local_date: Timestamp;
     kind: string;
-    endpoint: string;
-    direction: string;
-    call_count: number;
-    answered_count: number;
-    voicemail_count: number;
-    abandoned_count: number;
-    short_abandoned_count: number;
-    missed_count: number;
-    unknown_count: number;
-    menu_count: number;
-    talk_seconds: Numeric;
-    talk_count: number;
-    duration_seconds: Numeric;
-    answer_wait_seconds: Numeric;
-    answer_wait_count: number;
-    longest_wait_seconds: number | null;
-    ans_le_5: number;
-    ans_le_10: number;
-    ans_le_15: number;
-    ans_le_20: number;
-    ans_le_30: number;
-    ans_le_45: number;
-    ans_le_60: number;
-    ans_le_120: number;
-    transferred_count: number;
-    recorded_count: number;
-    called_back_count: number;
-    repeated_count: number;
-  };
-  'rollups.call_hour_rollup': {
     local_date: Timestamp;
+    endpoint: string;
     local_hour: number;
     direction: string;
-    is_internal: boolean;
     is_business_hours: boolean;
     call_count: number;
     answered_count: number;
@@ -568,39 +529,6 @@ export interface Schema {
     is_business_hours: boolean;
     local_date: Timestamp;
     local_hour: number;
-    call_count: number;
-    answered_count: number;
-    voicemail_count: number;
-    abandoned_count: number;
-    short_abandoned_count: number;
-    missed_count: number;
-    unknown_count: number;
-    menu_count: number;
-    talk_seconds: Numeric;
-    talk_count: number;
-    duration_seconds: Numeric;
-    answer_wait_seconds: Numeric;
-    answer_wait_count: number;
-    longest_wait_seconds: number | null;
-    ans_le_5: number;
-    ans_le_10: number;
-    ans_le_15: number;
-    ans_le_20: number;
-    ans_le_30: number;
-    ans_le_45: number;
-    ans_le_60: number;
-    ans_le_120: number;
-    transferred_count: number;
-    recorded_count: number;
-    called_back_count: number;
-    repeated_count: number;
-  };
-  'rollups.call_number_hour_rollup': {
-    local_date: Timestamp;
-    local_hour: number;
-    endpoint: string;
-    direction: string;
-    is_business_hours: boolean;
     call_count: number;
     answered_count: number;
     voicemail_count: number;
@@ -718,7 +646,6 @@ export interface Schema {
   'rollups.queue_visits': {
     call_id: string;
     visit_number: number;
-    bucket_at: Timestamp;
     started_at: Timestamp;
     local_date: Timestamp;
     local_hour: number;
@@ -975,6 +902,7 @@ export interface Schema {
     duration_seconds: number | null;
     talk_seconds: number | null;
     is_recorded: boolean | null;
+    extra: Json | null;
     content_hash: string;
     source: string;
     fetch_seq: Numeric;
@@ -1007,6 +935,9 @@ export interface Schema {
     legs_wait_seconds: number | null;
     legs_ring_seconds: number | null;
     menu_seconds: number | null;
+    reached: string | null;
+    is_message_left: boolean | null;
+    abandoned_in: string | null;
     answered_user_id: Numeric | null;
     placed_user_id: Numeric | null;
     queue: string | null;
@@ -1030,6 +961,7 @@ export interface Schema {
     transcripts_state: string | null;
     is_erased: Defaulted<boolean>;
     legs_fetch_seq: Numeric | null;
+    extra: Json | null;
     content_hash: string;
     source: string;
     fetch_seq: Numeric;
@@ -1038,13 +970,6 @@ export interface Schema {
     changed_at: Defaulted<Timestamp>;
     deleted_at: Timestamp | null;
     deleted_reason: string | null;
-  };
-  'warehouse.documents': {
-    entity: string;
-    entity_key: string;
-    body: Json;
-    fetch_seq: Numeric;
-    fetched_at: Timestamp;
   };
   'warehouse.field_changes': {
     change_id: Computed<Numeric>;
@@ -1065,6 +990,7 @@ export interface Schema {
     talk_seconds: number | null;
     from_endpoint: string | null;
     to_endpoint: string | null;
+    extra: Json | null;
     content_hash: string;
     source: string;
     fetch_seq: Numeric;
@@ -1133,6 +1059,7 @@ export interface Schema {
     is_bulk_enabled: boolean | null;
     is_unrestricted: boolean | null;
     listed_as: string | null;
+    extra: Json | null;
     content_hash: string;
     source: string;
     fetch_seq: Numeric;
@@ -1182,6 +1109,7 @@ export interface Schema {
     is_read_by_others: Defaulted<boolean>;
     body_length: number | null;
     body_segment_count: number | null;
+    extra: Json | null;
     content_hash: string;
     source: string;
     fetch_seq: Numeric;
@@ -1237,6 +1165,7 @@ export interface Schema {
     agent_speaker: number | null;
     agent_talk_seconds: number | null;
     customer_talk_seconds: number | null;
+    extra: Json | null;
     content_hash: string;
     source: string;
     fetch_seq: Numeric;
@@ -1264,6 +1193,7 @@ export interface Schema {
     company: string | null;
     time_zone: string | null;
     extension: string | null;
+    extra: Json | null;
     content_hash: string;
     source: string;
     fetch_seq: Numeric;
@@ -1283,6 +1213,7 @@ export interface Schema {
     is_ours: boolean | null;
     created_at: Timestamp | null;
     updated_at: Timestamp | null;
+    extra: Json | null;
     content_hash: string;
     source: string;
     fetch_seq: Numeric;

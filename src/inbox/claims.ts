@@ -1,5 +1,8 @@
+import type { RawBuilder } from 'kysely';
 import { type Database, hotQuery, query, relation, sql, type Transaction } from '../db/database.ts';
+import type { DueFloor } from './due-floor.ts';
 import { claimedLostReads, isAbandoned, loseRead } from './lost-reads.ts';
+import { parkedKinds } from './parking.ts';
 import {
   type DirtyTarget,
   type DueTarget,
@@ -92,21 +95,21 @@ const clockTolerance = sql`interval '50 ms'`;
 const leaseMs = 5_000;
 const leaseEnd = sql.raw(`now() + interval '${leaseMs} ms'`);
 
-/** Kinds whose reads are parked now. */
-export const parkedKinds = sql`array(select s.kind from ops.streams s where s.parked_until > now())`;
-
 /** The `lost_reads` of a target (`t`) whose read has ended. The watchdog has ended the claim of one that it found to blame. */
 const endedLostReads = `case when t.claimed_until > '-infinity' then 0 else t.lost_reads end`;
 
 type ClaimRow = Claim & { readonly refusedSeconds: number | null; readonly deliveryId: string | null };
 
-/** Claims the targets of a relation `due(kind, key, is_abandoned)`, whose rows are locked; abandoned ones become suspects instead. */
-const beginReads = sql<ClaimRow>`, lost as (
-    update ops.sync_targets t set ${loseRead} from due where t.kind = due.kind and t.key = due.key and is_abandoned
+/**
+ * Claims the targets of a relation `due`, whose rows are locked and joined by `isDue`. Those with `due.is_abandoned` become suspects
+ * instead.
+ */
+const beginReads = (isDue = sql`t.kind = due.kind and t.key = due.key`) => sql<ClaimRow>`, lost as (
+    update ops.sync_targets t set ${loseRead} from due where ${isDue} and is_abandoned
   )
   update ops.sync_targets t set read_at = clock_timestamp(), claimed_version = t.dirty_version, claimed_until = ${leaseEnd},
     lost_reads = ${claimedLostReads} from due
-  where t.kind = due.kind and t.key = due.key and not is_abandoned
+  where ${isDue} and not is_abandoned
   returning t.kind, t.key, t.dirty_version as version, nextval('ops.fetch_seq') as "fetchSeq", t.read_at as "claimedAt", t.attempts, t.misses, t.lost_reads as "lostReads",
     extract(epoch from t.read_at - t.refused_at)::float8 as "refusedSeconds", t.clean_version = 0 as "isNew",
     case t.priority when ${sql.lit(priorities.history)} then ${sql.lit(priorities.history)} else ${sql.lit(priorities.live)} end as priority,
@@ -123,26 +126,41 @@ function claimOf({ refusedSeconds, deliveryId, ...row }: ClaimRow): Claim {
  * that arrives during the read causes another one.
  */
 export async function claimTargets(db: Database, targets: readonly Target[]): Promise<Claim[]> {
-  const rows = await hotQuery(
-    db,
-    sql<ClaimRow>`with due as (
-       select t.kind, t.key, ${isAbandoned} as is_abandoned
-       from (select distinct * from ${relation('b', targets, { kind: 'text', key: 'text' })}) b
-       join ops.sync_targets t using (kind, key)
-       where t.dirty_version > t.clean_version and t.due_at <= now() + ${clockTolerance} and t.claimed_until <= now()
-         and t.lost_reads = 0 and t.kind <> all(${parkedKinds})
-       order by t.kind, t.key for update of t
-     ) ${beginReads}`,
-  );
-  return rows.map(claimOf);
+  return (await hotQuery(db, claimingTargets(targets))).map(claimOf);
 }
+
+/** The statement of {@link claimTargets}. */
+export const claimingTargets = (targets: readonly Target[]) => sql<ClaimRow>`with due as (
+     select t.kind, t.key, ${isAbandoned} as is_abandoned
+     from (select distinct * from ${relation('b', targets, { kind: 'text', key: 'text' })}) b
+     join ops.sync_targets t using (kind, key)
+     where t.dirty_version > t.clean_version and t.due_at <= now() + ${clockTolerance} and t.claimed_until <= now()
+       and t.lost_reads = 0 and t.kind <> all(${parkedKinds})
+     order by t.kind, t.key for update of t
+   ) ${beginReads()}`;
 
 /**
  * Claims up to `max` live targets of some kinds that are due and not claimed, oldest first. Skips parked kinds, even when their
  * parking has ended: their jobs claim them one by one, so that few reads probe whether the kind can resume.
  */
-export function claimDue(db: Database, kinds: readonly TargetKind[], max: number): Promise<Claim[]> {
-  return claimRanked(db, kinds, max, priorities.live, 'asc');
+export async function claimDue(
+  db: Database,
+  kinds: readonly TargetKind[],
+  max: number,
+  floor?: DueFloor,
+): Promise<Claim[]> {
+  return (await query(db, claimingDue(kinds, max, floor))).map(claimOf);
+}
+
+/** The statement of {@link claimDue}. */
+export function claimingDue(kinds: readonly TargetKind[], max: number, floor?: DueFloor) {
+  return claimingRanked(
+    kinds,
+    max,
+    priorities.live,
+    sql`due_at >= ${floor?.of(priorities.live) ?? '-infinity'}`,
+    'asc',
+  );
 }
 
 /**
@@ -150,29 +168,31 @@ export function claimDue(db: Database, kinds: readonly TargetKind[], max: number
  * for forged ones.
  */
 export async function claimUnconfirmed(db: Database, kinds: readonly TargetKind[], max: number): Promise<Claim[]> {
-  const single = await claimRanked(db, kinds, max, unconfirmed.single, 'desc');
-  if (single.length === max) return single;
-  return [...single, ...(await claimRanked(db, kinds, max - single.length, unconfirmed.bulk, 'desc'))];
+  const claims: Claim[] = [];
+  for (const rank of [unconfirmed.single, unconfirmed.bulk]) {
+    if (claims.length === max) break;
+    const rows = await query(db, claimingRanked(kinds, max - claims.length, rank, sql`true`, 'desc'));
+    claims.push(...rows.map(claimOf));
+  }
+  return claims;
 }
 
-async function claimRanked(
-  db: Database,
+/**
+ * Joins the locked rows by their place: a search for each key would visit all its versions while a snapshot is held. A row that
+ * changes between the search and its lock is left to the next claim.
+ */
+const claimingRanked = (
   kinds: readonly TargetKind[],
   max: number,
   rank: Rank,
+  condition: RawBuilder<unknown>,
   order: 'asc' | 'desc',
-): Promise<Claim[]> {
-  const rows = await query(
-    db,
-    sql<ClaimRow>`with due as (
-       select kind, key, ${isAbandoned} as is_abandoned from ops.sync_targets t
-       where dirty_version > clean_version and priority = ${sql.lit(rank)} and due_at <= now() and kind = any(${kinds})
-         and claimed_until <= now() and lost_reads = 0 and kind <> all(array(select s.kind from ops.streams s))
-       order by due_at ${sql.raw(order)} limit ${max} for update skip locked
-     ) ${beginReads}`,
-  );
-  return rows.map(claimOf);
-}
+) => sql<ClaimRow>`with due as (
+     select ctid as place, ${isAbandoned} as is_abandoned from ops.sync_targets t
+     where dirty_version > clean_version and priority = ${sql.lit(rank)} and due_at <= now() and ${condition} and kind = any(${kinds})
+       and claimed_until <= now() and lost_reads = 0 and kind <> all(array(select s.kind from ops.streams s))
+     order by due_at ${sql.raw(order)} limit ${max} for update skip locked
+   ) ${beginReads(sql`t.ctid = due.place`)}`;
 
 /** Claims up to `max` suspects: targets whose read ended with its process (`lost-reads.ts`). One that may be to blame comes alone. */
 export async function claimSuspects(db: Database, kinds: readonly TargetKind[], max: number): Promise<Claim[]> {
@@ -187,7 +207,7 @@ export async function claimSuspects(db: Database, kinds: readonly TargetKind[], 
          where t.lost_reads > 0 and ${isLost} and dirty_version > clean_version and due_at <= now() and kind = any(${kinds})
            and claimed_until <= now() and kind <> all(${parkedKinds})
          order by lost_reads, due_at limit ${most} for update skip locked
-       ) ${beginReads}`,
+       ) ${beginReads()}`,
     );
     if (rows.length > 0) return rows.map(claimOf);
   }

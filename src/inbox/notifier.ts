@@ -1,9 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { QueueName } from '../../config/queues.ts';
 import type { TargetJob } from '../queues/backend.ts';
 import type { Queues } from '../queues/queues.ts';
 import type { Log } from '../shared/log.ts';
 import { withTimeout } from '../shared/timeout.ts';
-import { type DueTarget, type Priority, priorities, type TargetKind, targetKinds } from './targets.ts';
+import { type DueTarget, type TargetKind, targetKinds } from './targets.ts';
 
 /** The queue whose workers read a kind of target. */
 export const queueOf: Readonly<Record<TargetKind, QueueName>> = {
@@ -21,7 +22,7 @@ export const kindsOfQueues: ReadonlyMap<QueueName, readonly TargetKind[]> = Map.
   (kind: TargetKind) => queueOf[kind],
 );
 
-/** Enqueues due targets. Best effort: the sweep enqueues what is lost here. */
+/** Enqueues due targets. Best effort: the sweep reads what is lost here. */
 export interface Notifier {
   /** Enqueues the targets in the background, each once. */
   notify(due: readonly DueTarget[]): void;
@@ -31,8 +32,10 @@ export interface Notifier {
 }
 
 const maxAtOnce = 500;
+/** Milliseconds after a failure before a queue is tried again. */
+const failedRestMs = 5_000;
 
-/** Milliseconds that `close` waits for a queue that does not answer; another process sweeps the rest. */
+/** Milliseconds that `close` waits for a queue that does not answer; the sweep reads the rest. */
 const closeMs = 500;
 
 export function createNotifier(queues: Pick<Queues, 'enqueue'>, log: Log): Notifier {
@@ -41,14 +44,13 @@ export function createNotifier(queues: Pick<Queues, 'enqueue'>, log: Log): Notif
   const timers = new Map<string, { readonly at: number; readonly timer: NodeJS.Timeout }>();
   let isFailing = false;
 
-  function enqueue({ traceparent, ...target }: Omit<DueTarget, 'afterMs'>, priority: Priority): void {
+  function enqueue({ traceparent, ...target }: Omit<DueTarget, 'afterMs'>): void {
     const queue = queueOf[target.kind];
     const targets = waiting.get(queue) ?? new Map<string, TargetJob>();
     waiting.set(queue, targets);
     targets.set(`${target.kind} ${target.key}`, {
       kind: target.kind,
       key: target.key,
-      ...(priority !== priorities.live && { isUrgent: false }),
       ...(traceparent !== undefined && { traceparent }),
     });
     if (!enqueuing.has(queue)) enqueuing.set(queue, enqueueAll(queue, targets));
@@ -69,8 +71,13 @@ export function createNotifier(queues: Pick<Queues, 'enqueue'>, log: Log): Notif
         isFailing = false;
       } catch (error) {
         if (!isFailing)
-          log.warn({ queue, err: error }, 'The queue accepts no jobs; the sweep enqueues the targets when it does');
+          log.warn(
+            { queue, err: error },
+            'The queue accepts no jobs; targets are read without them, some seconds later',
+          );
         isFailing = true;
+        // What is due meanwhile goes along with the next try. The sweep reads it anyway.
+        await sleep(failedRestMs, undefined, { ref: false });
       }
     }
     // No await since the last check of `targets`: a target added later starts a new run.
@@ -79,9 +86,9 @@ export function createNotifier(queues: Pick<Queues, 'enqueue'>, log: Log): Notif
 
   return {
     notify(due) {
-      for (const { afterMs, priority = priorities.live, ...target } of due) {
+      for (const { afterMs, ...target } of due) {
         if (afterMs <= 0) {
-          enqueue(target, priority);
+          enqueue(target);
           continue;
         }
         const id = `${target.kind} ${target.key}`;
@@ -91,7 +98,7 @@ export function createNotifier(queues: Pick<Queues, 'enqueue'>, log: Log): Notif
         clearTimeout(set?.timer);
         const timer = setTimeout(() => {
           timers.delete(id);
-          enqueue(target, priority);
+          enqueue(target);
         }, afterMs);
         timers.set(id, { at, timer });
       }

@@ -1,6 +1,9 @@
 import { type Database, query, retryDeadlock, sql } from '../db/database.ts';
 import type { TargetKind } from './targets.ts';
 
+/** Kinds whose reads are parked now. */
+export const parkedKinds = sql`array(select s.kind from ops.streams s where s.parked_until > now())`;
+
 /** Seconds for which a refused stream is parked: one request a kind tries again then. */
 const waitSeconds = 15;
 
@@ -11,14 +14,18 @@ const waitSeconds = 15;
 export async function parkStream(
   db: Database,
   kind: TargetKind,
-  { reason, missingScope }: { readonly reason: string; readonly missingScope?: string | undefined },
+  {
+    code,
+    reason,
+    missingScope,
+  }: { readonly code: string; readonly reason: string; readonly missingScope?: string | undefined },
 ): Promise<void> {
   await query(
     db,
-    sql`insert into ops.streams as s (kind, parked_until, reason, missing_scope)
-     values (${kind}, now() + ${waitSeconds}::integer * interval '1 second', ${reason}, ${missingScope ?? null})
+    sql`insert into ops.streams as s (kind, parked_until, code, reason, missing_scope)
+     values (${kind}, now() + ${waitSeconds}::integer * interval '1 second', ${code}, ${reason}, ${missingScope ?? null})
      on conflict (kind) do update set parked_until = excluded.parked_until,
-       times_parked = s.times_parked + 1, reason = excluded.reason, missing_scope = excluded.missing_scope
+       times_parked = s.times_parked + 1, code = excluded.code, reason = excluded.reason, missing_scope = excluded.missing_scope
      where s.parked_until <= now()`,
   );
 }

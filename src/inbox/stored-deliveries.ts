@@ -3,6 +3,7 @@ import { type Database, inTransaction, query, relation, sql, type Transaction } 
 import { ourLines } from '../warehouse/lines.ts';
 import { extract, isUnread, maxReferences } from '../webhooks/extract.ts';
 import { locateMessages, messagesNamedBy, targetsOf } from './deliveries.ts';
+import { dropPartitions } from './partitions.ts';
 import {
   type DirtyTarget,
   type DueTarget,
@@ -118,8 +119,8 @@ const maxReceiptBytes = 16_384;
 export function reparseRecentReceipts(deps: InboxDeps, seconds: number, signal?: AbortSignal): Promise<ReplayResult> {
   const isRecentReceipt = sql`not is_recognized and targets = '{}' and received_at > now() - ${seconds} * interval '1 second'
     and octet_length(body) <= ${maxReceiptBytes}
-    and delivery_id > coalesce((select delivery_id from ops.deliveries where not is_recognized
-      order by delivery_id desc offset ${maxBatch} limit 1), 0)`;
+    and delivery_id > coalesce((select delivery_id from ops.deliveries
+      where not is_recognized and received_at > now() - ${seconds} * interval '1 second' order by delivery_id desc offset ${maxBatch} limit 1), 0)`;
   return reparse(deps, isRecentReceipt, { signal });
 }
 
@@ -185,20 +186,30 @@ export async function countBefore(db: Database, moment: Date, isUnrecognized = f
 const maxDiscarded = 10_000;
 
 /** Deletes deliveries before a moment, all or only unrecognized ones, in short transactions. Returns how many. */
-export async function discardBefore(
+export function discardBefore(
   db: Database,
   moment: Date,
   isUnrecognized = false,
   signal?: AbortSignal,
 ): Promise<number> {
+  return discardFrom(db, 'ops.deliveries', moment, isUnrecognized ? sql`not is_recognized` : sql`true`, signal);
+}
+
+async function discardFrom(
+  db: Database,
+  name: 'ops.deliveries' | 'ops.deliveries_other',
+  moment: Date,
+  condition: RawBuilder<unknown>,
+  signal?: AbortSignal,
+): Promise<number> {
+  const table = sql.table(name);
   for (let discarded = 0; ; ) {
     // Ids are in order of arrival, so this reads only the oldest rows, however many there are.
     const rows = await query(
       db,
-      sql`delete from ops.deliveries where delivery_id in (
+      sql`delete from ${table} where received_at < ${moment} and delivery_id in (
          select delivery_id from (
-           select delivery_id, received_at from ops.deliveries where ${isUnrecognized ? sql`not is_recognized` : sql`true`}
-           order by delivery_id limit ${maxDiscarded}
+           select delivery_id, received_at from ${table} where ${condition} order by delivery_id limit ${maxDiscarded}
          ) oldest where received_at < ${moment})
        returning 1`,
     );
@@ -207,10 +218,20 @@ export async function discardBefore(
   }
 }
 
-/** Deletes deliveries older than this, by the database's clock. Returns how many. */
-export async function deleteExpired(db: Database, days: number, signal?: AbortSignal): Promise<number> {
+/**
+ * Deletes deliveries older than this, by the database's clock, and returns how many. Drops whole partitions: those of the day that
+ * is just expiring are kept until it is over, unless `isExact`.
+ */
+export async function deleteExpired(
+  db: Database,
+  days: number,
+  { isExact = false, signal }: { isExact?: boolean; signal?: AbortSignal } = {},
+): Promise<number> {
   const [row] = await query(db, sql<{ moment: Date }>`select now() - ${days} * interval '1 day' as moment`);
-  return row ? discardBefore(db, row.moment, false, signal) : 0;
+  if (!row) return 0;
+  const dropped = await dropPartitions(db, row.moment, signal);
+  const rest = isExact ? 'ops.deliveries' : 'ops.deliveries_other';
+  return dropped + (await discardFrom(db, rest, row.moment, sql`true`, signal));
 }
 
 /** Runs `work` for the stored deliveries that a condition selects, oldest first, one transaction per batch. */

@@ -1,51 +1,98 @@
+import type { RawBuilder } from 'kysely';
+import { type QueueName, queueNames, queueSettings } from '../../config/queues.ts';
 import { type Database, query, sql } from '../db/database.ts';
-import type { Queues } from '../queues/queues.ts';
-import { parkedKinds } from './claims.ts';
-import { kindsOfQueues, type Notifier } from './notifier.ts';
+import type { Log } from '../shared/log.ts';
+import { type Loop, startLoop } from '../shared/loop.ts';
+import { withTimeout } from '../shared/timeout.ts';
+import type { DueFloor } from './due-floor.ts';
+import { kindsOfQueues } from './notifier.ts';
+import { parkedKinds } from './parking.ts';
 import { type Priority, priorities, type Target, type TargetKind } from './targets.ts';
+
+/*
+ * A job is only a hint that a target is due. The sweep reads what has no job, straight from `ops.sync_targets`: history, rechecks,
+ * retries, and targets whose job no worker took. So a queue that is away, lost or blocked costs seconds.
+ */
 
 export interface SweepPace {
   /** Milliseconds between two sweeps. */
   readonly everyMs: number;
   /** Milliseconds after which a job that no worker took counts as lost. */
   readonly lostAfterMs: number;
-  /** The sweep fills each queue up to this number of waiting jobs: a long backlog stays in Postgres. */
-  readonly maxWaiting: number;
-  /** The same for history. While live reads fail, history is enqueued one target at a time. */
-  readonly maxHistoryWaiting: number;
 }
 
-export const defaultSweepPace: SweepPace = {
-  everyMs: 1_000,
-  lostAfterMs: 5_000,
-  maxWaiting: 1_000,
-  maxHistoryWaiting: 100,
-};
+export const defaultSweepPace: SweepPace = { everyMs: 1_000, lostAfterMs: 5_000 };
 
-/** Enqueues targets that are due and that the queues lost or never received. Returns how many. */
-export async function sweepTargets(
-  { db, notifier, queues }: { db: Database; notifier: Pick<Notifier, 'notify'>; queues: Pick<Queues, 'waiting'> },
-  pace: SweepPace,
-  signal?: AbortSignal,
-): Promise<number> {
-  // Mostly there is none, which one statement tells.
-  if (!(await isAnyOverdue(db, pace.lostAfterMs))) return 0;
-  let enqueued = 0;
-  const maxHistory = (await isStrained(db)) ? 1 : pace.maxHistoryWaiting;
-  for (const [queue, kinds] of kindsOfQueues) {
-    if (signal?.aborted) break;
-    const waiting = await queues.waiting(queue);
-    enqueued += await enqueueOverdue(kinds, priorities.live, pace.maxWaiting - waiting);
-    enqueued += await enqueueOverdue(kinds, priorities.history, maxHistory - waiting);
-  }
-  return enqueued;
+export interface SweepDeps {
+  readonly db: Database;
+  readonly log: Log;
+  /** Where scans for due targets begin. Default: at the start. */
+  readonly floor?: DueFloor;
+  /** The queues whose targets this process reads. Default: all. */
+  readonly queues?: readonly QueueName[];
+  /** Reads a target. After the signal it ends early. */
+  readonly read: (target: Target, signal: AbortSignal) => Promise<unknown>;
+}
 
-  async function enqueueOverdue(kinds: readonly TargetKind[], priority: Priority, max: number): Promise<number> {
-    if (max <= 0) return 0;
-    const overdue = await markOverdue(db, kinds, priority, max, pace.lostAfterMs);
-    notifier.notify(overdue.map((target) => ({ ...target, afterMs: 0, priority })));
-    return overdue.length;
+export interface Sweep extends Pick<Loop, 'kick'> {
+  /** Begins no more reads, and ends those in hand: shortly before `deadlineMs` by their signal. */
+  close(deadlineMs: number): Promise<void>;
+}
+
+/** The part of a deadline that remains for aborted reads, in milliseconds. */
+const abortedMs = 1_000;
+
+/** Starts to read overdue targets: of each queue as many at a time as it may read, live ones first. */
+export function startSweep({ db, log, floor, queues = queueNames, read }: SweepDeps, pace = defaultSweepPace): Sweep {
+  const stopping = new AbortController();
+  const inHand = new Map(queues.map((queue) => [queue, new Map<string, Promise<void>>()]));
+  const allKinds = queues.flatMap((queue) => kindsOfQueues.get(queue) ?? []);
+  const overdue = (priority: Priority) =>
+    sql`priority = ${sql.lit(priority)} and due_at >= ${floor?.of(priority) ?? '-infinity'} and ${isOverdue(pace.lostAfterMs)}`;
+  const loop = startLoop({ name: 'Reading overdue targets', everyMs: pace.everyMs, log, job: sweep });
+
+  async function sweep(signal: AbortSignal): Promise<void> {
+    await floor?.raise();
+    // Mostly there is none, which one statement tells.
+    if (!(await isAnyOverdue(db, allKinds, overdue))) return;
+    const isHeldBack = await isStrained(db);
+    for (const [queue, reading] of inHand) {
+      const { reads } = queueSettings[queue];
+      for (const [priority, most] of [
+        [priorities.live, reads],
+        // While live reads fail, history is read one target at a time.
+        [priorities.history, isHeldBack ? 1 : reads],
+      ] as const) {
+        if (signal.aborted || reading.size >= most) continue;
+        const kinds = kindsOfQueues.get(queue) ?? [];
+        for (const target of await markOverdue(db, kinds, priority, most - reading.size, overdue)) {
+          begin(target, reading, reads);
+        }
+      }
+    }
   }
+
+  function begin(target: Target, reading: Map<string, Promise<void>>, reads: number): void {
+    const id = `${target.kind} ${target.key}`;
+    if (reading.has(id)) return;
+    const ended = read(target, stopping.signal)
+      .catch((err: unknown) => log.warn({ err, kind: target.kind }, 'A target could not be read; it stays due'))
+      .then(() => {
+        reading.delete(id);
+        if (reading.size === Math.floor(reads / 2)) void loop.kick();
+      });
+    reading.set(id, ended);
+  }
+
+  return {
+    kick: loop.kick,
+    async close(deadlineMs) {
+      await loop.stop();
+      const ended = Promise.all([...inHand.values()].flatMap((reading) => [...reading.values()]));
+      await withTimeout(Math.max(0, deadlineMs - abortedMs), ended, () => stopping.abort());
+      await ended;
+    },
+  };
 }
 
 /** Due, and lost or never enqueued. */
@@ -53,15 +100,29 @@ const isOverdue = (lostAfterMs: number) =>
   sql`dirty_version > clean_version and due_at <= now() and claimed_until <= now() and lost_reads = 0
     and (enqueued_at < due_at or enqueued_at < now() - ${lostAfterMs} * interval '1 ms') and kind <> all(${parkedKinds})`;
 
-async function isAnyOverdue(db: Database, lostAfterMs: number): Promise<boolean> {
+type Overdue = (priority: Priority) => RawBuilder<unknown>;
+
+async function isAnyOverdue(db: Database, kinds: readonly TargetKind[], overdue: Overdue): Promise<boolean> {
+  const isAny = (priority: Priority) =>
+    sql`exists (select from ops.sync_targets where kind = any(${kinds}) and ${overdue(priority)})`;
   const [row] = await query(
     db,
-    sql<{ is_any: boolean }>`select exists (
-       select from ops.sync_targets
-       where priority in (${sql.lit(priorities.live)}, ${sql.lit(priorities.history)}) and ${isOverdue(lostAfterMs)}
-     ) as is_any`,
+    sql<{ is_any: boolean }>`select ${isAny(priorities.live)} or ${isAny(priorities.history)} as is_any`,
   );
   return row?.is_any === true;
+}
+
+/** Whether a live read or one of history has been due for longer than this: more is to be read than workers can. */
+export async function areReadsLate(db: Database, seconds: number): Promise<boolean> {
+  const [row] = await query(
+    db,
+    sql<{ is_late: boolean }>`select exists (
+       select from ops.sync_targets
+       where priority in (${sql.lit(priorities.live)}, ${sql.lit(priorities.history)}) and dirty_version > clean_version
+         and due_at < now() - ${seconds} * interval '1 second' and lost_reads = 0 and kind <> all(${parkedKinds})
+     ) as is_late`,
+  );
+  return row?.is_late === true;
 }
 
 /** Marks up to `max` overdue targets as enqueued and returns them; oldest due first. */
@@ -70,13 +131,13 @@ function markOverdue(
   kinds: readonly TargetKind[],
   priority: Priority,
   max: number,
-  lostAfterMs: number,
+  overdue: Overdue,
 ): Promise<Target[]> {
   return query(
     db,
     sql<Target>`with overdue as (
        select kind, key from ops.sync_targets t
-       where priority = ${priority} and kind = any(${kinds}) and ${isOverdue(lostAfterMs)}
+       where kind = any(${kinds}) and ${overdue(priority)}
        order by due_at limit ${max} for update skip locked
      )
      update ops.sync_targets t set enqueued_at = now() from overdue

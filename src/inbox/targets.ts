@@ -40,8 +40,6 @@ export function rankOf(references: number): Rank {
 /** A target to enqueue `afterMs` from now. */
 export interface DueTarget extends Target {
   readonly afterMs: number;
-  /** Default: live. */
-  readonly priority?: Priority;
   /** The trace that its read continues, as a W3C `traceparent`. */
   readonly traceparent?: string | undefined;
 }
@@ -68,7 +66,7 @@ const nearMs = 2_000;
 
 /**
  * SQL for `enqueued_at`, when a target due at `due` counts as enqueued. History, and what is due later, is left to the sweep, which
- * enqueues it when it is due and the queue is short enough.
+ * reads it when it is due.
  */
 export function enqueuedAt(due: string, priority: string): string {
   return `case when ${priority} = ${priorities.live} and ${due} < now() + interval '${nearMs} ms' then greatest(${due}, now()) else '-infinity' end`;

@@ -43,7 +43,7 @@ export interface LedgerTiming {
   readonly retryMs: number;
   /** Wait before a HELD send is judged again that waits for other sends or for the rules. */
   readonly waitMs: number;
-  /** A job that has not run for this long is taken for lost and enqueued again. */
+  /** A due send that a worker took up this long ago is taken up again: that worker may have died. */
   readonly lostAfterMs: number;
 }
 

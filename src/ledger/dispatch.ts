@@ -63,7 +63,7 @@ export function reserveSend(
   });
 }
 
-/** Lets the next sweep enqueue a live send again, for a worker that may send it: jobs go to any worker. */
+/** Lets the next sweep of any worker take up a live send again, for one that may send it. */
 async function leaveToOthers(tx: Transaction, sendId: string): Promise<'nothing_due'> {
   await query(tx, sql`update ops.sends set enqueued_at = '-infinity' where send_id = ${sendId}`);
   return 'nothing_due';

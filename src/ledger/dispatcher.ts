@@ -5,19 +5,19 @@ import { type DispatchResult, dispatch, endExpiredLease, reserveSend } from './d
 import { accountLimits } from './limits.ts';
 import { isUnreleased, releaseAllSuperseded } from './plans.ts';
 import { isRefuted, isUnlinked, linkMessages, reconcile, settleAllFound } from './reconcile.ts';
-import { findSend } from './send.ts';
+import { findSend, markSends } from './send.ts';
 
 /** `nothing_due`: another worker has the send, or it is not due. */
 export type AdvanceResult = DispatchResult | 'nothing_due' | 'needs_human';
 
 /** Takes sends through their states. Any number of workers may run one, and each may die at any time. */
 export interface Dispatcher {
-  /** Takes one send as far as it goes now. Rejects when the database fails; the sweep then enqueues the send again. */
+  /** Takes one send as far as it goes now. Rejects when the database fails; a later sweep then returns the send again. */
   advance(sendId: string): Promise<AdvanceResult>;
   /** Whether `sweep` might find anything: while nothing is being sent, one statement spares the others. */
   hasWork(): Promise<boolean>;
   /**
-   * Returns up to `max` due sends to enqueue. Also links mirrored messages to their sends, releases the budgets of superseded
+   * Returns up to `max` due sends to advance. Also links mirrored messages to their sends, releases the budgets of superseded
    * sends, and ends an automatic pause whose cause is gone.
    */
   sweep(max: number): Promise<string[]>;
@@ -81,7 +81,7 @@ async function hasWork(db: Database): Promise<boolean> {
 const maxAhead = sql`interval '1 minute'`;
 
 /**
- * Corrects moments that were written while the clock of Postgres was ahead: a send planned, dispatched or enqueued in the
+ * Corrects moments that were written while the clock of Postgres was ahead: a send planned, dispatched or taken up in the
  * future counts as of now, and a lease or a short wait that ends too late ends in time. Otherwise it would wait until then.
  */
 async function correctClock(db: Database, { leaseMs }: Ledger['timing']): Promise<void> {
@@ -89,18 +89,23 @@ async function correctClock(db: Database, { leaseMs }: Ledger['timing']): Promis
   const isLeased = sql`state in ('RESERVED', 'DISPATCHED')`;
   await query(
     db,
-    sql`update ops.sends set
+    sql`with ahead as (
+        select send_id, planned_at, reserved_at, dispatched_at from ops.sends
+        where ${isOpen} and (greatest(planned_at, reserved_at, dispatched_at, unknown_at, enqueued_at) > now() + ${maxAhead}
+          or (${isLeased} and due_at > now() + 2 * ${leaseMs} * interval '1 ms')
+          or ((${isWaiting}) and due_at > greatest(expires_at, now()) + ${maxAhead})) for update
+      ), corrected as (
+        update ops.sends s set
         due_at = case when ${isLeased} then least(due_at, now() + ${leaseMs} * interval '1 ms') else now() end,
-        planned_at = least(planned_at, now()), reserved_at = least(reserved_at, now()), dispatched_at = least(dispatched_at, now()), unknown_at = least(unknown_at, now()),
-        enqueued_at = '-infinity'
-      where ${isOpen} and (greatest(planned_at, reserved_at, dispatched_at, unknown_at, enqueued_at) > now() + ${maxAhead}
-        or (${isLeased} and due_at > now() + 2 * ${leaseMs} * interval '1 ms')
-        or ((${isWaiting}) and due_at > greatest(expires_at, now()) + ${maxAhead}))`,
+        planned_at = least(s.planned_at, now()), reserved_at = least(s.reserved_at, now()),
+          dispatched_at = least(s.dispatched_at, now()), unknown_at = least(unknown_at, now()), enqueued_at = '-infinity'
+        from ahead where s.send_id = ahead.send_id returning s.planned_at, s.reserved_at, s.dispatched_at
+      ) ${markSends('ahead', 'corrected')}`,
   );
 }
 
 /**
- * Marks up to `max` due sends as enqueued and returns them: those that were not enqueued yet, or whose job got lost. During
+ * Marks up to `max` due sends as taken up and returns them: those that were not taken up yet, or whose worker got lost. During
  * a pause, waiting live sends stay where they are until they expire. Any read of the thread since the last reconciliation
  * makes an UNKNOWN send due: this is how a reference to the thread reaches it.
  */

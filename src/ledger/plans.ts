@@ -3,7 +3,16 @@ import { normalizeNumber } from '../shared/numbers.ts';
 import type { Pair } from '../shared/thread.ts';
 import { releaseBudget } from './budgets.ts';
 import { defaultRuleLimits } from './limits.ts';
-import { lockSend, type Send, type SendPlan, type SendRow, sendColumns, toSend, transition } from './send.ts';
+import {
+  lockSend,
+  markSends,
+  type Send,
+  type SendPlan,
+  type SendRow,
+  sendColumns,
+  toSend,
+  transition,
+} from './send.ts';
 
 /**
  * The id of the planned send, whose row exists once the transaction commits. `duplicate`: this rule has answered this trigger or is about to,
@@ -31,8 +40,8 @@ export async function planSend(tx: Transaction, given: SendPlan): Promise<PlanRe
           (rule, line, number, trigger_kind, trigger_id, rule_version, rule_hash, trigger_at, body, mode, limits, expires_at)
         values (${rule}, ${line}, ${number}, ${trigger.kind}, ${trigger.id}, ${ruleVersion}, ${ruleHash}, ${trigger.at}, ${text},
           ${mode}, ${JSON.stringify(limits)}, ${trigger.at}::timestamptz + ${maxAgeSeconds} * interval '1 second')
-        on conflict do nothing returning send_id, fence
-      )
+        on conflict do nothing returning send_id, fence, planned_at, reserved_at, dispatched_at
+      ), marked as (${markSends('planned')})
       insert into ops.send_events (send_id, to_state, fence, actor) select send_id, 'PLANNED', fence, 'rule' from planned
       returning send_id as "sendId"`,
   );
@@ -85,7 +94,12 @@ export async function releaseSuperseded(tx: Transaction, { line, number }: Pair)
   );
   for (const send of rows.map(toSend)) {
     await releaseBudget(tx, send);
-    await hotQuery(tx, sql`update ops.sends set reserved_micros = 0 where send_id = ${send.sendId}`);
+    await hotQuery(
+      tx,
+      sql`with released as (
+          update ops.sends set reserved_micros = 0 where send_id = ${send.sendId} returning planned_at, reserved_at, dispatched_at
+        ) ${markSends('released')}`,
+    );
   }
 }
 

@@ -1,6 +1,7 @@
 import { inTransaction, query, sql, type Transaction } from '../db/database.ts';
 import { toType } from '../shared/command-name.ts';
 import { normalizeNumber } from '../shared/numbers.ts';
+import { recordFollowing } from '../warehouse/what-follows.ts';
 import { bookBudget, chargeBudget, maxSegments, releaseBudget } from './budgets.ts';
 import type { Ledger } from './context.ts';
 import { readControl, readSender, recordSender } from './control.ts';
@@ -269,15 +270,20 @@ async function linkMessage(tx: Transaction, ledger: Ledger, sendId: string): Pro
   if (send?.state !== 'SENT') return;
   const messageId = send.messageId ?? (await findUnnamed(tx, ledger, send));
   if (messageId === undefined) return;
-  await query(
+  const linked = await query(
     tx,
-    sql`with linked as (
-        update warehouse.sms_messages set send_id = ${sendId}
-        where line = ${send.line} and number = ${send.number} and message_id = ${messageId} returning 1
-      )
-      update ops.sends set message_id = ${messageId}, linked_at = now()
-      where send_id = ${sendId} and exists (select from linked)`,
+    sql<{ conversation_id: string; sent_at: Date | null }>`
+      update warehouse.sms_messages set send_id = ${sendId}
+      where line = ${send.line} and number = ${send.number} and message_id = ${messageId}
+      returning conversation_id, sent_at`,
   );
+  if (linked.length === 0) return;
+  await query(tx, sql`update ops.sends set message_id = ${messageId}, linked_at = now() where send_id = ${sendId}`);
+  // Reports count it as an automatic text from now on.
+  await recordFollowing(tx, {
+    texts: linked.map(({ sent_at }) => sent_at?.toISOString()),
+    threads: linked.map(({ conversation_id }) => conversation_id),
+  });
 }
 
 async function findUnnamed(tx: Transaction, { actsFor }: Ledger, send: Send): Promise<string | undefined> {

@@ -160,6 +160,15 @@ export async function readSend(
   return { send, events };
 }
 
+/**
+ * SQL: marks the days that sends count in, for `reporting/outcomes.ts` to count them again. A statement that changes what reports
+ * show of sends has this as a part; `rows` are its relations with the sends before and after.
+ */
+export function markSends(...rows: readonly string[]) {
+  const days = rows.map((each) => `select planned_at, coalesce(dispatched_at, reserved_at) from ${each}`);
+  return sql.raw(`insert into ops.send_markers (planned_at, charged_at) ${days.join(' union ')}`);
+}
+
 /** A change of state that applies only while the send is still in one of the states `from`. */
 interface Transition {
   readonly sendId: string;
@@ -191,7 +200,7 @@ const timeColumns: Partial<Record<SendState, string>> = {
 };
 
 /**
- * Changes the state by compare-and-set and records it in ops.send_events. Returns false, and changes nothing, when the send
+ * Changes the state by compare-and-set, records it in ops.send_events, and marks its days for the reports. Returns false, and changes nothing, when the send
  * no longer has that state or fence. Throws for a transition that `nextStates` does not list.
  */
 export async function transition(tx: Transaction, step: Transition): Promise<boolean> {
@@ -212,12 +221,12 @@ export async function transition(tx: Transaction, step: Transition): Promise<boo
   const rows = await hotQuery(
     tx,
     sql`with held as (
-        select send_id, state as was from ops.sends
+        select send_id, state as was, planned_at, reserved_at, dispatched_at from ops.sends
         where send_id = ${sendId} and state = any(${from}) ${fence === undefined ? sql`` : sql`and fence = ${fence}`} for update
       ), moved as (
         update ops.sends s set ${sql.join(sets)} from held where s.send_id = held.send_id
-        returning s.send_id, held.was, s.state, s.fence, s.reason
-      )
+        returning s.send_id, held.was, s.state, s.fence, s.reason, s.planned_at, s.reserved_at, s.dispatched_at
+      ), marked as (${markSends('held', 'moved')})
       insert into ops.send_events (send_id, from_state, to_state, fence, reason, actor)
       select send_id, was, state, fence, reason, ${actor} from moved returning 1`,
   );

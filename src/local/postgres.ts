@@ -106,7 +106,7 @@ async function firstLaunch(
       await writeFile(portFile, `${port}\n`);
       return server;
     } catch (error) {
-      const isPortTaken = error instanceof UserError && error.message.includes('could not create any TCP/IP sockets');
+      const isPortTaken = error instanceof ServerEnded && error.code === 'port_taken';
       if (!isPortTaken || wanted !== undefined || attempt === 5) throw error;
       port = await freePort();
     }
@@ -132,7 +132,17 @@ async function launch(cluster: Cluster, port: number, settings: Readonly<Record<
   await ended;
   const { buffer, bytesRead } = await file.read(Buffer.alloc(4096), 0, 4096, logStart);
   const reason = buffer.toString('utf8', 0, bytesRead).trim() || 'it ended without a message';
-  throw new UserError(`The embedded Postgres did not start: ${reason}`);
+  throw new ServerEnded(reason);
+}
+
+/** The server ended during its start. Its log, which is in English, is the only place that says why. */
+class ServerEnded extends UserError {
+  readonly code: 'port_taken' | 'not_started';
+
+  constructor(reason: string) {
+    super(`The embedded Postgres did not start: ${reason}`);
+    this.code = reason.includes('could not create any TCP/IP sockets') ? 'port_taken' : 'not_started';
+  }
 }
 
 function keepServing(

@@ -328,7 +328,7 @@ async function diagnoseReaders(db: Database): Promise<Diagnosis[]> {
       level: 'notice',
       subject: 'Postgres',
       sentence:
-        'A role that reads the schema reporting may also store large objects, and hold up the queues in Postgres by advisory locks: Postgres allows both to everybody.',
+        'A role that reads the schema reporting may also store large objects, write to the write-ahead log, and hold up the queues in Postgres by advisory locks: Postgres allows this to everybody.',
       remedy: `If no other program in this database needs them, have a superuser run ${statements.map((each) => `\`${each}\``).join(' and ')}.`,
     },
   ];
@@ -346,6 +346,7 @@ interface ApiDiagnosis {
 async function diagnoseApi(service: Service, db: Database, credential: OpenCredential['kind']): Promise<ApiDiagnosis> {
   const found: Diagnosis[] = [];
   const call = () => ({ signal: AbortSignal.timeout(probeTimeoutMs) });
+  let failure: unknown;
 
   /** The answer of one probe; undefined after a failure, which becomes a diagnosis. */
   async function probe<T>(what: string, scope: string, read: () => Promise<T>): Promise<T | undefined> {
@@ -354,15 +355,16 @@ async function diagnoseApi(service: Service, db: Database, credential: OpenCrede
       found.push(onApi.ok(`${what} can be read.`));
       return answer;
     } catch (error) {
+      failure = error;
       found.push(diagnoseRefusal(error, what, scope, credential));
       return undefined;
     }
   }
 
   await probe('Lines', 'sms:read', () => service.lines.list(call()));
-  const [first] = found;
+  const lacksScope = failure instanceof ServiceError && failure.advice === 'scope';
   // All other probes would fail in the same way.
-  if (first?.level === 'problem' && !first.sentence.includes('scope')) return { found, subscriptions: undefined };
+  if (found[0]?.level === 'problem' && !lacksScope) return { found, subscriptions: undefined };
   await probe('Users', 'users:read', () => service.users.list(call()));
   const otherAccount = await compareAccount(db, accountReads(service)).catch(() => undefined);
   if (otherAccount !== undefined)

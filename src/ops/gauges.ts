@@ -98,7 +98,7 @@ export function createGauges(registry: Registry, takeSnapshot: () => Promise<Sna
     'Budget reserved today for automatic texts in progress or of unknown outcome, in dollars.',
   );
   const cap = gauge('sends_cap_dollars', 'Daily budget of automatic texts, in dollars.');
-  const runs = gauge('rule_runs', 'Evaluations of rules in the last day.', ['rule', 'outcome']);
+  const runs = gauge('rule_runs', 'Evaluations of rules today (the local day of the reports).', ['rule', 'outcome']);
   const actions = gauge('rule_actions', 'Actions of rules in the last day.', ['kind', 'state']);
 
   function show(snapshot: Snapshot): void {
@@ -172,7 +172,7 @@ export function createGauges(registry: Registry, takeSnapshot: () => Promise<Sna
     if (rules.state === 'unknown') return;
     runs.reset();
     actions.reset();
-    for (const { rule, tried, matched, failed } of rules.value?.lastDay ?? []) {
+    for (const { rule, tried, matched, failed } of rules.value?.today ?? []) {
       runs.set({ rule, outcome: 'matched' }, matched);
       runs.set({ rule, outcome: 'failed' }, failed);
       runs.set({ rule, outcome: 'not_matched' }, tried - matched - failed);

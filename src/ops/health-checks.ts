@@ -17,7 +17,7 @@ export interface Verdict {
   readonly sentence: string;
 }
 
-/** Seconds after which a due read is late; the sweep enqueues it again after five. */
+/** Seconds after which a due read is late; the sweep reads it after five. */
 export const lateSeconds = 30;
 const veryLateSeconds = 600;
 
@@ -180,15 +180,15 @@ function* checkLogin({ credential }: Snapshot): Iterable<HealthCheck> {
 function* checkParked({ parked, credential }: Snapshot): Iterable<HealthCheck> {
   const isLoggedIn = known(credential, undefined)?.use === 'login';
   // The sentences of refusals differ by operation; the credential is the same one.
-  const together = Map.groupBy(known(parked, []), ({ missingScope, reason }) =>
-    missingScope === null ? isLoginNeeded(reason) : missingScope,
+  const together = Map.groupBy(known(parked, []), ({ missingScope, code }) =>
+    missingScope === null ? isLoginNeeded(code) : missingScope,
   );
   for (const streams of together.values()) yield* checkStreams(streams, isLoggedIn);
 }
 
-/** The daemon's own reasons name the login command; any other reason is a refusal by the service. */
-function isLoginNeeded(reason: string): boolean {
-  return reason.includes(toType('auth login'));
+/** Whether nobody is logged in; any other code is a refusal by the service. */
+function isLoginNeeded(code: string): boolean {
+  return code === 'login_required';
 }
 
 /** Streams that wait for the same reason, the longest first. */
@@ -198,14 +198,14 @@ function* checkStreams(streams: readonly ParkedStream[], isLoggedIn: boolean): I
 }
 
 function checkStream(
-  { since, missingScope, reason }: ParkedStream,
+  { since, missingScope, code, reason }: ParkedStream,
   streams: readonly ParkedStream[],
   isLoggedIn: boolean,
 ): HealthCheck {
   const names = streams.map(({ kind }, at) => (at === 0 ? streamNames[kind] : streamNames[kind].toLowerCase()));
   const what = names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
   if (missingScope === null) {
-    const isMissing = isLoginNeeded(reason);
+    const isMissing = isLoginNeeded(code);
     const remedy =
       isMissing || isLoggedIn ? `Run ${toType('auth login')}` : 'Set API_KEY to a valid key in every process';
     return {
@@ -356,7 +356,7 @@ function* checkSettings({ processes, takenAt }: Snapshot): Iterable<HealthCheck>
       since: key,
       sentence:
         'Processes have different values of ENCRYPTION_KEY, so links to recordings that one stores cannot be opened by another.',
-      remedy: `Set the same ENCRYPTION_KEY in every process (without one, the same API_KEY), and restart the one that is wrong: ${startsOf(running)}.`,
+      remedy: `Set the same ENCRYPTION_KEY in every process (without one, the same API_KEY), and restart what differs from the others: ${startsOf(differing(running, ({ keyName }) => keyName))}.`,
     };
   }
   if (isLasting(address)) {
@@ -377,6 +377,14 @@ function differingSince(running: readonly RunningProcess[], valueIn: (each: Runn
   const youngest = having.at(-1);
   const other = youngest && having.findLast((each) => valueIn(each) !== valueIn(youngest));
   return other && having[having.indexOf(other) + 1]?.startedAt;
+}
+
+/** The processes whose value differs from that of most; from the youngest's where no value is the most common. */
+function differing(running: readonly RunningProcess[], valueIn: (each: RunningProcess) => string | null) {
+  const having = running.filter((each) => valueIn(each) !== null);
+  // Youngest first, and the sort keeps their order.
+  const groups = [...Map.groupBy(having.toReversed(), valueIn).values()].sort((a, b) => b.length - a.length);
+  return having.filter((each) => !groups[0]?.includes(each));
 }
 
 function startsOf(running: readonly RunningProcess[]): string {

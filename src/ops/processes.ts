@@ -5,6 +5,7 @@ import { type Database, query, sql } from '../db/database.ts';
 import { type ConnectionLimit, connectionLimits, judgeConnections } from '../db/limits.ts';
 import { startLoop } from '../shared/loop.ts';
 import { receiverAt, secretHash } from '../sync/subscriptions/matching.ts';
+import { goneAfterSeconds } from '../sync/subscriptions/store.ts';
 
 /** A running process, as it last reported itself: all seconds are up to that report, since it may have ended right after it. */
 export interface RunningProcess {
@@ -36,8 +37,6 @@ export const receives = ({ role }: Pick<RunningProcess, 'role'>): boolean => rol
 export const works = ({ role }: Pick<RunningProcess, 'role'>): boolean => role !== 'web';
 
 const reportEveryMs = 2_000;
-/** Seconds without a report after which a process counts as dead, or as cut off from Postgres. */
-const goneAfterSeconds = 15;
 
 /** The running processes, oldest first. */
 export function readProcesses(db: Database): Promise<RunningProcess[]> {

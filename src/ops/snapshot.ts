@@ -1,11 +1,12 @@
 import type { CircuitState } from '../api-client/client.ts';
 import type { Context } from '../context.ts';
+import { type Blocker, type LockWait, readLockWaits, readLongTransactions } from '../db/blockers.ts';
 import { diskFullMs } from '../db/connections.ts';
 import { type Database, query, sql, type Transaction } from '../db/database.ts';
 import { describeRefusal } from '../db/refusals.ts';
 import { UserError } from '../shared/errors.ts';
 import { readRelease } from '../shared/release.ts';
-import { readProcesses } from './processes.ts';
+import { readProcesses, readRunningConnections } from './processes.ts';
 import { readRules, readSends } from './snapshot/automation.ts';
 import {
   readAlerts,
@@ -27,7 +28,6 @@ import {
   readRowCounts,
   readSetAside,
 } from './snapshot/mirror.ts';
-import { readPostgres } from './snapshot/postgres.ts';
 import { readReporting } from './snapshot/reporting.ts';
 
 /** One part of the snapshot. A part that cannot be read is unknown, without affecting the others. */
@@ -167,5 +167,32 @@ export function cachedFor<T>(keptMs: number, take: () => Promise<T>): () => Prom
       latest.then(() => setTimeout(forget, keptMs).unref(), forget);
     }
     return latest;
+  };
+}
+
+/** What is wrong with the server, or what others do to it. */
+export interface PostgresStatus {
+  /** Sessions that ours wait for. */
+  readonly waits: readonly LockWait[];
+  /** Long transactions of others. */
+  readonly long: readonly Blocker[];
+  /** When a process of ours was last told that the disk is full; null unless that was within the last two minutes. */
+  readonly diskFullAt: Date | null;
+  /** The limit on connections, where it is lower than what the running processes may open; null otherwise. */
+  readonly connections: { readonly sentence: string; readonly remedy: string; readonly isTooMuch: boolean } | null;
+}
+
+async function readPostgres(db: Database): Promise<PostgresStatus> {
+  const [disk] = await query(
+    db,
+    sql<{
+      at: Date | null;
+    }>`select max(disk_full_at) as at from ops.processes where disk_full_at > now() - interval '2 minutes'`,
+  );
+  return {
+    waits: await readLockWaits(db),
+    long: await readLongTransactions(db),
+    diskFullAt: disk?.at ?? null,
+    connections: await readRunningConnections(db),
   };
 }

@@ -11,6 +11,9 @@ import {
   roughMentionPattern,
   spellingsOf,
 } from '../warehouse/erasure/mentions.ts';
+import type { JsonRow } from '../warehouse/held-calls.ts';
+import { followingLostTexts, recordFollowing } from '../warehouse/what-follows.ts';
+import { refreshFacts } from '../warehouse/write-calls.ts';
 import { unreadMark } from '../webhooks/extract.ts';
 
 /**
@@ -104,6 +107,13 @@ async function withholdUnmirrored(tx: Transaction, number: string, deliveryIds: 
   );
 }
 
+type LostText = JsonRow & {
+  readonly conversation_id: string;
+  readonly message_id: string;
+  readonly line: string;
+  readonly is_unread: boolean;
+};
+
 /** Deletes the conversations of a number, groups included, and every row that belongs to their messages. */
 export async function eraseTexts(tx: Transaction, number: string): Promise<Removed> {
   const conversations = await query<{ id: string }>(
@@ -111,13 +121,15 @@ export async function eraseTexts(tx: Transaction, number: string): Promise<Remov
     `select conversation_id as id from warehouse.sms_conversations where number = any($1) or participants && $1`,
     [spellingsOf(number)],
   );
-  const messages = await query<{ conversation_id: string; message_id: string; line: string; is_unread: boolean }>(
+  const messages = await query<LostText>(
     tx,
     `delete from warehouse.sms_messages
      where conversation_id = any($3) or ${isIn(`concat_ws('|', from_number, to_number, array_to_string(group_participants, '|'))`)}
-     returning conversation_id, message_id, line, direction = 'in' and is_read is false and deleted_at is null as is_unread`,
+     returning conversation_id, message_id, line, number, direction, sent_at, deleted_at,
+       direction = 'in' and is_read is false and deleted_at is null as is_unread`,
     [mentionPattern(number), roughMentionPattern(number), conversations.map(({ id }) => id)],
   );
+  await recordFollowing(tx, followingLostTexts(messages));
   const unread = messages.filter((each) => each.is_unread);
   await withholdUnread(
     tx,
@@ -138,17 +150,10 @@ export async function eraseTexts(tx: Transaction, number: string): Promise<Remov
     );
     removed[table] = rows.length;
   }
-  const documents = await query(
-    tx,
-    sql`
-      delete from warehouse.documents where entity = 'message' and entity_key in (
-        select conversation_id || '/' || message_id from ${keys})
-      returning 1`,
-  );
   const gone = await query(tx, 'delete from warehouse.sms_conversations where conversation_id = any($1) returning 1', [
     conversations.map(({ id }) => id),
   ]);
-  return { ...removed, 'warehouse.documents': documents.length, 'warehouse.sms_conversations': gone.length };
+  return { ...removed, 'warehouse.sms_conversations': gone.length };
 }
 
 const caller = `concat_ws('|', caller_number, caller_id_internal, caller_id_external)`;
@@ -212,6 +217,8 @@ export async function eraseParty(tx: Transaction, number: string, callIds: reado
     [pattern, callIds],
   );
   const belongings = await eraseCalls(tx, callIds);
+  // What followed from the parties goes with them.
+  await recordFollowing(tx, { calls: await refreshFacts(tx, callIds) });
   return { ...belongings, 'warehouse.call_legs': legs.length, 'warehouse.calls': calls.length };
 }
 

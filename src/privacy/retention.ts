@@ -43,22 +43,18 @@ const contents: readonly Content[] = [
     table: 'warehouse.sms_messages',
     time: { table: 'warehouse.sms_messages', column: 'sent_at' },
     otherwise: sql`m.first_seen_at`,
-    analyzed: ['warehouse.sms_messages', 'warehouse.documents'],
+    analyzed: ['warehouse.sms_messages'],
     remove: (condition) => sql`
       with expired as materialized (
         select m.conversation_id, m.message_id from warehouse.sms_messages m
-        where ${condition} and (m.body is not null
-          or exists (select from secrets.message_media x where x.conversation_id = m.conversation_id and x.message_id = m.message_id)
-          or exists (select from warehouse.documents d where d.entity = 'message' and d.entity_key = m.conversation_id || '/' || m.message_id))
+        where ${condition} and (num_nonnulls(m.body, m.extra) > 0
+          or exists (select from secrets.message_media x where x.conversation_id = m.conversation_id and x.message_id = m.message_id))
         order by m.conversation_id, m.message_id limit ${maxAtOnce} for update
       ), media as (
         delete from secrets.message_media x using expired e
         where x.conversation_id = e.conversation_id and x.message_id = e.message_id
-      ), raw as (
-        delete from warehouse.documents d using expired e
-        where d.entity = 'message' and d.entity_key = e.conversation_id || '/' || e.message_id
       )
-      update warehouse.sms_messages m set body = null, content_hash = '',
+      update warehouse.sms_messages m set body = null, extra = null, content_hash = '',
         body_length = coalesce(char_length(m.body), m.body_length),
         body_segment_count = coalesce(reporting.sms_segments(m.body), m.body_segment_count)
       from expired e where m.conversation_id = e.conversation_id and m.message_id = e.message_id returning 1`,
@@ -80,28 +76,20 @@ const contents: readonly Content[] = [
     table: 'warehouse.transcripts',
     time: { table: 'warehouse.calls', column: 'started_at' },
     otherwise: startOf('t'),
-    analyzed: [
-      'warehouse.transcripts',
-      'warehouse.transcript_bodies',
-      'warehouse.transcript_kpis',
-      'warehouse.documents',
-    ],
+    analyzed: ['warehouse.transcripts', 'warehouse.transcript_bodies', 'warehouse.transcript_kpis'],
     remove: (condition) => sql`
       with expired as materialized (
         select t.transcript_id from warehouse.transcripts t left join warehouse.calls m on m.call_id = t.call_id
-        where ${condition} and (num_nonnulls(${words}) > 0
+        where ${condition} and (num_nonnulls(t.extra, ${words}) > 0
           or exists (select from warehouse.transcript_bodies b where b.transcript_id = t.transcript_id)
-          or exists (select from warehouse.transcript_kpis k where k.transcript_id = t.transcript_id and k.kpi_note is not null)
-          or exists (select from warehouse.documents d where d.entity = 'transcript' and d.entity_key = t.transcript_id::text))
+          or exists (select from warehouse.transcript_kpis k where k.transcript_id = t.transcript_id and k.kpi_note is not null))
         order by t.transcript_id limit ${maxAtOnce} for update of t
       ), bodies as (
         delete from warehouse.transcript_bodies b using expired e where b.transcript_id = e.transcript_id
       ), kpis as (
         update warehouse.transcript_kpis k set kpi_note = null from expired e where k.transcript_id = e.transcript_id
-      ), raw as (
-        delete from warehouse.documents d using expired e where d.entity = 'transcript' and d.entity_key = e.transcript_id::text
       )
-      update warehouse.transcripts t set ${sql.join(wordColumns.map((column) => sql`${sql.ref(column)} = null`))}
+      update warehouse.transcripts t set extra = null, ${sql.join(wordColumns.map((column) => sql`${sql.ref(column)} = null`))}
       from expired e where t.transcript_id = e.transcript_id returning 1`,
   },
   {
@@ -135,7 +123,7 @@ export function createRetention({ db, log, days }: { db: Database; log: Log; day
       removedUntil.set(content, await instant(db, sql`${until}::timestamptz - interval '24 hours'`));
     }
     // Deliveries repeat the content of what they announce.
-    const deliveries = await deleteExpired(db, Math.min(...Object.values(days)), signal);
+    const deliveries = await deleteExpired(db, Math.min(...Object.values(days)), { isExact: true, signal });
     if (deliveries > 0) removed['ops.deliveries'] = deliveries;
   }
 

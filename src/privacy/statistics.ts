@@ -5,6 +5,8 @@ interface Described {
   /** The table, or one of its indexes. */
   readonly relation: string;
   readonly column: string;
+  /** Of all partitions together. */
+  readonly inherited: boolean;
 }
 
 /**
@@ -13,14 +15,15 @@ interface Described {
  * Resolves to the tables where that failed.
  */
 export async function refreshStatistics(db: Database, only?: readonly string[]): Promise<string[]> {
-  const tables = await query<{ table: string }>(
+  const tables = await query<{ table: string; isPartition: boolean }>(
     db,
-    `select c.oid::regclass::text as "table" from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where n.nspname in ('warehouse', 'secrets', 'ops', 'rollups', 'reporting', 'bullmq') and c.relkind = 'r'
-       and pg_has_role(c.relowner, 'usage') and ($1::text[] is null or c.oid::regclass::text = any($1)) order by 1`,
+    `select c.oid::regclass::text as "table", c.relispartition as "isPartition" from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where n.nspname in ('warehouse', 'secrets', 'ops', 'rollups', 'reporting', 'bullmq') and c.relkind in ('r', 'p')
+       and pg_has_role(c.relowner, 'usage') and ($1::text[] is null or coalesce((select inhparent from pg_inherits where inhrelid = c.oid), c.oid)::regclass::text = any($1)) order by 1`,
     [only ?? null],
   );
-  for (const { table } of tables) await query(db, `analyze ${table}`, []);
+  // Of a partitioned table, this analyzes the partitions too.
+  for (const { table, isPartition } of tables) if (!isPartition) await query(db, `analyze ${table}`, []);
   const kept: string[] = [];
   for (const [table, described] of await describedWhileEmpty(db, tables)) {
     if (!(await clear(db, table, described))) kept.push(table);
@@ -40,7 +43,7 @@ async function describedWhileEmpty(
   const rows = await query<Described & { table: string }>(
     db,
     `with empty as materialized (${emptyTables.join(' union all ')})
-     select e.oid::regclass::text as "table", s.schemaname as schema, s.tablename as relation, s.attname as column
+     select e.oid::regclass::text as "table", s.schemaname as schema, s.tablename as relation, s.attname as column, s.inherited
      from empty e
        join pg_class c on c.oid = e.oid or c.oid in (select indexrelid from pg_index where indrelid = e.oid)
        join pg_namespace n on n.oid = c.relnamespace
@@ -59,8 +62,8 @@ async function clear(db: Database, table: string, described: readonly Described[
     [],
   );
   if (able?.has_function) {
-    for (const { schema, relation, column } of described) {
-      await query(db, 'select pg_clear_attribute_stats($1, $2, $3, false)', [schema, relation, column]);
+    for (const { schema, relation, column, inherited } of described) {
+      await query(db, 'select pg_clear_attribute_stats($1, $2, $3, $4)', [schema, relation, column, inherited]);
     }
     return true;
   }
@@ -99,9 +102,13 @@ async function replace(db: Database, table: string): Promise<boolean> {
     await inTransaction(db, async (tx) => {
       await query(tx, `set local lock_timeout = '5s'`, []);
       await query(tx, `alter table ${table} disable trigger user`, []);
-      const [row] = await query<{ at: string }>(tx, `insert into ${table} ${into} returning ctid::text as at`, []);
+      const [row] = await query<{ at: string; place: string }>(
+        tx,
+        `insert into ${table} ${into} returning ctid::text as at, tableoid as place`,
+        [],
+      );
       await query(tx, `analyze ${table}`, []);
-      await query(tx, `delete from ${table} where ctid = $1::tid`, [row?.at]);
+      await query(tx, `delete from ${table} where ctid = $1::tid and tableoid = $2`, [row?.at, row?.place]);
       await query(tx, `alter table ${table} enable trigger user`, []);
     });
     return true;

@@ -1,21 +1,16 @@
 import type { Processor, Queue, QueueOptions, Worker, WorkerOptions } from 'bullmq';
 import { storableText } from '../shared/storable.ts';
 
-/** A job: read the target, or advance the send. */
+/** A job: read the target. */
 export interface TargetJob {
   readonly kind: string;
   readonly key: string;
-  /** False: worked only when no urgent job waits. Default: true. */
-  readonly isUrgent?: boolean;
   /** The trace that its work continues, as a W3C `traceparent`. */
   readonly traceparent?: string | undefined;
 }
 
 /** What a job carries: ids and never data, so that one job stands for any number of changes. */
 export type JobData = Pick<TargetJob, 'kind' | 'key'>;
-
-/** The library works jobs without a priority first. */
-const lowPriority = 1;
 
 /** One job per target, sorted, so that two callers cannot deadlock. */
 export function jobsOf(jobs: readonly TargetJob[]) {
@@ -24,20 +19,17 @@ export function jobsOf(jobs: readonly TargetJob[]) {
     // A job that jsonb rejects would fail its whole batch.
     const data = { kind: storableText(job.kind), key: storableText(job.key) };
     const id = targetId(data);
-    const held = byTarget.get(id);
-    const isUrgent = job.isUrgent !== false || held?.isUrgent === true;
-    byTarget.set(id, { ...data, isUrgent, traceparent: held?.traceparent ?? job.traceparent });
+    byTarget.set(id, { ...data, traceparent: byTarget.get(id)?.traceparent ?? job.traceparent });
   }
   return [...byTarget]
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([id, { kind, key, isUrgent, traceparent }]) => ({
+    .map(([id, { kind, key, traceparent }]) => ({
       name: kind,
       data: { kind, key },
       opts: {
         deduplication: { id, keepLastIfActive: true },
         removeOnComplete: true,
         removeOnFail: true,
-        ...(!isUrgent && { priority: lowPriority }),
         ...(traceparent !== undefined && { telemetry: { metadata: JSON.stringify({ traceparent }) } }),
       },
     }));

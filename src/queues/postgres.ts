@@ -18,8 +18,11 @@ import type { BullQueue, BullWorker, QueueStore } from './backend.ts';
 import type { OutageLog } from './outage-log.ts';
 
 const schema = 'bullmq';
-/** A statement of the library that waits longer for a lock fails, and is repeated. */
-const lockTimeout = '10s';
+/**
+ * A statement of the library that waits longer for a lock fails. A producer's fails long before the client gives up its connection,
+ * which would leave one that waits on: several queues can fail in turn, and the store still tells its health.
+ */
+const lockTimeouts = { producers: `${queueTiming.timeout / 4}ms`, jobs: '10s' } as const;
 
 /** The maximum of connections of a process for adding jobs, and for taking and finishing them. */
 export type QueuePools = Readonly<Record<'producers' | 'jobs', number>>;
@@ -33,13 +36,19 @@ export async function migrateQueues(databaseUrl: string): Promise<void> {
     if (await isNewest(client)) return;
     await client.query(`set lock_timeout = '1s'`);
     await runMigrations(client, schema);
+    for (const table of rewrittenTables) await client.query(`alter table ${schema}.${table} set (${vacuumedSoon})`);
   });
 }
 
-/** Whether the schema has all migrations of this release, so that nothing has to be locked. */
+/** Every job leaves dead rows here, and taking the next one visits those that were not vacuumed yet. */
+const rewrittenTables = ['job', 'event', 'dedup', 'dedup_next'];
+const vacuumedSoon =
+  'autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0';
+
+/** Whether the schema has all migrations and settings of this release, so that nothing has to be locked. */
 async function isNewest(client: Client): Promise<boolean> {
   const { rows } = await client.query<{ found: boolean }>(
-    `select to_regclass('${schema}.migration') is not null as found`,
+    `select exists (select from pg_class where oid = to_regclass('${schema}.${rewrittenTables.at(-1)}') and reloptions is not null) as found`,
   );
   return rows[0]?.found === true && (await assertSchemaCompatibility(client, schema)) >= LATEST_SCHEMA_VERSION;
 }
@@ -58,17 +67,17 @@ export async function createPostgresStore(
   const createBackend: typeof createPostgresBackend = (name, options) =>
     new PollingBackend(new ReadyConnection(options.connection), name, options);
   const bull = withBackend(createBackend);
-  // The library's statements name no schema, and its functions take advisory locks, which any role of the database may hold.
-  const onConnect = prepareSession(databaseUrl, { search_path: schema, lock_timeout: lockTimeout });
   const opened: Pool[] = [];
-  const open = (config: PoolConfig) => {
+  const open = (use: keyof typeof lockTimeouts, config: PoolConfig) => {
+    // The library's statements name no schema, and its functions take advisory locks, which any role of the database may hold.
+    const onConnect = prepareSession(databaseUrl, { search_path: schema, lock_timeout: lockTimeouts[use] });
     const settings = { ...config, application_name: 'trunkline queues', onConnect };
     // Each queue and worker of the library adds a listener to its pool.
     const pool = openPool(databaseUrl, log, outage.report, settings).setMaxListeners(0);
     opened.push(pool);
     return pool;
   };
-  const producers = open({
+  const producers = open('producers', {
     max: pools.producers,
     connectionTimeoutMillis: queueTiming.timeout,
     query_timeout: queueTiming.timeout,
@@ -82,8 +91,8 @@ export async function createPostgresStore(
       new bull.Queue(name, { connection: producers as unknown as PgPool, ...opening }) as unknown as BullQueue,
     openWorker(name, processor, tuning) {
       ofWorkers ??= withOneListener(
-        open({ max: pools.jobs }),
-        open({ max: queuePools.listen, query_timeout: queueTiming.lockDuration }),
+        open('jobs', { max: pools.jobs }),
+        open('jobs', { max: queuePools.listen, query_timeout: queueTiming.lockDuration }),
       );
       return new bull.Worker(name, processor, { connection: ofWorkers, ...tuning }) as unknown as BullWorker;
     },

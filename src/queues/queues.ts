@@ -39,17 +39,8 @@ export interface QueueWorker {
   close(deadlineMs: number): Promise<void>;
 }
 
-/** What one worker of this process has done so far. */
-export interface WorkerProgress {
-  readonly queue: QueueName;
-  /** Jobs that it took. */
-  readonly taken: number;
-  /** All its handlers are busy, so it takes none. */
-  readonly isFull: boolean;
-}
-
 /**
- * Jobs that notify workers of due sync targets and sends. Postgres holds what is due: a lost job costs time, never data.
+ * Jobs that notify workers of due sync targets. Postgres holds what is due: a lost job costs time, never data.
  *
  * enqueue ─▶ waiting ─▶ active ─▶ gone
  *               ▲          │ enqueued meanwhile, once or more: worked once more
@@ -70,8 +61,6 @@ export interface Queues {
   forget(queue: QueueName, isForgotten: (job: JobData) => boolean): Promise<number>;
   /** Starts handlers. A handler that rejects ends its job. Default concurrency: the queue's own setting. */
   work(queue: QueueName, options: { readonly concurrency?: number }, handler: JobHandler): QueueWorker;
-  /** Of the workers that run now. */
-  progress(): readonly WorkerProgress[];
   health(): Promise<QueuesHealth>;
   /** The maximum of Postgres connections, with the workers that run now. */
   connections(): number;
@@ -129,7 +118,7 @@ export async function createQueues(options: QueuesOptions): Promise<Queues> {
   const traced = telemetry && { telemetry };
   const queueOptions = { skipMetasUpdate: options.isReadOnly ?? false, ...traced };
   const queues = new Map<QueueName, BullQueue>();
-  const workers = new Set<QueueWorker & { progress(): WorkerProgress }>();
+  const workers = new Set<QueueWorker>();
   let deploymentId: string | undefined;
   let opening: Promise<void> | undefined;
   let isClosed = false;
@@ -227,8 +216,6 @@ export async function createQueues(options: QueuesOptions): Promise<Queues> {
       return { close: (deadlineMs) => worker.close(deadlineMs).finally(() => workers.delete(worker)) };
     },
 
-    progress: () => [...workers].map((worker) => worker.progress()),
-
     async health() {
       const unreachable: StoreHealth = { isReachable: false, warnings: [], notices: [] };
       const health = await withTimeout(queueTiming.timeout, store.health(), () => unreachable);
@@ -281,9 +268,8 @@ function createQueueWorker(
   handler: JobHandler,
   outage: OutageLog,
   log: Log,
-): QueueWorker & { progress(): WorkerProgress } {
+): QueueWorker {
   let running = 0;
-  let taken = 0;
   let idleSince = 0;
   const worker: BullWorker = store.openWorker(
     queue,
@@ -291,7 +277,6 @@ function createQueueWorker(
     async (job, _token, signal) => {
       outage.recovered();
       running += 1;
-      taken += 1;
       try {
         await handler(job.data, signal ?? new AbortController().signal);
       } finally {
@@ -327,7 +312,6 @@ function createQueueWorker(
   }
 
   return {
-    progress: () => ({ queue, taken, isFull: running >= tuning.concurrency }),
     close(deadlineMs) {
       closing ??= close(deadlineMs);
       return closing;

@@ -84,13 +84,13 @@ export async function grantBiRole(db: Database, name: string): Promise<BiRole> {
 }
 
 /**
- * Selects the functions by which everybody may store what they like (large objects), or hold what others wait for (advisory
+ * Selects the functions by which everybody may store what they like (large objects, messages in the write-ahead log), or hold what others wait for (advisory
  * locks, which BullMQ's backend takes): Postgres lets every role run them.
  */
 export const selectOpenFunctions = `
   select p.oid::regprocedure::text as name from pg_catalog.pg_proc p
   where p.pronamespace = 'pg_catalog'::regnamespace and has_function_privilege('public', p.oid, 'execute')
-    and p.proname ~ '^(lo_creat|lo_create|lo_from_bytea|lo_put|lo_truncate|lo_truncate64|lowrite|pg_(try_)?advisory_(xact_)?lock(_shared)?)$'
+    and p.proname ~ '^(lo_creat|lo_create|lo_from_bytea|lo_put|lo_truncate|lo_truncate64|lowrite|pg_logical_emit_message|pg_(try_)?advisory_(xact_)?lock(_shared)?)$'
   order by 1`;
 
 /** The statements that close them for everybody but some roles. Postgres lets a superuser alone run them. */

@@ -1,7 +1,7 @@
 import { type Database, inTransaction, query, relation, sql, type Transaction } from '../db/database.ts';
 import { type BusinessHours, type Opening, weekdays } from '../shared/business-hours.ts';
 import { isWarehouseEmpty } from './params.ts';
-import { holdDrains } from './rollups.ts';
+import { holdSteps } from './rollups/steps.ts';
 
 /**
  * Makes business hours the schedule that `reporting.params` names; other schedules stay. Holidays keep their names.
@@ -11,7 +11,7 @@ export async function adoptHours(db: Database, hours: BusinessHours): Promise<'s
   if (!(await changesBy(db, hours)).is_any) return 'same';
   return inTransaction(db, async (tx) => {
     // What arrives meanwhile is rolled up after this, by these hours.
-    await holdDrains(tx);
+    await holdSteps(tx);
     const changes = await changesBy(tx, hours);
     if (!changes.is_any) return 'same';
     await write(tx, hours);

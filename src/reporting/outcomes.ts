@@ -3,10 +3,13 @@ import { tryLock } from '../db/locks.ts';
 import { limitWait, recordFailure } from './drain-failures.ts';
 
 /*
- * What rules did is counted twice over, since runs are kept for a while only and sends for good:
+ * What rules did is counted twice over, since evaluations leave no row, or one for a while, and sends one for good:
  *
- *   run, step ─ commit, with its tally ──▶ waiting ─ drain: delete tallies, add them to their day ─ commit ─▶ counted
- *   send, reply ─ commit, with a marker ─▶ waiting ─ drain: delete markers, count their days again ─ commit ─▶ even
+ *   evaluation, step ─ commit, with its tally ──▶ waiting ─ drain: delete tallies, add them to their day ─ commit ─▶ counted
+ *   send, reply ────── commit, with a marker ───▶ waiting ─ drain: delete markers, count their days again ─ commit ─▶ even
+ *
+ * `rules/runs.ts` and `rules/actions/action-states.ts` write tallies; `markSends` of `ledger/send.ts`, the erasure of a number and
+ * `warehouse/what-follows.ts` write markers.
  */
 
 /** One transaction takes so many tallies, and so many markers, at most. */
@@ -79,7 +82,7 @@ async function takeMarkers(tx: Transaction): Promise<MarkedDays> {
   return row ?? { markers: 0, planned: [], charged: [] };
 }
 
-/** A text of the recipient within this time after a send is a reply that it gained. `ops.mark_replies` knows it too. */
+/** A text of the recipient within this time after a send is a reply that it gained. `warehouse/what-follows.ts` knows it too. */
 const replyWindow = `interval '24 hours'`;
 
 const isBlocked = `(s.state = 'DENIED' and s.reason is distinct from 'dry_run' or s.state = 'EXPIRED')`;
@@ -174,7 +177,7 @@ async function countCharged(tx: Transaction, day: string): Promise<void> {
   );
 }
 
-/** What each word of a tally adds to; a reply that waits for the ledger adds nothing. */
+/** What each word of a tally adds to, beside `evaluation_count` where it is of an evaluation. */
 const columnOf: Readonly<Record<string, readonly string[]>> = {
   matched_count: ['matched'],
   condition_false_count: ['condition_false'],
@@ -188,28 +191,30 @@ const columnOf: Readonly<Record<string, readonly string[]>> = {
   action_skipped_count: ['action_skipped'],
   action_failed_count: ['action_failed'],
   action_unclear_count: ['action_unclear'],
+  reply_unplanned_count: ['reply_unplanned'],
 };
 
-const tallied = ['evaluation_count', ...Object.keys(columnOf), 'reply_unplanned_count'];
+const tallied = ['evaluation_count', ...Object.keys(columnOf)];
 const added = [
-  `coalesce(sum(change) filter (where word !~ '^(action|reply)_'), 0)`,
-  ...Object.values(columnOf).map(
-    (words) => `coalesce(sum(change) filter (where word in (${words.map((word) => `'${word}'`).join(', ')})), 0)`,
-  ),
-  `coalesce(sum(change) filter (where word = 'reply_skipped'), 0)`,
+  sum('count', `word !~ '^(action|reply)_'`),
+  ...Object.values(columnOf).map((words) => sum('count', `word in (${words.map((word) => `'${word}'`).join(', ')})`)),
 ];
+
+/** SQL: what the tallies `t` count, by local day. */
+const countsOf = (tallies: string) => `
+  select reporting.local_day(t.happened_at) as local_date, c.rule, t.version, c.mode, ${added.map((each, at) => `${each} as ${tallied[at]}`).join(', ')}
+  from ${tallies} t cross join jsonb_to_recordset(t.counts) c (rule text, mode text, word text, count integer)
+  group by 1, 2, 3, 4`;
 
 /** Adds up to so many tallies to their days; answers with how many these were. */
 async function addTallies(tx: Transaction, most: number): Promise<number> {
   const [row] = await query<{ taken: number }>(
     tx,
     `with taken as (
-       delete from ops.rule_tallies where tally_id in (select tally_id from ops.rule_tallies order by tally_id limit $1)
-       returning reporting.local_day(happened_at) as local_date, version, mode, word, rules, change
+       delete from ops.rule_tallies where tally_id in (select tally_id from ops.rule_tallies order by tally_id limit $1) returning *
      ), added as (
        insert into rollups.rule_outcome_rollup as r (local_date, rule, version, mode, ${tallied.join(', ')})
-       select local_date, rule, version, mode, ${added.join(', ')}
-       from taken cross join unnest(rules) rule group by 1, 2, 3, 4
+       ${countsOf('taken')}
        on conflict (local_date, rule, version, mode) do update set
          ${tallied.map((column) => `${column} = r.${column} + excluded.${column}`).join(', ')}
      )
@@ -217,4 +222,28 @@ async function addTallies(tx: Transaction, most: number): Promise<number> {
     [most],
   );
   return row?.taken ?? 0;
+}
+
+/** How often a rule was evaluated, matched, and failed. */
+export interface RuleCounts {
+  readonly rule: string;
+  readonly tried: number;
+  readonly matched: number;
+  readonly failed: number;
+}
+
+/** The counts of each rule that was evaluated, today by the local day of the reports, or ever. Includes what waits for a drain. */
+export function readRuleCounts(db: Database | Transaction, when: 'today' | 'ever'): Promise<RuleCounts[]> {
+  return query<RuleCounts>(
+    db,
+    `select rule, sum(evaluation_count)::integer as tried, sum(matched_count)::integer as matched, sum(error_count)::integer as failed
+     from (
+       select local_date, rule, evaluation_count, matched_count, error_count from rollups.rule_outcome_rollup
+       union all
+       select local_date, rule, evaluation_count, matched_count, error_count from (${countsOf('ops.rule_tallies')}) waiting
+     ) counted
+     where ${when === 'today' ? 'local_date = reporting.local_day(now())' : 'true'}
+     group by rule having sum(evaluation_count) > 0 order by rule`,
+    [],
+  );
 }

@@ -1,5 +1,5 @@
 import { type Database, inTransaction, query, sql, type Transaction } from '../db/database.ts';
-import { holdDrains } from './rollups.ts';
+import { holdSteps } from './rollups/steps.ts';
 
 /** Definitions of `reporting.params` that the rollups are made with. */
 export interface RollupParams {
@@ -48,7 +48,7 @@ export async function adoptTimeZone(db: Database, timeZone: string | undefined):
   if (!(await isWarehouseEmpty(db))) return false;
   return inTransaction(db, async (tx) => {
     // What arrives meanwhile is rolled up after this, in the zone that is then told of.
-    await holdDrains(tx);
+    await holdSteps(tx);
     if (!(await isWarehouseEmpty(tx))) return (await reportsTimeZone(tx)) === timeZone;
     await changeParams(tx, { timeZone });
     // Rollups of nothing are right in every zone: none of them waits for a rebuild.

@@ -1,9 +1,8 @@
-import { type Database, inTransaction, query, type Transaction } from '../db/database.ts';
-import { type Trouble, workIn } from './rollups/changes.ts';
-import { type Day, inParts, quartersOf, selectDays } from './rollups/parts.ts';
-import { NotRolledUp, type SetAside, settleTroubles } from './rollups/set-aside.ts';
-import { rebuildTurns } from './rollups/texts.ts';
-import { drainRollups, holdDrains } from './rollups.ts';
+import { type Database, inTransaction, query } from '../db/database.ts';
+import { refreshFacts } from '../warehouse/write-calls.ts';
+import { NotRolledUp, type SetAside } from './rollups/set-aside.ts';
+import { type Day, selectDays } from './rollups/steps.ts';
+import { drainRollups, workDay, workThreads } from './rollups.ts';
 
 export interface RebuildOptions {
   /** Default: everything that is held. */
@@ -19,49 +18,53 @@ export interface Rebuilt {
   readonly conversations: number;
 }
 
-const conversationsAtOnce = 500;
+const conversationsAtOnce = 2_000;
+const callsAtOnce = 500;
 
 /**
- * Computes rollups again from the facts, one local day or some conversations a transaction, so that ingest and drains go on
- * in between. Needed after a change of the definitions that are worked into them; see `data_quality`, which asks for it
- * again when it was cut off. Safe to repeat. Throws {@link NotRolledUp} at the end when some had to be set aside.
+ * Computes rollups again from the facts, in the steps of a drain, so that ingest and drains go on in between. Needed after a
+ * change of the definitions that are worked into them; see `data_quality`, which asks for it again when it was cut off. Safe to
+ * repeat. Throws {@link NotRolledUp} at the end when some had to be set aside.
  */
 export async function rebuildRollups(db: Database, { from, to, onDay }: RebuildOptions = {}): Promise<Rebuilt> {
   const [started] = await query<{ meaning: string }>(db, 'select ops.rollup_meaning() as meaning', []);
   const isWhole = from === undefined && to === undefined;
-  if (isWhole) await query(db, 'update ops.rollup_state set meaning = null, callers_date = null', []);
-  const conversations = await rebuildConversations(db, from, to);
+  if (isWhole) await query(db, 'update ops.rollup_state set meaning = null', []);
+  const aside: SetAside[] = [];
+  const conversations = await rebuildConversations(db, aside, from, to);
   const days = await daysWithin(db, from, to);
-  const troubles = [...conversations.troubles];
-  // Newest first: what was marked of a day reaches back alone, to days that are still to come.
-  for (const [at, day] of days.reverse().entries()) {
-    troubles.push(...(await inTurn(db, (tx) => rebuildDay(tx, day, isWhole))));
+  // Newest first: of the whole, what a day reaches back to is still to come.
+  for (const [at, day] of days.entries()) {
+    await refreshCalls(db, day);
+    aside.push(...(await workDay(db, day, { isAlone: isWhole })));
     onDay?.((at + 1) / days.length, day.date);
   }
   if (isWhole) {
     await query(db, 'update ops.rollup_state set meaning = $1, rebuilt_at = now()', [started?.meaning]);
   }
   await drainRollups(db);
-  if (troubles.length > 0) throw new NotRolledUp(troubles);
-  return { days: days.length, conversations: conversations.count };
+  // Somebody waits for a rebuild and is told of all that failed, however often a drain told of it.
+  if (aside.length > 0) throw new NotRolledUp(aside.map(({ what }) => what));
+  return { days: days.length, conversations };
 }
 
-/** As a drain would with all of the day marked. */
-async function rebuildDay(tx: Transaction, day: Day, isWhole: boolean): Promise<string[]> {
-  if (isWhole) {
-    await query(tx, 'delete from ops.rollup_markers where bucket_at >= $1 and bucket_at < $2', [day.from, day.to]);
+/** Computes what follows from the calls of a day and their legs again, with the code that computed it when they were mirrored. */
+async function refreshCalls(db: Database, { from, to }: Day): Promise<void> {
+  const calls = await query<{ id: string }>(
+    db,
+    'select call_id as id from warehouse.calls where started_at >= $1 and started_at < $2 order by 1',
+    [from, to],
+  );
+  for (let at = 0; at < calls.length; at += callsAtOnce) {
+    const ids = calls.slice(at, at + callsAtOnce).map(({ id }) => id);
+    await inTransaction(db, (tx) => refreshFacts(tx, ids));
   }
-  const quarters = quartersOf(day);
-  const changes = { calls: quarters, texts: quarters, threads: [], isAlone: true };
-  return wordsOf(await settleTroubles(tx, changes, await workIn(tx, changes)));
 }
 
 /** The days on which there is a fact or a rollup: in a changed time zone these can differ. */
 async function daysWithin(db: Database, from?: Date, to?: Date): Promise<Day[]> {
   const rolledUp = [
     'call_interval_rollup',
-    'call_hour_rollup',
-    'call_number_hour_rollup',
     'call_endpoint_rollup',
     'call_agent_rollup',
     'call_agent_day_rollup',
@@ -109,63 +112,27 @@ function heldDays(table: string, column: string): string {
   )`;
 }
 
-async function rebuildConversations(
-  db: Database,
-  from?: Date,
-  to?: Date,
-): Promise<{ readonly count: number; readonly troubles: readonly string[] }> {
+async function rebuildConversations(db: Database, aside: SetAside[], from?: Date, to?: Date): Promise<number> {
   const isWhole = from === undefined && to === undefined;
-  const troubles: string[] = [];
-  let last: string | undefined = '0';
   let count = 0;
-  while (last !== undefined) {
-    const ids: string[] = await inTurn(db, async (tx) => {
-      const rows = await query<{ conversation_id: string }>(
-        tx,
-        isWhole
-          ? `select conversation_id from (
-               (select conversation_id from warehouse.sms_conversations where conversation_id > $1 order by 1 limit $2)
-               union
-               (select conversation_id from rollups.sms_turns where conversation_id > $1 order by 1 limit $2)
-             ) each order by 1 limit $2`
-          : `select distinct conversation_id from warehouse.sms_messages
-             where conversation_id > $1 and ($3::timestamptz is null or sent_at >= $3) and ($4::timestamptz is null or sent_at < $4)
-             order by 1 limit $2`,
-        isWhole ? [last, conversationsAtOnce] : [last, conversationsAtOnce, from, to],
-      );
-      const found = rows.map((row) => row.conversation_id);
-      troubles.push(...(await rebuildThreads(tx, found, isWhole)));
-      return found;
-    });
+  for (let last: string | undefined = '0'; last !== undefined; ) {
+    const rows: { conversation_id: string }[] = await query(
+      db,
+      isWhole
+        ? `select conversation_id from (
+             (select conversation_id from warehouse.sms_conversations where conversation_id > $1 order by 1 limit $2)
+             union
+             (select conversation_id from rollups.sms_turns where conversation_id > $1 order by 1 limit $2)
+           ) each order by 1 limit $2`
+        : `select distinct conversation_id from warehouse.sms_messages
+           where conversation_id > $1 and ($3::timestamptz is null or sent_at >= $3) and ($4::timestamptz is null or sent_at < $4)
+           order by 1 limit $2`,
+      isWhole ? [last, conversationsAtOnce] : [last, conversationsAtOnce, from, to],
+    );
+    const ids = rows.map((row) => row.conversation_id);
+    aside.push(...(await workThreads(db, ids, { isWhole })));
     count += ids.length;
     last = ids.at(-1);
   }
-  return { count, troubles };
-}
-
-async function rebuildThreads(tx: Transaction, threads: readonly string[], isWhole: boolean): Promise<string[]> {
-  const changes = { calls: [], texts: [], threads };
-  if (!isWhole) return wordsOf(await settleTroubles(tx, changes, await workIn(tx, changes)));
-  await query(tx, 'delete from ops.rollup_markers where conversation_id = any($1::bigint[])', [threads]);
-  const troubles: Trouble[] = [];
-  // A whole rebuild comes to every day afterwards.
-  await inParts(
-    tx,
-    threads,
-    (some) => rebuildTurns(tx, some),
-    (conversationId, error) => troubles.push({ kind: 'thread', bucketAt: null, conversationId, error }),
-  );
-  return wordsOf(await settleTroubles(tx, changes, troubles));
-}
-
-/** Somebody waits for a rebuild and is told of all that failed, however often a drain told of it. */
-function wordsOf(aside: readonly SetAside[]): string[] {
-  return aside.map(({ what }) => what);
-}
-
-function inTurn<T>(db: Database, work: (tx: Transaction) => Promise<T>): Promise<T> {
-  return inTransaction(db, async (tx) => {
-    await holdDrains(tx);
-    return work(tx);
-  });
+  return count;
 }

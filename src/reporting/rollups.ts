@@ -1,122 +1,205 @@
-import { type Database, inTransaction, isLockTimeout, limitLockWait, query, type Transaction } from '../db/database.ts';
+import {
+  type Database,
+  inTransaction,
+  isLockTimeout,
+  limitLockWait,
+  query,
+  sql,
+  type Transaction,
+} from '../db/database.ts';
 import { takeLock, tryLock } from '../db/locks.ts';
 import { analyzeGrownTables } from '../db/statistics.ts';
-import { limitWait, recordFailure } from './drain-failures.ts';
-import { areCallersStale, rebuildCallers } from './rollups/calls.ts';
-import { type Changes, workIn } from './rollups/changes.ts';
-import { NotRolledUp, settleTroubles } from './rollups/set-aside.ts';
+import { areReadsLate } from '../inbox/sweep.ts';
+import { recordFollowing } from '../warehouse/what-follows.ts';
+import { recordFailure } from './drain-failures.ts';
+import { agedCallers, replaceCallers } from './rollups/calls.ts';
+import { type Part, rebuildCalls, rebuildTexts } from './rollups/day.ts';
+import { NotRolledUp, type SetAside, setAside } from './rollups/set-aside.ts';
+import { type Day, inStep, inSteps, selectDays } from './rollups/steps.ts';
+import { rebuildTurns } from './rollups/texts.ts';
 
 /*
- * A fact and its marker are committed together, so whatever marker a drain sees, it sees the fact as well:
+ * A fact and its marker are committed together, so whatever marker a drain sees, every later step sees the fact as well:
  *
- *   facts + markers ─ commit ─▶ waiting ─ drain: delete markers, rebuild their quarters, days and turns ─ commit ─▶ even
- *                                                         │
- *                                                         └─ a fact makes it impossible ─▶ set aside ─ a minute and more ─▶ waiting
+ *   facts + markers ─ commit ─▶ waiting ─ drain: read the markers of a day ─▶ steps over the day ─▶ delete these markers
+ *                                  ▲                                              │
+ *                                  └── a minute and more ─ set aside ◀────────────┴─ a fact makes a step impossible
  *
- * A marker that is committed meanwhile stays for the next drain, even when the rebuild happened to see its fact.
+ * A drain that is cut off leaves the markers, and the day is worked out again: each step writes only what differs. A marker that
+ * is committed meanwhile stays for the next drain, even when a step happened to see its fact.
  */
 
-/** What one drain did. `busy`: another process is at it. */
-type Drained =
-  | { readonly state: 'busy' | 'even' }
-  /** With what was set aside and nobody was told of yet. */
-  | { readonly state: 'drained'; readonly troubles: readonly string[] };
+/** Conversations between two days, so that neither waits for all of the other. */
+const threadsAtOnce = 500;
+const threadsPerStep = 200;
 
-/** One transaction takes so many markers at most: a back-fill leaves very many. */
-const maxMarkers = 2_000;
-
-/** The changes that one drain is about: those marked so far. */
-interface Horizon {
-  /** The newest marker; absent when there was none. */
-  readonly markerId: string | null;
-  readonly at: Date;
+export interface DrainOptions {
+  readonly signal?: AbortSignal;
+  /** Asked before each day; false ends the drain. Default: until nothing is left. */
+  readonly goesOn?: () => Promise<boolean>;
 }
 
 /**
- * Works the changes that wait now into the rollups, until none of them is left, another process does it, or the signal
- * says stop. What is marked meanwhile waits for the next drain: while calls pour in, their day is rebuilt once a drain, and
- * not once for every few of them. Throws {@link NotRolledUp} at the end when some had to be set aside. Any other failure is
- * recorded too.
+ * Works the changes that wait now into the rollups, the newest day first, until none of them is left, or another process does it.
+ * What is marked meanwhile waits for the next drain: while calls pour in, their day is worked out once a drain, and not once for
+ * every few of them. Throws {@link NotRolledUp} at the end when some had to be set aside. Any other failure is recorded too.
  */
-export async function drainRollups(db: Database, signal?: AbortSignal): Promise<void> {
+export async function drainRollups(db: Database, { signal, goesOn }: DrainOptions = {}): Promise<void> {
+  const isOn = async () => !signal?.aborted && (goesOn === undefined || (await goesOn()));
   await recordFailure(db, 'ops.rollup_state', async () => {
-    const horizon = await horizonNow(db);
-    const troubles: string[] = [];
-    let drained = await drainOnce(db, horizon);
-    const isBusy = drained.state === 'busy';
-    while (drained.state === 'drained') {
-      troubles.push(...drained.troubles);
-      if (signal?.aborted) break;
-      drained = await drainOnce(db, horizon);
-    }
-    if (drained.state === 'even') await widenKpiPivot(db);
+    if (!(await isOn()) || !(await inTransaction(db, (tx) => tryLock(tx, 'rollups')))) return 'busy';
+    const aside = await drain(db, isOn);
+    const troubles = aside.filter((each) => each.is_told).map(({ what }) => what);
     if (troubles.length > 0) throw new NotRolledUp(troubles);
-    return isBusy ? 'busy' : 'done';
+    return 'done';
   });
   // After a back-fill or a rebuild, so that reports are planned for the tables as they are now.
   if (!signal?.aborted) await analyzeGrownTables(db, ['warehouse', 'rollups']);
 }
 
-/** Everything that is marked by now. */
-export async function horizonNow(db: Database): Promise<Horizon> {
+/** Milliseconds that a round of {@link drainBehindMirror} lasts: the next begins with the newest day again. */
+const roundMs = 20_000;
+/** Reads that wait longer have the machine for themselves. */
+const lateReadSeconds = 60;
+/** A backlog that lasts does not keep the reports from being brought up to date so often. */
+const longestWait = '15 minutes';
+
+/** One round of {@link drainRollups}: none while reads are late, unless the reports are late themselves. */
+export async function drainBehindMirror(db: Database, signal: AbortSignal): Promise<void> {
+  const until = Date.now() + roundMs;
+  const goesOn = async () =>
+    Date.now() < until && ((await isOverdue(db)) || !(await areReadsLate(db, lateReadSeconds)));
+  await drainRollups(db, { signal, goesOn });
+}
+
+async function isOverdue(db: Database): Promise<boolean> {
+  const [oldest] = await query(
+    db,
+    sql<{ is_overdue: boolean }>`select marked_at < now() - ${longestWait}::interval as is_overdue
+      from ops.rollup_markers order by marker_id limit 1`,
+  );
+  return oldest?.is_overdue ?? false;
+}
+
+async function drain(db: Database, isOn: () => Promise<boolean>): Promise<SetAside[]> {
   const [horizon] = await query<{ marker_id: string | null; at: Date }>(
     db,
     'select max(marker_id) as marker_id, now() as at from ops.rollup_markers',
     [],
   );
-  if (!horizon) throw new Error('an aggregate gave no row');
-  return { markerId: horizon.marker_id, at: horizon.at };
+  const aside: SetAside[] = [];
+  const worked = new Set<string>();
+  let days: Day[] = [];
+  do {
+    const threads = await markedThreads(db, horizon?.marker_id);
+    aside.push(...(await workThreads(db, threads)));
+    if (days.length === 0) days = (await markedDays(db)).filter(({ date }) => !worked.has(date));
+    const day = days.shift();
+    if (day === undefined && threads.length === 0) {
+      await inSteps(db, await agedCallers(db), 1_000, replaceCallers, () => undefined);
+      await widenKpiPivot(db);
+      await query(db, 'update ops.rollup_state set drained_at = greatest(drained_at, $1)', [horizon?.at]);
+      return aside;
+    }
+    if (day === undefined) continue;
+    aside.push(...(await workDay(db, day)));
+    // Turns that are still to come may mark it again.
+    if (threads.length === 0) worked.add(day.date);
+  } while (await isOn());
+  return aside;
 }
 
-/** Holds all drains off for the rest of the transaction, which is planned as one of theirs. */
-export async function holdDrains(tx: Transaction): Promise<void> {
-  await takeLock(tx, 'rollups');
-  await query(tx, lookUp, []);
-}
-
-/** A day is looked up in its indexes, which by default Postgres counts as dear as on a turning disk, and is sorted in memory. */
-const lookUp = `select set_config('random_page_cost', '1.1', true), set_config('work_mem', '32MB', true)`;
-
-/** One transaction of {@link drainRollups}. */
-export function drainOnce(db: Database, horizon: Horizon, most = maxMarkers): Promise<Drained> {
-  return inTransaction(db, (tx) => drain(tx, horizon, most));
-}
-
-async function drain(tx: Transaction, horizon: Horizon, most: number): Promise<Drained> {
-  if (!(await tryLock(tx, 'rollups'))) return { state: 'busy' };
-  await query(tx, lookUp, []);
-  await query(tx, limitWait, []);
-  const changes = await takeDue(tx, horizon, most);
-  if (changes.calls.length + changes.texts.length + changes.threads.length === 0) {
-    if (await areCallersStale(tx, [])) await rebuildCallers(tx);
-    await query(tx, 'update ops.rollup_state set drained_at = greatest(drained_at, $1)', [horizon.at]);
-    return { state: 'even' };
-  }
-  const aside = await settleTroubles(tx, changes, await workIn(tx, changes));
-  return { state: 'drained', troubles: aside.filter((each) => each.is_told).map(({ what }) => what) };
-}
-
-/** What changed up to the horizon, what the migrations of this release ask for, and what was set aside and is due again. */
-async function takeDue(tx: Transaction, { markerId }: Horizon, most: number): Promise<Changes> {
-  const [due] = await query<Changes>(
-    tx,
-    `with taken as (
-       delete from ops.rollup_markers
-       where marker_id in (select marker_id from ops.rollup_markers where marker_id <= $2 order by marker_id limit $1)
-       returning kind, bucket_at, conversation_id
-     ), recounts as (
-       delete from ops.rollup_recounts where ctid = any(array(select ctid from ops.rollup_recounts limit $1))
-       returning kind, bucket_at, null::bigint
-     ), due as (
-       select kind, bucket_at, conversation_id from ops.rollup_troubles where retry_at <= now() order by retry_at limit 200
-     )
-     select coalesce(array_agg(distinct bucket_at) filter (where kind = 'calls'), '{}') as calls,
-       coalesce(array_agg(distinct bucket_at) filter (where kind = 'texts'), '{}') as texts,
-       coalesce(array_agg(distinct conversation_id::text) filter (where kind = 'thread'), '{}') as threads
-     from (select * from taken union all select * from recounts union all select * from due) waiting`,
-    [most, markerId],
+/** The days that are marked, or were set aside and are due again. */
+function markedDays(db: Database): Promise<Day[]> {
+  return query(
+    db,
+    selectDays(
+      `select reporting.local_day(bucket_at) as day from ops.rollup_markers
+       union all
+       select reporting.local_day(bucket_at) from ops.rollup_troubles where retry_at <= now()`,
+    ),
+    [],
   );
-  return due ?? { calls: [], texts: [], threads: [] };
+}
+
+async function markedThreads(db: Database, lastMarkerId: string | null | undefined): Promise<string[]> {
+  const rows = await query<{ id: string }>(
+    db,
+    `select distinct conversation_id as id from (
+       (select conversation_id from ops.rollup_markers where kind = 'thread' and marker_id <= $1 order by marker_id limit $2)
+       union all
+       (select conversation_id from ops.rollup_troubles where kind = 'thread' and retry_at <= now() limit $2)
+     ) marked`,
+    [lastMarkerId, threadsAtOnce],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Works a day out again as far as it is marked, or if it is set aside and due, or `whole`, all of it; the returns of missed calls of
+ * earlier days too, unless they are still to come (`isAlone`). Returns what was set aside.
+ */
+export async function workDay(db: Database, day: Day, whole?: { readonly isAlone: boolean }): Promise<SetAside[]> {
+  const within = 'bucket_at >= $1 and bucket_at < $2';
+  const marked = await query<{ marker_id: string; kind: string; bucket_at: Date }>(
+    db,
+    `select marker_id, kind, bucket_at from ops.rollup_markers where ${within}`,
+    [day.from, day.to],
+  );
+  const due = await query<{ kind: string }>(
+    db,
+    `select kind from ops.rollup_troubles where ${within} and retry_at <= now()`,
+    [day.from, day.to],
+  );
+  const aside: SetAside[] = [];
+  for (const [kind, rebuild] of [['calls', rebuildCalls] as const, ['texts', rebuildTexts] as const]) {
+    const markers = marked.filter((each) => each.kind === kind);
+    const isAll = whole !== undefined || due.some((each) => each.kind === kind);
+    const part: Part = isAll ? 'all' : markers.map((each) => each.bucket_at);
+    if (part.length === 0) continue;
+    const [error] = await rebuild(db, day, part, whole?.isAlone ?? false);
+    await inStep(db, async (tx) => {
+      await query(tx, 'delete from ops.rollup_markers where marker_id = any($1::bigint[])', [
+        markers.map((each) => each.marker_id),
+      ]);
+      if (error) aside.push(...(await setAside(tx, { kind, bucketAt: day.from, error })));
+      else if (isAll) {
+        await query(tx, `delete from ops.rollup_troubles where kind = $3 and ${within}`, [day.from, day.to, kind]);
+      }
+    });
+  }
+  return aside;
+}
+
+/**
+ * Works the turns of conversations out again. Marks the days on which turns began that are new, gone or different, unless these
+ * are to be worked out anyway (`isWhole`). Returns what was set aside.
+ */
+export async function workThreads(
+  db: Database,
+  conversationIds: readonly string[],
+  { isWhole = false }: { readonly isWhole?: boolean } = {},
+): Promise<SetAside[]> {
+  const aside: SetAside[] = [];
+  const takeMarkers = (tx: Transaction, ids: readonly string[]) =>
+    query(tx, 'delete from ops.rollup_markers where conversation_id = any($1::bigint[])', [ids]);
+  await inSteps(
+    db,
+    conversationIds,
+    threadsPerStep,
+    async (tx, ids) => {
+      await takeMarkers(tx, ids);
+      const began = await rebuildTurns(tx, ids);
+      if (!isWhole) await recordFollowing(tx, { texts: began });
+      await query(tx, 'delete from ops.rollup_troubles where conversation_id = any($1::bigint[])', [ids]);
+    },
+    (error, conversationId) =>
+      inStep(db, async (tx) => {
+        await takeMarkers(tx, [conversationId]);
+        aside.push(...(await setAside(tx, { kind: 'thread', conversationId, error })));
+      }),
+  );
+  return aside;
 }
 
 /** Gives `reporting.kpi_pivot` the columns of measures that are new; while somebody reads it, the next drain is to. */

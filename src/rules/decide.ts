@@ -23,7 +23,9 @@ export interface Evaluation {
   readonly isMatched: boolean;
   /** `matched`, or why not, as `ops.rule_runs.reason` has it. */
   readonly reason: string;
-  /** The facts that the condition reads. */
+  /** Whether it gets a row in `ops.rule_runs`; the others are only counted. */
+  readonly isRecorded: boolean;
+  /** The facts that the condition reads, if it is recorded. */
   readonly facts: Readonly<Record<string, unknown>>;
   /** Empty unless it matched. */
   readonly actions: readonly Action[];
@@ -42,7 +44,8 @@ export function decide(
 ): Evaluation[] {
   const waiting = rulesFor(set.rules, each.trigger, mode);
   if (!each.subject) {
-    const nothing = { isMatched: false, reason: each.facts, facts: {}, actions: [] };
+    const isRecorded = leavesRow(each.trigger, each.facts);
+    const nothing = { isMatched: false, reason: each.facts, isRecorded, facts: {}, actions: [] };
     return waiting.map((rule) => ({ ...rule, ...nothing }));
   }
   const evaluations = evaluateCase(waiting, each, history, ageSeconds);
@@ -50,6 +53,14 @@ export function decide(
     if (evaluation.isMatched) history.add(matchOf(evaluation, each.subject, each.trigger.at));
   }
   return evaluations;
+}
+
+/** Reasons of rules that had nothing to decide. Refusals (too old, a limit, a stop, an error) leave a row. */
+const unrecorded: readonly string[] = ['condition_false', 'gone', 'no_other_party', 'group_thread'];
+
+/** An idle thread is found in the mirror, not in an event that is deleted: the row keeps it from being found again. */
+function leavesRow({ kind }: Trigger, reason: string): boolean {
+  return kind === 'thread_idle' || !unrecorded.includes(reason);
 }
 
 /** The facts for rules of one mode: for a dry-run rule, `replies` includes those that dry-run rules would have sent. */
@@ -134,8 +145,9 @@ function evaluateCase(
     if (isMatched && rule.stops) {
       for (const stopped of stoppedModes[mode]) if (!stops.has(stopped)) stops.set(stopped, rule.name);
     }
-    const facts = recordedFacts(view.facts, rule.condition?.paths ?? []);
-    return { rule, mode, isMatched, reason, facts, actions };
+    const isRecorded = leavesRow(trigger, reason);
+    const facts = isRecorded ? recordedFacts(view.facts, rule.condition?.paths ?? []) : {};
+    return { rule, mode, isMatched, reason, isRecorded, facts, actions };
   });
 }
 

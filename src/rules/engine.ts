@@ -26,7 +26,7 @@ export interface RulesEngineOptions extends ActionContext {
   readonly processId: string;
   readonly file: string;
   readonly timeZone: string;
-  /** Days for which runs that did not match are kept; at least 30. */
+  /** Days for which refusals are kept; at least 30. */
   readonly retentionDays: number;
   readonly pace?: RulesPace;
   /** Called with the business hours of each file that comes into force; called again when it rejects. */

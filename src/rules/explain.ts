@@ -35,7 +35,7 @@ export interface FalseClause {
   readonly facts: Readonly<Record<string, unknown>>;
 }
 
-/** What a rule really did about the text or call. */
+/** What a rule really did about the text or call. Of a rule that did not match, only a refusal is recorded. */
 export interface PastRun {
   readonly isMatched: boolean;
   readonly reason: string;
@@ -95,17 +95,25 @@ export function explain(db: Database, set: RuleSet, choice: Choice, mode: Mode):
     .transaction()
     .setIsolationLevel('repeatable read')
     .setAccessMode('read only')
-    .execute(async (tx) => {
-      const message = 'callId' in choice ? undefined : await findText(tx, choice);
-      const call = 'messageId' in choice ? undefined : await findCall(tx, choice);
-      if (!message && !call) return undefined;
-      const triggers = [
-        ...(message ? await triggersOf(tx, set, message, 'messageId' in choice) : []),
-        ...(call ? await triggersOfCall(tx, call) : []),
-      ];
-      const rules = await explainRules(tx, set, triggers, mode);
-      return { ...(message && { message }), ...(call && { call }), rules };
-    });
+    .execute((tx) => explainIn(tx, set, choice, mode));
+}
+
+/** The same in a transaction of the caller. */
+export async function explainIn(
+  tx: Transaction,
+  set: RuleSet,
+  choice: Choice,
+  mode: Mode,
+): Promise<Explanation | undefined> {
+  const message = 'callId' in choice ? undefined : await findText(tx, choice);
+  const call = 'messageId' in choice ? undefined : await findCall(tx, choice);
+  if (!message && !call) return undefined;
+  const triggers = [
+    ...(message ? await triggersOf(tx, set, message, 'messageId' in choice) : []),
+    ...(call ? await triggersOfCall(tx, call) : []),
+  ];
+  const rules = await explainRules(tx, set, triggers, mode);
+  return { ...(message && { message }), ...(call && { call }), rules };
 }
 
 /** The newest ended call, by its id or between a line and a number. */

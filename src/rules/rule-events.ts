@@ -89,7 +89,7 @@ export async function requeueEvents(
     tx,
     sql`
       insert into ops.rule_events (kind, key, happened_at, due_at, rules)
-      select kind, key, at, clock_timestamp() + ${delayMs} * interval '1 ms', nullif(rules, 'null')
+      select kind, key, at, clock_timestamp() + ${delayMs} * interval '1 ms', rules
       from ${relation(
         'e',
         triggers,
@@ -97,7 +97,7 @@ export async function requeueEvents(
           kind: 'text',
           key: 'text',
           at: 'timestamptz',
-          rules: ['jsonb', ({ rules }) => JSON.stringify(rules ?? null)],
+          rules: 'jsonb',
         },
         'place',
       )} order by place`,
@@ -136,8 +136,8 @@ export async function deleteAllEvents(db: Database): Promise<void> {
 }
 
 /**
- * Inserts the events again that were too old for a rule by a clock of Postgres that was ahead: the rule did nothing. Idle threads
- * are found again by themselves.
+ * Inserts the events again that were too old for a rule by a clock of Postgres that was ahead, for those rules: they did nothing.
+ * Idle threads are found again by themselves.
  */
 export async function requeueMisjudged(db: Database): Promise<void> {
   await query(
@@ -145,10 +145,10 @@ export async function requeueMisjudged(db: Database): Promise<void> {
     sql`
       with misjudged as (
         delete from ops.rule_runs where not is_matched and reason = 'too_old' and evaluated_at > now() + interval '1 minute'
-        returning trigger_kind, trigger_key, trigger_at
+        returning rule, trigger_kind, trigger_key, trigger_at
       )
-      insert into ops.rule_events (kind, key, happened_at)
-      select distinct trigger_kind, trigger_key, trigger_at from misjudged where trigger_kind <> 'thread_idle'`,
+      insert into ops.rule_events (kind, key, happened_at, rules)
+      select trigger_kind, trigger_key, trigger_at, jsonb_agg(rule) from misjudged where trigger_kind <> 'thread_idle' group by 1, 2, 3`,
   );
 }
 

@@ -12,8 +12,8 @@ export interface Decision {
 }
 
 /**
- * Records decisions with their planned sends and waiting actions, in the transaction of the evaluation. Skips a rule that
- * was evaluated on the trigger before, in any version, so that it acts once. Returns how many rules matched.
+ * Records decisions with their planned sends and waiting actions, in the transaction of the evaluation, and counts them. Skips
+ * a rule that has a row for the trigger, of whatever version, so that it acts once. Returns how many rules matched.
  */
 export async function recordDecisions(
   tx: Transaction,
@@ -21,50 +21,110 @@ export async function recordDecisions(
   decisions: readonly Decision[],
   inForceSince: (rule: Rule) => Date,
 ): Promise<number> {
-  let matched = 0;
-  for (const decision of decisions) {
-    const runs = await insertRuns(tx, version, decision);
-    for (const evaluation of decision.evaluations) {
-      const runId = runs.get(evaluation.rule.name);
-      if (runId === undefined || !evaluation.isMatched || !decision.case.subject) continue;
-      matched += 1;
-      for (const [at, action] of evaluation.actions.entries()) {
-        const start =
-          action.kind === 'reply'
-            ? await planReply(tx, version, decision.case, evaluation, action, inForceSince(evaluation.rule))
-            : ({ state: evaluation.mode === 'live' ? 'waiting' : 'dry_run' } as const);
-        await insertAction(tx, runId, at + 1, start, action);
-      }
+  const results = decisions.flatMap(({ case: each, evaluations }) =>
+    evaluations.map((evaluation): Result => ({ case: each, evaluation })),
+  );
+  const recorded = await insertRuns(
+    tx,
+    version,
+    results.filter(({ evaluation }) => evaluation.isRecorded),
+  );
+  const unrecorded = results.filter(({ evaluation }) => !evaluation.isRecorded);
+  const matched = recorded.filter(({ evaluation }) => evaluation.isMatched);
+  const actions: StartedAction[] = [];
+  for (const { runId, case: each, evaluation } of matched) {
+    if (!each.subject) continue;
+    for (const [at, action] of evaluation.actions.entries()) {
+      const start: ActionStart =
+        action.kind === 'reply'
+          ? await planReply(tx, version, each, evaluation, action, inForceSince(evaluation.rule))
+          : { state: evaluation.mode === 'live' ? 'waiting' : 'dry_run' };
+      actions.push({ ...start, runId, ordinal: at + 1, action, evaluation });
     }
   }
-  return matched;
+  await insertActions(tx, actions);
+  await insertTally(tx, version, [
+    ...[...recorded, ...unrecorded].map(({ evaluation }) => tallied(evaluation, evaluation.reason.split(':', 1)[0])),
+    ...actions.flatMap(({ state, action, evaluation }) => {
+      if (state === 'waiting') return [];
+      return [tallied(evaluation, action.kind === 'reply' ? 'reply_unplanned' : `action_${state}`)];
+    }),
+  ]);
+  return matched.length;
 }
 
-async function insertRuns(
-  tx: Transaction,
-  version: string,
-  { case: { trigger, subject }, evaluations }: Decision,
-): Promise<Map<string, string>> {
-  if (evaluations.length === 0) return new Map();
-  const { conversationId = null, line = null, number = null } = subject ?? {};
-  const rows = await hotQuery<{ rule: string; run_id: string }>(
+/** The result of one rule on one case. */
+interface Result {
+  readonly case: Case;
+  readonly evaluation: Evaluation;
+}
+
+type RecordedResult = Result & { readonly runId: string };
+
+/** Inserts runs in their order, and returns those that are new. */
+async function insertRuns(tx: Transaction, version: string, results: readonly Result[]): Promise<RecordedResult[]> {
+  if (results.length === 0) return [];
+  const keyOf = (rule: string, kind: string, key: string) => `${rule}\n${kind} ${key}`;
+  const rows = await hotQuery<{ rule: string; kind: string; key: string; run_id: string }>(
     tx,
     sql`
       insert into ops.rule_runs (rule, version, trigger_kind, trigger_key, trigger_at, conversation_id, line, number, mode,
         is_matched, reason, facts)
-      select rule, ${version}, ${trigger.kind}, ${trigger.key}, ${trigger.at}, ${conversationId}, ${line}, ${number}, mode,
-        is_matched, reason, facts
-      from ${relation('e', evaluations, {
-        rule: ['text', ({ rule }) => rule.name],
-        mode: 'text',
-        is_matched: ['boolean', ({ isMatched }) => isMatched],
-        reason: 'text',
-        facts: ['jsonb', ({ facts }) => JSON.stringify(facts)],
-      })}
+      select rule, ${version}, trigger_kind, trigger_key, trigger_at, conversation_id, line, number, mode, is_matched, reason, facts
+      from ${relation(
+        'r',
+        results,
+        {
+          rule: ['text', ({ evaluation }) => evaluation.rule.name],
+          trigger_kind: ['text', ({ case: { trigger } }) => trigger.kind],
+          trigger_key: ['text', ({ case: { trigger } }) => trigger.key],
+          trigger_at: ['timestamptz', ({ case: { trigger } }) => trigger.at],
+          conversation_id: ['bigint', ({ case: { subject } }) => subject?.conversationId],
+          line: ['text', ({ case: { subject } }) => subject?.line],
+          number: ['text', ({ case: { subject } }) => subject?.number],
+          mode: ['text', ({ evaluation }) => evaluation.mode],
+          is_matched: ['boolean', ({ evaluation }) => evaluation.isMatched],
+          reason: ['text', ({ evaluation }) => evaluation.reason],
+          facts: ['jsonb', ({ evaluation }) => evaluation.facts],
+        },
+        'place',
+      )}
+      order by place
       on conflict (rule, trigger_kind, trigger_key) do nothing
-      returning rule, run_id`,
+      returning rule, trigger_kind as kind, trigger_key as key, run_id`,
   );
-  return new Map(rows.map(({ rule, run_id }) => [rule, run_id]));
+  const ids = new Map(rows.map(({ rule, kind, key, run_id }) => [keyOf(rule, kind, key), run_id]));
+  return results.flatMap((result) => {
+    const key = keyOf(result.evaluation.rule.name, result.case.trigger.kind, result.case.trigger.key);
+    const runId = ids.get(key);
+    // Of a trigger that came twice in one batch, the first has the row.
+    ids.delete(key);
+    return runId === undefined ? [] : [{ ...result, runId }];
+  });
+}
+
+/** One outcome to count, by its word in `ops.rule_tallies`. */
+interface Tallied {
+  readonly rule: string;
+  readonly mode: string;
+  readonly word: string;
+}
+
+function tallied({ rule, mode }: Evaluation, word = ''): Tallied {
+  return { rule: rule.name, mode, word };
+}
+
+/** One row counts a whole batch, so that the counts of workers do not wait for each other. */
+async function insertTally(tx: Transaction, version: string, outcomes: readonly Tallied[]): Promise<void> {
+  if (outcomes.length === 0) return;
+  const same = Map.groupBy(outcomes, ({ rule, mode, word }) => JSON.stringify([rule, mode, word]));
+  const counts = [...same.values()].flatMap(([first, ...more]) =>
+    first ? [{ ...first, count: 1 + more.length }] : [],
+  );
+  await hotQuery(
+    tx,
+    sql`insert into ops.rule_tallies (happened_at, version, counts) values (clock_timestamp(), ${version}, ${JSON.stringify(counts)})`,
+  );
 }
 
 /** The first state of an action. */
@@ -140,25 +200,39 @@ async function answeredBy(
   return newest && { kind: 'message', id: newest.id };
 }
 
-async function insertAction(
-  tx: Transaction,
-  runId: string,
-  ordinal: number,
-  { state, reason, sendId }: ActionStart,
-  { kind, ...argument }: Action,
-): Promise<void> {
-  // The ledger stores the text of a reply.
-  const isNeeded = state === 'waiting' && kind !== 'reply' && kind !== 'reopen';
+/** An action with its first state. */
+interface StartedAction extends ActionStart {
+  readonly runId: string;
+  readonly ordinal: number;
+  readonly action: Action;
+  readonly evaluation: Evaluation;
+}
+
+async function insertActions(tx: Transaction, actions: readonly StartedAction[]): Promise<void> {
+  if (actions.length === 0) return;
   await hotQuery(
     tx,
     sql`
       insert into ops.rule_actions (run_id, ordinal, kind, state, reason, send_id, argument, settled_at)
-      values (${runId}, ${ordinal}, ${kind}, ${state}, ${reason ?? null}, ${sendId ?? null}, ${isNeeded ? JSON.stringify(argument) : null},
-        case when ${state !== 'waiting'} then now() end)`,
+      select run_id, ordinal, kind, state, reason, send_id, argument, case when state <> 'waiting' then now() end
+      from ${relation('a', actions, {
+        run_id: ['bigint', ({ runId }) => runId],
+        ordinal: 'integer',
+        kind: ['text', ({ action }) => action.kind],
+        state: 'text',
+        reason: ['text', ({ reason }) => reason],
+        send_id: ['uuid', ({ sendId }) => sendId],
+        argument: ['jsonb', argumentOf],
+      })}`,
   );
 }
 
-/** The range of daily rollups and of the status page. */
+/** What a waiting action needs later. The ledger stores the text of a reply. */
+function argumentOf({ state, action: { kind, ...argument } }: StartedAction): object | undefined {
+  return state === 'waiting' && kind !== 'reply' && kind !== 'reopen' ? argument : undefined;
+}
+
+/** Refusals are kept at least this long, for the pages of rules. */
 const minUnmatchedDays = 30;
 
 /** Limits and the facts about replies count matches; the longest limit covers 366 days. */
@@ -167,7 +241,7 @@ const minMatchedDays = 400;
 const maxAtOnce = 5_000;
 
 /**
- * Deletes unmatched runs older than `days`, and matched ones older than 400 days, in transactions of bounded size. This makes
+ * Deletes refusals older than `days`, and matched ones older than 400 days, in transactions of bounded size. This makes
  * no rule act again: events of that age are never recorded. Returns how many were deleted.
  */
 export async function deleteOldRuns(db: Database, days: number, signal?: AbortSignal): Promise<number> {

@@ -3,6 +3,7 @@ import type { Context } from '../context.ts';
 import { createDatabase, type Database } from '../db/database.ts';
 import { inboxConnections } from '../db/limits.ts';
 import { createInbox } from '../inbox/deliveries.ts';
+import { addPartitions } from '../inbox/partitions.ts';
 import { createErasedNumbers } from '../inbox/redact-erased.ts';
 import type { Log } from '../shared/log.ts';
 import { startLoop } from '../shared/loop.ts';
@@ -17,6 +18,8 @@ import { type Listening, listen } from './listen.ts';
 import { registerOAuthCallback } from './oauth-callback.ts';
 
 export type Receiver = Listening;
+
+const partitionsEveryMs = 3_600_000;
 
 /** Memory for bodies of deliveries. The copies of a body on its way to Postgres take about four times its size. */
 const maxBodyBytes = 32 * largestBody;
@@ -45,12 +48,17 @@ export async function createReceiver(
   opened.defer(erased.stop);
   const inbox = createInbox(stored, pauses, notifier.notify, erased);
   opened.defer(inbox.idle);
-  const lines = createOurLines(database.db, log);
-  opened.defer(lines.stop);
-  const others = createOtherReceivers(database.db, log);
-  opened.defer(others.stop);
+  const known = keepKnown(database.db, log);
+  opened.defer(known.stop);
+  const partitions = startLoop({
+    name: 'Adding partitions of the inbox',
+    everyMs: partitionsEveryMs,
+    log,
+    job: () => addPartitions(database.db, settings.eventRetentionDays),
+  });
+  opened.defer(partitions.stop);
   // Without Postgres the receiver starts too, and answers 503.
-  await Promise.all([lines.refresh(), others.refresh(), erased.refresh().catch(() => undefined)]);
+  await Promise.all([known.refresh(), erased.refresh().catch(() => undefined), partitions.kick()]);
 
   const listening = await listen(
     { host, port, log, metrics },
@@ -58,8 +66,8 @@ export async function createReceiver(
       await app.register(async (scope) => {
         registerHooks(scope, {
           inbox,
-          isOurLine: lines.has,
-          isTokenOfOther: others.haveToken,
+          isOurLine: known.isOurLine,
+          isTokenOfOther: known.isTokenOfOther,
           bodies: createBodyBudget(maxBodyBytes),
           tokens: [secret, previousSecret].filter((token) => token !== undefined),
           metrics,
@@ -87,47 +95,34 @@ export async function createReceiver(
   };
 }
 
-const linesRefreshMs = 2_000;
 /** Seconds for which the token of a receiver that ended is accepted: the webhooks still have its address for a moment. */
 const tokenKeptSeconds = 300;
 
 /**
- * Keeps the secrets of the deployment's receivers. During a rolling deploy with another WEBHOOK_SECRET, deliveries to
- * either address arrive at either process.
+ * Keeps what the receiver knows of the account and its deployment. The account's own lines, as mirrored, tell the two parties of
+ * a text apart: while they are unknown, a reference points at both threads that it may mean. The secrets of the other receivers:
+ * during a rolling deploy with another WEBHOOK_SECRET, deliveries to either address arrive at either process.
  */
-function createOtherReceivers(db: Database, log: Log) {
+function keepKnown(db: Database, log: Log) {
+  let lines: ReadonlySet<string> = new Set();
   const seenAt = new Map<string, number>();
   const loop = startLoop({
-    name: 'Refreshing the secrets of the other receivers',
+    name: "Refreshing the account's lines and the secrets of the other receivers",
     everyMs: receiversRefreshMs,
     log,
     job: async () => {
-      for (const secret of await receiverSecrets(db)) seenAt.set(secret, performance.now());
+      const [numbers, secrets] = await Promise.all([ourLines(db), receiverSecrets(db)]);
+      lines = new Set(numbers);
+      for (const secret of secrets) seenAt.set(secret, performance.now());
     },
   });
   return {
-    haveToken(token: string): boolean {
+    isOurLine: (number: string) => lines.has(number),
+    isTokenOfOther(token: string): boolean {
       const at = seenAt.get(secretHash(token));
       return at !== undefined && performance.now() - at < tokenKeptSeconds * 1_000;
     },
     refresh: loop.kick,
     stop: loop.stop,
   };
-}
-
-/**
- * Keeps the account's own lines, as mirrored, to tell the two parties of a text apart. While they are unknown, a reference
- * points at both threads that it may mean.
- */
-function createOurLines(db: Database, log: Log) {
-  let lines: ReadonlySet<string> = new Set();
-  const loop = startLoop({
-    name: "Refreshing the account's lines",
-    everyMs: linesRefreshMs,
-    log,
-    job: async () => {
-      lines = new Set(await ourLines(db));
-    },
-  });
-  return { has: (number: string) => lines.has(number), refresh: loop.kick, stop: loop.stop };
 }

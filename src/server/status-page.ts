@@ -413,7 +413,7 @@ function drift({ drift }: Snapshot, moment: Moment): Html {
   )}</div>`;
 }
 
-/** Which rules are in force, and what they did within a day. */
+/** Which rules are in force, and what they did today. */
 function rules({ rules }: Snapshot, moment: Moment): Html {
   if (rules.state === 'known' && known(rules, undefined) === undefined) return html``;
   return card(
@@ -422,12 +422,12 @@ function rules({ rules }: Snapshot, moment: Moment): Html {
     rules,
     (status) => {
       if (!status) return html``;
-      const { mode, version, loadedAt, ruleCount, problem, lastDay } = status;
-      const rows = lastDay.map(
+      const { mode, version, loadedAt, ruleCount, problem, today } = status;
+      const rows = today.map(
         ({ rule, tried, matched }) =>
-          html`<tr><td>${rule}</td><td class="number"><a href="${runsPath(rule, '&result=matched')}">${quantity(matched)}</a></td><td class="number soft"><a href="${runsPath(rule)}">${quantity(tried)}</a></td></tr>`,
+          html`<tr><td>${rule}</td><td class="number"><a href="${matchesPath(rule)}">${quantity(matched)}</a></td><td class="number soft">${quantity(tried)}</td></tr>`,
       );
-      const table = html`<table><thead><tr><th>last day</th><th class="number">matched</th><th class="number">evaluated</th></tr></thead><tbody>${rows}</tbody></table>`;
+      const table = html`<table><thead><tr><th>today</th><th class="number">matched</th><th class="number">evaluated</th></tr></thead><tbody>${rows}</tbody></table>`;
       const inForce =
         version === null
           ? html`none in force`
@@ -441,9 +441,9 @@ function rules({ rules }: Snapshot, moment: Moment): Html {
   );
 }
 
-/** The evaluations of a rule in the last day. */
-function runsPath(rule: string, more = ''): string {
-  return `/rules?rule=${encodeURIComponent(rule)}&span=day${more}`;
+/** The matches of a rule in the last day. */
+function matchesPath(rule: string): string {
+  return `/rules?rule=${encodeURIComponent(rule)}&span=day&result=matched`;
 }
 
 /** What a phone shows of a card until it is unfolded. What is not fine is unfolded at once. */

@@ -5,7 +5,7 @@ import type { Context } from '../context.ts';
 import { backoffMs } from '../shared/backoff.ts';
 import { startLoop } from '../shared/loop.ts';
 import { ensureSubscriptions, leaveSubscriptions } from '../sync/subscriptions/ensure.ts';
-import { hookUrl } from '../sync/subscriptions/matching.ts';
+import { receiverAt } from '../sync/subscriptions/matching.ts';
 import { announcementMs, checkSeconds } from '../sync/subscriptions/store.ts';
 
 export interface WebhookRegistration {
@@ -42,7 +42,7 @@ export function startWebhookRegistration(
     retryAfterMs: (failures) => backoffMs({ firstMs: firstRetryMs, maxMs: everyMs }, failures),
   });
   const stopping = new AbortController();
-  void announcementMs(database.db, hookUrl(publicUrl, secret, 'any'))
+  void announcementMs(database.db, receiverAt(publicUrl, secret))
     .catch(() => 0)
     .then((ms) => sleep(ms, undefined, { signal: stopping.signal }))
     .then(loop.kick, () => undefined);

@@ -70,7 +70,10 @@ async function recentlyAnnounced(db: Database, key: string): Promise<readonly An
     `with announced as (
        select message_id, max(at) as at from (
          select substr(name, length($1) + 2)::bigint as message_id, received_at as at
-         from (select received_at, named from ops.deliveries order by delivery_id desc limit $2) newest, unnest(named) name
+         from (
+           select received_at, named from ops.deliveries where received_at > now() - $3 * interval '1 second'
+           order by delivery_id desc limit $2
+         ) newest, unnest(named) name
          where starts_with(name, $1 || ' ')
          union all
          select message_id, settled_at from ops.sends

@@ -19,7 +19,7 @@ export async function readAgain({ db, pauses, notify }: InboxDeps, target: Targe
     );
   }
   notify(await markDirty(db, [target], pauses));
-  // A failing target keeps its back-off, and a refused one its pause: here somebody asks for it now. The sweep enqueues it.
+  // A failing target keeps its back-off, and a refused one its pause: here somebody asks for it now. The sweep reads it.
   const rows = await query(
     db,
     sql`update ops.sync_targets set due_at = least(due_at, now()), lost_reads = 0,

@@ -2,9 +2,10 @@ import type { Service } from '../api-client/client.ts';
 import type { Database } from '../db/database.ts';
 import type { Claim } from '../inbox/claims.ts';
 import type { DirtyTarget } from '../inbox/targets.ts';
-import type { CallGone, CallRead, HeldCall } from '../warehouse/calls.ts';
+import type { CallGone, CallRead } from '../warehouse/calls.ts';
 import type { ThreadGone } from '../warehouse/conversations.ts';
 import type { OnAnswer } from '../warehouse/drift.ts';
+import type { HeldCall } from '../warehouse/held-calls.ts';
 import type { LinesRead } from '../warehouse/lines.ts';
 import type { ThreadRead } from '../warehouse/messages.ts';
 import type { RecordingsRead } from '../warehouse/recordings.ts';
@@ -31,9 +32,11 @@ export interface ReadResult {
   readonly followUps?: readonly DirtyTarget[];
   /** Seconds until the same target is due again; undefined when only a new reference makes it due. */
   readonly recheckSeconds?: number | undefined;
+  /** What the call row adds, which the writer locks before it writes. */
+  readonly whenHeld?: (held: HeldCall | undefined) => Pick<ReadResult, 'followUps' | 'recheckSeconds'>;
 }
 
-/** A result that depends on the call row, which the writer looks up just before it writes. */
+/** A result that depends on the call row, which the writer locks before it writes. */
 export type ResultForCall = (held: HeldCall | undefined) => ReadResult;
 
 export interface ReadContext {

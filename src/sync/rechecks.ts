@@ -3,7 +3,7 @@ import type { Claim } from '../inbox/claims.ts';
 import type { Target } from '../inbox/targets.ts';
 import type { EventType } from '../shared/event-types.ts';
 import { threadOf } from '../shared/thread.ts';
-import { momentOf } from '../warehouse/calls.ts';
+import { momentOf } from '../warehouse/held-calls.ts';
 
 /*
  * When a target is read again without a new reference: recordings and transcripts appear after their call, the API can lag
@@ -52,9 +52,10 @@ async function lastDelivery(
     db,
     sql<{ seconds: number | null }>`select extract(epoch from now() - max(received_at))::float8 as seconds
      from (
-       select received_at, targets, event_type, claimed_type from ops.deliveries order by delivery_id desc limit ${limit}
+       select received_at, targets, event_type, claimed_type from ops.deliveries
+       where received_at > now() - ${maxAgeSeconds} * interval '1 second' order by delivery_id desc limit ${limit}
      ) newest
-     where received_at > now() - ${maxAgeSeconds} * interval '1 second' and ${`${kind} ${key}`} = any(targets) ${isCounted}`,
+     where ${`${kind} ${key}`} = any(targets) ${isCounted}`,
   );
   return found?.seconds == null ? undefined : new Date(now.getTime() - found.seconds * 1_000);
 }

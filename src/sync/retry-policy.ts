@@ -1,4 +1,4 @@
-import { ServiceError } from '../api-client/client.ts';
+import { type ErrorCode, ServiceError } from '../api-client/client.ts';
 import type { Claim } from '../inbox/claims.ts';
 
 /** What follows a failed read. */
@@ -6,7 +6,7 @@ export type RetryDecision =
   /** Read the target again later. `countsAsAttempt` is false when no request reached the service. */
   | { readonly kind: 'retry'; readonly afterMs: number; readonly countsAsAttempt: boolean; readonly isMiss?: boolean }
   /** The credential may not read this kind of target: all of the kind wait. */
-  | { readonly kind: 'park'; readonly missingScope: string | undefined }
+  | { readonly kind: 'park'; readonly code: ErrorCode; readonly missingScope: string | undefined }
   /** The answer is final until a new reference or a recheck: the same request would get the same answer. */
   | { readonly kind: 'settle'; readonly state: 'gone' | 'forbidden' | 'refused' };
 
@@ -40,9 +40,9 @@ export function decideRetry(
   switch (error.advice) {
     case 'credential':
       // WWW-Authenticate names the scope that the endpoint wants, not what the credential lacks.
-      return { kind: 'park', missingScope: undefined };
+      return { kind: 'park', code: error.code, missingScope: undefined };
     case 'scope':
-      return { kind: 'park', missingScope: error.scope };
+      return { kind: 'park', code: error.code, missingScope: error.scope };
     case 'permission':
       return { kind: 'settle', state: 'forbidden' };
     case 'refused':

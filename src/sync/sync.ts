@@ -15,6 +15,7 @@ import {
   type TargetState,
   withTraces,
 } from '../inbox/claims.ts';
+import type { DueFloor } from '../inbox/due-floor.ts';
 import { kindsOfQueues, queueOf } from '../inbox/notifier.ts';
 import { parkStream, resumeStreams } from '../inbox/parking.ts';
 import { markDirty, maskedTarget, priorities, type Target, type TargetKind } from '../inbox/targets.ts';
@@ -23,8 +24,8 @@ import type { Log } from '../shared/log.ts';
 import { threadOf } from '../shared/thread.ts';
 import { currentTracing, detached, inSpan, ofPostgres } from '../shared/tracing.ts';
 import { isBlamed, workingOn } from '../shared/work.ts';
-import { heldCalls } from '../warehouse/calls.ts';
 import { heldThread } from '../warehouse/conversations.ts';
+import { heldCall } from '../warehouse/held-calls.ts';
 import { provenance, type ReadContext, type ReadResult, type ResultForCall, type TargetReader } from './read-result.ts';
 import { readRecordings, readTranscripts, refusedArtefacts } from './readers/artefacts.ts';
 import { readCall } from './readers/call.ts';
@@ -60,6 +61,8 @@ export type Sync = ReturnType<typeof createSync>;
 
 export interface SyncDeps extends ReadContext, WriterDeps {
   readonly log: Log;
+  /** Where scans for due targets begin. */
+  readonly floor?: DueFloor;
   /** Called with the outcome of every read. */
   readonly onRead?: (kind: TargetKind, outcome: ReadOutcome, seconds: number) => void;
 }
@@ -89,7 +92,7 @@ export function createSync(deps: SyncDeps) {
     [...kindsOfQueues].map(([queue, kinds]) => [
       queue,
       createBatch<void, Claim | undefined>(
-        async ({ length }) => admit(await traced(await claimDue(db, kinds, length))),
+        async ({ length }) => admit(await traced(await claimDue(db, kinds, length, deps.floor))),
         oneAtATime,
       ),
     ]),
@@ -249,7 +252,7 @@ export function createSync(deps: SyncDeps) {
             'The credential may not read this: reads of this kind are parked',
           );
         }
-        await parkStream(db, claim.kind, { reason: message, missingScope: decision.missingScope });
+        await parkStream(db, claim.kind, { ...decision, reason: message });
         await failTarget(db, claim, { error: message, afterMs: 0, countsAsAttempt: false });
         return { outcome: 'parked', isMissed: false };
       case 'settle':
@@ -280,7 +283,7 @@ export function createSync(deps: SyncDeps) {
   return {
     /**
      * Reads a target if it is pending, and mirrors the result. Never rejects for what the service answers: the outcome is
-     * kept in the target's row. Rejects when the database cannot be reached; the sweep then enqueues the target again.
+     * kept in the target's row. Rejects when the database cannot be reached; the sweep then reads the target again.
      */
     read: async (target: Target, signal: AbortSignal) =>
       (await timed(target.kind, () => readTarget(target, signal))).outcome,
@@ -309,7 +312,7 @@ function subjectOf(claim: Claim) {
 
 /** Whether the mirror holds a call, or anything of a thread. */
 async function isHeld(db: Database, { kind, key }: Claim): Promise<boolean> {
-  return kind === 'thread' ? heldThread(db, threadOf(key)).isHeld() : (await heldCalls(db, [key])).has(key);
+  return kind === 'thread' ? heldThread(db, threadOf(key)).isHeld() : (await heldCall(db, key)) !== undefined;
 }
 
 /** Whether an event referred to a thread that does not exist. It may have meant a group of the same party. */

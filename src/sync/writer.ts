@@ -1,17 +1,31 @@
 import type { RetentionDays } from '../../config/settings.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { type Claim, type Settlement, settleTargets, type TargetState } from '../inbox/claims.ts';
-import { type DirtyTarget, type DueTarget, type Priority, priorities, type ReadPauses } from '../inbox/targets.ts';
+import { type DirtyTarget, type DueTarget, priorities, type ReadPauses, type TargetKind } from '../inbox/targets.ts';
 import { createBatch, oneAtATime } from '../shared/batch.ts';
 import { workingOn } from '../shared/work.ts';
-import { type HeldCall, heldCalls, markCallsGone, writeCalls } from '../warehouse/calls.ts';
+import { endpointsOf, markCallsGone } from '../warehouse/calls.ts';
 import { markThreadsGone, writeThreads } from '../warehouse/conversations.ts';
+import { hasErasures } from '../warehouse/erasure/erased.ts';
+import { type HeldCall, type HeldCalls, heldCallOf, holdCalls } from '../warehouse/held-calls.ts';
 import { writeLines } from '../warehouse/lines.ts';
 import { writeRecordings } from '../warehouse/recordings.ts';
 import { writeTranscripts } from '../warehouse/transcripts.ts';
-import { beginHistory, type SealLink } from '../warehouse/upsert.ts';
+import type { SealLink } from '../warehouse/upsert.ts';
 import { writeUsers } from '../warehouse/users.ts';
+import { type Following, followingCall, recordFollowing, together } from '../warehouse/what-follows.ts';
+import { writeCalls } from '../warehouse/write-calls.ts';
 import type { EntityRead, ReadResult } from './read-result.ts';
+
+/*
+ * What happens when reads are mirrored, in one transaction:
+ *
+ *   hold erasures ─▶ lock the calls ─▶ write threads, calls, recordings, transcripts, users, lines ─▶ record what follows ─▶ settle
+ *
+ * What follows from a write is computed by the function that wrote it and recorded here: triggers of rules (`ops.rule_events`), days
+ * whose reports changed (`ops.rollup_markers`, `ops.send_markers`) and changed fields (`warehouse.field_changes`). Settling makes the
+ * follow-up reads due, such as the recordings of a call. After the commit the queues are told. No trigger of Postgres does anything.
+ */
 
 /** A read to write and to settle in one transaction. */
 export interface FinishedRead {
@@ -55,23 +69,27 @@ export function createWriter(deps: WriterDeps) {
   }
 
   async function commitAll(reads: readonly FinishedRead[]): Promise<boolean[]> {
-    const resolved = await resolve(db, reads);
-    const due = await inTransaction(db, async (tx) => {
-      await writeEntities(tx, entitiesOf(resolved, priorities.live), deps);
-      const history = entitiesOf(resolved, priorities.history);
-      if (history.length > 0) {
-        await beginHistory(tx);
-        await writeEntities(tx, history, deps);
-      }
-      return settleTargets(
-        tx,
-        resolved.map(({ settlement }) => settlement),
-        resolved.flatMap(({ followUps }) => followUps),
-        pauses,
+    const { due, found } = await inTransaction(db, async (tx) => {
+      await hasErasures(tx);
+      const held = await hold(tx, reads);
+      const resolved = reads.map((read) => resolve(read, held));
+      const { news = [], history = [] } = Object.groupBy(resolved, ({ settlement }) =>
+        settlement.priority === priorities.history ? 'history' : 'news',
       );
+      await recordFollowing(tx, await writeEntities(tx, entitiesOf(news), held, deps));
+      await recordFollowing(tx, await writeEntities(tx, entitiesOf(history), held, deps), { isHistory: true });
+      return {
+        due: await settleTargets(
+          tx,
+          resolved.map(({ settlement }) => settlement),
+          resolved.flatMap(({ followUps }) => followUps),
+          pauses,
+        ),
+        found: resolved.map(({ isFound }) => isFound),
+      };
     });
     notify(due);
-    return resolved.map(({ isFound }) => isFound);
+    return found;
   }
 
   const batch = createBatch<FinishedRead, boolean | Error>(async (reads) => {
@@ -108,21 +126,35 @@ function isApart({ claim }: FinishedRead): 'apart' | 'together' {
   return claim.lostReads > 0 ? 'apart' : 'together';
 }
 
-/** Looks up the calls of the batch outside its transaction: a concurrent change of a call marks the target dirty again. */
-async function resolve(db: Database, reads: readonly FinishedRead[]): Promise<Resolved[]> {
-  const callIds = reads.filter(({ result }) => typeof result === 'function').map(({ claim }) => claim.key);
-  const held = callIds.length > 0 ? await heldCalls(db, callIds) : undefined;
-  return reads.map(({ claim, state, error, result }) => {
-    const call = held?.get(claim.key);
-    const { entity, followUps = [], recheckSeconds } = typeof result === 'function' ? result(call) : result;
-    const isFound = state === 'active' && provesTarget(entity, call);
-    return {
-      entity,
-      isFound,
-      settlement: { ...claim, state, error, recheckSeconds, isFound },
-      followUps: followUps.map((target) => ({ priority: claim.priority, deliveryId: claim.deliveryId, ...target })),
-    };
-  });
+/** Locks the calls that the reads are about. */
+async function hold(tx: Transaction, reads: readonly FinishedRead[]): Promise<HeldCalls> {
+  const aboutCalls = reads.filter(({ claim }) => isAboutCall.has(claim.kind));
+  if (aboutCalls.length === 0) return nothingHeld;
+  return holdCalls(
+    tx,
+    aboutCalls.map(({ claim }) => claim.key),
+    aboutCalls.flatMap(({ result }) =>
+      'entity' in result && result.entity?.kind === 'call' ? endpointsOf(result.entity.read.call) : [],
+    ),
+  );
+}
+
+const isAboutCall: ReadonlySet<TargetKind> = new Set(['call', 'recordings', 'transcripts']);
+
+const nothingHeld: HeldCalls = { calls: new Map(), directory: { isOwn: () => false, userAt: () => null } };
+
+function resolve({ claim, state, error, result }: FinishedRead, { calls }: HeldCalls): Resolved {
+  const row = calls.get(claim.key)?.call;
+  const held = row && heldCallOf(row);
+  const given = typeof result === 'function' ? result(held) : result;
+  const { entity, followUps = [], recheckSeconds } = { ...given, ...given.whenHeld?.(held) };
+  const isFound = state === 'active' && provesTarget(entity, held);
+  return {
+    entity,
+    isFound,
+    settlement: { ...claim, state, error, recheckSeconds, isFound },
+    followUps: followUps.map((target) => ({ priority: claim.priority, deliveryId: claim.deliveryId, ...target })),
+  };
 }
 
 /** An empty list proves nothing: it cannot tell an emptied thread from one that never existed. */
@@ -140,53 +172,65 @@ function provesTarget(entity: EntityRead | undefined, call: HeldCall | undefined
   }
 }
 
-function entitiesOf(resolved: readonly Resolved[], priority: Priority): EntityRead[] {
-  return resolved.flatMap(({ entity, settlement }) => (entity && settlement.priority === priority ? [entity] : []));
+function entitiesOf(resolved: readonly Resolved[]): EntityRead[] {
+  return resolved.flatMap(({ entity }) => entity ?? []);
 }
 
+/** Writes what was read, and resolves to what follows. */
 async function writeEntities(
   tx: Transaction,
   entities: readonly EntityRead[],
+  held: HeldCalls,
   { sealLink, retentionDays = {}, onCallsGone }: WriterDeps,
-): Promise<void> {
+): Promise<Following> {
   const readsOf = <K extends EntityRead['kind']>(kind: K) =>
     entities.flatMap((each) => (each.kind === kind ? [each.read] : [])) as Extract<EntityRead, { kind: K }>['read'][];
+  const following: Following[] = [];
   const threads = entities.flatMap((each) => (each.kind === 'thread' ? [each.read, ...(each.groups ?? [])] : []));
-  const calls = readsOf('call');
-  const goneCalls = readsOf('call_gone');
-  const goneThreads = readsOf('thread_gone');
-  const recordings = readsOf('recordings');
-  const transcripts = readsOf('transcripts');
   if (threads.length > 0) {
     const kept = { sealLink, retentionDays: retentionDays.texts };
-    await writeThreads(
-      tx,
-      threads.map((each) => ({ ...each, ...kept })),
+    following.push(
+      await writeThreads(
+        tx,
+        threads.map((each) => ({ ...each, ...kept })),
+      ),
     );
   }
-  if (calls.length > 0) await writeCalls(tx, calls);
+  following.push(...(await writeCalls(tx, readsOf('call'), held)).map(followingCall));
+  const goneCalls = readsOf('call_gone');
   if (goneCalls.length > 0) {
-    await markCallsGone(tx, goneCalls);
+    following.push({ calls: (await markCallsGone(tx, goneCalls)).map(({ started_at }) => started_at) });
     await onCallsGone?.(
       tx,
       goneCalls.map(({ callId }) => callId),
     );
   }
-  if (goneThreads.length > 0) await markThreadsGone(tx, goneThreads);
+  const goneThreads = readsOf('thread_gone');
+  if (goneThreads.length > 0) following.push(await markThreadsGone(tx, goneThreads));
+  const recordings = readsOf('recordings');
   if (recordings.length > 0) {
-    await writeRecordings(
-      tx,
-      recordings.map((each) => ({ ...each, sealLink, retentionDays: retentionDays.recordings })),
+    const kept = { sealLink, retentionDays: retentionDays.recordings };
+    following.push(
+      await writeRecordings(
+        tx,
+        recordings.map((each) => ({ ...each, ...kept })),
+        held,
+      ),
     );
   }
+  const transcripts = readsOf('transcripts');
   if (transcripts.length > 0) {
-    await writeTranscripts(
-      tx,
-      transcripts.map((each) => ({ ...each, retentionDays: retentionDays.transcripts })),
+    following.push(
+      await writeTranscripts(
+        tx,
+        transcripts.map((each) => ({ ...each, retentionDays: retentionDays.transcripts })),
+        held,
+      ),
     );
   }
-  for (const read of readsOf('users')) await writeUsers(tx, read);
-  for (const read of readsOf('lines')) await writeLines(tx, read);
+  for (const read of readsOf('users')) following.push(await writeUsers(tx, read));
+  for (const read of readsOf('lines')) following.push(await writeLines(tx, read));
+  return together(following);
 }
 
 function asError(error: unknown): Error {

@@ -1,9 +1,7 @@
 import { hotQuery, relation, sql, type Transaction } from '../db/database.ts';
+import { type ArtefactState, type HeldCalls, heldCallOf, momentOf } from './held-calls.ts';
 import { isExpired } from './retention.ts';
 import { markDeleted, type Provenance } from './upsert.ts';
-
-/** Progress of reading the recordings, or the transcripts, of a call. */
-export type ArtefactState = 'pending' | 'complete' | 'none' | 'gone' | 'forbidden';
 
 /** One read of a call's recordings or transcripts. */
 export interface ArtefactRead {
@@ -17,50 +15,36 @@ export interface ArtefactRead {
 }
 
 /**
- * Locks the calls, and drops reads that started before the newest one applied to their call's artefacts. The lock serializes
+ * Drops reads that started before the newest one applied to their call's artefacts: `held` has the calls, locked, which serializes
  * the writes of one call's reads. Tells of each read whether its content is too old to be stored.
  */
-export async function currentArtefactReads<R extends ArtefactRead>(
-  tx: Transaction,
+export function currentArtefactReads<R extends ArtefactRead>(
   kind: 'recordings' | 'transcripts',
   reads: readonly R[],
-): Promise<(R & { readonly isExpired: boolean })[]> {
-  const callIds = reads.map(({ callId }) => callId);
-  const rows = await hotQuery(
-    tx,
-    sql<{ call_id: string; fetched_at: Date | null; started_at: Date | null }>`
-     select call_id, ${sql.ref(`${kind}_fetched_at`)} as fetched_at, coalesce(started_at, to_timestamp(call_epoch)) as started_at
-     from warehouse.calls
-     where call_id = any(${callIds}) order by call_id for update`,
-  );
-  const held = new Map(rows.map((row) => [row.call_id, row]));
+  { calls }: HeldCalls,
+): (R & { readonly isExpired: boolean })[] {
   return reads.flatMap((each) => {
-    const call = held.get(each.callId);
-    if (call?.fetched_at && call.fetched_at > new Date(each.read.fetchedAt)) return [];
-    const startedAt = call ? call.started_at : momentIn(each.callId);
+    const call = calls.get(each.callId)?.call;
+    const fetchedAt = call?.[`${kind}_fetched_at`];
+    if (fetchedAt != null && Date.parse(String(fetchedAt)) > Date.parse(each.read.fetchedAt)) return [];
+    const startedAt = call ? heldCallOf(call).startedAt : momentOf(each.callId);
     return [{ ...each, isExpired: isExpired(each.retentionDays, startedAt) }];
   });
 }
 
-/** The time in the id of a call that is not held (section 2.9); undefined where the id has another shape. */
-function momentIn(callId: string): Date | undefined {
-  const [, seconds] = /^(\d{1,11})[.]/.exec(callId) ?? [];
-  return seconds === undefined ? undefined : new Date(Number(seconds) * 1000);
-}
-
 /**
  * Marks artefacts deleted that complete reads no longer list, and records count, state and time of the read on the calls.
- * Call it after the upsert of the listed rows, in the same transaction.
+ * Call it after the upsert of the listed rows, in the same transaction. Resolves to the calls of deleted artefacts.
  */
 export async function recordArtefactReads(
   tx: Transaction,
   kind: 'recordings' | 'transcripts',
   reads: readonly ArtefactRead[],
-): Promise<void> {
+): Promise<string[]> {
   const table = sql.table(`warehouse.${kind}`);
   const count = sql.ref(kind === 'recordings' ? 'recording_count' : 'transcript_count');
   const complete = reads.filter(({ isComplete }) => isComplete);
-  await markDeleted(tx, `warehouse.${kind}`, 'the call no longer lists it', complete, {
+  const deleted = await markDeleted(tx, `warehouse.${kind}`, 'the call no longer lists it', complete, {
     call_id: ['text', ({ callId }) => callId],
   });
   await hotQuery(
@@ -77,6 +61,7 @@ export async function recordArtefactReads(
       })}
       where c.call_id = r.call_id`,
   );
+  return deleted.map(({ call_id }) => String(call_id));
 }
 
 type Pairing = 'exact' | 'substring' | 'single_leg' | 'ambiguous' | 'none';
@@ -127,9 +112,12 @@ function isDigit(character: string | undefined): boolean {
   return character !== undefined && character >= '0' && character <= '9';
 }
 
-/** Pairs all transcripts of these calls with the held recordings. Call it after each change of either. */
-export async function pairTranscripts(tx: Transaction, callIds: readonly string[]): Promise<void> {
-  if (callIds.length === 0) return;
+/**
+ * Pairs all transcripts of these calls with the held recordings. Call it after each change of either. Resolves to the calls of those
+ * that have another leg now.
+ */
+export async function pairTranscripts(tx: Transaction, callIds: readonly string[]): Promise<string[]> {
+  if (callIds.length === 0) return [];
   const ids = [...new Set(callIds)];
   const rows = await hotQuery(
     tx,
@@ -140,20 +128,22 @@ export async function pairTranscripts(tx: Transaction, callIds: readonly string[
      from warehouse.transcripts t where t.call_id = any(${ids})
      order by t.transcript_id for update of t`,
   );
-  if (rows.length === 0) return;
+  if (rows.length === 0) return [];
   const paired = rows.map(({ transcript_id, recording_file, unique_ids, siblings }) => ({
     transcript_id,
     ...pairTranscript(recording_file, unique_ids, siblings),
   }));
-  await hotQuery(
+  const changed = await hotQuery(
     tx,
-    sql`
+    sql<{ call_id: string }>`
       update warehouse.transcripts t set leg_unique_id = p.unique_id, leg_pairing = p.pairing
       from ${relation('p', paired, {
         transcript_id: 'bigint',
         unique_id: ['text', (each) => each.uniqueId],
         pairing: 'text',
       })}
-      where t.transcript_id = p.transcript_id and (t.leg_unique_id, t.leg_pairing) is distinct from (p.unique_id, p.pairing)`,
+      where t.transcript_id = p.transcript_id and (t.leg_unique_id, t.leg_pairing) is distinct from (p.unique_id, p.pairing)
+      returning t.call_id`,
   );
+  return changed.map(({ call_id }) => call_id);
 }

@@ -1,11 +1,9 @@
 import type { Call, CallSummary } from '../api-client/client.ts';
-import { type Database, hotQuery, sql, type Transaction } from '../db/database.ts';
+import type { Transaction } from '../db/database.ts';
 import { normalizeNumber } from '../shared/numbers.ts';
-import type { ArtefactState } from './artefacts.ts';
-import { eraseCalls, withoutErasedParties } from './erasure/calls.ts';
-import { writeLegs } from './legs.ts';
-import { storeRawAnswers } from './raw-answers.ts';
-import { markDeleted, mirrorTable, type Provenance, upsert } from './upsert.ts';
+import type { CallFacts } from './call-facts.ts';
+import type { ArtefactState, JsonRow } from './held-calls.ts';
+import { markDeleted, mirrorTable, type Provenance } from './upsert.ts';
 
 /** A call as read: a row of a search, or the whole call with its legs. */
 export interface CallRead {
@@ -15,8 +13,23 @@ export interface CallRead {
 
 /** A call with those of its numbers that are the account's own. */
 interface JudgedRead extends CallRead {
-  readonly own: ReadonlySet<string>;
+  readonly isOwn: (number: string) => boolean;
 }
+
+/** The columns that `callFacts` computes. */
+export const factNames = [
+  'legs_wait_seconds',
+  'legs_ring_seconds',
+  'menu_seconds',
+  'reached',
+  'is_message_left',
+  'abandoned_in',
+  'answered_user_id',
+  'placed_user_id',
+  'queue',
+  'huntgroup',
+] as const;
+const nothing = () => undefined;
 
 export const calls = mirrorTable<JudgedRead>()(
   'warehouse.calls',
@@ -44,17 +57,31 @@ export const calls = mirrorTable<JudgedRead>()(
     is_recorded: ['boolean', ({ call }) => call.recorded],
     called_back_call_id: ['text', ({ call }) => call.calledBack],
     repeated_count: ['smallint', ({ call }) => call.repeated],
-    external_number: ['text', ({ call, own }) => (isInternal(call, own) ? null : fullNumber(externalNumbers(call)))],
-    account_number: ['text', ({ call, own }) => (isInternal(call, own) ? null : fullNumber(accountNumbers(call)))],
-    is_internal: ['boolean', ({ call, own }) => isInternal(call, own)],
+    external_number: [
+      'text',
+      ({ call, isOwn }) => (isInternal(call, isOwn) ? null : fullNumber(externalNumbers(call))),
+    ],
+    account_number: ['text', ({ call, isOwn }) => (isInternal(call, isOwn) ? null : fullNumber(accountNumbers(call)))],
+    is_internal: ['boolean', ({ call, isOwn }) => isInternal(call, isOwn)],
     reached_person: ['boolean', ({ call }) => reachedPerson(call)],
     recordings_state: ['text', ({ call }) => withoutArtefacts(call)],
     transcripts_state: ['text', ({ call }) => withoutArtefacts(call)],
     leg_count: ['smallint', ({ call }) => legsOf(call)?.length],
     legs_fetched_at: ['timestamptz', ({ call, read }) => legsOf(call) && read.fetchedAt],
     legs_fetch_seq: ['bigint', ({ call, read }) => legsOf(call) && read.fetchSeq],
+    legs_wait_seconds: ['integer', nothing],
+    legs_ring_seconds: ['integer', nothing],
+    menu_seconds: ['integer', nothing],
+    reached: ['text', nothing],
+    is_message_left: ['boolean', nothing],
+    abandoned_in: ['text', nothing],
+    answered_user_id: ['bigint', nothing],
+    placed_user_id: ['bigint', nothing],
+    queue: ['text', nothing],
+    huntgroup: ['text', nothing],
   },
   {
+    computed: factNames,
     firstValueWins: ['recordings_state', 'transcripts_state'],
     untracked: ['leg_count', 'legs_fetched_at', 'legs_fetch_seq'],
     // Search rows may lack fields that the call itself has. Not the parties: an erasure has to be able to remove them.
@@ -66,61 +93,21 @@ export const calls = mirrorTable<JudgedRead>()(
   },
 );
 
-/** Mirrors calls without erased parties, and the legs of those that were read whole. */
-export async function writeCalls(tx: Transaction, all: readonly CallRead[]): Promise<void> {
-  const { reads, erased } = await withoutErasedParties(tx, all);
-  const own = await ownNumbers(tx, reads);
-  await upsert(
-    tx,
-    calls,
-    reads.map((each) => ({ row: calls.row({ ...each, own }), read: each.read })),
-  );
-  await writeLegs(
-    tx,
-    reads.flatMap(({ call, read }) => {
-      const legs = legsOf(call);
-      return legs ? [{ callId: call.id, legs, read }] : [];
-    }),
-  );
-  await measureWaits(tx, reads);
-  await storeRawAnswers(
-    tx,
-    reads.flatMap(({ call, read }) =>
-      ('legs' in call || call.unknownKeys.length > 0) && !erased.has(call.id)
-        ? [{ entity: 'call' as const, key: call.id, raw: call.raw, read }]
-        : [],
-    ),
-  );
-  if (erased.size > 0) await eraseCalls(tx, [...erased]);
-}
-
-/** Measures the calls that this transaction changed, and those whose legs were read: legs can change where their call does not. */
-async function measureWaits(tx: Transaction, reads: readonly CallRead[]): Promise<void> {
-  const all = reads.map(({ call }) => call.id);
-  const withLegs = reads.filter(({ call }) => legsOf(call)).map(({ call }) => call.id);
-  await hotQuery(
-    tx,
-    sql`select warehouse.measure_waits(array(
-      select call_id from warehouse.calls
-      where call_id = any(${all}) and (changed_at = now() or call_id = any(${withLegs}))))`,
-  );
-}
-
 /** A call that three spaced reads did not find. The service answers 404 also for calls of other accounts. */
 export interface CallGone {
   readonly callId: string;
   readonly read: Provenance;
 }
 
-/** Marks calls deleted that three spaced reads did not find, unless a newer read found them. */
-export function markCallsGone(tx: Transaction, gone: readonly CallGone[]): Promise<void> {
+/** Marks calls deleted that three spaced reads did not find, unless a newer read found them. Resolves to their rows. */
+export function markCallsGone(tx: Transaction, gone: readonly CallGone[]): Promise<JsonRow[]> {
   return markDeleted(tx, 'warehouse.calls', 'not found by three spaced reads', gone, {
     call_id: ['text', ({ callId }) => callId],
   });
 }
 
 /** The legs of a call that was read whole. Searches list none. */
-function legsOf(call: CallSummary | Call): Call['legs'] {
+export function legsOf(call: CallSummary | Call): Call['legs'] {
   return 'legs' in call ? call.legs : undefined;
 }
 
@@ -129,23 +116,31 @@ function withoutArtefacts({ recorded }: CallSummary): ArtefactState | undefined 
   return recorded === false ? 'none' : undefined;
 }
 
-/** Which of the other parties' numbers are the account's own; asks only about those that no `external` end settles. */
-async function ownNumbers(tx: Transaction, reads: readonly CallRead[]): Promise<ReadonlySet<string>> {
-  const asked = reads.flatMap(({ call }) =>
-    hasOutsideEnd(call)
-      ? []
-      : [call.callerNumber, call.callerIdExternal, call.calledNumber, call.dialledNumber].flatMap(
-          (each) => fullNumber([each]) ?? [],
-        ),
-  );
-  if (asked.length === 0) return new Set();
-  const rows = await hotQuery(
-    tx,
-    sql<{ number: string }>`
-      select endpoint as number from warehouse.user_endpoints where endpoint = any(${asked}) and kind <> 'voicemail'
-      union select line from warehouse.sms_lines where line = any(${asked})`,
-  );
-  return new Set(rows.map(({ number }) => number));
+/** The numbers and extensions that the directory is asked about. */
+export function endpointsOf(call: CallSummary | Call): string[] {
+  const parties = [call, ...(legsOf(call) ?? [])].flatMap((each) => [each.callerNumber, each.calledNumber]);
+  const numbers = hasOutsideEnd(call)
+    ? []
+    : [call.callerNumber, call.callerIdExternal, call.calledNumber, call.dialledNumber].map((each) =>
+        fullNumber([each]),
+      );
+  return [...parties, ...numbers].filter((each) => each !== undefined);
+}
+
+/** The columns of the computed facts. */
+export function factColumns(facts: CallFacts): Readonly<Record<(typeof factNames)[number], unknown>> {
+  return {
+    legs_wait_seconds: facts.waitSeconds,
+    legs_ring_seconds: facts.ringSeconds,
+    menu_seconds: facts.menuSeconds,
+    reached: facts.reached,
+    is_message_left: facts.isMessageLeft,
+    abandoned_in: facts.abandonedIn,
+    answered_user_id: facts.answeredUserId,
+    placed_user_id: facts.placedUserId,
+    queue: facts.queue,
+    huntgroup: facts.huntgroup,
+  };
 }
 
 function hasOutsideEnd({ callerType, calledType }: CallSummary): boolean {
@@ -157,10 +152,10 @@ function hasOutsideEnd({ callerType, calledType }: CallSummary): boolean {
  * internal legs the number fields contain extensions (section 2.9), so a number of the public network is outside unless it is one
  * of the account's. The type alone does not decide: a call that ends in the customer's mailbox is called a mailbox.
  */
-function isInternal(call: CallSummary, own: ReadonlySet<string>): boolean | undefined {
+function isInternal(call: CallSummary, isOwnNumber: (number: string) => boolean): boolean | undefined {
   if (hasOutsideEnd(call)) return false;
-  const caller = isOwn(call.callerType, call.callerNumber, call.callerIdExternal, own);
-  const called = isOwn(call.calledType, call.calledNumber, call.dialledNumber, own);
+  const caller = isOwn(call.callerType, call.callerNumber, call.callerIdExternal, isOwnNumber);
+  const called = isOwn(call.calledType, call.calledNumber, call.dialledNumber, isOwnNumber);
   if (call.direction === 'outbound') return called;
   if (call.direction === 'inbound') return caller;
   return caller === false || called === false ? false : caller && called;
@@ -173,12 +168,12 @@ function isOwn(
   type: string | undefined,
   number: string | undefined,
   spare: string | undefined,
-  own: ReadonlySet<string>,
+  isOwnNumber: (number: string) => boolean,
 ): boolean | undefined {
   const isOfOwnType = type !== undefined && ownTypes.includes(type);
   const numbers = (isOfOwnType && number ? [number] : [number, spare]).filter((each) => each);
   const full = fullNumber(numbers);
-  if (full !== undefined) return own.has(full);
+  if (full !== undefined) return isOwnNumber(full);
   if (isOfOwnType) return true;
   return type !== undefined && numbers.length > 0 ? true : undefined;
 }
@@ -207,56 +202,4 @@ function fullNumber(candidates: readonly (string | undefined)[]): string | undef
 function reachedPerson(call: CallSummary): boolean | undefined {
   if (call.status === 'answered') return true;
   return call.status === 'missed' || call.status === 'voicemail' ? false : undefined;
-}
-
-/** The columns of a held call that decide what else is read of it. */
-export interface HeldCall {
-  readonly isRecorded: boolean | null;
-  readonly isDeleted: boolean;
-  /** The start, or else the second in the call id. */
-  readonly startedAt: Date;
-  /** The end, or else `startedAt` plus the duration, if known. */
-  readonly endedAt: Date;
-  /** When the call was first mirrored. */
-  readonly firstSeenAt: Date;
-  readonly transferredCount: number | null;
-  /** Null until its legs are read. */
-  readonly legCount: number | null;
-  readonly recordingsState: ArtefactState | null;
-  readonly recordingCount: number;
-  readonly transcriptsState: ArtefactState | null;
-  readonly transcriptCount: number;
-}
-
-/**
- * The maximum number of recordings of a call: one for each leg, or for each party if transfers make these more. Assumes two
- * legs if neither legs nor transfers are known, or a read listed no legs.
- */
-export function recordingsToExpect({
-  legCount,
-  transferredCount,
-}: Pick<HeldCall, 'legCount' | 'transferredCount'>): number {
-  const parties = 1 + (transferredCount ?? 0);
-  return legCount === null && transferredCount !== null ? parties : Math.max(legCount || 2, parties);
-}
-
-/** The held calls among these ids. */
-export async function heldCalls(db: Database, callIds: readonly string[]): Promise<ReadonlyMap<string, HeldCall>> {
-  const rows = await hotQuery(
-    db,
-    sql<HeldCall & { callId: string }>`select call_id as "callId", is_recorded as "isRecorded",
-       deleted_at is not null as "isDeleted",
-       coalesce(ended_at, coalesce(started_at, to_timestamp(call_epoch)) + coalesce(duration_seconds, 0) * interval '1 second') as "endedAt",
-       coalesce(started_at, to_timestamp(call_epoch)) as "startedAt",
-       first_seen_at as "firstSeenAt", transferred_count as "transferredCount", leg_count as "legCount", recordings_state as "recordingsState",
-       coalesce(recording_count, 0) as "recordingCount", transcripts_state as "transcriptsState",
-       coalesce(transcript_count, 0) as "transcriptCount"
-     from warehouse.calls where call_id = any(${callIds})`,
-  );
-  return new Map(rows.map((row) => [row.callId, row]));
-}
-
-/** The time in a call id: the Unix seconds before its dot (section 2.9). */
-export function momentOf(callId: string): Date {
-  return new Date(Number(callId.split('.')[0]) * 1000);
 }

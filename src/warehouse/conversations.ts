@@ -1,14 +1,17 @@
 import { type Database, hotQuery, query, relation, sql, type Transaction } from '../db/database.ts';
 import { type Thread, threadKey } from '../shared/thread.ts';
 import { erasedAmong, withoutMentions } from './erasure/erased.ts';
+import type { JsonRow } from './held-calls.ts';
 import { type ThreadRead, writeMessages } from './messages.ts';
 import type { Provenance } from './upsert.ts';
+import { type Following, followingLostTexts } from './what-follows.ts';
 
 /**
  * Mirrors threads: their messages, and the summary of each conversation. An empty thread that is not held gets no row: a
- * forged reference must not write data. Threads with an erased member are left out, with the texts of all members.
+ * forged reference must not write data. Threads with an erased member are left out, with the texts of all members. Resolves to what
+ * follows.
  */
-export async function writeThreads(tx: Transaction, all: readonly ThreadRead[]): Promise<void> {
+export async function writeThreads(tx: Transaction, all: readonly ThreadRead[]): Promise<Following> {
   const reads = await withoutErased(tx, all);
   const conversations = await conversationsOf(tx, reads);
   // A read that started before the newest one applied is out of date.
@@ -17,9 +20,10 @@ export async function writeThreads(tx: Transaction, all: readonly ThreadRead[]):
     const isLate = conversation !== undefined && BigInt(conversation.fetchSeq) > BigInt(read.read.fetchSeq);
     return conversation === undefined || isLate ? [] : [{ ...read, conversationId: conversation.id }];
   });
-  if (held.length === 0) return;
-  await writeMessages(tx, held);
+  if (held.length === 0) return {};
+  const following = await writeMessages(tx, held);
   await summarize(tx, held);
+  return following;
 }
 
 async function withoutErased(tx: Transaction, reads: readonly ThreadRead[]): Promise<readonly ThreadRead[]> {
@@ -41,7 +45,7 @@ export interface ThreadGone {
  * Marks threads and their messages deleted that three spaced reads did not find. If a thread reappears, its next read is
  * complete: without held messages, a read does not know where to stop.
  */
-export async function markThreadsGone(tx: Transaction, gone: readonly ThreadGone[]): Promise<void> {
+export async function markThreadsGone(tx: Transaction, gone: readonly ThreadGone[]): Promise<Following> {
   const conversations = await lockConversations(
     tx,
     gone.map(({ thread }) => thread),
@@ -52,18 +56,18 @@ export async function markThreadsGone(tx: Transaction, gone: readonly ThreadGone
   });
   const emptied = `, message_count = 0, first_message_at = null, last_message_at = null, last_inbound_at = null,
     last_outbound_at = null, last_direction = null, is_reread_owed = true`;
-  for (const [table, summary] of [
-    ['sms_messages', ''],
-    ['sms_conversations', emptied],
-  ] as const) {
-    await query(
+  const mark = (table: string, summary = '') =>
+    query<JsonRow>(
       tx,
       sql`update ${sql.table(`warehouse.${table}`)} t set deleted_at = now(), deleted_reason = 'not found by three spaced reads',
          changed_at = now(), fetch_seq = g.fetch_seq${sql.raw(summary)}
        from ${relation('g', held, { conversation_id: ['bigint', ({ id }) => id], fetch_seq: ['bigint', (each) => each.fetchSeq] })}
-       where t.conversation_id = g.conversation_id and t.fetch_seq <= g.fetch_seq and t.deleted_at is null`,
+       where t.conversation_id = g.conversation_id and t.fetch_seq <= g.fetch_seq and t.deleted_at is null
+       returning t.*, null as deleted_at`,
     );
-  }
+  const lost = await mark('sms_messages');
+  await mark('sms_conversations', emptied);
+  return followingLostTexts(lost);
 }
 
 interface Conversation {

@@ -1,9 +1,10 @@
 import type { Line } from '../api-client/client.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { normalizeNumber } from '../shared/numbers.ts';
+import { extrasOf } from './extra.ts';
 import { deleteUnlisted, heldOwners, isCurrent, recordPeriods } from './periods.ts';
-import { storeRawAnswers, unspecified } from './raw-answers.ts';
 import { mirrorTable, type Provenance, upsert } from './upsert.ts';
+import { changesOf, type Following } from './what-follows.ts';
 
 export const smsLines = mirrorTable<Line>()(
   'warehouse.sms_lines',
@@ -25,20 +26,18 @@ export interface LinesRead {
   readonly read: Provenance;
 }
 
-/** Mirrors the SMS lines and their users, and marks lines deleted that a complete read no longer lists. */
-export async function writeLines(tx: Transaction, { lines, isComplete, read }: LinesRead): Promise<void> {
-  if (!(await isCurrent(tx, 'warehouse.sms_lines', read.fetchSeq))) return;
+/** Mirrors the SMS lines and their users, and marks lines deleted that a complete read no longer lists. Resolves to what follows. */
+export async function writeLines(tx: Transaction, { lines, isComplete, read }: LinesRead): Promise<Following> {
+  if (!(await isCurrent(tx, 'warehouse.sms_lines', read.fetchSeq))) return {};
   const knownOwners = await heldOwners(tx, 'warehouse.sms_lines');
-  await upsert(
+  const extras = await extrasOf(tx, lines);
+  const written = await upsert(
     tx,
     smsLines,
-    lines.map((line) => ({ row: smsLines.row(line), read })),
+    lines.map((line, at) => ({ row: smsLines.row(line), read, extra: extras[at] })),
+    ['line', ...lineFields],
   );
   const listed = lines.map((line) => ({ ...line, number: normalizeNumber(line.number) }));
-  await storeRawAnswers(
-    tx,
-    lines.flatMap((line) => unspecified('line', normalizeNumber(line.number), line, read)),
-  );
   if (isComplete) await deleteUnlisted(tx, 'warehouse.sms_lines', read.fetchSeq);
   const known = listed.filter((line) => line.userIds !== undefined);
   await recordPeriods(tx, {
@@ -49,7 +48,15 @@ export async function writeLines(tx: Transaction, { lines, isComplete, read }: L
     knownOwners,
     owners: isComplete ? listed.map((line) => line.number) : undefined,
   });
+  return {
+    fieldChanges: written.flatMap((change) =>
+      changesOf('line', String(change.after.line), read.source, lineFields, change),
+    ),
+  };
 }
+
+/** The fields of a line whose changes are kept. */
+const lineFields = ['name', 'is_bulk_enabled', 'is_unrestricted'] as const;
 
 /** The line in the form that the service requires for the sender of a text: as listed (section 2.1), else normalised. */
 export async function senderForm(db: Database | Transaction, line: string): Promise<string> {

@@ -1,10 +1,12 @@
 import type { Message } from '../api-client/client.ts';
 import { hotQuery, relation, sql, type Transaction } from '../db/database.ts';
 import type { Thread } from '../shared/thread.ts';
+import { extrasOf } from './extra.ts';
+import type { JsonRow } from './held-calls.ts';
 import { optOutVerdict } from './opt-out.ts';
-import { storeRawAnswers, unspecified } from './raw-answers.ts';
 import { isExpired } from './retention.ts';
-import { markDeleted, mirrorTable, type Provenance, type SealLink, upsert } from './upsert.ts';
+import { type Change, mirrorTable, type Provenance, type SealLink, upsert } from './upsert.ts';
+import { type Following, followingLostTexts, followingText, textColumns, together } from './what-follows.ts';
 
 interface Listed {
   readonly conversationId: string;
@@ -52,6 +54,7 @@ export const smsMessages = mirrorTable<Listed>()(
     ],
     // Neither a release that judges otherwise nor retention is a change of the text.
     untracked: ['opt_out_verdict', 'body_length', 'body_segment_count'],
+    skipsSame: true,
   },
 );
 
@@ -74,9 +77,9 @@ type HeldThread = ThreadRead & { readonly conversationId: string };
 
 /**
  * Mirrors the messages of threads, and marks messages deleted that a complete read no longer lists. Of a message that is older
- * than its retention it stores the figures, and no content.
+ * than its retention it stores the figures, and no content. Resolves to what follows.
  */
-export async function writeMessages(tx: Transaction, threads: readonly HeldThread[]): Promise<void> {
+export async function writeMessages(tx: Transaction, threads: readonly HeldThread[]): Promise<Following> {
   const all = threads.flatMap(({ conversationId, thread, messages, read, sealLink, retentionDays }) =>
     messages.map((message) => ({
       ...{ conversationId, thread, message, read, sealLink },
@@ -84,20 +87,68 @@ export async function writeMessages(tx: Transaction, threads: readonly HeldThrea
     })),
   );
   const [expired, listed] = [all.filter((each) => each.isExpired), all.filter((each) => !each.isExpired)];
-  const rows = listed.map((each) => ({ row: smsMessages.row(each), read: each.read }));
-  await upsert(tx, smsMessages, [...rows, ...(await withoutBodies(tx, expired))]);
-  // The upsert gave every listed message the number of the read: a message with a lower number was not listed.
-  const complete = threads.filter(({ isComplete }) => isComplete);
-  await markDeleted(tx, 'warehouse.sms_messages', 'a complete read of the thread does not list it', complete, {
-    conversation_id: ['bigint', ({ conversationId }) => conversationId],
-  });
+  const extras = await extrasOf(
+    tx,
+    listed.map(({ message }) => message),
+  );
+  const rows = listed.map((each, at) => ({ row: smsMessages.row(each), read: each.read, extra: extras[at] }));
+  const written = await upsert(tx, smsMessages, [...rows, ...(await withoutBodies(tx, expired))], textsCompared);
+  const lost = await markUnlisted(
+    tx,
+    threads.filter(({ isComplete }) => isComplete),
+  );
+  await storeReceipts(tx, written);
   await storeMedia(tx, listed);
   await storeReaders(tx, all);
-  await storeRawAnswers(
+  return together([...written.map(followingText), followingLostTexts(lost)]);
+}
+
+const receiptColumns = ['delivery_status', 'delivery_error', 'delivery_at'] as const;
+const textsCompared = [...textColumns, 'delivery_at'] as const;
+
+/** Marks texts deleted that complete reads of their threads do not list. Resolves to their rows as they were. */
+async function markUnlisted(tx: Transaction, threads: readonly HeldThread[]): Promise<JsonRow[]> {
+  if (threads.length === 0) return [];
+  const listed = threads.flatMap(({ conversationId, messages }) => messages.map(({ id }) => ({ conversationId, id })));
+  const rows = await hotQuery<{ text: JsonRow }>(
     tx,
-    listed.flatMap(({ conversationId, message, read }) =>
-      unspecified('message', `${conversationId}/${message.id}`, message, read),
-    ),
+    sql`
+      update warehouse.sms_messages t
+      set deleted_at = now(), deleted_reason = 'a complete read of the thread does not list it', changed_at = now(), fetch_seq = r.fetch_seq
+      from ${relation('r', threads, { conversation_id: ['bigint', (each) => each.conversationId], fetch_seq: ['bigint', ({ read }) => read.fetchSeq] })}
+      where t.conversation_id = r.conversation_id and t.fetch_seq < r.fetch_seq and t.deleted_at is null
+        and (t.conversation_id, t.message_id) not in (
+          select conversation_id, message_id
+          from ${relation('l', listed, { conversation_id: ['bigint', (each) => each.conversationId], message_id: ['bigint', ({ id }) => id] })})
+      returning jsonb_build_object(${sql.raw(textColumns.map((column) => `'${column}', ${/_id$/.test(column) ? `t.${column}::text` : column === 'deleted_at' ? 'null' : `t.${column}`}`).join(', '))}) as text`,
+  );
+  return rows.map(({ text }) => text);
+}
+
+/** A receipt can be missing in one answer and return in the next. It is recorded once, as first observed. */
+async function storeReceipts(tx: Transaction, written: readonly Change<JsonRow>[]): Promise<void> {
+  const receipts = written.flatMap(({ before, after }) =>
+    receiptColumns.some((column) => after[column] != null) &&
+    receiptColumns.some((column) => after[column] !== (before?.[column] ?? null))
+      ? [after]
+      : [],
+  );
+  if (receipts.length === 0) return;
+  await hotQuery(
+    tx,
+    sql`
+      insert into warehouse.sms_message_delivery_events (conversation_id, message_id, delivery_status, delivery_error, delivery_at)
+      select * from ${relation<JsonRow, string>('r', receipts, {
+        conversation_id: ['bigint', (row) => row.conversation_id],
+        message_id: ['bigint', (row) => row.message_id],
+        delivery_status: ['text', (row) => row.delivery_status],
+        delivery_error: ['text', (row) => row.delivery_error],
+        delivery_at: ['timestamptz', (row) => row.delivery_at],
+      })}
+      where not exists (
+        select from warehouse.sms_message_delivery_events e
+        where e.conversation_id = r.conversation_id and e.message_id = r.message_id
+          and (e.delivery_status, e.delivery_at) is not distinct from (r.delivery_status, r.delivery_at))`,
   );
 }
 
@@ -152,6 +203,7 @@ async function storeMedia(tx: Transaction, listed: readonly Listed[]): Promise<v
   );
 }
 
+/** Stores who has read texts; one that is unread to the credential's user is marked as read by others. */
 async function storeReaders(tx: Transaction, listed: readonly Listed[]): Promise<void> {
   const readers = listed.flatMap(({ conversationId, message }) =>
     (message.readBy ?? []).map((userId) => ({ conversationId, messageId: message.id, userId })),
@@ -160,14 +212,20 @@ async function storeReaders(tx: Transaction, listed: readonly Listed[]): Promise
   await hotQuery(
     tx,
     sql`
-      insert into warehouse.sms_message_reads (conversation_id, message_id, user_id)
-      select distinct *
-      from ${relation('listed', readers, {
-        conversation_id: ['bigint', (each) => each.conversationId],
-        message_id: ['bigint', (each) => each.messageId],
-        user_id: ['bigint', (each) => each.userId],
-      })}
-      order by conversation_id, message_id, user_id
-      on conflict do nothing`,
+      with added as (
+        insert into warehouse.sms_message_reads (conversation_id, message_id, user_id)
+        select distinct *
+        from ${relation('listed', readers, {
+          conversation_id: ['bigint', (each) => each.conversationId],
+          message_id: ['bigint', (each) => each.messageId],
+          user_id: ['bigint', (each) => each.userId],
+        })}
+        order by conversation_id, message_id, user_id
+        on conflict do nothing
+        returning conversation_id, message_id
+      )
+      update warehouse.sms_messages m set is_read_by_others = true
+      from (select distinct * from added) a
+      where m.conversation_id = a.conversation_id and m.message_id = a.message_id and m.is_read = false and not m.is_read_by_others`,
   );
 }

@@ -22,11 +22,18 @@ interface PeriodsRead {
   readonly owners: readonly string[] | undefined;
 }
 
+/** A fact that holds from a moment on, and was not known for that time; `-infinity` compares below all times. */
+export interface BegunPeriod {
+  readonly kind?: string;
+  readonly endpoint?: string;
+  readonly valid_from: Date | number;
+}
+
 /**
  * Ends facts that are no longer listed, and adds new ones. A fact that is listed again resumes its old period, since a read may
- * have left it out by mistake, unless another user had it in between.
+ * have left it out by mistake, unless another user had it in between. Resolves to the facts that were added or resumed.
  */
-export async function recordPeriods(tx: Transaction, read: PeriodsRead): Promise<void> {
+export async function recordPeriods(tx: Transaction, read: PeriodsRead): Promise<BegunPeriod[]> {
   const { columns, scopes } = read;
   const [owner = 'line'] = columns;
   const ownerType = sql.raw(scalarOf(owner));
@@ -44,24 +51,20 @@ export async function recordPeriods(tx: Transaction, read: PeriodsRead): Promise
   );
   const names = sql.raw(columns.join(', '));
   const shared = columns.filter((name) => name !== 'user_id');
-  // Deleted and inserted, so that the triggers attribute the calls of the interruption.
-  await query(
+  const resumed = await query<BegunPeriod>(
     tx,
-    sql`with returned as (
-       delete from ${table} p using ${listed}
+    sql`update ${table} p set valid_to = 'infinity' from ${listed}
        where ${areEqual(columns, 'l', 'p')} and p.valid_to < 'infinity'
          and p.valid_to = (select max(o.valid_to) from ${table} o where ${areEqual(columns, 'o', 'p')})
          and not exists (
            select from ${table} o
            where ${areEqual(shared, 'o', 'p')} and o.user_id <> p.user_id
              and o.valid_to > p.valid_to and o.valid_from >= p.valid_to)
-       returning p.*
-     )
-     insert into ${table} (${names}, valid_from) select ${names}, valid_from from returned`,
+       returning p.*`,
   );
   // An extension can move from one kind of list of a user to another kind of the next user.
   const transferable = shared.filter((name) => name !== 'kind');
-  await query(
+  const added = await query<BegunPeriod>(
     tx,
     sql`insert into ${table} (${names}, valid_from)
      select distinct ${sql.raw(columns.map((name) => `l.${name}`).join(', '))},
@@ -70,8 +73,10 @@ export async function recordPeriods(tx: Transaction, read: PeriodsRead): Promise
            select max(least(o.valid_to, now())) from ${table} o
            where ${areEqual(transferable, 'o', 'l')} and o.user_id <> l.user_id), '-infinity') end
      from ${listed}
-     where not exists (select from ${table} p where p.valid_to = 'infinity' and ${areEqual(columns, 'l', 'p')})`,
+     where not exists (select from ${table} p where p.valid_to = 'infinity' and ${areEqual(columns, 'l', 'p')})
+     returning *`,
   );
+  return [...resumed, ...added];
 }
 
 function rowsOf(columns: readonly Column[], rows: readonly (readonly string[])[]): RawBuilder<unknown> {

@@ -4,8 +4,10 @@ import { type ArtefactRead, currentArtefactReads, pairTranscripts, recordArtefac
 import { eraseCalls, erasedCalls } from './erasure/calls.ts';
 import { erasedAmong } from './erasure/erased.ts';
 import { numbersMentioned } from './erasure/mentions.ts';
-import { storeRawAnswers, unspecified } from './raw-answers.ts';
+import { extrasOf } from './extra.ts';
+import { type HeldCalls, holdCalls } from './held-calls.ts';
 import { mirrorTable, type SealLink, upsert } from './upsert.ts';
+import type { Following } from './what-follows.ts';
 
 interface Listed {
   readonly callId: string;
@@ -32,29 +34,40 @@ export interface RecordingsRead extends ArtefactRead {
 
 /**
  * Mirrors recordings, stores their links, sealed, in the schema `secrets`, and pairs the calls' transcripts again. Of an erased
- * call it stores neither links nor endpoints, and of one that is older than its retention no links.
+ * call it stores neither links nor endpoints, and of one that is older than its retention no links. Resolves to what follows.
  */
-export async function writeRecordings(tx: Transaction, all: readonly RecordingsRead[]): Promise<void> {
-  const reads = await withoutErasedEnds(tx, await currentArtefactReads(tx, 'recordings', all));
-  if (reads.length === 0) return;
+export async function writeRecordings(
+  tx: Transaction,
+  all: readonly RecordingsRead[],
+  locked?: HeldCalls,
+): Promise<Following> {
+  const held =
+    locked ??
+    (await holdCalls(
+      tx,
+      all.map(({ callId }) => callId),
+    ));
+  const reads = await withoutErasedEnds(tx, currentArtefactReads('recordings', all, held));
+  if (reads.length === 0) return {};
   const listed = reads.flatMap(({ callId, recordings, read, sealLink, isExpired }) =>
     recordings.map((each) => ({ callId, each, read, sealLink: isExpired ? undefined : sealLink })),
+  );
+  const extras = await extrasOf(
+    tx,
+    listed.map(({ each }) => each),
   );
   await upsert(
     tx,
     recordings,
-    listed.map((each) => ({ row: recordings.row(each), read: each.read })),
+    listed.map((each, at) => ({ row: recordings.row(each), read: each.read, extra: extras[at] })),
   );
   await storeLinks(tx, listed);
-  await storeRawAnswers(
-    tx,
-    listed.flatMap(({ callId, each, read }) => unspecified('recording', `${callId}/${each.uniqueId}`, each, read)),
-  );
   await recordArtefactReads(tx, 'recordings', reads);
-  await pairTranscripts(
+  const paired = await pairTranscripts(
     tx,
     listed.map(({ callId }) => callId),
   );
+  return { calls: paired.map((callId) => held.calls.get(callId)?.call.started_at) };
 }
 
 async function withoutErasedEnds<R extends RecordingsRead>(

@@ -1,11 +1,12 @@
 import type { Segment, Transcript } from '../api-client/client.ts';
 import { hotQuery, relation, sql, type Transaction } from '../db/database.ts';
-import { storableJson } from '../shared/storable.ts';
 import { type ArtefactRead, currentArtefactReads, pairTranscripts, recordArtefactReads } from './artefacts.ts';
 import { erasedCalls } from './erasure/calls.ts';
 import { withoutMentions } from './erasure/erased.ts';
-import { storeRawAnswers, unspecified } from './raw-answers.ts';
+import { extrasOf } from './extra.ts';
+import { type HeldCalls, holdCalls } from './held-calls.ts';
 import { mirrorTable, type Provenance, upsert } from './upsert.ts';
+import { type Following, followingTranscript, together, transcriptFields } from './what-follows.ts';
 
 interface Listed {
   readonly callId: string;
@@ -55,31 +56,52 @@ const noWords = Object.fromEntries(wordColumns.map((column) => [column, null]));
 
 /**
  * Mirrors transcripts, stores their segments separately, and pairs them with the held recordings. Transcripts of erased calls
- * are left out, and those older than their retention have no words.
+ * are left out, and those older than their retention have no words. Resolves to what follows.
  */
-export async function writeTranscripts(tx: Transaction, all: readonly TranscriptsRead[]): Promise<void> {
-  const reads = await withoutErased(tx, await currentArtefactReads(tx, 'transcripts', all));
-  if (reads.length === 0) return;
+export async function writeTranscripts(
+  tx: Transaction,
+  all: readonly TranscriptsRead[],
+  locked?: HeldCalls,
+): Promise<Following> {
+  const held =
+    locked ??
+    (await holdCalls(
+      tx,
+      all.map(({ callId }) => callId),
+    ));
+  const reads = await withoutErased(tx, currentArtefactReads('transcripts', all, held));
+  if (reads.length === 0) return {};
   const listed = reads.flatMap(({ callId, transcripts, read, isExpired }) =>
     transcripts.map((each) => ({ callId, each, read, isExpired })),
   );
-  await upsert(
+  const kept = listed.filter(({ isExpired }) => !isExpired);
+  const extras = await extrasOf(
+    tx,
+    kept.map(({ each }) => each),
+  );
+  const extraOf = new Map(kept.map((each, at) => [each, extras[at]]));
+  const written = await upsert(
     tx,
     transcripts,
-    listed.map((each) => ({ row: { ...transcripts.row(each), ...(each.isExpired && noWords) }, read: each.read })),
+    listed.map((each) => ({
+      row: { ...transcripts.row(each), ...(each.isExpired && noWords) },
+      read: each.read,
+      extra: extraOf.get(each),
+    })),
+    ['transcript_id', 'call_id', ...transcriptFields],
   );
-  const kept = listed.filter(({ isExpired }) => !isExpired);
   await storeBodies(tx, kept);
-  await storeKpis(tx, listed);
-  await storeRawAnswers(
-    tx,
-    kept.flatMap(({ each, read }) => unspecified('transcript', each.id, each, read)),
-  );
-  await recordArtefactReads(tx, 'transcripts', reads);
-  await pairTranscripts(
+  const scored = await storeKpis(tx, listed);
+  const lost = await recordArtefactReads(tx, 'transcripts', reads);
+  const paired = await pairTranscripts(
     tx,
     listed.map(({ callId }) => callId),
   );
+  const callOf = (callId: unknown) => held.calls.get(String(callId))?.call;
+  return together([
+    ...written.map((change) => followingTranscript(change, callOf(change.after.call_id), 'calls.transcripts')),
+    { calls: [...lost, ...paired, ...scored].map((callId) => callOf(callId)?.started_at) },
+  ]);
 }
 
 async function withoutErased<R extends TranscriptsRead>(tx: Transaction, reads: readonly R[]): Promise<readonly R[]> {
@@ -116,7 +138,7 @@ async function storeBodies(tx: Transaction, listed: readonly Listed[]): Promise<
       select distinct on (transcript_id) *
       from ${relation('listed', bodies, {
         transcript_id: ['bigint', ({ each }) => each.id],
-        segments: ['jsonb', ({ each }) => storableJson((each.segments ?? []).map(segmentJson))],
+        segments: ['jsonb', ({ each }) => (each.segments ?? []).map(segmentJson)],
         full_text: ['text', ({ each }) => (each.segments ?? []).map((segment) => segment.text ?? '').join('\n')],
         fetch_seq: ['bigint', ({ read }) => read.fetchSeq],
       })}
@@ -127,42 +149,60 @@ async function storeBodies(tx: Transaction, listed: readonly Listed[]): Promise<
   );
 }
 
-/** Replaces the KPIs of each transcript by those of its newest read. */
-async function storeKpis(tx: Transaction, listed: readonly Listed[]): Promise<void> {
+/**
+ * Replaces the KPIs of each transcript by those of its newest read, where they differ, and keeps new names for the reports. Resolves
+ * to the calls of these transcripts.
+ */
+async function storeKpis(tx: Transaction, listed: readonly Listed[]): Promise<string[]> {
   const scored = listed.filter(({ each }) => each.customKpis !== undefined);
-  if (scored.length === 0) return;
-  const replaced = await hotQuery(
+  if (scored.length === 0) return [];
+  const held = await hotQuery(
     tx,
-    sql<{ transcript_id: string; fetch_seq: string }>`
-      with newest as (
-        select t.transcript_id, t.fetch_seq from warehouse.transcripts t
-        join ${relation('r', scored, {
-          transcript_id: ['bigint', ({ each }) => each.id],
-          fetch_seq: ['bigint', ({ read }) => read.fetchSeq],
-        })} using (transcript_id, fetch_seq)
-      ), removed as (
-        delete from warehouse.transcript_kpis k using newest where k.transcript_id = newest.transcript_id
-      )
-      select transcript_id, fetch_seq from newest`,
+    sql<{ transcript_id: string; fetch_seq: string; kpis: unknown }>`
+      select t.transcript_id, t.fetch_seq,
+        (select json_agg(json_build_array(k.kpi_name, k.kpi_value, k.kpi_note) order by k.ordinal)
+          from warehouse.transcript_kpis k where k.transcript_id = t.transcript_id) as kpis
+      from warehouse.transcripts t
+      join ${relation('r', scored, {
+        transcript_id: ['bigint', ({ each }) => each.id],
+        fetch_seq: ['bigint', ({ read }) => read.fetchSeq],
+      })} using (transcript_id, fetch_seq)`,
   );
-  const newest = new Map(replaced.map((row) => [row.transcript_id, row.fetch_seq]));
-  const kpis = scored
-    .filter(({ each, read }) => newest.get(String(each.id)) === read.fetchSeq)
-    .flatMap(({ each, isExpired }) =>
-      (each.customKpis ?? []).map((kpi, at) => ({ id: each.id, ordinal: at + 1, kpi, isExpired })),
-    );
+  const before = new Map(held.map((row) => [row.transcript_id, row]));
+  const valuesOf = ({ each, isExpired }: Listed) =>
+    (each.customKpis ?? []).map(({ name, value, note }) => [
+      name ?? '',
+      value ?? null,
+      (isExpired ? null : note) ?? null,
+    ]);
+  const changed = scored.filter((one) => {
+    const row = before.get(String(one.each.id));
+    return row?.fetch_seq === one.read.fetchSeq && JSON.stringify(row.kpis ?? []) !== JSON.stringify(valuesOf(one));
+  });
+  if (changed.length === 0) return [];
+  const ids = changed.map(({ each }) => each.id);
+  await hotQuery(tx, sql`delete from warehouse.transcript_kpis where transcript_id = any(${ids}::bigint[])`);
+  const kpis = changed.flatMap((one) =>
+    valuesOf(one).map((values, at) => ({ id: one.each.id, ordinal: at + 1, values })),
+  );
   await hotQuery(
     tx,
     sql`
-      insert into warehouse.transcript_kpis (transcript_id, ordinal, kpi_name, kpi_value, kpi_note)
-      select distinct on (transcript_id, ordinal) *
-      from ${relation('listed', kpis, {
+      with listed as materialized (select * from ${relation('k', kpis, {
         transcript_id: ['bigint', ({ id }) => id],
         ordinal: 'smallint',
-        kpi_name: ['text', ({ kpi }) => kpi.name ?? ''],
-        kpi_value: ['integer', ({ kpi }) => kpi.value],
-        kpi_note: ['text', ({ kpi, isExpired }) => (isExpired ? null : kpi.note)],
-      })}
-      order by transcript_id, ordinal`,
+        kpi_name: ['text', ({ values }) => values[0]],
+        kpi_value: ['integer', ({ values }) => values[1]],
+        kpi_note: ['text', ({ values }) => values[2]],
+      })}),
+      names as (
+        insert into rollups.kpi_names (kpi_name)
+        select distinct kpi_name from listed l
+        where length(kpi_name) <= 200 and not exists (select from rollups.kpi_names k where k.kpi_name = l.kpi_name) order by 1
+        on conflict do nothing
+      )
+      insert into warehouse.transcript_kpis (transcript_id, ordinal, kpi_name, kpi_value, kpi_note)
+      select distinct on (transcript_id, ordinal) * from listed order by transcript_id, ordinal`,
   );
+  return changed.map(({ callId }) => callId);
 }

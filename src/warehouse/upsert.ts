@@ -1,5 +1,6 @@
-import { hash, randomUUID } from 'node:crypto';
-import { type Database, hotQuery, query, relation, sql, type Transaction } from '../db/database.ts';
+import { hash } from 'node:crypto';
+import type { RawBuilder } from 'kysely';
+import { type Database, hotQuery, relation, relationOf, sql, type Transaction } from '../db/database.ts';
 import { storableJson } from '../shared/storable.ts';
 
 /** The Postgres types of mirrored columns, and the values that a row has for them. */
@@ -21,28 +22,34 @@ type Columns = Readonly<Record<string, PgType>>;
 /** A row to write. Undefined and null both mean "not reported". */
 export type Row<C extends Columns> = { readonly [K in keyof C]?: ValueOf[C[K]] | null | undefined };
 
-/** How columns are merged when a read finds a row that is held. No column of the first two lists moves `changed_at`. */
+/** How columns are merged when a read finds a row that is held. Only columns in none of the first three lists are content. */
 interface MergePolicy<Column extends string> {
   /** Columns whose first value wins over later ones. */
   readonly firstValueWins?: readonly Column[];
-  /** Columns that keep their value when a read reports none, and are no content. */
+  /** Columns that keep their value when a read reports none. */
   readonly untracked?: readonly Column[];
+  /** Columns that are computed from the others. */
+  readonly computed?: readonly Column[];
   /**
    * Content columns that keep their value when a read reports none. The columns of a list belong together: either all of them
    * keep their values, or none.
    */
   readonly keptWhenMissing?: readonly (Column | readonly Column[])[];
+  /** Rows whose content is the same are not written: very many are listed again and again. */
+  readonly skipsSame?: true;
 }
 
-/** A mirrored table, written only by {@link upsert}. */
+/** A mirrored table, written only by {@link upsert} and {@link insertInto}. */
 export interface MirrorTable<Source = never, C extends Columns = Columns> {
   readonly name: string;
-  readonly key: readonly string[];
+  readonly key: readonly (keyof C & string)[];
   /** The types of the columns, without those that the database fills in. */
   readonly columns: C;
   /** The columns whose change moves `changed_at`. */
   readonly content: readonly string[];
-  readonly statement: string;
+  /** The columns that `content_hash` covers. */
+  readonly hashed: readonly string[];
+  readonly policy: MergePolicy<keyof C & string>;
   row(source: Source): Row<C>;
 }
 
@@ -56,11 +63,12 @@ export function mirrorTable<Source>() {
   ): MirrorTable<Source, C> => {
     const entries = Object.entries<readonly [PgType, (source: Source) => unknown]>(declared);
     const columns = Object.fromEntries(entries.map(([column, [type]]) => [column, type])) as C;
-    const unwatched: readonly string[] = [...(policy.firstValueWins ?? []), ...(policy.untracked ?? [])];
+    const { firstValueWins = [], untracked = [], computed = [] } = policy;
+    const unwatched: readonly string[] = [...firstValueWins, ...untracked, ...computed];
     const content = Object.keys(columns).filter((column) => !unwatched.includes(column));
     return {
-      ...{ name, key, columns, content },
-      statement: compile(name, key, columns, content, policy),
+      ...{ name, key, columns, content, policy },
+      hashed: policy.skipsSame ? Object.keys(columns) : content,
       row(source) {
         const row: Record<string, unknown> = {};
         for (const [column, [, value]] of entries) row[column] = value(source);
@@ -107,160 +115,190 @@ export async function beginRead(db: Database, source: string): Promise<Provenanc
   return { fetchSeq: read.fetch_seq, fetchedAt: read.fetched_at.toISOString(), source };
 }
 
-/**
- * Marks the rest of the transaction as history, on which rules do not act. They still act on events of the last minutes, whose
- * webhook may be late or lost.
- */
-export async function beginHistory(tx: Transaction): Promise<void> {
-  await query(tx, `select set_config('trunkline.is_history', 'on', true)`, []);
-}
-
 /** Marks rows deleted that reads did not find, unless a later read wrote them. `key` takes their key columns from `gone`. */
-export async function markDeleted<Gone extends { readonly read: Provenance }>(
+export function markDeleted<Gone extends { readonly read: Provenance }>(
   tx: Transaction,
   table: string,
   reason: string,
   gone: readonly Gone[],
   key: Readonly<Record<string, readonly ['text' | 'bigint', (each: Gone) => unknown]>>,
-): Promise<void> {
-  if (gone.length === 0) return;
+): Promise<Record<string, unknown>[]> {
+  if (gone.length === 0) return Promise.resolve([]);
   const isSame = sql.raw(
     Object.keys(key)
       .map((column) => `t.${column} = g.${column}`)
       .join(' and '),
   );
-  await hotQuery(
+  return hotQuery<Record<string, unknown>>(
     tx,
     sql`
       update ${sql.table(table)} t
       set deleted_at = now(), deleted_reason = ${reason}, changed_at = now(), fetch_seq = g.fetch_seq
       from ${relation('g', gone, { ...key, fetch_seq: ['bigint', ({ read }) => read.fetchSeq] })}
-      where ${isSame} and t.fetch_seq < g.fetch_seq and t.deleted_at is null`,
+      where ${isSame} and t.fetch_seq < g.fetch_seq and t.deleted_at is null
+      returning t.*`,
   );
 }
 
 /** One row to mirror, with the read that found it. */
-interface Mirrored<C extends Columns> {
+export interface Mirrored<C extends Columns> {
   readonly row: Row<C>;
   readonly read: Provenance;
+  /** What the answer says beyond the columns. */
+  readonly extra?: Extra | undefined;
+}
+
+export type Extra = Readonly<Record<string, unknown>>;
+
+/** Values of a row before and after a write; `before` is undefined for a new row. */
+export interface Change<V> {
+  readonly before: V | undefined;
+  readonly after: V;
 }
 
 /**
- * Writes rows in one statement; of rows with the same key, only the newest. Never replaces a row that a later read wrote. Moves
- * `changed_at` only if the content differs. Restores deleted rows that are listed again.
+ * Writes rows in one statement; of rows with the same key, only the newest. Never replaces a row that a later read wrote. Restores deleted rows that are listed again. Resolves to the rows that are new or different,
+ * with the values of some columns before and after. The caller has locked what the rows belong to: their thread, call or directory.
  */
 export async function upsert<C extends Columns>(
   tx: Transaction,
-  { key, columns, content, statement }: MirrorTable<never, C>,
+  table: MirrorTable<never, C>,
   rows: readonly Mirrored<C>[],
-): Promise<void> {
-  const newest = newestOfEach(rows, ({ row }) => key.map((name) => row[name]).join(' '));
-  if (newest.length === 0) return;
-  const lines = newest.map(({ row, read }) => [
-    ...textsOf(columns, row),
-    contentHash(content, row),
-    read.source,
-    read.fetchSeq,
-    read.fetchedAt,
-  ]);
-  const isAmbiguous = lines.flat().some((text) => text !== null && anySeparator.test(text));
-  const { row, value, absent } = isAmbiguous ? randomSeparators : shortSeparators;
-  const text = lines.map((line) => line.map((each) => each ?? absent).join(value)).join(row);
-  await hotQuery(tx, statement, [row, value, absent, text]);
+  watched: readonly ((keyof C & string) | 'deleted_at')[] = [],
+): Promise<Change<Readonly<Record<string, unknown>>>[]> {
+  if (rows.length === 0) return [];
+  const using = sql.raw(`(${table.key.join(', ')})`);
+  const values = (alias: string) =>
+    sql.raw(
+      `jsonb_build_object(${watched.map((column) => `'${column}', ${textOf(alias, column, table.columns[column])}`).join(', ')})`,
+    );
+  const isSame = sql`h.content_hash = g.content_hash and h.deleted_at is null`;
+  const toWrite = table.policy.skipsSame
+    ? sql`(select * from given g where not exists (select from held h where ${areEqual(table.key, 'h', 'g')} and ${isSame})) g`
+    : sql`given g`;
+  const changes = await hotQuery<{ after: Record<string, unknown>; before: Record<string, unknown> | null }>(
+    tx,
+    sql`
+      with given as materialized (select * from ${rowsOf(table, rows)}),
+      held as materialized (select t.* from given join ${sql.table(table.name)} t using ${using}),
+      written as (${insertInto(table, toWrite)} returning t.*)
+      select ${values('w')} as after, case when h.fetch_seq is not null then ${values('h')} end as before
+      from written w left join held h using ${using}
+      where h.fetch_seq is null or h.content_hash <> w.content_hash or h.deleted_at is not null`,
+  );
+  return changes.map(({ before, after }) => ({ before: before ?? undefined, after }));
 }
 
-function textsOf(columns: Columns, row: Row<Columns>): (string | null)[] {
-  const texts: (string | null)[] = [];
+/** A bigint as text: JSON.parse would round it. */
+function textOf(alias: string, column: string, type: PgType | undefined): string {
+  return type === 'bigint' ? `${alias}.${column}::text` : `${alias}.${column}`;
+}
+
+function areEqual(columns: readonly string[], left: string, right: string): RawBuilder<unknown> {
+  return sql.raw(columns.map((name) => `${left}.${name} = ${right}.${name}`).join(' and '));
+}
+
+const provenance = {
+  extra: 'jsonb',
+  content_hash: 'text',
+  source: 'text',
+  fetch_seq: 'bigint',
+  fetched_at: 'timestamptz',
+} as const;
+
+/** Rows as a relation `r` for {@link insertInto}; of rows with the same key, the newest. */
+export function rowsOf<C extends Columns>(
+  { key, columns, hashed }: MirrorTable<never, C>,
+  rows: readonly Mirrored<C>[],
+): RawBuilder<unknown> {
+  const newest = newestOfEach(rows, ({ row }) => key.map((name) => row[name]).join(' '));
+  const records = newest.map(({ row, read, extra }) => ({
+    ...storable(columns, row),
+    extra,
+    content_hash: contentHash(hashed, row, extra),
+    source: read.source,
+    fetch_seq: read.fetchSeq,
+    fetched_at: read.fetchedAt,
+  }));
+  return relationOf(sql`${storableJson(records)}`, 'r', { ...columns, ...provenance });
+}
+
+/** The values of a row, without those that their columns cannot hold: one invalid value must not reject the whole row. */
+function storable(columns: Columns, row: Row<Columns>): Record<string, unknown> {
+  const values: Record<string, unknown> = {};
   for (const name in columns) {
     const value = row[name];
-    texts.push(value == null ? null : encoders[columns[name] as PgType](value));
+    if (value != null && fits(columns[name] as PgType, value)) values[name] = value;
   }
-  return texts;
+  return values;
 }
 
-/** The text of a value, or null where its column cannot hold it: one invalid value must not reject the whole row. */
-type Encode = (value: NonNullable<unknown>) => string | null;
+/** The row that {@link insertInto} leaves after a read of a held row: `held` has its columns; undefined: it is new. */
+export function mergedWith<C extends Columns>(
+  { columns, policy }: MirrorTable<never, C>,
+  row: Row<C>,
+  held: Readonly<Record<string, unknown>> | undefined,
+): Record<keyof C & string, unknown> {
+  const { firstValueWins = [], untracked = [], keptWhenMissing = [] } = policy;
+  const given = storable(columns, row);
+  const merged: Record<string, unknown> = {};
+  for (const name in columns) merged[name] = given[name] ?? null;
+  if (held === undefined) return merged as Record<keyof C & string, unknown>;
+  for (const name of firstValueWins) merged[name] = held[name] ?? merged[name];
+  for (const name of untracked) merged[name] ??= held[name];
+  for (const together of keptWhenMissing.map((each) => [each].flat())) {
+    if (together.every((name) => merged[name] === null)) for (const name of together) merged[name] = held[name];
+  }
+  return merged as Record<keyof C & string, unknown>;
+}
 
-const encoders: Readonly<Record<PgType, Encode>> = {
-  text: String,
-  bigint: (value) => integerWithin(value, 2n ** 63n),
-  integer: (value) => integerWithin(value, 2n ** 31n),
-  smallint: (value) => integerWithin(value, 2n ** 15n),
-  'double precision': (value) => (typeof value === 'number' && Number.isFinite(value) ? String(value) : null),
-  boolean: String,
-  timestamptz: String,
-  jsonb: storableJson,
-  'text[]': (value) => (Array.isArray(value) ? `{${value.map(quoteElement).join(',')}}` : null),
-};
+/** Whether two values of a column are the same: times are written in more than one way. */
+export function sameValue(columns: Columns, column: string, one: unknown, other: unknown): boolean {
+  if (one == null || other == null) return (one ?? null) === (other ?? null);
+  if (columns[column] === 'timestamptz') return Date.parse(String(one)) === Date.parse(String(other));
+  return String(one) === String(other);
+}
 
-function integerWithin(value: NonNullable<unknown>, limit: bigint): string | null {
+const integerLimits: Partial<Record<PgType, bigint>> = { bigint: 2n ** 63n, integer: 2n ** 31n, smallint: 2n ** 15n };
+
+function fits(type: PgType, value: unknown): boolean {
+  if (type === 'double precision') return typeof value === 'number' && Number.isFinite(value);
+  if (type === 'text[]') return Array.isArray(value);
+  const limit = integerLimits[type];
+  if (limit === undefined) return true;
   const text = String(value);
-  if (!/^-?\d{1,20}$/.test(text)) return null;
+  if (!/^-?\d{1,20}$/.test(text)) return false;
   const number = BigInt(text);
-  return number < limit && number >= -limit ? text : null;
+  return number < limit && number >= -limit;
 }
 
-/** The separators of rows and of values, and the text for an absent value. */
-interface Separators {
-  readonly row: string;
-  readonly value: string;
-  readonly absent: string;
+/** Identifies the content of a row, and what its answer says beyond the columns. */
+export function contentHash(names: readonly string[], row: Row<Columns>, extra: Extra | undefined): string {
+  return hash('md5', JSON.stringify([names.map((name) => row[name] ?? null), extra ?? null]), 'base64url');
 }
 
-// All rows are sent as one text that Postgres splits: quoting array elements would cost more CPU than all other work for a row.
-// If a value contains a separator, random ones are used, so that no value can forge a separator.
-const shortSeparators: Separators = { row: '\u001d', value: '\u001e', absent: '\u001f' };
-const randomSeparators: Separators = {
-  row: `${shortSeparators.row}${randomUUID()}`,
-  value: `${shortSeparators.value}${randomUUID()}`,
-  absent: `${shortSeparators.absent}${randomUUID()}`,
-};
-const anySeparator = /[\u001d-\u001f]/;
-
-function quoteElement(element: string): string {
-  return `"${element.replace(/[\\"]/g, '\\$&')}"`;
-}
-
-function contentHash(names: readonly string[], row: Row<Columns>): string {
-  return hash('md5', JSON.stringify(names.map((name) => row[name] ?? null)), 'base64url');
-}
-
-function compile(
-  name: string,
-  key: readonly string[],
-  columns: Columns,
-  content: readonly string[],
-  policy: MergePolicy<string>,
-): string {
-  const all = [
-    ...Object.entries(columns),
-    ['content_hash', 'text'],
-    ['source', 'text'],
-    ['fetch_seq', 'bigint'],
-    ['fetched_at', 'timestamptz'],
-  ] as const;
-  const names = all.map(([column]) => column).join(', ');
-  // Postgres scans a flat array from its start for each subscript. array_append returns an expanded array with direct access.
-  const values = all
-    .map(([, type], at) => (type === 'text' ? `line[${at + 1}]` : `line[${at + 1}]::${type}`))
-    .join(', ');
+/**
+ * The statement that writes the rows of a relation with the columns of {@link rowsOf}, with the alias `t` for a `returning`. Newer
+ * wins. Moves `changed_at` only if the content differs: a missing value that is kept changes the hash, but not the row.
+ */
+export function insertInto<C extends Columns>(
+  { name, key, columns, content, policy }: MirrorTable<never, C>,
+  rows: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  const all = [...Object.keys(columns), ...Object.keys(provenance)];
+  const names = all.join(', ');
   const valueAfter = (column: string) => mergedValue(column, policy);
-  const sameHash = 't.content_hash = excluded.content_hash';
   const [before, after] = [content.map((column) => `t.${column}`), content.map(valueAfter)];
-  // A missing value that is kept, and one that RETENTION_DAYS removed, change the hash but not the row.
-  const isSame = `(${sameHash} or (${before}) is not distinct from (${after}))`;
+  const isSame = `(t.content_hash = excluded.content_hash or (${before}) is not distinct from (${after}))`;
   const sets = all
-    .filter(([column]) => !key.includes(column) && column !== 'content_hash')
-    .map(([column]) => `${column} = ${valueAfter(column)}`)
+    .filter((column) => !(key as readonly string[]).includes(column))
+    .map((column) => `${column} = ${valueAfter(column)}`)
     .join(', ');
-  return `
-    insert into ${name} as t (${names})
-    select ${values} from (
-      select array_append(string_to_array(line, $2, $3), null) as line from unnest(string_to_array($4, $1)) as line offset 0
-    ) as lines
-    on conflict (${key.join(', ')}) do update set ${sets},
-      content_hash = case when ${isSame} then t.content_hash else excluded.content_hash end,
-      changed_at = case when t.deleted_at is null and ${isSame} then t.changed_at else now() end,
+  return sql`
+    insert into ${sql.table(name)} as t (${sql.raw(names)})
+    select ${sql.raw(names)} from ${rows}
+    on conflict (${sql.raw(key.join(', '))}) do update set ${sql.raw(sets)},
+      changed_at = case when t.deleted_at is null and ${sql.raw(isSame)} then t.changed_at else now() end,
       deleted_at = null, deleted_reason = null
     where t.fetch_seq <= excluded.fetch_seq`;
 }

@@ -1,10 +1,12 @@
 import type { User } from '../api-client/client.ts';
-import type { Transaction } from '../db/database.ts';
+import { query, sql, type Transaction } from '../db/database.ts';
 import { normalizeNumber } from '../shared/numbers.ts';
 import { withoutMentions } from './erasure/erased.ts';
-import { deleteUnlisted, heldOwners, isCurrent, recordPeriods } from './periods.ts';
-import { storeRawAnswers, unspecified } from './raw-answers.ts';
+import { extrasOf } from './extra.ts';
+import { type BegunPeriod, deleteUnlisted, heldOwners, isCurrent, recordPeriods } from './periods.ts';
 import { mirrorTable, type Provenance, upsert } from './upsert.ts';
+import { changesOf, type Following } from './what-follows.ts';
+import { refreshFacts } from './write-calls.ts';
 
 export const users = mirrorTable<User>()('warehouse.users', ['user_id'], {
   user_id: ['bigint', (user) => user.id],
@@ -26,23 +28,24 @@ export interface UsersRead {
   readonly read: Provenance;
 }
 
-/** Mirrors the users and their endpoints, and marks users deleted that a complete read no longer lists. */
-export async function writeUsers(tx: Transaction, { users: all, isComplete, read }: UsersRead): Promise<void> {
-  if (!(await isCurrent(tx, 'warehouse.users', read.fetchSeq))) return;
+/**
+ * Mirrors the users and their endpoints, and marks users deleted that a complete read no longer lists. Calls that were mirrored before
+ * the users of their extensions are credited to them. Resolves to what follows.
+ */
+export async function writeUsers(tx: Transaction, { users: all, isComplete, read }: UsersRead): Promise<Following> {
+  if (!(await isCurrent(tx, 'warehouse.users', read.fetchSeq))) return {};
   const listed = await withoutMentions(tx, all);
   const knownOwners = await heldOwners(tx, 'warehouse.users');
-  await upsert(
+  const extras = await extrasOf(tx, listed);
+  const written = await upsert(
     tx,
     users,
-    listed.map((user) => ({ row: users.row(user), read })),
-  );
-  await storeRawAnswers(
-    tx,
-    listed.flatMap((user) => unspecified('user', user.id, user, read)),
+    listed.map((user, at) => ({ row: users.row(user), read, extra: extras[at] })),
+    ['user_id', ...userFields],
   );
   if (isComplete) await deleteUnlisted(tx, 'warehouse.users', read.fetchSeq);
   const reported = listed.flatMap((user) => endpointsOf(user).map((each) => ({ ...each, owner: String(user.id) })));
-  await recordPeriods(tx, {
+  const begun = await recordPeriods(tx, {
     table: 'warehouse.user_endpoints',
     columns: ['user_id', 'kind', 'endpoint'],
     listed: reported.flatMap(({ owner, kind, endpoints }) => endpoints.map((endpoint) => [owner, kind, endpoint])),
@@ -50,6 +53,47 @@ export async function writeUsers(tx: Transaction, { users: all, isComplete, read
     knownOwners,
     owners: isComplete ? listed.map((user) => String(user.id)) : undefined,
   });
+  return {
+    calls: await creditCalls(tx, begun),
+    fieldChanges: written.flatMap((change) =>
+      changesOf('user', String(change.after.user_id), read.source, userFields, change),
+    ),
+  };
+}
+
+/** The fields of a user whose changes are kept. */
+const userFields = ['username', 'first_name', 'last_name', 'title', 'time_zone', 'extension'] as const;
+
+/**
+ * Credits calls to users whose extensions were just learned, and resolves to the starts of all calls whose reports name those users:
+ * also of transcripts, whose users the reports look up by the legs. A period that begins now was on no call yet, so only a new user
+ * reaches back.
+ */
+export async function creditCalls(tx: Transaction, begun: readonly BegunPeriod[]): Promise<Date[]> {
+  const extensions = begun.filter(({ kind }) => kind !== 'number' && kind !== 'voicemail');
+  if (extensions.length === 0) return [];
+  // Waits for the calls that are being written by the directory as it was (`ops.hold_erasures`), and lets no more begin.
+  await query(tx, 'lock table warehouse.user_endpoints in exclusive mode', []);
+  const since = extensions.map(({ valid_from }) => valid_from).reduce((first, each) => (each < first ? each : first));
+  const names = extensions.map(({ endpoint }) => endpoint);
+  const isTheirs = (row: string) => sql.raw(`(${row}.caller_number = any(names) or ${row}.called_number = any(names))`);
+  const touched = await query<{ call_id: string; started_at: Date; is_credited: boolean }>(
+    tx,
+    sql`
+      with given as (select ${names}::text[] as names, ${since}::timestamptz as since)
+      select a.call_id, a.started_at, true as is_credited from given, warehouse.call_attributions a
+      where a.user_id is null and a.kind = 'extension' and a.endpoint = any(names)
+      union
+      select c.call_id, c.started_at, true from given, warehouse.calls c
+      where c.started_at >= since and c.legs_fetched_at is null and ${isTheirs('c')}
+      union
+      select c.call_id, c.started_at, false from given, warehouse.transcripts t
+        join warehouse.call_legs l on l.call_id = t.call_id and l.leg_key = t.leg_unique_id
+        join warehouse.calls c on c.call_id = t.call_id
+      where c.started_at >= since and ${isTheirs('l')}`,
+  );
+  await refreshFacts(tx, [...new Set(touched.flatMap((row) => (row.is_credited ? [row.call_id] : [])))]);
+  return touched.map((row) => row.started_at);
 }
 
 /** Limits index entries. Real endpoints have about a dozen characters. */

@@ -20,7 +20,7 @@ export function readTree(text: string): object | undefined {
   const trimmed = text.trimStart();
   if (!beginsLikeJson(trimmed)) return readMultipart(trimmed) ?? readForm(trimmed);
   // JSON lines: neither a document nor a string in one contains such a break.
-  const lines = `[${trimmed.replace(/\}\r?\n+\{/g, '},{')}]`;
+  const lines = `[${trimmed.replace(/\}[\r\n]+\{/g, '},{')}]`;
   return openJson(trimmed) ?? openJson(lines) ?? openJson(escaped(trimmed)) ?? openJson(escaped(lines));
 }
 

@@ -18,7 +18,7 @@ const wrappers = new Set(
   ).split(' '),
 );
 
-/** Under these keys, a string is a person's text, which is never parsed and never redacted. */
+/** Under these keys, a string is a person's text, which is never redacted, unless it is JSON. */
 const texts = new Set(['message', 'text', 'content', 'sms']);
 
 /** The value of a key that ends with one of these, or its plural, must not be stored. */

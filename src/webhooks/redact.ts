@@ -46,10 +46,12 @@ function redactTree(node: object, kept: Kept, progress: Progress): void {
   }
   const values = node as Record<string, unknown>;
   const isPair = namesSecret(values);
+  const isTyped = isSecretName(values.type);
   for (const key in values) {
     const value = values[key];
     const { isSecret, isText, field } = traitsOf(key);
-    const isHidden = isFilled(value) && (isSecret || (isPair && !nameKeys.has(key.toLowerCase())));
+    const isNamed = (isPair && !nameKeys.has(key.toLowerCase())) || (isTyped && valueKeys.has(key.toLowerCase()));
+    const isHidden = isFilled(value) && (isSecret || isNamed);
     const next = isHidden ? redacted : redactBranch(value, { isText, isField: field !== undefined }, progress);
     if (next !== value) values[key] = next;
   }
@@ -60,6 +62,9 @@ function isFilled(value: unknown): boolean {
 }
 
 const nameKeys = new Set(['name', 'key', 'field', 'header', 'label', 'param', 'parameter', 'property', 'n', 'k']);
+
+/** Beside `type`, which may also say what the whole object is, such as `media`. */
+const valueKeys = new Set(['value', 'val', 'v']);
 
 /** Whether an object is the name of a secret and its value: `{"name": "token", "value": "…"}`. */
 function namesSecret(values: Record<string, unknown>): boolean {
@@ -72,7 +77,7 @@ function isSecretName(value: unknown): boolean {
 }
 
 function redactBranch(value: unknown, kept: Kept, progress: Progress): unknown {
-  if (typeof value === 'string') return kept.isText ? value : redactString(value, kept, progress);
+  if (typeof value === 'string') return redactString(value, kept, progress);
   if (typeof value !== 'object' || value === null) return value;
   if (progress.depth >= maxDepth) return redacted;
   const deeper = { depth: progress.depth + 1, broken: progress.broken };
@@ -84,6 +89,8 @@ function redactBranch(value: unknown, kept: Kept, progress: Progress): unknown {
 function redactString(value: string, kept: Kept, progress: Progress): string {
   if (value === redacted) return value;
   const first = value.trimStart()[0];
+  // A person's text stays as it is; JSON under its key was written by a program.
+  if (kept.isText && (first !== '{' || progress.broken >= maxBroken || progress.depth >= maxDepth)) return value;
   if (first !== '{' && first !== '[') return /["']\s{0,8}:/.test(value) ? redactText(value) : redactValue(value, kept);
   if (progress.broken >= maxBroken || progress.depth >= maxDepth) return redactText(value);
   try {
@@ -92,7 +99,7 @@ function redactString(value: string, kept: Kept, progress: Progress): string {
     return JSON.stringify(branch[0]);
   } catch {
     progress.broken += 1;
-    return redactText(value);
+    return kept.isText ? value : redactText(value);
   }
 }
 

@@ -262,6 +262,8 @@ export function numbersIn(field: unknown): string[] {
   if (typeof field === 'string') {
     // The digits of an entity such as `&#51;` are none of a number.
     if (field.includes('&')) return [];
+    // A number within a plan that only the parameter names (`tel:2000;phone-context=…`).
+    if (/phone-context/i.test(field)) return [];
     const numbers = field.replace(afterNumber, '');
     return /[,;|]/.test(numbers) ? numbers.split(/[,;|]/).flatMap(dialled) : dialled(numbers);
   }
@@ -269,7 +271,10 @@ export function numbersIn(field: unknown): string[] {
   if (Array.isArray(field))
     return field.slice(0, 100).flatMap((entry) => (Array.isArray(entry) ? [] : numbersIn(entry)));
   if (typeof field !== 'object' || field === null) return [];
-  for (const [key, value] of Object.entries(field).slice(0, 100)) {
+  const entries = Object.entries(field).slice(0, 100);
+  // Without its country, the number would be taken for one of ours.
+  if (entries.some(([key]) => plainKey(key) === 'countrycode')) return [];
+  for (const [key, value] of entries) {
     if (!numberKeys.has(plainKey(key)) || typeof value === 'object') continue;
     const numbers = numbersIn(value).filter(({ length }) => length >= shortestInObject);
     if (numbers.length > 0) return numbers;

@@ -20,10 +20,14 @@ const settleMs = 1_000;
 /** A leader of a group commit waits so long before it flushes, holding the lock that all others wait for. */
 const slowDisk = { commit_delay: '2000', commit_siblings: '0' };
 
+type Deliveries = 'texts' | 'calls';
+
 /** Something that answers deliveries, and what it was seen to do in each round. */
 interface Contender extends AsyncDisposable {
   readonly url: string;
   readonly pid: number;
+  /** Texts of a thousand threads, or calls, each of them new. */
+  readonly deliveries: Deliveries;
   readonly loads: Load[];
   readonly usages: Usage[];
   /** Jobs enqueued per second. */
@@ -39,6 +43,7 @@ interface Contender extends AsyncDisposable {
 /**
  * Accept, commit delivery and target, enqueue: against bare Fastify, and against one INSERT per request. Nothing consumes
  * the jobs; instead, all targets turn clean and the queue is emptied each second, so that every thread is enqueued each second.
+ * Once with texts of a thousand threads, once with calls, of which each delivery makes a new target and a new job.
  */
 export async function ingest(rig: Rig): Promise<Finding[]> {
   const rounds = rig.rounds ?? 5;
@@ -46,6 +51,7 @@ export async function ingest(rig: Rig): Promise<Finding[]> {
   await using stack = new AsyncDisposableStack();
   const generator = stack.use(await startGenerator());
 
+  let nextCall = 0;
   async function play(contenders: readonly Contender[]): Promise<void> {
     for (let round = 0; round <= rounds; round += 1) {
       for (const each of contenders) {
@@ -67,8 +73,14 @@ export async function ingest(rig: Rig): Promise<Finding[]> {
     const { stores } = rig;
     const pids = { generator: generator.pid, web: each.pid, Postgres: stores.postgresPid, Redis: stores.redisPid };
     const { result: load, usage } = await watching(pids, () =>
-      generator.run({ url: each.url, seconds: length, connections }),
+      generator.run({
+        url: each.url,
+        seconds: length,
+        connections,
+        firstCall: each.deliveries === 'calls' ? nextCall : undefined,
+      }),
     );
+    nextCall += Math.round(load.perSecond * load.seconds) + connections;
     ending.abort();
     const jobs = await beside;
     const stored = await each.stored?.();
@@ -82,12 +94,21 @@ export async function ingest(rig: Rig): Promise<Finding[]> {
   const bare = stack.use(await openBare());
   const insert = stack.use(await openInsert(await rig.stores.database('ingest_insert')));
   const subjects = new Map<Backend, Contender>();
+  const calls = new Map<Backend, Contender>();
   const slow = new Map<Backend, Contender>();
   for (const backend of backends) {
     subjects.set(backend, stack.use(await openWeb(rig, backend, await rig.stores.database(`ingest_${backend}`))));
   }
   rig.progress('against bare Fastify and one INSERT per request');
   await play([bare, ...subjects.values(), insert]);
+
+  const bareCalls = stack.use(await openBare('calls'));
+  for (const backend of backends) {
+    const url = await rig.stores.database(`ingest_${backend}_calls`);
+    calls.set(backend, stack.use(await openWeb(rig, backend, url, 'calls')));
+  }
+  rig.progress('with a new call in each delivery');
+  await play([bareCalls, ...calls.values()]);
 
   const slowInsert = stack.use(await openInsert(await rig.stores.database('ingest_insert_slow', slowDisk)));
   for (const backend of backends) {
@@ -98,7 +119,8 @@ export async function ingest(rig: Rig): Promise<Finding[]> {
   await play([slowInsert, ...slow.values()]);
 
   return [
-    ...backends.flatMap((backend) => againstBare(backend, subjects.get(backend) ?? bare, bare)),
+    ...backends.flatMap((backend) => againstBare(backend, subjects.get(backend) ?? bare, bare, 0.4)),
+    ...backends.flatMap((backend) => againstBare(backend, calls.get(backend) ?? bare, bareCalls, 0.3)),
     line('one INSERT per request', 'one INSERT', insert, 'bare Fastify', bare),
     ...backends.map((backend) => {
       const subject = slow.get(backend) ?? slowInsert;
@@ -108,16 +130,17 @@ export async function ingest(rig: Rig): Promise<Finding[]> {
   ];
 }
 
-function againstBare(backend: Backend, subject: Contender, bare: Contender): Finding[] {
-  const finding = line(`accepted, queue in ${backend}`, 'web', subject, 'bare Fastify', bare);
+function againstBare(backend: Backend, subject: Contender, bare: Contender, goal: number): Finding[] {
+  const { deliveries } = subject;
+  const finding = line(`${deliveries} accepted, queue in ${backend}`, 'web', subject, 'bare Fastify', bare);
   const p99 = spreadOf(subject.loads.map((load) => load.p99));
   const resident = spreadOf(subject.usages.map(({ residentMb }) => residentMb.web ?? 0));
   const jobs = spreadOf(subject.jobs);
   return [
-    finding.ratio ? { ...finding, goal: atLeast(finding.ratio, 0.45) } : finding,
+    finding.ratio ? { ...finding, goal: atLeast(finding.ratio, goal) } : finding,
     {
       bench: 'ingest',
-      what: `p99, queue in ${backend}`,
+      what: `${deliveries}, p99, queue in ${backend}`,
       baseline: quantity('bare Fastify', 'ms', spreadOf(bare.loads.map((load) => load.p99))),
       subject: quantity('web', 'ms', p99),
       goal: atMost(p99, 15, ' ms'),
@@ -125,7 +148,7 @@ function againstBare(backend: Backend, subject: Contender, bare: Contender): Fin
     },
     {
       bench: 'ingest',
-      what: `memory at full load, queue in ${backend}`,
+      what: `${deliveries}, memory at full load, queue in ${backend}`,
       baseline: quantity('bare Fastify', 'MB', spreadOf(bare.usages.map(({ residentMb }) => residentMb.web ?? 0))),
       subject: quantity('web', 'MB', resident),
       goal: { text: '≤ 300 MB', holds: resident.highest <= 300 },
@@ -154,9 +177,11 @@ function contender(
   process: Running<string>,
   url: string,
   parts: Pick<Contender, 'besides' | 'rest' | 'stored'>,
+  deliveries: Deliveries = 'texts',
 ): Contender {
   return {
     url,
+    deliveries,
     pid: process.pid,
     loads: [],
     usages: [],
@@ -167,11 +192,12 @@ function contender(
 }
 
 const urlIn = (line: string): string | undefined => /"url":"([^"]+)"/.exec(line)?.[1];
+const typeOf = { texts: 'AccountSMS', calls: 'AccountEndedCalls' } as const;
 const nothing = { besides: async () => 0, rest: async () => undefined };
 
-async function openBare(): Promise<Contender> {
+async function openBare(deliveries: Deliveries = 'texts'): Promise<Contender> {
   const process = await startNode(['test/bench/rig/bare.ts'], {}, urlIn);
-  return contender(process, hookOf(process.ready, 'AccountSMS'), nothing);
+  return contender(process, hookOf(process.ready, typeOf[deliveries]), nothing, deliveries);
 }
 
 async function openInsert(databaseUrl: string): Promise<Contender> {
@@ -196,7 +222,12 @@ async function openInsert(databaseUrl: string): Promise<Contender> {
   };
 }
 
-async function openWeb(rig: Rig, backend: Backend, databaseUrl: string): Promise<Contender> {
+async function openWeb(
+  rig: Rig,
+  backend: Backend,
+  databaseUrl: string,
+  deliveries: Deliveries = 'texts',
+): Promise<Contender> {
   const redisUrl = rig.stores.redisUrl(backend);
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();
@@ -204,7 +235,8 @@ async function openWeb(rig: Rig, backend: Backend, databaseUrl: string): Promise
   const queues = await createQueues({ databaseUrl, redisUrl, log });
   const database = createDatabase({ url: databaseUrl, log, maxConnections: 1, name: 'bench' });
   const process = await startWeb({ databaseUrl, redisUrl }, rig.profileFolder);
-  const conversations = queues.bull.find((queue) => queue.name === 'conversations');
+  const queue = deliveries === 'texts' ? 'conversations' : 'calls';
+  const jobs = queues.bull.find(({ name }) => name === queue);
 
   async function settle(): Promise<number> {
     const { rows } = await client.query<Target>(
@@ -219,26 +251,31 @@ async function openWeb(rig: Rig, backend: Backend, databaseUrl: string): Promise
         defaultReadPauses,
       ),
     );
-    const enqueued = await queues.waiting('conversations');
-    await conversations?.drain();
+    const enqueued = await queues.waiting(queue);
+    await jobs?.drain();
     return enqueued;
   }
 
-  const opened = contender(process, hookOf(process.ready, 'AccountSMS'), {
-    async besides(signal) {
-      let jobs = 0;
-      while (!signal.aborted) {
-        await sleep(settleMs, undefined, { signal }).catch(() => undefined);
-        jobs += await settle();
-      }
-      return jobs;
+  const opened = contender(
+    process,
+    hookOf(process.ready, typeOf[deliveries]),
+    {
+      async besides(signal) {
+        let enqueued = 0;
+        while (!signal.aborted) {
+          await sleep(settleMs, undefined, { signal }).catch(() => undefined);
+          enqueued += await settle();
+        }
+        return enqueued;
+      },
+      async rest() {
+        await settle();
+        await emptied(client, 'ops.deliveries');
+      },
+      stored: () => countOf(client, 'ops.deliveries where is_recognized'),
     },
-    async rest() {
-      await settle();
-      await emptied(client, 'ops.deliveries');
-    },
-    stored: () => countOf(client, 'ops.deliveries where is_recognized'),
-  });
+    deliveries,
+  );
   return {
     ...opened,
     [Symbol.asyncDispose]: () =>

@@ -7,7 +7,7 @@ import { callPayload, controlService, type ServiceControl, textPayload } from '.
 import { watchRows } from './rig/sight.ts';
 import { quantile, spreadOf } from './spread.ts';
 
-const perSecond = 50;
+export const perSecond = 50;
 const threads = 1_000;
 const tripsAlone = 100;
 
@@ -82,14 +82,15 @@ export async function lag(rig: Rig): Promise<Finding[]> {
   );
 }
 
-async function oneRound(service: ServiceControl, mirror: Mirror, kind: Kind, seconds: number) {
+/** Delivers at a rate, and tells how long each took to be visible, in the order in which they were sent. */
+export async function oneRound(service: ServiceControl, mirror: Mirror, kind: Kind, seconds: number, rate = perSecond) {
   const sight = watchRows(mirror.client, kind.sight);
   const lags: Promise<number>[] = [];
   const hook = hookOf(mirror.web, kind.type);
   const began = performance.now();
   let at = began;
   while (at < began + seconds * 1_000) {
-    at += (-Math.log(1 - Math.random()) * 1_000) / perSecond;
+    at += (-Math.log(1 - Math.random()) * 1_000) / rate;
     const { body, key } = await kind.happen();
     await sleep(Math.max(0, at - performance.now()));
     const sent = performance.now();
@@ -114,7 +115,7 @@ async function tripAlone(service: ServiceControl, kind: Kind): Promise<number> {
   return quantile(trips, 0.5);
 }
 
-function textsOf(service: ServiceControl, lines: readonly string[]): Kind {
+export function textsOf(service: ServiceControl, lines: readonly string[]): Kind {
   let made = 0;
   return {
     name: 'texts',
@@ -138,7 +139,7 @@ function textsOf(service: ServiceControl, lines: readonly string[]): Kind {
   };
 }
 
-function callsOf(service: ServiceControl): Kind {
+export function callsOf(service: ServiceControl): Kind {
   return {
     name: 'ended calls',
     type: 'AccountEndedCalls',

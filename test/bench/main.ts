@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { backfill } from './backfill.ts';
 import { burst } from './burst.ts';
 import { drain } from './drain.ts';
+import { horizon } from './horizon.ts';
 import { ingest } from './ingest.ts';
 import { lag } from './lag.ts';
 import { type Finding, tableOf } from './report.ts';
@@ -17,6 +18,7 @@ import { write } from './write.ts';
 const benches: Readonly<Record<string, Bench>> = {
   ingest,
   lag,
+  horizon,
   burst,
   drain,
   write,

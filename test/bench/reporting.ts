@@ -2,6 +2,7 @@ import { appendFile, writeFile } from 'node:fs/promises';
 import { Client } from 'pg';
 import { type Question, questionsOf, unasked } from './account/dashboards.ts';
 import { inventHistory } from './account/history.ts';
+import { missedBurst } from './missed-burst.ts';
 import { atMost, type Finding, quantity } from './report.ts';
 import type { Rig } from './rig/rig.ts';
 import { type Spread, spreadOf } from './spread.ts';
@@ -11,7 +12,10 @@ const textsPerCall = 0.6;
 const goalMs = 100;
 const warmUps = 2;
 
-/** What dashboards ask of the views, warm, over an invented history of `--rows` calls and 0.6 times as many texts. */
+/**
+ * What dashboards ask of the views, warm, over an invented history of `--rows` calls and 0.6 times as many texts; and how a burst of
+ * missed calls is worked in.
+ */
 export async function reporting(rig: Rig): Promise<Finding[]> {
   const calls = rig.rows ?? usualCalls;
   const url = rig.isKept ? await rig.stores.keptDatabase('reporting') : await rig.stores.database('reporting');
@@ -22,6 +26,7 @@ export async function reporting(rig: Rig): Promise<Finding[]> {
   const views = await viewsOf(client);
   if (unasked(views).length > 0) throw new Error(`No dashboard asks ${unasked(views).join(', ')}: add a question.`);
 
+  const burst = rig.isKept ? [] : await missedBurst(await rig.stores.database('missed_burst'));
   const began = performance.now();
   if (!rig.isKept) await inventHistory(url, { calls, messages: Math.round(calls * textsPerCall) }, rig.progress);
   const seconds = (performance.now() - began) / 1_000;
@@ -37,6 +42,7 @@ export async function reporting(rig: Rig): Promise<Finding[]> {
   if (rig.explainFile) await explain(client, rig.explainFile, timed.slice(0, 10));
 
   return [
+    ...burst,
     {
       bench: 'reporting',
       what: `${rig.isKept ? 'open' : 'invent and roll up'} ${amount}`,

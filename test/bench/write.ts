@@ -4,7 +4,9 @@ import { from as copyFrom } from 'pg-copy-streams';
 import type { CallSummary } from '../../src/api-client/client.ts';
 import { createDatabase, type Database } from '../../src/db/database.ts';
 import { createLog } from '../../src/shared/log.ts';
-import { type CallRead, calls, writeCalls } from '../../src/warehouse/calls.ts';
+import { type CallRead, calls } from '../../src/warehouse/calls.ts';
+import { followingCall, recordFollowing, together } from '../../src/warehouse/what-follows.ts';
+import { writeCalls } from '../../src/warehouse/write-calls.ts';
 import { atLeast, type Finding, quantity } from './report.ts';
 import type { Rig } from './rig/rig.ts';
 import { ratiosOf, spreadOf } from './spread.ts';
@@ -95,7 +97,10 @@ async function upserts(db: Database, reads: readonly CallRead[], inFlight: numbe
     while (next < reads.length) {
       const some = reads.slice(next, next + batch);
       next += batch;
-      await db.transaction().execute((tx) => writeCalls(tx, some));
+      await db.transaction().execute(async (tx) => {
+        const writes = await writeCalls(tx, some);
+        await recordFollowing(tx, together(writes.map(followingCall)), { isHistory: true });
+      });
     }
   }
   await Promise.all(Array.from({ length: inFlight }, lane));
@@ -126,7 +131,7 @@ function readsOf(summaries: readonly CallSummary[], fetchSeq: number, change: Ch
 function copyText(reads: readonly CallRead[]): Buffer {
   const names = Object.keys(calls.columns) as (keyof typeof calls.columns)[];
   const lines = reads.map((each) => {
-    const row = calls.row({ ...each, own: new Set() });
+    const row = calls.row({ ...each, isOwn: () => false });
     const { read } = each;
     const values = [...names.map((name) => row[name] ?? '\\N'), 'a-hash-of-the-usual-len', read.source, read.fetchSeq];
     return `${[...values, read.fetchedAt].join('\t')}\n`;

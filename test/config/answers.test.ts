@@ -77,7 +77,7 @@ beforeAll(async () => {
     await insert('warehouse.transcripts', {
       ...{ transcript_id: at + 1, call_id: id, leg_unique_id: 'b', leg_pairing: 'exact', csat_score: score },
     });
-    await query('select warehouse.attribute_calls(array[$1])', id);
+    await facts.measure(String(id));
   }
   // Given up in the queue after 50 and after 2 seconds; and one that a user sent into it from inside, outbound.
   for (const seconds of [50, 2]) {

@@ -240,6 +240,10 @@ test.each(['hunt\ner2', 'hunter 2', 'huntér2', 'hunter2\r\nX: y'])(
   },
 );
 
+test.each(['.', '..'])('a webhook secret %s, which no address can hold, is refused', (secret) => {
+  expect(problemsOf({ WEBHOOK_SECRET: secret })).toEqual([expect.stringMatching(/^WEBHOOK_SECRET may hold only/)]);
+});
+
 test('a webhook secret that can be guessed is warned of, and not shown', () => {
   const [weakness, ...others] = weaknessesOf(readSettings({ WEBHOOK_SECRET: 'hunter2' }));
   expect(weakness).toMatch(/^WEBHOOK_SECRET has 7 characters/);

@@ -68,7 +68,7 @@ async function seed(facts: Facts): Promise<void> {
       ...{ caller_number: '201', called_type: 'user', called_number: '202' },
     },
   );
-  await query(`select warehouse.attribute_calls(array['${answered}'])`);
+  await facts.measure(answered);
   // Overflowed from one queue into another, and was given up there.
   const overflowed = '1700000040.1';
   await call({
@@ -100,7 +100,7 @@ async function seed(facts: Facts): Promise<void> {
     { ...waiting, leg_key: 'a', ordinal: 1, started_at: ago(50), called_number: '6001' },
     { ...waiting, leg_key: 'b', ordinal: 2, started_at: ago(49.99), called_number: '6002' },
   );
-  await query(`select warehouse.attribute_calls(array['${overflowed}'])`);
+  await facts.measure(overflowed);
   await insert('warehouse.transcripts', {
     ...{ transcript_id: 1, call_id: answered, leg_unique_id: 'b', leg_pairing: 'exact', call_purpose: 'Complaint' },
     ...{ call_sentiment: 'negative', csat_score: 2, agent_performance_score: 7, is_action_required: true },
@@ -148,9 +148,14 @@ async function rules({ insert }: Facts): Promise<void> {
   await insert(
     'ops.rule_runs',
     { ...run, rule: 'night', trigger_key: '1/1', mode: 'live', is_matched: true },
-    { ...run, rule: 'night', trigger_key: '1/2', mode: 'live', is_matched: false, reason: 'condition_false' },
     { ...run, rule: 'thanks', trigger_key: '1/1', mode: 'dry-run', is_matched: true },
   );
+  const counts = [
+    { rule: 'night', mode: 'live', word: 'matched', count: 1 },
+    { rule: 'night', mode: 'live', word: 'condition_false', count: 1 },
+    { rule: 'thanks', mode: 'dry-run', word: 'matched', count: 1 },
+  ];
+  await insert('ops.rule_tallies', { happened_at: at, version: 'v1', counts: JSON.stringify(counts) });
   const text = { rule_version: 'v1', line: '15559990000', trigger_kind: 'message', trigger_at: at, body: 'text' };
   const sent = { ...text, rule: 'night', mode: 'live', state: 'SENT', message_type: 'sms', units: 1 };
   const when = { expires_at: at, planned_at: at, reserved_at: at, dispatched_at: at, settled_at: at };

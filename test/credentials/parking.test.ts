@@ -16,8 +16,8 @@ const daemon = await startDaemon(loginWorld);
 afterAll(() => daemon[Symbol.asyncDispose]());
 
 const streams = () =>
-  database.query<{ kind: string; reason: string; missing_scope: string | null }>(
-    'select kind, reason, missing_scope from ops.streams order by kind',
+  database.query<{ kind: string; code: string; missing_scope: string | null }>(
+    'select kind, code, missing_scope from ops.streams order by kind',
   );
 const sentences = async () => healthChecks(await takeSnapshot(daemon.context)).map(({ sentence }) => sentence);
 
@@ -33,8 +33,8 @@ async function logIn(scope?: readonly string[]): Promise<void> {
 test('streams wait while nobody is logged in, say why, and go on by themselves within a minute', async () => {
   await daemon.work();
   await expect.poll(streams).toMatchObject([
-    { kind: 'lines', missing_scope: null, reason: expect.stringContaining('trunkline auth login') },
-    { kind: 'users', missing_scope: null, reason: expect.stringContaining('trunkline auth login') },
+    { kind: 'lines', missing_scope: null, code: 'login_required' },
+    { kind: 'users', missing_scope: null, code: 'login_required' },
   ]);
   expect(await sentences()).toContainEqual(
     expect.stringMatching(/^(?:Lines and users|Users and lines) are not read: a login is needed\.$/),

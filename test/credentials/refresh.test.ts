@@ -8,7 +8,7 @@ const { sandbox, database } = loginWorld;
 const token = ['/api/v1/oauth/token'];
 const discovery = ['/.well-known/oauth-authorization-server'];
 
-const loginNeeded = { code: 'unauthenticated', advice: 'credential' };
+const loginNeeded = { code: 'login_required', advice: 'credential' };
 const later = { code: 'unauthenticated', advice: 'retry' };
 
 describe('a token', () => {

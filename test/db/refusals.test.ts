@@ -79,7 +79,9 @@ test.each([
   ['08001', undefined, 'away'],
   ['53200', 'palloc', 'away'],
   ['53300', 'InitProcess', 'away'],
+  ['57014', 'ProcessInterrupts', 'away'],
   ['57P01', 'ProcessInterrupts', 'away'],
+  ['0A000', undefined, 'neither'],
   ['57P03', 'ProcessStartupPacket', 'away'],
   ['58030', 'mdread', 'away'],
 ])('%s by %s is a refusal of the kind: %s', (code, routine, kind) => {
@@ -87,7 +89,7 @@ test.each([
   expect([isPostgresAway(error), isVagueRefusal(error)]).toEqual([kind === 'away', kind === 'vague']);
 });
 
-test.each(['XX000', '08P01', '28000', '53300', '53100', '57P03', '08006', '28P01', '3D000'])(
+test.each(['XX000', '08P01', '28000', '53300', '53100', '57014', '57P03', '08006', '28P01', '3D000', '0A000'])(
   'of %s there is a sentence with the words of the server, and a remedy',
   (code) => {
     const described = describeRefusal(refused(code));

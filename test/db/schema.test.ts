@@ -19,6 +19,8 @@ interface Column {
 interface Table {
   readonly name: string;
   readonly comment: string;
+  /** How it is partitioned, if it is. */
+  readonly partitioned: string | null;
   readonly options: string[] | null;
   readonly columns: Column[];
   readonly constraints: string[];
@@ -27,7 +29,7 @@ interface Table {
 }
 
 const tables = await database.query<Table>(`
-  select c.oid::regclass::text as name, obj_description(c.oid, 'pg_class') as comment, c.reloptions as options,
+  select c.oid::regclass::text as name, obj_description(c.oid, 'pg_class') as comment, c.reloptions as options, pg_get_partkeydef(c.oid) as partitioned,
     (select jsonb_agg(jsonb_build_object('name', a.attname, 'type', format_type(a.atttypid, a.atttypmod), 'isNullable', not a.attnotnull,
         'identity', a.attidentity, 'generated', a.attgenerated, 'default', pg_get_expr(d.adbin, d.adrelid),
         'comment', col_description(c.oid, a.attnum)) order by a.attnum)
@@ -41,7 +43,7 @@ const tables = await database.query<Table>(`
     array(select pg_get_triggerdef(t.oid) from pg_trigger t where t.tgrelid = c.oid and not tgisinternal
       order by t.tgname collate "C") as triggers
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
-  where n.nspname in ('ops', 'warehouse', 'secrets', 'rollups', 'reporting') and c.relkind = 'r'
+  where n.nspname in ('ops', 'warehouse', 'secrets', 'rollups', 'reporting') and c.relkind in ('r', 'p') and not c.relispartition
   order by n.nspname collate "C", c.relname collate "C"`);
 
 test('every table can be published: its rows have an identity, those of partitions and of the queues too', async () => {
@@ -120,7 +122,7 @@ test('migrations/schema.sql shows the tables', async () => {
         ({ definition, comment }, at) =>
           `  ${definition}${at < lines.length - 1 ? ',' : ''}${comment === undefined ? '' : ` -- ${comment}`}`,
       ),
-      `)${table.options ? ` with (${table.options.join(', ')})` : ''};`,
+      `)${table.partitioned ? ` partition by ${table.partitioned}` : ''}${table.options ? ` with (${table.options.join(', ')})` : ''};`,
       ...[...table.indexes, ...table.triggers].map((statement) => `${statement};`),
     ].join('\n');
   });

@@ -10,7 +10,7 @@ const [restored, used] = [await databaseForTest(migrated), await databaseForTest
 const rows = `
   insert into warehouse.sms_lines (line, content_hash, source, fetch_seq, fetched_at)
     values ('12125550001', '', 'lines.list', 40, now()), ('12125550002', '', 'lines.list', 41, now());
-  insert into warehouse.documents (entity, entity_key, body, fetch_seq, fetched_at) values ('call', '1', '{}', 57, now());
+  insert into warehouse.calls (call_id, content_hash, source, fetch_seq, fetched_at) values ('1.1', '', 'calls.get', 57, now());
   insert into ops.deliveries (delivery_id, body, body_hash, targets, is_recognized)
     overriding system value values (12, '', '', '{}', false);
   insert into bullmq.event (id, queue, event, created_at_ms) values (9, 'calls', 'added', 0)`;

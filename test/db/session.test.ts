@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { waitForPostgres } from '../../src/cli/lifecycle.ts';
 import { createDatabase, preparedName, query, sql } from '../../src/db/database.ts';
-import { areShared } from '../../src/db/session.ts';
+import { areShared, setUpSession } from '../../src/db/session.ts';
 import { migrateAll } from '../../src/migrations.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { runInProcess } from '../cli/in-process.ts';
@@ -202,4 +202,17 @@ test('a pool asks again while a pooler is full, and says why', async () => {
   await using database = createDatabase({ url: pooler.url, log: captured.log, maxConnections: 1, name: 'full' });
   expect(await query(database.db, sql`select 1 as one`)).toEqual([{ one: 1 }]);
   expect(captured.text()).toContain('max clients reached');
+});
+
+test('a limit of some milliseconds on statements does not end the one that lifts it', async () => {
+  const url = new URL(await databaseForTest());
+  const client = new Client({
+    connectionString: url.href,
+    options:
+      '-c statement_timeout=20ms -c jit=on -c jit_above_cost=0 -c jit_inline_above_cost=0 -c jit_optimize_above_cost=0',
+  });
+  await client.connect();
+  onTestFinished(() => client.end());
+  await setUpSession(client);
+  expect((await client.query('show statement_timeout')).rows).toEqual([{ statement_timeout: '0' }]);
 });

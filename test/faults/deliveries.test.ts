@@ -172,7 +172,7 @@ const isHistoryHeld = async () =>
   (await count('ops.coverage')) > 0 && (await count('ops.coverage where due_at <= now()')) === 0;
 
 async function warehouseSize(): Promise<Record<string, number>> {
-  const tables = ['calls', 'call_legs', 'recordings', 'transcripts', 'sms_conversations', 'sms_messages', 'documents'];
+  const tables = ['calls', 'call_legs', 'recordings', 'transcripts', 'sms_conversations', 'sms_messages'];
   const sizes = await Promise.all(tables.map(async (table) => [table, await count(`warehouse.${table}`)] as const));
   return Object.fromEntries(sizes);
 }

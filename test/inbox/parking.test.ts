@@ -11,7 +11,7 @@ beforeEach(() => database.query('truncate ops.sync_targets, ops.streams'));
 
 const recordings = { kind: 'recordings', key: '1700000001.1' } as const;
 const call = { kind: 'call', key: '1700000001.1' } as const;
-const refusal = { reason: 'refused', missingScope: 'recordings:read' };
+const refusal = { code: 'insufficient_scope', reason: 'refused', missingScope: 'recordings:read' };
 const endWait = () => database.query('update ops.streams set parked_until = now()');
 
 async function waitSeconds(): Promise<number> {
@@ -40,9 +40,9 @@ test('one request a kind tries again every 15 seconds, so that reading soon resu
 });
 
 test('once one stream reads again, those that the same credential parked try at once', async () => {
-  await parkStream(db, 'thread', { reason: 'unauthorized' });
-  await parkStream(db, 'call', { reason: 'unauthorized' });
-  await parkStream(db, 'recordings', { reason: 'lacks a scope', missingScope: 'recordings:read' });
+  await parkStream(db, 'thread', { code: 'unauthenticated', reason: 'unauthorized' });
+  await parkStream(db, 'call', { code: 'unauthenticated', reason: 'unauthorized' });
+  await parkStream(db, 'recordings', refusal);
   await resumeStreams(db, ['thread']);
   expect(await database.query('select kind, parked_until <= now() as tries from ops.streams order by kind')).toEqual([
     { kind: 'call', tries: true },

@@ -1,9 +1,10 @@
-import { afterAll, beforeEach, expect, test } from 'vitest';
-import type { QueueName } from '../../config/queues.ts';
+import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { queueSettings } from '../../config/queues.ts';
 import { ServiceError } from '../../src/api-client/client.ts';
 import { claimTargets, failTarget } from '../../src/inbox/claims.ts';
-import { type SweepPace, sweepTargets } from '../../src/inbox/sweep.ts';
-import { type DirtyTarget, type DueTarget, markDirty, priorities } from '../../src/inbox/targets.ts';
+import { startSweep } from '../../src/inbox/sweep.ts';
+import { type DirtyTarget, markDirty, priorities } from '../../src/inbox/targets.ts';
+import { createLog } from '../../src/shared/log.ts';
 import { decideRetry } from '../../src/sync/retry-policy.ts';
 import { migratedDatabase } from '../world/database.ts';
 
@@ -13,16 +14,32 @@ afterAll(() => database[Symbol.asyncDispose]());
 beforeEach(() => database.query('truncate ops.sync_targets, ops.streams'));
 
 const pauses = { activeMs: 0, refusedMs: 0 };
-const never: SweepPace = { everyMs: 3_600_000, lostAfterMs: 5_000, maxWaiting: 100, maxHistoryWaiting: 10 };
+const pace = { everyMs: 3_600_000, lostAfterMs: 5_000 };
+const { reads } = queueSettings.calls;
 
-/** A sweep whose jobs are written down; `waiting` is what the queues say they hold. */
-function openSweep(pace: Partial<SweepPace> = {}, waiting: Partial<Record<QueueName, number>> = {}) {
-  const enqueued: string[] = [];
-  const notifier = {
-    notify: (due: readonly DueTarget[]) => void enqueued.push(...due.map(({ kind, key }) => `${kind} ${key}`)),
+/** A sweep whose reads are written down, and end at once or when `ending` does. `once` resolves to how many it began. */
+function openSweep(ending: Promise<unknown> = Promise.resolve()) {
+  const read: string[] = [];
+  const loop = startSweep(
+    {
+      db,
+      log: createLog('silent'),
+      read: ({ kind, key }) => {
+        read.push(`${kind} ${key}`);
+        return ending;
+      },
+    },
+    pace,
+  );
+  onTestFinished(() => loop.close(0));
+  const sweep = {
+    async once() {
+      const before = read.length;
+      await loop.kick();
+      return read.length - before;
+    },
   };
-  const deps = { db, notifier, queues: { waiting: async (queue: QueueName) => waiting[queue] ?? 0 } };
-  return { sweep: { once: () => sweepTargets(deps, { ...never, ...pace }) }, enqueued };
+  return { sweep, read };
 }
 
 const bump = (...bumps: DirtyTarget[]) => markDirty(db, bumps, pauses);
@@ -34,40 +51,34 @@ const pass = (seconds: number) =>
     seconds,
   );
 
-test('enqueues nothing that was enqueued a moment ago', async () => {
+test('reads nothing that was enqueued a moment ago', async () => {
   const { sweep } = openSweep();
   await bump(call(1));
   expect(await sweep.once()).toBe(0);
 });
 
-test('asks the queues for nothing while nothing is overdue', async () => {
-  await bump(call(1));
-  const asked: string[] = [];
-  const queues = { waiting: async (queue: QueueName) => asked.push(queue) };
-  const once = () => sweepTargets({ db, notifier: { notify: () => undefined }, queues }, never);
-  await once();
-  expect(asked).toEqual([]);
-  await pass(6);
-  await once();
-  expect(asked).toContain('calls');
-});
-
-test('enqueues history behind what happens now, and only while little waits', async () => {
+test('reads what happens now before history, and of both no more at a time than the queue may', async () => {
   const history = { priority: priorities.history } as const;
-  await bump({ ...call(1), ...history }, { ...call(2), ...history }, { ...call(3), ...history });
-  const busy = openSweep({ maxHistoryWaiting: 2 }, { calls: 2 });
-  expect(await busy.sweep.once()).toBe(0);
-  const { sweep, enqueued } = openSweep({ maxHistoryWaiting: 2 });
-  await bump(call(3));
+  const ending = Promise.withResolvers<void>();
+  const { sweep, read } = openSweep(ending.promise);
+  const many = Array.from({ length: 2 * reads }, (_, at) => call(at));
+  await bump(...many.map((target) => ({ ...target, ...history })));
+  await bump(call(7));
   await pass(6);
-  expect(await sweep.once()).toBe(3);
-  expect(enqueued).toEqual(['call 1700000001.3', 'call 1700000001.1', 'call 1700000001.2']);
+  expect(await sweep.once()).toBe(reads);
+  expect(read[0]).toBe('call 1700000001.7');
+  expect(await sweep.once()).toBe(0);
+  await bump({ kind: 'thread', key: '15550000001/15550000002' });
+  await pass(6);
+  expect(await sweep.once(), 'another queue').toBe(1);
+  ending.resolve();
+  await expect.poll(() => new Set(read).size).toBe(2 * reads + 1);
 });
 
 test('history gives way while the service does not take what happens now', async () => {
   const history = [1, 2, 3, 4, 5, 6].map((number) => ({ ...call(number), priority: priorities.history }));
   const live = { kind: 'thread', key: '15550000001/15550000002' } as const;
-  const { sweep, enqueued } = openSweep();
+  const { sweep, read } = openSweep();
   await bump(...history, live);
   const fail = async (how: { afterMs?: number; isMiss?: boolean } = {}) => {
     const [claim] = await claimTargets(db, [live]);
@@ -85,7 +96,7 @@ test('history gives way while the service does not take what happens now', async
   await again();
   await fail();
   expect(await sweep.once(), 'nor is what always fails').toBe(6);
-  expect(enqueued.every((each) => each.startsWith('call'))).toBe(true);
+  expect(read.every((each) => each.startsWith('call'))).toBe(true);
 });
 
 test('history goes on while events outrun what they tell of', async () => {
@@ -114,16 +125,16 @@ test('a hint makes history urgent, and history makes nothing less urgent', async
   expect(claim?.priority).toBe(priorities.live);
 });
 
-test('enqueues again what was not answered for long', async () => {
-  const { sweep, enqueued } = openSweep();
+test('reads what no worker took for long, once', async () => {
+  const { sweep, read } = openSweep();
   await bump(call(1));
   await pass(6);
   expect(await sweep.once()).toBe(1);
-  expect(enqueued).toEqual(['call 1700000001.1']);
+  expect(read).toEqual(['call 1700000001.1']);
   expect(await sweep.once()).toBe(0);
 });
 
-test('enqueues nothing that is being read, however long that takes', async () => {
+test('reads nothing that is being read, however long that takes', async () => {
   const { sweep } = openSweep();
   await bump(call(1));
   await claimTargets(db, [call(1)]);
@@ -133,7 +144,7 @@ test('enqueues nothing that is being read, however long that takes', async () =>
   expect(await sweep.once()).toBe(1);
 });
 
-test('enqueues what has become due, and not before', async () => {
+test('reads what has become due, and not before', async () => {
   const { sweep } = openSweep();
   await bump({ ...call(1), afterSeconds: 60 });
   expect(await sweep.once()).toBe(0);
@@ -141,7 +152,7 @@ test('enqueues what has become due, and not before', async () => {
   expect(await sweep.once()).toBe(1);
 });
 
-test('enqueues a failed read when its back-off is over', async () => {
+test('repeats a failed read when its back-off is over', async () => {
   const { sweep } = openSweep();
   await bump(call(1));
   const [claim] = await claimTargets(db, [call(1)]);
@@ -152,20 +163,44 @@ test('enqueues a failed read when its back-off is over', async () => {
   expect(await sweep.once()).toBe(1);
 });
 
-test('tops a queue up to its limit only, oldest due first', async () => {
-  const { sweep, enqueued } = openSweep({ maxWaiting: 10 }, { calls: 7 });
-  for (let number = 1; number <= 6; number += 1) await bump(call(number));
+test('reads what has been due longest first, and only kinds of its own queues', async () => {
+  for (let number = 1; number <= 3; number += 1) await bump(call(number));
+  await bump({ kind: 'users', key: 'all' });
   await pass(10);
-  expect(await sweep.once()).toBe(3);
-  expect(enqueued.sort()).toEqual([1, 2, 3].map((number) => `call 1700000001.${number}`));
+  const read: string[] = [];
+  const loop = startSweep(
+    { db, log: createLog('silent'), queues: ['calls'], read: async ({ key }) => read.push(key) },
+    pace,
+  );
+  onTestFinished(() => loop.close(0));
+  await loop.kick();
+  expect(read).toEqual([1, 2, 3].map((number) => `1700000001.${number}`));
 });
 
-test('enqueues nothing into a queue that is full, and goes on with the others', async () => {
-  const { sweep, enqueued } = openSweep({ maxWaiting: 10 }, { calls: 10 });
-  await bump(call(1), { kind: 'thread', key: '15550000001/15550000002' });
-  await pass(10);
-  await sweep.once();
-  expect(enqueued).toEqual(['thread 15550000001/15550000002']);
+test('the reads in hand are aborted at the deadline, and waited for', async () => {
+  await bump(call(1));
+  await pass(6);
+  let isAborted = false;
+  const loop = startSweep(
+    {
+      db,
+      log: createLog('silent'),
+      read: (_target, signal) =>
+        new Promise<void>((resolve) =>
+          signal.addEventListener('abort', () => {
+            isAborted = true;
+            resolve();
+          }),
+        ),
+    },
+    pace,
+  );
+  await loop.kick();
+  const closed = loop.close(1_300);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(isAborted).toBe(false);
+  await closed;
+  expect(isAborted).toBe(true);
 });
 
 test('leaves out a parked stream until its time is over', async () => {
@@ -180,10 +215,10 @@ test('leaves out a parked stream until its time is over', async () => {
   expect(await sweep.once()).toBe(1);
 });
 
-test('two sweeps at once enqueue each target once', async () => {
+test('two sweeps at once read each target once', async () => {
   const [one, two] = [openSweep(), openSweep()];
-  await bump(...Array.from({ length: 60 }, (_, at) => call(at)));
+  await bump(...Array.from({ length: reads }, (_, at) => call(at)));
   await pass(10);
   await Promise.all([one.sweep.once(), two.sweep.once()]);
-  expect([...one.enqueued, ...two.enqueued]).toHaveLength(60);
+  expect([...one.read, ...two.read]).toHaveLength(reads);
 });

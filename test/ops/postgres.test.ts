@@ -91,16 +91,23 @@ test('a release waits for an advisory lock of the queue library, and names who h
   await migrateAll(url, silent);
 });
 
-test('the queues in Postgres do not wait without end for an advisory lock, and work again when it is free', async () => {
+test('who holds a lock of the queues in Postgres is named, while calls are mirrored without them', async () => {
   const url = await databaseForTest(migrated);
   const world = await idle({ databaseUrl: url, backend: 'postgres', workers: {} });
   const dashboard = await otherProgram(url, 'a dashboard');
   await dashboard.query(`select pg_advisory_lock(hashtext('bullmq:finalization'), hashtext('calls'))`);
-  const { id } = await world.sandbox.emit.call();
-  await expect.poll(() => found(world, 'lock_waited'), { interval: 500 }).toHaveLength(1);
+  const isHeld = async ({ id }: { id: string }) =>
+    (await world.value('select count(*)::integer from warehouse.calls where call_id = $1', id)) === 1;
+  const call = await world.sandbox.emit.call();
+  await expect.poll(() => isHeld(call)).toBe(true);
+  const [check] = await found(world, 'lock_waited');
+  expect(check?.sentence).toContain('(a dashboard, pid ');
+  expect(check?.remedy).toContain('pg_terminate_backend');
   await dashboard.query('select pg_advisory_unlock_all()');
+  expect(await found(world, 'lock_waited')).toEqual([]);
+  const next = await world.sandbox.emit.call();
   await world.settled();
-  expect(await world.value('select count(*)::integer from warehouse.calls where call_id = $1', id)).toBe(1);
+  expect(await isHeld(next)).toBe(true);
 });
 
 test('more connections than Postgres allows are a check of their own', async () => {

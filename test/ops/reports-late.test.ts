@@ -53,7 +53,10 @@ async function told() {
 }
 let calls = 0;
 const addCall = (at = '2026-03-02T10:00:00Z') => call({ call_id: `1700000${++calls}.1`, started_at: at });
-const drains = () => Promise.allSettled([drainRollups(db), drainOutcomes(db)]);
+const drains = async () => {
+  await facts.mark();
+  return Promise.allSettled([drainRollups(db), drainOutcomes(db)]);
+};
 
 afterEach(async () => {
   await drains();
@@ -72,14 +75,10 @@ test.each([
     'ops.rollup_markers',
     `insert into ops.rollup_markers (kind, bucket_at, marked_at) values ('calls', '2026-03-02T10:00:00Z', $1)`,
   ],
-  [
-    'ops.rollup_recounts',
-    `insert into ops.rollup_recounts (kind, bucket_at, asked_at) values ('calls', '2026-03-02T10:00:00Z', $1)`,
-  ],
   ['ops.send_markers', `insert into ops.send_markers (planned_at, marked_at) values ('2026-03-02T10:00:00Z', $1)`],
   [
     'ops.rule_tallies',
-    `insert into ops.rule_tallies (happened_at, version, mode, word, rules, change) values ($1, 'v', 'live', 'matched', '{r}', 1)`,
+    `insert into ops.rule_tallies (happened_at, version, counts, marked_at) values (now(), 'v', '[]', $1)`,
   ],
 ])('changes in %s that nobody takes are told by their age', async (_, insert) => {
   await query(insert, new Date(Date.now() - 600_000));
@@ -101,9 +100,9 @@ test('changes of two hours ago are a problem', async () => {
 const faults = [
   {
     what: 'a right that was revoked',
-    breaks: 'revoke insert on rollups.call_hour_rollup from current_user',
-    mends: 'grant insert on rollups.call_hour_rollup to current_user',
-    sentence: /^The reports of calls and texts stand still: .*permission denied for table call_hour_rollup/,
+    breaks: 'revoke insert on rollups.call_interval_rollup from current_user',
+    mends: 'grant insert on rollups.call_interval_rollup to current_user',
+    sentence: /^The reports of calls and texts stand still: .*permission denied for table call_interval_rollup/,
     cure: /lacks a right/,
   },
   {
@@ -132,7 +131,8 @@ const faults = [
 test.each(faults)('$what is told at once with its error and remedy', async ({ breaks, mends, sentence, cure }) => {
   await addCall();
   await query(
-    `insert into ops.rule_tallies (happened_at, version, mode, word, rules, change) values (now(), 'v', 'live', 'matched', '{r}', 1)`,
+    `insert into ops.rule_tallies (happened_at, version, counts)
+     values (now(), 'v', '[{"rule": "r", "mode": "live", "word": "matched", "count": 1}]')`,
   );
   await query(breaks);
   expect((await drains()).some(({ status }) => status === 'rejected')).toBe(true);
@@ -155,11 +155,12 @@ test.each(faults)('$what is told at once with its error and remedy', async ({ br
 
 test('a lock that somebody holds ends the wait, and is told', async () => {
   await addCall();
+  await facts.mark();
   await using holder = await factsDatabase(url);
   await query(`alter database ${new URL(url).pathname.slice(1)} set lock_timeout = '200ms'`);
   await using drainer = await factsDatabase(url);
   await holder.db.transaction().execute(async (tx) => {
-    await ask(tx, 'lock table rollups.call_hour_rollup in exclusive mode', []);
+    await ask(tx, 'lock table rollups.call_interval_rollup in exclusive mode', []);
     await expect(drainRollups(drainer.db)).rejects.toMatchObject({ code: '55P03' });
     const { checks } = await told();
     expect(checks).toMatchObject([{ check: 'reports_late', level: 'warning' }]);

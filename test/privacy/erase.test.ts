@@ -61,6 +61,17 @@ async function live({ sandbox }: World): Promise<void> {
   await sandbox.emit.call({ number: other, direction: 'inbound', ...recorded });
 }
 
+/** The tables whose answers may say more of the person than columns hold. */
+const saying = ['calls', 'call_legs', 'recordings', 'transcripts', 'sms_messages'].map((name) => `warehouse.${name}`);
+
+async function sayMore({ query }: World): Promise<void> {
+  const theirs = `where call_id in (select call_id from warehouse.calls where external_number = $2)`;
+  for (const table of saying.filter((each) => each !== 'warehouse.sms_messages')) {
+    await query(`update ${table} set extra = $1 ${theirs}`, JSON.stringify({ note: `of ${written}`, name }), number);
+  }
+  await query('update warehouse.sms_messages set extra = $1', JSON.stringify({ note: `of ${written}` }));
+}
+
 /** Reads everything again that the mirror could be filled from: all targets, and call history by search. */
 async function readAgain(world: World): Promise<void> {
   const { database, service, notifier, log } = world.context;
@@ -114,14 +125,15 @@ describe.each(backends)('on %s', (backend) => {
     const isOwed = `select exists (select from ops.rule_events) or exists (select from ops.sync_targets
       where dirty_version > clean_version and due_at < now() + interval '3 seconds')`;
     await until(async () => (await value(isOwed)) === false);
+    await sayMore(world);
     const before = await kept(world);
     expect(before).toEqual(
       expect.arrayContaining([
-        'ops.deliveries.body',
+        expect.stringMatching(/^ops\.deliveries_\w+\.body$/),
         'ops.sync_targets.key',
         'warehouse.calls.external_number',
         'warehouse.calls.caller_name',
-        'warehouse.documents.body',
+        ...saying.map((table) => `${table}.extra`),
         'warehouse.sms_conversations.number',
         'warehouse.sms_messages.body',
       ]),

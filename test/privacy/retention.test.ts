@@ -33,8 +33,8 @@ describe('a deployment', async () => {
   const traces = async (words = oldWords) =>
     (await placesWith(world, words)).filter((place) => /^(warehouse|secrets|ops\.(?!deliveries))/.test(place));
   const transcriptWords = async () =>
-    query<{ call_id: string; words: string | null; summary: string | null }>(
-      `select t.call_id, b.full_text as words, t.short_summary as summary from warehouse.calls c
+    query<{ call_id: string; words: string | null; summary: string | null; extra: object | null }>(
+      `select t.call_id, b.full_text as words, t.short_summary as summary, t.extra from warehouse.calls c
          join warehouse.transcripts t using (call_id) left join warehouse.transcript_bodies b using (transcript_id) order by c.started_at`,
     );
   /** The figures and times of what was mirrored, without what a read of it always moves. */
@@ -70,17 +70,20 @@ describe('a deployment', async () => {
     await until(async () => Number(await value('select count(distinct call_id) from warehouse.transcripts')) === 3);
     await world.settled();
     // Answers with fields that no column holds.
+    await query(`update warehouse.sms_messages set extra = jsonb_build_object('text', body)`);
     await query(
-      `insert into warehouse.documents select 'message', conversation_id || '/' || message_id, jsonb_build_object('text', body), 1, now() from warehouse.sms_messages
-       union all select 'transcript', transcript_id::text, jsonb_build_object('text', full_text), 1, now() from warehouse.transcript_bodies`,
+      `update warehouse.transcripts set extra = jsonb_build_object('text', full_text)
+       from warehouse.transcript_bodies b where b.transcript_id = transcripts.transcript_id`,
     );
     await workers.close(2_000);
     before = await figures();
   });
 
   test('keeps everything without RETENTION_DAYS, however old', async () => {
-    expect(await traces()).toEqual(['warehouse.documents.body', 'warehouse.sms_messages.body']);
-    expect((await transcriptWords()).every(({ words }) => words !== null && words !== '')).toBe(true);
+    expect(await traces()).toEqual(['warehouse.sms_messages.body', 'warehouse.sms_messages.extra']);
+    expect(
+      (await transcriptWords()).every(({ words, extra }) => words !== null && words !== '' && extra !== null),
+    ).toBe(true);
     expect(await value('select count(distinct call_id)::integer from secrets.recording_urls')).toBe(3);
     expect(await value('select count(*)::integer from secrets.message_media')).toBe(2);
   });
@@ -96,11 +99,11 @@ describe('a deployment', async () => {
     });
     await until(() => retaining.logged().includes('older than RETENTION_DAYS was removed'));
     expect(await traces()).toEqual([]);
-    expect(await traces(newWords)).toEqual(['warehouse.documents.body', 'warehouse.sms_messages.body']);
+    expect(await traces(newWords)).toEqual(['warehouse.sms_messages.body', 'warehouse.sms_messages.extra']);
     expect(await value('select count(*)::integer from secrets.message_media')).toBe(1);
     const [hundred, fortyFive, five] = Object.values(
       Object.groupBy(await transcriptWords(), ({ call_id }) => call_id),
-    ).map((some) => some?.map(({ words, summary }) => words !== null || summary !== null));
+    ).map((some) => some?.map(({ words, summary, extra }) => words !== null || summary !== null || extra !== null));
     expect(hundred?.every((has) => !has)).toBe(true);
     expect([...(fortyFive ?? []), ...(five ?? [])].every((has) => has)).toBe(true);
     expect(await value('select count(distinct call_id)::integer from secrets.recording_urls')).toBe(1);
@@ -117,7 +120,7 @@ describe('a deployment', async () => {
   test('does not bring it back by any later read', async () => {
     const seqs = () =>
       query<{ seq: string }>(
-        `select fetch_seq::text as seq from warehouse.sms_messages union all select fetch_seq::text from warehouse.transcripts
+        `select fetch_seq::text as seq from warehouse.sms_conversations union all select fetch_seq::text from warehouse.transcripts
          union all select fetch_seq::text from warehouse.recordings`,
       );
     const readBefore = new Set((await seqs()).map(({ seq }) => seq));
@@ -129,7 +132,7 @@ describe('a deployment', async () => {
     expect(await traces()).toEqual([]);
     expect(await value('select count(*)::integer from secrets.message_media')).toBe(1);
     expect(await value('select count(distinct call_id)::integer from secrets.recording_urls')).toBe(1);
-    expect((await transcriptWords())[0]).toMatchObject({ words: null, summary: null });
+    expect((await transcriptWords())[0]).toMatchObject({ words: null, summary: null, extra: null });
     expect(await figures()).toEqual(before);
   });
 

@@ -44,7 +44,7 @@ describe('a call that was read whole', () => {
       talk_seconds: 40,
       bridged_from_call_id: id,
     });
-    await facts.query('select warehouse.attribute_calls($1)', [id]);
+    await facts.measure(id);
     await facts.drain();
   });
 
@@ -120,7 +120,7 @@ describe('a call that was read whole', () => {
       legs_fetched_at: '2026-03-06T16:00:00Z',
       called_number: '299',
     });
-    await facts.query(`select warehouse.attribute_calls('{1700000021.1}')`);
+    await facts.measure('1700000021.1');
     await facts.user(9, ['299']);
     await facts.drain();
     expect(

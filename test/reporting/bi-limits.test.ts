@@ -98,6 +98,7 @@ const writes = [
   `select lo_from_bytea(0, 'what it likes')`,
   'select lo_create(0)',
   'select lo_creat(-1)',
+  `select pg_logical_emit_message(false, 'bi', 'what it likes')`,
   'select pg_advisory_lock(1)',
   'select pg_try_advisory_xact_lock_shared(1, 2)',
 ];

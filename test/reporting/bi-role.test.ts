@@ -66,13 +66,6 @@ beforeAll(async () => {
     fetch_seq: 1,
     fetched_at: at,
   });
-  await insert('warehouse.documents', {
-    entity: 'call',
-    entity_key: '1700000001.1',
-    body: JSON.stringify(secret),
-    fetch_seq: 1,
-    fetched_at: at,
-  });
   await insert('ops.deliveries', { body: secret, body_hash: secret, targets: [secret], is_recognized: true });
   await insert('ops.sync_targets', { kind: 'thread', key: secret, last_error: secret });
   await insert('ops.rule_runs', {
@@ -85,6 +78,10 @@ beforeAll(async () => {
       mode: 'live',
     },
     ...{ is_matched: false, reason: `error: ${secret}`, facts: JSON.stringify({ text: secret }), number: secret },
+  });
+  await insert('ops.rule_tallies', {
+    ...{ happened_at: at, version: 'v1' },
+    counts: JSON.stringify([{ rule: 'night', mode: 'live', word: 'error', count: 1 }]),
   });
   await insert('ops.rule_actions', {
     ...{

@@ -5,7 +5,7 @@ import { line, numberOf, ruleFacts, unsent } from './rule-facts.ts';
 
 const facts = await factsDatabase();
 const { query, insert, thread, value } = facts;
-const { run, send } = ruleFacts(facts);
+const { run, send, change } = ruleFacts(facts);
 afterAll(() => facts[Symbol.asyncDispose]());
 await facts.params({ time_zone: 'America/New_York' });
 
@@ -93,7 +93,7 @@ describe('sms_cost_daily', () => {
   });
 
   test('a send that was taken back costs nothing on any day', async () => {
-    await query(
+    await change(
       `update ops.sends set state = 'DENIED', reason = 'gate:answered', reserved_micros = 0 where state = 'RESERVED'`,
     );
     await drainOutcomes(facts.db);
@@ -169,7 +169,7 @@ test('what was skipped as opted out stands beside the words, the last of both de
 
 test('data_quality counts the texts that nobody knows of, those without a price, and the rules that failed', async () => {
   await send('broken', '2026-11-03T12:00:00Z', 81, { state: 'NEEDS_HUMAN', settled_micros: null });
-  await run('broken', new Date().toISOString(), { reason: 'error: no such key' });
+  await run('broken', new Date().toISOString(), { word: 'error' });
   await query(
     `insert into ops.attribution_parking (kind, parked_until, reason) values ('queue', now(), 'refused'), ('user', now(), 'refused')`,
   );

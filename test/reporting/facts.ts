@@ -1,5 +1,11 @@
+import { type Database, query, sql } from '../../src/db/database.ts';
 import { drainRollups } from '../../src/reporting/rollups.ts';
+import { callFacts } from '../../src/warehouse/call-facts.ts';
+import { callColumns, holdCalls, legColumns } from '../../src/warehouse/held-calls.ts';
 import { optOutVerdict } from '../../src/warehouse/opt-out.ts';
+import { creditCalls } from '../../src/warehouse/users.ts';
+import { recordFollowing } from '../../src/warehouse/what-follows.ts';
+import { refreshFacts } from '../../src/warehouse/write-calls.ts';
 import { migratedDatabase, openDatabase, type TestDatabase } from '../world/database.ts';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -17,6 +23,12 @@ export interface Facts extends TestDatabase {
   /** A conversation with its messages; each is `[time, direction, values]`. */
   thread(id: number, messages: readonly (readonly [string, 'in' | 'out', Values?])[], values?: Values): Promise<void>;
   params(values: Values): Promise<void>;
+  /** Computes what follows from calls and their legs, attributions included, as their writer does. */
+  measure(...callIds: readonly string[]): Promise<void>;
+  /** Credits calls to the user of an extension, who was learned after them. */
+  credit(endpoint: string, from?: string): Promise<void>;
+  /** Marks everything as changed, as the writers of facts mark what they change. */
+  mark(): Promise<void>;
   drain(): Promise<void>;
 }
 
@@ -72,6 +84,7 @@ export async function factsDatabase(url?: string): Promise<Facts> {
           valid_from: from,
           valid_to: to,
         });
+        await credit(endpoint, from);
       }
     },
     async thread(id, messages, values = {}) {
@@ -104,6 +117,66 @@ export async function factsDatabase(url?: string): Promise<Facts> {
       const sets = Object.keys(values).map((name, at) => `${name} = $${at + 1}`);
       await database.query(`update reporting.params set ${sets.join(', ')}`, ...Object.values(values));
     },
-    drain: () => drainRollups(database.db),
+    credit,
+    async measure(...callIds) {
+      await database.db.transaction().execute((tx) => refreshFacts(tx, callIds));
+    },
+    mark,
+    async drain() {
+      await stateReached(database.db);
+      await mark();
+      await drainRollups(database.db);
+    },
   };
+
+  async function credit(endpoint: string, from = '-infinity'): Promise<void> {
+    const validFrom = from === '-infinity' ? Number.NEGATIVE_INFINITY : new Date(from);
+    await database.db
+      .transaction()
+      .execute((tx) => creditCalls(tx, [{ kind: 'extension', endpoint, valid_from: validFrom }]));
+  }
+
+  async function mark(): Promise<void> {
+    await database.db.transaction().execute(async (tx) => {
+      const moments = async (statement: string) =>
+        (await query<{ at: Date }>(tx, statement, [])).map(({ at }) => at.toISOString());
+      await recordFollowing(tx, {
+        calls: await moments('select started_at as at from warehouse.calls where started_at is not null'),
+        texts: await moments('select sent_at as at from warehouse.sms_messages where sent_at is not null'),
+        threads: (
+          await query<{ id: string }>(
+            tx,
+            `select conversation_id as id from warehouse.sms_conversations
+             union select conversation_id from rollups.sms_turns`,
+            [],
+          )
+        ).map(({ id }) => id),
+        replies: await query(
+          tx,
+          `select line, number, sent_at as at from warehouse.sms_messages where direction = 'in' and sent_at is not null`,
+          [],
+        ),
+      });
+    });
+  }
+}
+
+/** How far calls came, without the other facts: tests state waits, groups and users as columns. */
+async function stateReached(db: Database): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    const ids = await query<{ id: string }>(tx, 'select call_id as id from warehouse.calls', []);
+    const { calls } = await holdCalls(
+      tx,
+      ids.map(({ id }) => id),
+    );
+    for (const [id, { call, legs }] of calls) {
+      const existing = legs.filter(({ deleted_at }) => deleted_at === null);
+      const facts = callFacts(callColumns(call), existing.map(legColumns), () => null);
+      await query(
+        tx,
+        sql`update warehouse.calls set reached = ${facts.reached}, is_message_left = ${facts.isMessageLeft}, abandoned_in = ${facts.abandonedIn}
+         where call_id = ${id} and (reached, is_message_left, abandoned_in) is distinct from (${facts.reached}, ${facts.isMessageLeft}, ${facts.abandonedIn})`,
+      );
+    }
+  });
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { call as entity } from '../../src/api-client/entities/calls.ts';
-import { writeCalls } from '../../src/warehouse/calls.ts';
+import { writeCalls } from '../../src/warehouse/write-calls.ts';
 import { asRead, readNumber } from '../warehouse/reads.ts';
 import { factsDatabase } from './facts.ts';
 

@@ -25,14 +25,19 @@ beforeAll(async () => {
 });
 
 describe('the account’s own measures', () => {
-  const kpi = (id: number, ordinal: number, name: string, score: number | null) =>
-    insert('warehouse.transcript_kpis', {
+  const kpi = async (id: number, ordinal: number, name: string, score: number | null) => {
+    await insert('warehouse.transcript_kpis', {
       transcript_id: id,
       ordinal,
       kpi_name: name,
       kpi_value: score,
       kpi_note: 'why',
     });
+    await query(
+      'insert into rollups.kpi_names (kpi_name) select $1 where not exists (select from rollups.kpi_names where kpi_name = $1)',
+      name,
+    );
+  };
   const heard = { heard: 'Somebody heard' };
   const columns = async () =>
     (

@@ -1,11 +1,12 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { drainOutcomes } from '../../src/reporting/outcomes.ts';
+import { drainOutcomes, readRuleCounts } from '../../src/reporting/outcomes.ts';
+import { followingText, recordFollowing } from '../../src/warehouse/what-follows.ts';
 import { factsDatabase } from './facts.ts';
 import { line, numberOf, ruleFacts, unsent } from './rule-facts.ts';
 
 const facts = await factsDatabase();
 const { query, insert, thread, value } = facts;
-const { run, step, send } = ruleFacts(facts);
+const { run, send, change } = ruleFacts(facts);
 afterAll(() => facts[Symbol.asyncDispose]());
 await facts.params({ time_zone: 'America/New_York' });
 
@@ -15,18 +16,11 @@ const outcomes = (columns: string, where: string) =>
 describe('evaluations', () => {
   test('are counted by why they did not act, by local day, version and mode', async () => {
     // Two minutes around midnight in New York.
-    for (const reason of [
-      'matched',
-      'condition_false',
-      'condition_false',
-      'too_old',
-      'limit:perDay',
-      'stopped:night',
-    ]) {
-      await run('greet', '2026-06-02T03:59:00Z', { reason });
+    for (const [word, count] of Object.entries({ matched: 1, condition_false: 2, too_old: 1, limit: 1, stopped: 1 })) {
+      await run('greet', '2026-06-02T03:59:00Z', { word, count });
     }
-    for (const reason of ['group_thread', 'no_other_party', 'gone', 'error: no such key']) {
-      await run('greet', '2026-06-02T03:59:30Z', { reason });
+    for (const word of ['group_thread', 'no_other_party', 'gone', 'error']) {
+      await run('greet', '2026-06-02T03:59:30Z', { word });
     }
     await run('greet', '2026-06-02T04:01:00Z');
     await run('greet', '2026-06-02T04:02:00Z', { version: 'v2', mode: 'dry-run' });
@@ -56,50 +50,48 @@ describe('evaluations', () => {
     ]);
   });
 
-  test('of one statement count each, however many are of one rule', async () => {
-    await query(
-      `insert into ops.rule_runs (rule, version, trigger_kind, trigger_key, trigger_at, mode, is_matched, reason, evaluated_at)
-       select 'bulk-' || i % 3, 'v1', 'call_ended', i::text, now(), 'dry-run', false, 'condition_false', '2026-06-05T12:00:00Z'
-       from generate_series(1, 300) i`,
-    );
-    await drainOutcomes(facts.db);
-    expect(await outcomes('rule, evaluation_count, condition_false_count', `rule ~ '^bulk'`)).toEqual([
+  test('of one batch stand in one row, which a drain adds once', async () => {
+    const counts = ['bulk-0', 'bulk-1'].map((rule) => ({ rule, mode: 'dry-run', word: 'condition_false', count: 100 }));
+    await insert('ops.rule_tallies', {
+      ...{ happened_at: '2026-06-05T12:00:00Z', version: 'v1', counts: JSON.stringify(counts) },
+    });
+    const expected = [
       { rule: 'bulk-0', evaluation_count: 100, condition_false_count: 100 },
       { rule: 'bulk-1', evaluation_count: 100, condition_false_count: 100 },
-      { rule: 'bulk-2', evaluation_count: 100, condition_false_count: 100 },
-    ]);
+    ];
+    for (let drained = 0; drained < 2; drained += 1) {
+      await drainOutcomes(facts.db);
+      expect(await outcomes('rule, evaluation_count, condition_false_count', `rule ~ '^bulk'`)).toEqual(expected);
+    }
   });
 
-  test('stay counted when the runs are no longer kept, and a later drain adds nothing', async () => {
-    const counted = await outcomes('*', `evaluation_count > 0`);
-    await query('delete from ops.rule_runs');
+  test('are told by rule with those that wait for a drain, of today and of ever', async () => {
+    await run('known', '2026-06-05T12:00:00Z', { count: 3 });
     await drainOutcomes(facts.db);
-    expect(await outcomes('*', `evaluation_count > 0`)).toEqual(counted);
+    await run('known', new Date().toISOString(), { word: 'error', count: 2 });
+    await run('known', new Date().toISOString(), { word: 'action_done' });
+    const known = async (when: 'today' | 'ever') =>
+      (await readRuleCounts(facts.db, when)).filter(({ rule }) => rule === 'known');
+    expect(await known('today')).toEqual([{ rule: 'known', tried: 2, matched: 0, failed: 2 }]);
+    expect(await known('ever')).toEqual([{ rule: 'known', tried: 5, matched: 3, failed: 2 }]);
+    await drainOutcomes(facts.db);
+    expect(await known('today')).toEqual([{ rule: 'known', tried: 2, matched: 0, failed: 2 }]);
   });
 });
 
-test('steps count by the state in which they are, also when that changes after a drain', async () => {
-  const runId = await run('tidy', '2026-06-03T12:00:00Z');
-  await step(runId, { state: 'waiting' });
-  await step(runId, { state: 'dry_run' });
-  await step(runId, { state: 'skipped', kind: 'reply' });
-  await step(runId, { state: 'waiting', kind: 'reply' });
-  await step(runId, { state: 'unclear', kind: 'comment' });
-  const counted = () =>
-    outcomes(
-      `action_done_count as done, action_would_count as would, action_skipped_count as skipped, action_failed_count as failed,
-       action_unclear_count as unclear, reply_unplanned_count as unplanned`,
+test('steps count by the state in which they ended', async () => {
+  for (const word of ['action_done', 'action_dry_run', 'action_skipped', 'action_failed', 'reply_unplanned']) {
+    await run('tidy', '2026-06-03T12:00:00Z', { word });
+  }
+  await run('tidy', '2026-06-03T12:00:00Z', { word: 'action_unclear', count: 2 });
+  await drainOutcomes(facts.db);
+  expect(
+    await outcomes(
+      `evaluation_count as tried, action_done_count as done, action_would_count as would, action_skipped_count as skipped,
+       action_failed_count as failed, action_unclear_count as unclear, reply_unplanned_count as unplanned`,
       `rule = 'tidy'`,
-    );
-  await drainOutcomes(facts.db);
-  expect(await counted()).toEqual([{ done: 0, would: 1, skipped: 0, failed: 0, unclear: 1, unplanned: 1 }]);
-  await query(
-    `update ops.rule_actions set state = case kind when 'comment' then 'failed' else 'done' end
-     where run_id = $1 and state in ('waiting', 'unclear')`,
-    runId,
-  );
-  await drainOutcomes(facts.db);
-  expect(await counted()).toEqual([{ done: 1, would: 1, skipped: 0, failed: 1, unclear: 0, unplanned: 1 }]);
+    ),
+  ).toEqual([{ tried: 0, done: 1, would: 1, skipped: 1, failed: 1, unclear: 2, unplanned: 1 }]);
 });
 
 describe('texts', () => {
@@ -164,7 +156,7 @@ describe('texts', () => {
     await run('late', '2026-06-12T12:00:00Z');
     await send('late', '2026-06-12T12:00:00Z', 41, { state: 'UNKNOWN', settled_micros: null, reserved_micros: 50_000 });
     await drainOutcomes(facts.db);
-    await query(`update ops.sends set state = 'SENT', is_reconciled = true where rule = 'late'`);
+    await change(`update ops.sends set state = 'SENT', is_reconciled = true where rule = 'late'`);
     await drainOutcomes(facts.db);
     expect(
       await outcomes('evaluation_count, planned_count, sent_count, unclear_count, unpriced_count', `rule = 'late'`),
@@ -210,6 +202,7 @@ describe('replies gained', () => {
       outcomes('sent_count as sent, replied_count as replied, opted_out_count as opted_out', `rule = 'words'`);
     expect(await words()).toEqual([{ sent: 5, replied: 2, opted_out: 3 }]);
     await query(`update warehouse.sms_messages set opt_out_verdict = 'opt_out' where conversation_id = 73`);
+    await facts.mark();
     await drainOutcomes(facts.db);
     expect(await words()).toEqual([{ sent: 5, replied: 1, opted_out: 4 }]);
   });
@@ -219,15 +212,26 @@ describe('replies gained', () => {
       ...{ conversation_id: 52, message_id: 1, line, number: numberOf(52), direction: 'in' },
       ...{ sent_at: '2026-07-01T13:00:00Z', body: 'text' },
     });
+    await facts.mark();
     await drainOutcomes(facts.db);
     expect(await counted()).toMatchObject([{ replied: 3 }]);
     await query('update warehouse.sms_messages set deleted_at = now() where conversation_id = 52 and message_id = 1');
+    await facts.mark();
     await drainOutcomes(facts.db);
     expect(await counted()).toMatchObject([{ replied: 2 }]);
   });
 
   test('mark nothing when the text is somebody else’s', async () => {
-    await thread(60, [['2026-07-01T12:10:00Z', 'in']]);
+    const text = {
+      conversation_id: '60',
+      direction: 'in',
+      line,
+      number: numberOf(60),
+      sent_at: '2026-07-01T12:10:00Z',
+    };
+    await facts.db
+      .transaction()
+      .execute((tx) => recordFollowing(tx, followingText({ before: undefined, after: text })));
     expect(await value('select count(*)::integer from ops.send_markers')).toBe(0);
   });
 });

@@ -20,7 +20,7 @@ const postgres = await startPostgres({
 });
 await migrated(postgres.url);
 const facts = await factsDatabase(postgres.url);
-const { send } = ruleFacts(facts);
+const { send, change } = ruleFacts(facts);
 const superuser = new Client({
   connectionString: Object.assign(new URL(postgres.superuserUrl), { pathname: new URL(postgres.url).pathname }).href,
 });
@@ -76,8 +76,7 @@ test('the rollups move while a publication of all tables is in force', async () 
   expect(await counts()).toEqual(all(1));
   await addDay('2026-03-03', 2);
   await facts.query(`update warehouse.calls set status = 'missed', content_hash = 'changed'`);
-  await facts.query(`update ops.sends set settled_micros = 20000`);
-  await facts.query(`insert into ops.rollup_recounts (kind, bucket_at) values ('calls', '2026-03-02T10:00:00Z')`);
+  await change(`update ops.sends set settled_micros = 20000`);
   await facts.drain();
   await drainOutcomes(facts.db);
   expect(await counts()).toEqual(all(2));

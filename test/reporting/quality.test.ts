@@ -293,6 +293,7 @@ test('search finds what was said and written, newest first, and only while words
 
 test('data_freshness knows the newest of each, and what the rollups owe', async () => {
   await call({ call_id: '1700000070.1', started_at: '2026-03-05T10:00:00Z' });
+  await facts.mark();
   expect(
     await query(
       'select entity, newest_at, waiting_count, waiting_since_at is not null as is_waiting from reporting.data_freshness',

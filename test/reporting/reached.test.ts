@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { howFar } from '../../src/rules/facts/reached.ts';
+import { howFar } from '../../src/warehouse/call-facts.ts';
 import { leg, reachedCases } from '../rules/reached-cases.ts';
 import { factsDatabase } from './facts.ts';
 
@@ -24,8 +24,9 @@ beforeAll(async () => {
       });
     }
   }
-  await facts.query('select warehouse.attribute_calls(array(select call_id from warehouse.calls))');
-  await facts.query('select warehouse.measure_waits(array(select call_id from warehouse.calls))');
+  await facts.measure(
+    ...(await facts.query<{ id: string }>('select call_id as id from warehouse.calls')).map(({ id }) => id),
+  );
 });
 
 test.each(reachedCases.map((each, at) => [at, ...each] as const))(

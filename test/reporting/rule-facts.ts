@@ -1,3 +1,5 @@
+import { query, sql } from '../../src/db/database.ts';
+import { markSends } from '../../src/ledger/send.ts';
 import type { Facts } from './facts.ts';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -11,28 +13,29 @@ export const unsent = { reserved_at: null, dispatched_at: null, settled_micros: 
 
 /** What rules did, as a test states it. */
 export interface RuleFacts {
-  /** A run of a rule; matched unless it says why not. Answers with its id. */
-  run(rule: string, at: string, values?: Values): Promise<string>;
-  step(runId: string, values: Values): Promise<void>;
+  /** Evaluations of a rule, as they are counted; matched unless told otherwise. */
+  run(
+    rule: string,
+    at: string,
+    values?: { word?: string; count?: number; version?: string; mode?: string },
+  ): Promise<void>;
   /** A text of a rule to the number of a conversation, planned and sent at once for a segment of $0.0079. */
   send(rule: string, at: string, conversation: number, values?: Values): Promise<void>;
+  /** Changes sends, and marks the days of all as the ledger does. */
+  change(statement: string): Promise<void>;
 }
 
-export function ruleFacts({ insert, value }: Facts): RuleFacts {
+export function ruleFacts({ insert, db, ...facts }: Facts): RuleFacts {
   let last = 0;
+  const mark = () => query(db, sql`${markSends('ops.sends')}`);
   return {
-    async run(rule, at, values = {}) {
-      last += 1;
-      const isMatched = (values.reason ?? 'matched') === 'matched';
-      await insert('ops.rule_runs', {
-        ...{ rule, version: 'v1', trigger_kind: 'message_received', trigger_key: `k${last}`, trigger_at: at },
-        ...{ evaluated_at: at, mode: 'live', is_matched: isMatched, reason: 'matched', ...values },
-      });
-      return String(await value('select max(run_id) from ops.rule_runs'));
+    async run(rule, at, { word = 'matched', count = 1, version = 'v1', mode = 'live' } = {}) {
+      const counts = JSON.stringify([{ rule, mode, word, count }]);
+      await insert('ops.rule_tallies', { happened_at: at, version, counts });
     },
-    async step(runId, values) {
-      last += 1;
-      await insert('ops.rule_actions', { run_id: runId, ordinal: last, kind: 'resolve', state: 'waiting', ...values });
+    async change(statement) {
+      await facts.query(statement);
+      await mark();
     },
     async send(rule, at, conversation, values = {}) {
       last += 1;
@@ -42,6 +45,7 @@ export function ruleFacts({ insert, value }: Facts): RuleFacts {
         ...{ planned_at: at, reserved_at: at, dispatched_at: at, settled_at: at, units: 1, message_type: 'sms' },
         ...{ settled_micros: 7_900, ...values },
       });
+      await mark();
     },
   };
 }

@@ -36,8 +36,7 @@ async function callWith(id: string, values: Record<string, unknown>, legs: reado
       ...{ duration_seconds: ring + talk, ...end('called', to), ...end('caller', from ?? 'external') },
     });
   }
-  await query('select warehouse.attribute_calls($1)', [id]);
-  await query('select warehouse.measure_waits($1)', [id]);
+  await facts.measure(id);
 }
 
 const rowOf = async (id: string, columns: string) => {
@@ -93,7 +92,7 @@ describe('fct_call', () => {
     await call({
       ...{ ...summary, ...outbound, ...internal, call_id: '1.9', external_number: null, account_number: null },
     });
-    await query(`select warehouse.measure_waits('{1.6,1.7,1.8,1.9}')`);
+    await facts.measure('1.6', '1.7', '1.8', '1.9');
     await facts.drain();
   });
 
@@ -151,7 +150,7 @@ describe('fct_call', () => {
   test('credits who is learned later', async () => {
     await call({ call_id: '1.10', started_at: at(0), called_type: 'user', called_number: '204' });
     await callWith('1.11', {}, [{ to: 'user 204', start: 0, ring: 1, talk: 9 }]);
-    await query(`select warehouse.measure_waits('{1.10}')`);
+    await facts.measure('1.10');
     const answered = () =>
       query(
         `select answered_user_key::integer as id from reporting.fct_call where call_id in ('1.10', '1.11') order by call_id`,

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { call as entity } from '../../src/api-client/entities/calls.ts';
-import { writeCalls } from '../../src/warehouse/calls.ts';
+import { followingCall, recordFollowing, together } from '../../src/warehouse/what-follows.ts';
+import { writeCalls } from '../../src/warehouse/write-calls.ts';
 import { asRead, readNumber } from '../warehouse/reads.ts';
 import { factsDatabase } from './facts.ts';
 
@@ -71,7 +72,7 @@ test('it counts neither for the speed of answer nor for the service level', asyn
 
 test('no telephone is said to have rung where no legs are held', async () => {
   await call({ call_id: '1.7', started_at: `${day}T15:06:00Z`, ended_at: `${day}T15:06:30Z`, ...givenUp });
-  await query(`select warehouse.measure_waits('{1.7}')`);
+  await facts.measure('1.7');
   expect(await query(`select ring_seconds, ring_basis from reporting.fct_call where call_id = '1.7'`)).toEqual([
     { ring_seconds: null, ring_basis: 'unknown' },
   ]);
@@ -97,7 +98,7 @@ describe('where legs are held', () => {
         ...{ duration_seconds: talk === null ? null : ring + talk },
       });
     }
-    await query('select warehouse.measure_waits($1)', [id]);
+    await facts.measure(id);
   }
   const waitOf = async (id: string) => {
     const [row] = await query(
@@ -207,7 +208,7 @@ describe('where legs are held', () => {
     await query(
       `update warehouse.call_legs set talk_seconds = 60, duration_seconds = 65 where call_id = '2.3' and ordinal = 2`,
     );
-    await query(`select warehouse.measure_waits('{2.3}')`);
+    await facts.measure('2.3');
     expect(await waitOf('2.3')).toMatchObject({ wait: 15, basis: 'legs' });
     await facts.drain();
     // Known waits: 10, 20, 15, 45, 7.
@@ -222,7 +223,10 @@ describe('where legs are held', () => {
       const [read] = asRead(entity, [{ durationSeconds: 60, talkTimeSeconds: 20, ...shown }]);
       if (!read) throw new Error('no call was read');
       seq += 1;
-      return facts.db.transaction().execute((tx) => writeCalls(tx, [{ call: read, read: readNumber(seq) }]));
+      return facts.db.transaction().execute(async (tx) => {
+        const writes = await writeCalls(tx, [{ call: read, read: readNumber(seq) }]);
+        await recordFollowing(tx, together(writes.map(followingCall)));
+      });
     };
     const leg = (uniqueId: string, startTime: string, durationSeconds: number, talkTimeSeconds: number) => ({
       ...{ uniqueId, startTime, durationSeconds, talkTimeSeconds, calledType: 'user', calledNumber: '201' },
@@ -241,7 +245,9 @@ describe('where legs are held', () => {
   });
 
   test('and what does not differ marks nothing', async () => {
-    await query(`select warehouse.measure_waits(array(select call_id from warehouse.calls))`);
+    await facts.measure(
+      ...(await query<{ id: string }>('select call_id as id from warehouse.calls')).map(({ id }) => id),
+    );
     expect(await facts.value('select count(*)::integer from ops.rollup_markers')).toBe(0);
   });
 });

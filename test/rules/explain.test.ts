@@ -55,7 +55,7 @@ test('each rule is told with the clause that was false, its gate, and what happe
   expect(of(first, 'asks-hours')).toMatchObject({
     outcome: 'condition_false',
     falseClauses: [{ clause: 'thread.inbound_count > 5', facts: { 'thread.inbound_count': 1 } }],
-    past: { isMatched: false, reason: 'condition_false' },
+    past: undefined,
   });
   expect(of(first, 'greets')?.falseClauses).toEqual([
     {
@@ -79,7 +79,7 @@ test('each rule is told with the clause that was false, its gate, and what happe
     reply: 'sent',
     past: { actions: [{ kind: 'reply', state: 'done', sendState: 'SENT' }] },
   });
-  expect(of(second, 'after')?.outcome).toBe('stopped:greets');
+  expect(of(second, 'after')).toMatchObject({ outcome: 'stopped:greets', past: { reason: 'stopped:greets' } });
   expect(await explain(context.database.db, set, { messageId: String(messageId) }, 'live')).toMatchObject({
     message: { text: 'Are you open?' },
   });

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { hoursAt, instantOf } from '../../src/rules/facts/hours.ts';
 import { plainText } from '../../src/rules/facts/values.ts';
 import { type BusinessHours, weekdays } from '../../src/shared/business-hours.ts';
@@ -75,4 +75,45 @@ test.each([
   ["that's it", 'thats it'],
 ])('%j is plainly %j', (text, plain) => {
   expect(plainText(text)).toBe(plain);
+});
+
+test.each([
+  ['America/New_York', '2026-03-08T06:59:00Z'],
+  ['America/New_York', '2026-11-01T05:59:00Z'],
+  ['Australia/Lord_Howe', '2026-04-04T14:59:00Z'],
+  ['Europe/Berlin', '2026-10-26T07:59:00Z'],
+  ['Europe/Berlin', '2026-10-26T15:59:00Z'],
+])('in %s the facts turn with the minute, also where clocks are set: after %s', (zone, before) => {
+  const clock = new Intl.DateTimeFormat('en-GB', {
+    timeZone: zone,
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+  });
+  const week = hours(zone);
+  const moments = [-60_000, -1, 0, 1, 59_999, 60_000, 60_001, 119_999, 120_000].map((ms) => Date.parse(before) + ms);
+  // Whatever moment of a minute was asked first.
+  for (const ms of [...moments, ...moments.toReversed()]) {
+    const at = new Date(ms);
+    const { time, is_open, opens_at } = hoursAt(week, at);
+    expect([at.toISOString(), time]).toEqual([at.toISOString(), clock.format(at)]);
+    expect(is_open).toBe(time >= '09:00' && time < '17:00');
+    expect(Number(opens_at)).toBeGreaterThan(ms);
+  }
+});
+
+test('the facts of a minute are worked out once, and those of other hours on their own', () => {
+  const week = hours('Asia/Tokyo');
+  const formatted = vi.spyOn(Intl.DateTimeFormat.prototype, 'formatToParts');
+  const at = (second: number) => new Date(Date.parse('2026-06-01T03:00:00Z') + second * 1_000);
+  hoursAt(week, at(0));
+  const once = formatted.mock.calls.length;
+  for (let second = 0; second < 60; second += 1) hoursAt(week, at(second));
+  expect(formatted.mock.calls.length).toBe(once);
+  expect(hoursAt({ ...week, holidays: new Set(['2026-06-01']) }, at(1))).toMatchObject({ is_open: false });
+  expect(hoursAt(week, at(1))).toMatchObject({ is_open: true });
+  // More minutes than are kept.
+  for (let minute = 0; minute < 2_000; minute += 1) hoursAt(week, at(minute * 60));
+  expect(hoursAt(week, at(1))).toMatchObject({ is_open: true, time: '12:00' });
+  formatted.mockRestore();
 });

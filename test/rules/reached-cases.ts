@@ -1,4 +1,4 @@
-import type { CallEnds, LegEnds } from '../../src/rules/facts/reached.ts';
+import type { CallEnds, LegEnds } from '../../src/warehouse/call-facts.ts';
 
 export const missed: CallEnds = {
   direction: 'inbound',

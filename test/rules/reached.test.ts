@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type CallEnds, howFar } from '../../src/rules/facts/reached.ts';
+import { type CallEnds, howFar } from '../../src/warehouse/call-facts.ts';
 import { answered, leg, missed, reachedCases, voicemail } from './reached-cases.ts';
 
 test.each(reachedCases)('%s', (_what, call, legs, reached) => {

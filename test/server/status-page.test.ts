@@ -239,7 +239,14 @@ test('has whoever logged in log in again, and no key set, where the service refu
   const times = { loggedInAt: before(90_000), expiresAt: before(-60), lastError: null };
   const login = { use: 'login', state: 'valid', scopes: ['users:read'], user: null, ...times } as const;
   const parked = known([
-    { kind: 'users', since: before(5), until: before(-5), missingScope: null, reason: 'refused (401)' },
+    {
+      kind: 'users',
+      since: before(5),
+      until: before(-5),
+      missingScope: null,
+      code: 'unauthenticated',
+      reason: 'refused (401)',
+    },
   ] as const);
   const page = render({ credential: known(login), parked });
   expect(headline(page)).toBe('Users are not read: the service refuses the credential.');
@@ -331,7 +338,7 @@ test.each<[string, Partial<Snapshot>]>([
     {
       rules: known({
         ...{ mode: 'live', version: 'v1', loadedAt: takenAt, ruleCount: 1, problem: null },
-        ...{ workers: [], hoursZone: null, usersZone: null, lastDay: [], actions: [], failures: [] },
+        ...{ workers: [], hoursZone: null, usersZone: null, today: [], failing: [], actions: [], failures: [] },
       }),
       subscriptions: known({
         ...{ ours: [{ type: 'AccountSMS', isEnabled: true }], broken: [], repaired: [] },
@@ -354,7 +361,11 @@ test.each<[string, Partial<Snapshot>]>([
   ],
   [
     'Calls are not read: the service refuses the credential.',
-    { parked: known([{ kind: 'call', since: takenAt, until: takenAt, reason: 'no', missingScope: null }]) },
+    {
+      parked: known([
+        { kind: 'call', since: takenAt, until: takenAt, code: 'unauthenticated', reason: 'no', missingScope: null },
+      ]),
+    },
   ],
   ['The last delivery could not be stored and was answered 503.', { isRefusing: true }],
   [

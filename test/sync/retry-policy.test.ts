@@ -68,10 +68,12 @@ describe('a failed read', () => {
   test('for a missing scope parks the stream and names the scope', () => {
     expect(decideRetry(error('insufficient_scope', { scope: 'reports:read' }), first, half)).toEqual({
       kind: 'park',
+      code: 'insufficient_scope',
       missingScope: 'reports:read',
     });
     expect(decideRetry(error('unauthenticated', { scope: 'reports:read' }), first, half)).toEqual({
       kind: 'park',
+      code: 'unauthenticated',
       missingScope: undefined,
     });
   });

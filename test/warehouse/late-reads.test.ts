@@ -3,19 +3,20 @@ import { user } from '../../src/api-client/entities/account.ts';
 import { call, recording, transcript } from '../../src/api-client/entities/calls.ts';
 import { message } from '../../src/api-client/entities/texts.ts';
 import type { Transaction } from '../../src/db/database.ts';
-import { writeCalls } from '../../src/warehouse/calls.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { writeRecordings } from '../../src/warehouse/recordings.ts';
 import { writeTranscripts } from '../../src/warehouse/transcripts.ts';
 import { writeUsers } from '../../src/warehouse/users.ts';
-import { migratedDatabase } from '../world/database.ts';
+import { writeCalls } from '../../src/warehouse/write-calls.ts';
+import { migratedDatabase, waitingForLocks } from '../world/database.ts';
+import { until } from '../world.ts';
 import { asRead, readNumber } from './reads.ts';
 
 /* A read that began earlier and is written later changes nothing that the newer one said. */
 
 const database = await migratedDatabase();
 afterAll(() => database[Symbol.asyncDispose]());
-const write = (work: (tx: Transaction) => Promise<void>) => database.db.transaction().execute(work);
+const write = (work: (tx: Transaction) => Promise<unknown>) => database.db.transaction().execute(work);
 
 describe('a thread', () => {
   const thread = { line: '15550000001', number: '15550000002', participants: [] };
@@ -67,25 +68,21 @@ describe('a call', () => {
       ),
     );
 
-  test('keeps the document of its newest read', async () => {
+  test('keeps what its newest read says beyond the columns', async () => {
     await writeCall(1, { odd: 'first' });
     await writeCall(3, { odd: 'first' });
     await writeCall(2, { odd: 'stale' });
-    expect(await database.value(`select body ->> 'odd' from warehouse.documents where entity_key = $1`, id)).toBe(
-      'first',
-    );
+    expect(await database.value(`select extra ->> 'odd' from warehouse.calls where call_id = $1`, id)).toBe('first');
   });
 
-  test('keeps the document of the newest read of a batch', async () => {
+  test('keeps what the newest read of a batch says beyond the columns', async () => {
     await write((tx) =>
       writeCalls(tx, [
         ...asRead(call, [{ id, odd: 'newest', legs: [] }]).map((each) => ({ call: each, read: readNumber(12) })),
         ...asRead(call, [{ id, odd: 'stale', legs: [] }]).map((each) => ({ call: each, read: readNumber(11) })),
       ]),
     );
-    expect(await database.value(`select body ->> 'odd' from warehouse.documents where entity_key = $1`, id)).toBe(
-      'newest',
-    );
+    expect(await database.value(`select extra ->> 'odd' from warehouse.calls where call_id = $1`, id)).toBe('newest');
   });
 });
 
@@ -124,6 +121,30 @@ describe('the legs of a call', () => {
     await writeCall(id, 6, { legs: [{ uniqueId: '1.2' }] });
     expect(await legsOf(id)).toEqual(['1.2']);
   });
+});
+
+test('what follows from a call takes in the legs that another transaction wrote meanwhile', async () => {
+  const id = '1700000012.1';
+  const read = (more: object, fetchSeq: number) =>
+    asRead(call, [{ id, direction: 'inbound', startTime: '2026-04-21T12:00:00Z', ...more }]).map((each) => ({
+      call: each,
+      read: readNumber(fetchSeq),
+    }));
+  await write((tx) => writeCalls(tx, read({}, 1)));
+  let waiting: Promise<unknown> | undefined;
+  await write(async (tx) => {
+    await writeCalls(tx, read({ legs: [{ uniqueId: '1.1', calledType: 'queue', calledNumber: '601' }] }, 2));
+    waiting = write((other) => writeCalls(other, read({ talkTimeSeconds: 7 }, 3)));
+    await until(async () => (await database.value(waitingForLocks)) === 1);
+  });
+  await waiting;
+  expect(
+    await database.query(
+      `select talk_seconds, queue, reached, array(select endpoint from warehouse.call_attributions a where a.call_id = c.call_id) as attributed
+       from warehouse.calls c where call_id = $1`,
+      id,
+    ),
+  ).toEqual([{ talk_seconds: 7, queue: '601', reached: 'queue', attributed: ['601'] }]);
 });
 
 test('a recording that a newer read no longer listed stays deleted', async () => {

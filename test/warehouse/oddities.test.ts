@@ -4,13 +4,13 @@ import { subscription, user } from '../../src/api-client/entities/account.ts';
 import { call, recording, transcript } from '../../src/api-client/entities/calls.ts';
 import { line, message } from '../../src/api-client/entities/texts.ts';
 import type { Transaction } from '../../src/db/database.ts';
-import { writeCalls } from '../../src/warehouse/calls.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { writeLines } from '../../src/warehouse/lines.ts';
 import { writeRecordings } from '../../src/warehouse/recordings.ts';
 import { writeSubscriptions } from '../../src/warehouse/subscriptions.ts';
 import { writeTranscripts } from '../../src/warehouse/transcripts.ts';
 import { writeUsers } from '../../src/warehouse/users.ts';
+import { writeCalls } from '../../src/warehouse/write-calls.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { asRead, readNumber } from './reads.ts';
 
@@ -23,7 +23,7 @@ let made = 0;
 const whole = () => ({ isComplete: true, read: readNumber(1 + made) });
 
 /** One writer per kind of answer, with the same odd text in every text that the answer can hold. */
-const writers: Record<string, (tx: Transaction, odd: string) => Promise<void>> = {
+const writers: Record<string, (tx: Transaction, odd: string) => Promise<unknown>> = {
   call: (tx, odd) =>
     writeCalls(
       tx,
@@ -132,7 +132,7 @@ const oddities = {
 for (const [kind, write] of Object.entries(writers)) {
   test.each(Object.entries(oddities))(`${kind}: %s in every text keeps nothing out`, async (_name, odd) => {
     made += 1;
-    await expect(database.db.transaction().execute((tx) => write(tx, odd))).resolves.toBeUndefined();
+    await database.db.transaction().execute((tx) => write(tx, odd));
   });
 }
 

@@ -82,7 +82,7 @@ test('the verdict stands on an inbound text as it is mirrored, and follows its w
   expect(await verdicts()).toEqual(['opt_out', 'opt_in', 'unsure', 'none', null]);
   const changedAt = () => database.query('select changed_at from warehouse.sms_messages order by message_id');
   const before = await changedAt();
-  await database.query(`update warehouse.sms_messages set opt_out_verdict = 'none'`);
+  await database.query(`update warehouse.sms_messages set opt_out_verdict = 'none', content_hash = 'of that release'`);
   await mirror(2, [...said, { direction: 'out', text: 'STOP' }]);
   expect(await verdicts(), 'judged otherwise by an older release').toEqual([
     'opt_out',

@@ -1,8 +1,11 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { user } from '../../src/api-client/entities/account.ts';
+import { call } from '../../src/api-client/entities/calls.ts';
 import { line } from '../../src/api-client/entities/texts.ts';
 import { writeLines } from '../../src/warehouse/lines.ts';
 import { writeUsers } from '../../src/warehouse/users.ts';
+import { writeCalls } from '../../src/warehouse/write-calls.ts';
+import { shownCall } from '../sync/call-service.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { asRead, readNumber } from './reads.ts';
 
@@ -78,14 +81,20 @@ describe('an endpoint', () => {
     await listUsers([{ id: 4, extensions: ['401'] }]);
     await listUsers([{ id: 4, extensions: [] }]);
     // What is read meanwhile finds nobody who has it.
-    await database.query(
-      `insert into warehouse.call_attributions (call_id, kind, endpoint, role, started_at, source)
-       values ('1700000000.401', 'extension', '401', 'answered', now(), 'legs')`,
+    const legs = [{ uniqueId: '1700000000.401', calledType: 'user', calledNumber: '401', talkTimeSeconds: 5 }];
+    const calls = asRead(call, [shownCall('1700000000.401', { legs })]);
+    await database.db.transaction().execute((tx) =>
+      writeCalls(
+        tx,
+        calls.map((each) => ({ call: each, read: readNumber(1) })),
+      ),
     );
     await listUsers([{ id: 4, extensions: ['401', '401'] }]);
     expect(await endpoints('401')).toEqual([{ user_id: '4', since_ever: true, holds: true }]);
     expect(
-      await database.value(`select user_id from warehouse.call_attributions where call_id = '1700000000.401'`),
+      await database.value(
+        `select user_id from warehouse.call_attributions where call_id = '1700000000.401' and role = 'answered'`,
+      ),
     ).toBe('4');
   });
 

@@ -1,12 +1,14 @@
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
+import { user as userEntity } from '../../src/api-client/entities/account.ts';
 import { message } from '../../src/api-client/entities/texts.ts';
 import { calls } from '../../src/warehouse/calls.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { smsMessages } from '../../src/warehouse/messages.ts';
 import { transcripts } from '../../src/warehouse/transcripts.ts';
 import { type Row, upsert } from '../../src/warehouse/upsert.ts';
-import { users } from '../../src/warehouse/users.ts';
+import { users, writeUsers } from '../../src/warehouse/users.ts';
+import { recordFollowing } from '../../src/warehouse/what-follows.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { asRead, readNumber } from './reads.ts';
 
@@ -170,7 +172,8 @@ describe('what a read lacks', () => {
     await write(1, whole);
     const before = await held();
     await write(2, { ...whole, direction: null, body: undefined, delivery_status: null, delivery_error: null });
-    expect(await held()).toEqual({ ...before, fetch_seq: '2', fetched_at: expect.any(String) });
+    const ofRead = { fetch_seq: '2', fetched_at: expect.any(String), content_hash: expect.any(String) };
+    expect(await held()).toEqual({ ...before, ...ofRead });
     await write(3, whole);
     expect((await held())?.changed_at).toEqual(before?.changed_at);
   });
@@ -295,24 +298,21 @@ test('arrays of any texts come back as they went', async () => {
 test('a receipt is appended when it first comes and whenever it changes', async () => {
   const write = (fetchSeq: number, status?: string, body = 'hello') =>
     database.db.transaction().execute((tx) =>
-      upsert(tx, smsMessages, [
+      writeThreads(tx, [
         {
+          thread: { line: '15550000001', number: '15550000077', participants: [] },
+          messages: asRead(message, [
+            { id: 77, direction: 'out', text: body, delivery: status === undefined ? undefined : { status } },
+          ]),
+          isComplete: false,
           read: readNumber(fetchSeq),
-          row: {
-            conversation_id: 77,
-            message_id: 1,
-            line: '15550000001',
-            number: '15550000002',
-            body,
-            delivery_status: status,
-          },
         },
       ]),
     );
   const statuses = async () =>
     (
       await database.query<{ delivery_status: string }>(
-        'select delivery_status from warehouse.sms_message_delivery_events where conversation_id = 77 order by observed_at',
+        'select delivery_status from warehouse.sms_message_delivery_events where message_id = 77 order by observed_at',
       )
     ).map((row) => row.delivery_status);
   await write(1);
@@ -332,9 +332,18 @@ test('a receipt is appended when it first comes and whenever it changes', async 
 
 test('changes of watched fields are kept with both values', async () => {
   const id = freshKey();
-  await write(1, { user_id: id, title: 'Agent', email: 'a@example.com' });
-  await write(2, { user_id: id, title: 'Agent', email: 'b@example.com' });
-  await write(3, { user_id: id, email: 'b@example.com' });
+  // After all other reads of users.
+  const list = (seq: number, more: object) =>
+    database.db.transaction().execute(async (tx) => {
+      const read = readNumber(1_000_000 + seq);
+      await recordFollowing(
+        tx,
+        await writeUsers(tx, { users: asRead(userEntity, [{ id, ...more }]), isComplete: false, read }),
+      );
+    });
+  await list(1, { title: 'Agent', email: 'a@example.com' });
+  await list(2, { title: 'Agent', email: 'b@example.com' });
+  await list(3, { email: 'b@example.com' });
   expect(
     await database.query(
       'select entity, field, old_value, new_value from warehouse.field_changes where entity_key = $1',

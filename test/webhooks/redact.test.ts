@@ -13,6 +13,8 @@ test('removes what a secret key holds, whatever its type, and leaves what says n
 
 test('removes a URL under any key but keeps one that a person wrote', () => {
   const tree = { play: 'https://example.com/a', files: ['HTTP://example.com/b'], message: 'https://example.com/c' };
+  const odd = { message: '{ :-) "token": 5', text: '[ok] https://example.com/d', content: { type: 'media', id: '7' } };
+  expect(JSON.parse(canonical(structuredClone(odd)))).toEqual(odd);
   expect(JSON.parse(canonical(tree))).toEqual({
     ...{ play: '[redacted]', files: ['[redacted]'], message: 'https://example.com/c' },
   });
@@ -96,6 +98,7 @@ const opaque = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJIVVNIIn0.HUSH';
 test.each<[string, object]>([
   ['escaped slashes', { a: String.raw`https:\/\/rec.example\/x?t=HUSH` }],
   ['JSON in a text', { a: JSON.stringify({ sig: 'HUSH', b: JSON.stringify({ jwt: 'HUSH' }) }) }],
+  ['JSON in the text of a person', { message: JSON.stringify({ token: 'HUSH' }), sms: ' {"sig":"HUSH"}' }],
   ['broken JSON in a text', { a: String.raw`{"b":"https:\/\/rec.example\/x?t=HUSH",}` }],
   ['JSON in a text of another key', { payload: JSON.stringify([{ u: 'rec.example/x?t=HUSH' }]) }],
   ['quoted JSON in a text', { a: JSON.stringify(JSON.stringify({ sig: 'HUSH' })) }],
@@ -110,6 +113,7 @@ test.each<[string, object]>([
       list: [
         { name: 'token', value: 'HUSH' },
         { Key: 'X-Api-Key', val: ['HUSH'] },
+        { type: 'token', value: 'HUSH' },
       ],
     },
   ],

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { type QueueName, queueNames } from '../../../config/queues.ts';
+import { type WorkName, workNames } from '../../../config/queues.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { Entry } from '../lifecycle.ts';
 
@@ -21,7 +21,7 @@ export function addProcesses(program: Command, entry: Entry): void {
   program
     .command('worker')
     .description('Processes the queues: reads due targets through the API and mirrors them. Any number may run.')
-    .option('--queues <names>', `only these queues, separated by commas: ${queueNames.join(', ')}`, queueList)
+    .option('--queues <names>', `only these queues, separated by commas: ${workNames.join(', ')}`, queueList)
     .option(...whenReady)
     .action(async (options) => (await import('../worker.ts')).run(entry, options));
   program
@@ -62,11 +62,11 @@ export function addProcesses(program: Command, entry: Entry): void {
     });
 }
 
-function queueList(text: string): QueueName[] {
+function queueList(text: string): WorkName[] {
   return text.split(',').map((word) => {
-    const name = queueNames.find((each) => each === word.trim());
+    const name = workNames.find((each) => each === word.trim());
     if (name === undefined) {
-      throw new InvalidArgumentError(`There is no queue "${word.trim()}". The queues are ${queueNames.join(', ')}.`);
+      throw new InvalidArgumentError(`There is no queue "${word.trim()}". The queues are ${workNames.join(', ')}.`);
     }
     return name;
   });

@@ -1,7 +1,8 @@
 import type { RawBuilder } from 'kysely';
 import type { CallFilters, Service } from '../../api-client/client.ts';
-import { type Database, query, retryDeadlock, sql } from '../../db/database.ts';
+import { type Database, inTransaction, query, sql } from '../../db/database.ts';
 import type { OnAnswer } from '../../warehouse/drift.ts';
+import { recordFollowing } from '../../warehouse/what-follows.ts';
 import type { Kind, Window } from './windows.ts';
 
 /** The names that a window has not been searched by yet, sorted. */
@@ -138,32 +139,37 @@ function attributionOf(kind: Kind, name: string): Attribution {
 export async function attribute(db: Database, kind: Kind, name: string, callIds: readonly string[]): Promise<number> {
   if (callIds.length === 0) return 0;
   const { role, userId, isSame, isParty } = attributionOf(kind, name);
-  const rows = await retryDeadlock(() =>
-    query(
-      db,
-      sql`insert into warehouse.call_attributions (call_id, kind, endpoint, role, started_at, user_id, source)
+  return recordAttributions(
+    db,
+    sql`insert into warehouse.call_attributions (call_id, kind, endpoint, role, started_at, user_id, source)
        select c.call_id, ${kind}, ${name}, ${role}, c.started_at, ${userId}, 'search_filter'
        from warehouse.calls c
        where c.call_id = any(${callIds}) and c.started_at is not null and c.deleted_at is null and not c.is_erased
          and not exists (select from warehouse.call_attributions a where a.call_id = c.call_id and ${isSame})
          and not (c.legs_fetched_at is null and coalesce(${isParty}, false))
-       on conflict do nothing returning 1`,
-    ),
+       on conflict do nothing returning started_at`,
   );
-  return rows.length;
+}
+
+/** Writes attributions, and marks the reports of their days. Resolves to how many were written. */
+function recordAttributions(db: Database, change: RawBuilder<{ started_at: Date }>): Promise<number> {
+  return inTransaction(db, async (tx) => {
+    const rows = await query(tx, change);
+    await recordFollowing(tx, { calls: rows.map(({ started_at }) => started_at.toISOString()) });
+    return rows.length;
+  });
 }
 
 /** Deletes `touched` rows of calls whose legs, read later, tell the role. */
 export async function deleteSuperseded(db: Database): Promise<void> {
-  await retryDeadlock(() =>
-    query(
-      db,
-      sql`delete from warehouse.call_attributions t
+  await recordAttributions(
+    db,
+    sql`delete from warehouse.call_attributions t
        where t.role = 'touched' and t.started_at > now() - interval '8 days'
          and exists (
            select from warehouse.call_attributions a
            where a.call_id = t.call_id and a.role <> 'touched'
-             and ((a.kind, a.endpoint) = (t.kind, t.endpoint) or t.kind = 'user' and a.user_id = t.user_id))`,
-    ),
+             and ((a.kind, a.endpoint) = (t.kind, t.endpoint) or t.kind = 'user' and a.user_id = t.user_id))
+       returning t.started_at`,
   );
 }

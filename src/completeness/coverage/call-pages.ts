@@ -2,8 +2,9 @@ import type { CallSummary } from '../../api-client/client.ts';
 import { type Database, inTransaction, query, type Transaction } from '../../db/database.ts';
 import { type DirtyTarget, type DueTarget, markDirty, type Priority, type ReadPauses } from '../../inbox/targets.ts';
 import type { TimeRange } from '../../shared/time-range.ts';
-import { writeCalls } from '../../warehouse/calls.ts';
-import { beginHistory, type Provenance } from '../../warehouse/upsert.ts';
+import type { Provenance } from '../../warehouse/upsert.ts';
+import { type CallWrite, followingCall, recordFollowing, together } from '../../warehouse/what-follows.ts';
+import { writeCalls } from '../../warehouse/write-calls.ts';
 import { countUnannounced } from './coverage.ts';
 import { type CallLister, type Listing, secondOf } from './listing.ts';
 
@@ -25,16 +26,15 @@ export function mirrorPage(
 ): Promise<{ due: DueTarget[]; changed: number }> {
   return inTransaction(db, async (tx) => {
     if (isWatched) await countUnannounced(tx, await unannounced(tx, calls));
-    else await beginHistory(tx);
-    await writeCalls(
+    const writes = await writeCalls(
       tx,
       calls.map((call) => ({ call, read })),
     );
+    await recordFollowing(tx, together(writes.map(followingCall)), { isHistory: !isWatched });
     if (readPriority === undefined) return { due: [], changed: 0 };
-    const rows = await written(tx, calls);
-    const toRead = rows.filter(({ isChanged, lacksLegs }) => isChanged || (readsMissingLegs && lacksLegs));
-    const targets = toRead.map(({ key }): DirtyTarget => ({ kind: 'call', key, priority: readPriority }));
-    return { due: await markDirty(tx, targets, pauses), changed: rows.filter(({ isChanged }) => isChanged).length };
+    const toRead = writes.filter((each) => each.isChanged || (readsMissingLegs && lacksLegs(each)));
+    const targets = toRead.map(({ callId }): DirtyTarget => ({ kind: 'call', key: callId, priority: readPriority }));
+    return { due: await markDirty(tx, targets, pauses), changed: writes.filter(({ isChanged }) => isChanged).length };
   });
 }
 
@@ -71,12 +71,6 @@ async function unannounced(tx: Transaction, calls: readonly CallSummary[]): Prom
   return calls.filter(({ id }) => !known.has(id)).map(secondOf);
 }
 
-/** The rows of these calls. One that this transaction inserted or changed has its time in `changed_at`. */
-function written(tx: Transaction, calls: readonly CallSummary[]) {
-  return query<{ key: string; isChanged: boolean; lacksLegs: boolean }>(
-    tx,
-    `select call_id as key, changed_at = now() as "isChanged", legs_fetched_at is null and not is_erased as "lacksLegs"
-     from warehouse.calls where call_id = any($1)`,
-    [calls.map(({ id }) => id)],
-  );
+function lacksLegs({ after, isErased }: CallWrite): boolean {
+  return after.legs_fetched_at == null && !isErased;
 }

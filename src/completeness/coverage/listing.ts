@@ -1,8 +1,8 @@
 import type { Answer, CallPage, CallSummary, Service } from '../../api-client/client.ts';
 import type { Database } from '../../db/database.ts';
 import type { TimeRange } from '../../shared/time-range.ts';
-import { momentOf } from '../../warehouse/calls.ts';
 import type { OnAnswer } from '../../warehouse/drift.ts';
+import { momentOf } from '../../warehouse/held-calls.ts';
 import { beginRead, type Provenance } from '../../warehouse/upsert.ts';
 
 /*

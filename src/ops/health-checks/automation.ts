@@ -28,7 +28,7 @@ function* checkModes({ processes }: Snapshot): Iterable<HealthCheck> {
 function* checkRules({ rules, credential }: Snapshot): Iterable<HealthCheck> {
   const status = known(rules, undefined);
   if (status === undefined) return;
-  const { problem, version, mode, workers, hoursZone, usersZone, lastDay, failures } = status;
+  const { problem, version, mode, workers, hoursZone, usersZone, failing, failures } = status;
   if (problem && mode !== 'off') {
     // The first problem: its place and message, the line, and the remedy.
     const lines = problem.split('\n\n', 1).flatMap((one) => one.split('\n'));
@@ -68,13 +68,12 @@ function* checkRules({ rules, credential }: Snapshot): Iterable<HealthCheck> {
   }
   const use = known(credential, undefined)?.use ?? 'none';
   for (const failure of failures) yield checkAction(failure, use);
-  const failed = lastDay.filter((each) => each.failed > 0);
-  if (failed.length > 0) {
-    const count = failed.reduce((sum, each) => sum + each.failed, 0);
+  if (failing.length > 0) {
+    const count = failing.reduce((sum, each) => sum + each.count, 0);
     yield {
       check: 'rules_failed',
       level: 'warning',
-      sentence: `Rules could not be evaluated ${quantity(count)} times in the last day: ${failed.map(({ rule }) => rule).join(', ')}.`,
+      sentence: `Rules could not be evaluated ${quantity(count)} times in the last day: ${failing.map(({ rule }) => rule).join(', ')}.`,
       remedy: `These rules did nothing. The reason is in ops.rule_runs, and begins with "error:". ${toType('rules check')} checks the file.`,
     };
   }
@@ -111,6 +110,7 @@ function remedyOf(reason: string, use: Bearer, scope: string, otherwise: string)
   const code = /^[a-z_]+/.exec(reason)?.[0] ?? '';
   const status = /\((\d{3})\)/.exec(reason)?.[1];
   switch (code) {
+    case 'login_required':
     case 'unauthenticated':
       return use === 'login' ? `Run ${toType('auth login')}.` : 'Set API_KEY to a key that is valid and not revoked.';
     case 'insufficient_scope':

@@ -26,12 +26,15 @@ export function* checkPostgres({ postgres, isDiskFull, takenAt }: Snapshot): Ite
     const remedy = blockerRemedy([wait]);
     yield {
       check: 'lock_waited',
-      level: seconds > longWaitSeconds ? 'problem' : 'warning',
+      level: wait.waiting > 0 && seconds > longWaitSeconds ? 'problem' : 'warning',
       since: wait.waitingSince,
-      sentence: `${countOf(wait.waiting, 'session')} of Trunkline ${wait.waiting === 1 ? 'waits' : 'wait'} for a lock that ${blockerName(wait)} has held for ${span(seconds)} or longer.${open}`,
+      sentence:
+        wait.waiting === 0
+          ? `${blockerName(wait)} holds a lock of the queues in Postgres: new texts and calls are mirrored without their jobs, some seconds late.`
+          : `${countOf(wait.waiting, 'session')} of Trunkline ${wait.waiting === 1 ? 'waits' : 'wait'} for a lock that ${blockerName(wait)} has held for ${span(seconds)} or longer.${open}`,
       remedy,
       // The name of an application is whatever its user writes.
-      alert: { sentence: `Trunkline waits for a lock that ${blockerName({ ...wait, application: null })} holds.` },
+      alert: { sentence: `Trunkline needs a lock that ${blockerName({ ...wait, application: null })} holds.` },
     };
   }
   for (const each of status.long) {

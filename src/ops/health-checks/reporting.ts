@@ -3,7 +3,7 @@ import { countOf, span } from '../format.ts';
 import type { DrainFailure, ReportingStatus, SetAsideChange } from '../snapshot/reporting.ts';
 import type { HealthCheck } from './check.ts';
 
-/** Seconds after which changes that the reports do not show are told; a drain comes every ten. */
+/** Seconds after which changes that the reports do not show are told. A drain comes every ten, or while reads are late, every 900. */
 export const lateReportSeconds = 300;
 const veryLateSeconds = 3_600;
 
@@ -41,7 +41,7 @@ function* checkLateness({ waitingSince, failures }: ReportingStatus, takenAt: Da
     level: late > veryLateSeconds ? 'problem' : 'warning',
     since: waitingSince,
     sentence: `The reports are ${span(late)} behind: they lack what changed since then.`,
-    remedy: `Check that a worker runs, and read its log for "Updating the rollups". A back-fill delays them until it ends. If neither is so, a session may hold a lock: ${lockQuery}.`,
+    remedy: `Check that a worker runs, and read its log for "Updating the rollups". While reads wait for longer than a minute, the reports come every 15 minutes only. If neither is so, a session may hold a lock: ${lockQuery}.`,
   };
 }
 

@@ -2,9 +2,10 @@ import { type Database, query, sql } from '../../db/database.ts';
 import { type LedgerSummary, summarizeSends } from '../../ledger/control.ts';
 import { countWaiting } from '../../ledger/opt-outs.ts';
 import { type LoadedRules, readInUse, readRunning } from '../../ledger/rules-in-force.ts';
+import { type RuleCounts, readRuleCounts } from '../../reporting/outcomes.ts';
 import { maskKey } from '../../shared/masking.ts';
 
-/** The rules that the workers use, and their results in the last day. Of workers that differ, those of the one that evaluates. */
+/** The rules that the workers use, and their results. Of workers that differ, those of the one that evaluates. */
 export interface RulesStatus {
   readonly mode: string;
   /** Null until a file was valid. */
@@ -19,13 +20,10 @@ export interface RulesStatus {
   readonly hoursZone: string | null;
   /** The most frequent time zone of the account's users; null while none is known. */
   readonly usersZone: string | null;
-  /** Of the last day, by rule; `failed` are evaluations that ended in an error. */
-  readonly lastDay: readonly {
-    readonly rule: string;
-    readonly tried: number;
-    readonly matched: number;
-    readonly failed: number;
-  }[];
+  /** Evaluations of today, by the local day of the reports. */
+  readonly today: readonly RuleCounts[];
+  /** Evaluations of the last day that ended in an error, by rule. */
+  readonly failing: readonly { readonly rule: string; readonly count: number }[];
   /** Actions of the last day, by kind and state. */
   readonly actions: readonly { readonly kind: string; readonly state: string; readonly count: number }[];
   /** Actions that the service refused, or whose effect is not certain, in the last day; the most frequent first. */
@@ -53,11 +51,10 @@ export async function readRules(db: Database): Promise<RulesStatus | undefined> 
     hoursZone: usesHours ? timeZone : null,
     usersZone: await readUsersZone(db),
   };
-  const lastDay = await query<RulesStatus['lastDay'][number]>(
+  const failing = await query<RulesStatus['failing'][number]>(
     db,
-    sql`select rule, count(*)::integer as tried, count(*) filter (where is_matched)::integer as matched,
-       count(*) filter (where reason like 'error:%')::integer as failed
-     from ops.rule_runs where evaluated_at > now() - interval '1 day' group by rule order by rule`,
+    sql`select rule, count(*)::integer as count from ops.rule_runs
+     where not is_matched and reason like 'error:%' and evaluated_at > now() - interval '1 day' group by rule order by rule`,
   );
   const actions = await query<RulesStatus['actions'][number]>(
     db,
@@ -72,7 +69,7 @@ export async function readRules(db: Database): Promise<RulesStatus | undefined> 
      where a.state in ('failed', 'unclear') and a.settled_at > now() - interval '1 day'
      group by 1, 2, 3, 4 order by count desc, 1, 2 limit 5`,
   );
-  return { ...loaded, lastDay, actions, failures };
+  return { ...loaded, today: await readRuleCounts(db, 'today'), failing, actions, failures };
 }
 
 /** The most frequent time zone of the account's users; null while none is known. */

@@ -92,6 +92,8 @@ export interface ParkedStream {
   readonly since: Date;
   readonly until: Date;
   readonly reason: string;
+  /** `login_required` when nobody is logged in; otherwise the service refused. */
+  readonly code: string;
   readonly missingScope: string | null;
 }
 
@@ -147,7 +149,7 @@ export async function readBacklog(db: Database): Promise<Backlog[]> {
 export async function readParked(db: Database): Promise<ParkedStream[]> {
   const rows = await query<ParkedStream>(
     db,
-    sql`select kind, parked_at as since, parked_until as until, reason, missing_scope as "missingScope"
+    sql`select kind, parked_at as since, parked_until as until, code, reason, missing_scope as "missingScope"
      from ops.streams order by parked_at`,
   );
   return rows.map((row) => ({ ...row, reason: maskNumbers(row.reason) }));
@@ -377,10 +379,10 @@ const countedTables = [
 export async function readRowCounts(db: Database): Promise<RowCount[]> {
   const sizes = await query<{ table: string; bytes: number; estimate: number }>(
     db,
-    sql`select t.name as table, pg_relation_size(c.oid)::float8 as bytes,
-       greatest(c.reltuples, pg_stat_get_live_tuples(c.oid), 0)::float8 as estimate
+    sql`select t.name as table, sum(pg_relation_size(c.oid))::float8 as bytes,
+       sum(greatest(c.reltuples, pg_stat_get_live_tuples(c.oid), 0))::float8 as estimate
      from ${relation('t', countedTables, { name: ['text', (table) => table] }, 'at')}
-     join pg_class c on c.oid = t.name::regclass order by t.at`,
+     left join pg_partition_tree(t.name::regclass) p on p.isleaf join pg_class c on c.oid = coalesce(p.relid, t.name::regclass) group by t.name, t.at order by t.at`,
   );
   const counts: RowCount[] = [];
   for (const { table, bytes, estimate } of sizes) {

@@ -36,7 +36,7 @@ export interface DrainFailure {
 
 export interface SetAsideChange {
   readonly kind: 'calls' | 'texts' | 'thread';
-  /** Begin of the quarter of an hour; null for a thread. */
+  /** Begin of the day; null for a thread. */
   readonly bucketAt: Date | null;
   readonly conversationId: string | null;
   /** Numbers masked. */
@@ -58,8 +58,7 @@ export async function readReporting(db: Database): Promise<ReportingStatus> {
        s.meaning is not distinct from ops.rollup_meaning() as "isCurrent",
        least(
          (select marked_at from ops.rollup_markers order by marker_id limit 1),
-         (select asked_at from ops.rollup_recounts order by recount_id limit 1),
-         (select happened_at from ops.rule_tallies order by tally_id limit 1),
+         (select marked_at from ops.rule_tallies order by tally_id limit 1),
          (select marked_at from ops.send_markers order by marker_id limit 1)
        ) as "waitingSince",
        coalesce((select found_count::integer from rollups.audits where check_name = 'calls without a start'), 0) as "undatedCalls",

@@ -1,94 +1,8 @@
 import { query, type Transaction } from '../../db/database.ts';
-
-/** A local day, by `reporting.params.time_zone`, and where it begins and ends. */
-export interface Day {
-  /** `2026-11-01`. */
-  readonly date: string;
-  readonly from: Date;
-  readonly to: Date;
-}
-
-export const quarterMs = 900_000;
-
-/** The local days that moments lie in, oldest first. */
-export async function daysOf(tx: Transaction, moments: readonly Date[]): Promise<Day[]> {
-  if (moments.length === 0) return [];
-  return query<Day>(tx, selectDays('select reporting.local_day(moment) as day from unnest($1::timestamptz[]) moment'), [
-    moments,
-  ]);
-}
-
-/** The local days of these dates, oldest first. */
-export async function daysNamed(tx: Transaction, dates: readonly string[]): Promise<Day[]> {
-  if (dates.length === 0) return [];
-  return query<Day>(tx, selectDays('select unnest($1::date[]) as day'), [dates]);
-}
-
-/** A query for the days, oldest first, of another one for their dates, with the column `day`. */
-export function selectDays(dates: string): string {
-  return `select day::text as date, reporting.day_start(day) as "from", reporting.day_start(day + 1) as "to"
-    from (select distinct day from (${dates}) dates) days order by day`;
-}
-
-/** Every quarter of an hour that a day has a part in. */
-export function quartersOf({ from, to }: Day): Date[] {
-  const quarters: Date[] = [];
-  for (let at = quarterOf(from); at < Number(to); at += quarterMs) quarters.push(new Date(at));
-  return quarters;
-}
-
-/** As `ops.quarter_of`, in Unix milliseconds. */
-export function quarterOf(moment: Date): number {
-  return Math.floor(Number(moment) / quarterMs) * quarterMs;
-}
-
-/** SQL condition: a moment lies in the quarter of an hour `q`. */
-export function inQuarter(moment: string): string {
-  return `${moment} >= q.bucket_at and ${moment} < q.bucket_at + interval '15 minutes'`;
-}
-
-/** What the data itself can bring about: a value out of range, a key too long, a page that is broken. Not a lack of disk. */
-const dataClasses = new Set(['21', '22', '23', '54', 'P0', 'XX']);
+import type { Span } from './steps.ts';
 
 /**
- * Does some work on items, all at once. Where a fact makes that fail, halves them until only those are left out that fail
- * by themselves; each is handed to `onFault`. Returns what the other work returned. Any other error is thrown.
- */
-export async function inParts<Item, Result>(
-  tx: Transaction,
-  items: readonly Item[],
-  work: (some: readonly Item[]) => Promise<Result>,
-  onFault: (item: Item, error: Error) => void,
-): Promise<Result[]> {
-  const [first] = items;
-  if (first === undefined) return [];
-  await query(tx, 'savepoint part', []);
-  try {
-    const result = await work(items);
-    await query(tx, 'release savepoint part', []);
-    return [result];
-  } catch (error) {
-    if (!isOfData(error)) throw error;
-    await query(tx, 'rollback to savepoint part', []);
-    await query(tx, 'release savepoint part', []);
-    if (items.length === 1) {
-      onFault(first, error);
-      return [];
-    }
-    const half = Math.ceil(items.length / 2);
-    return [
-      ...(await inParts(tx, items.slice(0, half), work, onFault)),
-      ...(await inParts(tx, items.slice(half), work, onFault)),
-    ];
-  }
-}
-
-function isOfData(error: unknown): error is Error {
-  return error instanceof Error && 'code' in error && dataClasses.has(String(error.code).slice(0, 2));
-}
-
-/**
- * Keeps the other parties of one local day for `dim_contact`. Who was erased is left out: an erasure that begins after the
+ * Keeps the other parties of some facts for `dim_contact`. Who was erased is left out: an erasure that begins after the
  * check waits for the end of the transaction, and then deletes the row.
  */
 export async function keepContacts(
@@ -96,7 +10,7 @@ export async function keepContacts(
   table: string,
   number: string,
   moment: string,
-  { from, to }: Day,
+  { from, to }: Span,
 ): Promise<void> {
   await query(tx, 'select ops.hold_erasures()', []);
   await query(
@@ -112,6 +26,9 @@ export async function keepContacts(
     [from, to],
   );
 }
+
+/** A word that the specification does not know counts as unknown: it can be longer than an index takes. */
+export const knownDirection = `case when c.direction in ('inbound', 'outbound') then c.direction else 'unknown' end`;
 
 /** Who sent a text of ours, as `fct_sms_message.sender_kind` says it: rules may send with the login of a user. */
 export function senderKind(message: string): string {

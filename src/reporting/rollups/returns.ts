@@ -1,5 +1,6 @@
 import { query, type Transaction } from '../../db/database.ts';
-import { type Day, deliveryMap, inQuarter, reachedNobody, replaceAndTell, senderKind } from './parts.ts';
+import { deliveryMap, reachedNobody, replaceAndTell, senderKind } from './parts.ts';
+import type { Span } from './steps.ts';
 
 const columns = [
   'started_at',
@@ -23,50 +24,69 @@ const columns = [
 ];
 
 /**
- * Finds out again how missed calls were returned, as far as quarters of an hour may have changed it: those that began in
- * one, those whose return or first conversation stood in one until now, and (unless `isAlone`) those that somebody got in touch with in one.
- * Returns the local days of those that are new, gone or different.
+ * The missed calls whose return a span of calls may change: those that began in it, those whose return or first conversation stood in
+ * it until now, and (unless `isAlone`) those of up to a callback window before, whose callers were in touch in it.
  */
-export async function rebuildReturns(
-  tx: Transaction,
-  quarters: { readonly calls: readonly Date[]; readonly texts: readonly Date[] },
-  isAlone = false,
-): Promise<string[]> {
-  if (quarters.calls.length + quarters.texts.length === 0) return [];
-  const touched = await query<{ call_id: string }>(
+export async function missedByCalls(tx: Transaction, { from, to }: Span, isAlone: boolean): Promise<string[]> {
+  return ids(
     tx,
     `with moved as materialized (
-       select c.call_id, c.external_number, c.started_at, c.direction = 'inbound' and c.status is distinct from 'answered' as is_missed
-       from unnest($1::timestamptz[]) as q (bucket_at)
-         join warehouse.calls c on ${inQuarter('c.started_at')}
+       select c.call_id, c.external_number as number, c.direction = 'inbound' and c.status is distinct from 'answered' as is_missed
+       from warehouse.calls c where c.started_at >= $1 and c.started_at < $2
      ), contacts as (
-       select distinct external_number as number, ops.quarter_of(started_at) as bucket_at from moved where external_number is not null
-       union
-       select distinct m.number, q.bucket_at
-       from unnest($2::timestamptz[]) as q (bucket_at)
-         join warehouse.sms_messages m on ${inQuarter('m.sent_at')}
-       union
-       select distinct unnest(g.participants), q.bucket_at
-       from unnest($2::timestamptz[]) as q (bucket_at)
-         join warehouse.sms_messages m on ${inQuarter('m.sent_at')}
-         join warehouse.sms_conversations g on g.conversation_id = m.conversation_id and g.participants_key <> ''
-     ), held as (
-       ${heldWith('returned_at', '$1::timestamptz[] || $2::timestamptz[]')}
-       union ${heldWith('texted_at', '$2::timestamptz[]')}
-       union ${heldWith('rule_texted_at', '$2::timestamptz[]')}
-       union ${heldWith('reached_at', '$1::timestamptz[]')}
-       union ${heldWith('started_at', '$1::timestamptz[]')}
-       union
-       select r.call_id from moved join rollups.missed_call_returns r on r.called_back_call_id = moved.call_id
+       select distinct number from moved where number is not null
      )
-     select call_id from held
-     union
      select call_id from moved where is_missed
+     union ${heldWith('started_at')}
+     union ${heldWith('returned_at')}
+     union ${heldWith('reached_at')}
+     union select r.call_id from moved join rollups.missed_call_returns r on r.called_back_call_id = moved.call_id
      ${isAlone ? '' : `union ${reached}`}`,
-    [quarters.calls, quarters.texts],
+    [from, to],
   );
-  if (touched.length === 0) return [];
-  return replaceAndTell<string>(
+}
+
+/** The missed calls whose return a span of texts may change, as {@link missedByCalls}. */
+export async function missedByTexts(tx: Transaction, { from, to }: Span, isAlone: boolean): Promise<string[]> {
+  return ids(
+    tx,
+    `with moved as materialized (
+       select m.number, m.conversation_id from warehouse.sms_messages m where m.sent_at >= $1 and m.sent_at < $2
+     ), contacts as (
+       select number from moved
+       union
+       select unnest(g.participants)
+       from (select distinct conversation_id from moved) m
+         join warehouse.sms_conversations g on g.conversation_id = m.conversation_id and g.participants_key <> ''
+     )
+     ${heldWith('returned_at')}
+     union ${heldWith('texted_at')}
+     union ${heldWith('rule_texted_at')}
+     ${isAlone ? '' : `union ${reached}`}`,
+    [from, to],
+  );
+}
+
+async function ids(tx: Transaction, text: string, parameters: readonly unknown[]): Promise<string[]> {
+  const rows = await query<{ call_id: string }>(tx, text, parameters);
+  return rows.map((row) => row.call_id);
+}
+
+/** Missed calls that have had this moment in the span until now. */
+function heldWith(moment: string): string {
+  return `select r.call_id from rollups.missed_call_returns r where r.${moment} >= $1 and r.${moment} < $2`;
+}
+
+const reached = `
+  select c.call_id
+  from contacts k
+    cross join reporting.params p
+    join warehouse.calls c on c.external_number = k.number and c.direction = 'inbound' and c.status is distinct from 'answered'
+      and c.started_at >= $1::timestamptz - p.callback_window and c.started_at < $2`;
+
+/** Finds out again how missed calls were returned, and counts the days again of those that are new, gone or different. */
+export async function rebuildReturns(tx: Transaction, callIds: readonly string[]): Promise<void> {
+  const dates = await replaceAndTell<string>(
     tx,
     (row) => `${row}.local_date::text`,
     {
@@ -76,22 +96,10 @@ export async function rebuildReturns(
       scope: 't.call_id = any($1)',
       fresh: freshReturns,
     },
-    [touched.map((row) => row.call_id)],
+    [callIds],
   );
+  for (const date of dates) await rebuildCallbackDay(tx, { date });
 }
-
-/** Missed calls that have had this moment in one of the quarters of an hour until now. */
-function heldWith(moment: string, quarters: string): string {
-  return `select r.call_id from unnest(${quarters}) as q (bucket_at)
-         join rollups.missed_call_returns r on ${inQuarter(`r.${moment}`)}`;
-}
-
-const reached = `
-  select c.call_id
-  from contacts k
-    cross join reporting.params p
-    join warehouse.calls c on c.external_number = k.number and c.direction = 'inbound' and c.status is distinct from 'answered'
-      and c.started_at >= k.bucket_at - p.callback_window and c.started_at < k.bucket_at + interval '15 minutes'`;
 
 /** A text is a return only when a person is known to have sent it: the rules may send with the login of a user. */
 const textKind = `case ${senderKind('s')} when 'automatic' then 'automatic_text' when 'unknown' then 'text_by_unknown' else 'text' end`;
@@ -107,6 +115,31 @@ const minMessageSeconds = 3;
 /** A length that fits its column. */
 const seconds = (length: string) => `case when ${length} <= 2147483647 then ${length}::integer end`;
 
+/**
+ * When the next calls with the same party began, after each call. All calls of a party are read once: somebody who calls thousands
+ * of times would have each of them look through the others.
+ */
+const nextCalls = `
+    select call_id, outbound_at, through_at, talked_at
+    from (
+      select c.call_id, c.is_asked,
+        min(c.started_at) filter (where c.direction = 'outbound' and c.deleted_at is null) over later as outbound_at,
+        min(c.started_at) filter (where c.direction = 'inbound' and c.status = 'answered' and c.deleted_at is null) over later as through_at,
+        min(c.started_at) filter (where c.direction in ('inbound', 'outbound') and c.status = 'answered' and c.deleted_at is null)
+          over later as talked_at
+      from (
+        select m.external_number as number, min(m.started_at) as from_at, max(m.started_at) + min(p.callback_window) as to_at
+        from warehouse.calls m cross join reporting.params p where m.call_id = any($1) group by 1
+      ) k
+        cross join lateral (
+          select x.*, x.call_id = any($1) as is_asked from warehouse.calls x
+          where x.external_number = k.number and x.started_at >= k.from_at and x.started_at <= k.to_at offset 0
+        ) c
+      window later as (partition by k.number order by c.started_at desc
+        range between unbounded preceding and interval '1 microsecond' preceding)
+    ) each_call
+    where is_asked`;
+
 const foundReturns = `
   select m.call_id, m.started_at, m.local_date, m.outcome, m.reached, m.is_business_hours, message.is_left as is_message_left,
     message.seconds as message_seconds, m.account_number, m.wait_seconds,
@@ -115,9 +148,11 @@ const foundReturns = `
     case when m.called_back_call_id <> '' then b.started_at when ${isReturn('f.kind')} then f.happened_at end as returned_at,
     case when m.called_back_call_id <> '' then m.called_back_call_id else f.call_id end as returned_call_id,
     f.texted_at, f.rule_texted_at,
-    case when b.status = 'answered' and b.started_at > m.started_at then least(b.started_at, t.started_at) else t.started_at end as reached_at
+    least(case when b.status = 'answered' and b.started_at > m.started_at then b.started_at end,
+      case when n.talked_at <= m.started_at + p.callback_window then n.talked_at end) as reached_at
   from reporting.fct_call m
     cross join reporting.params p
+    left join next_calls n on n.call_id = m.call_id
     left join warehouse.calls b on b.call_id = m.called_back_call_id and b.deleted_at is null
     left join lateral (
       select ${seconds('x.seconds')} as seconds, case when m.is_recorded or x.is_recorded then true else x.seconds >= ${minMessageSeconds} end as is_left
@@ -131,15 +166,16 @@ const foundReturns = `
       select *, min(happened_at) filter (where not ${isReturn('kind')}) over () as texted_at,
         min(happened_at) filter (where kind = 'automatic_text') over () as rule_texted_at
       from (
-        (select o.started_at, 'outbound_call', o.call_id from warehouse.calls o
-         where o.external_number = m.external_number and o.direction = 'outbound' and o.deleted_at is null
-           and o.started_at > m.started_at and o.started_at <= m.started_at + p.callback_window
-         order by o.started_at, o.call_id limit 1)
+        select n.outbound_at, 'outbound_call', (
+          select min(o.call_id) from warehouse.calls o
+          where o.external_number = m.external_number and o.started_at = n.outbound_at and o.direction = 'outbound' and o.deleted_at is null)
+        where n.outbound_at <= m.started_at + p.callback_window
         union all
-        (select i.started_at, 'caller_got_through', i.call_id from warehouse.calls i
-         where i.external_number = m.external_number and i.direction = 'inbound' and i.status = 'answered' and i.deleted_at is null
-           and i.started_at > m.started_at and i.started_at <= m.started_at + p.callback_window
-         order by i.started_at, i.call_id limit 1)
+        select n.through_at, 'caller_got_through', (
+          select min(i.call_id) from warehouse.calls i
+          where i.external_number = m.external_number and i.started_at = n.through_at and i.direction = 'inbound' and i.status = 'answered'
+            and i.deleted_at is null)
+        where n.through_at <= m.started_at + p.callback_window
         union all
         select texts.sent_at, texts.kind, null
         from (
@@ -155,40 +191,45 @@ const foundReturns = `
       ) contacts (happened_at, kind, call_id)
       order by ${isReturn('kind')} desc, happened_at, kind limit 1
     ) f on true
-    left join lateral (
-      select o.started_at from warehouse.calls o
-      where o.external_number = m.external_number and o.direction in ('inbound', 'outbound') and o.status = 'answered' and o.deleted_at is null
-        and o.started_at > m.started_at and o.started_at <= m.started_at + p.callback_window
-      order by o.started_at limit 1
-    ) t on true
   where m.call_id = any($1) and m.started_at is not null and m.direction = 'inbound' and not m.is_internal
     and m.external_number is not null and m.outcome in ('voicemail', 'short_abandoned', 'abandoned', 'missed')`;
 
 /** A call that the service names as the return may have begun before, and counts as returned at once. */
 const freshReturns = `
+  with next_calls as materialized (${nextCalls}
+  ), found as materialized (${foundReturns}
+  ), business_days as materialized (
+    -- By day: a month of holidays is looked through once, not for each call.
+    select missed.day as missed_day, (
+        select min(day) from (select missed.day + after as day from generate_series(1, 366) after) days
+        where exists (select from reporting.business_hours h where h.schedule_id = s.schedule_id and h.isodow = extract(isodow from day))
+          and not exists (select from reporting.holidays x where x.schedule_id = s.schedule_id and x.holiday_date = day)
+      ) as next_day
+    from reporting.params p
+      join reporting.schedules s on s.schedule_id = p.schedule_id
+      cross join lateral (
+        select distinct (r.started_at at time zone s.time_zone)::date as day from found r
+        where r.returned_at > r.started_at + interval '4 hours'
+      ) missed
+  )
   select r.*,
     case
       when r.returned_at <= r.started_at + interval '1 hour' then '1 hour'
       when r.returned_at <= r.started_at + interval '4 hours' then '4 hours'
-      when (r.returned_at at time zone s.time_zone)::date <= next.day then '1 business day'
+      when (r.returned_at at time zone s.time_zone)::date <= b.next_day then '1 business day'
       when r.returned_at is not null then 'later'
     end as returned_within,
     -- Closed all the way from the call to its return: no business time that a median could measure.
     case when r.returned_at < r.started_at + interval '60 years' then (
       select seconds from reporting.open_seconds(r.started_at, r.returned_at, s.schedule_id)
       where seconds > 0 or r.is_business_hours or reporting.is_open_at(r.returned_at, s.schedule_id)) end as return_business_seconds
-  from (${foundReturns}) r
+  from found r
     cross join reporting.params p
     join reporting.schedules s on s.schedule_id = p.schedule_id
-    left join lateral (
-      select min(day) as day
-      from (select (r.started_at at time zone s.time_zone)::date + after as day from generate_series(1, 366) after) days
-      where exists (select from reporting.business_hours h where h.schedule_id = s.schedule_id and h.isodow = extract(isodow from day))
-        and not exists (select from reporting.holidays x where x.schedule_id = s.schedule_id and x.holiday_date = day)
-    ) next on r.returned_at > r.started_at + interval '4 hours'`;
+    left join business_days b on b.missed_day = (r.started_at at time zone s.time_zone)::date`;
 
 /** Counts how the missed calls of one local day were returned, by number. */
-export async function rebuildCallbackDay(tx: Transaction, { date }: Day): Promise<void> {
+export async function rebuildCallbackDay(tx: Transaction, { date }: { readonly date: string }): Promise<void> {
   await query(tx, 'delete from rollups.callback_rollup where local_date = $1', [date]);
   const within = (...spans: string[]) =>
     `count(*) filter (where returned_within in (${spans.map((span) => `'${span}'`).join(', ')}))`;

@@ -1,6 +1,5 @@
 import { query, relation, sql, type Transaction } from '../../db/database.ts';
 import { UserError } from '../../shared/errors.ts';
-import type { Changes, Trouble } from './changes.ts';
 
 /** Some changes could not be worked into the rollups; all others were, and these are tried again by themselves. */
 export class NotRolledUp extends UserError {
@@ -13,9 +12,10 @@ export class NotRolledUp extends UserError {
   }
 }
 
-/** One minute, then twice as long each time, up to a quarter of an hour. */
-const retryDelay = (tries: string) =>
-  sql.raw(`least(interval '1 minute' * 2 ^ least(${tries}, 10), interval '15 minutes')`);
+/** A day of calls or texts, by its begin, or a conversation, that could not be worked in as a whole. */
+export type Trouble =
+  | { readonly kind: 'calls' | 'texts'; readonly bucketAt: Date; readonly error: Error }
+  | { readonly kind: 'thread'; readonly conversationId: string; readonly error: Error };
 
 export interface SetAside {
   /** In words for people. */
@@ -24,34 +24,23 @@ export interface SetAside {
   readonly is_told: boolean;
 }
 
-/** Notes which of the changes that were tried could not be worked in, and forgets the others. */
-export async function settleTroubles(
-  tx: Transaction,
-  { calls, texts, threads }: Changes,
-  troubles: readonly Trouble[],
-): Promise<SetAside[]> {
-  const failed = relation('f', troubles, {
+/** One minute, then twice as long each time, up to a quarter of an hour. */
+const retryDelay = (tries: string) =>
+  sql.raw(`least(interval '1 minute' * 2 ^ least(${tries}, 10), interval '15 minutes')`);
+
+/** Notes what could not be worked in, to be tried again when it is due. */
+export function setAside(tx: Transaction, trouble: Trouble): Promise<SetAside[]> {
+  const failed = relation('f', [trouble], {
     kind: 'text',
-    bucket_at: ['timestamptz', (each) => each.bucketAt],
-    conversation_id: ['bigint', (each) => each.conversationId],
+    bucket_at: ['timestamptz', (each) => (each.kind === 'thread' ? null : each.bucketAt)],
+    conversation_id: ['bigint', (each) => (each.kind === 'thread' ? each.conversationId : null)],
     error: ['text', (each) => each.error.message],
   });
-  await query(
-    tx,
-    sql`
-      delete from ops.rollup_troubles t
-      where (kind = 'calls' and bucket_at = any(${calls}::timestamptz[]) or kind = 'texts' and bucket_at = any(${texts}::timestamptz[])
-          or kind = 'thread' and conversation_id = any(${threads}::bigint[]))
-        and not exists (select from ${failed}
-          where f.kind = t.kind and (f.bucket_at = t.bucket_at or f.conversation_id = t.conversation_id))`,
-  );
-  if (troubles.length === 0) return [];
   return query(
     tx,
     sql<SetAside>`
      insert into ops.rollup_troubles as t (kind, bucket_at, conversation_id, error)
-     select distinct on (kind, bucket_at, conversation_id) kind, bucket_at, conversation_id, error
-     from ${failed}
+     select kind, bucket_at, conversation_id, error from ${failed}
      on conflict (kind, coalesce(bucket_at, '-infinity'), coalesce(conversation_id, 0)) do update set
        error = excluded.error, last_failed_at = now(), try_count = t.try_count + (t.retry_at <= now())::integer,
        retry_at = case when t.retry_at <= now() then now() + ${retryDelay('t.try_count')} else t.retry_at end

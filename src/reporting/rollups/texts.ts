@@ -1,7 +1,8 @@
 import { query, type Transaction } from '../../db/database.ts';
-import { type Day, keepContacts, replaceAndTell, senderKind } from './parts.ts';
+import { replaceAndTell, senderKind } from './parts.ts';
+import type { Day } from './steps.ts';
 
-/** Rebuilds one local day of texts and of what carriers reported of them. */
+/** Rebuilds one local day of texts. */
 export async function rebuildTextDay(tx: Transaction, { date, from, to }: Day): Promise<void> {
   await query(tx, 'delete from rollups.sms_day_rollup where local_date = $1', [date]);
   await query(
@@ -20,7 +21,10 @@ export async function rebuildTextDay(tx: Transaction, { date, from, to }: Day): 
      group by line`,
     [date, from, to],
   );
-  await keepContacts(tx, 'warehouse.sms_messages', 'number', 'sent_at', { date, from, to });
+}
+
+/** Counts again what carriers reported of the failed texts of one local day. */
+export async function rebuildFailureDay(tx: Transaction, { date, from, to }: Day): Promise<void> {
   await query(tx, 'delete from rollups.sms_failure_rollup where local_date = $1', [date]);
   await query(
     tx,

@@ -1,12 +1,10 @@
 import { query, type Transaction } from '../../db/database.ts';
-import { type Day, quarterMs, replaceRows } from './parts.ts';
+import { replaceRows } from './parts.ts';
+import type { Day, Span } from './steps.ts';
 
-/** Finds out again whose the transcripts are of the calls that began in quarters of an hour, best of one day. */
-export async function rebuildTranscriptAgents(tx: Transaction, quarters: readonly Date[]): Promise<void> {
-  const begins = quarters.map(Number);
-  // Bounds that the planner can count behind: from a list of quarters it would expect most of the table.
-  const within = (moment: string) =>
-    `${moment} >= $2 and ${moment} < $3 and ops.quarter_of(${moment}) = any($1::timestamptz[])`;
+/** Finds out again whose the transcripts are of the calls that began in a span. */
+export async function rebuildTranscriptAgents(tx: Transaction, _: Day, { from, to }: Span): Promise<void> {
+  const within = (moment: string) => `${moment} >= $1 and ${moment} < $2`;
   await replaceRows(
     tx,
     {
@@ -25,7 +23,7 @@ export async function rebuildTranscriptAgents(tx: Transaction, quarters: readonl
         where ${within('c.started_at')} and c.deleted_at is null and x.deleted_at is null
         group by x.transcript_id, x.call_id, c.started_at`,
     },
-    [quarters, new Date(Math.min(...begins)), new Date(Math.max(...begins) + quarterMs)],
+    [from, to],
   );
 }
 

@@ -216,8 +216,8 @@ export async function beginAction(db: Database, claim: Claim, hasNote: boolean):
 }
 
 /**
- * Records how an attempt ended. `done` is recorded even after the claim was lost; anything else only while it is held. The
- * argument is deleted with the last attempt: it can quote what people wrote.
+ * Records how an attempt ended, and counts it once it is final. `done` is recorded even after the claim was lost; anything else
+ * only while it is held. The argument is deleted with the last attempt: it can quote what people wrote.
  */
 export async function settleAction(tx: Database | Transaction, claim: Claim, outcome: Outcome): Promise<void> {
   if (outcome.state === 'later') {
@@ -239,8 +239,14 @@ export async function settleAction(tx: Database | Transaction, claim: Claim, out
   await query(
     tx,
     sql`
-      update ops.rule_actions set state = ${state}, reason = coalesce(${reason}, reason), settled_at = now(), argument = null
-      where ${isOurs}`,
+      with settled as (
+        update ops.rule_actions set state = ${state}, reason = coalesce(${reason}, reason), settled_at = now(), argument = null
+        where ${isOurs} returning run_id
+      )
+      insert into ops.rule_tallies (happened_at, version, counts)
+      select r.evaluated_at, r.version,
+        jsonb_build_array(jsonb_build_object('rule', r.rule, 'mode', r.mode, 'word', ${`action_${state}`}::text, 'count', 1))
+      from settled join ops.rule_runs r using (run_id)`,
   );
 }
 

@@ -1,6 +1,6 @@
 import { weekdays } from '../../shared/business-hours.ts';
+import { reachedValues } from '../../warehouse/call-facts.ts';
 import type { TriggerKind } from '../triggers.ts';
-import { reachedValues } from './reached.ts';
 
 /** The CEL type of a fact. */
 export type FactType = 'string' | 'int' | 'bool' | 'timestamp' | 'list<int>';

@@ -6,11 +6,26 @@ import type { FactsOf } from './declared.ts';
 const maxDays = 14;
 const minuteMs = 60_000;
 
+/** Minutes whose facts are kept: a day of triggers. */
+const maxMinutes = 1_440;
+const factsOfMinutes = new WeakMap<BusinessHours, Map<number, FactsOf<'hours'>>>();
+
 /**
- * The facts about business hours at a moment. Each opening and closing time is converted to an instant on its own, so they
- * hold on days with 23 or 25 hours too.
+ * The facts about business hours at a moment. Worked out once a minute: they change with the minute only, as opening times and
+ * offsets from UTC are whole minutes.
  */
 export function hoursAt(hours: BusinessHours, at: Date): FactsOf<'hours'> {
+  const minute = Math.floor(at.getTime() / minuteMs);
+  const known = factsOfMinutes.get(hours) ?? new Map<number, FactsOf<'hours'>>();
+  factsOfMinutes.set(hours, known);
+  const facts = known.get(minute) ?? factsAt(hours, new Date(minute * minuteMs));
+  if (known.size >= maxMinutes && !known.has(minute)) known.clear();
+  known.set(minute, facts);
+  return facts;
+}
+
+/** Each opening and closing time is converted to an instant on its own, so they hold on days with 23 or 25 hours too. */
+function factsAt(hours: BusinessHours, at: Date): FactsOf<'hours'> {
   const local = localTime(at, hours.timeZone);
   const span = openSpans(hours, local.date).find(({ from, to }) => from <= at && at < to);
   const weekday = weekdayOf(local.date);

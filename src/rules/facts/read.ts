@@ -5,7 +5,6 @@ import type { Pair } from '../../shared/thread.ts';
 import type { Trigger, TriggerKind } from '../triggers.ts';
 import type { Facts } from './declared.ts';
 import { hoursAt } from './hours.ts';
-import { type CallEnds, howFar, type LegEnds } from './reached.ts';
 import { factsOfRow, plainText } from './values.ts';
 
 /** Why no rule can act on a trigger: it was deleted, has no other party, or belongs to a group. */
@@ -69,9 +68,6 @@ interface SubjectRow extends Record<string, unknown> {
   readonly lastMessageId: string;
   readonly callId: string | null;
   readonly isGroup: boolean;
-  /** Of a call. */
-  readonly ends?: CallEnds;
-  readonly legs?: readonly LegEnds[];
 }
 
 type Family = 'text' | 'call' | 'transcript';
@@ -101,8 +97,8 @@ function caseOf(trigger: Trigger, row: SubjectRow | undefined): Case {
   const refused = (facts: Obstacle) => ({ trigger, subject: undefined, facts });
   const { kind, at: now } = trigger;
   if (row === undefined) return refused('gone');
-  const { line, number, conversationId, lastMessageId, callId, isGroup, ends, legs } = row;
-  const { message, ...facts } = factsOfRow(ends && legs ? { ...row, ...factsOfLegs(ends, legs) } : row);
+  const { line, number, conversationId, lastMessageId, callId, isGroup } = row;
+  const { message, ...facts } = factsOfRow(row);
   // The status of a call can change after its event was recorded.
   if (kind === 'call_missed' && facts.call?.status !== 'missed') return refused('gone');
   if (kind === 'voicemail_left' && facts.call?.status !== 'voicemail') return refused('gone');
@@ -112,11 +108,6 @@ function caseOf(trigger: Trigger, row: SubjectRow | undefined): Case {
     message && kind === 'message_received' ? { message: { ...message, plain: plainText(message.text) } } : {};
   const subject = { line, number, conversationId, lastMessageId, callId };
   return { trigger, subject, facts: { now, ...facts, ...text } };
-}
-
-function factsOfLegs(ends: CallEnds, legs: readonly LegEnds[]): Record<string, unknown> {
-  const { reached, isMessageLeft } = howFar(ends, legs);
-  return { 'call.reached': reached, 'call.message_left': isMessageLeft };
 }
 
 /** Greater than every id of the service: all texts up to the moment count. */
@@ -134,11 +125,7 @@ const callColumns =
   coalesce(call.transferred_count, 0) as "call.transferred_count", coalesce(call.is_abandoned, false) as "call.is_abandoned",
   coalesce(call.is_recorded, false) as "call.is_recorded", coalesce(call.repeated_count, 0) as "call.repeated_count",
   call.legs_wait_seconds as "call.wait_seconds", call.menu_seconds as "call.menu_seconds",
-  jsonb_build_object('status', call.status, 'statusCode', call.status_code, 'calledType', call.called_type,
-    'talkSeconds', call.talk_seconds, 'isRecorded', call.is_recorded, 'direction', call.direction) as ends,
-  (select coalesce(jsonb_agg(jsonb_build_object('callerType', l.caller_type, 'calledType', l.called_type, 'status', l.status,
-      'talkSeconds', l.talk_seconds, 'isRecorded', l.is_recorded) order by l.ordinal), '[]')
-    from warehouse.call_legs l where l.call_id = call.call_id and l.deleted_at is null) as legs`);
+  coalesce(call.reached, 'unknown') as "call.reached", coalesce(call.is_message_left, false) as "call.message_left"`);
 
 const withConversation = sql.raw(`left join warehouse.sms_conversations c
   on c.line = call.account_number and c.number = call.external_number and c.participants_key = ''`);

@@ -2,18 +2,12 @@ import { query, sql, type Transaction } from '../../db/database.ts';
 import { type LoadedRules, readInUse, readRunning } from '../../ledger/rules-in-force.ts';
 import type { SendState } from '../../ledger/states.ts';
 import { actionStateWords, quantity, sendStateWords } from '../../ops/format.ts';
+import { type RuleCounts, readRuleCounts } from '../../reporting/outcomes.ts';
 import { lesserMode } from '../../rules/rule.ts';
 import { commandName } from '../../shared/command-name.ts';
 import { type Html, html } from '../html.ts';
 import { section, timeIn } from './frame.ts';
 import { pathIn, type View } from './view.ts';
-
-interface Tried {
-  readonly rule: string;
-  readonly tried: number;
-  readonly matched: number;
-  readonly failed: number;
-}
 
 interface Did {
   readonly rule: string;
@@ -24,19 +18,14 @@ interface Did {
   readonly count: number;
 }
 
-/** Stands over the list of runs: the rules of the running workers, and what each did in the last day. */
+/** Stands over the list of runs: the rules of the running workers, how often each was evaluated today, and what it did in the last day. */
 export async function aboveRules(tx: Transaction, view: View): Promise<Html> {
   const inUse = await readInUse(tx);
   if (!inUse) {
     return section('In force', html`<p class="soft">No worker has loaded a rules file yet.</p>`);
   }
   const running = await readRunning(tx);
-  const tried = await query<Tried>(
-    tx,
-    sql`select rule, count(*)::integer as tried, count(*) filter (where is_matched)::integer as matched,
-       count(*) filter (where reason like 'error:%')::integer as failed
-     from ops.rule_runs where evaluated_at > now() - interval '1 day' group by rule`,
-  );
+  const today = await readRuleCounts(tx, 'today');
   const did = await query<Did>(
     tx,
     sql`select r.rule, a.kind, a.state, s.state as "sendState", coalesce(s.reason = 'dry_run', false) as "isSimulated", count(*)::integer as count
@@ -45,14 +34,14 @@ export async function aboveRules(tx: Transaction, view: View): Promise<Html> {
   );
   const rows = inUse.rules.map((rule) =>
     row(rule, inUse, {
-      tried: tried.find((each) => each.rule === rule.name),
+      counts: today.find((each) => each.rule === rule.name),
       did: did.filter((each) => each.rule === rule.name),
       view,
     }),
   );
   return section(
     'In force',
-    html`${rows.length > 0 && html`<table class="in-force"><thead><tr><th scope="col">Rule</th><th scope="col">Last day</th><th scope="col">What it did</th></tr></thead><tbody>${rows}</tbody></table>`}
+    html`${rows.length > 0 && html`<table class="in-force"><thead><tr><th scope="col">Rule</th><th scope="col">Today</th><th scope="col">What it did in the last day</th></tr></thead><tbody>${rows}</tbody></table>`}
 ${inForce(inUse, running, view)}`,
   );
 }
@@ -60,13 +49,12 @@ ${inForce(inUse, running, view)}`,
 function row(
   { name, on, mode }: LoadedRules['rules'][number],
   inUse: LoadedRules,
-  { tried, did, view }: { tried: Tried | undefined; did: readonly Did[]; view: View },
+  { counts, did, view }: { counts: RuleCounts | undefined; did: readonly Did[]; view: View },
 ): Html {
-  const path = (more = '') => pathIn(view, `/rules?rule=${encodeURIComponent(name)}&span=day${more}`);
-  const count = tried
-    ? html`matched <a href="${path('&result=matched')}">${quantity(tried.matched)}</a> of <a href="${path()}">${quantity(tried.tried)}</a>${
-        tried.failed > 0 &&
-        html`, <a class="warning" href="${path('&result=failed')}">${quantity(tried.failed)} failed</a>`
+  const path = (result: string) => pathIn(view, `/rules?rule=${encodeURIComponent(name)}&span=day&result=${result}`);
+  const count = counts
+    ? html`matched <a href="${path('matched')}">${quantity(counts.matched)}</a> of ${quantity(counts.tried)}${
+        counts.failed > 0 && html`, <a class="warning" href="${path('failed')}">${quantity(counts.failed)} failed</a>`
       }`
     : html`not evaluated`;
   return html`<tr><td>${name}<small>on ${on}, ${lesserMode(mode, inUse.mode)}</small></td><td>${count}</td><td>${

@@ -50,7 +50,7 @@ ${(returned || record.returns.length > 0) && section('Return', returns(record, v
 ${section('Recordings and transcripts', artefacts(record, view))}
 ${transcripts.map((each, at) => section(transcripts.length > 1 ? `Transcript ${at + 1} of ${transcripts.length}` : 'Transcript', transcript(each), `transcript-${each.id}`))}
 ${transcripts.length > 0 && !record.areWordsShown && hiddenWords}
-${runs.length > 0 && section('Rules', html`<ul class="plain lines">${runs.map((each) => html`<li>${timeIn(view.zone, each.triggerAt)} ${renderRun(each)}</li>`)}</ul>`)}
+${section('Rules', html`${runs.length > 0 && html`<ul class="plain lines">${runs.map((each) => html`<li>${timeIn(view.zone, each.triggerAt)} ${renderRun(each)}</li>`)}</ul>`}<p class="note">${runs.length === 0 && 'No rule matched. '}<a href="${pathIn(view, `/rules/explain/${call.id}`)}">What each rule makes of it</a></p>`)}
 ${call.externalNumber !== null && section('Texts with this number', threads(record, view))}
 ${section('Where this comes from', source(record, view))}`,
   });

@@ -384,7 +384,7 @@ function stepsInWords(joined: string): string {
 export const runs: ListDefinition = {
   path: '/rules',
   title: 'Rules',
-  about: html`The rules of the running workers. Below them is every evaluation of a rule on a text, a call or a transcript: whether it matched, why not, and what it did. <a href="/sends">Sends</a> has what came of the replies.`,
+  about: html`The rules of the running workers. Below them is every rule that matched a text, a call or a transcript, or was refused (too old, a limit, a stop, an error), and what it did. A rule whose condition was false is only counted: the page of the text or call says which clause it was. <a href="/sends">Sends</a> has what came of the replies.`,
   span: 'week',
   above: aboveRules,
   filters: [
@@ -392,7 +392,7 @@ export const runs: ListDefinition = {
     oneOf(
       'result',
       'Result',
-      { matched: 'matched', unmatched: 'did not match', failed: 'failed' },
+      { matched: 'matched', unmatched: 'refused', failed: 'failed' },
       (result) =>
         ({ matched: sql`r.is_matched`, unmatched: sql`not r.is_matched`, failed: sql`r.reason like 'error:%'` })[
           result
@@ -424,5 +424,5 @@ export const runs: ListDefinition = {
       select string_agg(a.kind || ': ' || a.state, ', ' order by a.ordinal) as words from ops.rule_actions a where a.run_id = r.run_id
     ) steps on true`,
   }),
-  empty: html`No rule was evaluated in this time. Rules stand in the file that RULES_FILE names and wait for new texts and calls: <code>${commandName} rules check</code> says whether the file is right, <code>${commandName} rules simulate</code> tries it on the past.`,
+  empty: html`No rule matched or was refused in this time. Rules stand in the file that RULES_FILE names and wait for new texts and calls: <code>${commandName} rules check</code> says whether the file is right, <code>${commandName} rules simulate</code> tries it on the past.`,
 };

@@ -23,7 +23,7 @@ import { deliveryPage } from './delivery.ts';
 import { renderOutage, style } from './frame.ts';
 import { choiceOf, type ListDefinition, renderList } from './list-page.ts';
 import { coverage, deliveries, gaps, hours, runs, sends, targets } from './lists.ts';
-import { runPage } from './run.ts';
+import { explanationPage, runPage } from './run.ts';
 import { sendIdOf, sendPage } from './send.ts';
 import { targetOf, targetPage } from './target.ts';
 import { threadPage } from './thread-page.ts';
@@ -51,6 +51,8 @@ const records: Readonly<Record<string, (tx: Transaction, asked: Asked) => Promis
     sendPage(tx, sendIdOf(params.id), { ...rest, rules: await rules() }),
   '/rules/runs/:id': async (tx, { params, rules, ...rest }) =>
     runPage(tx, idOf(params.id), { ...rest, rules: await rules() }),
+  '/rules/explain/:id': async (tx, { params, rules, view }) =>
+    explanationPage(tx, params.id ?? '', { view, rules: await rules() }),
 };
 
 const lists: readonly ListDefinition[] = [deliveries, targets, coverage, hours, gaps, sends, runs];

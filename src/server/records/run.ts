@@ -1,17 +1,18 @@
 import { query, sql, type Transaction } from '../../db/database.ts';
 import type { SendState } from '../../ledger/states.ts';
 import { actionStateWords, sendReasonWords, sendStateWords } from '../../ops/format.ts';
-import { explainRulesOn, outcomeWords, type RuleExplanation, replyWords } from '../../rules/explain.ts';
+import { explainIn, explainRulesOn, outcomeWords, type RuleExplanation, replyWords } from '../../rules/explain.ts';
 import { declarationOf } from '../../rules/facts/declared.ts';
 import type { RuleSet } from '../../rules/rule.ts';
 import type { TriggerKind } from '../../rules/triggers.ts';
 import { commandName } from '../../shared/command-name.ts';
 import { maskNumbers } from '../../shared/masking.ts';
+import { isCallId } from '../../shared/thread.ts';
 import { BadAddress } from '../answering.ts';
 import { type Html, html } from '../html.ts';
 import { areWordsShown, hiddenWords } from '../row-list.ts';
 import { facts, frame, section, timeIn } from './frame.ts';
-import { pathIn, type View } from './view.ts';
+import { idOf, pathIn, type View } from './view.ts';
 
 interface Run {
   readonly rule: string;
@@ -49,7 +50,7 @@ export async function runPage(
     sql`select rule, version, trigger_kind as kind, trigger_key as key, trigger_at as "triggerAt", evaluated_at as "evaluatedAt", line,
         number, mode, is_matched as "isMatched", reason, facts from ops.rule_runs where run_id = ${id}`,
   );
-  if (!run) throw new BadAddress(`There is no run ${id}: those that did not match are kept for some weeks.`, 404);
+  if (!run) throw new BadAddress(`There is no run ${id}: refusals are kept for some weeks, matches for 400 days.`, 404);
   const steps = await query<Step>(
     tx,
     sql`select a.kind, a.state, a.reason, coalesce(a.settled_at, a.begun_at, a.due_at) as at, a.send_id as "sendId",
@@ -93,7 +94,7 @@ ${facts([
 )}
 ${steps.length > 0 && section('What it did', stepList(steps, view))}
 ${section('The facts that its condition used', recorded(run.facts))}
-${section('Why, rule by rule', explained ? explanations(explained, run, rules, isTextShown) : html`<p class="soft">This process cannot read the rules file (RULES_FILE), so the conditions cannot be evaluated here. <code>${commandName} rules explain</code> does it where the file is.</p>`)}
+${section('Why, rule by rule', explained ? html`${explanations(explained, run.rule, isTextShown)}${evaluatedBy(rules, run.version, isTextShown)}` : noRules)}
 ${
   others.length > 0 &&
   section(
@@ -132,15 +133,44 @@ function explain(tx: Transaction, rules: RuleSet, { rule, kind, key, triggerAt }
   return explainRulesOn(tx, rules, trigger, 'live');
 }
 
-function explanations(
-  explained: readonly RuleExplanation[],
-  { rule, version }: Run,
-  rules: RuleSet | undefined,
-  isTextShown: boolean,
-): Html {
+const noRules = html`<p class="soft">This process cannot read the rules file (RULES_FILE), so the conditions cannot be evaluated here. <code>${commandName} rules explain</code> does it where the file is.</p>`;
+
+/**
+ * The page that says of a text or an ended call, by its id, what each rule makes of it: those that did not match leave no run.
+ * Throws `BadAddress`.
+ */
+export async function explanationPage(
+  tx: Transaction,
+  id: string,
+  { view, rules }: { view: View; rules: RuleSet | undefined },
+): Promise<string> {
+  const isCall = isCallId(id);
+  const choice = isCall ? { callId: id } : { messageId: idOf(id) };
+  const title = `Rules on the ${isCall ? 'call' : 'text'} ${id}`;
+  const isTextShown = await areWordsShown(tx);
+  const explanation = rules && (await explainIn(tx, rules, choice, 'live'));
+  if (rules && !explanation) {
+    throw new BadAddress(`The ${isCall ? 'ended call' : 'text'} ${id} is not held.`, 404);
+  }
+  const asked = explanation?.rules.filter(({ outcome }) => outcome !== 'other_trigger') ?? [];
+  const { message, call } = explanation ?? {};
+  const subject = message
+    ? html`<a href="${pathIn(view, `/threads/${message.line}/${message.number}?text=${id}`)}">The text</a>`
+    : call && html`<a href="${pathIn(view, `/calls/${id}`)}">The call</a>`;
+  return frame({
+    title,
+    current: '/rules',
+    view,
+    content: html`<div class="head"><h1>${title}</h1></div>
+${subject && html`<p class="about">${subject} of ${timeIn(view.zone, (message ?? call)?.at ?? null)}</p>`}
+${section('Why, rule by rule', rules ? html`${explanations(asked, undefined, isTextShown)}${evaluatedBy(rules, undefined, isTextShown)}` : noRules)}`,
+  });
+}
+
+/** What each rule makes of it, the given one first. */
+function explanations(explained: readonly RuleExplanation[], first: string | undefined, isTextShown: boolean): Html {
   if (explained.length === 0) return html`<p class="soft">No rule of the present file waits for this.</p>`;
-  const own = explained.toSorted((a, b) => Number(b.rule === rule) - Number(a.rule === rule));
-  const isSame = rules?.version === version;
+  const own = explained.toSorted((a, b) => Number(b.rule === first) - Number(a.rule === first));
   return html`${own.map(
     ({ rule: name, on, outcome, falseClauses, reply }) =>
       html`<div class="rule"><h3><b>${name}</b> ${outcomeWords(outcome, on)}</h3>
@@ -154,7 +184,13 @@ ${falseClauses.map(
 )}
 ${reply !== undefined && html`<p class="soft">${replyWords(reply)}</p>`}</div>`,
   )}
-<p class="note">Evaluated now, with the data that was known then, by ${isSame ? 'the same version of the rules file' : `version ${rules?.version} of the rules file; the run was by version ${version}`}.</p>
+`;
+}
+
+/** By which rules it was evaluated; `version` is that of a run. */
+function evaluatedBy(rules: RuleSet | undefined, version: string | undefined, isTextShown: boolean): Html {
+  const own = `version ${rules?.version} of the rules file${version === undefined ? '' : `; the run was by version ${version}`}`;
+  return html`<p class="note">Evaluated now, with the data that was known then, by ${rules?.version === version ? 'the same version of the rules file' : own}.</p>
 ${!isTextShown && hiddenWords}`;
 }
 

@@ -182,7 +182,12 @@ function bubble(text: ThreadText, runs: readonly RuleRun[], record: ThreadRecord
   return html`<li class="text ${side}${(text.deliveryClass === 'failed' || text.deliveryClass === 'blocked') && ' failed'}" id="text-${text.id}">
 ${isNewest && html`<span id="newest"></span>`}<p class="who">${senderWords(text, record)} ${text.sentAt && clockIn(view.zone, text.sentAt)}</p>
 <div class="bubble">${wordsOf(text, record.areWordsShown)}</div>
-${metaWords(text, view)}${runs.map((run) => html`<p class="meta">${renderRun(run)}</p>`)}</li>`;
+${metaWords(text, view)}${runs.map((run) => html`<p class="meta">${renderRun(run)}</p>`)}${
+  text.direction === 'in' &&
+  runs.length === 0 &&
+  record.thread.participants.length === 0 &&
+  html`<p class="meta">No rule matched: <a href="${pathIn(view, `/rules/explain/${text.id}`)}">why</a></p>`
+}</li>`;
 }
 
 function senderWords(

@@ -1,8 +1,8 @@
 import { type Answer, isNotFound, type Transcript } from '../../api-client/client.ts';
 import type { Claim } from '../../inbox/claims.ts';
 import type { DirtyTarget } from '../../inbox/targets.ts';
-import type { ArtefactState } from '../../warehouse/artefacts.ts';
-import { type HeldCall, heldCalls, momentOf, recordingsToExpect } from '../../warehouse/calls.ts';
+import type { ArtefactState } from '../../warehouse/held-calls.ts';
+import { type HeldCall, heldCall, momentOf, recordingsToExpect } from '../../warehouse/held-calls.ts';
 import { provenance, type ReadContext, type ResultForCall, type TargetReader } from '../read-result.ts';
 import { nextRecheck } from '../rechecks.ts';
 
@@ -69,7 +69,7 @@ async function list<T>(asked: Promise<Answer<readonly T[]>>, claim: Claim, conte
     return answer;
   } catch (error) {
     if (!isNotFound(error)) throw error;
-    const call = (await heldCalls(context.db, [claim.key])).get(claim.key);
+    const call = await heldCall(context.db, claim.key);
     if (call === undefined || call.isDeleted) throw error;
     return { data: [], isComplete: false };
   }

@@ -1,6 +1,6 @@
 import { type Call, withFields } from '../../api-client/client.ts';
 import { type DirtyTarget, priorities } from '../../inbox/targets.ts';
-import { type HeldCall, momentOf, recordingsToExpect } from '../../warehouse/calls.ts';
+import { type HeldCall, momentOf, recordingsToExpect } from '../../warehouse/held-calls.ts';
 import { provenance, type TargetReader } from '../read-result.ts';
 import { nextRecheck, soonest, untilEndRecheck } from '../rechecks.ts';
 
@@ -12,18 +12,20 @@ export const readCall: TargetReader = async (claim, { service, db, recheckDelays
   const startedAt = call.startTime === undefined ? momentOf(claim.key) : new Date(call.startTime);
   const isEndAnnounced = call.endTime === undefined && claim.priority === priorities.live;
   const untilEnd = isEndAnnounced ? await untilEndRecheck(db, claim.key, now()) : undefined;
-  return (held) => ({
+  return {
     entity: {
       kind: 'call',
       read: { call: withFields(call, { id: claim.key }), read: provenance(claim, 'calls.get') },
     },
-    followUps: artefactsOf(call, held, claim.key, now()),
-    recheckSeconds: soonest([
-      recheckSeconds(call, startedAt, recheckDelays, now()),
-      untilLegs(call, held?.firstSeenAt, now()),
-      untilEnd,
-    ]),
-  });
+    whenHeld: (held) => ({
+      followUps: artefactsOf(call, held, claim.key, now()),
+      recheckSeconds: soonest([
+        recheckSeconds(call, startedAt, recheckDelays, now()),
+        untilLegs(call, held?.firstSeenAt, now()),
+        untilEnd,
+      ]),
+    }),
+  };
 };
 
 /** Milliseconds after the end of a call in which another read of it also reads missing recordings. */

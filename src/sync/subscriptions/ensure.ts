@@ -65,12 +65,7 @@ export function ensureSubscriptions(deps: SubscriptionDeps): Promise<Ensured[]> 
 export function leaveSubscriptions(
   deps: Pick<SubscriptionDeps, 'db' | 'publicUrl' | 'secret' | 'processId'>,
 ): Promise<void> {
-  return forgetChecks(deps.db, ownUrlOf(deps), deps.processId);
-}
-
-/** The address of one type identifies a receiver. */
-function ownUrlOf({ publicUrl, secret }: Pick<SubscriptionDeps, 'publicUrl' | 'secret'>): string {
-  return hookUrl(publicUrl, secret, wantedTypes[0]);
+  return forgetChecks(deps.db, receiverAt(deps.publicUrl, deps.secret), deps.processId);
 }
 
 async function ensureAll(deps: SubscriptionDeps): Promise<Ensured[]> {
@@ -78,8 +73,8 @@ async function ensureAll(deps: SubscriptionDeps): Promise<Ensured[]> {
   const stored = await storedSubscriptions(db);
   const knownIds = [...stored.values()].flatMap(({ subscriptionId }) => subscriptionId ?? []);
   const listed = await listSubscriptions(service, wantedTypes, knownIds);
-  const ownUrl = ownUrlOf(deps);
-  const others = await readReceivers(db, ownUrl);
+  const own = receiverAt(publicUrl, secret);
+  const others = await readReceivers(db, own);
   const ensured: Ensured[] = [];
   const failures: unknown[] = [];
   for (const type of wantedTypes) {
@@ -95,7 +90,7 @@ async function ensureAll(deps: SubscriptionDeps): Promise<Ensured[]> {
   const { processId } = deps;
   await storeSubscriptions(db, ensured, { isNewcomer: processId !== undefined && (await isNewcomer(db, processId)) });
   // After a failed check, a newcomer stays one: it has not taken over all types yet.
-  if (failures.every((each) => each instanceof ReceiversDiffer)) await recordCheck(db, ownUrl, processId);
+  if (failures.every((each) => each instanceof ReceiversDiffer)) await recordCheck(db, own, processId);
   if (failures.length > 0) throw failures[0];
   // A check runs every half minute and rarely finds a change, so the mirror is written only after one.
   if (changedOf(ensured).length > 0 || !(await isMirrored(db, listed))) {

@@ -2,7 +2,6 @@ import { type ObjectId, objectId } from '../../api-client/client.ts';
 import { type Database, query, relation, sql } from '../../db/database.ts';
 import { UserError } from '../../shared/errors.ts';
 import type { EventType } from '../../shared/event-types.ts';
-import { receiverOf } from './matching.ts';
 
 /** What was wrong with a subscription; all but `duplicated` lose deliveries. */
 export type Fault = 'disabled' | 'deleted' | 'redirected' | 'retyped' | 'duplicated';
@@ -166,15 +165,15 @@ export interface OtherReceivers {
   readonly isNewcomer: boolean;
 }
 
-/** The receivers that run beside the one of `ownUrl`. */
-export async function readReceivers(db: Database, ownUrl: string): Promise<OtherReceivers> {
+/** The receivers that run beside this one; `own` and all below: its `receiverAt`. */
+export async function readReceivers(db: Database, own: string): Promise<OtherReceivers> {
   const rows = await query(
     db,
     sql<{ address_hash: string }>`select distinct address_hash from ops.processes
      where address_hash is not null and checked_at > now() - ${uncheckedSeconds}::integer * interval '1 second'`,
   );
   const running = new Set(rows.map((row) => row.address_hash));
-  const isNewcomer = !running.delete(receiverOf(ownUrl));
+  const isNewcomer = !running.delete(own);
   return { isNewcomer, has: (receiver) => receiver !== undefined && running.has(receiver) };
 }
 
@@ -182,15 +181,15 @@ export async function readReceivers(db: Database, ownUrl: string): Promise<Other
 export const receiversRefreshMs = 2_000;
 /** Milliseconds within which every receiver knows a new one. */
 const knownWithinMs = 2 * receiversRefreshMs + 1_000;
-/** Seconds after its last report in which a receiver may still run. */
-const runningSeconds = 15;
+/** Seconds without a report after which a process counts as dead, or as cut off from Postgres. */
+export const goneAfterSeconds = 15;
 
 /** The secrets of the running receivers, each as `secretHash`. */
 export async function receiverSecrets(db: Database): Promise<string[]> {
   const rows = await query<{ secret: string }>(
     db,
     sql`select distinct secret_hash as secret from ops.processes
-     where secret_hash is not null and seen_at > now() - ${runningSeconds} * interval '1 second'`,
+     where secret_hash is not null and seen_at > now() - ${goneAfterSeconds} * interval '1 second'`,
   );
   return rows.map(({ secret }) => secret);
 }
@@ -200,7 +199,7 @@ async function receiverAddresses(db: Database): Promise<string[]> {
   const rows = await query<{ address: string }>(
     db,
     sql`select distinct address_hash as address from ops.processes
-     where address_hash is not null and seen_at > now() - ${runningSeconds} * interval '1 second'`,
+     where address_hash is not null and seen_at > now() - ${goneAfterSeconds} * interval '1 second'`,
   );
   return rows.map(({ address }) => address);
 }
@@ -209,8 +208,7 @@ async function receiverAddresses(db: Database): Promise<string[]> {
  * How many milliseconds a receiver waits before it moves the webhooks to its own address, so that the others accept its
  * secret by then; 0 when none has another address.
  */
-export async function announcementMs(db: Database, ownUrl: string): Promise<number> {
-  const own = receiverOf(ownUrl);
+export async function announcementMs(db: Database, own: string): Promise<number> {
   return (await receiverAddresses(db)).some((address) => address !== own) ? knownWithinMs : 0;
 }
 
@@ -220,11 +218,11 @@ export async function isNewcomer(db: Database, processId: string): Promise<boole
   return (await query(db, checked)).length === 0;
 }
 
-/** Records that the receiver of `ownUrl` has checked the subscriptions: it is no newcomer from now on. */
-export async function recordCheck(db: Database, ownUrl: string, processId = receiverOf(ownUrl)): Promise<void> {
+/** Records that the receiver of `own` has checked the subscriptions: it is no newcomer from now on. */
+export async function recordCheck(db: Database, own: string, processId = own): Promise<void> {
   await query(
     db,
-    sql`insert into ops.processes (process_id, address_hash, checked_at) values (${processId}, ${receiverOf(ownUrl)}, now())
+    sql`insert into ops.processes (process_id, address_hash, checked_at) values (${processId}, ${own}, now())
      on conflict (process_id) do update set address_hash = excluded.address_hash, checked_at = excluded.checked_at`,
   );
   await query(db, sql`delete from ops.processes where greatest(checked_at, seen_at) < now() - interval '1 day'`);
@@ -234,6 +232,6 @@ export async function recordCheck(db: Database, ownUrl: string, processId = rece
  * Records that one receiver stopped checking. Others with the same address go on, and are no newcomers: a receiver that comes
  * back with another secret is the one that takes over.
  */
-export async function forgetChecks(db: Database, ownUrl: string, processId = receiverOf(ownUrl)): Promise<void> {
+export async function forgetChecks(db: Database, own: string, processId = own): Promise<void> {
   await query(db, sql`update ops.processes set address_hash = null, checked_at = null where process_id = ${processId}`);
 }

@@ -1,5 +1,6 @@
 import { type Call, type CallSummary, type Leg, withFields } from '../../api-client/client.ts';
 import { query, type Transaction } from '../../db/database.ts';
+import { recordFollowing } from '../what-follows.ts';
 import { erasedAmong, hasErasures } from './erased.ts';
 import { numbersMentioned } from './mentions.ts';
 
@@ -49,7 +50,7 @@ export async function erasedCalls(tx: Transaction, callIds: readonly string[]): 
 export type Removed = Readonly<Record<string, number>>;
 
 /**
- * Marks calls as erased, and deletes their recording links, transcripts, raw answers and field history. The rows of the
+ * Marks calls as erased, and deletes their recording links, transcripts, further answers and field history. The rows of the
  * calls, legs and recordings stay. Safe to repeat.
  */
 export async function eraseCalls(tx: Transaction, callIds: readonly string[]): Promise<Removed> {
@@ -62,8 +63,8 @@ export async function eraseCalls(tx: Transaction, callIds: readonly string[]): P
   await run('secrets.recording_urls', 'delete from secrets.recording_urls where call_id = any($1)');
   await run(
     'warehouse.recordings',
-    `update warehouse.recordings set from_endpoint = null, to_endpoint = null, content_hash = ''
-     where call_id = any($1) and num_nonnulls(from_endpoint, to_endpoint) > 0`,
+    `update warehouse.recordings set from_endpoint = null, to_endpoint = null, extra = null, content_hash = ''
+     where call_id = any($1) and num_nonnulls(from_endpoint, to_endpoint, extra) > 0`,
   );
   await run(
     'warehouse.transcript_bodies',
@@ -78,18 +79,22 @@ export async function eraseCalls(tx: Transaction, callIds: readonly string[]): P
     `delete from warehouse.field_changes where (entity = 'call' and entity_key = any($1))
        or (entity = 'transcript' and entity_key in (select transcript_id::text from (${transcripts}) t))`,
   );
-  await run(
-    'warehouse.documents',
-    `delete from warehouse.documents where (entity = 'call' and entity_key = any($1))
-       or (entity = 'recording' and split_part(entity_key, '/', 1) = any($1))
-       or (entity = 'transcript' and entity_key in (select transcript_id::text from (${transcripts}) t))`,
-  );
+  await query(tx, 'update warehouse.call_legs set extra = null where call_id = any($1) and extra is not null', [
+    callIds,
+  ]);
   await run('warehouse.transcripts', 'delete from warehouse.transcripts where call_id = any($1)');
   await run(
     'warehouse.calls',
-    `update warehouse.calls set is_erased = true, transcript_count = 0 * transcript_count
+    `update warehouse.calls set is_erased = true, extra = null, transcript_count = 0 * transcript_count
      where call_id = any($1) and not is_erased`,
   );
+  // Reports count neither the parties nor the transcripts any more.
+  const starts = await query<{ at: string }>(
+    tx,
+    'select started_at::text as at from warehouse.calls where call_id = any($1) and started_at is not null',
+    [callIds],
+  );
+  await recordFollowing(tx, { calls: starts.map(({ at }) => at) });
   return removed;
 }
 

@@ -35,6 +35,8 @@ export async function layOutCalendar(client: Client, { calls, messages }: Histor
       return '1718' || (5000000 + floor(share * ${Math.max(500, Math.ceil(calls / 12))})::bigint);
     create function bench.extension(share double precision) returns text language sql immutable parallel safe
       return (1000 + floor(power(share, 1.4) * ${userCount})::integer)::text;
+    create function bench.user_of(extension text) returns bigint language sql immutable parallel safe
+      return extension::bigint - 999;
     create function bench.one_of(choices text[], share double precision) returns text language sql immutable parallel safe
       return choices[1 + floor(share * cardinality(choices))::integer];`);
   await client.query(

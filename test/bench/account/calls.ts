@@ -2,12 +2,15 @@ import { provenance } from './directory.ts';
 
 const queues = `array['6001', '6002', '6003', '6004', '6005', '6006', '6007', '6008']`;
 
-/** The calls of one UTC day, `$1`; `$2` says whether they were read whole, with their legs. `offset 0`: each thing is drawn once. */
+/**
+ * The calls of one UTC day, `$1`, and what follows from them alone; `$2` says whether they were read whole, with their legs. `offset 0`:
+ * each thing is drawn once.
+ */
 export const callsOfDay = `
 insert into warehouse.calls (call_id, started_at, ended_at, direction, status, status_code, caller_type, caller_name, caller_number,
   called_type, called_name, called_number, dialled_number, duration_seconds, talk_seconds, legs_wait_seconds, transferred_count,
   is_abandoned, is_recorded, repeated_count, external_number, account_number, is_internal, reached_person, queue, huntgroup,
-  legs_fetched_at, leg_count, recordings_state, transcripts_state, transcripts_fetched_at, transcript_count, ${provenance})
+  answered_user_id, placed_user_id, reached, is_message_left, abandoned_in, legs_fetched_at, leg_count, recordings_state, transcripts_state, transcripts_fetched_at, transcript_count, ${provenance})
 select extract(epoch from started_at)::bigint || '.' || n, started_at, started_at + make_interval(secs => wait + talk),
   case when is_inbound then 'inbound' else 'outbound' end, status, case status when 'answered' then 1 when 'voicemail' then 0 when 'missed' then -1 end,
   case when is_inbound and not is_internal then 'external' else 'user' end, case when is_inbound then 'WIRELESS CALLER' end,
@@ -18,6 +21,10 @@ select extract(epoch from started_at)::bigint || '.' || n, started_at, started_a
   (status = 'answered' and bench.draw(n, 14) < 0.08)::integer, is_abandoned, status = 'answered',
   floor(power(bench.draw(n, 15), 6) * 4), case when not is_internal then customer end, case when not is_internal then ours end,
   is_internal, status = 'answered', case when goal = 'queue' then number_called end, case when goal = 'huntgroup' then number_called end,
+  case when status = 'answered' and goal = 'user' then bench.user_of(number_called) end,
+  case when not is_inbound or is_internal then bench.user_of(bench.extension(bench.draw(n, 21))) end,
+  case when status = 'answered' then 'person' when is_inbound and status = 'voicemail' then 'mailbox' else 'unknown' end, status = 'voicemail',
+  case when is_abandoned then case when goal in ('queue', 'huntgroup') then 'queue' else 'ringing' end end,
   case when $2::boolean then started_at end, case when $2::boolean then 2 end,
   case when status = 'answered' then 'complete' else 'none' end, case when status = 'answered' then 'complete' else 'none' end,
   case when $2::boolean then started_at + interval '3 minutes' end, case when $2::boolean then (status = 'answered')::integer end,
@@ -66,14 +73,8 @@ from warehouse.calls c
   ) l
 where ${ofDay}`;
 
-/** Some hundreds at a time, as the mirror does it. */
-export const attributionsOfDay = `
-select warehouse.attribute_calls(call_ids)
-from (
-  select array_agg(call_id) as call_ids
-  from (select c.call_id, row_number() over (order by c.started_at) / 500 as lot from warehouse.calls c where ${ofDay}) calls
-  group by lot
-) lots`;
+/** What the legs of these calls say follows from them in `refreshFacts`. */
+export const callsWithLegs = `select c.call_id as id from warehouse.calls c where ${ofDay} order by c.started_at`;
 
 const analysed = `from warehouse.calls c cross join lateral (select split_part(c.call_id, '.', 2)::bigint as n) counted
 where ${ofDay} and c.status = 'answered' and bench.draw(n, 59) < 0.5`;

@@ -1,6 +1,6 @@
 import autocannon from 'autocannon';
 import type { Load, LoadRequest } from './load.ts';
-import { textDelivery, threadCount } from './payloads.ts';
+import { callDelivery, textDelivery, threadCount } from './payloads.ts';
 
 // The load generator: a process of its own, so that it measures the server and not the bench.
 process.on('message', async (request: LoadRequest) => {
@@ -8,9 +8,10 @@ process.on('message', async (request: LoadRequest) => {
 });
 process.once('disconnect', () => process.exit());
 
-/** Each connection sends texts of threads that no other one sends, so that any batch meets as many threads as it can. */
-async function generate({ url, seconds, connections }: LoadRequest): Promise<Load> {
+/** With `firstCall`, each delivery names another call. Else each connection sends texts of threads that no other one sends, so that any batch meets as many threads as it can. */
+async function generate({ url, seconds, connections, firstCall }: LoadRequest): Promise<Load> {
   let next = 0;
+  let call = firstCall ?? 0;
   const result = await autocannon({
     url,
     connections,
@@ -18,11 +19,15 @@ async function generate({ url, seconds, connections }: LoadRequest): Promise<Loa
     setupClient(client) {
       const connection = next;
       next += 1;
+      const headers = { 'content-type': 'application/json' };
+      if (firstCall !== undefined) {
+        const setupRequest = (request: autocannon.Request) => ({ ...request, body: callDelivery(call++) });
+        client.setRequests([{ method: 'POST', headers, setupRequest }]);
+        return;
+      }
       const bodies: string[] = [];
       for (let thread = connection; thread < threadCount; thread += connections) bodies.push(textDelivery(thread));
-      client.setRequests(
-        bodies.map((body) => ({ method: 'POST', headers: { 'content-type': 'application/json' }, body })),
-      );
+      client.setRequests(bodies.map((body) => ({ method: 'POST', headers, body })));
     },
   });
   return {

@@ -6,6 +6,8 @@ export interface LoadRequest {
   readonly url: string;
   readonly seconds: number;
   readonly connections: number;
+  /** Texts of a thousand threads, or ended calls, each delivered once: of this number and after. */
+  readonly firstCall?: number | undefined;
 }
 
 /** What the generator saw. Latencies in whole milliseconds. */

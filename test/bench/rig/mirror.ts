@@ -7,20 +7,22 @@ import { type Backend, backends } from './stores.ts';
 /** A daemon at work: web and worker as processes of their own, on a database of their own. */
 export interface Mirror {
   readonly backend: Backend;
+  readonly databaseUrl: string;
   /** Address of its receiver. */
   readonly web: string;
   readonly client: Client;
 }
 
-/** Starts one daemon for each backend, all on one sandbox, and waits until they know the account's lines. */
+/** Starts one daemon for each chosen backend, all on one sandbox, and waits until they know the account's lines. */
 export async function startMirrors(
   rig: Rig,
   bench: string,
   sandbox: SandboxAccess,
   stack: AsyncDisposableStack,
+  chosen: readonly Backend[] = backends,
 ): Promise<readonly Mirror[]> {
   const mirrors: Mirror[] = [];
-  for (const backend of backends) {
+  for (const backend of chosen) {
     const databaseUrl = await rig.stores.database(`${bench}_${backend}`);
     const stores = { databaseUrl, redisUrl: rig.stores.redisUrl(backend) };
     const client = new Client({ connectionString: databaseUrl });
@@ -30,7 +32,7 @@ export async function startMirrors(
     // The receiver reads the lines once when it starts.
     await until(async () => (await client.query('select from warehouse.sms_lines')).rowCount !== 0);
     const web = stack.use(await startWeb(stores, rig.profileFolder));
-    mirrors.push({ backend, web: web.ready, client });
+    mirrors.push({ backend, databaseUrl, web: web.ready, client });
   }
   return mirrors;
 }

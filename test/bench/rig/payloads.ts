@@ -19,3 +19,26 @@ export function textDelivery(thread: number): string {
     secret: 'an-echoed-query-value',
   });
 }
+
+/** A captured AccountEndedCalls delivery of about one KB, of a call that no other `at` names. */
+export function callDelivery(at: number): string {
+  const leg = {
+    status: 'noanswer',
+    callerType: 'ivr',
+    calledType: 'huntgroup',
+    calledNumber: '54344',
+    talkDuration: 0,
+  };
+  return JSON.stringify({
+    callId: `${1_780_000_000 + Math.floor(at / 10)}.${100_000 + at}`,
+    direction: 'incoming',
+    status: 'missed',
+    webhookType: 'AccountEndedCalls',
+    callerNumber: `1718${String(5_000_000 + (at % 4_000_000))}`,
+    externalCallerName: 'WIRELESS CALLER',
+    callDuration: 60,
+    talkDuration: 0,
+    recordingUrl: 'https://example.com/recordings/op.mp3',
+    cdrs: Array.from({ length: 7 }, () => leg),
+  });
+}

@@ -29,10 +29,7 @@ export async function openStores(kept?: string): Promise<Stores> {
   const folder = kept ?? (await mkdtemp(join(tmpdir(), 'trunkline-bench-')));
   const postgres = await startPostgres({ dataDir: folder, log });
   const owner = new URL(postgres.url).username;
-  await run(postgres.superuserUrl, [
-    `grant pg_checkpoint to ${owner}`,
-    `grant set on parameter session_replication_role to ${owner}`,
-  ]);
+  await run(postgres.superuserUrl, [`grant pg_checkpoint to ${owner}`]);
   const redis = await startRedis().catch(async (error: unknown) => {
     await postgres.stop();
     throw error;

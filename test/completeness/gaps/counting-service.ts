@@ -70,9 +70,9 @@ export async function startCountingService(
            insert into warehouse.sms_conversations (line, number, discovered_via, thread_fetched_at)
            values ($1, $2, 'test', now() - interval '1 hour') returning conversation_id
          ), m as (
-           insert into warehouse.sms_messages (conversation_id, message_id, line, number, direction, is_read, sent_at,
+           insert into warehouse.sms_messages (conversation_id, message_id, line, number, direction, is_read, is_read_by_others, sent_at,
              content_hash, source, fetch_seq, fetched_at)
-           select conversation_id, i, $1, $2, 'in', false, now(), ${provenance} from c, generate_series(1, $3) i
+           select conversation_id, i, $1, $2, 'in', false, cardinality($4::bigint[]) > 0, now(), ${provenance} from c, generate_series(1, $3) i
          )
          insert into warehouse.sms_message_reads (conversation_id, message_id, user_id)
          select conversation_id, i, u from c, generate_series(1, $3) i, unnest($4::bigint[]) u`,

@@ -45,7 +45,7 @@ beforeAll(async () => {
   await leg(3, '15:01:00', queue, ['user', 'Ben Berg', '202'], [10, 0], { status: 'noanswer' });
   await leg(4, '15:01:10', queue, ['user', 'Ada Berg', '201'], [125, 120], { is_recorded: true });
   await leg(5, '15:03:15', ['user', 'Ada Berg', '201'], ['user', 'Ben Berg', '202'], [385, 380]);
-  await facts.query('select warehouse.measure_waits(array[$1]), warehouse.attribute_calls(array[$1])', answered);
+  await facts.measure(answered);
   await facts.insert('warehouse.recordings', {
     ...{ call_id: answered, unique_id: 'l4', started_at: '2026-11-02T15:01:10Z', duration_seconds: 125 },
     ...{ from_endpoint: '601', to_endpoint: '201' },

@@ -34,14 +34,22 @@ beforeAll(async () => {
   await query(
     db,
     sql`insert into warehouse.sms_messages (conversation_id, message_id, line, number, direction, body, sent_at, content_hash, source, fetch_seq, fetched_at)
-      values (7, 70, ${line}, '18455550199', 'in', 'Where is my order?', now() - interval '1 minute', 'h', 'test', 1, now())`,
+      values (7, 70, ${line}, '18455550199', 'in', 'Where is my order?', now() - interval '1 minute', 'h', 'test', 1, now()),
+        (7, 71, ${line}, '18455550199', 'in', 'And now?', now() - interval '30 seconds', 'h', 'test', 1, now())`,
   );
   await query(
     db,
     sql`insert into ops.rule_runs (rule, version, trigger_kind, trigger_key, trigger_at, conversation_id, line, number, mode, is_matched, reason, facts)
       values ('thanks-resolves', 'v1', 'message_received', '7/70', now() - interval '1 minute', 7, ${line}, '18455550199', 'dry-run', false,
-        'condition_false', '{"message.plain": "(17 characters)"}'),
+        'limit:thread', '{"message.plain": "(17 characters)"}'),
         ('out-of-hours-reply', 'v1', 'message_received', '7/70', now() - interval '1 minute', 7, ${line}, '18455550199', 'dry-run', true, 'matched', '{}')`,
+  );
+  await query(
+    db,
+    sql`insert into ops.rule_tallies (happened_at, version, counts) values (now(), 'v1', '[
+      {"rule": "thanks-resolves", "mode": "dry-run", "word": "limit", "count": 1},
+      {"rule": "thanks-resolves", "mode": "dry-run", "word": "condition_false", "count": 4},
+      {"rule": "out-of-hours-reply", "mode": "dry-run", "word": "matched", "count": 1}]')`,
   );
   await query(
     db,
@@ -119,7 +127,7 @@ describe('the lists', () => {
       row.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' '),
     );
     expect(rows).toEqual([
-      ' thanks-resolves on message_received, dry-run matched 0 of 1 – ',
+      ' thanks-resolves on message_received, dry-run matched 0 of 5 – ',
       expect.stringMatching(/^ out-of-hours-reply on message_received, dry-run matched 1 of 1 reply: 1 /),
       ' never-tried on message_received, off not evaluated – ',
     ]);
@@ -283,12 +291,25 @@ describe('a number that may have opted out', () => {
 describe('a run', () => {
   test('shows which clause was false, of each rule on the same text', async () => {
     const markup = await page('/rules/runs/1');
-    expect(markup).toContain('It did not match</span>: its condition is false.');
+    expect(markup).toContain('It did not match</span>: its limit per thread is used up.');
     expect(markup).toContain('message.plain.matches(');
     expect(markup).toContain('<b>out-of-hours-reply</b>');
     expect(markup).toContain('<a href="/rules/runs/2">out-of-hours-reply</a>');
     expect(await page('/rules/runs/2')).toContain(`<a href="/sends/${sendIds[1]}">send 22222222</a>`);
     expect((await world.get('/rules/runs/99')).status).toBe(404);
+  });
+
+  test('is not needed to see which clause was false: the page of a text leads to what each rule makes of it', async () => {
+    expect(await page(`/threads/${line}/18455550199`)).toContain(
+      'No rule matched: <a href="/rules/explain/71">why</a>',
+    );
+    const markup = await page('/rules/explain/71');
+    expect(markup).toContain('<b>thanks-resolves</b> its condition is false');
+    expect(markup).toContain('message.plain.matches(');
+    expect(markup).toContain('Evaluated now');
+    expect(markup).not.toContain('waits for call_missed');
+    expect((await world.get('/rules/explain/99')).status).toBe(404);
+    expect((await world.get('/rules/explain/1783385492.057900')).status).toBe(404);
   });
 });
 

@@ -43,7 +43,7 @@ async function queued(at: string, account_number: string, queue: number, agent: 
     ...{ transcript_id: ids, call_id: id, leg_unique_id: 'b', leg_pairing: 'exact', short_summary: 'A refund' },
     call_sentiment: ['Positive', 'negative', 'neutral', 'calm', 'wary', 'glad & gay'][ids % 6],
   });
-  await facts.query('select warehouse.attribute_calls(array[$1])', id);
+  await facts.measure(id);
 }
 
 /** A call that nobody answered. */

@@ -1,0 +1,104 @@
+import type { Database, Transaction } from '../../db/database.ts';
+import {
+  keepEndpoints,
+  rebuildAgentDay,
+  rebuildAgentMonth,
+  rebuildAgents,
+  rebuildCallers,
+  rebuildGroups,
+  rebuildIntervals,
+  rebuildNumbers,
+} from './calls.ts';
+import { keepContacts } from './parts.ts';
+import { missedByCalls, missedByTexts, rebuildCallbackDay, rebuildReturns } from './returns.ts';
+import { atMost, type Day, hoursOf, inSteps, piecesOf, quartersOf, type Span } from './steps.ts';
+import { rebuildFailureDay, rebuildResponseDay, rebuildTextDay } from './texts.ts';
+import { rebuildQualityDay, rebuildTranscriptAgents } from './transcripts.ts';
+import { rebuildVisits } from './visits.ts';
+
+/** What of a day is worked out again: the quarters of an hour with these moments, nothing if there are none, or all of it. */
+export type Part = readonly Date[] | 'all';
+
+type OfSpan = (tx: Transaction, day: Day, span: Span) => Promise<unknown>;
+type OfDay = (tx: Transaction, day: Day) => Promise<unknown>;
+type FindMissed = (tx: Transaction, span: Span, isAlone: boolean) => Promise<string[]>;
+
+/** Facts that a step covers at most: those that are counted, by whole quarters or hours, and those that are worked out one by one. */
+const limits = { counted: 5_000, each: 2_000, returns: 1_000 } as const;
+
+const overQuarters: OfSpan[] = [rebuildIntervals];
+const overHours: OfSpan[] = [rebuildNumbers, rebuildGroups, rebuildAgents];
+const overCalls: OfSpan[] = [
+  rebuildVisits,
+  rebuildTranscriptAgents,
+  rebuildCallers,
+  (tx, _, span) => keepContacts(tx, 'warehouse.calls', 'external_number', 'started_at', span),
+];
+const overCallDay: OfDay[] = [keepEndpoints, rebuildAgentDay, rebuildAgentMonth, rebuildQualityDay, rebuildCallbackDay];
+
+const overTexts: OfSpan[] = [(tx, _, span) => keepContacts(tx, 'warehouse.sms_messages', 'number', 'sent_at', span)];
+const overTextDay: OfDay[] = [rebuildTextDay, rebuildFailureDay, rebuildResponseDay];
+
+/**
+ * Works out again what the calls of a day are counted by, and the returns of missed calls that they may change: unless `isAlone`, of
+ * earlier days too. Returns what facts made impossible; all the rest is done.
+ */
+export async function rebuildCalls(db: Database, day: Day, part: Part, isAlone: boolean): Promise<Error[]> {
+  const quarters = await quartersOf(db, 'calls', day);
+  const chosen = quarters.filter(isIn(part));
+  const pieces = await piecesOf(db, 'calls', limits.each, chosen);
+  const steps = stepsOf(db, day);
+  await steps.overSpans(atMost(limits.counted, chosen), overQuarters);
+  await steps.overSpans(atMost(limits.counted, hoursOf(quarters).filter(isIn(part))), overHours);
+  await steps.overSpans(pieces, overCalls);
+  await steps.returns(pieces, missedByCalls, isAlone);
+  await steps.overDay(overCallDay);
+  return steps.faults;
+}
+
+/** As {@link rebuildCalls}, of texts. */
+export async function rebuildTexts(db: Database, day: Day, part: Part, isAlone: boolean): Promise<Error[]> {
+  const chosen = (await quartersOf(db, 'texts', day)).filter(isIn(part));
+  const pieces = await piecesOf(db, 'texts', limits.each, chosen);
+  const steps = stepsOf(db, day);
+  await steps.overSpans(pieces, overTexts);
+  await steps.returns(pieces, missedByTexts, isAlone);
+  await steps.overDay(overTextDay);
+  return steps.faults;
+}
+
+function stepsOf(db: Database, day: Day) {
+  const faults: Error[] = [];
+  const onFault = (error: Error) => faults.push(error);
+  const each = <Item>(items: readonly Item[], work: (tx: Transaction, item: Item) => Promise<unknown>) =>
+    inSteps(
+      db,
+      items,
+      1,
+      async (tx, some) => {
+        for (const item of some) await work(tx, item);
+      },
+      onFault,
+    );
+  return {
+    faults,
+    async overSpans(spans: readonly Span[], rebuilds: readonly OfSpan[]): Promise<void> {
+      for (const rebuild of rebuilds) await each(spans, (tx, span) => rebuild(tx, day, span));
+    },
+    overDay: (rebuilds: readonly OfDay[]) => each(rebuilds, (tx, rebuild) => rebuild(tx, day)),
+    async returns(spans: readonly Span[], find: FindMissed, isAlone: boolean): Promise<void> {
+      const missed = new Set<string>();
+      await each(spans, async (tx, span) => {
+        for (const id of await find(tx, span, isAlone)) missed.add(id);
+      });
+      // Ids begin with the second of the call: those of a day are worked out together, and the day is counted seldom.
+      await inSteps(db, [...missed].sort(), limits.returns, rebuildReturns, onFault);
+    },
+  };
+}
+
+function isIn(part: Part): (span: Span) => boolean {
+  if (part === 'all') return () => true;
+  const moments = part.map(Number);
+  return ({ from, to }) => moments.some((moment) => moment >= Number(from) && moment < Number(to));
+}

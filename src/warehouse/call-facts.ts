@@ -1,0 +1,439 @@
+/*
+ * What follows from a call and its legs, computed and never queried: `writeCalls` stores it with the call, the facts of rules and
+ * the reports read the stored columns, and `refreshFacts` computes it again for calls that are held.
+ *
+ * The fields of legs are not specified (section 2.9). What they do not say is unknown, and never guessed.
+ */
+
+/** How far the caller of a call came: the furthest of what its legs show. */
+export const reachedValues = ['menu', 'queue', 'rang', 'mailbox', 'person', 'unknown'] as const;
+export type Reached = (typeof reachedValues)[number];
+
+/** One end of a call or of a leg. */
+interface Parties {
+  readonly callerType: string | null;
+  readonly callerNumber: string | null;
+  readonly calledType: string | null;
+  readonly calledName: string | null;
+  readonly calledNumber: string | null;
+}
+
+/** The columns of a mirrored call that its facts follow from. Times are Unix milliseconds; null: not reported. */
+export interface CallColumns extends Parties {
+  readonly direction: string | null;
+  readonly status: string | null;
+  readonly statusCode: number | null;
+  readonly startedAt: number | null;
+  readonly endedAt: number | null;
+  readonly talkSeconds: number | null;
+  readonly isRecorded: boolean | null;
+  readonly isAbandoned: boolean | null;
+  readonly accountNumber: string | null;
+  /** Its legs were read, so that they attribute it; they can be none. */
+  readonly hasLegs: boolean;
+}
+
+/** The same of one of its legs. */
+export interface LegColumns extends Parties {
+  readonly ordinal: number;
+  readonly status: string | null;
+  readonly startedAt: number | null;
+  readonly endedAt: number | null;
+  readonly durationSeconds: number | null;
+  readonly talkSeconds: number | null;
+  readonly isRecorded: boolean | null;
+}
+
+/** The one user who had an extension at a moment; null when nobody is known, or several shared it. */
+export type UserAt = (extension: string, moment: number) => string | null;
+
+/** That a call touched an extension, queue, huntgroup or number in one role; a row of `warehouse.call_attributions`. */
+export interface Attribution {
+  readonly kind: 'extension' | 'queue' | 'huntgroup' | 'number';
+  readonly endpoint: string;
+  readonly role: 'answered' | 'rang' | 'placed' | 'entered' | 'transferred_to' | 'transferred_out';
+  readonly userId: string | null;
+  readonly talkSeconds: number | null;
+  readonly source: 'legs' | 'summary';
+}
+
+/** Columns of `warehouse.calls`, and the attributions. */
+export interface CallFacts {
+  readonly waitSeconds: number | null;
+  readonly ringSeconds: number | null;
+  readonly menuSeconds: number | null;
+  readonly reached: Reached;
+  readonly isMessageLeft: boolean;
+  readonly abandonedIn: 'menu' | 'queue' | 'ringing' | 'unknown' | null;
+  readonly answeredUserId: string | null;
+  readonly placedUserId: string | null;
+  readonly queue: string | null;
+  readonly huntgroup: string | null;
+  /** Undefined unless the call was read with its legs and has a start. */
+  readonly attributions: readonly Attribution[] | undefined;
+}
+
+/** The facts of a call. Pure. `legs` are those that exist, in their order. */
+export function callFacts(call: CallColumns, legs: readonly LegColumns[], userAt: UserAt): CallFacts {
+  const steps = legs.map(stepOf);
+  const path = pathOf(call, steps);
+  const { startedAt } = call;
+  const userOf = (extension: string | null | undefined) =>
+    extension && startedAt !== null ? userAt(extension, startedAt) : null;
+  return {
+    ...times(call, steps),
+    ...howFar(call, legs),
+    abandonedIn: abandonedIn(call, steps, path),
+    answeredUserId: userOf(path.answeredBy),
+    placedUserId: userOf(path.placedBy),
+    queue: path.queue,
+    huntgroup: path.huntgroup,
+    attributions: call.hasLegs && startedAt !== null ? attributions(call, steps, userOf) : undefined,
+  };
+}
+
+/** What a party is, by its type: the types of section 2.9, and those of captured deliveries. */
+const places = {
+  ivr: 'menu',
+  queue: 'queue',
+  huntgroup: 'huntgroup',
+  user: 'user',
+  phone: 'user',
+  extension: 'user',
+  external: 'external',
+  mailbox: 'mailbox',
+  voicemail: 'mailbox',
+} as const;
+type Place = (typeof places)[keyof typeof places];
+
+/** A leg, read. */
+interface Step {
+  readonly ordinal: number;
+  readonly caller: Place | undefined;
+  readonly called: Place | undefined;
+  /** The leg says a type of whom it called, known or not. */
+  readonly isTyped: boolean;
+  readonly callerNumber: string | null;
+  readonly calledNumber: string | null;
+  readonly endpoint: string;
+  readonly isAnswered: boolean;
+  readonly startedAt: number | null;
+  readonly endedAt: number | null;
+  readonly talkAt: number | null;
+  readonly talkSeconds: number | null;
+}
+
+function stepOf(leg: LegColumns): Step {
+  const { ordinal, callerNumber, calledNumber, startedAt, endedAt, durationSeconds, talkSeconds } = leg;
+  const after = (seconds: number | null) =>
+    startedAt === null || seconds === null ? null : startedAt + seconds * 1000;
+  return {
+    ...{ ordinal, callerNumber, calledNumber, startedAt, talkSeconds },
+    caller: placeOf(leg.callerType),
+    called: placeOf(leg.calledType),
+    isTyped: leg.calledType !== null,
+    endpoint: endpointOf(leg),
+    isAnswered: isLegAnswered(leg),
+    endedAt: endedAt ?? after(durationSeconds),
+    talkAt: after(durationSeconds === null || talkSeconds === null ? null : durationSeconds - talkSeconds),
+  };
+}
+
+/** Limits index entries. Real endpoints have about a dozen characters. */
+const longestEndpoint = 200;
+
+/** The number of a called party; of a queue or huntgroup without one, its name. */
+function endpointOf({ calledNumber, calledName }: Parties): string {
+  const name = calledNumber || calledName || '';
+  return name.length > longestEndpoint ? [...name].slice(0, longestEndpoint).join('') : name;
+}
+
+const isGroup = (place: Place | undefined) => place === 'queue' || place === 'huntgroup';
+const attributes = (place: Place | undefined) => place === 'user' || isGroup(place);
+const isTelephone = (place: Place | undefined) => place === 'user' || place === 'external';
+
+const earliest = (moments: readonly (number | null)[]) => {
+  const known = moments.filter((each) => each !== null);
+  return known.length > 0 ? Math.min(...known) : undefined;
+};
+const latest = (moments: readonly (number | null)[]) => {
+  const known = moments.filter((each) => each !== null);
+  return known.length > 0 ? Math.max(...known) : undefined;
+};
+
+type Times = Pick<CallFacts, 'waitSeconds' | 'ringSeconds' | 'menuSeconds'>;
+
+/**
+ * How long the caller waited, telephones rang and menus played, by the legs. Talk after the first answer, ringing after a transfer
+ * and the menu before a queue are no wait.
+ */
+function times(call: CallColumns, steps: readonly Step[]): Times {
+  const { direction, startedAt } = call;
+  const until = waitedUntil(call, steps);
+  const isTimed = steps.every((step) => step.startedAt !== null);
+  const began = (isThat: (step: Step) => boolean, limit = Number.POSITIVE_INFINITY) =>
+    earliest(steps.filter((step) => isThat(step) && (step.startedAt ?? limit) <= limit).map((step) => step.startedAt));
+
+  let [wait, ring, menu]: (number | undefined)[] = [];
+  if (direction === 'inbound') {
+    const isInTime = ({ startedAt: at }: Step) => at === null || (until !== undefined && at <= until);
+    const isQueued =
+      isGroup(placeOf(call.calledType)) ||
+      steps.some((step) => (isGroup(step.called) || isGroup(step.caller)) && isInTime(step));
+    const waitsFrom = isQueued ? began(({ called }) => isGroup(called), until) : startedAt;
+    wait = span(waitsFrom, until);
+    if (isTimed)
+      ring = span(until === undefined ? undefined : (began(({ called }) => called === 'user', until) ?? until), until);
+    if (isTimed && steps.length > 0 && steps.every((step) => step.isTyped)) {
+      const left = began(({ called }) => called !== undefined && called !== 'menu');
+      menu = span(startedAt, left ?? call.endedAt ?? latest(steps.map((step) => step.endedAt)));
+    }
+  } else if (direction === 'outbound' && isTimed) {
+    ring = span(
+      began(() => true),
+      until,
+    );
+  }
+  return { waitSeconds: whole(wait), ringSeconds: whole(ring), menuSeconds: whole(menu) };
+}
+
+/** When the waiting ended: the first answer was connected, the mailbox answered, or the call ended unanswered. */
+function waitedUntil(call: CallColumns, steps: readonly Step[]): number | undefined {
+  switch (call.status) {
+    case 'answered': {
+      const talks = steps.filter(({ called, talkSeconds }) => isTelephone(called) && (talkSeconds ?? 0) > 0);
+      return talks.every(({ talkAt }) => talkAt !== null) ? earliest(talks.map(({ talkAt }) => talkAt)) : undefined;
+    }
+    case 'voicemail':
+      return steps.toSorted(byStart).at(-1)?.talkAt ?? undefined;
+    case 'missed':
+      return steps.length > 0 ? (call.endedAt ?? latest(steps.map(({ endedAt }) => endedAt))) : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** Legs without a start come last. */
+function byStart(a: Step, b: Step): number {
+  const [first, second] = [a.startedAt ?? Number.POSITIVE_INFINITY, b.startedAt ?? Number.POSITIVE_INFINITY];
+  return first === second ? a.ordinal - b.ordinal : first - second;
+}
+
+/** Milliseconds; undefined when an end is unknown. */
+function span(from: number | null | undefined, until: number | null | undefined): number | undefined {
+  return from == null || until == null ? undefined : until - from;
+}
+
+const largestInteger = 2 ** 31 - 1;
+
+/** Whole seconds; null when unknown, negative, or too long for an `integer`. */
+function whole(milliseconds: number | undefined): number | null {
+  if (milliseconds === undefined || milliseconds < 0) return null;
+  const seconds = Math.round(milliseconds / 1000);
+  return seconds <= largestInteger ? seconds : null;
+}
+
+/** The ends that a call went through: its legs, and where no leg says a type, those of the call itself. */
+function endsOf(
+  call: CallColumns,
+  steps: readonly Step[],
+): readonly (Step & { readonly source: 'legs' | 'summary' })[] {
+  const typed = steps.filter(({ caller, called }) => attributes(caller) || attributes(called));
+  if (typed.length > 0) return typed.map((step) => ({ ...step, source: 'legs' }));
+  const { callerNumber, calledNumber, talkSeconds, startedAt } = call;
+  return [
+    {
+      ...{ ordinal: 1, callerNumber, calledNumber, talkSeconds, startedAt, endedAt: null, talkAt: null, isTyped: true },
+      caller: placeOf(call.callerType),
+      called: placeOf(call.calledType),
+      endpoint: endpointOf(call),
+      isAnswered: call.status === 'answered',
+      source: 'summary',
+    },
+  ];
+}
+
+/** Who answered and placed a call, and the group that it was answered from, else the last that it entered. */
+interface Path {
+  readonly answeredBy: string | undefined;
+  readonly placedBy: string | undefined;
+  readonly queue: string | null;
+  readonly huntgroup: string | null;
+}
+
+function pathOf(call: CallColumns, steps: readonly Step[]): Path {
+  const typed = endsOf(call, steps);
+  const isByLegs = typed[0]?.source === 'legs';
+  const ends = isByLegs ? steps : [...steps, ...typed];
+  const answers = ends
+    .filter(({ called, isAnswered }) => isTelephone(called) && isAnswered)
+    .map(({ ordinal }) => ordinal);
+  const firstAnswer = answers.length > 0 ? Math.min(...answers) : Number.POSITIVE_INFINITY;
+  const lastGroup = (place: 'queue' | 'huntgroup') =>
+    ends
+      .filter(({ called, ordinal }) => called === place && ordinal <= firstAnswer)
+      .toSorted((a, b) => a.ordinal - b.ordinal)
+      .at(-1)?.endpoint || null;
+  return {
+    answeredBy:
+      ends.filter(({ called, isAnswered }) => called === 'user' && isAnswered).toSorted(byStart)[0]?.calledNumber ??
+      undefined,
+    placedBy: ends
+      .flatMap(({ caller, ordinal, callerNumber }) =>
+        caller === 'user' && ordinal === 1 && callerNumber !== null ? [callerNumber] : [],
+      )
+      .toSorted()[0],
+    queue: lastGroup('queue'),
+    huntgroup: lastGroup('huntgroup'),
+  };
+}
+
+function attributions(
+  call: CallColumns,
+  steps: readonly Step[],
+  userOf: (extension: string) => string | null,
+): Attribution[] {
+  const merged = new Map<string, Attribution>();
+  const touch = (
+    kind: Attribution['kind'],
+    endpoint: string | null,
+    role: Attribution['role'],
+    source: Attribution['source'],
+    talkSeconds: number | null = null,
+  ) => {
+    const name = endpointOf({ ...nobody, calledNumber: endpoint });
+    if (name === '') return;
+    const key = JSON.stringify([kind, name, role]);
+    const before = merged.get(key);
+    const talk = before?.talkSeconds == null ? talkSeconds : before.talkSeconds + (talkSeconds ?? 0);
+    merged.set(key, {
+      ...{ kind, endpoint: name, role, source, talkSeconds: talk },
+      userId: kind === 'extension' ? userOf(name) : null,
+    });
+  };
+  for (const {
+    caller,
+    called,
+    callerNumber,
+    calledNumber,
+    endpoint,
+    ordinal,
+    isAnswered,
+    talkSeconds,
+    source,
+  } of endsOf(call, steps)) {
+    if (caller === 'user' && ordinal === 1) touch('extension', callerNumber, 'placed', source, talkSeconds);
+    if (called === 'user') {
+      touch('extension', calledNumber, isAnswered ? 'answered' : 'rang', source, isAnswered ? talkSeconds : null);
+    }
+    if (called === 'user' && caller === 'user' && ordinal > 1)
+      touch('extension', calledNumber, 'transferred_to', source);
+    if (caller === 'user' && ordinal > 1) touch('extension', callerNumber, 'transferred_out', source);
+    if (called === 'queue' || called === 'huntgroup') touch(called, endpoint, 'entered', source);
+  }
+  touch('number', call.accountNumber, call.direction === 'outbound' ? 'placed' : 'entered', 'summary');
+  return [...merged.values()].map((each) => ({
+    ...each,
+    talkSeconds: each.talkSeconds !== null && each.talkSeconds > largestInteger ? null : each.talkSeconds,
+  }));
+}
+
+const nobody: Parties = {
+  callerType: null,
+  callerNumber: null,
+  calledType: null,
+  calledName: null,
+  calledNumber: null,
+};
+
+/** How far the caller had come who gave up. A missed call that never left the menu is not flagged, and yet only the caller can have ended it. */
+function abandonedIn(call: CallColumns, steps: readonly Step[], { queue, huntgroup }: Path): CallFacts['abandonedIn'] {
+  if (call.direction !== 'inbound') return null;
+  if (call.isAbandoned && call.status !== 'answered' && call.status !== 'voicemail') {
+    if (queue !== null || huntgroup !== null) return 'queue';
+    if (steps.length === 0) return placeOf(call.calledType) === 'user' ? 'ringing' : 'unknown';
+    if (steps.some(({ called }) => isTelephone(called) || called === 'mailbox')) return 'ringing';
+    return steps.every(({ isTyped }) => isTyped) ? 'menu' : 'unknown';
+  }
+  const isMenuOnly = steps.length > 0 && steps.every(({ called }) => called === 'menu');
+  return call.status === 'missed' && isMenuOnly ? 'menu' : null;
+}
+
+/** The part of a call that tells how far it came. */
+export type CallEnds = Pick<
+  CallColumns,
+  'direction' | 'status' | 'statusCode' | 'calledType' | 'talkSeconds' | 'isRecorded'
+>;
+/** The same of a leg. */
+export type LegEnds = Pick<LegColumns, 'callerType' | 'calledType' | 'status' | 'talkSeconds' | 'isRecorded'>;
+
+/** A mailbox that was connected for less than this took no message. */
+const minMessageSeconds = 3;
+
+/**
+ * How far a call came, and whether a mailbox holds a message of the caller, not a hang-up at its greeting. Rules should take
+ * `unknown` for "not far enough". Without any leg only the status of the call counts: the service lists legs late.
+ */
+export function howFar(call: CallEnds, legs: readonly LegEnds[]): Pick<CallFacts, 'reached' | 'isMessageLeft'> {
+  const steps = legs.map((leg) => ({ leg, place: placeOf(leg.calledType) }));
+  const mailboxes = steps.filter(({ place }) => place === 'mailbox').map(({ leg }) => leg);
+  const isVoicemail = wordOf(call.status) === 'voicemail';
+  const isMailbox = isVoicemail || mailboxes.length > 0;
+  const isFromMenu = steps.some(({ place }) => place === 'menu');
+  const furthest = (): Reached => {
+    if (isAnswered(call) || steps.some(({ leg, place }) => isTelephone(place) && isLegAnswered(leg))) return 'person';
+    // On a call of ours there is no caller to come anywhere: its legs show whom we rang.
+    if (wordOf(call.direction) === 'outbound') return 'unknown';
+    if (isMailbox) return 'mailbox';
+    if (steps.some(({ leg, place }) => isTelephone(place) && !isFromOutside(leg))) return 'rang';
+    if (steps.some(({ leg, place }) => isGroup(place) || isGroup(placeOf(leg.callerType)))) return 'queue';
+    if (legs.length === 0) return 'unknown';
+    if (steps.every(({ place }) => place === 'menu')) return 'menu';
+    return legs.every(({ calledType }) => wordOf(calledType) === '') ? byCalledType(call) : 'unknown';
+  };
+  return {
+    reached: furthest(),
+    isMessageLeft: isMailbox && holdsMessage(call, mailboxes, isVoicemail && !isFromMenu),
+  };
+}
+
+function holdsMessage(call: CallEnds, mailboxes: readonly LegEnds[], isTalkOfCall: boolean): boolean {
+  if (call.isRecorded === true || mailboxes.some(({ isRecorded }) => isRecorded === true)) return true;
+  const known = mailboxes.flatMap(({ talkSeconds }) => talkSeconds ?? []);
+  // The talk time of the whole call can be that of a person who passed the caller on, or of a menu.
+  const ofCall = isTalkOfCall ? (call.talkSeconds ?? 0) : 0;
+  const seconds = known.length > 0 ? known.reduce((sum, each) => sum + each, 0) : ofCall;
+  return seconds >= minMessageSeconds;
+}
+
+/** Where the call itself says that it went, for legs without types. An outside party says nothing about telephones of ours. */
+function byCalledType({ calledType }: CallEnds): Reached {
+  const place = placeOf(calledType);
+  if (isGroup(place)) return 'queue';
+  if (place === 'user') return 'rang';
+  return place === 'menu' || place === 'mailbox' ? place : 'unknown';
+}
+
+/** A leg from outside to outside rings at no telephone that one of ours passed the caller on to. */
+function isFromOutside({ callerType, calledType }: LegEnds): boolean {
+  return wordOf(calledType) === 'external' && ['external', ''].includes(wordOf(callerType));
+}
+
+/** All status codes from 1 report that somebody answered. */
+function isAnswered({ status, statusCode }: CallEnds): boolean {
+  return wordOf(status) === 'answered' || (statusCode ?? 0) >= 1;
+}
+
+function isLegAnswered({ status, talkSeconds }: Pick<LegColumns, 'status' | 'talkSeconds'>): boolean {
+  return (talkSeconds ?? 0) > 0 || wordOf(status).startsWith('answer');
+}
+
+function placeOf(type: string | null): Place | undefined {
+  const word = wordOf(type);
+  return Object.hasOwn(places, word) ? places[word as keyof typeof places] : undefined;
+}
+
+/** Legs write their words in any case: `NO ANSWER`, `Hunt-Group`. */
+function wordOf(text: string | null): string {
+  return (text ?? '').toLowerCase().replace(/[^a-z]+/g, '');
+}

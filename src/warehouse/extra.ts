@@ -1,0 +1,44 @@
+import type { Transaction } from '../db/database.ts';
+import { withoutMentions } from './erasure/erased.ts';
+import type { Extra } from './upsert.ts';
+
+/** An answer, and its keys that no column holds. */
+interface Answer {
+  readonly raw: Readonly<Record<string, unknown>>;
+  readonly unknownKeys: readonly string[];
+}
+
+/**
+ * What answers say beyond the columns, for the column `extra` of their rows: their unknown keys, with URLs redacted and erased numbers
+ * removed. Undefined for an answer without such keys.
+ */
+export async function extrasOf(tx: Transaction, answers: readonly Answer[]): Promise<(Extra | undefined)[]> {
+  const extras = answers.map(({ raw, unknownKeys }) =>
+    unknownKeys.length === 0
+      ? undefined
+      : (redactUrls(Object.fromEntries(unknownKeys.map((key) => [key, raw[key]]))) as Extra),
+  );
+  if (extras.every((each) => each === undefined)) return extras;
+  return [...(await withoutMentions(tx, extras))];
+}
+
+/*
+ * The URL of a recording, a media file or a webhook is itself the credential. Answers are therefore stored without URLs, except in
+ * fields that people wrote.
+ */
+
+const address = /[a-z][a-z0-9+.-]{0,20}:\/\/[^\s"'<>]+/gi;
+const addressKey = /(?:ur[li]|link|href|media)s?$/i;
+/** Fields that people wrote: a link in a text message is no secret. */
+const words = new Set(['text', 'message', 'body', 'comment']);
+
+/** A copy of an answer with every URL replaced. */
+export function redactUrls(value: unknown, key = ''): unknown {
+  if (Array.isArray(value)) return value.map((each) => redactUrls(each, key));
+  if (typeof value === 'object' && value !== null) {
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, redactUrls(inner, name)]));
+  }
+  if (typeof value !== 'string' || value === '' || words.has(key)) return value;
+  if (addressKey.test(key)) return '[redacted]';
+  return value.includes('://') ? value.replace(address, '[redacted]') : value;
+}

@@ -1,0 +1,260 @@
+import type { RawBuilder } from 'kysely';
+import { hotQuery, relation, sql, type Transaction } from '../db/database.ts';
+import type { JsonRow } from './held-calls.ts';
+import type { Change } from './upsert.ts';
+
+/** Everything that follows from a write of the mirror, besides the rows themselves. */
+export interface Following {
+  /** What rules are evaluated for, in this order. */
+  readonly events?: readonly RuleEvent[];
+  /** Moments whose reports changed, of calls and of texts, and conversations whose turns changed. */
+  readonly calls?: readonly Moment[];
+  readonly texts?: readonly Moment[];
+  readonly threads?: readonly string[];
+  /** Texts of others, which may answer a send. */
+  readonly replies?: readonly Reply[];
+  readonly fieldChanges?: readonly FieldChange[];
+}
+
+/** An instant as a text of JSON or of the service; null or undefined: not known. */
+type Moment = unknown;
+
+interface RuleEvent {
+  readonly kind:
+    | 'message_received'
+    | 'call_ended'
+    | 'call_missed'
+    | 'voicemail_left'
+    | 'transcript_ready'
+    | 'action_required';
+  readonly key: string;
+  /** Undefined: now. */
+  readonly at?: Moment;
+  /** What makes it old; null: not known yet, so that only history is old. */
+  readonly happenedAt: Moment;
+}
+
+interface Reply {
+  readonly line: unknown;
+  readonly number: unknown;
+  readonly at: Moment;
+}
+
+interface FieldChange {
+  readonly entity: 'call' | 'transcript' | 'user' | 'line';
+  readonly key: string;
+  readonly field: string;
+  readonly before: unknown;
+  readonly after: unknown;
+  readonly source: string;
+}
+
+/** Joins what follows from several writes. */
+export function together(all: readonly Following[]): Following {
+  return {
+    events: all.flatMap(({ events = [] }) => events),
+    calls: all.flatMap(({ calls = [] }) => calls),
+    texts: all.flatMap(({ texts = [] }) => texts),
+    threads: all.flatMap(({ threads = [] }) => threads),
+    replies: all.flatMap(({ replies = [] }) => replies),
+    fieldChanges: all.flatMap(({ fieldChanges = [] }) => fieldChanges),
+  };
+}
+
+/** What a read made of a call. Rows are those of `warehouse.calls`, by column. */
+export interface CallWrite {
+  readonly callId: string;
+  readonly source: string;
+  /** Undefined: it is new. */
+  readonly before: JsonRow | undefined;
+  readonly after: JsonRow;
+  readonly isErased: boolean;
+  /** It is new, listed again, or its content changed. */
+  readonly isChanged: boolean;
+  /** Reports count it otherwise, by its content, facts, legs or attributions. */
+  readonly isReported: boolean;
+}
+
+/** A call is a trigger once its end is known, under each name that it gets: its status can become known later. */
+export function followingCall({
+  callId,
+  source,
+  before,
+  after,
+  isErased,
+  isChanged,
+  isReported,
+}: CallWrite): Following {
+  const { ended_at: endedAt, status } = after;
+  const isNewlyEnded = endedAt != null && before?.ended_at == null;
+  const isNewStatus = endedAt != null && (isNewlyEnded || before?.status !== status);
+  const event = (kind: RuleEvent['kind']): RuleEvent => ({ kind, key: callId, at: endedAt, happenedAt: endedAt });
+  return {
+    events: isErased
+      ? []
+      : [
+          ...(isNewlyEnded ? [event('call_ended')] : []),
+          ...(isNewStatus && status === 'missed' ? [event('call_missed')] : []),
+          ...(isNewStatus && status === 'voicemail' ? [event('voicemail_left')] : []),
+        ],
+    calls: isReported ? [before?.started_at, after.started_at] : [],
+    fieldChanges: isChanged && before ? changesOf('call', callId, source, callFields, { before, after }) : [],
+  };
+}
+
+/** The fields of a call whose changes are kept. */
+const callFields = [
+  ...['status', 'status_code', 'ended_at', 'duration_seconds', 'talk_seconds', 'transferred_count', 'is_abandoned'],
+  ...['is_recorded', 'called_back_call_id', 'repeated_count'],
+];
+
+export function changesOf(
+  entity: FieldChange['entity'],
+  key: string,
+  source: string,
+  fields: readonly string[],
+  { before, after }: Change<JsonRow>,
+): FieldChange[] {
+  if (before === undefined) return [];
+  return fields.flatMap((field) => {
+    const [was, is] = [wordOf(field, before[field]), wordOf(field, after[field])];
+    return was === is ? [] : [{ entity, key, field, before: was, after: is, source }];
+  });
+}
+
+function wordOf(field: string, value: unknown): string | null {
+  if (value == null) return null;
+  return field.endsWith('_at') ? new Date(String(value)).toISOString() : String(value);
+}
+
+/** The columns of texts that {@link followingText} compares. */
+export const textColumns = [
+  ...(['conversation_id', 'message_id', 'line', 'number', 'direction', 'sent_at', 'sent_by', 'media_count'] as const),
+  ...(['is_scheduled', 'is_blocked', 'delivery_status', 'delivery_error', 'opt_out_verdict', 'deleted_at'] as const),
+] as const;
+const turnColumns = ['direction', 'sent_at', 'sent_by', 'is_scheduled', 'is_blocked', 'deleted_at'];
+const replyColumns = ['direction', 'sent_at', 'deleted_at', 'opt_out_verdict'];
+
+/**
+ * A text of theirs is a trigger once its direction and time are known: it can be listed without them at first. Turns depend on fewer
+ * columns than counts do.
+ */
+export function followingText({ before, after }: Change<JsonRow>): Following {
+  const differs = (columns: readonly string[]) => columns.some((column) => before?.[column] !== after[column]);
+  const isKnown = (row: JsonRow | undefined) => row?.direction === 'in' && row.sent_at != null;
+  const isNews = isKnown(after) && !isKnown(before) && after.is_scheduled !== true && after.deleted_at === null;
+  const rows = [before, after].filter((row) => row !== undefined);
+  const isTurned = before === undefined || differs(turnColumns);
+  return {
+    events: isNews
+      ? [
+          {
+            kind: 'message_received',
+            key: `${after.conversation_id}/${after.message_id}`,
+            at: after.sent_at,
+            happenedAt: after.sent_at,
+          },
+        ]
+      : [],
+    texts: differs(textColumns) ? rows.map(({ sent_at }) => sent_at) : [],
+    threads: isTurned ? [String(after.conversation_id)] : [],
+    replies: differs(replyColumns)
+      ? rows.flatMap(({ direction, line, number, sent_at: at }) => (direction === 'in' ? [{ line, number, at }] : []))
+      : [],
+  };
+}
+
+/** Texts that are deleted, or no longer held. */
+export function followingLostTexts(rows: readonly JsonRow[]): Following {
+  return together(rows.map((before) => followingText({ before, after: { ...before, deleted_at: 'now' } })));
+}
+
+export const transcriptFields = [
+  ...(['call_purpose', 'call_sentiment', 'csat_score', 'agent_performance_score'] as const),
+  ...(['is_action_required', 'is_urgent_action_required'] as const),
+] as const;
+
+/** A transcript is a trigger when it is mirrored, if that is within a day after its call; the call may be mirrored later. */
+export function followingTranscript(
+  { before, after }: Change<JsonRow>,
+  call: JsonRow | undefined,
+  source: string,
+): Following {
+  const isUrgent = (row: JsonRow | undefined) =>
+    row?.is_action_required === true || row?.is_urgent_action_required === true;
+  const key = String(after.transcript_id);
+  const event = (kind: RuleEvent['kind']): RuleEvent => ({ kind, key, happenedAt: call?.ended_at ?? null });
+  return {
+    events: [
+      ...(isUrgent(after) && !isUrgent(before) ? [event('action_required')] : []),
+      ...(before === undefined ? [event('transcript_ready')] : []),
+    ],
+    calls: [call?.started_at],
+    fieldChanges: changesOf('transcript', key, source, transcriptFields, { before, after }),
+  };
+}
+
+/** Events of history are triggers only if they are this young: a webhook may be late or lost. */
+const historyAge = sql`interval '10 minutes'`;
+const newsAge = sql`interval '1 day'`;
+
+/**
+ * Records what follows from the writes of a transaction, in one statement. Rules are not evaluated for history, and each rule limits
+ * the age of its triggers itself.
+ */
+export async function recordFollowing(
+  tx: Transaction,
+  { events = [], calls = [], texts = [], threads = [], replies = [], fieldChanges = [] }: Following,
+  { isHistory = false }: { readonly isHistory?: boolean } = {},
+): Promise<void> {
+  const markers = [
+    ...quarters(calls).map((at) => ({ kind: 'calls', at, thread: null })),
+    ...quarters(texts).map((at) => ({ kind: 'texts', at, thread: null })),
+    ...[...new Set(threads)].map((thread) => ({ kind: 'thread', at: null, thread })),
+  ];
+  const steps: RawBuilder<unknown>[] = [];
+  if (events.length > 0) {
+    steps.push(sql`events as (
+      insert into ops.rule_events (kind, key, happened_at)
+      select kind, key, coalesce(at, now())
+      from ${relation('e', inOrder(events), { kind: 'text', key: 'text', at: ['timestamptz', ({ at }) => at], happened_at: ['timestamptz', ({ happenedAt }) => happenedAt] }, 'place')}
+      where coalesce(happened_at > now() - case when ${isHistory} then ${historyAge} else ${newsAge} end, not ${isHistory})
+      order by place)`);
+  }
+  if (markers.length > 0) {
+    steps.push(sql`markers as (
+      insert into ops.rollup_markers (kind, bucket_at, conversation_id)
+      select kind, at, thread from ${relation('m', markers, { kind: 'text', at: 'timestamptz', thread: 'bigint' })})`);
+  }
+  if (replies.length > 0) {
+    steps.push(sql`answered as (
+      insert into ops.send_markers (planned_at)
+      select distinct s.planned_at
+      from ${relation('r', replies, { line: 'text', number: 'text', at: 'timestamptz' })}
+        join ops.sends s on s.line = r.line and s.number = r.number and s.state = 'SENT'
+          and s.dispatched_at < r.at and s.dispatched_at >= r.at - interval '24 hours')`);
+  }
+  if (fieldChanges.length > 0) {
+    steps.push(sql`changes as (
+      insert into warehouse.field_changes (entity, entity_key, field, old_value, new_value, source)
+      select entity, key, field, before, after, source
+      from ${relation('c', fieldChanges, { entity: 'text', key: 'text', field: 'text', before: 'text', after: 'text', source: 'text' })})`);
+  }
+  if (steps.length > 0) await hotQuery(tx, sql`with ${sql.join(steps)} select`);
+}
+
+const byId = new Intl.Collator('en', { numeric: true });
+
+/** By time, and at one time in the order of the ids. */
+function inOrder(events: readonly RuleEvent[]): RuleEvent[] {
+  const timeOf = ({ at }: RuleEvent) => (at == null ? Number.POSITIVE_INFINITY : Date.parse(String(at)));
+  return events.toSorted((a, b) => timeOf(a) - timeOf(b) || byId.compare(a.key, b.key));
+}
+
+const quarterMs = 900_000;
+
+/** The quarters of an hour in which moments lie, each once. */
+function quarters(moments: readonly Moment[]): Date[] {
+  const known = moments.filter((moment) => moment != null).map((moment) => Date.parse(String(moment)));
+  return [...new Set(known.map((at) => Math.floor(at / quarterMs) * quarterMs))].map((at) => new Date(at));
+}

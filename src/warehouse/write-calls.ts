@@ -1,0 +1,318 @@
+import type { RawBuilder } from 'kysely';
+import type { Call, CallSummary } from '../api-client/client.ts';
+import { ChangedMeanwhile, hotQuery, relation, relationOf, sql, type Transaction } from '../db/database.ts';
+import { storableJson } from '../shared/storable.ts';
+import { type Attribution, type CallFacts, callFacts } from './call-facts.ts';
+import { type CallRead, calls, endpointsOf, factColumns, factNames, legsOf } from './calls.ts';
+import { eraseCalls, withoutErasedParties } from './erasure/calls.ts';
+import { extrasOf } from './extra.ts';
+import {
+  callColumns,
+  type Directory,
+  type HeldCalls,
+  type HeldRow,
+  holdCalls,
+  type JsonRow,
+  legColumns,
+} from './held-calls.ts';
+import { callLegs, keyedLegs } from './legs.ts';
+import {
+  contentHash,
+  type Extra,
+  insertInto,
+  type Mirrored,
+  mergedWith,
+  newestOfEach,
+  type Provenance,
+  type Row,
+  rowsOf,
+  sameValue,
+} from './upsert.ts';
+import type { CallWrite } from './what-follows.ts';
+
+/**
+ * Mirrors calls without erased parties: the calls, their facts, the legs of those that were read whole, and their attributions, in one
+ * statement. Newer wins; of legs by `legs_fetch_seq`, since searches, which list none, write the call's `fetch_seq` too. `held` has the
+ * locked rows of the calls, where the caller locked them.
+ */
+export async function writeCalls(tx: Transaction, all: readonly CallRead[], held?: HeldCalls): Promise<CallWrite[]> {
+  if (all.length === 0) return [];
+  const { reads, erased } = await withoutErasedParties(
+    tx,
+    newestOfEach(all, ({ call }) => call.id),
+  );
+  const { calls: rows, directory } =
+    held ??
+    (await holdCalls(
+      tx,
+      reads.map(({ call }) => call.id),
+      reads.flatMap(({ call }) => endpointsOf(call)),
+    ));
+  const answers = reads.flatMap(({ call }) => (erased.has(call.id) ? [] : [call, ...(legsOf(call) ?? [])]));
+  const extras = await extrasOf(tx, answers);
+  const extraOf = new Map<object, Extra | undefined>(answers.map((answer, at) => [answer, extras[at]]));
+  const plans = reads.map((each) => planOf(each, rows.get(each.call.id), directory, extraOf));
+  await carryOut(tx, plans);
+  if (erased.size > 0) await eraseCalls(tx, [...erased]);
+  return plans.map(({ write }) => ({ ...write, isErased: write.isErased || erased.has(write.callId) }));
+}
+
+type CallRow = Row<typeof calls.columns>;
+
+/** What a read of a call changes. */
+interface Plan {
+  readonly write: CallWrite;
+  /** Undefined: a later read wrote the call. */
+  readonly row: Mirrored<typeof calls.columns> | undefined;
+  /** The columns that its legs change, where a later read wrote the call. */
+  readonly lateLegs: JsonRow | undefined;
+  readonly legs: readonly Mirrored<typeof callLegs.columns>[];
+  readonly goneLegs: readonly GoneLeg[];
+  readonly attributions: AttributionChanges;
+}
+
+interface GoneLeg {
+  readonly callId: string;
+  readonly key: string;
+  readonly fetchSeq: string;
+}
+
+function planOf(
+  { call, read }: CallRead,
+  held: HeldRow | undefined,
+  directory: Directory,
+  extraOf: ReadonlyMap<object, Extra | undefined>,
+): Plan {
+  const fetchSeq = BigInt(read.fetchSeq);
+  const isNewer = held === undefined || held.fetchSeq <= fetchSeq;
+  const legs = legsIn(call, read, held, extraOf);
+  if (!isNewer && !legs.areNewer) return nothingToDo(call.id, read, held);
+  const given = calls.row({ call, read, isOwn: directory.isOwn });
+  const { leg_count, legs_fetched_at, legs_fetch_seq } = given;
+  const mirrored: JsonRow = isNewer
+    ? { ...mergedWith(calls, given, held?.call), deleted_at: null }
+    : { ...held.call, ...(legs.areNewer && { leg_count, legs_fetched_at, legs_fetch_seq }) };
+  const facts = callFacts(callColumns(mirrored), legs.now.map(legColumns), directory.userAt);
+  const after: JsonRow = { ...mirrored, ...factColumns(facts) };
+  const attributions = attributionChanges(call.id, after, facts, held);
+
+  const isListedAgain = held?.call.deleted_at != null && isNewer;
+  const differs = (columns: readonly string[]) =>
+    columns.some((column) => !sameValue(calls.columns, column, held?.call[column], after[column]));
+  const isNewOrBack = held === undefined || isListedAgain;
+  return {
+    write: {
+      ...{ callId: call.id, source: read.source, before: held?.call, after, isErased: held?.call.is_erased === true },
+      isChanged: isNewOrBack || differs(calls.content),
+      isReported:
+        isNewOrBack ||
+        differs(reportedColumns) ||
+        legs.changed.length + legs.gone.length > 0 ||
+        attributions.written.length + attributions.gone.length > 0,
+    },
+    row: isNewer ? { row: after as CallRow, read, extra: extraOf.get(call) } : undefined,
+    lateLegs: isNewer ? undefined : after,
+    legs: legs.changed,
+    goneLegs: legs.gone,
+    attributions,
+  };
+}
+
+/** Later reads wrote the call and its legs. */
+function nothingToDo(callId: string, { source }: Provenance, { call }: HeldRow): Plan {
+  const state = { isErased: call.is_erased === true, isChanged: false, isReported: false };
+  return {
+    write: { callId, source, before: call, after: call, ...state },
+    row: undefined,
+    lateLegs: undefined,
+    ...{ legs: [], goneLegs: [], attributions: { written: [], gone: [] } },
+  };
+}
+
+/** Names and caller ids are only shown. */
+const reportedColumns = [
+  ...calls.content.filter((column) => !/^(caller_name|dialled_number|caller_id_\w+)$/.test(column)),
+  ...factNames,
+  'leg_count',
+];
+
+interface LegsOfRead {
+  /** The read lists the legs, and no later one did. */
+  readonly areNewer: boolean;
+  /** The rows of the legs that exist now. */
+  readonly now: readonly JsonRow[];
+  readonly changed: readonly Mirrored<typeof callLegs.columns>[];
+  readonly gone: readonly GoneLeg[];
+}
+
+function legsIn(
+  call: CallSummary | Call,
+  read: Provenance,
+  held: HeldRow | undefined,
+  extraOf: ReadonlyMap<object, Extra | undefined>,
+): LegsOfRead {
+  const listed = legsOf(call);
+  const existing = (held?.legs ?? []).filter(({ deleted_at }) => deleted_at === null);
+  if (listed === undefined || (held?.legsFetchSeq ?? 0n) > BigInt(read.fetchSeq)) {
+    return { areNewer: false, now: existing, changed: [], gone: [] };
+  }
+  const rows = keyedLegs(call.id, listed).map((each) => ({
+    row: callLegs.row(each),
+    read,
+    extra: extraOf.get(each.leg),
+  }));
+  const hashes = new Map(existing.map(({ leg_key, content_hash }) => [leg_key, content_hash]));
+  const keys = new Set<unknown>(rows.map(({ row }) => row.leg_key));
+  return {
+    areNewer: true,
+    now: rows.map(({ row }) => mergedWith(callLegs, row, undefined)),
+    changed: rows.filter(({ row, extra }) => hashes.get(row.leg_key) !== contentHash(callLegs.hashed, row, extra)),
+    gone: existing.flatMap(({ leg_key }) =>
+      keys.has(leg_key) ? [] : [{ callId: call.id, key: String(leg_key), fetchSeq: read.fetchSeq }],
+    ),
+  };
+}
+
+interface AttributedCall extends Attribution {
+  readonly callId: string;
+  readonly startedAt: unknown;
+}
+
+interface AttributionChanges {
+  readonly written: readonly AttributedCall[];
+  readonly gone: readonly Pick<AttributedCall, 'callId' | 'kind' | 'endpoint' | 'role'>[];
+}
+
+/** Attributions by a search filter stay, unless the legs tell of the same. */
+function attributionChanges(
+  callId: string,
+  { started_at: startedAt }: JsonRow,
+  { attributions = [] }: CallFacts,
+  held: HeldRow | undefined,
+): AttributionChanges {
+  const keyOf = ({ kind, endpoint, role }: { kind?: unknown; endpoint?: unknown; role?: unknown }) =>
+    JSON.stringify([kind, endpoint, role]);
+  const before = new Map(held?.attributions.map((each) => [keyOf(each), each]));
+  const fresh = new Set(attributions.map(keyOf));
+  return {
+    written: attributions
+      .map((each) => ({ ...each, callId, startedAt }))
+      .filter((each) => {
+        const known = before.get(keyOf(each));
+        return !(
+          known &&
+          Date.parse(String(known.started_at)) === Date.parse(String(startedAt)) &&
+          known.user_id === (each.userId ?? known.user_id) &&
+          known.talk_seconds === each.talkSeconds &&
+          known.source === each.source
+        );
+      }),
+    gone: (held?.attributions ?? [])
+      .filter((each) => each.source !== 'search_filter' && !fresh.has(keyOf(each)))
+      .map(({ kind, endpoint, role }) => ({ callId, kind, endpoint, role }) as AttributionChanges['gone'][number]),
+  };
+}
+
+/** Writes everything in one statement: what a call has in each table depends on no other table. */
+async function carryOut(tx: Transaction, plans: readonly Plan[]): Promise<void> {
+  const rows = plans.flatMap(({ row }) => row ?? []);
+  const legs = plans.flatMap((each) => each.legs);
+  const goneLegs = plans.flatMap((each) => each.goneLegs);
+  const lateLegs = plans.map((each) => each.lateLegs).filter((row) => row !== undefined);
+  const steps: RawBuilder<unknown>[] = [];
+  if (lateLegs.length > 0) steps.push(sql`late_legs as (${updateColumns([...factNames, ...legsColumns], lateLegs)})`);
+  if (legs.length > 0) steps.push(sql`legs as (${insertInto(callLegs, rowsOf(callLegs, legs))})`);
+  if (goneLegs.length > 0) {
+    steps.push(sql`gone_legs as (
+      update warehouse.call_legs t set deleted_at = now(), deleted_reason = 'the call no longer lists it', changed_at = now(),
+        fetch_seq = g.fetch_seq
+      from ${relation('g', goneLegs, { call_id: ['text', (each) => each.callId], leg_key: ['text', ({ key }) => key], fetch_seq: ['bigint', (each) => each.fetchSeq] })}
+      where t.call_id = g.call_id and t.leg_key = g.leg_key)`);
+  }
+  steps.push(...attributionSteps(plans.map((each) => each.attributions)));
+  if (rows.length === 0 && steps.length === 0) return;
+  const written = await hotQuery<{ call_id: string; is_new: boolean }>(
+    tx,
+    sql`with ${sql.join([sql`calls as (${insertInto(calls, rowsOf(calls, rows))} returning t.call_id, t.xmax = 0 as is_new)`, ...steps])}
+      select call_id, is_new from calls`,
+  );
+  const known = new Map(plans.map(({ write }) => [write.callId, write.before !== undefined]));
+  if (written.some(({ call_id, is_new }) => !is_new && !known.get(call_id))) throw new ChangedMeanwhile();
+}
+
+function attributionSteps(changes: readonly AttributionChanges[]): RawBuilder<unknown>[] {
+  const gone = changes.flatMap((each) => each.gone);
+  const written = changes.flatMap((each) => each.written);
+  const key = {
+    call_id: ['text', (each: { callId: string }) => each.callId],
+    kind: 'text',
+    endpoint: 'text',
+    role: 'text',
+  } as const;
+  const steps: RawBuilder<unknown>[] = [];
+  if (gone.length > 0) {
+    steps.push(sql`gone_attributions as (
+      delete from warehouse.call_attributions a using ${relation('g', gone, key)}
+      where (a.call_id, a.kind, a.endpoint, a.role) = (g.call_id, g.kind, g.endpoint, g.role))`);
+  }
+  if (written.length > 0) {
+    steps.push(sql`attributions as (
+      insert into warehouse.call_attributions as a (call_id, kind, endpoint, role, started_at, user_id, talk_seconds, source)
+      select call_id, kind, endpoint, role, started_at, user_id, talk_seconds, source
+      from ${relation('w', written, {
+        ...key,
+        started_at: ['timestamptz', (each) => each.startedAt],
+        user_id: ['bigint', (each) => each.userId],
+        talk_seconds: ['integer', (each) => each.talkSeconds],
+        source: 'text',
+      })}
+      on conflict (call_id, kind, endpoint, role) do update set started_at = excluded.started_at,
+        user_id = coalesce(excluded.user_id, a.user_id), talk_seconds = excluded.talk_seconds, source = excluded.source)`);
+  }
+  return steps;
+}
+
+const legsColumns = ['leg_count', 'legs_fetched_at', 'legs_fetch_seq'] as const;
+
+function updateColumns(
+  columns: readonly (keyof typeof calls.columns)[],
+  rows: readonly JsonRow[],
+): RawBuilder<unknown> {
+  const types = Object.fromEntries(['call_id' as const, ...columns].map((name) => [name, calls.columns[name]]));
+  return sql`
+    update warehouse.calls c set ${sql.raw(columns.map((name) => `${name} = f.${name}`).join(', '))}
+    from ${relationOf(sql`${storableJson(rows.map((row) => Object.fromEntries(Object.keys(types).map((name) => [name, row[name]]))))}`, 'f', types)}
+    where c.call_id = f.call_id`;
+}
+
+const atOnce = 500;
+
+/**
+ * Computes the facts and attributions of held calls again, as after a change of the directory or of the definitions. Resolves to the
+ * starts of the calls that differ.
+ */
+export async function refreshFacts(tx: Transaction, callIds: readonly string[]): Promise<Date[]> {
+  const moved: Date[] = [];
+  for (let at = 0; at < callIds.length; at += atOnce) {
+    const { calls: rows, directory } = await holdCalls(tx, callIds.slice(at, at + atOnce));
+    const fresh = [...rows].map(([callId, held]) => {
+      const { call } = held;
+      const existing = held.legs.filter(({ deleted_at }) => deleted_at === null);
+      const facts = callFacts(callColumns(call), existing.map(legColumns), directory.userAt);
+      const row = { call_id: callId, ...factColumns(facts) };
+      const attributions = attributionChanges(callId, call, facts, held);
+      const differs = factNames.some((column) => !sameValue(calls.columns, column, call[column], row[column]));
+      return { row, call, attributions, differs };
+    });
+    const changed = fresh.filter(({ differs }) => differs).map(({ row }) => row);
+    const steps = attributionSteps(fresh.map(({ attributions }) => attributions));
+    if (changed.length > 0) steps.push(sql`facts as (${updateColumns(factNames, changed)})`);
+    if (steps.length > 0) await hotQuery(tx, sql`with ${sql.join(steps)} select`);
+    moved.push(
+      ...fresh
+        .filter(({ differs, attributions: { written, gone } }) => differs || written.length + gone.length > 0)
+        .flatMap(({ call }) => (call.started_at === null ? [] : [new Date(String(call.started_at))])),
+    );
+  }
+  return moved;
+}
