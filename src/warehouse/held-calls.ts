@@ -1,4 +1,4 @@
-import { type Database, hotQuery, sql, type Transaction } from '../db/database.ts';
+import { ChangedMeanwhile, type Database, hotQuery, sql, type Transaction } from '../db/database.ts';
 import type { CallColumns, LegColumns, UserAt } from './call-facts.ts';
 
 /** A row of a table by the names of its columns, as JSON has it: times are texts. */
@@ -37,7 +37,8 @@ interface Endpoint {
 
 /**
  * Locks the held ones among calls, so that what another transaction wrote of them is known and none writes them meanwhile. Also reads
- * the directory entries of `endpoints` and of the held legs. One statement.
+ * the directory entries of `endpoints` and of the held legs. One statement. Rejects with `ChangedMeanwhile`, so that the transaction
+ * is repeated, when another one wrote a call while this one waited for it.
  */
 export async function holdCalls(
   tx: Transaction,
@@ -56,22 +57,26 @@ export async function holdCalls(
       )
       select
         (select json_agg(json_build_object('call', c, 'fetchSeq', c.fetch_seq::text, 'legsFetchSeq', c.legs_fetch_seq::text,
+            -- The lock may have waited for another transaction, whose legs this statement does not see.
+            'isSeen', (select x.xmin = c.version from warehouse.calls x where x.call_id = c.call_id),
             'legs', (select json_agg(l order by l.ordinal) from warehouse.call_legs l where l.call_id = c.call_id),
             'attributions', (select json_agg(json_build_object('kind', a.kind, 'endpoint', a.endpoint, 'role', a.role,
                 'source', a.source, 'started_at', a.started_at, 'user_id', a.user_id::text, 'talk_seconds', a.talk_seconds))
               from warehouse.call_attributions a where a.call_id = c.call_id)))
-          from (select * from warehouse.calls where call_id = any(${callIds}) order by call_id for update) c) as held,
+          from (select *, xmin as version from warehouse.calls where call_id = any(${callIds}) order by call_id for update) c) as held,
         (select json_agg(json_build_object('endpoint', e.endpoint, 'kind', e.kind, 'user_id', e.user_id::text,
             'valid_from', e.valid_from, 'valid_to', e.valid_to))
           from named join warehouse.user_endpoints e using (endpoint)) as endpoints,
         array(select line from named join warehouse.sms_lines l on l.line = named.endpoint) as lines`,
   );
+  if (row?.held?.some(({ isSeen }) => !isSeen)) throw new ChangedMeanwhile();
   const calls = new Map((row?.held ?? []).map((each) => [String(each.call.call_id), heldRow(each)]));
   return { calls, directory: directoryOf(row?.endpoints ?? [], row?.lines ?? []) };
 }
 
 interface HeldJson {
   readonly call: JsonRow;
+  readonly isSeen: boolean | null;
   readonly fetchSeq: string;
   readonly legsFetchSeq: string | null;
   readonly legs: readonly JsonRow[] | null;

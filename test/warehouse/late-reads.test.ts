@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { user } from '../../src/api-client/entities/account.ts';
 import { call, recording, transcript } from '../../src/api-client/entities/calls.ts';
 import { message } from '../../src/api-client/entities/texts.ts';
-import type { Transaction } from '../../src/db/database.ts';
+import { inTransaction, type Transaction } from '../../src/db/database.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { writeRecordings } from '../../src/warehouse/recordings.ts';
 import { writeTranscripts } from '../../src/warehouse/transcripts.ts';
@@ -16,7 +16,7 @@ import { asRead, readNumber } from './reads.ts';
 
 const database = await migratedDatabase();
 afterAll(() => database[Symbol.asyncDispose]());
-const write = (work: (tx: Transaction) => Promise<unknown>) => database.db.transaction().execute(work);
+const write = (work: (tx: Transaction) => Promise<unknown>) => inTransaction(database.db, work);
 
 describe('a thread', () => {
   const thread = { line: '15550000001', number: '15550000002', participants: [] };
