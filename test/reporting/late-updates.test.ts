@@ -318,7 +318,7 @@ async function drain(): Promise<void> {
 
 /** The starts of calls whose stored facts or attributions differ from their recomputation, which a rebuild begins with. */
 async function callsWithStaleFacts(): Promise<Date[]> {
-  const ids = await query<{ id: string }>('select call_id as id from warehouse.calls where deleted_at is null');
+  const ids = await query<{ id: string }>('select call_id as id from warehouse.calls');
   return inTransaction(db, (tx) =>
     refreshFacts(
       tx,
