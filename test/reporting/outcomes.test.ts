@@ -1,6 +1,9 @@
 import { afterAll, describe, expect, test } from 'vitest';
+import { message } from '../../src/api-client/entities/texts.ts';
 import { drainOutcomes, readRuleCounts } from '../../src/reporting/outcomes.ts';
-import { followingText, recordFollowing } from '../../src/warehouse/what-follows.ts';
+import { writeThreads } from '../../src/warehouse/conversations.ts';
+import { recordFollowing } from '../../src/warehouse/what-follows.ts';
+import { asRead, readNumber } from '../warehouse/reads.ts';
 import { factsDatabase } from './facts.ts';
 import { line, numberOf, ruleFacts, unsent } from './rule-facts.ts';
 
@@ -164,6 +167,16 @@ describe('texts', () => {
   });
 });
 
+let reads = 1;
+
+/** A complete read of a thread, as its writer mirrors it. */
+async function mirror(conversation: number, rows: readonly object[]): Promise<void> {
+  reads += 1;
+  const thread = { line, number: numberOf(conversation), participants: [] };
+  const found = { thread, messages: asRead(message, rows), isComplete: true, read: readNumber(reads) };
+  await facts.db.transaction().execute(async (tx) => recordFollowing(tx, await writeThreads(tx, [found])));
+}
+
 describe('replies gained', () => {
   const at = '2026-07-01T12:00:00Z';
   const counted = () =>
@@ -197,41 +210,29 @@ describe('replies gained', () => {
       await send('words', sentAt, 70 + at);
       await thread(70 + at, [['2026-07-05T12:05:00Z', 'in', { body }]]);
     }
+    // As an earlier release judged it.
+    await query(`update warehouse.sms_messages set opt_out_verdict = 'opt_out' where conversation_id = 73`);
     await drainOutcomes(facts.db);
     const words = () =>
       outcomes('sent_count as sent, replied_count as replied, opted_out_count as opted_out', `rule = 'words'`);
-    expect(await words()).toEqual([{ sent: 5, replied: 2, opted_out: 3 }]);
-    await query(`update warehouse.sms_messages set opt_out_verdict = 'opt_out' where conversation_id = 73`);
-    await facts.mark();
-    await drainOutcomes(facts.db);
     expect(await words()).toEqual([{ sent: 5, replied: 1, opted_out: 4 }]);
+    await mirror(73, [{ id: 73_000, direction: 'in', sentAt: '2026-07-05T12:05:00Z', text: bodies[3] }]);
+    await drainOutcomes(facts.db);
+    expect(await words()).toEqual([{ sent: 5, replied: 2, opted_out: 3 }]);
   });
 
   test('that are mirrored late, or deleted, are counted again', async () => {
-    await insert('warehouse.sms_messages', {
-      ...{ conversation_id: 52, message_id: 1, line, number: numberOf(52), direction: 'in' },
-      ...{ sent_at: '2026-07-01T13:00:00Z', body: 'text' },
-    });
-    await facts.mark();
+    const known = { id: 52_000, direction: 'in', sentAt: '2026-07-02T12:00:01Z', text: 'text' };
+    await mirror(52, [{ id: 1, direction: 'in', sentAt: '2026-07-01T13:00:00Z', text: 'text' }, known]);
     await drainOutcomes(facts.db);
     expect(await counted()).toMatchObject([{ replied: 3 }]);
-    await query('update warehouse.sms_messages set deleted_at = now() where conversation_id = 52 and message_id = 1');
-    await facts.mark();
+    await mirror(52, [known]);
     await drainOutcomes(facts.db);
     expect(await counted()).toMatchObject([{ replied: 2 }]);
   });
 
   test('mark nothing when the text is somebody else’s', async () => {
-    const text = {
-      conversation_id: '60',
-      direction: 'in',
-      line,
-      number: numberOf(60),
-      sent_at: '2026-07-01T12:10:00Z',
-    };
-    await facts.db
-      .transaction()
-      .execute((tx) => recordFollowing(tx, followingText({ before: undefined, after: text })));
+    await mirror(60, [{ id: 60_000, direction: 'in', sentAt: '2026-07-01T12:10:00Z', text: 'text' }]);
     expect(await value('select count(*)::integer from ops.send_markers')).toBe(0);
   });
 });
