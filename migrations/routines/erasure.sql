@@ -20,8 +20,8 @@ comment on function ops.is_erased_thread is 'Whether somebody who was erased tak
 
 -- Transactions that write to the mirror share these locks. An erasure takes its table in exclusive mode once after it committed
 -- its hash, to wait for the writers that may not know it; who learns the users of extensions takes the other, to credit all calls.
--- Shared row locks would write to one row on every transaction, and any
--- role may take an advisory lock. The check is a separate statement, so it sees what was committed while it waited.
+-- Shared row locks would write to one row on every transaction, and any role may take an advisory lock. The check is a separate
+-- statement, so it sees what was committed while it waited.
 create or replace function ops.hold_erasures() returns boolean
 language plpgsql as $$
 begin
