@@ -1,4 +1,4 @@
--- `NO ANSWER`, `Hunt-Group`: legs write their words in any spelling. As wordOf in src/rules/facts/reached.ts.
+-- `NO ANSWER`, `Hunt-Group`: legs write their words in any spelling. As wordOf in src/warehouse/call-facts.ts.
 create or replace function reporting.word_of(words text) returns text
 language sql immutable parallel safe as $$
   select regexp_replace(lower(coalesce(words, '')), '[^a-z]+', '', 'g')

@@ -91,7 +91,7 @@ function planOf(
   const { leg_count, legs_fetched_at, legs_fetch_seq } = given;
   const mirrored: JsonRow = isNewer
     ? { ...mergedWith(calls, given, held?.call), deleted_at: null }
-    : { ...held.call, ...(legs.areNewer && { leg_count, legs_fetched_at, legs_fetch_seq }) };
+    : { ...held.call, leg_count, legs_fetched_at, legs_fetch_seq };
   const facts = callFacts(callColumns(mirrored), legs.now.map(legColumns), directory.userAt);
   const after: JsonRow = { ...mirrored, ...factColumns(facts) };
   const attributions = attributionChanges(call.id, after, facts, held);
