@@ -34,15 +34,11 @@ class Menu extends Command {
   }
 }
 
-/** The command that the scripts of `completion` run. The library fixes its name. */
-const suggestionsName = 'complete';
-
 /**
  * The command line, for the words that follow the name of the program. Each command imports what it runs when it runs, so
- * that help, completions and wrong use need none of it. Exit codes: 0 for success, 1 for failure, 2 for wrong use.
+ * that help and wrong use need none of it. Exit codes: 0 for success, 1 for failure, 2 for wrong use.
  */
 export function createProgram(entry: Entry, args: readonly string[] = []): Command {
-  const [first = ''] = args;
   const program = new Menu(commandName)
     .description('Mirrors a telephony account into a Postgres database that its owner can query.')
     .option('-V, --version', 'print the version, the commit and the schema')
@@ -55,14 +51,6 @@ export function createProgram(entry: Entry, args: readonly string[] = []): Comma
       if (error.exitCode !== 0 && args.includes('--json')) printFailureJson(new WrongUse(error.message));
       process.exit(error.exitCode === 0 ? exitCodes.done : exitCodes.wrongUse);
     });
-  if (first === suggestionsName) {
-    // Hidden: the scripts run it, and it prints what can follow the words after `--`.
-    program
-      .command(suggestionsName, { hidden: true })
-      .argument('[words...]')
-      .action(async (words) => (await import('./completion.ts')).suggest(createProgram(entry), words));
-    return program;
-  }
   // In the order of the help.
   addProcesses(program, entry);
   addMirror(program);

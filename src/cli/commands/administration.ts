@@ -1,5 +1,4 @@
-import { Argument, type Command, InvalidArgumentError } from 'commander';
-import { commandName } from '../../shared/command-name.ts';
+import { type Command, InvalidArgumentError } from 'commander';
 import { addConsent, momentArgument, momentWords, wholeNumber } from '../arguments.ts';
 
 export function addAdministration(program: Command): void {
@@ -56,20 +55,6 @@ export function addAdministration(program: Command): void {
   addConsent(auth.command('logout'))
     .description('Deletes the tokens; every process stops using them within seconds. It asks first, unless --yes.')
     .action(async (options) => (await import('../auth.ts')).logout(options));
-
-  program
-    .command('completion')
-    .addArgument(new Argument('<shell>', 'the shell to complete in').choices(['bash', 'zsh', 'fish']))
-    .description('Prints a script that completes commands and options with the Tab key.')
-    .addHelpText(
-      'after',
-      `
-The script asks this installation for what fits, so it stays valid after an upgrade. Install it once, in this folder:
-  bash  ${commandName} completion bash >> ~/.bashrc
-  zsh   ${commandName} completion zsh >> ~/.zshrc       behind the line that runs compinit
-  fish  ${commandName} completion fish > ~/.config/fish/conf.d/trunkline.fish`,
-    )
-    .action(async (shell, options) => (await import('../completion.ts')).print(shell, options));
 }
 
 function timeZone(text: string): string {
