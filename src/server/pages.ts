@@ -3,11 +3,11 @@ import type { FastifyInstance } from 'fastify';
 import type { Context } from '../context.ts';
 import { statusJson } from '../ops/health-checks.ts';
 import { answering, pageHeaders, servePage } from './answering.ts';
-import { liveScript, style } from './html.ts';
+import { liveScript } from './html.ts';
 import { registerMetrics, sharedSnapshot } from './metrics.ts';
 import { registerRecords } from './records/routes.ts';
 import { registerReports } from './reports/routes.ts';
-import { renderOutage, renderPage } from './status-page.ts';
+import { renderOutage, renderPage, style } from './status-page.ts';
 
 /** The pages of the daemon: status, its JSON, reports and metrics. */
 export function registerPages(app: FastifyInstance, context: Context): void {

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { documentOf, html } from './html.ts';
+import { documentOf, html, readAssets } from './html.ts';
 
-const style = `:root { color-scheme: light dark } body { font: 17px/1.5 system-ui, sans-serif; max-width: 34em; margin: 20vh auto; padding: 0 24px; }
-a { color: inherit; } .skip { position: absolute; left: -9999px; }`;
+const style = readAssets('plain-page.css');
 
 const policy = [
   "default-src 'none'",
@@ -29,7 +28,6 @@ export function sendPlainPage(reply: FastifyReply, sentence: string, hasLink = f
       documentOf({
         title: sentence,
         style,
-        header: html``,
         content: html`<p>${sentence}</p>${hasLink && html`<p><a href="/">Status</a></p>`}`,
       }),
     );

@@ -19,17 +19,9 @@ import { credentialWords } from '../ops/snapshot/deployment.ts';
 import type { Backlog, Completeness, InboxStatus, TargetError } from '../ops/snapshot/mirror.ts';
 import { known, type Part, type Snapshot } from '../ops/snapshot.ts';
 import { eventTypeOf } from '../shared/event-types.ts';
-import {
-  adriftNote,
-  documentOf,
-  type Html,
-  html,
-  liveScript,
-  pageHeader,
-  refreshSeconds,
-  style,
-  withCode,
-} from './html.ts';
+import { documentOf, type Html, html, readAssets, refreshSeconds, withCode } from './html.ts';
+
+export const style = readAssets('page.css', 'status-page.css');
 
 /** How a page shows a moment. */
 type Moment = (at: Date | null) => Html;
@@ -95,9 +87,9 @@ function frame(title: string, content: Html): string {
     title,
     style,
     head: html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}"></noscript>`,
-    header: pageHeader('/', adriftNote),
+    current: '/',
     content,
-    script: liveScript,
+    isLive: true,
   });
 }
 

@@ -1,7 +1,9 @@
 import { countOf, toTheSecond } from '../../ops/format.ts';
 import type { Trace } from '../../ops/trace.ts';
-import { adriftNote, documentOf, type Html, html, liveScript, pageHeader, pageStyle } from '../html.ts';
+import { documentOf, type Html, html, readAssets } from '../html.ts';
 import { pathIn, type View } from './view.ts';
+
+export const style = readAssets('page.css', 'rows.css', 'records/records.css');
 
 /** A page about rows: a list, or one record. */
 export interface RecordPage {
@@ -19,7 +21,7 @@ const zonedPages: readonly string[] = ['/deliveries', '/targets', '/coverage', '
 /** A page that refreshes itself. Its direct parts are replaced one by one, so each card is one element of `content`. */
 export function frame({ title, current, content, view }: RecordPage): string {
   const pathOf = (path: string) => (view && zonedPages.includes(path) ? pathIn(view, path) : path);
-  return documentOf({ title, style, header: pageHeader(current, adriftNote, pathOf), content, script: liveScript });
+  return documentOf({ title, style, current, pathOf, content, isLive: true });
 }
 
 /** A page that is only a sentence, such as why something cannot be read. */
@@ -99,37 +101,3 @@ function subjectLink(subject: string, view: View): Html {
   const page = { delivery: '/deliveries', call: '/calls', send: '/sends' }[kind];
   return page === undefined ? html`${subject}` : html`<a href="${pathIn(view, `${page}/${key}`)}">${subject}</a>`;
 }
-
-/** The inline style sheet of lists and records. The content security policy contains its hash. */
-export const style = `${pageStyle}
-.card > h2 { margin-bottom: 10px; }
-.facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(230px, 1fr)); gap: 12px 24px; }
-.facts dt { font-size: 12px; color: var(--soft); } .facts dd { margin: 0; }
-.plain { list-style: none; padding: 0; font-size: 14px; } .steps a, .facts a, .prose a { color: var(--ink); text-decoration: underline dotted var(--quiet); text-underline-offset: 3px; }
-.about { text-wrap: pretty; } .state { font-weight: 600; } .warning { color: var(--warning); } .counted { margin: 0 0 8px; } .filters { padding-bottom: 14px; } .buttons { display: flex; gap: 14px; align-items: center; } .more { grid-column: 1 / -1; margin: 0; } .more .filters { padding: 10px 0 0; }
-.words-of { white-space: pre-wrap; overflow-wrap: anywhere; font: 12.5px/1.55 ui-monospace, 'SF Mono', Menlo, Consolas, monospace; max-height: 480px; overflow: auto; }
-.steps { list-style: none; padding: 0; font-size: 14px; } .steps li { display: grid; grid-template-columns: 180px 76px minmax(0, 1fr); gap: 2px 14px; padding: 6px 0; border-top: 1px solid var(--line); } .steps li:first-child { border-top: 0; }
-.steps time { white-space: nowrap; } .steps time, .steps .step { color: var(--soft); }
-.asks { display: flex; flex-wrap: wrap; gap: 10px 16px; align-items: start; margin-bottom: 16px; }
-.asks > .link { padding: 6px 0; font-size: 14px; } .ask { margin: 0; font-size: 14px; border: 1px solid var(--line); border-radius: 8px; background: var(--card); max-width: 560px; } .ask summary { padding: 6px 14px; color: var(--accent); width: auto; border-radius: 8px; list-style: none; } .ask summary::-webkit-details-marker { display: none; }
-.ask[open] { padding-bottom: 12px; } .ask p { padding: 2px 14px 0; text-wrap: pretty; } .answers { display: flex; flex-wrap: wrap; gap: 8px; padding: 12px 14px 0; }
-.answers button { font: inherit; font-size: 14px; padding: 5px 16px; border-radius: 7px; border: 1px solid var(--ink); background: var(--ink); color: var(--paper); cursor: pointer; }
-.reason { margin: 6px 0 14px; padding-left: 12px; border-left: 3px solid var(--warning); } .state + * { margin-top: 0; } .card > p + .facts, .reason + .facts { margin-top: 14px; }
-.gates { list-style: none; padding: 0; font-size: 14px; columns: 2; column-gap: 40px; } .gates li > :last-child { flex: none; } .gates li { display: flex; justify-content: space-between; gap: 14px; padding: 4px 0; break-inside: avoid; }
-.rule { padding: 10px 0; border-top: 1px solid var(--line); } .rule:first-of-type { border-top: 0; padding-top: 0; } .rule h3 { font-size: 14px; margin: 0; color: var(--ink); } .clause { padding: 4px 0 0 14px; font-size: 14px; } .values th { width: 40%; } .values tr:first-child > * { border-top: 0; }
-.done { border-left: 3px solid var(--ok); padding: 4px 12px; margin-bottom: 16px; }
-.facts small { display: block; font-size: 12.5px; color: var(--soft); } time { white-space: nowrap; }
-.lines { display: grid; gap: 4px; } .lines a { color: var(--ink); text-decoration: underline dotted var(--quiet); text-underline-offset: 3px; } .apart { margin-top: 12px; }
-.points { padding-left: 20px; margin: 6px 0 12px; max-width: 68ch; } .prose + .facts, .points + .facts { margin-top: 12px; }
-.said { list-style: none; padding: 0; margin-top: 8px; display: grid; gap: 6px; font-size: 14px; max-height: 480px; overflow: auto; }
-@media (min-width: 521px) { .legs li { grid-template-columns: 68px 92px minmax(0, 1fr); } }
-.thread { list-style: none; padding: 4px 0 12px; display: grid; gap: 12px; } .thread :target .bubble { outline: 2px solid var(--accent); outline-offset: 2px; }
-.day { text-align: center; font-size: 12px; color: var(--soft); padding-top: 10px; } .aside { text-align: center; font-size: 13px; color: var(--soft); } .aside a { color: var(--ink); text-decoration: underline dotted var(--quiet); text-underline-offset: 3px; }
-.text { max-width: min(78%, 560px); justify-self: start; min-width: 0; } .text.out { justify-self: end; }
-.bubble { background: var(--card); border: 1px solid var(--line); border-radius: 4px 14px 14px 14px; padding: 8px 13px; width: fit-content; max-width: 100%; } .out .bubble { border-radius: 14px 4px 14px 14px; background: color-mix(in srgb, var(--accent) 14%, var(--card)); margin-left: auto; } .failed .bubble { border-color: var(--problem); }
-.body { white-space: pre-wrap; overflow-wrap: anywhere; } .who, .meta { font-size: 12px; color: var(--soft); } .who { margin-bottom: 3px; } .meta { margin-top: 3px; } .out .who, .out .meta { text-align: right; }
-.turn { justify-content: center; padding: 4px 0 12px; font-size: 14px; }
-.in-force { font-size: 14px; } .in-force td { vertical-align: top; } .in-force small { display: block; color: var(--soft); white-space: normal; }
-@media (max-width: 520px) { .in-force thead { display: none; } .in-force tr { display: block; padding: 8px 0; border-top: 1px solid var(--line); } .in-force tbody tr:first-child { border-top: 0; } .in-force td { display: block; padding: 0; border: 0; }
-.gates { columns: 1; } .facts time { white-space: normal; } .facts { grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 10px 16px; } .steps li { grid-template-columns: minmax(0, 1fr) auto; } .steps li > :last-child { grid-column: 1 / -1; } .filters { grid-template-columns: repeat(2, minmax(0, 1fr)); } }
-`;
