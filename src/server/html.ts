@@ -115,8 +115,7 @@ function headerOf(current: string, isLive: boolean, pathOf = (path: string) => p
     ([path, name]) => html`<a href="${pathOf(path)}"${path === current && html` aria-current="page"`}>${name}</a>`,
   );
   return html`<header class="top"><strong>Trunkline</strong>${
-    isLive &&
-    html`<span class="adrift" role="status">The daemon does not answer; this is its last known state.</span>`
+    isLive && html`<span class="adrift" role="status">The daemon does not answer; this is its last known state.</span>`
   }<nav aria-label="Pages">${links}</nav></header>`;
 }
 

@@ -6,8 +6,8 @@ import { type RuleCounts, readRuleCounts } from '../../reporting/outcomes.ts';
 import { lesserMode } from '../../rules/rule.ts';
 import { commandName } from '../../shared/command-name.ts';
 import { type Html, html } from '../html.ts';
-import { section, timeIn } from './frame.ts';
-import { pathIn, type View } from './view.ts';
+import { section, soft } from './page-parts.ts';
+import type { View } from './view.ts';
 
 interface Did {
   readonly rule: string;
@@ -21,9 +21,7 @@ interface Did {
 /** Stands over the list of runs: the rules of the running workers, how often each was evaluated today, and what it did in the last day. */
 export async function aboveRules(tx: Transaction, view: View): Promise<Html> {
   const inUse = await readInUse(tx);
-  if (!inUse) {
-    return section('In force', html`<p class="soft">No worker has loaded a rules file yet.</p>`);
-  }
+  if (!inUse) return section('In force', soft('No worker has loaded a rules file yet.'));
   const running = await readRunning(tx);
   const today = await readRuleCounts(tx, 'today');
   const did = await query<Did>(
@@ -51,7 +49,7 @@ function row(
   inUse: LoadedRules,
   { counts, did, view }: { counts: RuleCounts | undefined; did: readonly Did[]; view: View },
 ): Html {
-  const path = (result: string) => pathIn(view, `/rules?rule=${encodeURIComponent(name)}&span=day&result=${result}`);
+  const path = (result: string) => view.pathTo(`/rules?rule=${encodeURIComponent(name)}&span=day&result=${result}`);
   const count = counts
     ? html`matched <a href="${path('matched')}">${quantity(counts.matched)}</a> of ${quantity(counts.tried)}${
         counts.failed > 0 && html`, <a class="warning" href="${path('failed')}">${quantity(counts.failed)} failed</a>`
@@ -82,7 +80,7 @@ function inForce({ version, mode, loadedAt, problem }: LoadedRules, running: rea
   return html`<p class="note">${whose && html`${whose} `}RULES_MODE is ${mode}. ${
     version === null
       ? 'No valid rules file was loaded yet.'
-      : html`Version <code>${version}</code> of the rules file, loaded ${timeIn(view.zone, loadedAt)}.`
+      : html`Version <code>${version}</code> of the rules file, loaded ${view.time(loadedAt)}.`
   } <code>${commandName} rules check</code> checks the file; <code>${commandName} rules simulate</code> tries it on the past.</p>
 ${refused !== null && html`<p class="warning">The newest file is not used:</p><pre class="words-of warning">${refused}</pre>`}`;
 }

@@ -10,17 +10,98 @@ import { maskKey } from '../../shared/masking.ts';
 import { readAgain } from '../../sync/read-again.ts';
 import { isProgram, signInOf } from '../admin.ts';
 import { answering, BadAddress } from '../answering.ts';
-import { renderOutage } from './frame.ts';
+import { renderOutage } from './page-parts.ts';
 import { sendIdOf } from './send.ts';
 import { targetOf } from './target.ts';
 import { idOf, targetPath } from './view.ts';
 
-type Route = { Params: Readonly<Record<string, string>> };
+type Params = Readonly<Record<string, string>>;
 
-/**
- * What the pages can change, each by a POST without a body. It does what the command does, is logged with who asked for it, and
- * answers 303 to the page, which then says that it is done.
- */
+/** What a page can change, by a POST without a body. It does what the command does. */
+interface Action {
+  readonly path: string;
+  /** What the page says afterwards. */
+  readonly done: string;
+  /** Returns the page to go to. `by` is who asked. Throws `BadAddress`. */
+  readonly act: (inbox: InboxDeps, params: Params, by: string) => Promise<string>;
+}
+
+/** By the name that the address of the page has afterwards. */
+const actions: Readonly<Record<string, Action>> = {
+  replay: {
+    path: '/deliveries/:id/replay',
+    done: 'What it points at will be read again. The new reads show below within seconds.',
+    async act(inbox, { id }) {
+      if (!(await replayDelivery(inbox, idOf(id)))) throw new BadAddress(`There is no delivery ${id}.`, 404);
+      return `/deliveries/${id}`;
+    },
+  },
+  retry: {
+    path: '/targets/:kind/*',
+    done: 'It is read now. The state below changes within seconds.',
+    async act(inbox, params) {
+      const target = targetOf(params.kind, params['*']);
+      const [known] = await readTargetStates(inbox.db, [target]);
+      if (!known) throw new BadAddress('Nothing made this pending so far.', 404);
+      await readAgain(inbox, target);
+      return targetPath(`${target.kind} ${target.key}`);
+    },
+  },
+  sent: settlement('sent', 'Settled as sent: what was reserved counts as spent. Nothing was sent again.'),
+  'not-sent': settlement('not-sent', 'Settled as not sent: what was reserved is free again. Nothing was sent again.'),
+  cancel: {
+    path: '/sends/:id/cancel',
+    done: 'Cancelled: it will never be sent.',
+    async act({ db }, { id }) {
+      if (await cancelSend(db, sendIdOf(id))) return `/sends/${id}`;
+      throw new BadAddress('Only a send that waits can be cancelled: a request of this one has left, or it has ended.');
+    },
+  },
+  pause: {
+    path: '/sends/pause',
+    done: 'All sends are paused. Requests that were under way finish.',
+    act: ({ db }) => pauseSends(db, 'by the operator, on the page of sends').then(() => '/sends'),
+  },
+  resume: {
+    path: '/sends/resume',
+    done: 'Sends are resumed, as far as RULES_MODE allows.',
+    act: ({ db }) => resumeSends(db).then(() => '/sends'),
+  },
+  'opt-out-confirm': decision('confirm', 'Recorded as opted out: no automatic text goes to the number, from any line.'),
+  'opt-out-clear': decision('clear', 'Recorded as no opt-out: rules may answer the next text.'),
+};
+
+function settlement(word: 'sent' | 'not-sent', done: string): Action {
+  return {
+    path: `/sends/:id/settle/${word}`,
+    done,
+    async act({ db }, { id }) {
+      if (await settleManually(db, sendIdOf(id), word === 'sent' ? 'SENT' : 'NOT_SENT')) return `/sends/${id}`;
+      throw new BadAddress('Only a send in manual review can be settled: this one is not, or was settled meanwhile.');
+    },
+  };
+}
+
+function decision(word: 'confirm' | 'clear', done: string): Action {
+  return {
+    path: `/opt-outs/:number/${word}/:seen`,
+    done,
+    async act({ db }, { number = '', seen = '' }, by) {
+      if (!/^\d{3,15}$/.test(number) || !/^\d{1,15}$/.test(seen)) throw new BadAddress('There is no such number.', 404);
+      const result = await decideOptOut(db, number, word, { by, seenAt: new Date(Number(seen)) });
+      if (result === 'newer_text') throw new BadAddress('They wrote again meanwhile. Reload the page, and read it.');
+      if (result === 'not_waiting') throw new BadAddress('Somebody decided meanwhile, or they wrote START.');
+      return '/sends';
+    },
+  };
+}
+
+/** What an action did, by its name in the address. */
+export function doneSentence(name: string | undefined): string | undefined {
+  return name !== undefined && Object.hasOwn(actions, name) ? actions[name]?.done : undefined;
+}
+
+/** Serves the actions. Each is logged with who asked for it, and answers 303 to the page, which then says that it is done. */
 export function registerActions(
   app: FastifyInstance,
   { database: { db }, pauses, notifier, log, settings }: Context,
@@ -37,72 +118,18 @@ export function registerActions(
     );
   });
 
-  /** `act` returns the page to go to; what it did is named by `done`. */
-  function action(path: string, done: string, act: (params: Route['Params'], who: string) => Promise<string>): void {
-    app.post<Route>(path, async (request, reply) => {
+  for (const [name, { path, act }] of Object.entries(actions)) {
+    app.post<{ Params: Params }>(path, async (request, reply) => {
       reply.type('text/html; charset=utf-8');
       return answering(reply, renderOutage, async () => {
-        const page = await act(request.params, whoOf(request));
+        const page = await act(inbox, request.params, whoOf(request));
         const subject = page.startsWith('/targets/thread/') ? maskKey('thread', page) : page;
-        log.info({ ...signInOf(request), action: done, page: subject }, 'A page changed something');
-        reply.code(303).header('location', `${page}?done=${done}`);
+        log.info({ ...signInOf(request), action: name, page: subject }, 'A page changed something');
+        reply.code(303).header('location', `${page}?done=${name}`);
         return '';
       });
     });
   }
-
-  action('/deliveries/:id/replay', 'replay', async ({ id }) => {
-    const replayed = await replayDelivery(inbox, idOf(id));
-    if (!replayed) throw new BadAddress(`There is no delivery ${id}.`, 404);
-    return `/deliveries/${id}`;
-  });
-
-  action('/targets/:kind/*', 'retry', async (params) => {
-    const target = targetOf(params.kind, params['*']);
-    const [known] = await readTargetStates(db, [target]);
-    if (!known) throw new BadAddress('Nothing made this pending so far.', 404);
-    await readAgain(inbox, target);
-    return targetPath(`${target.kind} ${target.key}`);
-  });
-
-  for (const [word, state] of [
-    ['sent', 'SENT'],
-    ['not-sent', 'NOT_SENT'],
-  ] as const) {
-    action(`/sends/:id/settle/${word}`, word, async ({ id }) => {
-      const sendId = sendIdOf(id);
-      if (!(await settleManually(db, sendId, state))) {
-        throw new BadAddress('Only a send in manual review can be settled: this one is not, or was settled meanwhile.');
-      }
-      return `/sends/${sendId}`;
-    });
-  }
-
-  for (const decision of ['confirm', 'clear'] as const) {
-    action(`/opt-outs/:number/${decision}/:seen`, `opt-out-${decision}`, async ({ number = '', seen = '' }, by) => {
-      if (!/^\d{3,15}$/.test(number) || !/^\d{1,15}$/.test(seen)) throw new BadAddress('There is no such number.', 404);
-      const result = await decideOptOut(db, number, decision, { by, seenAt: new Date(Number(seen)) });
-      if (result === 'newer_text') throw new BadAddress('They wrote again meanwhile. Reload the page, and read it.');
-      if (result === 'not_waiting') throw new BadAddress('Somebody decided meanwhile, or they wrote START.');
-      return '/sends';
-    });
-  }
-
-  action('/sends/:id/cancel', 'cancel', async ({ id }) => {
-    const sendId = sendIdOf(id);
-    if (!(await cancelSend(db, sendId))) {
-      throw new BadAddress('Only a send that waits can be cancelled: a request of this one has left, or it has ended.');
-    }
-    return `/sends/${sendId}`;
-  });
-  action('/sends/pause', 'pause', async () => {
-    await pauseSends(db, 'by the operator, on the page of sends');
-    return '/sends';
-  });
-  action('/sends/resume', 'resume', async () => {
-    await resumeSends(db);
-    return '/sends';
-  });
 }
 
 /** Who asks, as a record names them. */

@@ -1,12 +1,13 @@
 import type { Database } from '../../db/database.ts';
 import { countOf } from '../../ops/format.ts';
+import { commandName } from '../../shared/command-name.ts';
 import { isCallId } from '../../shared/thread.ts';
 import { BadAddress } from '../answering.ts';
 import { type Html, html } from '../html.ts';
 import { hiddenWords } from '../row-list.ts';
 import { renderRun } from './automation.ts';
-import { clockIn, facts, frame, section, timeIn } from './frame.ts';
 import { renderOrigins } from './origin.ts';
+import { facts, items, type RecordPage, section, soft, steps } from './page-parts.ts';
 import {
   type CallFacts,
   type CallLeg,
@@ -17,43 +18,48 @@ import {
   readCall,
   type Utterance,
 } from './read-call.ts';
-import { pathIn, type View } from './view.ts';
+import type { View } from './view.ts';
 import { lengthOf, outcomeWords, partyOf } from './words.ts';
 
 /** The page of a call. Throws `BadAddress`. */
-export async function callPage(db: Database, id: string | undefined, view: View): Promise<string> {
+export async function callPage(db: Database, id: string | undefined, view: View): Promise<RecordPage> {
   if (id === undefined || !isCallId(id))
     throw new BadAddress('This is not the id of a call, such as 1783385492.057900.');
   const record = await readCall(db, id);
   if (!record) {
     throw new BadAddress(
-      `The call ${id} is not held. To read it from the service: npx trunkline resync call ${id}`,
+      `The call ${id} is not held. To read it from the service: ${commandName} resync call ${id}`,
       404,
     );
   }
-  return renderCall(record, view);
-}
-
-function renderCall(record: CallRecord, view: View): string {
   const { call, returned, transcripts, runs } = record;
-  const title = titleOf(call);
-  return frame({
-    title,
-    current: '/reports',
-    view,
-    content: html`<div class="head"><h1>${title}</h1></div>
-<p class="about">${endWords(call)}</p>
-${section('The call', overview(call, view))}
-${section('What happened', legs(record, view))}
-${call.direction === 'inbound' && section('Waiting', waiting(record))}
-${(returned || record.returns.length > 0) && section('Return', returns(record, view))}
-${section('Recordings and transcripts', artefacts(record, view))}
-${transcripts.map((each, at) => section(transcripts.length > 1 ? `Transcript ${at + 1} of ${transcripts.length}` : 'Transcript', transcript(each), `transcript-${each.id}`))}
-${transcripts.length > 0 && !record.areWordsShown && hiddenWords}
-${section('Rules', html`${runs.length > 0 && html`<ul class="plain lines">${runs.map((each) => html`<li>${timeIn(view.zone, each.triggerAt)} ${renderRun(each)}</li>`)}</ul>`}<p class="note">${runs.length === 0 && 'No rule matched. '}<a href="${pathIn(view, `/rules/explain/${call.id}`)}">What each rule makes of it</a></p>`)}
-${call.externalNumber !== null && section('Texts with this number', threads(record, view))}
-${section('Where this comes from', source(record, view))}`,
-  });
+  const matched = runs.map((each) => html`${view.time(each.triggerAt)} ${renderRun(each)}`);
+  const explained = view.link(`/rules/explain/${call.id}`, 'What each rule makes of it');
+  return {
+    title: titleOf(call),
+    about: endWords(call),
+    parts: [
+      section('The call', overview(call, view)),
+      section('What happened', legs(record, view)),
+      call.direction === 'inbound' && section('Waiting', waiting(record, view)),
+      (returned !== undefined || record.returns.length > 0) && section('Return', returns(record, view)),
+      section('Recordings and transcripts', artefacts(record, view)),
+      ...transcripts.map((each, at) =>
+        section(
+          transcripts.length > 1 ? `Transcript ${at + 1} of ${transcripts.length}` : 'Transcript',
+          transcript(each, view),
+          `transcript-${each.id}`,
+        ),
+      ),
+      transcripts.length > 0 && !record.areWordsShown && hiddenWords,
+      section(
+        'Rules',
+        html`${matched.length > 0 && items(matched)}<p class="note">${matched.length === 0 && 'No rule matched. '}${explained}</p>`,
+      ),
+      call.externalNumber !== null && section('Texts with this number', threads(record, view)),
+      section('Where this comes from', source(record, view)),
+    ],
+  };
 }
 
 const erased = 'a person who was erased';
@@ -106,11 +112,10 @@ function endWords(call: CallFacts): string {
 }
 
 function overview(call: CallFacts, view: View): Html {
-  const direction = call.isInternal ? 'internal' : (call.direction ?? 'not reported');
-  return facts([
-    ['Began', timeIn(view.zone, call.startedAt)],
-    ['Ended', call.endedAt ? timeIn(view.zone, call.endedAt) : 'no end reported'],
-    ['Direction', direction],
+  return facts(view, [
+    ['Began', view.time(call.startedAt)],
+    ['Ended', call.endedAt ?? 'no end reported'],
+    ['Direction', call.isInternal ? 'internal' : (call.direction ?? 'not reported')],
     ['Caller', callerOf(call)],
     ['Called', calledOf(call)],
     ['Our number', partyOf(call.accountName, call.accountNumber)],
@@ -127,16 +132,20 @@ function overview(call: CallFacts, view: View): Html {
 
 function legs({ call, legs }: CallRecord, view: View): Html {
   if (legs.length === 0) {
-    return html`<p class="soft">${
+    return soft(
       call.hasLegs
         ? 'The service lists no legs of this call.'
-        : html`Its legs were not read yet: <code>npx trunkline resync call ${call.id}</code> reads them.`
-    }</p>`;
+        : html`Its legs were not read yet: <code>${commandName} resync call ${call.id}</code> reads them.`,
+    );
   }
-  return html`<ol class="steps legs">${legs.map(
-    (leg) =>
-      html`<li>${leg.startedAt ? clockIn(view.zone, leg.startedAt, true) : html`<span>–</span>`}<span class="step">${lengthOf(leg.durationSeconds)}</span><span>${legWords(leg)}</span></li>`,
-  )}</ol>`;
+  return steps(
+    legs.map((leg) => [
+      leg.startedAt ? view.clock(leg.startedAt, true) : html`<span>–</span>`,
+      lengthOf(leg.durationSeconds),
+      legWords(leg),
+    ]),
+    ' legs',
+  );
 }
 
 const placeWords: Readonly<Record<string, string>> = {
@@ -184,14 +193,14 @@ const basisWords: Readonly<Record<string, string>> = {
   unknown: 'not known: neither legs nor lengths say',
 };
 
-function waiting({ call, visits }: CallRecord): Html {
+function waiting({ call, visits }: CallRecord, view: View): Html {
   const known = (seconds: number | null, basis: string) =>
     html`${lengthOf(seconds)} <small>${basisWords[basis] ?? basis}</small>`;
-  return html`${facts([
+  return html`${facts(view, [
     ['Wait', known(call.waitSeconds, call.waitBasis)],
     ['In menus', call.menuSeconds !== null && known(call.menuSeconds, call.menuBasis)],
     ['Telephones rang', call.ringSeconds !== null && known(call.ringSeconds, call.ringBasis)],
-  ])}${visits.length > 0 && html`<ul class="plain lines apart">${visits.map((each) => html`<li>${visitWords(each)}</li>`)}</ul>`}`;
+  ])}${visits.length > 0 && items(visits.map(visitWords), 'lines apart')}`;
 }
 
 const visitEnds: Readonly<Record<string, string>> = {
@@ -212,10 +221,12 @@ function visitWords({ kind, name, outcome, waitSeconds, waitBasis, nextName }: Q
   return html`${placeWords[kind] ?? kind} <b>${name}</b>: waited ${wait}${basis}; ${end}.`;
 }
 
-function returns({ returned, returns }: CallRecord, view: View): Html {
-  const link = (id: string, name: string) => html`<a href="${pathIn(view, `/calls/${id}`)}">${name}</a>`;
-  return html`<div class="prose">${returned && html`<p>${returnWords(returned, view, link)}</p>`}
-${returns.map(({ id, startedAt }) => html`<p>This call returned ${link(id, 'the missed call')} of ${timeIn(view.zone, startedAt)}.</p>`)}</div>`;
+function returns({ returned, returns }: CallRecord, { link, time }: View): Html {
+  return html`<div class="prose">${returned && html`<p>${returnWords(returned, { link, time })}</p>`}
+${returns.map(
+  ({ id, startedAt }) =>
+    html`<p>This call returned ${link(`/calls/${id}`, 'the missed call')} of ${time(startedAt)}.</p>`,
+)}</div>`;
 }
 
 const returnedBy: Readonly<Record<string, string>> = {
@@ -232,19 +243,18 @@ const textedBy: Readonly<Record<string, string>> = {
 
 function returnWords(
   { by, at, callId, textedAt, reachedAt, isUnreturned }: CallReturn,
-  view: View,
-  link: (id: string, name: string) => Html,
+  { link, time }: Pick<View, 'link' | 'time'>,
 ): Html {
   if (isUnreturned) {
     const only = textedBy[by ?? ''];
-    return html`Not returned${only && html`. ${only} ${timeIn(view.zone, textedAt)}, which is no return`}.`;
+    return html`Not returned${only && html`. ${only} ${time(textedAt)}, which is no return`}.`;
   }
-  const when = at ? html` ${timeIn(view.zone, at)}` : html``;
+  const way = html`${returnedBy[by ?? ''] ?? by}${callId !== null && html` (${link(`/calls/${callId}`, 'that call')})`}`;
   const reached =
     reachedAt === null
-      ? html` Nobody is known to have spoken with the caller since.`
-      : reachedAt.getTime() !== at?.getTime() && html` Somebody spoke with the caller ${timeIn(view.zone, reachedAt)}.`;
-  return html`Returned${when}: ${returnedBy[by ?? ''] ?? by}${callId !== null && html` (${link(callId, 'that call')})`}.${reached}`;
+      ? ' Nobody is known to have spoken with the caller since.'
+      : reachedAt.getTime() !== at?.getTime() && html` Somebody spoke with the caller ${time(reachedAt)}.`;
+  return html`Returned${at && html` ${time(at)}`}: ${way}.${reached}`;
 }
 
 const stateWords: Readonly<Record<string, string>> = {
@@ -260,19 +270,20 @@ function artefacts({ call, recordings, transcripts }: CallRecord, view: View): H
     const known = state === null ? 'not read yet' : (stateWords[state] ?? state);
     return count > 0 ? `${count}, ${known}` : known;
   };
-  return html`${facts([
+  const held = recordings.map(
+    ({ startedAt, from, to, durationSeconds }) =>
+      html`${view.time(startedAt)} ${from ?? 'somebody'} to ${to ?? 'somebody'}, ${lengthOf(durationSeconds)}`,
+  );
+  return html`${facts(view, [
     ['Recordings', words(call.recordingsState, recordings.length)],
     ['Transcripts', words(call.transcriptsState, transcripts.length)],
   ])}${
-    recordings.length > 0 &&
-    html`<ul class="plain lines apart">${recordings.map(
-      (each) =>
-        html`<li>${timeIn(view.zone, each.startedAt)} ${each.from ?? 'somebody'} to ${each.to ?? 'somebody'}, ${lengthOf(each.durationSeconds)}</li>`,
-    )}</ul><p class="note"><code>npx trunkline links recordings ${call.id}</code> prints links to listen to them.</p>`
+    held.length > 0 &&
+    html`${items(held, 'lines apart')}<p class="note"><code>${commandName} links recordings ${call.id}</code> prints links to listen to them.</p>`
   }`;
 }
 
-function transcript(each: CallTranscript): Html {
+function transcript(each: CallTranscript, view: View): Html {
   const { words, measures, isUrgent, isActionRequired } = each;
   const scored = (score: number | null, note: string | null | undefined) =>
     score !== null && html`${score}${note && html` <small>${note}</small>`}`;
@@ -280,7 +291,7 @@ function transcript(each: CallTranscript): Html {
   const note = words?.urgentNote ?? words?.actionNote;
   return html`${words?.summary && html`<p class="prose">${words.summary}</p>`}
 ${words?.points && words.points.length > 0 && html`<ul class="points">${words.points.map((point) => html`<li>${point}</li>`)}</ul>`}
-${facts([
+${facts(view, [
   ['Agent', each.agentName],
   ['Purpose', each.purpose],
   ['Sentiment', each.sentiment],
@@ -305,16 +316,18 @@ function utterance({ start, speaker, text }: Utterance, { agentSpeaker, agentNam
   return html`<li><span class="soft">${Math.floor(at / 60)}:${String(at % 60).padStart(2, '0')}</span> <b>${who}</b> <span dir="auto">${text}</span></li>`;
 }
 
-function threads({ threads, call }: CallRecord, view: View): Html {
-  if (threads.length === 0) return html`<p class="soft">No texts with ${call.externalNumber} are held.</p>`;
-  return html`<ul class="plain lines">${threads.map(
-    ({ line, number, messageCount, lastAt }) =>
-      html`<li><a href="${pathIn(view, `/threads/${line}/${number}`)}">${countOf(messageCount, 'text')}</a> on line ${line}${lastAt && html`, the last ${timeIn(view.zone, lastAt)}`}</li>`,
-  )}</ul>`;
+function threads({ threads, call }: CallRecord, { link, time }: View): Html {
+  if (threads.length === 0) return soft(`No texts with ${call.externalNumber} are held.`);
+  return items(
+    threads.map(({ line, number, messageCount, lastAt }) => {
+      const texts = link(`/threads/${line}/${number}`, countOf(messageCount, 'text'));
+      return html`${texts} on line ${line}${lastAt && html`, the last ${time(lastAt)}`}`;
+    }),
+  );
 }
 
 function source({ call, origins }: CallRecord, view: View): Html {
   return html`${renderOrigins(origins, view)}
-<p class="note">Held since ${timeIn(view.zone, call.firstSeenAt)}, from <code>${call.source}</code>; last changed ${timeIn(view.zone, call.changedAt)}.
-<code>npx trunkline trace ${call.id}</code> tells every step.</p>`;
+<p class="note">Held since ${view.time(call.firstSeenAt)}, from <code>${call.source}</code>; last changed ${view.time(call.changedAt)}.
+<code>${commandName} trace ${call.id}</code> tells every step.</p>`;
 }

@@ -1,6 +1,6 @@
 import type { Database } from '../../db/database.ts';
 import { findDelivery, type StoredDelivery } from '../../inbox/stored-deliveries.ts';
-import { quantity } from '../../ops/format.ts';
+import { countOf, quantity } from '../../ops/format.ts';
 import { trace } from '../../ops/trace.ts';
 import { commandName } from '../../shared/command-name.ts';
 import { maskNumbers, maskTarget } from '../../shared/masking.ts';
@@ -8,60 +8,57 @@ import { isUnread, unreadMark } from '../../webhooks/extract.ts';
 import { BadAddress } from '../answering.ts';
 import { type Html, html } from '../html.ts';
 import { areWordsShown, hiddenWords } from '../row-list.ts';
-import { ask, doneNote, facts, frame, section, story, timeIn } from './frame.ts';
-import { pathIn, targetPath, type View } from './view.ts';
+import { ask, asks, facts, items, type RecordPage, section, soft, story } from './page-parts.ts';
+import { targetPath, type View } from './view.ts';
 
 const shownTargets = 50;
 
 /** The page of a delivery: what came, what it points at, and what it led to. */
-export async function deliveryPage(db: Database, id: string, view: View, done: string | undefined): Promise<string> {
+export async function deliveryPage(db: Database, id: string, view: View): Promise<RecordPage> {
   const found = await findDelivery(db, id);
   if (!found)
     throw new BadAddress(`There is no delivery ${id}: it was discarded, or is older than EVENT_RETENTION_DAYS.`, 404);
   const isTextShown = await areWordsShown(db);
   const led = await trace(db, 'delivery', id);
-  const { type, claimedType, contentType, userAgent, targets, isErased } = found;
-  const more = targets.length - shownTargets;
-  return frame({
+  const { targets, isErased } = found;
+  const links = targets.slice(0, shownTargets).map((target) => view.link(targetPath(target), maskTarget(target)));
+  const more = targets.length - links.length;
+  return {
     title: `Delivery ${id}`,
-    current: '/deliveries',
-    view,
-    content: html`<div class="head"><h1>Delivery ${id}</h1></div>
-${doneNote(done, { replay: 'What it points at will be read again. The new reads show below within seconds.' })}
-${
-  targets.length > 0 &&
-  html`<div class="asks">${ask({
-    label: 'Replay …',
-    question: `Read again, through the API, what this delivery points at (${targets.length === 1 ? '1 target' : `${targets.length} targets`}). Nothing is lost, and rules do not act twice.`,
-    answers: [{ label: 'Replay', action: `/deliveries/${id}/replay` }],
-  })}</div>`
-}
-${section(
-  'What came',
-  facts([
-    ['received', timeIn(view.zone, found.receivedAt)],
-    ['event type', type ?? 'none in the address'],
-    ['type in the body', claimedType],
-    ['content type', contentType ?? 'none'],
-    ['sender', userAgent ?? 'none'],
-    ['recognized', recognition(found)],
-    ['body', `${Buffer.byteLength(found.body)} bytes`],
-  ]),
-)}
-${section(
-  'Points at',
-  targets.length === 0
-    ? html`<p class="soft">Nothing was recognized. <code>${commandName} events reparse</code> parses it again with this release.</p>`
-    : html`<ul class="plain prose">${targets
-        .slice(0, shownTargets)
-        .map(
-          (target) => html`<li><a href="${pathIn(view, targetPath(target))}">${maskTarget(target)}</a></li>`,
-        )}${more > 0 && html`<li class="soft">and ${more} more</li>`}</ul>`,
-)}
-${section('What it led to', led ? story(led, view) : html`<p class="soft">Nothing yet.</p>`)}
-${section('Body', body(found, isTextShown))}
-${!isTextShown && !isErased && hiddenWords}`,
-  });
+    parts: [
+      targets.length > 0 &&
+        asks(
+          ask({
+            label: 'Replay',
+            question: `Read again, through the API, what this delivery points at (${countOf(targets.length, 'target')}). Nothing is lost, and rules do not act twice.`,
+            answers: [['Replay', `/deliveries/${id}/replay`]],
+          }),
+        ),
+      section(
+        'What came',
+        facts(view, [
+          ['received', found.receivedAt],
+          ['event type', found.type ?? 'none in the address'],
+          ['type in the body', found.claimedType],
+          ['content type', found.contentType ?? 'none'],
+          ['sender', found.userAgent ?? 'none'],
+          ['recognized', recognition(found)],
+          ['body', `${Buffer.byteLength(found.body)} bytes`],
+        ]),
+      ),
+      section(
+        'Points at',
+        links.length === 0
+          ? soft(
+              html`Nothing was recognized. <code>${commandName} events reparse</code> parses it again with this release.`,
+            )
+          : html`${items(links, 'prose')}${more > 0 && soft(`and ${more} more`)}`,
+      ),
+      section('What it led to', led ? story(led, view) : soft('Nothing yet.')),
+      section('Body', body(found, isTextShown)),
+      !isTextShown && !isErased && hiddenWords,
+    ],
+  };
 }
 
 function recognition({ isRecognized, targets }: StoredDelivery): string {
@@ -70,8 +67,8 @@ function recognition({ isRecognized, targets }: StoredDelivery): string {
 }
 
 function body({ isErased, body, contentType }: StoredDelivery, isTextShown: boolean): Html {
-  if (isErased) return html`<p class="soft">It mentioned a person who was erased, so its body was removed.</p>`;
-  if (body === '') return html`<p class="soft">It was empty.</p>`;
+  if (isErased) return soft('It mentioned a person who was erased, so its body was removed.');
+  if (body === '') return soft('It was empty.');
   if (isUnread(body)) {
     return html`<p class="soft">It is no text that this release can read: ${quantity(Math.floor((body.length - unreadMark.length) * 0.75))} bytes are kept as they came. A later release may: <code>${commandName} events reparse</code>.</p>`;
   }

@@ -1,17 +1,22 @@
-import type { Transaction } from '../../db/database.ts';
+import { sql, type Transaction } from '../../db/database.ts';
 import { BadAddress, type Parameters, textOf } from '../answering.ts';
 import { dayField, type Html, html, select } from '../html.ts';
 import {
   type Condition,
+  column,
   countWords,
   csvLink,
+  csvOnly,
+  localTime,
+  type RowColumn,
   type RowSource,
   renderPager,
   renderRows,
   type ShownRows,
+  utcTime,
 } from '../row-list.ts';
-import { frame } from './frame.ts';
-import { pathIn, type Range, rangeOf, type SpanName, spans, type View, viewOf, zonesFor } from './view.ts';
+import { doneNote, frame } from './page-parts.ts';
+import { type Range, rangeOf, type SpanName, spans, type View, viewOf, zonesFor } from './view.ts';
 
 /** A filter of a list, and its parameter in the address. */
 export interface ListFilter {
@@ -26,7 +31,18 @@ export interface ListFilter {
   readonly where: (value: string) => Condition | undefined;
 }
 
-/** A list of rows with filters, as a page and as CSV. */
+/** A column of a list. Its links keep the time zone of the page. */
+export interface ListColumn extends RowColumn {
+  /** An instant: shown in the zone of the page, with a column in UTC for programs. */
+  readonly isMoment?: boolean;
+}
+
+export const moment = (key: string, name: string, value: Condition): ListColumn => ({
+  ...column(key, name, value),
+  isMoment: true,
+});
+
+/** A list of rows with filters, as a page, as CSV and as JSON. */
 export interface ListDefinition {
   readonly path: string;
   /** The path of its entry in the header; its own one if it has one. */
@@ -37,9 +53,10 @@ export interface ListDefinition {
   readonly filters: readonly ListFilter[];
   /** The span of an address without one; undefined for a list that has no times to choose. */
   readonly span: SpanName | undefined;
-  readonly source: (choice: ListChoice) => RowSource;
+  readonly columns: readonly ListColumn[];
+  readonly rows: (choice: ListChoice) => Omit<RowSource, 'columns'>;
   /** What stands over its rows, such as what can be done to all. */
-  readonly above?: (tx: Transaction, view: View, done: string | undefined) => Promise<Html>;
+  readonly above?: (tx: Transaction, view: View) => Promise<Html>;
   /** What it means that there is no row, and what comes next. */
   readonly empty: Html;
 }
@@ -84,12 +101,31 @@ export function choiceOf({ filters, span }: ListDefinition, query: Parameters, o
   return { view, range, where, values, parameters };
 }
 
-/** A page of a list. */
+/** Where the rows of a choice are read from. */
+export function sourceOf({ columns, rows }: ListDefinition, choice: ListChoice): RowSource {
+  return { columns: columns.flatMap((each) => columnsIn(choice.view, each)), ...rows(choice) };
+}
+
+function columnsIn(view: View, each: ListColumn): RowColumn[] {
+  const { key, name, value, isMoment, link } = each;
+  if (isMoment) {
+    return [
+      column(`${key}_local`, name, localTime(value, sql`${view.zone}`)),
+      csvOnly(column(`${key}_at`, `${name} (UTC)`, utcTime(value))),
+    ];
+  }
+  return [link ? { ...each, link: (row) => view.pathTo(link(row) ?? '') } : each];
+}
+
+/** A page of a list. `done` says what an action did that led here. */
 export function renderList(
   list: ListDefinition,
   choice: ListChoice,
-  rows: Omit<ShownRows, 'title' | 'path' | 'parameters'>,
-  above?: Html,
+  {
+    rows,
+    above,
+    done,
+  }: { rows: Pick<ShownRows, 'list' | 'page' | 'total'>; above: Html | undefined; done: string | undefined },
 ): string {
   const { title, path, about } = list;
   const shown: ShownRows = { ...rows, title, path, parameters: choice.parameters };
@@ -99,6 +135,7 @@ export function renderList(
     view: choice.view,
     content: html`<div class="head"><h1>${title}</h1>${csvLink(shown)}</div>
 <p class="about prose">${about}</p>
+${doneNote(done)}
 ${above}
 ${form(list, choice)}
 <p class="note counted" id="counted">${rangeWords(list, choice)}${countWords(rows.total)} · times of ${choice.view.zone}</p>
@@ -116,7 +153,7 @@ function rangeWords({ span }: ListDefinition, { range: { span: chosen, from, to 
 
 function nothing(list: ListDefinition, { values, range, view }: ListChoice): Html {
   const isNarrow = values.size > 0 || range.from !== undefined || range.to !== undefined;
-  const all = pathIn(view, list.span === undefined ? list.path : `${list.path}?span=all`);
+  const all = view.pathTo(list.span === undefined ? list.path : `${list.path}?span=all`);
   const isAll = list.span === undefined || range.span === 'all';
   return html`<div class="card empty-list"><p>${isNarrow ? html`No row fits these filters.` : list.empty}</p>${
     (isNarrow || !isAll) && html`<p><a class="link" href="${all}">Show all that is kept</a></p>`

@@ -14,8 +14,8 @@ import { html } from '../html.ts';
 import { type Condition, column, count, csvOnly, type RowColumn } from '../row-list.ts';
 import { aboveRules } from './above-rules.ts';
 import { aboveSends } from './above-sends.ts';
-import type { ListChoice, ListDefinition, ListFilter } from './list-page.ts';
-import { endsOf, pathIn, targetPath, timeColumns } from './view.ts';
+import { type ListChoice, type ListDefinition, type ListFilter, moment } from './list-page.ts';
+import { endsOf, targetPath } from './view.ts';
 
 const allOf = (conditions: Iterable<Condition>) => sql.join([sql`true`, ...conditions], sql` and `);
 /** Options that are shown as they are written in the address. */
@@ -58,34 +58,7 @@ function targetsNamed(text: string): string[] {
   return [`thread ${key}`];
 }
 
-/**
- * The first id of deliveries that were received at or after an instant, found by halving: ids follow arrival, but the index on the
- * time cannot bound a walk along the ids. A minute of slack for deliveries that were stored at the same time.
- */
-function firstIdSince(moment: Condition, slack: Condition): Condition {
-  return sql`(with recursive halved (low, high) as (
-      select low, high from (
-        select (select min(delivery_id) from ops.deliveries) as low, (select max(delivery_id) + 1 from ops.deliveries) as high
-      ) ends where low is not null
-      union all
-      select case when d.received_at < ${moment} + ${slack} then d.delivery_id + 1 else low end,
-        case when d.received_at < ${moment} + ${slack} then high else middle end
-      from halved, lateral (select low + (high - low) / 2 as middle) m,
-        lateral (select delivery_id, received_at from ops.deliveries where delivery_id >= middle order by delivery_id limit 1) d
-      where low < high
-    ) select coalesce(max(low), 0) from halved)`;
-}
-
-function deliveriesWithin(choice: ListChoice): Condition {
-  const { since, until } = endsOf(choice.range, choice.view);
-  return sql`from ops.deliveries r where ${allOf([
-    ...(since ? [sql`r.delivery_id >= ${firstIdSince(since, sql`interval '-1 minute'`)}`] : []),
-    ...(until ? [sql`r.delivery_id < ${firstIdSince(until, sql`interval '1 minute'`)}`] : []),
-    chosen(choice, sql`r.received_at`),
-  ])}`;
-}
-
-export const deliveries: ListDefinition = {
+const deliveries: ListDefinition = {
   path: '/deliveries',
   title: 'Deliveries',
   about: html`Webhook requests as they came. A delivery only says what to read; <a href="/targets">the reads</a> bring the data.`,
@@ -99,25 +72,26 @@ export const deliveries: ListDefinition = {
     ),
     typed('target', 'Points at', 'call id or line/number', (text) => sql`r.targets && ${targetsNamed(text)}::text[]`),
   ],
-  source: (choice) => ({
-    columns: [
-      { ...column('delivery_id', 'Delivery'), link: ({ delivery_id: id }) => pathIn(choice.view, `/deliveries/${id}`) },
-      ...timeColumns('received', 'Received', sql`r.received_at`, choice.view),
-      column('event_type', 'Type'),
-      csvOnly(column('claimed_type', 'Type in the body')),
-      {
-        ...column('targets', 'Points at', sql`nullif(array_to_string(r.targets[1:100], '; '), '')`),
-        isWide: true,
-        show: targetsInWords,
-      },
-      column(
-        'recognized',
-        'Recognized',
-        sql`case when r.is_erased then 'erased' when r.is_recognized then 'yes' when r.targets = '{}' then 'no' else 'in part' end`,
-      ),
-      count('bytes', 'Bytes', sql`octet_length(r.body)`),
-    ],
-    from: deliveriesWithin(choice),
+  columns: [
+    { ...column('delivery_id', 'Delivery'), link: ({ delivery_id: id }) => `/deliveries/${id}` },
+    moment('received', 'Received', sql`r.received_at`),
+    column('event_type', 'Type'),
+    csvOnly(column('claimed_type', 'Type in the body')),
+    {
+      ...column('targets', 'Points at', sql`nullif(array_to_string(r.targets[1:100], '; '), '')`),
+      isWide: true,
+      show: targetsInWords,
+    },
+    column(
+      'recognized',
+      'Recognized',
+      sql`case when r.is_erased then 'erased' when r.is_recognized then 'yes' when r.targets = '{}' then 'no' else 'in part' end`,
+    ),
+    count('bytes', 'Bytes', sql`octet_length(r.body)`),
+  ],
+  rows: (choice) => ({
+    // A range reads its daily partitions only.
+    from: sql`from ops.deliveries r where ${chosen(choice, sql`r.received_at`)}`,
     order: sql`order by r.delivery_id desc`,
   }),
   empty: html`No delivery came in this time. Deliveries show here within a second; <a href="/">the status page</a> says whether the webhooks are registered, and <code>${commandName} doctor</code> what stops them.`,
@@ -140,7 +114,7 @@ const targetStates: Readonly<Record<string, Condition>> = {
   pending: isPending,
 };
 
-export const targets: ListDefinition = {
+const targets: ListDefinition = {
   path: '/targets',
   title: 'Reads',
   about: html`What is read through the API: the threads, calls and so on that <a href="/deliveries">deliveries</a> or comparisons made pending, with the error of the newest read. A failed read is retried by itself, ever less often.`,
@@ -166,29 +140,30 @@ export const targets: ListDefinition = {
       return sql`r.kind = any(${kinds}) and r.key = ${first.slice(first.indexOf(' ') + 1)}`;
     }),
   ],
-  source: ({ view, where }) => {
-    const conditions = [...where].filter(([name]) => name !== 'state' || !where.has('target'));
+  columns: [
+    column('kind', 'Kind'),
+    {
+      ...column('key', 'Key'),
+      show: (key, { kind }) => maskKey(kind ?? '', key),
+      link: ({ kind, key }) => targetPath(`${kind} ${key}`),
+    },
+    column('state', 'State', stateInWords),
+    count('attempts', 'Failures in a row'),
+    words('last_error', 'Why'),
+    moment('read', 'Read', sql`r.read_at`),
+    moment('next', 'Next', sql`case when ${isPending} then r.due_at end`),
+    { ...column('delivery_id', 'Because of'), link: ({ delivery_id: id }) => `/deliveries/${id}` },
+  ],
+  rows: ({ where }) => {
+    const state = where.get('state');
+    const isNamed = where.has('target');
+    const conditions = [...where].filter(([name]) => name !== 'state' || !isNamed);
+    const isOfErrors = state === targetStates.trouble || state === targetStates.failing;
     return {
-      columns: [
-        column('kind', 'Kind'),
-        {
-          ...column('key', 'Key'),
-          show: (key, { kind }) => maskKey(kind ?? '', key),
-          link: ({ kind, key }) => pathIn(view, targetPath(`${kind} ${key}`)),
-        },
-        column('state', 'State', stateInWords),
-        count('attempts', 'Failures in a row'),
-        words('last_error', 'Why'),
-        ...timeColumns('read', 'Read', sql`r.read_at`, view),
-        ...timeColumns('next', 'Next', sql`case when ${isPending} then r.due_at end`, view),
-        { ...column('delivery_id', 'Because of'), link: ({ delivery_id: id }) => pathIn(view, `/deliveries/${id}`) },
-      ],
       from: sql`from ops.sync_targets r where ${allOf(conditions.map(([, condition]) => condition))}`,
       // A back-fill leaves millions pending: these are read in the order of their index.
       order:
-        where.has('target') ||
-        where.get('state') === targetStates.trouble ||
-        where.get('state') === targetStates.failing
+        isNamed || isOfErrors
           ? sql`order by r.read_at desc nulls last, r.kind, r.key`
           : sql`order by r.priority, r.due_at, r.kind, r.key`,
     };
@@ -201,13 +176,39 @@ const maxDays = 400;
 const localDay = (moment: Condition, zone: string) => sql`(${moment} at time zone ${zone})::date`;
 const dayStart = (day: Condition, zone: string) => sql`(${day}::timestamp at time zone ${zone})`;
 
-export const coverage: ListDefinition = {
+const coverage: ListDefinition = {
   path: '/coverage',
   title: 'Coverage by day',
   about: html`Whether everything that the service reports is held. Call history is compared hour by hour, so a day is complete when all its hours are proven. <a href="/coverage/hours">Hours</a> · <a href="/gaps">Gaps in the webhooks</a>`,
   span: 'month',
   filters: [oneOf('state', 'State', { incomplete: 'not complete' }, () => sql`r.proven_hours < r.hours`)],
-  source: ({ range, view, where }) => {
+  columns: [
+    {
+      ...column('day', 'Day', sql`r.day::text`),
+      link: ({ day }) => `/coverage/hours?from=${day}&to=${day}`,
+    },
+    column(
+      'state',
+      'State',
+      sql`case when r.proven_hours >= r.hours then 'complete' when r.compared_hours = 0 then 'not compared yet' else 'not complete' end`,
+    ),
+    count('proven_hours', 'Hours proven'),
+    count('hours', 'of'),
+    count('reported_count', 'Calls reported'),
+    count('held_count', 'Held'),
+    count('unannounced_count', 'Not announced'),
+    {
+      ...count('open_gaps', 'Open gaps', sql`nullif(r.open_gaps, 0)`),
+      link: () => '/gaps?state=open',
+    },
+    words(
+      'difference',
+      'Why not complete',
+      sql`coalesce(r.error, case when r.proven_hours >= r.hours or r.compared_hours = 0 then null
+        when r.compared_hours < r.hours then 'not every hour was compared' else 'an hour is to be compared again' end)`,
+    ),
+  ],
+  rows: ({ range, view, where }) => {
     const { zone } = view;
     const { since, until } = endsOf(range, view);
     const oldest = sql`(select min(from_at) from ops.coverage where stream = 'calls')`;
@@ -217,32 +218,6 @@ export const coverage: ListDefinition = {
     const first = sql`greatest(${localDay(sql`coalesce(${since ?? oldest}, now())`, zone)}, ${last} - ${maxDays}::integer)`;
     const [from, to] = [dayStart(sql`day`, zone), dayStart(sql`(day::date + 1)`, zone)];
     return {
-      columns: [
-        {
-          ...column('day', 'Day', sql`r.day::text`),
-          link: ({ day }) => pathIn(view, `/coverage/hours?from=${day}&to=${day}`),
-        },
-        column(
-          'state',
-          'State',
-          sql`case when r.proven_hours >= r.hours then 'complete' when r.compared_hours = 0 then 'not compared yet' else 'not complete' end`,
-        ),
-        count('proven_hours', 'Hours proven'),
-        count('hours', 'of'),
-        count('reported_count', 'Calls reported'),
-        count('held_count', 'Held'),
-        count('unannounced_count', 'Not announced'),
-        {
-          ...count('open_gaps', 'Open gaps', sql`nullif(r.open_gaps, 0)`),
-          link: () => pathIn(view, '/gaps?state=open'),
-        },
-        words(
-          'difference',
-          'Why not complete',
-          sql`coalesce(r.error, case when r.proven_hours >= r.hours or r.compared_hours = 0 then null
-            when r.compared_hours < r.hours then 'not every hour was compared' else 'an hour is to be compared again' end)`,
-        ),
-      ],
       from: sql`from (
         select day::date as day, greatest(0, floor(extract(epoch from least(now(), ${to}) - ${from}) / 3600))::integer as hours, c.*,
           (select count(*) from ops.gaps where filled_at is null and from_at < ${to} and to_at > ${from}) as open_gaps
@@ -260,7 +235,7 @@ export const coverage: ListDefinition = {
   empty: html`Nothing was compared yet. The workers compare each hour some minutes after its end; <code>${commandName} backfill calls</code> reads older history.`,
 };
 
-export const hours: ListDefinition = {
+const hours: ListDefinition = {
   path: '/coverage/hours',
   current: '/coverage',
   title: 'Coverage by hour',
@@ -269,24 +244,24 @@ export const hours: ListDefinition = {
   filters: [
     oneOf('state', 'State', named(['waiting', 'proven', 'differs', 'failed']), (state) => sql`r.state = ${state}`),
   ],
-  source: (choice) => ({
-    columns: [
-      ...timeColumns('from', 'From', sql`r.from_at`, choice.view),
-      column('state', 'State'),
-      count('reported_count', 'Calls reported'),
-      count('held_count', 'Held'),
-      count('unannounced_count', 'Not announced'),
-      ...timeColumns('checked', 'Compared', sql`r.checked_at`, choice.view),
-      ...timeColumns('next', 'Next', sql`nullif(r.due_at, 'infinity')`, choice.view),
-      words('last_error', 'Why'),
-    ],
+  columns: [
+    moment('from', 'From', sql`r.from_at`),
+    column('state', 'State'),
+    count('reported_count', 'Calls reported'),
+    count('held_count', 'Held'),
+    count('unannounced_count', 'Not announced'),
+    moment('checked', 'Compared', sql`r.checked_at`),
+    moment('next', 'Next', sql`nullif(r.due_at, 'infinity')`),
+    words('last_error', 'Why'),
+  ],
+  rows: (choice) => ({
     from: sql`from ops.coverage r where r.stream = 'calls' and ${chosen(choice, sql`r.from_at`)}`,
     order: sql`order by r.from_at desc`,
   }),
   empty: html`No hour of this time was compared yet. The workers compare each hour some minutes after its end.`,
 };
 
-export const gaps: ListDefinition = {
+const gaps: ListDefinition = {
   path: '/gaps',
   current: '/coverage',
   title: 'Gaps in the webhooks',
@@ -298,17 +273,17 @@ export const gaps: ListDefinition = {
     ),
     oneOf('stream', 'Of', named(['calls', 'texts']), (stream) => sql`r.stream = ${stream}`),
   ],
-  source: (choice) => ({
-    columns: [
-      csvOnly(count('gap_id', 'Gap')),
-      column('stream', 'Of'),
-      ...timeColumns('from', 'From', sql`r.from_at`, choice.view),
-      ...timeColumns('to', 'To', sql`r.to_at`, choice.view),
-      words('reason', 'Why deliveries may be lost'),
-      ...timeColumns('filled', 'Filled', sql`r.filled_at`, choice.view),
-      ...timeColumns('next', 'Next search', sql`case when r.filled_at is null then r.next_try_at end`, choice.view),
-      words('last_error', 'Why not filled'),
-    ],
+  columns: [
+    csvOnly(count('gap_id', 'Gap')),
+    column('stream', 'Of'),
+    moment('from', 'From', sql`r.from_at`),
+    moment('to', 'To', sql`r.to_at`),
+    words('reason', 'Why deliveries may be lost'),
+    moment('filled', 'Filled', sql`r.filled_at`),
+    moment('next', 'Next search', sql`case when r.filled_at is null then r.next_try_at end`),
+    words('last_error', 'Why not filled'),
+  ],
+  rows: (choice) => ({
     from: sql`from ops.gaps r where ${chosen(choice, sql`r.from_at`, sql`r.to_at`)}`,
     order: sql`order by r.gap_id desc`,
   }),
@@ -324,7 +299,7 @@ const ofNumber = (label: string) =>
     return sql`r.number = ${number}`;
   });
 
-export const sends: ListDefinition = {
+const sends: ListDefinition = {
   path: '/sends',
   title: 'Sends',
   about: html`The texts that <a href="/rules">rules</a> wanted to send, and what came of each. At most one request is ever sent for one; what a gate refused was not sent.`,
@@ -345,31 +320,31 @@ export const sends: ListDefinition = {
     ofNumber('To'),
   ],
   above: aboveSends,
-  source: (choice) => ({
-    columns: [
-      ...timeColumns('planned', 'Planned', sql`r.planned_at`, choice.view),
-      {
-        ...column('send_id', 'Send', sql`r.send_id::text`),
-        show: (id) => id.slice(0, 8),
-        link: ({ send_id: id }) => pathIn(choice.view, `/sends/${id}`),
-      },
-      column('rule', 'Rule'),
-      column('number', 'To'),
-      column('line', 'From'),
-      column('mode', 'Mode', sql`case when r.reason = 'dry_run' then 'dry-run' else r.mode end`),
-      { ...column('state', 'State'), show: (state, { reason }) => sendStateWords(state as SendState, reason ?? null) },
-      {
-        ...words('reason', 'Why'),
-        isWide: false,
-        show: (reason, { state }) => maskNumbers(sendReasonWords(state as SendState, reason)),
-      },
-      csvOnly(count('segments', 'Segments', sql`r.units`)),
-      {
-        ...count('charged_usd', 'Charged $', sql`round(r.settled_micros / 1000000.0, 6)`),
-        show: (amount) => String(Number(amount)),
-      },
-      { ...column('body', 'Text'), isText: true },
-    ],
+  columns: [
+    moment('planned', 'Planned', sql`r.planned_at`),
+    {
+      ...column('send_id', 'Send', sql`r.send_id::text`),
+      show: (id) => id.slice(0, 8),
+      link: ({ send_id: id }) => `/sends/${id}`,
+    },
+    column('rule', 'Rule'),
+    column('number', 'To'),
+    column('line', 'From'),
+    column('mode', 'Mode', sql`case when r.reason = 'dry_run' then 'dry-run' else r.mode end`),
+    { ...column('state', 'State'), show: (state, { reason }) => sendStateWords(state as SendState, reason ?? null) },
+    {
+      ...words('reason', 'Why'),
+      isWide: false,
+      show: (reason, { state }) => maskNumbers(sendReasonWords(state as SendState, reason)),
+    },
+    csvOnly(count('segments', 'Segments', sql`r.units`)),
+    {
+      ...count('charged_usd', 'Charged $', sql`round(r.settled_micros / 1000000.0, 6)`),
+      show: (amount) => String(Number(amount)),
+    },
+    { ...column('body', 'Text'), isText: true },
+  ],
+  rows: (choice) => ({
     from: sql`from ops.sends r where ${chosen(choice, sql`r.planned_at`)}`,
     order: sql`order by r.planned_at desc, r.send_id desc`,
   }),
@@ -381,7 +356,7 @@ function stepsInWords(joined: string): string {
   return joined.replace(/(\w+): (\w+)/g, (_, kind: string, state: string) => `${kind}: ${actionStateWords(state)}`);
 }
 
-export const runs: ListDefinition = {
+const runs: ListDefinition = {
   path: '/rules',
   title: 'Rules',
   about: html`The rules of the running workers. Below them is every rule that matched a text, a call or a transcript, or was refused (too old, a limit, a stop, an error), and what it did. A rule whose condition was false is only counted: the page of the text or call says which clause it was. <a href="/sends">Sends</a> has what came of the replies.`,
@@ -401,23 +376,23 @@ export const runs: ListDefinition = {
     oneOf('mode', 'Mode', modes, (mode) => sql`r.mode = ${mode}`),
     ofNumber('Other party'),
   ],
-  source: (choice) => ({
-    columns: [
-      { ...column('run_id', 'Run'), link: ({ run_id: id }) => pathIn(choice.view, `/rules/runs/${id}`) },
-      ...timeColumns('evaluated', 'Evaluated', sql`r.evaluated_at`, choice.view),
-      column('rule', 'Rule'),
-      column('trigger_kind', 'On'),
-      csvOnly(column('trigger_key', 'Trigger')),
-      column('number', 'Other party'),
-      csvOnly(column('line', 'Our line')),
-      column('mode', 'Mode'),
-      column('matched', 'Matched', sql`case when r.is_matched then 'yes' else 'no' end`),
-      {
-        ...column('reason', 'Why not', sql`case when not r.is_matched then r.reason end`),
-        show: (reason, { trigger_kind: on }) => maskNumbers(outcomeWords(reason, on ?? '')),
-      },
-      { ...column('steps', 'Steps', sql`steps.words`), isWide: true, show: stepsInWords },
-    ],
+  columns: [
+    { ...column('run_id', 'Run'), link: ({ run_id: id }) => `/rules/runs/${id}` },
+    moment('evaluated', 'Evaluated', sql`r.evaluated_at`),
+    column('rule', 'Rule'),
+    column('trigger_kind', 'On'),
+    csvOnly(column('trigger_key', 'Trigger')),
+    column('number', 'Other party'),
+    csvOnly(column('line', 'Our line')),
+    column('mode', 'Mode'),
+    column('matched', 'Matched', sql`case when r.is_matched then 'yes' else 'no' end`),
+    {
+      ...column('reason', 'Why not', sql`case when not r.is_matched then r.reason end`),
+      show: (reason, { trigger_kind: on }) => maskNumbers(outcomeWords(reason, on ?? '')),
+    },
+    { ...column('steps', 'Steps', sql`steps.words`), isWide: true, show: stepsInWords },
+  ],
+  rows: (choice) => ({
     from: sql`from ops.rule_runs r where ${chosen(choice, sql`r.evaluated_at`)}`,
     order: sql`order by r.evaluated_at desc, r.run_id desc`,
     joins: sql`left join lateral (
@@ -426,3 +401,5 @@ export const runs: ListDefinition = {
   }),
   empty: html`No rule matched or was refused in this time. Rules stand in the file that RULES_FILE names and wait for new texts and calls: <code>${commandName} rules check</code> says whether the file is right, <code>${commandName} rules simulate</code> tries it on the past.`,
 };
+
+export const lists: readonly ListDefinition[] = [deliveries, targets, coverage, hours, gaps, sends, runs];

@@ -17,45 +17,55 @@ import {
 } from '../answering.ts';
 import { liveScript } from '../html.ts';
 import { maxCsvRows, pageNumberOf, readCsv, readPage } from '../row-list.ts';
-import { registerActions } from './actions.ts';
+import { doneSentence, registerActions } from './actions.ts';
 import { callPage } from './call-page.ts';
 import { deliveryPage } from './delivery.ts';
-import { renderOutage, style } from './frame.ts';
-import { choiceOf, type ListDefinition, renderList } from './list-page.ts';
-import { coverage, deliveries, gaps, hours, runs, sends, targets } from './lists.ts';
+import { choiceOf, renderList, sourceOf } from './list-page.ts';
+import { lists } from './lists.ts';
+import { type RecordPage, renderOutage, renderRecord, style } from './page-parts.ts';
 import { explanationPage, runPage } from './run.ts';
 import { sendIdOf, sendPage } from './send.ts';
 import { targetOf, targetPage } from './target.ts';
 import { threadPage } from './thread-page.ts';
 import { idOf, type View, viewOf } from './view.ts';
 
-/** What the page of one record is rendered with. */
+/** What the page of one record is read with. */
 interface Asked {
   readonly params: Readonly<Record<string, string>>;
   readonly view: View;
   /** All that its address says. */
   readonly query: Parameters;
-  /** The action that led here. */
-  readonly done: string | undefined;
   /** Of the rules file; undefined when it cannot be read here. */
   readonly rules: () => Promise<RuleSet | undefined>;
 }
 
-const records: Readonly<Record<string, (tx: Transaction, asked: Asked) => Promise<string>>> = {
-  '/deliveries/:id': (tx, { params, view, done }) => deliveryPage(tx, idOf(params.id), view, done),
-  '/calls/:id': (tx, { params, view }) => callPage(tx, params.id, view),
+/** The pages of records: their paths, their entries in the header, and what they show. */
+const records: readonly (readonly [
+  path: string,
+  current: string,
+  read: (tx: Transaction, asked: Asked) => Promise<RecordPage>,
+])[] = [
+  ['/deliveries/:id', '/deliveries', (tx, { params, view }) => deliveryPage(tx, idOf(params.id), view)],
+  ['/calls/:id', '/reports', (tx, { params, view }) => callPage(tx, params.id, view)],
   // Fastify bounds the length of named parameters, and a group has many participants.
-  '/threads/*': (tx, { params, view, query }) => threadPage(tx, params['*'] ?? '', query, view),
-  '/targets/:kind/*': (tx, { params, view, done }) => targetPage(tx, targetOf(params.kind, params['*']), view, done),
-  '/sends/:id': async (tx, { params, rules, ...rest }) =>
-    sendPage(tx, sendIdOf(params.id), { ...rest, rules: await rules() }),
-  '/rules/runs/:id': async (tx, { params, rules, ...rest }) =>
-    runPage(tx, idOf(params.id), { ...rest, rules: await rules() }),
-  '/rules/explain/:id': async (tx, { params, rules, view }) =>
-    explanationPage(tx, params.id ?? '', { view, rules: await rules() }),
-};
-
-const lists: readonly ListDefinition[] = [deliveries, targets, coverage, hours, gaps, sends, runs];
+  ['/threads/*', '/reports', (tx, { params, view, query }) => threadPage(tx, params['*'] ?? '', query, view)],
+  ['/targets/:kind/*', '/targets', (tx, { params, view }) => targetPage(tx, targetOf(params.kind, params['*']), view)],
+  [
+    '/sends/:id',
+    '/sends',
+    async (tx, { params, rules, view }) => sendPage(tx, sendIdOf(params.id), { view, rules: await rules() }),
+  ],
+  [
+    '/rules/runs/:id',
+    '/rules',
+    async (tx, { params, rules, view }) => runPage(tx, idOf(params.id), { view, rules: await rules() }),
+  ],
+  [
+    '/rules/explain/:id',
+    '/rules',
+    async (tx, { params, rules, view }) => explanationPage(tx, params.id ?? '', { view, rules: await rules() }),
+  ],
+];
 
 /** Serves the lists of deliveries, reads, sends and so on, each as a page and as CSV, and a page for each of their rows. */
 export function registerRecords(app: FastifyInstance, context: Context): void {
@@ -64,6 +74,7 @@ export function registerRecords(app: FastifyInstance, context: Context): void {
   const rules = () => readRuleSet(rulesFile, timeZone);
   const readOnce = oneAtATime();
   const read = <T>(work: (connection: Database) => Promise<T>) => readOnce(() => onConnection(db, work));
+  const doneOf = (query: Parameters) => doneSentence(textOf(query, 'done'));
 
   app.register(async (scope) => {
     await scope.register(helmet, pageHeaders(style, { inline: liveScript }));
@@ -72,23 +83,24 @@ export function registerRecords(app: FastifyInstance, context: Context): void {
       servePage(scope, list.path, renderOutage, async ({ query }) => {
         const choice = choiceOf(list, query, timeZone);
         const window = { page: pageNumberOf(query.page), maxCounted: maxCsvRows };
-        const { rows, above } = await read(async (connection) => ({
-          rows: await readPage(connection, list.source(choice), window),
-          above: await limited(connection, async (tx) => list.above?.(tx, choice.view, textOf(query, 'done'))),
-        }));
-        return renderList(list, choice, rows, above);
+        return read(async (connection) => {
+          const rows = await readPage(connection, sourceOf(list, choice), window);
+          const above = await limited(connection, async (tx) => list.above?.(tx, choice.view));
+          return renderList(list, choice, { rows, above, done: doneOf(query) });
+        });
       });
       serveCsv(scope, `${list.path}.csv`, async ({ query }) => {
-        const source = list.source(choiceOf(list, query, timeZone));
+        const source = sourceOf(list, choiceOf(list, query, timeZone));
         const csv = await read((connection) => readCsv(connection, source));
         return { name: list.path.slice(1).replaceAll('/', '-'), csv };
       });
     }
 
-    for (const [path, render] of Object.entries(records)) {
+    for (const [path, current, readRecord] of records) {
       servePage(scope, path, renderOutage, async ({ query, params }) => {
-        const asked = { params, query, view: viewOf(query, timeZone), done: textOf(query, 'done'), rules };
-        return read((connection) => limited(connection, (tx) => render(tx, asked)));
+        const asked = { params, query, view: viewOf(query, timeZone), rules };
+        const record = await read((connection) => limited(connection, (tx) => readRecord(tx, asked)));
+        return renderRecord(record, current, asked.view, doneOf(query));
       });
     }
     registerActions(scope, context);

@@ -11,8 +11,8 @@ import { isCallId } from '../../shared/thread.ts';
 import { BadAddress } from '../answering.ts';
 import { type Html, html } from '../html.ts';
 import { areWordsShown, hiddenWords } from '../row-list.ts';
-import { facts, frame, section, timeIn } from './frame.ts';
-import { idOf, pathIn, type View } from './view.ts';
+import { facts, items, type RecordPage, section, soft, steps } from './page-parts.ts';
+import { idOf, type View } from './view.ts';
 
 interface Run {
   readonly rule: string;
@@ -44,14 +44,14 @@ export async function runPage(
   tx: Transaction,
   id: string,
   { view, rules }: { view: View; rules: RuleSet | undefined },
-): Promise<string> {
+): Promise<RecordPage> {
   const [run] = await query<Run>(
     tx,
     sql`select rule, version, trigger_kind as kind, trigger_key as key, trigger_at as "triggerAt", evaluated_at as "evaluatedAt", line,
         number, mode, is_matched as "isMatched", reason, facts from ops.rule_runs where run_id = ${id}`,
   );
   if (!run) throw new BadAddress(`There is no run ${id}: refusals are kept for some weeks, matches for 400 days.`, 404);
-  const steps = await query<Step>(
+  const taken = await query<Step>(
     tx,
     sql`select a.kind, a.state, a.reason, coalesce(a.settled_at, a.begun_at, a.due_at) as at, a.send_id as "sendId",
         s.state as "sendState", s.reason as "sendReason"
@@ -65,61 +65,62 @@ export async function runPage(
   );
   const isTextShown = await areWordsShown(tx);
   const explained = rules && (await explain(tx, rules, run));
-  return frame({
+  const isOfCall = run.kind.startsWith('call_') || run.kind === 'voicemail_left';
+  const words = (reason: string) => maskNumbers(outcomeWords(reason, run.kind));
+  return {
     title: `${run.rule}, run ${id}`,
-    current: '/rules',
-    view,
-    content: html`<div class="head"><h1>${run.rule} <span class="soft">run ${id}</span></h1></div>
-${section(
-  'What it came to',
-  html`<p><span class="state">${run.isMatched ? 'It matched' : 'It did not match'}</span>${!run.isMatched && html`: ${maskNumbers(outcomeWords(run.reason, run.kind))}`}.</p>
-${facts([
+    heading: html`${run.rule} <span class="soft">run ${id}</span>`,
+    parts: [
+      section(
+        'What it came to',
+        html`<p><span class="state">${run.isMatched ? 'It matched' : 'It did not match'}</span>${!run.isMatched && `: ${words(run.reason)}`}.</p>
+${facts(view, [
   ['on', run.kind],
-  [
-    'of',
-    run.kind.startsWith('call_') || run.kind === 'voicemail_left'
-      ? html`<a href="${pathIn(view, `/calls/${run.key}`)}">${run.key}</a>`
-      : run.key,
-  ],
-  ['happened', timeIn(view.zone, run.triggerAt)],
-  ['evaluated', timeIn(view.zone, run.evaluatedAt)],
-  [
-    'other party',
-    run.number !== null && html`<a href="${pathIn(view, `/threads/${run.line}/${run.number}`)}">${run.number}</a>`,
-  ],
+  ['of', isOfCall ? view.link(`/calls/${run.key}`, run.key) : run.key],
+  ['happened', run.triggerAt],
+  ['evaluated', run.evaluatedAt],
+  ['other party', run.number !== null && view.link(`/threads/${run.line}/${run.number}`, run.number)],
   ['our line', run.line],
   ['mode', run.mode === 'live' ? 'live' : 'dry-run: its steps were only recorded'],
   ['version of the file', run.version],
 ])}`,
-)}
-${steps.length > 0 && section('What it did', stepList(steps, view))}
-${section('The facts that its condition used', recorded(run.facts))}
-${section('Why, rule by rule', explained ? html`${explanations(explained, run.rule, isTextShown)}${evaluatedBy(rules, run.version, isTextShown)}` : noRules)}
-${
-  others.length > 0 &&
-  section(
-    'What the other rules did about it',
-    html`<ul class="plain prose">${others.map(
-      (each) =>
-        html`<li><a href="${pathIn(view, `/rules/runs/${each.id}`)}">${each.rule}</a>: ${maskNumbers(outcomeWords(each.reason, run.kind))} <span class="soft">${each.mode}</span></li>`,
-    )}</ul>`,
-  )
-}`,
-  });
+      ),
+      taken.length > 0 &&
+        section(
+          'What it did',
+          steps(taken.map((each) => [view.time(each.at, true), each.kind, stepWords(each, view)])),
+        ),
+      section('The facts that its condition used', recorded(run.facts)),
+      section(
+        'Why, rule by rule',
+        explained
+          ? html`${explanations(explained, run.rule, isTextShown)}${evaluatedBy(rules, run.version, isTextShown)}`
+          : noRules,
+      ),
+      others.length > 0 &&
+        section(
+          'What the other rules did about it',
+          items(
+            others.map(
+              ({ id, rule, reason, mode }) =>
+                html`${view.link(`/rules/runs/${id}`, rule)}: ${words(reason)} <span class="soft">${mode}</span>`,
+            ),
+            'prose',
+          ),
+        ),
+    ],
+  };
 }
 
-function stepList(steps: readonly Step[], view: View): Html {
-  return html`<ol class="steps">${steps.map(
-    ({ kind, state, reason, at, sendId, sendState, sendReason }) =>
-      html`<li>${timeIn(view.zone, at, true)}<span class="step">${kind}</span><span>${actionStateWords(state)}${reason !== null && `: ${maskNumbers(reason)}`}${
-        sendId !== null &&
-        html`; <a href="${pathIn(view, `/sends/${sendId}`)}">send ${sendId.slice(0, 8)}</a> ${sendState !== null && sendStateWords(sendState, sendReason)}${sendState !== null && sendReason !== null && ` (${maskNumbers(sendReasonWords(sendState, sendReason))})`}`
-      }</span></li>`,
-  )}</ol>`;
+function stepWords({ state, reason, sendId, sendState, sendReason }: Step, view: View): Html {
+  const own = html`${actionStateWords(state)}${reason !== null && `: ${maskNumbers(reason)}`}`;
+  if (sendId === null || sendState === null) return own;
+  const why = sendReason !== null && ` (${maskNumbers(sendReasonWords(sendState, sendReason))})`;
+  return html`${own}; ${view.link(`/sends/${sendId}`, `send ${sendId.slice(0, 8)}`)} ${sendStateWords(sendState, sendReason)}${why}`;
 }
 
 function recorded(values: Run['facts']): Html {
-  if (Object.keys(values).length === 0) return html`<p class="soft">None were recorded.</p>`;
+  if (Object.keys(values).length === 0) return soft('None were recorded.');
   return html`<table class="values"><tbody>${Object.entries(values).map(
     ([path, value]) =>
       html`<tr><th scope="row"><code>${path}</code></th><td>${value === null ? 'missing' : shortened(value)}</td></tr>`,
@@ -143,7 +144,7 @@ export async function explanationPage(
   tx: Transaction,
   id: string,
   { view, rules }: { view: View; rules: RuleSet | undefined },
-): Promise<string> {
+): Promise<RecordPage> {
   const isCall = isCallId(id);
   const choice = isCall ? { callId: id } : { messageId: idOf(id) };
   const title = `Rules on the ${isCall ? 'call' : 'text'} ${id}`;
@@ -155,21 +156,25 @@ export async function explanationPage(
   const asked = explanation?.rules.filter(({ outcome }) => outcome !== 'other_trigger') ?? [];
   const { message, call } = explanation ?? {};
   const subject = message
-    ? html`<a href="${pathIn(view, `/threads/${message.line}/${message.number}?text=${id}`)}">The text</a>`
-    : call && html`<a href="${pathIn(view, `/calls/${id}`)}">The call</a>`;
-  return frame({
+    ? view.link(`/threads/${message.line}/${message.number}?text=${id}`, 'The text')
+    : call && view.link(`/calls/${id}`, 'The call');
+  return {
     title,
-    current: '/rules',
-    view,
-    content: html`<div class="head"><h1>${title}</h1></div>
-${subject && html`<p class="about">${subject} of ${timeIn(view.zone, (message ?? call)?.at ?? null)}</p>`}
-${section('Why, rule by rule', rules ? html`${explanations(asked, undefined, isTextShown)}${evaluatedBy(rules, undefined, isTextShown)}` : noRules)}`,
-  });
+    ...(subject && { about: html`${subject} of ${view.time((message ?? call)?.at ?? null)}` }),
+    parts: [
+      section(
+        'Why, rule by rule',
+        rules
+          ? html`${explanations(asked, undefined, isTextShown)}${evaluatedBy(rules, undefined, isTextShown)}`
+          : noRules,
+      ),
+    ],
+  };
 }
 
 /** What each rule makes of it, the given one first. */
 function explanations(explained: readonly RuleExplanation[], first: string | undefined, isTextShown: boolean): Html {
-  if (explained.length === 0) return html`<p class="soft">No rule of the present file waits for this.</p>`;
+  if (explained.length === 0) return soft('No rule of the present file waits for this.');
   const own = explained.toSorted((a, b) => Number(b.rule === first) - Number(a.rule === first));
   return html`${own.map(
     ({ rule: name, on, outcome, falseClauses, reply }) =>

@@ -3,15 +3,15 @@ import { type GateVerdict, judgeEach, recordedVerdicts } from '../../ledger/gate
 import { readGateInputs } from '../../ledger/gates/inputs.ts';
 import { accountLimits } from '../../ledger/limits.ts';
 import { isCancellable } from '../../ledger/plans.ts';
-import { readSend, type Send } from '../../ledger/send.ts';
+import { readSend, type Send, type SendState } from '../../ledger/send.ts';
 import { dollars, sendReasonWords, sendStateWords } from '../../ops/format.ts';
 import type { RuleSet } from '../../rules/rule.ts';
 import { maskNumbers } from '../../shared/masking.ts';
 import { BadAddress } from '../answering.ts';
 import { type Html, html } from '../html.ts';
 import { areWordsShown, hiddenWords } from '../row-list.ts';
-import { ask, doneNote, facts, frame, section, timeIn } from './frame.ts';
-import { pathIn, type View } from './view.ts';
+import { ask, asks, facts, type RecordPage, section, soft, steps } from './page-parts.ts';
+import type { View } from './view.ts';
 
 /** The id of a send in a path. Throws `BadAddress`. */
 export function sendIdOf(text: string | undefined): string {
@@ -25,75 +25,78 @@ export function sendIdOf(text: string | undefined): string {
 export async function sendPage(
   tx: Transaction,
   id: string,
-  { view, done, rules }: { view: View; done: string | undefined; rules: RuleSet | undefined },
-): Promise<string> {
+  { view, rules }: { view: View; rules: RuleSet | undefined },
+): Promise<RecordPage> {
   const found = await readSend(tx, id);
   if (!found) throw new BadAddress(`There is no send ${id}.`, 404);
   const { send, events } = found;
   const isTextShown = await areWordsShown(tx);
-  const { zone } = view;
   const isDry = send.mode === 'dry-run' || send.reason === 'dry_run';
-  return frame({
+  return {
     title: `Send ${id.slice(0, 8)}`,
-    current: '/sends',
-    view,
-    content: html`<div class="head"><h1>Send <span class="soft">${id.slice(0, 8)}</span></h1></div>
-${doneNote(done, {
-  sent: 'Settled as sent: what was reserved counts as spent. Nothing was sent again.',
-  cancel: 'Cancelled: it will never be sent.',
-  'not-sent': 'Settled as not sent: what was reserved is free again. Nothing was sent again.',
-})}
-${send.state === 'NEEDS_HUMAN' && review(send)}
-${
-  isCancellable(send) &&
-  html`<div class="asks">${ask({
-    label: 'Cancel …',
-    question: 'No request has left for it yet. Once cancelled, it is never sent.',
-    answers: [{ label: 'Cancel this send', action: `/sends/${id}/cancel` }],
-  })}</div>`
-}
-${section(
-  'State',
-  html`<p><span class="state">${sendStateWords(send.state, send.reason)}</span>${send.reason !== null && html`: ${maskNumbers(sendReasonWords(send.state, send.reason))}`}. ${stateWords(send)}</p>
-${facts([
-  ['rule', html`<a href="${pathIn(view, `/rules?rule=${encodeURIComponent(send.rule)}`)}">${send.rule}</a>`],
+    heading: html`Send <span class="soft">${id.slice(0, 8)}</span>`,
+    parts: [
+      send.state === 'NEEDS_HUMAN' && asks(review(send)),
+      isCancellable(send) &&
+        asks(
+          ask({
+            label: 'Cancel',
+            question: 'No request has left for it yet. Once cancelled, it is never sent.',
+            answers: [['Cancel this send', `/sends/${id}/cancel`]],
+          }),
+        ),
+      section(
+        'State',
+        html`<p><span class="state">${sendStateWords(send.state, send.reason)}</span>${reasonOf(send.state, send.reason)}. ${stateWords(send)}</p>
+${facts(view, [
+  ['rule', view.link(`/rules?rule=${encodeURIComponent(send.rule)}`, send.rule)],
   ['version', send.ruleVersion],
   ['mode', isDry ? 'dry-run: only simulated, nothing is sent' : 'live'],
   ['from', send.line],
-  ['to', html`<a href="${pathIn(view, `/threads/${send.line}/${send.number}`)}">${send.number}</a>`],
+  ['to', view.link(`/threads/${send.line}/${send.number}`, send.number)],
   ['answers', trigger(send, view)],
-  ['of', timeIn(zone, send.trigger.at)],
-  ['planned', timeIn(zone, send.plannedAt)],
-  ['expires', isCancellable(send) && timeIn(zone, send.expiresAt)],
-  ['dispatched', send.dispatchedAt && timeIn(zone, send.dispatchedAt)],
+  ['of', send.trigger.at],
+  ['planned', send.plannedAt],
+  ['expires', isCancellable(send) && send.expiresAt],
+  ['dispatched', send.dispatchedAt],
   ['segments', send.units ?? 'not counted'],
   ['cost', costOf(send)],
   ['message', send.messageId ?? 'none known'],
   ['tries without effect', send.tries > 0 && send.tries],
 ])}`,
-)}
-${section('Text', text(send, isTextShown))}
-${gates(send, await verdicts(tx, send, rules))}
-${section(
-  'History',
-  html`<ol class="steps">${events.map(
-    ({ at, to, reason, actor }) =>
-      html`<li>${timeIn(zone, at, true)}<span class="step">${actor}</span><span>${sendStateWords(to, reason)}${reason !== null && `: ${maskNumbers(sendReasonWords(to, reason))}`}</span></li>`,
-  )}</ol>`,
-)}`,
-  });
+      ),
+      section('Text', text(send, isTextShown)),
+      gates(send, await verdicts(tx, send, rules)),
+      section(
+        'History',
+        steps(
+          events.map(({ at, to, reason, actor }) => [
+            view.time(at, true),
+            actor,
+            html`${sendStateWords(to, reason)}${reasonOf(to, reason)}`,
+          ]),
+        ),
+      ),
+    ],
+  };
+}
+
+function reasonOf(state: SendState, reason: string | null): string {
+  return reason === null ? '' : `: ${maskNumbers(sendReasonWords(state, reason))}`;
 }
 
 function text({ text }: Send, isTextShown: boolean): Html {
-  if (text === '') return html`<p class="soft">Its recipient was erased, so the text was removed.</p>`;
+  if (text === '') return soft('Its recipient was erased, so the text was removed.');
   return isTextShown
     ? html`<p class="body">${text}</p>`
-    : html`<p class="soft">${[...text].length} characters</p>${hiddenWords}`;
+    : html`${soft(`${[...text].length} characters`)}${hiddenWords}`;
 }
 
 function trigger({ line, number, trigger: { kind, id } }: Send, view: View): Html {
-  const path = kind === 'call' ? `/calls/${id}` : `/threads/${line}/${number}?text=${id}`;
-  return html`<a href="${pathIn(view, path)}${kind === 'message' && `#text-${id}`}">${kind} ${id}</a>`;
+  return view.link(
+    kind === 'call' ? `/calls/${id}` : `/threads/${line}/${number}?text=${id}#text-${id}`,
+    `${kind} ${id}`,
+  );
 }
 
 /** What comes next. */
@@ -123,14 +126,14 @@ function costOf({ settledMicros, reservedMicros, state }: Send): string {
 
 function review({ sendId, line, number, reservedMicros }: Send): Html {
   const amount = dollars(reservedMicros);
-  return html`<div class="asks">${ask({
-    label: 'Settle …',
+  return ask({
+    label: 'Settle',
     question: `Read the thread of ${line} with ${number} first. If the text is there, it was sent, and ${amount} count as spent; if not, ${amount} are free again. Nothing is sent either way.`,
     answers: [
-      { label: 'It was sent', action: `/sends/${sendId}/settle/sent` },
-      { label: 'It was not sent', action: `/sends/${sendId}/settle/not-sent` },
+      ['It was sent', `/sends/${sendId}/settle/sent`],
+      ['It was not sent', `/sends/${sendId}/settle/not-sent`],
     ],
-  })}</div>`;
+  });
 }
 
 /** What each gate decides now about an open send, and what it decided about any other. */
@@ -149,18 +152,17 @@ async function verdicts(
 }
 
 function gates(send: Send, verdicts: readonly GateVerdict[] | undefined): Html {
-  if (!verdicts)
-    return section(
-      'Gates',
-      html`<p class="soft">No gate decided about it: ${sendReasonWords(send.state, send.reason ?? '')}.</p>`,
-    );
+  if (!verdicts) {
+    return section('Gates', soft(`No gate decided about it: ${sendReasonWords(send.state, send.reason ?? '')}.`));
+  }
+  const isOpen = isCancellable(send);
+  const tones = { true: ['passes', 'ok'], false: ['refuses', 'problem'], undefined: ['not asked', 'soft'] } as const;
   return section(
-    isCancellable(send) ? 'Gates, as of now' : 'Gates',
+    isOpen ? 'Gates, as of now' : 'Gates',
     html`<ul class="gates">${verdicts.map(({ asks, passes }) => {
-      const [word, tone] =
-        passes === undefined ? ['not asked', 'soft'] : passes ? ['passes', 'ok'] : ['refuses', 'problem'];
+      const [word, tone] = tones[`${passes}`];
       return html`<li><span>${asks}</span><span class="${tone}">${word}</span></li>`;
     })}</ul>
-<p class="note">${isCancellable(send) ? 'They are asked in this order, again just before the send leaves. The budgets are asked last.' : 'They are asked in this order; the first that refuses decides.'}</p>`,
+<p class="note">${isOpen ? 'They are asked in this order, again just before the send leaves. The budgets are asked last.' : 'They are asked in this order; the first that refuses decides.'}</p>`,
   );
 }

@@ -6,8 +6,8 @@ import { toType } from '../../shared/command-name.ts';
 import { maskNumbers } from '../../shared/masking.ts';
 import { BadAddress } from '../answering.ts';
 import { html } from '../html.ts';
-import { ask, doneNote, facts, frame, section, story, timeIn } from './frame.ts';
-import { pathIn, targetPath, type View } from './view.ts';
+import { ask, asks, facts, type RecordPage, section, story } from './page-parts.ts';
+import { targetPath, type View } from './view.ts';
 
 /** The target of a path. Throws `BadAddress`. */
 export function targetOf(kind: string | undefined, key: string | undefined): Target {
@@ -36,12 +36,7 @@ const stateWords: Readonly<Record<string, string>> = {
 const ranks = ['live', 'history, after live reads', 'unconfirmed, slowly', 'unconfirmed, slowly'] as const;
 
 /** The page of a read: its state, why, and the way to it. */
-export async function targetPage(
-  tx: Transaction,
-  target: Target,
-  view: View,
-  done: string | undefined,
-): Promise<string> {
+export async function targetPage(tx: Transaction, target: Target, view: View): Promise<RecordPage> {
   const { kind, key } = target;
   const [row] = await readTargetStates(tx, [target]);
   const name = maskedTarget(target);
@@ -49,36 +44,35 @@ export async function targetPage(
   const way = kind === 'thread' || kind === 'call' ? await trace(tx, kind, key) : undefined;
   const { deliveryId } = row;
   const mirrored = kind === 'thread' ? `/threads/${key}` : key === 'all' ? undefined : `/calls/${key}`;
-  return frame({
+  return {
     title: name,
-    current: '/targets',
-    view,
-    content: html`<div class="head"><h1>${name.charAt(0).toUpperCase()}${name.slice(1, kind.length)} <span class="soft">${name.slice(kind.length + 1)}</span></h1></div>
-${doneNote(done, { retry: 'It is read now. The state below changes within seconds.' })}
-<div class="asks">${ask({
-      label: 'Read again …',
-      question: `Read ${kind === 'thread' ? 'the whole thread' : 'it'} through the API now, without waiting for the next retry. What is mirrored stays; what changed is mirrored again.`,
-      answers: [{ label: 'Read again', action: targetPath(`${kind} ${key}`) }],
-    })}${mirrored !== undefined && html`<a class="link" href="${pathIn(view, mirrored)}">What is mirrored</a>`}</div>
-${section(
-  'State',
-  html`<p><span class="state">${row.words}</span>. ${stateWords[row.words]}</p>
+    heading: html`${name.charAt(0).toUpperCase()}${name.slice(1, kind.length)} <span class="soft">${name.slice(kind.length + 1)}</span>`,
+    parts: [
+      asks(
+        ask({
+          label: 'Read again',
+          question: `Read ${kind === 'thread' ? 'the whole thread' : 'it'} through the API now, without waiting for the next retry. What is mirrored stays; what changed is mirrored again.`,
+          answers: [['Read again', targetPath(`${kind} ${key}`)]],
+        }),
+        mirrored !== undefined && html`<a class="link" href="${view.pathTo(mirrored)}">What is mirrored</a>`,
+      ),
+      section(
+        'State',
+        html`<p><span class="state">${row.words}</span>. ${stateWords[row.words]}</p>
 ${row.error !== null && html`<p class="reason">${maskNumbers(row.error)}</p>`}
-${facts([
-  ['newest read', row.readAt && timeIn(view.zone, row.readAt)],
-  ['next read', row.isPending && timeIn(view.zone, row.dueAt)],
+${facts(view, [
+  ['newest read', row.readAt],
+  ['next read', row.isPending && row.dueAt],
   ['failures in a row', row.attempts],
-  ['refused since', row.refusedAt && timeIn(view.zone, row.refusedAt)],
-  ['parked until', row.parkedUntil && timeIn(view.zone, row.parkedUntil)],
+  ['refused since', row.refusedAt],
+  ['parked until', row.parkedUntil],
   ['parked because', row.parkedReason && maskNumbers(row.parkedReason)],
   ['missing scope', row.missingScope],
   ['order', ranks[row.priority] ?? row.priority],
-  [
-    'because of',
-    deliveryId !== null && html`<a href="${pathIn(view, `/deliveries/${deliveryId}`)}">delivery ${deliveryId}</a>`,
-  ],
+  ['because of', deliveryId !== null && view.link(`/deliveries/${deliveryId}`, `delivery ${deliveryId}`)],
 ])}`,
-)}
-${way !== undefined && section('The way to it', story(way, view))}`,
-  });
+      ),
+      way !== undefined && section('The way to it', story(way, view)),
+    ],
+  };
 }

@@ -1,12 +1,13 @@
 import type { Database } from '../../db/database.ts';
 import { countOf, quantity } from '../../ops/format.ts';
-import { type Thread, threadKey, threadOf, typedThreadKey } from '../../shared/thread.ts';
+import { commandName } from '../../shared/command-name.ts';
+import { threadKey, threadOf, typedThreadKey } from '../../shared/thread.ts';
 import { BadAddress, type Parameters, textOf } from '../answering.ts';
 import { type Html, html } from '../html.ts';
 import { hiddenWords } from '../row-list.ts';
 import { type RuleRun, renderRun } from './automation.ts';
-import { clockIn, facts, frame, section, timeIn } from './frame.ts';
 import { renderOrigins } from './origin.ts';
+import { facts, type RecordPage, section, soft } from './page-parts.ts';
 import {
   isErasedThread,
   type OptState,
@@ -18,18 +19,14 @@ import {
   type ThreadState,
   type ThreadText,
 } from './read-thread.ts';
-import { idOf, pathIn, type View } from './view.ts';
+import { idOf, type View } from './view.ts';
 import { lengthOf, outcomeWords, partyOf } from './words.ts';
-
-function threadPath(thread: Thread): string {
-  return `/threads/${threadKey(thread)}`;
-}
 
 /**
  * One page of a thread, its newest text at the bottom: `before` and the id of a text chooses older texts, `text` the page with a
  * text. Throws `BadAddress`.
  */
-export async function threadPage(db: Database, key: string, query: Parameters, view: View): Promise<string> {
+export async function threadPage(db: Database, key: string, query: Parameters, view: View): Promise<RecordPage> {
   const typed = typedThreadKey(key);
   if (typed === undefined) {
     throw new BadAddress(
@@ -42,12 +39,27 @@ export async function threadPage(db: Database, key: string, query: Parameters, v
   }
   const record = await readThread(db, thread, placeOf(query));
   if (!record) {
-    throw new BadAddress(
-      `The thread ${typed} is not held. To read it from the service: npx trunkline resync thread ${typed}`,
-      404,
-    );
+    const toRead = `${commandName} resync thread ${typed}`;
+    throw new BadAddress(`The thread ${typed} is not held. To read it from the service: ${toRead}`, 404);
   }
-  return renderThread(record, view);
+  const { state, texts } = record;
+  const title =
+    thread.participants.length > 0 ? `Group of ${thread.participants.join(', ')}` : `Texts with ${thread.number}`;
+  const line = partyOf(state.lineName, thread.line) ?? thread.line;
+  return {
+    title,
+    about: html`On ${line} · ${countOf(state.messageCount, 'text')} held${!state.isComplete && ', perhaps not all: no read has listed the thread to its end'}${texts.length > 0 && html` · <a class="link" href="#newest">To the newest</a>`}`,
+    parts: [
+      section('State', overview(record, view)),
+      pager(record, view, 'older'),
+      texts.length === 0
+        ? html`<p class="hint">There are no texts on this page.</p>`
+        : html`<ol class="thread">${entries(record, view)}</ol>`,
+      pager(record, view, 'newer'),
+      !record.areWordsShown && hiddenWords,
+      section('Where this comes from', source(record, view)),
+    ],
+  };
 }
 
 function placeOf(query: Parameters): ThreadPlace {
@@ -56,35 +68,15 @@ function placeOf(query: Parameters): ThreadPlace {
   return text === undefined ? undefined : { around: idOf(text) };
 }
 
-function renderThread(record: ThreadRecord, view: View): string {
-  const { thread, state, texts, origin } = record;
-  const title =
-    thread.participants.length > 0 ? `Group of ${thread.participants.join(', ')}` : `Texts with ${thread.number}`;
-  const line = partyOf(state.lineName, thread.line) ?? thread.line;
-  return frame({
-    title,
-    current: '/reports',
-    view,
-    content: html`<div class="head"><h1>${title}</h1>${texts.length > 0 && html`<a class="link" href="#newest">To the newest</a>`}</div>
-<p class="about">On ${line} · ${countOf(state.messageCount, 'text')} held${!state.isComplete && ', perhaps not all: no read has listed the thread to its end'}</p>
-${section('State', overview(record, view))}
-${pager(record, view, 'older')}
-${texts.length === 0 ? html`<p class="hint">There are no texts on this page.</p>` : html`<ol class="thread">${entries(record, view)}</ol>`}
-${pager(record, view, 'newer')}
-${!record.areWordsShown && hiddenWords}
-${section('Where this comes from', source(record, origin ? renderOrigins([origin], view) : html``))}`,
-  });
-}
-
 function overview({ thread, state, optStates, isBlocked }: ThreadRecord, view: View): Html {
   const isGroup = thread.participants.length > 0;
-  return facts([
+  return facts(view, [
     ['Conversation', resolvedWords(state, view)],
     ['Assigned to', state.isAssignmentKnown ? (state.assignedName ?? 'nobody') : 'never observed'],
     ['Automatic texts', !isGroup && optWords(optStates, thread.line, view)],
     ['Blocked', isBlocked && 'yes, on this line'],
-    ['First text held', state.firstAt && timeIn(view.zone, state.firstAt)],
-    ['Newest text', state.lastAt && timeIn(view.zone, state.lastAt)],
+    ['First text held', state.firstAt],
+    ['Newest text', state.lastAt],
   ]);
 }
 
@@ -96,13 +88,13 @@ function resolvedWords(
   if (isResolved === null) return html`never observed <small>only answers to requests of this daemon show it</small>`;
   const by = isResolved && resolvedByName !== null ? ` by ${resolvedByName}` : '';
   const since = resolvedConfidence === 'stale_since_inbound' ? ', before a newer text of theirs' : '';
-  return html`<span class="state">${isResolved ? 'resolved' : 'open'}</span>${by} <small>as observed ${timeIn(view.zone, resolvedObservedAt)}${since}</small>`;
+  return html`<span class="state">${isResolved ? 'resolved' : 'open'}</span>${by} <small>as observed ${view.time(resolvedObservedAt)}${since}</small>`;
 }
 
 /** An opt-out on any line keeps rules from texting, except on a line where they opted in since. */
 function optWords(states: readonly OptState[], line: string, view: View): Html {
   const here = states.find((each) => each.line === line);
-  if (here?.status === 'opt_in') return html`opted in ${timeIn(view.zone, here.decidedAt)}`;
+  if (here?.status === 'opt_in') return html`opted in ${view.time(here.decidedAt)}`;
   const ofKind = (status: OptState['status']) =>
     here?.status === status ? here : states.find((each) => each.status === status);
   const found = ofKind('opt_out') ?? ofKind('unsure') ?? here;
@@ -110,22 +102,25 @@ function optWords(states: readonly OptState[], line: string, view: View): Html {
   const { status, evidence, decidedAt } = found;
   const elsewhere = found.line !== line && found.line !== '' && ` on ${found.line}`;
   if (status === 'unsure') {
-    return html`<span class="warning">may have opted out</span> <small>by their text ${timeIn(view.zone, decidedAt)}${elsewhere}: <a href="/sends#opt-outs">decide</a></small>`;
+    return html`<span class="warning">may have opted out</span> <small>by their text ${view.time(decidedAt)}${elsewhere}: <a href="/sends#opt-outs">decide</a></small>`;
   }
-  if (status !== 'opt_out') return html`not opted out <small>a person decided ${timeIn(view.zone, decidedAt)}</small>`;
+  if (status !== 'opt_out') return html`not opted out <small>a person decided ${view.time(decidedAt)}</small>`;
   const how = { service_skip: 'the service skipped a text', person: 'a person decided', inbound_word: 'by their text' };
-  return html`<span class="problem">opted out</span> <small>${how[evidence]} ${timeIn(view.zone, decidedAt)}${elsewhere}</small>`;
+  return html`<span class="problem">opted out</span> <small>${how[evidence]} ${view.time(decidedAt)}${elsewhere}</small>`;
 }
 
-function pager({ thread, pages }: ThreadRecord, view: View, end: 'older' | 'newer'): Html {
-  const path = threadPath(thread);
-  const { older, newer } = pages;
-  if (end === 'older' ? older === undefined : newer === undefined) return html``;
+/** Leads to older texts, or to newer ones; nothing where there are none. */
+function pager({ thread, pages: { older, newer } }: ThreadRecord, view: View, end: 'older' | 'newer'): Html {
+  const path = `/threads/${threadKey(thread)}`;
+  const link = (before: string, rel: string, name: string) =>
+    html`<a class="link" href="${view.pathTo(`${path}?before=${before}`)}" rel="${rel}">${name}</a>`;
+  const newest = html`<a class="link" href="${view.pathTo(path)}">Newest texts</a>`;
+  const name = end === 'older' ? 'Older texts' : 'Newer texts';
   const links =
     end === 'older'
-      ? html`<a class="link" href="${pathIn(view, `${path}?before=${older}`)}" rel="prev">Older texts</a>`
-      : html`${newer !== null && html`<a class="link" href="${pathIn(view, `${path}?before=${newer}`)}" rel="next">Newer texts</a>`}<a class="link" href="${pathIn(view, path)}">Newest texts</a>`;
-  return html`<nav class="turn" aria-label="${end === 'older' ? 'Older texts' : 'Newer texts'}">${links}</nav>`;
+      ? older !== undefined && link(older, 'prev', name)
+      : newer !== undefined && html`${newer !== null && link(newer, 'next', name)}${newest}`;
+  return links ? html`<nav class="turn" aria-label="${name}">${links}</nav>` : html``;
 }
 
 interface Entry {
@@ -173,20 +168,20 @@ function dayOf(at: Date | null, view: View): string {
 }
 
 function aside(view: View, at: Date, content: Html): Html {
-  return html`<li class="aside">${clockIn(view.zone, at)} ${content}</li>`;
+  return html`<li class="aside">${view.clock(at)} ${content}</li>`;
 }
 
 function bubble(text: ThreadText, runs: readonly RuleRun[], record: ThreadRecord, view: View): Html {
   const side = text.direction === 'in' ? 'in' : 'out';
   const isNewest = text === record.texts.at(-1);
   return html`<li class="text ${side}${(text.deliveryClass === 'failed' || text.deliveryClass === 'blocked') && ' failed'}" id="text-${text.id}">
-${isNewest && html`<span id="newest"></span>`}<p class="who">${senderWords(text, record)} ${text.sentAt && clockIn(view.zone, text.sentAt)}</p>
+${isNewest && html`<span id="newest"></span>`}<p class="who">${senderWords(text, record)} ${text.sentAt && view.clock(text.sentAt)}</p>
 <div class="bubble">${wordsOf(text, record.areWordsShown)}</div>
 ${metaWords(text, view)}${runs.map((run) => html`<p class="meta">${renderRun(run)}</p>`)}${
   text.direction === 'in' &&
   runs.length === 0 &&
   record.thread.participants.length === 0 &&
-  html`<p class="meta">No rule matched: <a href="${pathIn(view, `/rules/explain/${text.id}`)}">why</a></p>`
+  html`<p class="meta">No rule matched: ${view.link(`/rules/explain/${text.id}`, 'why')}</p>`
 }</li>`;
 }
 
@@ -202,11 +197,10 @@ function senderWords(
 
 function wordsOf({ body, length, mediaCount }: ThreadText, areWordsShown: boolean): Html {
   const media = mediaCount > 0 && html`<p class="tag">${countOf(mediaCount, 'file')}</p>`;
-  if (length === 0) return html`${media || html`<p class="soft">no words</p>`}`;
-  if (!areWordsShown) return html`<p class="soft">${countOf(length, 'character')}, hidden</p>${media}`;
-  if (body === null)
-    return html`<p class="soft">${countOf(length, 'character')}, removed after RETENTION_DAYS</p>${media}`;
-  return html`<p class="body" dir="auto">${body}</p>${media}`;
+  if (length === 0) return media || soft('no words');
+  const isHeld = areWordsShown && body !== null;
+  const missing = `${countOf(length, 'character')}, ${areWordsShown ? 'removed after RETENTION_DAYS' : 'hidden'}`;
+  return html`${isHeld ? html`<p class="body" dir="auto">${body}</p>` : soft(missing)}${media}`;
 }
 
 const verdictWords: Readonly<Record<string, string>> = {
@@ -217,7 +211,7 @@ const verdictWords: Readonly<Record<string, string>> = {
 
 function metaWords(text: ThreadText, view: View): Html {
   const parts = [
-    text.isScheduled && html`not sent yet: scheduled for ${timeIn(view.zone, text.scheduledAt)}`,
+    text.isScheduled && html`not sent yet: scheduled for ${view.time(text.scheduledAt)}`,
     deliveryWords(text),
     verdictWords[text.optOutVerdict ?? ''] !== undefined && html`${verdictWords[text.optOutVerdict ?? '']}`,
   ].filter((each) => each !== false);
@@ -254,7 +248,7 @@ function callEntry(call: ThreadCall, runs: readonly RuleRun[], { thread }: Threa
     `${call.direction === 'outbound' ? ' from' : ''} ${call.accountNumber}`;
   const by = call.userName !== null && ` (${call.userName})`;
   const talk = call.talkSeconds ? `, ${lengthOf(call.talkSeconds)}` : '';
-  return html`<li class="aside">${clockIn(view.zone, call.startedAt)} <a href="${pathIn(view, `/calls/${call.id}`)}">${name}${elsewhere}</a>: ${
+  return html`<li class="aside">${view.clock(call.startedAt)} ${view.link(`/calls/${call.id}`, html`${name}${elsewhere}`)}: ${
     outcomeWords[call.outcome] ?? call.outcome
   }${by}${talk}${runs.map((run) => html`<br>${renderRun(run)}`)}</li>`;
 }
@@ -266,11 +260,11 @@ function changeWords({ axis, isResolved, userName, actor }: StateChange): Html {
   return html`${isResolved ? 'Resolved' : 'Reopened'}${isResolved && userName !== null && `, credited to ${userName}`}${by}`;
 }
 
-function source({ thread, state, texts }: ThreadRecord, origin: Html): Html {
+function source({ thread, state, texts, origin }: ThreadRecord, view: View): Html {
   const key = threadKey(thread);
   const files = texts.some(({ mediaCount }) => mediaCount > 0);
-  return html`${origin}
-<p class="note"><code>npx trunkline trace ${key}</code> tells every step${
-    files && html`, <code>npx trunkline links thread ${key}</code> prints links to the files`
+  return html`${origin && renderOrigins([origin], view)}
+<p class="note"><code>${commandName} trace ${key}</code> tells every step${
+    files && html`, <code>${commandName} links thread ${key}</code> prints links to the files`
   }. ${quantity(state.messageCount)} held; texts that the service deleted are not shown.</p>`;
 }

@@ -1,24 +1,46 @@
 import { sql } from '../../db/database.ts';
+import { toTheSecond } from '../../ops/format.ts';
 import { BadAddress, isDay, type Parameters, textOf } from '../answering.ts';
-import { type Condition, column, csvOnly, localTime, type RowColumn, utcTime } from '../row-list.ts';
+import { type Html, html } from '../html.ts';
+import type { Condition } from '../row-list.ts';
 
-/** How a page is looked at: in which time zone, and with what else its address says. */
+/** How a page is looked at: the time zone of all its times, which its links keep. */
 export interface View {
-  /** IANA time zone of all times on the page. */
+  /** IANA time zone. */
   readonly zone: string;
   /** TIME_ZONE, which needs no parameter. */
   readonly ownZone: string;
+  /** The path of another page, in the same time zone. */
+  pathTo(path: string): string;
+  link(path: string, text: string | Html): Html;
+  /** A moment to the second, `2026-11-01 14:05:09`, or to the millisecond; a dash for none. */
+  time(at: Date | null, isExact?: boolean): Html;
+  /** The time of day, `14:05`, or to the second. */
+  clock(at: Date, isToTheSecond?: boolean): Html;
 }
 
 /** The view of an address. Throws `BadAddress`. */
 export function viewOf(query: Parameters, ownZone: string): View {
-  return { zone: zoneOf(textOf(query, 'zone') ?? ownZone), ownZone };
-}
-
-/** The path of another page, looked at in the same time zone. */
-export function pathIn({ zone, ownZone }: View, path: string): string {
-  if (zone === ownZone) return path;
-  return `${path}${path.includes('?') ? '&' : '?'}zone=${encodeURIComponent(zone)}`;
+  const zone = zoneOf(textOf(query, 'zone') ?? ownZone);
+  const pathTo = (path: string) => {
+    if (zone === ownZone) return path;
+    const [page = '', place] = path.split('#');
+    const address = `${page}${page.includes('?') ? '&' : '?'}zone=${encodeURIComponent(zone)}`;
+    return place === undefined ? address : `${address}#${place}`;
+  };
+  const stamp = (at: Date, text: string) => html`<time datetime="${at.toISOString()}">${text}</time>`;
+  return {
+    zone,
+    ownZone,
+    pathTo,
+    link: (path, text) => html`<a href="${pathTo(path)}">${text}</a>`,
+    time(at, isExact = false) {
+      if (at === null) return html`–`;
+      const milliseconds = isExact ? `.${String(at.getMilliseconds()).padStart(3, '0')}` : '';
+      return stamp(at, `${toTheSecond(at, zone).slice(0, 19)}${milliseconds}`);
+    },
+    clock: (at, isToTheSecond = false) => stamp(at, toTheSecond(at, zone).slice(11, isToTheSecond ? 19 : 16)),
+  };
 }
 
 /** The page of a target, of `kind key`. */
@@ -45,18 +67,9 @@ function zoneOf(name: string): string {
   throw new BadAddress('zone must be a time zone, such as Europe/Berlin or UTC.');
 }
 
-/** Zones that a page offers beside TIME_ZONE; its address takes any other. */
-const commonZones = [
-  'UTC',
-  ...['America/New_York', 'America/Chicago', 'America/Denver', 'America/Phoenix', 'America/Los_Angeles'],
-  ...['America/Anchorage', 'Pacific/Honolulu', 'America/Toronto', 'America/Mexico_City', 'America/Sao_Paulo'],
-  ...['Europe/London', 'Europe/Paris', 'Europe/Berlin', 'Europe/Athens', 'Africa/Johannesburg', 'Asia/Dubai'],
-  ...['Asia/Kolkata', 'Asia/Manila', 'Asia/Singapore', 'Asia/Tokyo', 'Australia/Sydney', 'Pacific/Auckland'],
-];
-
 /** The zones to choose from, the own one first. */
 export function zonesFor({ zone, ownZone }: View): string[] {
-  return [...new Set([ownZone, zone, ...commonZones])];
+  return [...new Set([ownZone, zone, 'UTC', ...Intl.supportedValuesOf('timeZone')])];
 }
 
 /** Spans that end now, by their names in the address. */
@@ -102,12 +115,4 @@ export function endsOf({ span, from, to }: Range, { zone }: View): { since?: Con
     ...(from !== undefined && { since: start(from, 0) }),
     ...(to !== undefined && { until: start(to, 1) }),
   };
-}
-
-/** Columns of an instant: as read in the zone, and for programs. */
-export function timeColumns(key: string, name: string, moment: Condition, { zone }: View): RowColumn[] {
-  return [
-    column(`${key}_local`, name, localTime(moment, sql`${zone}`)),
-    csvOnly(column(`${key}_at`, `${name} (UTC)`, utcTime(moment))),
-  ];
 }

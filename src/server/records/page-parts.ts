@@ -1,0 +1,131 @@
+import { countOf } from '../../ops/format.ts';
+import type { Trace } from '../../ops/trace.ts';
+import { documentOf, type Html, html, readAssets } from '../html.ts';
+import type { View } from './view.ts';
+
+export const style = readAssets('page.css', 'rows.css', 'records/records.css');
+
+/** The pages of the header that take a time zone from their address. */
+const zonedPages: readonly string[] = ['/deliveries', '/targets', '/coverage', '/rules', '/sends'];
+
+/** A list or a record as a page that refreshes itself. `current` is the path of its entry in the header. */
+export function frame(page: { title: string; current: string; content: Html; view?: View }): string {
+  const { view } = page;
+  const pathOf = (path: string) => (view && zonedPages.includes(path) ? view.pathTo(path) : path);
+  return documentOf({ ...page, style, pathOf, isLive: true });
+}
+
+/** A record, for its page. */
+export interface RecordPage {
+  readonly title: string;
+  /** The title with markup. */
+  readonly heading?: Html;
+  readonly about?: Html | string;
+  /** Each is one element: a live page replaces them one by one. */
+  readonly parts: readonly (Html | false)[];
+}
+
+/** The page of a record. `done` says what an action did that led here. */
+export function renderRecord(record: RecordPage, current: string, view: View, done: string | undefined): string {
+  const { title, heading, about, parts } = record;
+  return frame({
+    title,
+    current,
+    view,
+    content: html`<div class="head"><h1>${heading ?? title}</h1></div>
+${about && html`<p class="about">${about}</p>`}
+${doneNote(done)}
+${parts.filter((each) => each !== false)}`,
+  });
+}
+
+export function doneNote(sentence: string | undefined): Html {
+  return html`${sentence !== undefined && html`<p class="done" role="status">${sentence}</p>`}`;
+}
+
+/** A page that is only a sentence, such as why something cannot be read. */
+export function renderOutage(sentence: string): string {
+  return frame({
+    title: sentence,
+    current: '',
+    content: html`<div class="head"><h1>${sentence}</h1></div><p class="soft"><a class="link" href="/">Status</a></p>`,
+  });
+}
+
+type Fact = readonly [name: string, value: Html | Date | string | number | null | undefined | false];
+
+/** The names and values of a record; those without a value are left out. */
+export function facts({ time }: View, pairs: readonly Fact[]): Html {
+  return html`<dl class="facts">${pairs.flatMap(([name, value]) => {
+    if (value === null || value === undefined || value === false || value === '') return [];
+    return html`<div><dt>${name}</dt><dd>${value instanceof Date ? time(value) : value}</dd></div>`;
+  })}</dl>`;
+}
+
+/** A card with a heading. */
+export function section(title: string, content: Html | string, id?: string): Html {
+  return html`<section class="card"${id && html` id="${id}"`}><h2>${title}</h2>${content}</section>`;
+}
+
+/** A list without bullets; `lines` for sentences with links. */
+export function items(entries: readonly Html[], style: 'prose' | 'lines' | 'lines apart' = 'lines'): Html {
+  return html`<ul class="plain ${style}">${entries.map((each) => html`<li>${each}</li>`)}</ul>`;
+}
+
+/** What happened, in the order of time: each with its moment, a word and a sentence. */
+export function steps(entries: readonly (readonly [at: Html, word: string, what: Html])[], more = ''): Html {
+  const lines = entries.map(
+    ([at, word, what]) => html`<li>${at}<span class="step">${word}</span><span>${what}</span></li>`,
+  );
+  return html`<ol class="steps${more}">${lines}</ol>`;
+}
+
+/** Words that are left out or missing. */
+export function soft(text: string | Html): Html {
+  return html`<p class="soft">${text}</p>`;
+}
+
+/** What an action asks before it is done. */
+export interface Question {
+  /** What opens the question: `Replay`. */
+  readonly label: string;
+  /** What would happen. */
+  readonly question: string;
+  /** The answers, each with the path that it posts to. */
+  readonly answers: readonly (readonly [label: string, path: string])[];
+}
+
+/** Asks before it acts. Works without JavaScript; the page does not refresh while the question is open. */
+export function ask({ label, question, answers }: Question): Html {
+  return html`<details class="ask"><summary>${label} …</summary><p>${question}</p><div class="answers">${answers.map(
+    ([label, path]) => html`<form method="post" action="${path}"><button>${label}</button></form>`,
+  )}</div></details>`;
+}
+
+/** Actions beside each other. */
+export function asks(...parts: readonly (Html | false)[]): Html {
+  return html`<div class="asks">${parts.filter((each) => each !== false)}</div>`;
+}
+
+/** What happened to something, in the order of time. */
+export function story({ steps: taken, pending, isCut }: Trace, view: View): Html {
+  return html`${steps(
+    taken.map(({ at, step, subject, what }) => [
+      view.time(at, true),
+      step,
+      html`${subjectLink(subject, view)}: ${what}`,
+    ]),
+  )}
+${pending.map(
+  ({ target, dueAt, attempts, error }) =>
+    html`<p class="note">Pending: ${target} is read at ${view.time(dueAt)}${attempts > 0 && `; ${countOf(attempts, 'read')} failed`}${error !== null && `: ${error}`}.</p>`,
+)}
+${isCut && html`<p class="note">Only the newest are shown.</p>`}`;
+}
+
+/** A subject of a trace, such as `delivery 42`, with a link to its page, if it has one. */
+function subjectLink(subject: string, view: View): Html {
+  const [kind = '', key] = subject.split(' ');
+  const page = { delivery: '/deliveries', call: '/calls', send: '/sends' }[kind];
+  return page === undefined ? html`${subject}` : view.link(`${page}/${key}`, subject);
+}
