@@ -1,10 +1,10 @@
 import { normalizeNumber } from '../shared/numbers.ts';
 import type { Answer } from './answers/envelope.ts';
-import { abortedError, ServiceError } from './errors.ts';
+import { ServiceError, untilAborted } from './errors.ts';
 import { createUsers } from './resources/account.ts';
 import { createCalls } from './resources/calls.ts';
 import { createLines } from './resources/lines.ts';
-import type { Clock } from './transport/concurrency-limiter.ts';
+import type { Clock } from './transport/clock.ts';
 import type { CallOptions, Operation } from './transport/operation.ts';
 import type { Transport } from './transport/transport.ts';
 
@@ -102,7 +102,7 @@ export function createAccountGate(transport: Transport, check: AccountCheck, { n
       }
       if (unanswered && (now() < unanswered.until || runs > 1)) throw asErrorOf(operation, unanswered.error);
       running ??= run();
-      await untilAborted(operation, running, signal);
+      await (signal === undefined ? running : untilAborted(operation, signal, running));
     }
   }
 
@@ -162,17 +162,4 @@ function asErrorOf(operation: string, error: unknown): ServiceError {
   const { code, advice, status, scope, retryAfterMs, isPage } = error;
   const details = { operation, effect: 'none', advice, status, scope, retryAfterMs, isPage, cause: error } as const;
   return new ServiceError(code, `the account could not be recognized: ${error.message}`, details);
-}
-
-async function untilAborted(operation: string, work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
-  if (signal === undefined) return work;
-  const abort = Promise.withResolvers<never>();
-  const onAbort = () => abort.reject(abortedError(operation, 'none', signal.reason));
-  if (signal.aborted) onAbort();
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    await Promise.race([work, abort.promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
 }

@@ -5,10 +5,10 @@ import { createConversations, createMessages } from './resources/conversations.t
 import { createLines, createUnread } from './resources/lines.ts';
 import { createDrafts, createTemplates } from './resources/saved-texts.ts';
 import { type Credential, createAuthorization } from './transport/authorization.ts';
-import { type CircuitPolicy, createCircuitBreaker, defaultCircuit } from './transport/circuit-breaker.ts';
-import { type Clock, createConcurrencyLimiter, systemClock } from './transport/concurrency-limiter.ts';
+import { type Clock, systemClock } from './transport/clock.ts';
 import { createExchanger, defaultLimits, type Limits } from './transport/exchange.ts';
 import { parseBase } from './transport/operation.ts';
+import { type CircuitPolicy, createThrottle, defaultCircuit } from './transport/throttle.ts';
 import {
   createTransport,
   createWaitingRequests,
@@ -31,8 +31,8 @@ export type { SubscriptionChanges } from './resources/account.ts';
 export type * from './resources/calls.ts';
 export type * from './resources/conversations.ts';
 export { apiKey, bearer, type Credential, type TokenSource } from './transport/authorization.ts';
-export type { CircuitState } from './transport/circuit-breaker.ts';
 export type { CallOptions } from './transport/operation.ts';
+export type { CircuitState } from './transport/throttle.ts';
 export type { RequestAttempt } from './transport/transport.ts';
 
 /** Where the client writes its log; a pino logger is one. */
@@ -70,28 +70,14 @@ export type Service = ReturnType<typeof createService>;
 export function createService(options: ServiceOptions) {
   const { credential, log = silent, onAnswer, clock = systemClock } = options;
   const base = parseBase(options.baseUrl);
-  const exchanger = createExchanger(base.origin, { ...defaultLimits, ...options.limits });
-  const circuit = { ...defaultCircuit, ...options.circuit };
+  const limits = { ...defaultLimits, ...options.limits };
+  const exchanger = createExchanger(base.origin, limits);
   const retry = { ...defaultRetry, ...options.retry };
-  const breaker = createCircuitBreaker(circuit, clock.now, (change) => {
-    if (change.state === 'open') log.warn(change, 'The service fails repeatedly: all calls to it are suspended');
-    else if (change.state === 'closed') log.info(change, 'The service answers again');
-  });
-  const limiter = createConcurrencyLimiter(
-    {
-      pause: { firstMs: retry.baseMs, maxMs: retry.retryAfterCapMs, jitter: 1 },
-      refusals: circuit.failures,
-      // Short, so that a throttled operation is probed often and resumes soon after the service accepts it again.
-      suspension: { firstMs: circuit.openMs, maxMs: Math.min(circuit.maxOpenMs, 2 * circuit.openMs) },
-      maxAskedMs: circuit.maxAskedMs,
-    },
-    clock,
-    () => breaker.waitMs() > 0,
-    log,
-  );
+  const policy = { ...defaultCircuit, ...options.circuit, ...limits, ...retry };
+  const throttle = createThrottle(policy, clock, log);
   const waiting = createWaitingRequests(clock.now);
   const ungated = createTransport({
-    ...{ base, exchanger, breaker, limiter, waiting, retry, clock, log, onAnswer },
+    ...{ base, exchanger, throttle, waiting, retry, clock, log, onAnswer },
     authorization: createAuthorization(credential, clock.now),
   });
   const gate = options.checkAccount && createAccountGate(ungated, options.checkAccount, clock);
@@ -107,9 +93,9 @@ export function createService(options: ServiceOptions) {
     calls: createCalls(transport),
     webhooks: createWebhooks(transport),
     /** Whether calls are let through at present. */
-    circuit: { state: breaker.state, failingMs: breaker.failingMs },
-    /** Whether each operation that was used waits because the service throttles it. */
-    throttled: limiter.throttled,
+    circuit: { state: throttle.circuit, failingMs: throttle.failingMs },
+    /** Whether each operation that was used is paused because the service throttles it. */
+    throttled: throttle.throttled,
     /** Why the account that answers is not the mirrored one; undefined when it is, or when nothing is known yet. */
     accountProblem: () => gate?.problem(),
     /** Whether requests wait for an answer, and for how long. */

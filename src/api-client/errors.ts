@@ -104,6 +104,19 @@ export function abortedError(operation: string, effect: Effect, cause: unknown):
   return new ServiceError('aborted', 'the caller aborted the call', { operation, effect, cause });
 }
 
+/** Waits for work until the call is aborted, before anything was sent. */
+export async function untilAborted<T>(operation: string, signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const abort = Promise.withResolvers<never>();
+  const onAbort = () => abort.reject(abortedError(operation, 'none', signal.reason));
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([work, abort.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
 /** The same error with the effect or advice of the whole call in the place of its last try's. */
 export function withOutcome(error: ServiceError, outcome: { effect?: Effect; advice?: Advice }): ServiceError {
   const { code, message, operation, effect, advice, status, scope, retryAfterMs, isPage, cause } = error;

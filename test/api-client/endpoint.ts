@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { apiKey, createService, type Service, ServiceError, type ServiceOptions } from '../../src/api-client/client.ts';
-import { type Clock, systemClock } from '../../src/api-client/transport/concurrency-limiter.ts';
+import { type Clock, systemClock } from '../../src/api-client/transport/clock.ts';
 
 /** A request that arrived, with its whole body. */
 export interface Seen {

@@ -370,7 +370,7 @@ test.each<[string, Partial<Snapshot>]>([
   ['The last delivery could not be stored and was answered 503.', { isRefusing: true }],
   [
     'The service fails repeatedly, so no request is sent for a while.',
-    { circuit: { state: 'open', failuresInARow: 8, retryAfterMs: 5_000 } },
+    { circuit: { state: 'open', retryAfterMs: 5_000 } },
   ],
   ['The API key may not read 3 conversations.', { backlog: forbiddenThreads }],
   [

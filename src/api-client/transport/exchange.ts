@@ -16,6 +16,8 @@ export const defaultLimits = {
   bodyBytes: 32 * 1024 * 1024,
   /** Connections at a time. */
   connections: 64,
+  /** Requests of one operation in flight: as many as the busiest queue reads at a time. */
+  perOperation: 32,
 };
 
 export type Limits = typeof defaultLimits;

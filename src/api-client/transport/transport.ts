@@ -4,13 +4,13 @@ import { backoffMs } from '../../shared/backoff.ts';
 import { inSpan } from '../../shared/tracing.ts';
 import { type Answer, readAnswer } from '../answers/envelope.ts';
 import { UnreadableData } from '../answers/values.ts';
-import { abortedError, type ErrorCode, ServiceError, withOutcome } from '../errors.ts';
+import { abortedError, type ErrorCode, ServiceError, untilAborted, withOutcome } from '../errors.ts';
 import type { Authorization } from './authorization.ts';
-import type { CircuitBreaker, Permit } from './circuit-breaker.ts';
-import type { Clock, ConcurrencyLimiter, Slot } from './concurrency-limiter.ts';
+import type { Clock } from './clock.ts';
 import type { Exchanger, HttpRequest, HttpResponse } from './exchange.ts';
 import { type Base, type CallOptions, type Operation, target } from './operation.ts';
 import { refusal } from './refusal.ts';
+import type { Throttle } from './throttle.ts';
 
 /** How repeatable operations are retried in place. Sync targets are also retried later, from the database. */
 export const defaultRetry = {
@@ -20,7 +20,7 @@ export const defaultRetry = {
   baseMs: 100,
   /** Milliseconds: the maximum of a random wait. */
   capMs: 2_000,
-  /** Milliseconds: a longer `Retry-After` is left to the caller. */
+  /** Milliseconds: a longer `Retry-After`, or pause of the operation, is left to the caller. */
   retryAfterCapMs: 5_000,
   /** Milliseconds after the start of the first try in which another may start. */
   withinMs: 15_000,
@@ -125,8 +125,7 @@ export interface TransportDeps {
   base: Base;
   exchanger: Exchanger;
   authorization: Authorization;
-  breaker: CircuitBreaker;
-  limiter: ConcurrencyLimiter;
+  throttle: Throttle;
   waiting: ReturnType<typeof createWaitingRequests>;
   retry: RetryPolicy;
   clock: Clock;
@@ -144,10 +143,10 @@ interface Call extends CallOptions {
 
 const userAgent = `trunkline/${manifest.version}`;
 
-// One try: slot of the concurrency limiter ──▶ credential ──▶ circuit breaker ──▶ exchange
+// One try: slot and pause of the operation ──▶ credential ──▶ circuit breaker ──▶ exchange
 
 export function createTransport(deps: TransportDeps): Transport {
-  const { base, exchanger, authorization, breaker, limiter, waiting, retry, clock, log, onAnswer } = deps;
+  const { base, exchanger, authorization, throttle, waiting, retry, clock, log, onAnswer } = deps;
   const inFlight = { repeatable: new Set<AbortController>(), once: new Set<AbortController>() };
   let isEnding = false;
 
@@ -223,24 +222,19 @@ export function createTransport(deps: TransportDeps): Transport {
     replacement?: string,
   ): Promise<Answer<T>> {
     const { name } = operation;
-    const slot = await limiter.acquire(name, call.signal, call.isOnce).catch((error: unknown) => {
-      throw error instanceof ServiceError ? error : abortedError(operation.name, 'none', error);
-    });
-    call.onSlot?.();
-    let credential: string;
+    const { signal } = call;
+    let credential = '';
     try {
-      credential = replacement ?? (await untilAborted(operation, call.signal, authorization.current(name)));
+      return await throttle.inSlot(name, signal, !call.isOnce, async () => {
+        call.onSlot?.();
+        credential = replacement ?? (await untilAborted(name, signal, authorization.current(name)));
+        return throttle.request(name, () => exchange(operation, call, attempt, credential));
+      });
     } catch (error) {
-      slot.released();
-      throw error;
-    }
-    try {
-      return await exchange(operation, call, attempt, credential, slot);
-    } catch (error) {
-      const isRefused = error instanceof ServiceError && error.code === 'unauthenticated';
+      const isRefused = credential !== '' && error instanceof ServiceError && error.code === 'unauthenticated';
       if (!isRefused || replacement !== undefined) throw error;
       const renewal = authorization.replacement(credential, name);
-      const renewed = await (call.isOnce ? renewal : untilAborted(operation, call.signal, renewal));
+      const renewed = await (call.isOnce ? renewal : untilAborted(name, signal, renewal));
       if (renewed === undefined) throw error;
       if (!call.isOnce) return tryOnce(operation, call, attempt, renewed);
       const details = { operation: name, advice: 'retry', effect: error.effect, status: error.status } as const;
@@ -256,16 +250,8 @@ export function createTransport(deps: TransportDeps): Transport {
     { signal, answerMs, maySend, isOnce, requestId }: Call,
     attempt: number,
     credential: string,
-    slot: Slot,
   ): Promise<Answer<T>> {
     const { name } = operation;
-    const waitMs = breaker.waitMs();
-    if (waitMs > 0) {
-      slot.released();
-      const details = { operation: name, effect: 'none', retryAfterMs: waitMs } as const;
-      throw new ServiceError('circuit_open', 'the service has failed repeatedly, so calls are suspended', details);
-    }
-    const permit = breaker.enter();
     const began = performance.now();
     const request = waiting.begin(name);
     let status: number | undefined;
@@ -291,23 +277,17 @@ export function createTransport(deps: TransportDeps): Transport {
       if (status < 200 || status > 299) throw refusal(operation, received, credential, clock.now());
       const answer = read(operation, received);
       request.answered();
-      permit.succeeded();
-      slot.answered();
       report('ok');
       return answer;
     } catch (error) {
-      const isOurs = error instanceof ServiceError;
-      if (!isOurs || error.code === 'aborted' || error.code === 'stalled') {
+      if (!(error instanceof ServiceError)) {
         request.abandoned();
-        permit.abandoned();
-        slot.released();
-        if (!isOurs) throw error;
-      } else {
-        status ??= error.status;
-        if (status === undefined) request.unanswered();
-        else request.answered();
-        settle(error, permit, slot);
+        throw error;
       }
+      status ??= error.status;
+      if (error.code === 'aborted' || error.code === 'stalled') request.abandoned();
+      else if (status === undefined) request.unanswered();
+      else request.answered();
       report(error.code);
       throw error;
     }
@@ -335,40 +315,6 @@ export function createTransport(deps: TransportDeps): Transport {
       if (what === 'all') for (const each of inFlight.once) each.abort(new Error('the client is closing'));
     },
   };
-}
-
-const hostFailures = new Set(['network', 'timeout', 'server', 'rate_limited', 'unreadable', 'unexpected_status']);
-
-/** Reports an error to the breaker and the limiter: as a failure of the host, as overload, or as neither. */
-function settle(error: ServiceError, permit: Permit, slot: Slot): void {
-  const { code, status, retryAfterMs } = error;
-  if (code === 'rate_limited') {
-    // The host works, and services often throttle each operation separately.
-    permit.succeeded();
-    slot.refused(error);
-  } else if (status === 503) {
-    if (slot.refused(error).isAlone) permit.failed(retryAfterMs);
-    else permit.overloaded(retryAfterMs);
-  } else if (hostFailures.has(code) && error.advice === 'retry') {
-    permit.failed(retryAfterMs);
-    slot.released();
-  } else {
-    permit.succeeded();
-    slot.answered();
-  }
-}
-
-/** Waits for a credential until the call is aborted. A refresh may take long. */
-async function untilAborted<T, C>(operation: Operation<T>, signal: AbortSignal, credential: Promise<C>): Promise<C> {
-  const abort = Promise.withResolvers<never>();
-  const onAbort = () => abort.reject(abortedError(operation.name, 'none', signal.reason));
-  if (signal.aborted) onAbort();
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([credential, abort.promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
 }
 
 function read<T>(operation: Operation<T>, { status, body }: Pick<HttpResponse, 'status' | 'body'>): Answer<T> {

@@ -69,7 +69,7 @@ test('what is refused asks for no credential and rests no circuit', async () => 
   const { messages, calls, circuit } = open(url, { credential, circuit: { failures: 1 } });
   expect(await refusalOf(messages.send({ ...send, to: [] }))).toMatchObject({ code: 'invalid_request' });
   expect(await refusalOf(calls.get('abc'))).toMatchObject({ code: 'invalid_request' });
-  expect(circuit.state()).toEqual({ state: 'closed', failuresInARow: 0 });
+  expect(circuit.state()).toEqual({ state: 'closed' });
 });
 
 test('a refusal repeats neither a number, nor a text, nor an address', async () => {

@@ -1,0 +1,291 @@
+import type { ServerResponse } from 'node:http';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { json, listen, open, refusalOf, refuse, unhurried } from '../endpoint.ts';
+
+const policy = { failures: 3, openMs: 5_000, maxOpenMs: 12_000 };
+const once = { tries: 1 };
+
+test('repeated failure lets calls rest, one probe at a time finds out, and the rest doubles up to its cap', async () => {
+  let isWell = false;
+  const { url, seen } = await listen((response) =>
+    isWell ? json(response, 200, { data: [] }) : refuse(response, 500, 'internal_error'),
+  );
+  const { clock, pass } = unhurried();
+  const { lines, circuit } = open(url, { clock, circuit: policy, retry: once });
+
+  for (let i = 0; i < 3; i += 1) await refusalOf(lines.list());
+  expect(circuit.state()).toEqual({ state: 'open', retryAfterMs: 5000 });
+
+  pass(2000);
+  expect(await refusalOf(lines.list())).toMatchObject({ code: 'circuit_open', effect: 'none', retryAfterMs: 3000 });
+  expect(seen).toHaveLength(3);
+
+  for (const nextOpenMs of [10_000, 12_000, 12_000]) {
+    pass(12_000);
+    const errors = await Promise.all([lines.list(), lines.list(), lines.list()].map(refusalOf));
+    expect(errors.map((error) => error.code)).toEqual(['server', 'circuit_open', 'circuit_open']);
+    expect(circuit.state()).toMatchObject({ state: 'open', retryAfterMs: nextOpenMs });
+  }
+
+  isWell = true;
+  pass(12_000);
+  await lines.list();
+  expect(circuit.state()).toEqual({ state: 'closed' });
+});
+
+test.each([
+  ['as long as the service asked', 9, 9_000],
+  ['no longer than its cap, whatever the service asked', 3_600, 12_000],
+  ['as long as ever when less was asked', 1, 5_000],
+])('it rests %s', async (_, askedSeconds, expectedMs) => {
+  const { url } = await listen((response) =>
+    refuse(response, 503, 'unavailable', {}, { 'retry-after': String(askedSeconds) }),
+  );
+  const { clock } = unhurried();
+  const { lines, circuit } = open(url, { clock, circuit: policy, retry: once });
+  for (let i = 0; i < 3; i += 1) await refusalOf(lines.list());
+  expect(circuit.state()).toMatchObject({ state: 'open', retryAfterMs: expectedMs });
+});
+
+test('a host that refuses the few requests it gets counts as failing before the circuit opens', async () => {
+  let isWell = false;
+  const { url } = await listen((response) =>
+    isWell ? json(response, 200, { data: [] }) : refuse(response, 503, 'unavailable'),
+  );
+  const { clock, pass } = unhurried();
+  const { lines, circuit } = open(url, { clock, circuit: { ...policy, failures: 8 }, retry: { tries: 2 } });
+  await refusalOf(lines.list());
+  pass(25_000);
+  // The tries of one call are one sample of the host.
+  expect(circuit.failingMs()).toBeUndefined();
+  await refusalOf(lines.list());
+  expect(circuit.state().state).toBe('closed');
+  expect(circuit.failingMs()).toBeGreaterThanOrEqual(25_000);
+  isWell = true;
+  await lines.list();
+  expect(circuit.failingMs()).toBeUndefined();
+});
+
+test('the tries of one call stop when the circuit opens', async () => {
+  const { url, seen } = await listen((response) => refuse(response, 500, 'internal_error'));
+  const { lines } = open(url, { circuit: { failures: 2 }, retry: { tries: 9 } });
+  expect(await refusalOf(lines.list())).toMatchObject({ code: 'circuit_open' });
+  expect(seen).toHaveLength(2);
+});
+
+test('an answer of the service, even a refusal, ends a row of failures', async () => {
+  const { url } = await listen((response, _, number) =>
+    number % 3 === 0 ? refuse(response, 404, 'not_found') : refuse(response, 500, 'internal_error'),
+  );
+  const { calls, circuit } = open(url, { circuit: policy, retry: once });
+  for (let i = 0; i < 9; i += 1) await refusalOf(calls.get('1.1'));
+  expect(circuit.state()).toEqual({ state: 'closed' });
+});
+
+test('a refused subscription suspends nothing, with or without the error envelope', async () => {
+  const { url, seen } = await listen((response, { method }) =>
+    method === 'POST' ? response.writeHead(405).end('Method Not Allowed') : json(response, 200, { data: [] }),
+  );
+  const { webhooks, circuit } = open(url, { circuit: { failures: 1 } });
+  const created = { name: 'n', url: 'https://example.test', type: 'AccountSMS' } as const;
+  for (let i = 0; i < 8; i += 1) await refusalOf(webhooks.create(created));
+  expect(circuit.state()).toEqual({ state: 'closed' });
+  await webhooks.list();
+  expect(seen).toHaveLength(9);
+});
+
+describe('a service that throttles one operation', () => {
+  /** Answers 429 to requests for transcripts alone. */
+  async function throttling(retryAfter: string | undefined, luck: number) {
+    const { url, seen } = await listen((response, request) =>
+      request.url.endsWith('/transcripts')
+        ? refuse(response, 429, 'rate_limited', {}, retryAfter === undefined ? {} : { 'retry-after': retryAfter })
+        : json(response, 200, { data: [] }),
+    );
+    const { clock, pass, slept } = unhurried(luck);
+    const service = open(url, { clock, circuit: policy, retry: once });
+    await refusalOf(service.calls.transcripts('1.1'));
+    return { ...service, pass, slept, seen };
+  }
+
+  test.each([
+    ['as long as it asked', '9', 9_000],
+    ['no longer than the cap, whatever it asked', '3600', 12_000],
+  ])('pauses that operation %s, and no other', async (_, retryAfter, expectedMs) => {
+    const { calls, circuit, pass, seen } = await throttling(retryAfter, 0);
+    const suspended = { code: 'circuit_open', effect: 'none', retryAfterMs: expectedMs };
+    expect(await refusalOf(calls.transcripts('1.1'))).toMatchObject(suspended);
+    expect(seen).toHaveLength(1);
+    await calls.recordings('1.1');
+    expect(circuit.state()).toEqual({ state: 'closed' });
+    pass(expectedMs);
+    expect(await refusalOf(calls.transcripts('1.1'))).toMatchObject({ code: 'rate_limited' });
+  });
+
+  test('has calls wait for a short pause', async () => {
+    const { calls, slept, seen } = await throttling('3', 0);
+    await refusalOf(calls.transcripts('1.1'));
+    expect(slept).toEqual([3_000]);
+    expect(seen).toHaveLength(2);
+  });
+
+  test('is asked half as often after each refusal, but every ten seconds', async () => {
+    const { calls, pass, throttled } = await throttling(undefined, 1);
+    for (const ms of [100, 200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000]) {
+      pass(ms - 1);
+      expect(throttled().get('calls.transcripts')).toBe(true);
+      pass(1);
+      expect(throttled().get('calls.transcripts')).toBe(false);
+      await refusalOf(calls.transcripts('1.1'));
+    }
+  });
+});
+
+test('refusals of requests that were in flight together make one pause', async () => {
+  const refusals: (() => void)[] = [];
+  const { url } = await listen((response) => {
+    refusals.push(() => refuse(response, 429, 'rate_limited'));
+    if (refusals.length === 20) for (const refuseNow of refusals) refuseNow();
+  });
+  const { clock, pass } = unhurried(1);
+  const { calls, throttled } = open(url, { clock, retry: once });
+  await Promise.all(Array.from({ length: 20 }, () => refusalOf(calls.recordings('1.1'))));
+  pass(100);
+  expect(throttled().get('calls.recordings')).toBe(false);
+});
+
+test('a paused operation does not let a send wait', async () => {
+  const { url, seen } = await listen((response) => refuse(response, 429, 'rate_limited', {}, { 'retry-after': '3' }));
+  const { clock, slept } = unhurried(0);
+  const { messages } = open(url, { clock });
+  const request = { from: '18457511133', to: ['18455008085'], message: 'hi' };
+  expect(await refusalOf(messages.send(request))).toMatchObject({ code: 'rate_limited', retryAfterMs: 3_000 });
+  expect(await refusalOf(messages.send(request))).toMatchObject({ code: 'circuit_open', retryAfterMs: 3_000 });
+  expect(slept).toEqual([]);
+  expect(seen).toHaveLength(1);
+});
+
+describe('slots of an operation', () => {
+  /** Leaves every request without an answer until it is told to answer. */
+  async function crowded() {
+    const waiting: ServerResponse[] = [];
+    const { url, seen } = await listen((response, request) =>
+      request.method === 'GET' ? waiting.push(response) : json(response, 201, { data: {} }),
+    );
+    const service = open(url, { limits: { perOperation: 2 } });
+    const answer = () => waiting.splice(0).forEach((response) => void json(response, 200, { data: [] }));
+    return { ...service, seen, answer };
+  }
+
+  test('bound its requests in flight, and do not hold up a send', async () => {
+    const { calls, messages, seen, answer } = await crowded();
+    const reads = Promise.all(Array.from({ length: 4 }, () => calls.recordings('1.1')));
+    await expect.poll(() => seen.length).toBe(2);
+    await messages.send({ from: '18457511133', to: ['18455008085'], message: 'hi' });
+    expect(seen.map(({ method }) => method)).toEqual(['GET', 'GET', 'POST']);
+    answer();
+    await expect.poll(() => seen.length).toBe(5);
+    answer();
+    await reads;
+  });
+
+  test('are not kept by whoever gives up waiting for one', async () => {
+    const { calls, seen, answer } = await crowded();
+    const reads = [calls.recordings('1.1'), calls.recordings('1.2')];
+    const giveUp = new AbortController();
+    const waiting = refusalOf(calls.recordings('1.3', { signal: giveUp.signal }));
+    const next = calls.recordings('1.4');
+    await expect.poll(() => seen.length).toBe(2);
+    giveUp.abort();
+    expect(await waiting).toMatchObject({ code: 'aborted', effect: 'none' });
+    answer();
+    await expect.poll(() => seen.length).toBe(3);
+    answer();
+    await Promise.all([...reads, next]);
+  });
+});
+
+test('a clock of the machine that is put back does not make it rest longer', async () => {
+  const { url } = await listen((response, _, number) =>
+    number === 1 ? refuse(response, 500, 'internal_error') : json(response, 200, { data: [] }),
+  );
+  const now = Date.now.bind(Date);
+  let putBackMs = 0;
+  const wall = vi.spyOn(Date, 'now').mockImplementation(() => now() - putBackMs);
+  onTestFinished(() => wall.mockRestore());
+  // Loaded anew, so that it could not have kept the clock of before.
+  const file = new URL('../../../src/api-client/transport/clock.ts?put-back', import.meta.url).href;
+  const { systemClock: clock }: typeof import('../../../src/api-client/transport/clock.ts') = await import(file);
+  const { lines } = open(url, { clock, circuit: { failures: 1, openMs: 100 }, retry: once });
+  await refusalOf(lines.list());
+  putBackMs = 3_600_000;
+  await expect.poll(() => lines.list().then(({ data }) => data)).toEqual([]);
+});
+
+test('giving up is not a failure of the service', async () => {
+  const { url, seen } = await listen(() => {});
+  const { lines, circuit } = open(url, { circuit: { failures: 1 } });
+  const giveUp = new AbortController();
+  const call = refusalOf(lines.list({ signal: giveUp.signal }));
+  await expect.poll(() => seen.length).toBe(1);
+  giveUp.abort();
+  expect(await call).toMatchObject({ code: 'aborted', effect: 'unknown' });
+  expect(await refusalOf(lines.list({ signal: giveUp.signal }))).toMatchObject({ code: 'aborted', effect: 'none' });
+  expect(circuit.state()).toEqual({ state: 'closed' });
+  expect(seen).toHaveLength(1);
+});
+
+test('giving up between two tries ends the call', async () => {
+  const { url, seen } = await listen((response) => refuse(response, 500, 'internal_error'));
+  const { clock } = unhurried();
+  const giveUp = new AbortController();
+  const sleep = async (): Promise<void> => {
+    giveUp.abort();
+    giveUp.signal.throwIfAborted();
+  };
+  const { lines } = open(url, { clock: { ...clock, sleep } });
+  expect(await refusalOf(lines.list({ signal: giveUp.signal }))).toMatchObject({ code: 'aborted' });
+  expect(seen).toHaveLength(1);
+});
+
+test('a probe that its caller gives up hands its place to the next call', async () => {
+  const { url, seen } = await listen((response, _, number) => {
+    if (number === 1) refuse(response, 500, 'internal_error');
+    if (number === 3) json(response, 200, { data: [] });
+  });
+  const { clock, pass } = unhurried();
+  const { lines, circuit } = open(url, { clock, circuit: { ...policy, failures: 1 }, retry: once });
+  await refusalOf(lines.list());
+  pass(policy.openMs);
+  const giveUp = new AbortController();
+  const probe = refusalOf(lines.list({ signal: giveUp.signal }));
+  await expect.poll(() => seen.length).toBe(2);
+  giveUp.abort();
+  expect(await probe).toMatchObject({ code: 'aborted' });
+  await lines.list();
+  expect(circuit.state()).toEqual({ state: 'closed' });
+});
+
+test('requests from before the circuit opened decide nothing afterwards', async () => {
+  const waiting: { url: string; response: ServerResponse }[] = [];
+  const { url } = await listen((response, request) => waiting.push({ url: request.url, response }));
+  const { clock, pass } = unhurried();
+  const { lines, users, circuit } = open(url, { clock, circuit: { ...policy, failures: 1 }, retry: once });
+  const answer = (path: string, data: unknown) => {
+    for (const each of waiting) if (each.url.endsWith(path)) json(each.response, 200, { data });
+  };
+  const early = users.list();
+  const failed = refusalOf(lines.list());
+  await expect.poll(() => waiting.length).toBe(2);
+  for (const each of waiting) if (each.url.endsWith('/lines')) refuse(each.response, 500, 'internal_error');
+  await failed;
+  pass(policy.openMs);
+  const probe = lines.blocked('18457511133', '18455008085');
+  await expect.poll(() => waiting.length).toBe(3);
+  answer('/users', []);
+  await early;
+  expect(circuit.state().state).toBe('open');
+  answer('/18455008085', { number: '18455008085' });
+  await probe;
+  expect(circuit.state()).toEqual({ state: 'closed' });
+});
