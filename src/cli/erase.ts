@@ -23,7 +23,7 @@ export async function erase(given: string, flags: ConsentFlags & { atService?: b
   const held = flags.atService ? await listErasableAtService(db, number) : undefined;
   const isMeant = await confirm(flags, async () => {
     const erasure = await previewErasure(db, number);
-    const left = remaining(erasure, context, held !== undefined);
+    const left = remaining(context, held !== undefined);
     const sentence = [report(erasure, false), ...wouldDelete(held, number), left.join('\n')].join('\n');
     return {
       sentence,
@@ -34,7 +34,7 @@ export async function erase(given: string, flags: ConsentFlags & { atService?: b
   // The service first: the list comes from the mirror, so that an interrupted erasure can be repeated.
   const atService = held && (await deleteAtService(context.service as Service, held));
   const erasure = await eraseNumber({ db, queues: context.queues }, number);
-  const left = remaining(erasure, context, held !== undefined);
+  const left = remaining(context, held !== undefined);
   if (flags.json) {
     const serviceResult = atService && {
       atService: { deleted: named(atService.deleted, number), refused: named(atService.refused, number) },
@@ -71,7 +71,7 @@ function report({ number, removed }: Erasure, isDone: boolean): string {
 }
 
 /** What an erasure cannot remove, one sentence each. */
-function remaining({ tablesWithStatistics = [] }: Erasure, { settings }: Context, isAtService: boolean): string[] {
+function remaining({ settings }: Context, isAtService: boolean): string[] {
   return [
     'What this does not erase:',
     isAtService
@@ -81,8 +81,7 @@ function remaining({ tablesWithStatistics = [] }: Erasure, { settings }: Context
     '- Postgres’ write-ahead log and its archive, and pages of its files until VACUUM and later writes reuse them.',
     settings.redisUrl !== undefined &&
       '- Redis’ append-only file and dumps, until it rewrites them (BGREWRITEAOF, BGSAVE).',
-    tablesWithStatistics.length > 0 &&
-      `- the planner’s statistics of tables that are empty now, until they hold rows and are analysed, or a superuser deletes them from pg_statistic: ${tablesWithStatistics.join(', ')}.`,
+    '- the planner’s statistics of a table that is empty now, until it holds rows again.',
   ].filter((each) => each !== false);
 }
 

@@ -21,13 +21,12 @@ import {
   findCalls,
   preserveOptOuts,
 } from './erase-rows.ts';
-import { refreshStatistics } from './statistics.ts';
 
 /*
  * The steps of an erasure:
  *
  *   commit the hash ─▶ wait for transactions that may not know it ─▶ erase all rows ─▶ wait until every receiver knows the hash
- *   ─▶ erase from the inbox and the queues again ─▶ refresh the planner's statistics
+ *   ─▶ erase from the inbox and the queues again ─▶ analyze the tables
  *
  * An interrupted erasure is repeated from the first step.
  */
@@ -44,8 +43,6 @@ export interface Erasure {
   /** Only the last four digits. */
   readonly number: string;
   readonly removed: Removed;
-  /** Empty tables whose statistics still contain the person; missing when there are none. */
-  readonly tablesWithStatistics?: readonly string[];
 }
 
 /** Receivers load erasures every `erasedRefreshMs`, and the query takes up to a second. */
@@ -89,12 +86,8 @@ export async function eraseNumber(deps: ErasureDeps, text: string): Promise<Eras
   const forgottenLate = await forgetJobs(queues, number);
   const afterwards = sum([late, { queues: forgotten + forgottenLate }]);
   await storeCounts(db, number, afterwards);
-  const kept = await refreshStatistics(db);
-  return {
-    number: lastDigits(number),
-    removed: sum([purged, afterwards]),
-    ...(kept.length > 0 && { tablesWithStatistics: kept }),
-  };
+  await analyzeTables(db);
+  return { number: lastDigits(number), removed: sum([purged, afterwards]) };
 }
 
 async function eraseRows(tx: Transaction, number: string): Promise<Removed> {
@@ -141,6 +134,21 @@ async function forgetJobs(queues: ErasureDeps['queues'], number: string): Promis
     counts.push(await queues.forget(name, ({ kind, key }) => kind === 'thread' && isOfNumber(key)));
   }
   return counts.reduce((total, count) => total + count, 0);
+}
+
+/**
+ * The planner's statistics hold the most common values of each column. Analyzes every table, so that a repeated erasure completes
+ * an interrupted one.
+ */
+async function analyzeTables(db: Database): Promise<void> {
+  // Analyzing a partitioned table analyzes its partitions.
+  const tables = await query(
+    db,
+    sql<{ name: string }>`select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where n.nspname in ('warehouse', 'secrets', 'ops', 'rollups', 'reporting', 'bullmq') and c.relkind in ('r', 'p')
+       and not c.relispartition and pg_has_role(c.relowner, 'usage')`,
+  );
+  for (const { name } of tables) await query(db, sql`analyze ${sql.raw(name)}`);
 }
 
 async function storeCounts(db: Database, number: string, removed: Removed): Promise<void> {

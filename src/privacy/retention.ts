@@ -6,7 +6,6 @@ import { deleteExpired } from '../inbox/stored-deliveries.ts';
 import type { Log } from '../shared/log.ts';
 import type { Removed } from '../warehouse/erasure/calls.ts';
 import { wordColumns } from '../warehouse/transcripts.ts';
-import { refreshStatistics } from './statistics.ts';
 
 /** The content of one kind in one table. */
 interface Content {
@@ -141,7 +140,7 @@ export function createRetention({ db, log, days }: { db: Database; log: Log; day
       if (Object.keys(removed).length === 0) return removed;
       log.info({ removed }, 'Content that is older than RETENTION_DAYS was removed');
       const analyzed = contents.filter(({ table }) => table in removed).flatMap((content) => content.analyzed);
-      await refreshStatistics(db, analyzed);
+      for (const table of analyzed) await query(db, sql`analyze ${sql.table(table)}`);
       return removed;
     },
   };

@@ -359,32 +359,6 @@ test('a delivery that cannot be judged is answered and read, and its body is not
   });
 });
 
-test('of a table that is empty afterwards, statistics are cleared or named', async () => {
-  const { database, queues } = (worlds.get('redis') as World).context;
-  const { db } = database;
-  const tables = { 'ops.emptied': 'not null', 'ops.checked': `not null check (note = 'a note')` };
-  for (const [table, constraint] of Object.entries(tables)) {
-    await query(
-      db,
-      `create table ${table} (id bigint primary key, note text ${constraint}, at timestamptz not null)`,
-      [],
-    );
-    onTestFinished(async () => void (await query(db, `drop table ${table}`, [])));
-    await query(db, `insert into ${table} select n, 'a note', now() from generate_series(1, 20) n`, []);
-    await query(db, `analyze ${table}`, []);
-    await query(db, `delete from ${table}`, []);
-  }
-  const { tablesWithStatistics = [] } = await eraseNumber({ db, queues, knownAfterMs: 0 }, '15557770316');
-  const left = await query<{ name: string }>(
-    db,
-    `select distinct 'ops.' || tablename as name from pg_stats s where schemaname = 'ops' and s::text like '%a note%'`,
-    [],
-  );
-  expect(left.map(({ name }) => name)).not.toContain('ops.emptied');
-  expect(tablesWithStatistics.filter((table) => table in tables)).toEqual(left.map(({ name }) => name));
-  expect(await query(db, 'select from ops.emptied', [])).toEqual([]);
-});
-
 test('a text that was announced and not mirrored yet is no lost text of its line', async () => {
   const { database, queues } = (worlds.get('redis') as World).context;
   const { db } = database;

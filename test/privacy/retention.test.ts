@@ -4,7 +4,6 @@ import { inTransaction } from '../../src/db/database.ts';
 import { takeLock } from '../../src/db/locks.ts';
 import { markDirty } from '../../src/inbox/targets.ts';
 import { createRetention } from '../../src/privacy/retention.ts';
-import { refreshStatistics } from '../../src/privacy/statistics.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { factsDatabase } from '../reporting/facts.ts';
@@ -278,11 +277,14 @@ describe('a round', async () => {
     await texts('5', ...Array.from({ length: 20 }, () => ['pangolin', daysAgo(31)] as const));
     await facts.call({ call_id: 'spoken', started_at: daysAgo(31) });
     await facts.insert('warehouse.transcripts', { transcript_id: 51, call_id: 'spoken', short_summary: 'a pangolin' });
+    await facts.call({ call_id: 'recent', started_at: daysAgo(1) });
+    await facts.insert('warehouse.transcripts', { transcript_id: 52, call_id: 'recent', short_summary: 'an okapi' });
     await query(
-      `insert into warehouse.transcript_bodies (transcript_id, segments, full_text, fetch_seq) values (51, '[]', 'a pangolin', 1)`,
+      `insert into warehouse.transcript_bodies (transcript_id, segments, full_text, fetch_seq)
+       values (51, '[]', 'a pangolin', 1), (52, '[]', 'an okapi', 1)`,
     );
     await facts.drain();
-    await refreshStatistics(db);
+    await query('analyze');
     const statistics = () => value(`select count(*)::integer from pg_stats s where s::text like '%pangolin%'`);
     const hits = () => value(`select count(*)::integer from reporting.search('pangolin')`);
     expect([await hits(), (await statistics()) === 0]).toEqual([21, false]);
