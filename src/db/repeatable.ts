@@ -182,7 +182,7 @@ async function createView(tx: Transaction, { name, text, textHash }: View): Prom
     if (handledCodes.has((error as { code?: unknown }).code)) throw error;
     throw new Error(`The view reporting.${name} could not be created: ${(error as Error).message}`, { cause: error });
   }
-  await tx.insertInto('ops.views').values({ view_name: name, text_hash: textHash }).execute();
+  await query(tx, sql`insert into ops.views (view_name, text_hash) values (${name}, ${textHash})`);
 }
 
 function namesOf(views: readonly Repeatable[]): string[] {

@@ -22,13 +22,12 @@ export function createErasedNumbers(db: Database, log: Log): ErasedNumbers {
   let newest = '0';
 
   async function refresh(): Promise<void> {
-    const rows = await db
-      .selectFrom('ops.erasures')
-      .innerJoin('secrets.erasure_salt', (join) => join.onTrue())
-      .select(['erasure_id', 'number_hash', 'spelling_hashes', 'salt'])
-      .where('erasure_id', '>', newest)
-      .orderBy('erasure_id')
-      .execute();
+    const rows = await query(
+      db,
+      sql<{ erasure_id: string; number_hash: string; spelling_hashes: string[]; salt: string }>`
+        select erasure_id, number_hash, spelling_hashes, salt from ops.erasures cross join secrets.erasure_salt
+        where erasure_id > ${newest} order by erasure_id`,
+    );
     for (const row of rows) {
       for (const known of [row.number_hash, ...row.spelling_hashes]) hashes.add(known);
       newest = row.erasure_id;

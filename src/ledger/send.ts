@@ -1,5 +1,4 @@
 import { type Database, hotQuery, query, sql, type Transaction } from '../db/database.ts';
-import type { Schema } from '../db/schema.ts';
 import type { RuleLimits } from './limits.ts';
 import type { SendState } from './states.ts';
 
@@ -183,7 +182,24 @@ interface Transition {
   readonly set?: Readonly<Partial<Record<SettableColumn, unknown>>>;
 }
 
-type SettableColumn = Exclude<keyof Schema['ops.sends'], 'send_id' | 'state' | 'reason'>;
+/** The columns that a transition sets beside the state, the reason and the times. */
+type SettableColumn =
+  | 'baseline_message_ids'
+  | 'body'
+  | 'budget_date'
+  | 'due_at'
+  | 'expires_at'
+  | 'fence'
+  | 'is_reconciled'
+  | 'limits'
+  | 'message_id'
+  | 'message_type'
+  | 'reserved_micros'
+  | 'rule_hash'
+  | 'rule_version'
+  | 'settled_micros'
+  | 'tries'
+  | 'units';
 
 /** The column that records when a send entered a state. */
 const timeColumns: Partial<Record<SendState, string>> = {

@@ -72,10 +72,10 @@ export function reportProcess(
   async function report(): Promise<void> {
     const waiting = service?.waiting();
     const oldest = waiting?.oldest;
-    const before = (ms: number | undefined) => sql<Date | null>`now() - ${ms ?? null} * interval '1 ms'`;
+    const before = (ms: number | undefined) => sql`now() - ${ms ?? null} * interval '1 ms'`;
     const facts = {
       role,
-      seen_at: sql<Date>`now()`,
+      seen_at: sql`now()`,
       rules_mode: works({ role }) ? settings.rulesMode : null,
       connections: connections ?? null,
       address_hash: addressHash,
@@ -88,16 +88,14 @@ export function reportProcess(
       account_problem: service?.accountProblem() ?? null,
       disk_full_at: before(diskFullMs()),
     };
-    await db
-      .insertInto('ops.processes')
-      .values({ process_id: processId, started_at: sql`now()`, ...facts })
-      .onConflict((conflict) =>
-        conflict.column('process_id').doUpdateSet({
-          ...facts,
-          started_at: sql`coalesce(processes.started_at, excluded.started_at)`,
-        }),
-      )
-      .execute();
+    const names = Object.keys(facts).map((name) => sql.ref(name));
+    await query(
+      db,
+      sql`insert into ops.processes as p (process_id, started_at, ${sql.join(names)})
+        values (${processId}, now(), ${sql.join(Object.values(facts))})
+        on conflict (process_id) do update set started_at = coalesce(p.started_at, excluded.started_at),
+          ${sql.join(names.map((name) => sql`${name} = excluded.${name}`))}`,
+    );
   }
 
   const loop = startLoop({ name: 'Reporting this process', everyMs: reportEveryMs, log, job: report });

@@ -1,5 +1,5 @@
 import type { Line } from '../api-client/client.ts';
-import type { Database, Transaction } from '../db/database.ts';
+import { type Database, query, sql, type Transaction } from '../db/database.ts';
 import { normalizeNumber } from '../shared/numbers.ts';
 import { extrasOf } from './extra.ts';
 import { deleteUnlisted, heldOwners, isCurrent, recordPeriods } from './periods.ts';
@@ -60,16 +60,15 @@ const lineFields = ['name', 'is_bulk_enabled', 'is_unrestricted'] as const;
 
 /** The line in the form that the service requires for the sender of a text: as listed (section 2.1), else normalised. */
 export async function senderForm(db: Database | Transaction, line: string): Promise<string> {
-  const row = await db
-    .selectFrom('warehouse.sms_lines')
-    .select('listed_as')
-    .where('line', '=', line)
-    .executeTakeFirst();
+  const [row] = await query(
+    db,
+    sql<{ listed_as: string | null }>`select listed_as from warehouse.sms_lines where line = ${line}`,
+  );
   return row?.listed_as ?? line;
 }
 
 /** The account's lines that are not deleted. */
 export async function ourLines(db: Database): Promise<string[]> {
-  const rows = await db.selectFrom('warehouse.sms_lines').select('line').where('deleted_at', 'is', null).execute();
+  const rows = await query(db, sql<{ line: string }>`select line from warehouse.sms_lines where deleted_at is null`);
   return rows.map((row) => row.line);
 }

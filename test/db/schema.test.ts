@@ -59,52 +59,6 @@ test('every table can be published: its rows have an identity, those of partitio
 const shortType = (type: string) =>
   type.replace(/timestamp with time zone/, 'timestamptz').replace(/ without time zone/, '');
 
-function typeOf(column: Column): string {
-  const types: Readonly<Record<string, string>> = {
-    bigint: 'Numeric',
-    numeric: 'Numeric',
-    integer: 'number',
-    smallint: 'number',
-    'double precision': 'number',
-    boolean: 'boolean',
-    timestamptz: 'Timestamp',
-    date: 'Timestamp',
-    jsonb: 'Json',
-    bytea: 'Buffer',
-    interval: 'Interval',
-    'text[]': 'string[]',
-    'bigint[]': 'string[]',
-    'integer[]': 'number[]',
-  };
-  const type = `${types[shortType(column.type)] ?? 'string'}${column.isNullable ? ' | null' : ''}`;
-  if (column.identity === 'a' || column.generated !== '') return `Computed<${type}>`;
-  return column.default === null ? type : `Defaulted<${type}>`;
-}
-
-test('src/db/schema.ts has the types of the tables', async () => {
-  const members = tables.map(({ name, columns }) => {
-    const lines = columns.map((column) => `    ${column.name}: ${typeOf(column)};`);
-    return [`  '${name}': {`, ...lines, '  };'].join('\n');
-  });
-  const text = `// Generated from the migrated database by \`${command}\`.
-import type { ColumnType } from 'kysely';
-
-type Numeric = ColumnType<string, string | number, string | number>;
-type Timestamp = ColumnType<Date, Date | string, Date | string>;
-type Json = ColumnType<unknown, unknown, unknown>;
-type Interval = ColumnType<unknown, string, string>;
-/** May be left out of an insert. */
-type Defaulted<T> = T extends ColumnType<infer S, infer I, infer U> ? ColumnType<S, I | undefined, U> : ColumnType<T, T | undefined, T>;
-/** Filled in by Postgres alone. */
-type Computed<T> = T extends ColumnType<infer S, unknown, unknown> ? ColumnType<S, never, never> : ColumnType<T, never, never>;
-
-export interface Schema {
-${members.join('\n')}
-}
-`;
-  await expect(text).toMatchFileSnapshot('../../src/db/schema.ts');
-});
-
 test('migrations/schema.sql shows the tables', async () => {
   const sections = tables.map((table) => {
     const columns = table.columns.map((column) => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
+import { query as ask, sql } from '../../src/db/database.ts';
 import { claimDue, claimingDue } from '../../src/inbox/claims.ts';
 import { createDueFloor } from '../../src/inbox/due-floor.ts';
 import { priorities } from '../../src/inbox/targets.ts';
@@ -71,7 +72,7 @@ test('a claim touches few pages while a snapshot is held, however many targets w
     .transaction()
     .setIsolationLevel('repeatable read')
     .execute(async (tx) => {
-      await tx.selectFrom('ops.sync_targets').select('key').execute();
+      await ask(tx, sql`select from ops.sync_targets`);
       await query(`insert into ops.sync_targets (kind, key, due_at, dirty_version, clean_version)
       select 'call', 'c' || n, now() - interval '1 hour' + n * interval '100 ms', 1, 0 from generate_series(1, 5000) n`);
       await query('update ops.sync_targets set clean_version = dirty_version');

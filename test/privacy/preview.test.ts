@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest';
-import { inTransaction } from '../../src/db/database.ts';
+import { inTransaction, query, sql } from '../../src/db/database.ts';
 import { previewErasure } from '../../src/privacy/erase.ts';
 import { migratedDatabase, openDatabase, waitingForLocks } from '../world/database.ts';
 import { until } from '../world.ts';
@@ -21,12 +21,12 @@ test('a preview that Postgres ends because of a deadlock is repeated', async () 
   let preview: ReturnType<typeof previewErasure> | undefined;
   // Repeated where Postgres ends this one instead: on a machine so busy that the preview looked for a deadlock too early.
   await inTransaction(other.db, async (tx) => {
-    await tx.updateTable('ops.sends').set({ reason: 'held' }).execute();
+    await query(tx, sql`update ops.sends set reason = 'held'`);
     preview = previewErasure(database.db, number);
     preview.catch(() => undefined);
     await until(async () => Number(await database.value(waitingForLocks)) > 0);
     // The preview waits longer already, so it is the one that Postgres ends.
-    await tx.updateTable('ops.deliveries').set({ user_agent: 'held' }).execute();
+    await query(tx, sql`update ops.deliveries set user_agent = 'held'`);
   });
   expect((await preview)?.removed).toMatchObject({ 'ops.deliveries': 1, 'ops.sends': 1 });
 });

@@ -39,15 +39,16 @@ export interface StoredSubscription {
 
 /** The stored subscriptions by event type. */
 export async function storedSubscriptions(db: Database): Promise<Map<string, StoredSubscription>> {
-  const rows = await db
-    .selectFrom('ops.subscription_watch')
-    .select(['event_type', 'subscription_id', 'is_created_here'])
-    .execute();
+  const rows = await query(
+    db,
+    sql<{ event_type: string; subscription_id: string | null; is_created_here: boolean }>`
+      select event_type, subscription_id, is_created_here from ops.subscription_watch`,
+  );
   return new Map(
     rows.map((row) => [
       row.event_type,
       {
-        subscriptionId: row.subscription_id === null ? undefined : objectId(String(row.subscription_id)),
+        subscriptionId: row.subscription_id === null ? undefined : objectId(row.subscription_id),
         isCreatedHere: row.is_created_here,
       },
     ]),
@@ -82,7 +83,7 @@ const unreceivedSeconds = 45;
 
 /** Records that a subscription loses deliveries, before its repair: the gap is recorded even if this process dies first. */
 export async function markBroken(db: Database, type: string): Promise<void> {
-  await db.updateTable('ops.subscription_watch').set({ state: 'broken' }).where('event_type', '=', type).execute();
+  await query(db, sql`update ops.subscription_watch set state = 'broken' where event_type = ${type}`);
 }
 
 /**
