@@ -53,6 +53,9 @@ export function connectionsOf(settings: Settings, process: { receives: boolean; 
   });
 }
 
+/** Milliseconds for a statement of a long-running process, and until it notices that a connection is dead. */
+const statementMs = 30_000;
+
 export async function createContext(
   settings: ReadySettings,
   options: {
@@ -72,7 +75,9 @@ export async function createContext(
     typeof options.maxConnections === 'number' ? options.maxConnections : options.maxConnections.main;
   const metrics = createMetrics();
   const { databaseUrl, redisUrl } = settings;
-  const database = createDatabase({ url: databaseUrl, log, maxConnections, name });
+  // A command may run statements that take long.
+  const limit = shares && { statementMs };
+  const database = createDatabase({ url: databaseUrl, log, maxConnections, name, ...limit });
   const queues = await createQueues({ redisUrl, databaseUrl, log, isReadOnly, pools: shares }).catch(
     async (error: unknown) => {
       await database[Symbol.asyncDispose]();

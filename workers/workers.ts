@@ -155,7 +155,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   );
   const maintenance = track(
     startMaintenance({
-      inbox: { db, pauses, notify: notifier.notify },
+      inbox: { db: database.unlimited, pauses, notify: notifier.notify },
       log,
       drift,
       reconciler: createReconciler({ db, service, log, pauses, onAnswer, notify: notifier.notify }),
@@ -175,7 +175,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       everyMs: searchLanguageEveryMs,
       log,
       async job(signal) {
-        const followed = await followSearchLanguage(db, language, signal);
+        const followed = await followSearchLanguage(database.unlimited, language, signal);
         if (followed === 'changed' && !signal.aborted)
           log.info({ language }, 'All texts and transcripts are searched in a new language');
       },
@@ -186,7 +186,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   notifier.notify(await markDirty(db, directory, pauses));
   // From here on `close` stops them, in its own order.
   started.move();
-  const resealing = reseal(db, settings, closing.signal).then(
+  const resealing = reseal(database.unlimited, settings, closing.signal).then(
     (values) => values > 0 && log.info({ values }, 'Stored tokens and links were sealed with ENCRYPTION_KEY'),
     (err: unknown) => log.warn({ err }, 'Stored tokens and links could not be sealed with ENCRYPTION_KEY'),
   );

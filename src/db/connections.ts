@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type ClientBase, type ClientConfig, Pool, type PoolClient, type PoolConfig } from 'pg';
 import type { Log } from '../shared/log.ts';
@@ -10,6 +9,8 @@ import { isPooled, refuseSharedSessions, type SessionOverrides, setUpSession } f
 const connectMs = 5_000;
 const firstPauseMs = 50;
 const longestPauseMs = 500;
+/** A firewall keeps a connection that is probed so often, and one whose other host is gone ends ten seconds later. */
+const keepAliveMs = 10_000;
 /** Minimum milliseconds between two warnings about one connection limit. */
 const warnAgainMs = 60_000;
 
@@ -23,6 +24,7 @@ export function openPool(url: string, log: Log, onLost: (error: Error) => void, 
     {
       connectionTimeoutMillis: connectMs,
       keepAlive: true,
+      keepAliveInitialDelayMillis: keepAliveMs,
       ...config,
       onConnect: unlessLost(config.onConnect ?? prepareSession(url)),
       connectionString: url,
@@ -109,17 +111,15 @@ type ConnectCallback = (
 ) => void;
 
 /**
- * Prepares each new connection of a pool: gives it the settings of our sessions, and watches it. Rejects with `SharedSessions`
- * before it changes a session that other programs use too.
+ * Prepares each new connection of a pool: gives it the settings of our sessions. Rejects with `SharedSessions` before it changes
+ * a session that other programs use too.
  */
 export function prepareSession(url: string, overrides?: SessionOverrides): (client: ClientBase) => Promise<void> {
-  const watch = watchForDeadConnections(url);
   let isOwn = false;
   return async (client) => {
     if (!isOwn && (await isPooled(client))) await refuseSharedSessions(url);
     isOwn = true;
     await setUpSession(client, overrides);
-    await watch(client);
   };
 }
 
@@ -152,124 +152,5 @@ export async function withClient<T>(config: ClientConfig, work: (client: Client)
     return await work(client);
   } finally {
     await client.end().catch(() => undefined);
-  }
-}
-
-const checkMs = 1_000;
-/** After this long without a byte of a pending answer, another connection asks Postgres about the session. */
-const stalledMs = 5_000;
-/** Interval of empty statements on an idle connection: they reveal a dead one and keep firewalls from dropping it. */
-const idleMs = 15_000;
-/** Wait before a connection is ended: the answer may still be in flight. */
-const graceMs = 500;
-const askTimeoutMs = 5_000;
-
-interface WatchedConnection {
-  readonly client: ClientBase;
-  readonly stream: Socket;
-  /** Identifies the session of the server; never reused. */
-  readonly session: string;
-  /** Bytes written when the last answer was complete. */
-  bytesWritten: number;
-  /** Bytes received by the last check, and when the last of them arrived. */
-  bytesRead: number;
-  lastByteAt: number;
-  /** Since when an answer has been pending without a received byte. */
-  pendingSince: number;
-}
-
-/**
- * Returns the dead-connection watchdog of a pool, which is given each new connection. A firewall that dropped its state, or a
- * host that is gone, sends no reset, and the system waits 15 minutes or more. A long statement proves nothing, so the watchdog
- * asks Postgres through a new connection. It ends connections whose session waits for us or does not exist: no answer will
- * come. Connections through a pooler are not watched.
- */
-function watchForDeadConnections(url: string): (client: ClientBase) => Promise<void> {
-  const wires = new Set<WatchedConnection>();
-  let timer: NodeJS.Timeout | undefined;
-  let isAsking = false;
-
-  async function check(): Promise<void> {
-    const now = performance.now();
-    for (const wire of wires) {
-      if (isStalled(wire)) continue;
-      if (wire.stream.bytesRead !== wire.bytesRead) wire.lastByteAt = now;
-      wire.bytesRead = wire.stream.bytesRead;
-      wire.pendingSince = now;
-      if (now - wire.lastByteAt >= idleMs) wire.client.query('select').catch(() => undefined);
-    }
-    const stalled = [...wires].filter(({ pendingSince }) => now - pendingSince >= stalledMs);
-    if (stalled.length === 0 || isAsking) return;
-    isAsking = true;
-    // If Postgres cannot be reached, the next check tries again.
-    await endDead(url, stalled).catch(() => undefined);
-    isAsking = false;
-  }
-
-  return async (client) => {
-    const { rows } = await client.query<{ pid: number; session: string }>(
-      `select pid, ${session} as session from pg_stat_activity where pid = pg_backend_pid()`,
-    );
-    const { connection, processID } = client as Client & { readonly processID: number | null };
-    // A pooler gives its own process id. The session behind it may serve another client a moment later.
-    if (rows[0]?.pid !== processID) return;
-    const stream = connection.stream as Socket;
-    const now = performance.now();
-    const wire: WatchedConnection = {
-      client,
-      stream,
-      session: rows[0].session,
-      bytesWritten: stream.bytesWritten,
-      bytesRead: stream.bytesRead,
-      lastByteAt: now,
-      pendingSince: now,
-    };
-    connection.on('readyForQuery', () => {
-      wire.bytesWritten = stream.bytesWritten;
-    });
-    wires.add(wire);
-    timer ??= setInterval(check, checkMs).unref();
-    stream.once('close', () => {
-      wires.delete(wire);
-      if (wires.size > 0) return;
-      clearInterval(timer);
-      timer = undefined;
-    });
-  };
-}
-
-/** Process ids are reused, so a session is identified by its start time too. */
-const session = `pid || ' ' || extract(epoch from backend_start)`;
-
-/** Whether an answer is pending and no byte was received since the last check. */
-function isStalled({ stream, bytesWritten, bytesRead }: WatchedConnection): boolean {
-  return stream.bytesWritten > bytesWritten && stream.bytesRead === bytesRead;
-}
-
-async function endDead(url: string, stalled: readonly WatchedConnection[]): Promise<void> {
-  const client = new Client({
-    connectionString: url,
-    connectionTimeoutMillis: askTimeoutMs,
-    query_timeout: askTimeoutMs,
-  });
-  client.on('error', () => undefined);
-  try {
-    await client.connect();
-    const busy = await client.query<{ session: string }>(
-      `select ${session} as session from pg_stat_activity
-       where ${session} = any($1) and wait_event_type is distinct from 'Client'`,
-      [stalled.map((wire) => wire.session)],
-    );
-    await sleep(graceMs, undefined, { ref: false });
-    const working = new Set(busy.rows.map((row) => row.session));
-    const dead = stalled.filter((wire) => !working.has(wire.session) && isStalled(wire));
-    for (const { stream } of dead) stream.destroy(new Error('The connection is dead: no answer arrives'));
-    // Roll back now: otherwise the session keeps its locks until Postgres notices.
-    await client.query(`select pg_terminate_backend(pid) from pg_stat_activity where ${session} = any($1)`, [
-      dead.map((wire) => wire.session),
-    ]);
-  } finally {
-    // end() would wait for an answer, which may not arrive on this connection either.
-    client.connection.stream.destroy();
   }
 }

@@ -10,10 +10,10 @@ import {
   sql,
   type Transaction as Tx,
 } from 'kysely';
-import type { Pool, PoolClient } from 'pg';
+import type { Client, Pool, PoolClient } from 'pg';
 import type { Log } from '../shared/log.ts';
 import { storableJson, storableText } from '../shared/storable.ts';
-import { openPool } from './connections.ts';
+import { openPool, prepareSession } from './connections.ts';
 
 export { sql };
 
@@ -23,6 +23,8 @@ export type Transaction = Tx<unknown>;
 
 export interface OpenDatabase extends AsyncDisposable {
   readonly db: Database;
+  /** For maintenance: the same connections, but a statement takes as long as it needs. */
+  readonly unlimited: Database;
   /** For statements that are hot enough to be prepared by name. */
   readonly pool: Pool;
 }
@@ -34,51 +36,84 @@ export function createDatabase(options: {
   maxConnections: number;
   /** Shows in pg_stat_activity. */
   name: string;
-  /** A statement that takes longer fails. Default: no limit. */
+  /**
+   * A statement that takes longer fails. Postgres cancels it a little before; if it does not, the connection is dead: no reset
+   * comes from a firewall that forgot it, or from a host that is gone. Default: no limit.
+   */
   statementMs?: number;
 }): OpenDatabase {
+  const { url, statementMs } = options;
+  const canceledMs = statementMs === undefined ? 0 : Math.round(0.8 * statementMs);
   const onLost = (error: Error) => {
     // A Postgres that stops while the pool ends is not worth a warning.
     if (!pool.ending) options.log.warn({ err: error }, 'A connection to Postgres was lost');
   };
-  const pool = openPool(options.url, options.log, onLost, {
+  const pool = openPool(url, options.log, onLost, {
     max: options.maxConnections,
     application_name: `trunkline ${options.name}`,
-    query_timeout: options.statementMs,
+    query_timeout: statementMs,
+    onConnect: prepareSession(url, { statement_timeout: String(canceledMs) }),
   });
-  const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool: storingPool(pool) }) });
+  const db = kyselyOf(pool, async (client) => storingClient(client));
   return {
     db,
+    unlimited: statementMs === undefined ? db : kyselyOf(pool, (client) => unlimitedClient(client, canceledMs)),
     pool,
     async [Symbol.asyncDispose]() {
-      await db.destroy();
-      // Kysely does not end a pool that it never used.
       if (!pool.ending) await pool.end();
     },
   };
 }
 
-/** The pool for Kysely: makes parameters storable, and prepares hot statements by name. */
-function storingPool(pool: Pool): PostgresPool {
-  const clients = new WeakMap<PoolClient, PostgresPoolClient>();
-  return {
+function kyselyOf(pool: Pool, wrap: (client: PoolClient) => Promise<PostgresPoolClient>): Database {
+  const wrapped: PostgresPool = {
     options: pool.options,
     end: () => pool.end(),
-    async connect() {
-      const client = await pool.connect();
-      const known = clients.get(client);
-      if (known) return known;
-      const wrapped = storingClient(client);
-      clients.set(client, wrapped);
-      return wrapped;
-    },
+    connect: async () => wrap(await pool.connect()),
+  };
+  return new Kysely<unknown>({ dialect: new PostgresDialect({ pool: wrapped }) });
+}
+
+/**
+ * A connection for Kysely: makes parameters storable, and prepares hot statements by name. A statement without an answer within
+ * the limit destroys it, since the next one would wait behind it.
+ */
+function storingClient(client: PoolClient, limit: { readonly query_timeout?: number } = {}): PostgresPoolClient {
+  let isDead = false;
+  const query = async (text: string, parameters: readonly unknown[]) => {
+    try {
+      return await client.query({ name: preparedNames.get(text), text, values: parameters.map(storable), ...limit });
+    } catch (error) {
+      if (error instanceof Error && error.message === 'Query read timeout') {
+        isDead = true;
+        // Without a connection, the rollback of a transaction does not wait once more.
+        (client as PoolClient & Client).connection.stream.destroy();
+      }
+      throw error;
+    }
+  };
+  return {
+    query: query as unknown as PostgresPoolClient['query'],
+    release: (destroy) => client.release(isDead || destroy),
   };
 }
 
-function storingClient(client: PoolClient): PostgresPoolClient {
-  const query = (text: string, parameters: readonly unknown[]) =>
-    client.query({ name: preparedNames.get(text), text, values: parameters.map(storable) });
-  return { query: query as unknown as PostgresPoolClient['query'], release: (destroy) => client.release(destroy) };
+/** Without a number, the driver would take the limit of the pool. */
+const longestMs = 2 ** 31 - 1;
+
+/** A connection without limits, which it gets back when it is released. */
+async function unlimitedClient(client: PoolClient, canceledMs: number): Promise<PostgresPoolClient> {
+  const setTimeouts = (ms: number) => client.query(`set statement_timeout = ${ms}`);
+  const giveUp = (error: Error) => client.release(error);
+  await setTimeouts(0).catch((error: Error) => {
+    giveUp(error);
+    throw error;
+  });
+  return {
+    ...storingClient(client, { query_timeout: longestMs }),
+    release: (destroy) =>
+      destroy ? client.release(destroy) : void setTimeouts(canceledMs).then(() => client.release(), giveUp),
+  };
 }
 
 /** One NUL or lone surrogate in an answer must not keep the whole answer out of the database. */

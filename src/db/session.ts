@@ -31,6 +31,10 @@ const settings = {
   lock_timeout: '0',
   statement_timeout: '0',
   transaction_timeout: '0',
+  // Ends the session of a host that is gone within half a minute: until then, it holds its locks.
+  tcp_keepalives_idle: '10',
+  tcp_keepalives_interval: '5',
+  tcp_keepalives_count: '3',
   // What transactions promise: statements are written for READ COMMITTED, and a delivery is answered once its commit is durable.
   default_transaction_deferrable: 'off',
   default_transaction_isolation: 'read committed',

@@ -91,7 +91,7 @@ export async function createPostgresStore(
       new bull.Queue(name, { connection: producers as unknown as PgPool, ...opening }) as unknown as BullQueue,
     openWorker(name, processor, tuning) {
       ofWorkers ??= withOneListener(
-        open('jobs', { max: pools.jobs }),
+        open('jobs', { max: pools.jobs, query_timeout: queueTiming.lockDuration }),
         open('jobs', { max: queuePools.listen, query_timeout: queueTiming.lockDuration }),
       );
       return new bull.Worker(name, processor, { connection: ofWorkers, ...tuning }) as unknown as BullWorker;
