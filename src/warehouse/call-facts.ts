@@ -107,7 +107,7 @@ const places = {
 type Place = (typeof places)[keyof typeof places];
 
 /** A leg, read. */
-interface Step {
+export interface Step {
   readonly ordinal: number;
   readonly caller: Place | undefined;
   readonly called: Place | undefined;
@@ -123,7 +123,7 @@ interface Step {
   readonly talkSeconds: number | null;
 }
 
-function stepOf(leg: LegColumns): Step {
+export function stepOf(leg: LegColumns): Step {
   const { ordinal, callerNumber, calledNumber, startedAt, endedAt, durationSeconds, talkSeconds } = leg;
   const after = (seconds: number | null) =>
     startedAt === null || seconds === null ? null : startedAt + seconds * 1000;
@@ -150,13 +150,13 @@ function endpointOf({ calledNumber, calledName }: Parties): string {
 
 const isGroup = (place: Place | undefined) => place === 'queue' || place === 'huntgroup';
 const attributes = (place: Place | undefined) => place === 'user' || isGroup(place);
-const isTelephone = (place: Place | undefined) => place === 'user' || place === 'external';
+export const isTelephone = (place: Place | undefined) => place === 'user' || place === 'external';
 
 const earliest = (moments: readonly (number | null)[]) => {
   const known = moments.filter((each) => each !== null);
   return known.length > 0 ? Math.min(...known) : undefined;
 };
-const latest = (moments: readonly (number | null)[]) => {
+export const latest = (moments: readonly (number | null)[]) => {
   const known = moments.filter((each) => each !== null);
   return known.length > 0 ? Math.max(...known) : undefined;
 };
@@ -220,21 +220,21 @@ function byStart(a: Step, b: Step): number {
 }
 
 /** Milliseconds; undefined when an end is unknown. */
-function span(from: number | null | undefined, until: number | null | undefined): number | undefined {
+export function span(from: number | null | undefined, until: number | null | undefined): number | undefined {
   return from == null || until == null ? undefined : until - from;
 }
 
 const largestInteger = 2 ** 31 - 1;
 
 /** Whole seconds; null when unknown, negative, or too long for an `integer`. */
-function whole(milliseconds: number | undefined): number | null {
+export function whole(milliseconds: number | undefined): number | null {
   if (milliseconds === undefined || milliseconds < 0) return null;
   const seconds = Math.round(milliseconds / 1000);
   return seconds <= largestInteger ? seconds : null;
 }
 
 /** The ends that a call went through: its legs, and where no leg says a type, those of the call itself. */
-function endsOf(
+export function endsOf(
   call: CallColumns,
   steps: readonly Step[],
 ): readonly (Step & { readonly source: 'legs' | 'summary' })[] {
