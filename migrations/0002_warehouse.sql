@@ -399,6 +399,7 @@ create table warehouse.calls (
   menu_seconds integer,
   reached text check (reached in ('menu', 'queue', 'rang', 'mailbox', 'person', 'unknown')),
   is_message_left boolean,
+  message_seconds integer,
   abandoned_in text check (abandoned_in in ('menu', 'queue', 'ringing', 'unknown')),
   answered_user_id bigint,
   placed_user_id bigint,
@@ -454,6 +455,7 @@ comment on column warehouse.calls.legs_ring_seconds is 'By its legs, how long te
 comment on column warehouse.calls.menu_seconds is 'By its legs, how long the caller of an inbound call was in menus: until the first leg to a user, queue, huntgroup, mailbox or outside party began, or the call ended. NULL = no legs held, or they do not say.';
 comment on column warehouse.calls.reached is 'How far it came, the furthest of: person (somebody answered), mailbox (ended in one), rang (somebody''s telephone; a leg from outside to outside is none), queue (or huntgroup), menu (nothing but a menu). By the legs; where none of them says a type, by called_type. unknown: neither says, or no legs are held and the status tells of no person and no mailbox; of an outbound call, nobody answered.';
 comment on column warehouse.calls.is_message_left is 'A mailbox holds a message of the caller: it was recorded, or connected for three seconds or more.';
+comment on column warehouse.calls.message_seconds is 'How long its mailboxes were connected, by the legs; where these do not say, the talk time of a voicemail that no menu played on. NULL = no mailbox, or not reported.';
 comment on column warehouse.calls.abandoned_in is 'Of an inbound call that the caller gave up, how far the caller had come: menu, queue (or huntgroup), ringing (somebody''s telephone) or unknown. Also menu of a missed call that by its legs never left it. NULL = not given up.';
 comment on column warehouse.calls.answered_user_id is 'User who answered first, by the legs, else by the call''s own ends. NULL = none, or not known who had the extension.';
 comment on column warehouse.calls.placed_user_id is 'User who placed the call. NULL = none, or not known who had the extension.';

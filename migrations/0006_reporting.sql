@@ -414,8 +414,6 @@ create table rollups.missed_call_returns (
   outcome text not null,
   reached text not null,
   is_business_hours boolean not null,
-  is_message_left boolean,
-  message_seconds integer,
   account_number text,
   wait_seconds integer,
   called_back_call_id text,
@@ -444,8 +442,6 @@ comment on column rollups.missed_call_returns.local_date is 'Its local day.';
 comment on column rollups.missed_call_returns.outcome is 'voicemail, short_abandoned, abandoned or missed.';
 comment on column rollups.missed_call_returns.reached is 'How far the caller came, as in fct_call.';
 comment on column rollups.missed_call_returns.is_business_hours is 'Whether the schedule of params was open when the call began.';
-comment on column rollups.missed_call_returns.is_message_left is 'Of a call that came to a mailbox, whether a message was left; see missed_calls.';
-comment on column rollups.missed_call_returns.message_seconds is 'How long the mailbox was connected; NULL = no mailbox, or not reported.';
 comment on column rollups.missed_call_returns.account_number is 'The account''s number that was called.';
 comment on column rollups.missed_call_returns.wait_seconds is 'How long the caller waited.';
 comment on column rollups.missed_call_returns.called_back_call_id is 'The call that returned it, by the service.';

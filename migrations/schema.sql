@@ -856,8 +856,6 @@ create table rollups.missed_call_returns (
   outcome text not null, -- voicemail, short_abandoned, abandoned or missed.
   reached text not null, -- How far the caller came, as in fct_call.
   is_business_hours boolean not null, -- Whether the schedule of params was open when the call began.
-  is_message_left boolean, -- Of a call that came to a mailbox, whether a message was left; see missed_calls.
-  message_seconds integer, -- How long the mailbox was connected; NULL = no mailbox, or not reported.
   account_number text, -- The account's number that was called.
   wait_seconds integer, -- How long the caller waited.
   called_back_call_id text, -- The call that returned it, by the service.
@@ -1282,6 +1280,7 @@ create table warehouse.calls (
   menu_seconds integer, -- By its legs, how long the caller of an inbound call was in menus: until the first leg to a user, queue, huntgroup, mailbox or outside party began, or the call ended. NULL = no legs held, or they do not say.
   reached text, -- How far it came, the furthest of: person (somebody answered), mailbox (ended in one), rang (somebody's telephone; a leg from outside to outside is none), queue (or huntgroup), menu (nothing but a menu). By the legs; where none of them says a type, by called_type. unknown: neither says, or no legs are held and the status tells of no person and no mailbox; of an outbound call, nobody answered.
   is_message_left boolean, -- A mailbox holds a message of the caller: it was recorded, or connected for three seconds or more.
+  message_seconds integer, -- How long its mailboxes were connected, by the legs; where these do not say, the talk time of a voicemail that no menu played on. NULL = no mailbox, or not reported.
   abandoned_in text, -- Of an inbound call that the caller gave up, how far the caller had come: menu, queue (or huntgroup), ringing (somebody's telephone) or unknown. Also menu of a missed call that by its legs never left it. NULL = not given up.
   answered_user_id bigint, -- User who answered first, by the legs, else by the call's own ends. NULL = none, or not known who had the extension.
   placed_user_id bigint, -- User who placed the call. NULL = none, or not known who had the extension.

@@ -9,12 +9,12 @@ select
   m.is_business_hours,
   case
     when not m.is_business_hours then 'closed'
-    when m.reached = 'mailbox' and m.is_message_left is false then 'mailbox_without_message'
+    when m.reached = 'mailbox' and v.is_message_left is false then 'mailbox_without_message'
     else m.reached
   end as reason,
   coalesce('queue:' || c.queue, 'huntgroup:' || c.huntgroup) as queue_key,
-  m.is_message_left,
-  m.message_seconds,
+  v.is_message_left,
+  v.message_seconds,
   c.external_number,
   c.caller_name,
   m.account_number,
@@ -33,7 +33,11 @@ select
   m.texted_at,
   m.rule_texted_at
 from rollups.missed_call_returns m
-  left join warehouse.calls c on c.call_id = m.call_id;
+  left join warehouse.calls c on c.call_id = m.call_id
+  -- Neither recorded nor of a known length: not known. Of a call that somebody answered, the mailbox tells nothing.
+  left join lateral (
+    select c.message_seconds, case when c.is_message_left or c.message_seconds is not null then c.is_message_left end as is_message_left
+  ) v on m.reached = 'mailbox';
 
 comment on view reporting.missed_calls is 'One row is an inbound external call that nobody answered, mailbox included, and whether a person got in touch afterwards. Calls without a caller''s number cannot be returned and are left out.';
 comment on column reporting.missed_calls.call_id is 'The call.';

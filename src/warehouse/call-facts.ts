@@ -64,6 +64,7 @@ export interface CallFacts {
   readonly menuSeconds: number | null;
   readonly reached: Reached;
   readonly isMessageLeft: boolean;
+  readonly messageSeconds: number | null;
   readonly abandonedIn: 'menu' | 'queue' | 'ringing' | 'unknown' | null;
   readonly answeredUserId: string | null;
   readonly placedUserId: string | null;
@@ -228,10 +229,15 @@ const largestInteger = 2 ** 31 - 1;
 
 /** Whole seconds; null when unknown, negative, or too long for an `integer`. */
 export function whole(milliseconds: number | undefined): number | null {
-  if (milliseconds === undefined || milliseconds < 0) return null;
-  const seconds = Math.round(milliseconds / 1000);
-  return seconds <= largestInteger ? seconds : null;
+  return milliseconds === undefined || milliseconds < 0 ? null : storable(Math.round(milliseconds / 1000));
 }
+
+/** Null where a sum is too large for an `integer`. */
+function storable(seconds: number | null): number | null {
+  return seconds !== null && seconds > largestInteger ? null : seconds;
+}
+
+const sum = (all: readonly number[]) => all.reduce((total, each) => total + each, 0);
 
 /** The ends that a call went through: its legs, and where no leg says a type, those of the call itself. */
 export function endsOf(
@@ -332,10 +338,7 @@ function attributions(
     if (called === 'queue' || called === 'huntgroup') touch(called, endpoint, 'entered', source);
   }
   touch('number', call.accountNumber, call.direction === 'outbound' ? 'placed' : 'entered', 'summary');
-  return [...merged.values()].map((each) => ({
-    ...each,
-    talkSeconds: each.talkSeconds !== null && each.talkSeconds > largestInteger ? null : each.talkSeconds,
-  }));
+  return [...merged.values()].map((each) => ({ ...each, talkSeconds: storable(each.talkSeconds) }));
 }
 
 const nobody: Parties = {
@@ -371,15 +374,18 @@ export type LegEnds = Pick<LegColumns, 'callerType' | 'calledType' | 'status' | 
 const minMessageSeconds = 3;
 
 /**
- * How far a call came, and whether a mailbox holds a message of the caller, not a hang-up at its greeting. Rules should take
- * `unknown` for "not far enough". Without any leg only the status of the call counts: the service lists legs late.
+ * How far a call came; whether a mailbox holds a message of the caller, not a hang-up at its greeting; and how long mailboxes were
+ * connected. Rules should take `unknown` for "not far enough". Without any leg only the status of the call counts: the service lists
+ * legs late.
  */
-export function howFar(call: CallEnds, legs: readonly LegEnds[]): Pick<CallFacts, 'reached' | 'isMessageLeft'> {
+export function howFar(
+  call: CallEnds,
+  legs: readonly LegEnds[],
+): Pick<CallFacts, 'reached' | 'isMessageLeft' | 'messageSeconds'> {
   const steps = legs.map((leg) => ({ leg, place: placeOf(leg.calledType) }));
   const mailboxes = steps.filter(({ place }) => place === 'mailbox').map(({ leg }) => leg);
   const isVoicemail = wordOf(call.status) === 'voicemail';
   const isMailbox = isVoicemail || mailboxes.length > 0;
-  const isFromMenu = steps.some(({ place }) => place === 'menu');
   const furthest = (): Reached => {
     if (isAnswered(call) || steps.some(({ leg, place }) => isTelephone(place) && isLegAnswered(leg))) return 'person';
     // On a call of ours there is no caller to come anywhere: its legs show whom we rang.
@@ -391,19 +397,16 @@ export function howFar(call: CallEnds, legs: readonly LegEnds[]): Pick<CallFacts
     if (steps.every(({ place }) => place === 'menu')) return 'menu';
     return legs.every(({ calledType }) => wordOf(calledType) === '') ? byCalledType(call) : 'unknown';
   };
-  return {
-    reached: furthest(),
-    isMessageLeft: isMailbox && holdsMessage(call, mailboxes, isVoicemail && !isFromMenu),
-  };
-}
-
-function holdsMessage(call: CallEnds, mailboxes: readonly LegEnds[], isTalkOfCall: boolean): boolean {
-  if (call.isRecorded === true || mailboxes.some(({ isRecorded }) => isRecorded === true)) return true;
   const known = mailboxes.flatMap(({ talkSeconds }) => talkSeconds ?? []);
   // The talk time of the whole call can be that of a person who passed the caller on, or of a menu.
-  const ofCall = isTalkOfCall ? (call.talkSeconds ?? 0) : 0;
-  const seconds = known.length > 0 ? known.reduce((sum, each) => sum + each, 0) : ofCall;
-  return seconds >= minMessageSeconds;
+  const ofCall = isVoicemail && !steps.some(({ place }) => place === 'menu') ? call.talkSeconds : null;
+  const seconds = known.length > 0 ? sum(known) : ofCall;
+  const isRecorded = call.isRecorded === true || mailboxes.some((leg) => leg.isRecorded === true);
+  return {
+    reached: furthest(),
+    isMessageLeft: isMailbox && (isRecorded || (seconds ?? 0) >= minMessageSeconds),
+    messageSeconds: storable(seconds),
+  };
 }
 
 /** Where the call itself says that it went, for legs without types. An outside party says nothing about telephones of ours. */

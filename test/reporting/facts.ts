@@ -174,8 +174,9 @@ async function stateReached(db: Database): Promise<void> {
       const facts = callFacts(callColumns(call), existing.map(legColumns), () => null);
       await query(
         tx,
-        sql`update warehouse.calls set reached = ${facts.reached}, is_message_left = ${facts.isMessageLeft}, abandoned_in = ${facts.abandonedIn}
-         where call_id = ${id} and (reached, is_message_left, abandoned_in) is distinct from (${facts.reached}, ${facts.isMessageLeft}, ${facts.abandonedIn})`,
+        sql`update warehouse.calls set reached = ${facts.reached}, is_message_left = ${facts.isMessageLeft},
+           message_seconds = ${facts.messageSeconds}, abandoned_in = ${facts.abandonedIn}
+         where call_id = ${id}`,
       );
     }
   });

@@ -8,8 +8,6 @@ const columns = [
   'outcome',
   'reached',
   'is_business_hours',
-  'is_message_left',
-  'message_seconds',
   'account_number',
   'wait_seconds',
   'called_back_call_id',
@@ -109,12 +107,6 @@ const isReturn = (kind: string) => `${kind} not in ('automatic_text', 'text_by_u
 const isSentInWindow = `s.direction = 'out' and s.deleted_at is null and s.is_scheduled is not true and not ${reachedNobody('s', 'd')}
            and s.sent_at > m.started_at and s.sent_at <= m.started_at + p.callback_window`;
 
-/** A mailbox that was connected for less than this holds the hang-up of a caller at its greeting, no message. */
-const minMessageSeconds = 3;
-
-/** A length that fits its column. */
-const seconds = (length: string) => `case when ${length} <= 2147483647 then ${length}::integer end`;
-
 /**
  * When the next calls with the same party began, after each call. All calls of a party are read once: somebody who calls thousands
  * of times would have each of them look through the others.
@@ -141,8 +133,7 @@ const nextCalls = `
     where is_asked`;
 
 const foundReturns = `
-  select m.call_id, m.started_at, m.local_date, m.outcome, m.reached, m.is_business_hours, message.is_left as is_message_left,
-    message.seconds as message_seconds, m.account_number, m.wait_seconds,
+  select m.call_id, m.started_at, m.local_date, m.outcome, m.reached, m.is_business_hours, m.account_number, m.wait_seconds,
     left(nullif(m.called_back_call_id, ''), 200) as called_back_call_id,
     case when m.called_back_call_id <> '' then 'called_back' else f.kind end as returned_by,
     case when m.called_back_call_id <> '' then b.started_at when ${isReturn('f.kind')} then f.happened_at end as returned_at,
@@ -154,14 +145,6 @@ const foundReturns = `
     cross join reporting.params p
     left join next_calls n on n.call_id = m.call_id
     left join warehouse.calls b on b.call_id = m.called_back_call_id and b.deleted_at is null
-    left join lateral (
-      select ${seconds('x.seconds')} as seconds, case when m.is_recorded or x.is_recorded then true else x.seconds >= ${minMessageSeconds} end as is_left
-      from (
-        select coalesce(sum(l.talk_seconds), case when m.outcome = 'voicemail' then m.talk_seconds end) as seconds,
-          bool_or(l.is_recorded) as is_recorded
-        from warehouse.call_legs l where l.call_id = m.call_id and l.deleted_at is null and reporting.place_of(l.called_type) = 'mailbox'
-      ) x
-    ) message on m.reached = 'mailbox'
     left join lateral (
       select *, min(happened_at) filter (where not ${isReturn('kind')}) over () as texted_at,
         min(happened_at) filter (where kind = 'automatic_text') over () as rule_texted_at
