@@ -8,7 +8,6 @@ import {
   type Transaction,
 } from '../db/database.ts';
 import { takeLock, tryLock } from '../db/locks.ts';
-import { analyzeGrownTables } from '../db/statistics.ts';
 import { areReadsLate } from '../inbox/sweep.ts';
 import { recordFollowing } from '../warehouse/what-follows.ts';
 import { recordFailure } from './drain-failures.ts';
@@ -54,7 +53,24 @@ export async function drainRollups(db: Database, { signal, goesOn }: DrainOption
     return 'done';
   });
   // After a back-fill or a rebuild, so that reports are planned for the tables as they are now.
-  if (!signal?.aborted) await analyzeGrownTables(db, ['warehouse', 'rollups']);
+  if (!signal?.aborted) await analyzeGrownTables(db);
+}
+
+/**
+ * Analyzes the tables that have grown by a fifth since Postgres last looked at them: autovacuum comes only minutes after a bulk load.
+ * Blocks no reader and no writer, and skips a table that somebody vacuums or changes meanwhile. Compares sizes, since a backend
+ * reports the counters of `pg_stat_all_tables` with a delay.
+ */
+async function analyzeGrownTables(db: Database): Promise<void> {
+  const grown = await query(
+    db,
+    sql<{ table: string }>`select c.oid::regclass::text as "table"
+      from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname in ('warehouse', 'rollups') and c.relkind = 'r' and pg_has_role(c.relowner, 'usage')
+        and pg_relation_size(c.oid) / current_setting('block_size')::integer > c.relpages * 1.2 + 10
+      order by 1`,
+  );
+  for (const { table } of grown) await query(db, `analyze (skip_locked) ${table}`, []);
 }
 
 /** Milliseconds that a round of {@link drainBehindMirror} lasts: the next begins with the newest day again. */
