@@ -27,17 +27,15 @@ export type EntityRead =
   | { readonly kind: 'thread_gone'; readonly read: ThreadGone };
 
 export interface ReadResult {
-  readonly entity: EntityRead;
+  /** What it changes in the mirror; undefined: nothing. */
+  readonly entity?: EntityRead;
   /** Other targets to read because of this result. */
   readonly followUps?: readonly DirtyTarget[];
   /** Seconds until the same target is due again; undefined when only a new reference makes it due. */
   readonly recheckSeconds?: number | undefined;
-  /** What the call row adds, which the writer locks before it writes. */
-  readonly whenHeld?: (held: HeldCall | undefined) => Pick<ReadResult, 'followUps' | 'recheckSeconds'>;
+  /** What depends on the call row, which the writer locks before it writes. */
+  readonly whenHeld?: (held: HeldCall | undefined) => Omit<ReadResult, 'whenHeld'>;
 }
-
-/** A result that depends on the call row, which the writer locks before it writes. */
-export type ResultForCall = (held: HeldCall | undefined) => ReadResult;
 
 export interface ReadContext {
   readonly service: Service;
@@ -51,11 +49,7 @@ export interface ReadContext {
 }
 
 /** Reads one target through the API and writes nothing. Rejects with a ServiceError. */
-export type TargetReader = (
-  claim: Claim,
-  context: ReadContext,
-  signal: AbortSignal,
-) => Promise<ReadResult | ResultForCall>;
+export type TargetReader = (claim: Claim, context: ReadContext, signal: AbortSignal) => Promise<ReadResult>;
 
 export function provenance(claim: Pick<Claim, 'fetchSeq' | 'claimedAt'>, source: string): Provenance {
   return { fetchSeq: claim.fetchSeq, fetchedAt: claim.claimedAt.toISOString(), source };

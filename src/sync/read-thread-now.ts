@@ -71,7 +71,7 @@ function createUnwatchedRefresh(
     });
     if (!result) return true;
     const { entity, followUps = [] } = result;
-    if (entity.kind !== 'thread') return false;
+    if (entity?.kind !== 'thread') return false;
     const { read, groups = [] } = entity;
     const due = await inTransaction(db, async (tx) => {
       const written = await writeThreads(

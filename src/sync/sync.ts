@@ -26,7 +26,7 @@ import { currentTracing, detached, inSpan, ofPostgres } from '../shared/tracing.
 import { isBlamed, workingOn } from '../shared/work.ts';
 import { heldThread } from '../warehouse/conversations.ts';
 import { heldCall } from '../warehouse/held-calls.ts';
-import { provenance, type ReadContext, type ReadResult, type ResultForCall, type TargetReader } from './read-result.ts';
+import { provenance, type ReadContext, type ReadResult, type TargetReader } from './read-result.ts';
 import { readRecordings, readTranscripts, refusedArtefacts } from './readers/artefacts.ts';
 import { readCall } from './readers/call.ts';
 import { readLines, readUsers } from './readers/directory.ts';
@@ -34,7 +34,7 @@ import { createThreadReader, groupsOfParty } from './readers/thread.ts';
 import { soonest, untilMissingThreadRecheck, untilRefusedRecheck } from './rechecks.ts';
 import { decideRetry } from './retry-policy.ts';
 import { createAllowance } from './unconfirmed-targets.ts';
-import { createWriter, type PartialResult, type WriterDeps } from './writer.ts';
+import { createWriter, type WriterDeps } from './writer.ts';
 
 /** The decision after a miss of a held, unconfirmed target, for the first four misses. */
 const nextSpacedMiss = { kind: 'retry', afterMs: 60_000, countsAsAttempt: true, isMiss: true } as const;
@@ -52,10 +52,7 @@ interface EndedRead {
   readonly isMissed: boolean;
 }
 
-type FetchedRead = { readonly claim: Claim } & (
-  | { readonly result: ReadResult | ResultForCall }
-  | { readonly error: unknown }
-);
+type FetchedRead = { readonly claim: Claim } & ({ readonly result: ReadResult } | { readonly error: unknown });
 
 export type Sync = ReturnType<typeof createSync>;
 
@@ -206,7 +203,7 @@ export function createSync(deps: SyncDeps) {
     }
   }
 
-  async function mirror(claim: Claim, result: ReadResult | ResultForCall): Promise<EndedRead> {
+  async function mirror(claim: Claim, result: ReadResult): Promise<EndedRead> {
     let isFound: boolean;
     try {
       isFound = await settle(claim, 'active', result);
@@ -267,7 +264,7 @@ export function createSync(deps: SyncDeps) {
     }
   }
 
-  function settle(claim: Claim, state: TargetState, result: PartialResult, error?: string): Promise<boolean> {
+  function settle(claim: Claim, state: TargetState, result: ReadResult, error?: string): Promise<boolean> {
     const { causes, attributes } = traceOf(claim);
     const options = { causes, attributes: { ...attributes, ...ofPostgres.attributes } };
     return inSpan(`write ${claim.kind}`, options, () => writer.write({ claim, state, error, result }));
@@ -325,7 +322,7 @@ async function refusedResult(
   claim: Claim,
   state: 'gone' | 'forbidden' | 'refused',
   { db, directoryEverySeconds, now }: ReadContext,
-): Promise<PartialResult> {
+): Promise<ReadResult> {
   const { kind, key } = claim;
   const untilRefused = state === 'gone' ? undefined : untilRefusedRecheck(claim, state, now());
   const isDirectory = kind === 'users' || kind === 'lines';
@@ -333,8 +330,7 @@ async function refusedResult(
   const recheckSeconds = isDirectory ? soonest([untilRefused, directoryEverySeconds]) : untilRefused;
   if (isDirectory || state === 'refused') return { recheckSeconds };
   if (kind === 'recordings' || kind === 'transcripts') {
-    const refused = refusedArtefacts(claim, state);
-    return (held) => ({ ...refused(held), recheckSeconds });
+    return { whenHeld: (held) => ({ ...refusedArtefacts(claim, state, held), recheckSeconds }) };
   }
   if (state === 'forbidden') return { recheckSeconds };
   if (kind === 'call') {

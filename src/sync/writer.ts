@@ -32,11 +32,8 @@ export interface FinishedRead {
   readonly claim: Claim;
   readonly state: TargetState;
   readonly error?: string | undefined;
-  readonly result: PartialResult;
+  readonly result: ReadResult;
 }
-
-/** The result of a read; of a call's artefacts, as a function of the call row. */
-export type PartialResult = Partial<ReadResult> | ((held: HeldCall | undefined) => Partial<ReadResult>);
 
 interface Resolved {
   readonly entity: EntityRead | undefined;
@@ -133,9 +130,7 @@ async function hold(tx: Transaction, reads: readonly FinishedRead[]): Promise<He
   return holdCalls(
     tx,
     aboutCalls.map(({ claim }) => claim.key),
-    aboutCalls.flatMap(({ result }) =>
-      'entity' in result && result.entity?.kind === 'call' ? endpointsOf(result.entity.read.call) : [],
-    ),
+    aboutCalls.flatMap(({ result }) => (result.entity?.kind === 'call' ? endpointsOf(result.entity.read.call) : [])),
   );
 }
 
@@ -146,8 +141,7 @@ const nothingHeld: HeldCalls = { calls: new Map(), directory: { isOwn: () => fal
 function resolve({ claim, state, error, result }: FinishedRead, { calls }: HeldCalls): Resolved {
   const row = calls.get(claim.key)?.call;
   const held = row && heldCallOf(row);
-  const given = typeof result === 'function' ? result(held) : result;
-  const { entity, followUps = [], recheckSeconds } = { ...given, ...given.whenHeld?.(held) };
+  const { entity, followUps = [], recheckSeconds } = { ...result, ...result.whenHeld?.(held) };
   const isFound = state === 'active' && provesTarget(entity, held);
   return {
     entity,

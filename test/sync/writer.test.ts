@@ -68,9 +68,11 @@ describe('a batch', () => {
     const tells = (claim: Claim): FinishedRead => ({
       claim,
       state: 'active',
-      result: (call) => {
-        told.push(call?.startedAt);
-        return call ? {} : { followUps: [{ kind: 'recordings', key: claim.key }] };
+      result: {
+        whenHeld(call) {
+          told.push(call?.startedAt);
+          return call ? {} : { followUps: [{ kind: 'recordings', key: claim.key }] };
+        },
       },
     });
     await Promise.all([writer.write(tells(held)), writer.write(tells(unknown))]);
@@ -86,7 +88,7 @@ describe('a batch', () => {
     };
     const outcomes = await Promise.allSettled([
       writer.write(found(good)),
-      writer.write({ claim: bad, state: 'active', result: fails }),
+      writer.write({ claim: bad, state: 'active', result: { whenHeld: fails } }),
     ]);
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
     expect(await isHeld(good.key)).toBe(true);

@@ -3,7 +3,7 @@ import type { Claim } from '../../inbox/claims.ts';
 import type { DirtyTarget } from '../../inbox/targets.ts';
 import type { ArtefactState } from '../../warehouse/held-calls.ts';
 import { type HeldCall, heldCall, momentOf, recordingsToExpect } from '../../warehouse/held-calls.ts';
-import { provenance, type ReadContext, type ResultForCall, type TargetReader } from '../read-result.ts';
+import { provenance, type ReadContext, type ReadResult, type TargetReader } from '../read-result.ts';
 import { nextRecheck } from '../rechecks.ts';
 
 /** The state of a call's artefacts after a read, and when they are read again. */
@@ -19,17 +19,17 @@ export const readRecordings: TargetReader = async (claim, context, signal) => {
     claim,
     context,
   );
-  return (call) => {
-    const rechecks = rechecksOf(claim, call, context);
-    const { state, recheckSeconds } = recordingsProgress(recordings.length, isComplete, call, rechecks);
-    return {
-      entity: {
-        kind: 'recordings',
-        read: { callId: claim.key, recordings, isComplete, state, read: provenance(claim, 'calls.recordings') },
-      },
-      followUps: [...unknownCall(claim, call), ...transcriptsToRead(claim, call, state, recordings.length)],
-      recheckSeconds,
-    };
+  return {
+    whenHeld(call) {
+      const rechecks = rechecksOf(claim, call, context);
+      const { state, recheckSeconds } = recordingsProgress(recordings.length, isComplete, call, rechecks);
+      const read = { callId: claim.key, recordings, isComplete, state, read: provenance(claim, 'calls.recordings') };
+      return {
+        entity: { kind: 'recordings', read },
+        followUps: [...unknownCall(claim, call), ...transcriptsToRead(claim, call, state, recordings.length)],
+        recheckSeconds,
+      };
+    },
   };
 };
 
@@ -41,18 +41,18 @@ export const readTranscripts: TargetReader = async (claim, context, signal) => {
     context,
   );
   const analysed = transcripts.filter(isAnalysed).length;
-  return (call) => {
-    const rechecks = rechecksOf(claim, call, context);
-    const counts = { listed: transcripts.length, analysed };
-    const { state, recheckSeconds } = transcriptsProgress(counts, isComplete, call, rechecks);
-    return {
-      entity: {
-        kind: 'transcripts',
-        read: { callId: claim.key, transcripts, isComplete, state, read: provenance(claim, 'calls.transcripts') },
-      },
-      followUps: [...unknownCall(claim, call), ...recordingsToRead(claim, call, transcripts.length)],
-      recheckSeconds,
-    };
+  return {
+    whenHeld(call) {
+      const rechecks = rechecksOf(claim, call, context);
+      const counts = { listed: transcripts.length, analysed };
+      const { state, recheckSeconds } = transcriptsProgress(counts, isComplete, call, rechecks);
+      const read = { callId: claim.key, transcripts, isComplete, state, read: provenance(claim, 'calls.transcripts') };
+      return {
+        entity: { kind: 'transcripts', read },
+        followUps: [...unknownCall(claim, call), ...recordingsToRead(claim, call, transcripts.length)],
+        recheckSeconds,
+      };
+    },
   };
 };
 
@@ -76,19 +76,19 @@ async function list<T>(asked: Promise<Answer<readonly T[]>>, claim: Claim, conte
 }
 
 /** The result of a read of artefacts that was forbidden (section 5.2) or whose call was not found. */
-export function refusedArtefacts(claim: Claim, state: 'forbidden' | 'gone'): ResultForCall {
-  const read = { callId: claim.key, isComplete: false, state };
-  const from = provenance(claim, `calls.${claim.kind}`);
-  return (call) =>
-    claim.kind === 'recordings'
-      ? {
-          entity: { kind: 'recordings', read: { ...read, recordings: [], read: from } },
-          followUps: [...unknownCall(claim, call), ...transcriptsToRead(claim, call, state, 0)],
-        }
-      : {
-          entity: { kind: 'transcripts', read: { ...read, transcripts: [], read: from } },
-          followUps: unknownCall(claim, call),
-        };
+export function refusedArtefacts(
+  claim: Claim,
+  state: 'forbidden' | 'gone',
+  call: HeldCall | undefined,
+): Omit<ReadResult, 'whenHeld'> {
+  const read = { callId: claim.key, isComplete: false, state, read: provenance(claim, `calls.${claim.kind}`) };
+  const followUps = unknownCall(claim, call);
+  return claim.kind === 'recordings'
+    ? {
+        entity: { kind: 'recordings', read: { ...read, recordings: [] } },
+        followUps: [...followUps, ...transcriptsToRead(claim, call, state, 0)],
+      }
+    : { entity: { kind: 'transcripts', read: { ...read, transcripts: [] } }, followUps };
 }
 
 /** Seconds until the next recheck. */
