@@ -11,9 +11,10 @@ export interface CallRead {
   readonly read: Provenance;
 }
 
-/** A call with those of its numbers that are the account's own. */
+/** A call with what else decides its columns: which numbers are the account's own, and its held row. */
 interface JudgedRead extends CallRead {
   readonly isOwn: (number: string) => boolean;
+  readonly held: JsonRow | undefined;
 }
 
 /** The columns that `callFacts` computes. */
@@ -65,8 +66,8 @@ export const calls = mirrorTable<JudgedRead>()(
     account_number: ['text', ({ call, isOwn }) => (isInternal(call, isOwn) ? null : fullNumber(accountNumbers(call)))],
     is_internal: ['boolean', ({ call, isOwn }) => isInternal(call, isOwn)],
     reached_person: ['boolean', ({ call }) => reachedPerson(call)],
-    recordings_state: ['text', ({ call }) => withoutArtefacts(call)],
-    transcripts_state: ['text', ({ call }) => withoutArtefacts(call)],
+    recordings_state: ['text', ({ call, held }) => artefactState(held?.recordings_state, call)],
+    transcripts_state: ['text', ({ call, held }) => artefactState(held?.transcripts_state, call)],
     leg_count: ['smallint', ({ call }) => legsOf(call)?.length],
     legs_fetched_at: ['timestamptz', ({ call, read }) => legsOf(call) && read.fetchedAt],
     legs_fetch_seq: ['bigint', ({ call, read }) => legsOf(call) && read.fetchSeq],
@@ -84,8 +85,7 @@ export const calls = mirrorTable<JudgedRead>()(
   },
   {
     computed: factNames,
-    firstValueWins: ['recordings_state', 'transcripts_state'],
-    untracked: ['leg_count', 'legs_fetched_at', 'legs_fetch_seq'],
+    untracked: ['recordings_state', 'transcripts_state', 'leg_count', 'legs_fetched_at', 'legs_fetch_seq'],
     // Search rows may lack fields that the call itself has. Not the parties: an erasure has to be able to remove them.
     keptWhenMissing: [
       ...(['started_at', 'ended_at', 'direction', 'status', 'status_code', 'reached_person'] as const),
@@ -113,9 +113,9 @@ export function legsOf(call: CallSummary | Call): Call['legs'] {
   return 'legs' in call ? call.legs : undefined;
 }
 
-/** A call that was not recorded has neither recordings nor transcripts. */
-function withoutArtefacts({ recorded }: CallSummary): ArtefactState | undefined {
-  return recorded === false ? 'none' : undefined;
+/** Reads of artefacts decide their state. Until one has, a call that was not recorded has neither recordings nor transcripts. */
+function artefactState(held: unknown, { recorded }: CallSummary): ArtefactState | undefined {
+  return (held as ArtefactState | null | undefined) ?? (recorded === false ? 'none' : undefined);
 }
 
 /** The numbers and extensions that the directory is asked about. */

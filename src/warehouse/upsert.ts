@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import * as crypto from 'node:crypto';
 import type { RawBuilder } from 'kysely';
 import { type Database, hotQuery, relation, relationOf, sql, type Transaction } from '../db/database.ts';
 import { storableJson } from '../shared/storable.ts';
@@ -22,10 +22,8 @@ type Columns = Readonly<Record<string, PgType>>;
 /** A row to write. Undefined and null both mean "not reported". */
 export type Row<C extends Columns> = { readonly [K in keyof C]?: ValueOf[C[K]] | null | undefined };
 
-/** How columns are merged when a read finds a row that is held. Only columns in none of the first three lists are content. */
+/** How columns are merged when a read finds a row that is held. Only columns in neither of the first two lists are content. */
 interface MergePolicy<Column extends string> {
-  /** Columns whose first value wins over later ones. */
-  readonly firstValueWins?: readonly Column[];
   /** Columns that keep their value when a read reports none. */
   readonly untracked?: readonly Column[];
   /** Columns that are computed from the others. */
@@ -63,8 +61,7 @@ export function mirrorTable<Source>() {
   ): MirrorTable<Source, C> => {
     const entries = Object.entries<readonly [PgType, (source: Source) => unknown]>(declared);
     const columns = Object.fromEntries(entries.map(([column, [type]]) => [column, type])) as C;
-    const { firstValueWins = [], untracked = [], computed = [] } = policy;
-    const unwatched: readonly string[] = [...firstValueWins, ...untracked, ...computed];
+    const unwatched: readonly string[] = [...(policy.untracked ?? []), ...(policy.computed ?? [])];
     const content = Object.keys(columns).filter((column) => !unwatched.includes(column));
     return {
       ...{ name, key, columns, content, policy },
@@ -146,6 +143,8 @@ export interface Mirrored<C extends Columns> {
   readonly read: Provenance;
   /** What the answer says beyond the columns. */
   readonly extra?: Extra | undefined;
+  /** Of {@link contentHash}, where it is known. */
+  readonly hash?: string;
 }
 
 export type Extra = Readonly<Record<string, unknown>>;
@@ -212,10 +211,10 @@ export function rowsOf<C extends Columns>(
   rows: readonly Mirrored<C>[],
 ): RawBuilder<unknown> {
   const newest = newestOfEach(rows, ({ row }) => key.map((name) => row[name]).join(' '));
-  const records = newest.map(({ row, read, extra }) => ({
+  const records = newest.map(({ row, read, extra, hash }) => ({
     ...storable(columns, row),
     extra,
-    content_hash: contentHash(hashed, row, extra),
+    content_hash: hash ?? contentHash(hashed, row, extra),
     source: read.source,
     fetch_seq: read.fetchSeq,
     fetched_at: read.fetchedAt,
@@ -233,23 +232,30 @@ function storable(columns: Columns, row: Row<Columns>): Record<string, unknown> 
   return values;
 }
 
+/**
+ * The columns that keep their held values together where a read reports none of them, by one of them; none where a read replaces what
+ * is held, reported or not. {@link mergedWith} and {@link insertInto} merge by it.
+ */
+function keptTogether(
+  column: string,
+  { untracked = [], keptWhenMissing = [] }: MergePolicy<string>,
+): readonly string[] {
+  return [...untracked, ...keptWhenMissing].map((each) => [each].flat()).find((each) => each.includes(column)) ?? [];
+}
+
 /** The row that {@link insertInto} leaves after a read of a held row: `held` has its columns; undefined: it is new. */
 export function mergedWith<C extends Columns>(
   { columns, policy }: MirrorTable<never, C>,
   row: Row<C>,
   held: Readonly<Record<string, unknown>> | undefined,
 ): Record<keyof C & string, unknown> {
-  const { firstValueWins = [], untracked = [], keptWhenMissing = [] } = policy;
   const given = storable(columns, row);
-  const merged: Record<string, unknown> = {};
-  for (const name in columns) merged[name] = given[name] ?? null;
-  if (held === undefined) return merged as Record<keyof C & string, unknown>;
-  for (const name of firstValueWins) merged[name] = held[name] ?? merged[name];
-  for (const name of untracked) merged[name] ??= held[name];
-  for (const together of keptWhenMissing.map((each) => [each].flat())) {
-    if (together.every((name) => merged[name] === null)) for (const name of together) merged[name] = held[name];
-  }
-  return merged as Record<keyof C & string, unknown>;
+  const merged = Object.keys(columns).map((name) => {
+    const kept = held ? keptTogether(name, policy) : [];
+    const isKept = kept.length > 0 && kept.every((each) => given[each] === undefined);
+    return [name, (isKept ? held?.[name] : given[name]) ?? null];
+  });
+  return Object.fromEntries(merged) as Record<keyof C & string, unknown>;
 }
 
 /** Whether two values of a column are the same: times are written in more than one way. */
@@ -274,7 +280,7 @@ function fits(type: PgType, value: unknown): boolean {
 
 /** Identifies the content of a row, and what its answer says beyond the columns. */
 export function contentHash(names: readonly string[], row: Row<Columns>, extra: Extra | undefined): string {
-  return hash('md5', JSON.stringify([names.map((name) => row[name] ?? null), extra ?? null]), 'base64url');
+  return crypto.hash('md5', JSON.stringify([names.map((name) => row[name] ?? null), extra ?? null]), 'base64url');
 }
 
 /**
@@ -305,11 +311,7 @@ export function insertInto<C extends Columns>(
 
 /** The SQL of a column's value after another read of a held row. */
 function mergedValue(column: string, policy: MergePolicy<string>): string {
-  const { firstValueWins = [], untracked = [], keptWhenMissing = [] } = policy;
-  if (firstValueWins.includes(column)) return `coalesce(t.${column}, excluded.${column})`;
-  if (untracked.includes(column)) return `coalesce(excluded.${column}, t.${column})`;
-  const together = keptWhenMissing.map((each) => [each].flat()).find((each) => each.includes(column));
-  if (!together) return `excluded.${column}`;
-  const reported = together.map((each) => `excluded.${each}`).join(', ');
-  return `case when num_nonnulls(${reported}) > 0 then excluded.${column} else t.${column} end`;
+  const reported = keptTogether(column, policy).map((each) => `excluded.${each}`);
+  if (reported.length === 0) return `excluded.${column}`;
+  return `case when num_nonnulls(${reported.join(', ')}) > 0 then excluded.${column} else t.${column} end`;
 }

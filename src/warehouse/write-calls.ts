@@ -87,7 +87,7 @@ function planOf(
   const isNewer = held === undefined || held.fetchSeq <= fetchSeq;
   const legs = legsIn(call, read, held, extraOf);
   if (!isNewer && !legs.areNewer) return nothingToDo(call.id, read, held);
-  const given = calls.row({ call, read, isOwn: directory.isOwn });
+  const given = calls.row({ call, read, isOwn: directory.isOwn, held: held?.call });
   const { leg_count, legs_fetched_at, legs_fetch_seq } = given;
   const mirrored: JsonRow = isNewer
     ? { ...mergedWith(calls, given, held?.call), deleted_at: null }
@@ -156,17 +156,16 @@ function legsIn(
   if (listed === undefined || (held?.legsFetchSeq ?? 0n) > BigInt(read.fetchSeq)) {
     return { areNewer: false, now: existing, changed: [], gone: [] };
   }
-  const rows = keyedLegs(call.id, listed).map((each) => ({
-    row: callLegs.row(each),
-    read,
-    extra: extraOf.get(each.leg),
-  }));
+  const rows = keyedLegs(call.id, listed).map((each) => {
+    const [row, extra] = [callLegs.row(each), extraOf.get(each.leg)];
+    return { row, read, extra, hash: contentHash(callLegs.hashed, row, extra) };
+  });
   const hashes = new Map(existing.map(({ leg_key, content_hash }) => [leg_key, content_hash]));
   const keys = new Set<unknown>(rows.map(({ row }) => row.leg_key));
   return {
     areNewer: true,
     now: rows.map(({ row }) => mergedWith(callLegs, row, undefined)),
-    changed: rows.filter(({ row, extra }) => hashes.get(row.leg_key) !== contentHash(callLegs.hashed, row, extra)),
+    changed: rows.filter(({ row, hash }) => hashes.get(row.leg_key) !== hash),
     gone: existing.flatMap(({ leg_key }) =>
       keys.has(leg_key) ? [] : [{ callId: call.id, key: String(leg_key), fetchSeq: read.fetchSeq }],
     ),

@@ -131,7 +131,7 @@ function readsOf(summaries: readonly CallSummary[], fetchSeq: number, change: Ch
 function copyText(reads: readonly CallRead[]): Buffer {
   const names = Object.keys(calls.columns) as (keyof typeof calls.columns)[];
   const lines = reads.map((each) => {
-    const row = calls.row({ ...each, isOwn: () => false });
+    const row = calls.row({ ...each, isOwn: () => false, held: undefined });
     const { read } = each;
     const values = [...names.map((name) => row[name] ?? '\\N'), 'a-hash-of-the-usual-len', read.source, read.fetchSeq];
     return `${[...values, read.fetchedAt].join('\t')}\n`;

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import { user as userEntity } from '../../src/api-client/entities/account.ts';
+import { call as callEntity } from '../../src/api-client/entities/calls.ts';
 import { message } from '../../src/api-client/entities/texts.ts';
 import { calls } from '../../src/warehouse/calls.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
@@ -9,6 +10,7 @@ import { transcripts } from '../../src/warehouse/transcripts.ts';
 import { type Row, upsert } from '../../src/warehouse/upsert.ts';
 import { users, writeUsers } from '../../src/warehouse/users.ts';
 import { recordFollowing } from '../../src/warehouse/what-follows.ts';
+import { writeCalls } from '../../src/warehouse/write-calls.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { asRead, readNumber } from './reads.ts';
 
@@ -120,27 +122,24 @@ test('what is not reported stays NULL, and zero, false and empty text stay what 
   ]);
 });
 
-test('a settled column keeps the value that it has, and is no change of the content', async () => {
-  const write = (fetchSeq: number, recordings_state: string | undefined) =>
-    database.db
-      .transaction()
-      .execute((tx) =>
-        upsert(tx, calls, [{ read: readNumber(fetchSeq), row: { call_id: '1700000003.1', recordings_state } }]),
-      );
-  const held = async () => {
-    const [row] = await database.query(
-      `select recordings_state, changed_at from warehouse.calls where call_id = '1700000003.1'`,
+test('a call that was not recorded has no recordings, unless a read of recordings says otherwise', async () => {
+  const id = '1700000003.1';
+  const write = (fetchSeq: number, row: object) =>
+    database.db.transaction().execute((tx) =>
+      writeCalls(
+        tx,
+        asRead(callEntity, [{ id, ...row }]).map((call) => ({ call, read: readNumber(fetchSeq) })),
+      ),
     );
-    return row;
-  };
-  await write(1, undefined);
-  const before = await held();
-  await write(2, 'none');
-  expect(await held()).toEqual({ recordings_state: 'none', changed_at: before?.changed_at });
-  await write(3, undefined);
-  expect(await held()).toMatchObject({ recordings_state: 'none' });
-  await write(4, 'complete');
-  expect(await held()).toMatchObject({ recordings_state: 'none' });
+  const state = () => database.value('select recordings_state from warehouse.calls where call_id = $1', id);
+  await write(1, {});
+  expect(await state()).toBeNull();
+  await write(2, { recorded: false });
+  expect(await state()).toBe('none');
+  await database.query(`update warehouse.calls set recordings_state = 'complete' where call_id = $1`, id);
+  await write(3, { recorded: false });
+  await write(4, {});
+  expect(await state()).toBe('complete');
 });
 
 describe('what a read lacks', () => {
