@@ -2,6 +2,9 @@ import { z } from 'zod';
 
 /** The entities of the account as the sandbox stores them. `api/` renders them in the format of the specification. */
 
+/** Deliveries have local times in this zone. */
+export const accountTimeZone = 'America/New_York';
+
 export const eventTypes = [
   'AccountRealTimeCalls',
   'AccountEndedCalls',
@@ -158,17 +161,20 @@ export const transcriptSchema = z
   .meta({ id: 'Transcript' });
 export type Transcript = z.output<typeof transcriptSchema>;
 
-/** Section 2.12; times in milliseconds. */
-export interface Subscription {
-  id: number;
-  name: string;
-  description: string;
-  url: string;
-  type: EventType;
-  enabled: boolean;
-  createdAt: number;
-  updatedAt: number;
-}
+/** Section 2.12, stored as rendered. */
+export const subscriptionSchema = z
+  .object({
+    id: z.int(),
+    name: z.string(),
+    description: z.string(),
+    url: z.string().describe('Delivery address; http or https.'),
+    type: z.enum(eventTypes),
+    enabled: z.boolean(),
+    createdAt: z.string(),
+    updatedAt: z.string(),
+  })
+  .meta({ id: 'Subscription' });
+export type Subscription = z.output<typeof subscriptionSchema>;
 
 export const scopes = [
   'webhooks:read',
@@ -276,26 +282,36 @@ export interface Note {
   /** Absent when an integration wrote it. */
   by?: number;
   text: string;
-  at: number;
+  at: string;
 }
 
-/** State of the conversation between a line and a number; times in milliseconds. Resolving and assigning are independent. */
-export interface ConversationState {
-  line: string;
-  number: string;
-  resolved: boolean;
-  resolvedBy?: number;
-  resolvedAt?: number;
+/** Section 2.5: the part of a conversation's state that answers show. */
+export const conversationStateSchema = z
+  .object({
+    line: z.string(),
+    number: z.string(),
+    resolved: z.boolean().describe('After the call.'),
+    resolvedBy: z.int().optional().describe('Absent when an integration resolved it without naming a user.'),
+    resolvedAt: z.string().optional().describe('Absent when not resolved.'),
+  })
+  .meta({ id: 'ConversationState' });
+
+/** State of the conversation between a line and a number. Resolving and assigning are independent. */
+export interface ConversationState extends z.output<typeof conversationStateSchema> {
   assignedTo?: number;
   notes: Note[];
 }
 
-export interface BlockedSender {
-  line: string;
-  number: string;
-  reason: string;
-  blockedAt: number;
-}
+/** Section 2.7, stored as rendered. */
+export const blockedSenderSchema = z
+  .object({
+    line: z.string(),
+    number: z.string(),
+    reason: z.string().describe('Never shown to the blocked party.'),
+    blockedAt: z.string(),
+  })
+  .meta({ id: 'BlockedSender' });
+export type BlockedSender = z.output<typeof blockedSenderSchema>;
 
 /** The number replied STOP to the line, and not START since. */
 export interface OptOut {
@@ -304,18 +320,14 @@ export interface OptOut {
   at: number;
 }
 
-export interface Draft {
-  draftId: string;
-  message: string;
-}
+/** Section 2.7, stored as rendered. */
+export const draftSchema = z.object({ draftId: z.string(), message: z.string() }).meta({ id: 'Draft' });
+export type Draft = z.output<typeof draftSchema>;
 
-export interface Template {
-  id: number;
-  /** The user who saved it. */
-  userId: number;
-  title: string;
-  body: string;
-}
+/** Section 2.7. */
+export const templateSchema = z.object({ id: z.int(), title: z.string(), body: z.string() }).meta({ id: 'Template' });
+/** A template with the user who saved it. */
+export type Template = z.output<typeof templateSchema> & { userId: number };
 
 /** An attachment; the extension of `file` decides the content type (2.2). */
 export interface HostedFile {
@@ -325,16 +337,12 @@ export interface HostedFile {
   content: string;
 }
 
-/** Simulated behaviour of a customer and its gateway. The service itself does not know it. */
-export const behaviourSchema = z.strictObject({
+/** How a simulated customer reacts to texts. The service itself does not know it. */
+export const customerSchema = z.strictObject({
   autoReply: z.string().min(1).nullable().default(null).describe('The answer of the customer to each text.'),
   afterMs: z.int().min(0).max(86_400_000).default(1_000).describe('Delay of the answer.'),
-  returnsId: z
-    .boolean()
-    .default(true)
-    .describe('False: the gateway returns no message id for sends to the number (2.3).'),
 });
-export type CustomerBehaviour = z.output<typeof behaviourSchema> & { number: string };
+export type SimulatedCustomer = z.output<typeof customerSchema> & { number: string };
 
 /** One charged send, as an invoice would show it. */
 export interface Charge {

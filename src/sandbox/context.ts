@@ -1,6 +1,5 @@
 import type { Links } from './api/files.ts';
 import type { Faults } from './faults/faults.ts';
-import type { ScenarioRunner } from './faults/scenarios.ts';
 import type { History } from './history.ts';
 import type { Random } from './random.ts';
 import type { Directory } from './seed/directory.ts';
@@ -14,7 +13,6 @@ export interface Context {
   directory: Directory;
   links: Links;
   faults: Faults;
-  scenarios: ScenarioRunner;
   history: History;
   timers: Timers;
   /** For everything that happens after the start. */

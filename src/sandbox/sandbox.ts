@@ -1,11 +1,9 @@
 import { join } from 'node:path';
 import { defaultSettings, scopes } from './account.ts';
 import { createLinks } from './api/files.ts';
-import { assumptions } from './assumptions.ts';
 import type { Context } from './context.ts';
-import { createFaults, injectSubscriptionFault } from './faults/faults.ts';
-import { createScenarioRunner, type ScenarioName } from './faults/scenarios.ts';
-import { type FaultInput, faultSpec, type SubscriptionFaultInput, subscriptionFault } from './faults/spec.ts';
+import { createFaults } from './faults/faults.ts';
+import { type FaultInput, faultList } from './faults/spec.ts';
 import { createHistory, type DeliveryRecord, type RequestRecord, type SendRecord, sendRecords } from './history.ts';
 import { validate } from './http/api.ts';
 import { createServer } from './http/server.ts';
@@ -52,7 +50,7 @@ export interface SandboxOptions {
   /** Allows redirect URIs on loopback without TLS, against 5.3. Default false. */
   plainLoopbackRedirects?: boolean;
   now?: () => Date;
-  /** Delay before each retry of a delivery. */
+  /** Delay before each retry of a delivery. Default 1, 5 and 30 s. */
   deliveryRetriesMs?: readonly number[];
 }
 
@@ -70,12 +68,8 @@ export interface Sandbox {
     call(event?: CallEvent): Promise<CallMade>;
     transcript(event?: TranscriptEvent): Promise<TranscriptMade>;
   };
-  /** Replaces all faults; `{}` removes them. */
-  faults(spec: FaultInput): void;
-  /** Starts a fault scenario that ends after `seconds`; null stops the running one. */
-  runScenario(name: ScenarioName | null, seconds?: number): void;
-  /** Changes a subscription as the service might do without a request. */
-  injectSubscriptionFault(id: number | string, fault: SubscriptionFaultInput): void;
+  /** Replaces all faults: without an argument, none is left. */
+  faults(...faults: FaultInput[]): void;
   requests(limit?: number): RequestRecord[];
   /** Every answered POST of a send, and every charge. */
   sends(limit?: number): SendRecord[];
@@ -106,15 +100,13 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
   const liveSeed = () => deriveSeed(origin.seed, `live ${store.messages.highestKey()} ${store.calls.size()}`);
   const random = createRandom(liveSeed());
   const links = createLinks(() => url, origin.seed);
-  const retriesMs = options.deliveryRetriesMs ?? assumptions.deliveryRetriesMs;
-  const dispatcher = createDispatcher({ store, faults, history, timers, now, retriesMs });
-  const scenarios = createScenarioRunner({ store, faults, timers, now });
+  const { deliveryRetriesMs } = options;
+  const dispatcher = createDispatcher({ store, faults, history, timers, now, deliveryRetriesMs });
   const context: Context = {
     store,
     directory,
     links,
     faults,
-    scenarios,
     history,
     timers,
     random,
@@ -147,7 +139,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     journal?.restart();
     store.clear();
     seed(store);
-    faults.set({});
+    faults.set([]);
     history.clear();
     random.reseed(liveSeed());
     startEvents();
@@ -182,10 +174,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
       call: async (event = {}) => simulateCall(context, validate(callEvent, event, 'event')),
       transcript: async (event = {}) => simulateTranscript(context, validate(transcriptEvent, event, 'event')),
     },
-    faults: (spec) => void faults.set(validate(faultSpec, spec, 'faults')),
-    runScenario: (name, seconds) => (name === null ? scenarios.stop() : void scenarios.start(name, seconds)),
-    injectSubscriptionFault: (id, fault) =>
-      void injectSubscriptionFault(context, Number(id), validate(subscriptionFault, fault, 'fault')),
+    faults: (...list) => faults.set(validate(faultList, list, 'faults')),
     requests: (limit) => history.requests.list(limit),
     sends: (limit) => sendRecords(store, history, limit),
     deliveries: (limit) => history.deliveries.list(limit),

@@ -52,7 +52,7 @@ test('a log in that is lost is told, and parks nothing but what asks', async () 
   // The daemon holds the new pair from here on.
   await daemon.context.service?.users.list();
   await loginWorld.expire();
-  sandbox.faults({ answers: [{ kind: 'reset', when: 'after', operations: ['/api/v1/oauth/token'], times: 1 }] });
+  sandbox.faults({ kind: 'reset', when: 'after', operation: 'getTokens', times: 1 });
   await runInProcess(daemon.environment, 'resync', 'users', 'all');
   await expect.poll(async () => (await streams()).map(({ kind }) => kind)).toEqual(['users']);
   expect((await sentences())[0]).toBe('The login is no longer valid, so nothing is read.');

@@ -9,7 +9,7 @@ import { createLoginWorld, encryptionKey } from './login-world.ts';
 
 const loginWorld = await createLoginWorld();
 const { sandbox, database } = loginWorld;
-const token = ['/api/v1/oauth/token'];
+const token = 'getTokens';
 
 interface Asked {
   readonly answered: number;
@@ -59,14 +59,14 @@ test('five hundred requests of four processes that are refused at once make one 
     const before = sandbox.requests(100_000).length;
     await loginWorld.expire();
     // Every request is under way before the first is refused.
-    sandbox.faults({ latencyMs: 300 });
+    sandbox.faults({ kind: 'slow', when: 'before', ms: 300 });
     const asked = await Promise.all(askers.map(({ ask }) => ask(125)));
     expect(asked).toEqual(Array.from({ length: 4 }, () => ({ answered: 125, failures: [] })));
     const requests = sandbox.requests(100_000).slice(before);
     const refusals = requests.filter(({ status }) => status === 401).length;
     expect(refusals).toBeGreaterThan(200);
     refused += refusals;
-    expect(requests.filter(({ path }) => path === token[0]).map(({ status }) => status)).toEqual([200]);
+    expect(requests.filter(({ path }) => path === '/api/v1/oauth/token').map(({ status }) => status)).toEqual([200]);
   }
   if (isCampaign)
     report('refresh', 'neither', `3 × 500 requests in 4 processes, ${refused} refused at once, 3 refreshes`, began);
@@ -89,7 +89,7 @@ test.each([
   await loginWorld.logIn();
   const [killed, waiting] = await Promise.all([startAsker(), startAsker()]);
   await loginWorld.expire();
-  sandbox.faults({ answers: [{ kind: 'slow', ms: 60_000, when, operations: token }] });
+  sandbox.faults({ kind: 'slow', ms: 60_000, when, operation: token });
   void killed.ask(5);
   await refreshing();
   await expect.poll(discoveries).toBe(1);
@@ -105,7 +105,7 @@ test.each([
   await waiting.ask(5);
   expect(discoveries()).toBe(1);
 
-  sandbox.faults({});
+  sandbox.faults();
   await loginWorld.logIn();
   await expect.poll(async () => (await waiting.ask(5)).answered, { interval: 500 }).toBe(5);
 });
@@ -114,8 +114,8 @@ test('a process that is killed before a refresh token has left it costs nobody a
   await loginWorld.logIn();
   const [killed, waiting] = await Promise.all([startAsker(), startAsker()]);
   await loginWorld.expire();
-  const discovery = ['/.well-known/oauth-authorization-server'];
-  sandbox.faults({ answers: [{ kind: 'slow', ms: 10_000, when: 'before', operations: discovery, times: 1 }] });
+  const discovery = 'discoverOAuth';
+  sandbox.faults({ kind: 'slow', ms: 10_000, when: 'before', operation: discovery, times: 1 });
   void killed.ask(5);
   await expect.poll(refreshLocks, { interval: 20 }).toBe(1);
   expect(await loginWorld.row()).toMatchObject({ state: 'valid' });
@@ -143,7 +143,7 @@ test('a process that is frozen in the middle of a refresh holds nobody up for go
   await loginWorld.logIn();
   const [frozen, waiting] = await Promise.all([startAsker(), startAsker()]);
   await loginWorld.expire();
-  sandbox.faults({ answers: [{ kind: 'slow', ms: 10_000, operations: token }] });
+  sandbox.faults({ kind: 'slow', ms: 10_000, operation: token });
   const asked = frozen.ask(5);
   await refreshing();
   frozen.process.kill('SIGSTOP');

@@ -5,8 +5,8 @@ import { afterFailure, createLoginWorld, encryptionKey } from './login-world.ts'
 
 const loginWorld = await createLoginWorld();
 const { sandbox, database } = loginWorld;
-const token = ['/api/v1/oauth/token'];
-const discovery = ['/.well-known/oauth-authorization-server'];
+const token = 'getTokens';
+const discovery = 'discoverOAuth';
 
 const loginNeeded = { code: 'login_required', advice: 'credential' };
 const later = { code: 'unauthenticated', advice: 'retry' };
@@ -79,7 +79,7 @@ describe('a token', () => {
   test('that the service refuses however new it is does not become a storm of refreshes', async () => {
     await loginWorld.logIn();
     await using client = loginWorld.open();
-    sandbox.faults({ answers: [{ kind: 'error', status: 401 }] });
+    sandbox.faults({ kind: 'error', status: 401 });
     for (let round = 0; round < 12; round += 1) await client.service.lines.list().catch(() => undefined);
     expect(loginWorld.refreshes()).toHaveLength(5);
     await expect(client.service.lines.list()).rejects.toMatchObject({
@@ -93,7 +93,7 @@ describe('a refresh', () => {
   test('whose answer is lost means: log in again, and the old token is never shown another time', async () => {
     await loginWorld.logIn({ expiresInSeconds: 0 });
     await using client = loginWorld.open();
-    sandbox.faults({ answers: [{ kind: 'reset', when: 'after', operations: token, times: 1 }] });
+    sandbox.faults({ kind: 'reset', when: 'after', operation: token, times: 1 });
     await expect(client.service.lines.list()).rejects.toMatchObject({
       ...loginNeeded,
       message: expect.stringContaining('trunkline auth login'),
@@ -118,23 +118,23 @@ describe('a refresh', () => {
   });
 
   test.each([
-    ['cannot even be begun', { kind: 'reset' as const, operations: discovery }, 0],
-    ['is refused its discovery', { kind: 'error' as const, status: 401, operations: discovery }, 0],
-    ['is forbidden its discovery', { kind: 'error' as const, status: 403, operations: discovery }, 0],
-    ['finds a web page for its discovery', { kind: 'html' as const, status: 200, operations: discovery }, 0],
-    ['is asked to wait', { kind: 'error' as const, status: 429, operations: token }, 1],
-    ['is answered that the service has failed', { kind: 'error' as const, status: 500, operations: token }, 1],
-    ['is answered that the service is not available', { kind: 'error' as const, status: 503, operations: token }, 1],
+    ['cannot even be begun', { kind: 'reset' as const, operation: discovery }, 0],
+    ['is refused its discovery', { kind: 'error' as const, status: 401, operation: discovery }, 0],
+    ['is forbidden its discovery', { kind: 'error' as const, status: 403, operation: discovery }, 0],
+    ['finds a web page for its discovery', { kind: 'html' as const, status: 200, operation: discovery }, 0],
+    ['is asked to wait', { kind: 'error' as const, status: 429, operation: token }, 1],
+    ['is answered that the service has failed', { kind: 'error' as const, status: 500, operation: token }, 1],
+    ['is answered that the service is not available', { kind: 'error' as const, status: 503, operation: token }, 1],
   ])('that %s is made later, with the same token', async (_what, fault, asked) => {
     await loginWorld.logIn({ expiresInSeconds: 0 });
     await using client = loginWorld.open();
-    sandbox.faults({ answers: [fault] });
+    sandbox.faults(fault);
     await expect(client.service.lines.list()).rejects.toMatchObject(later);
     await expect(client.service.lines.list()).rejects.toMatchObject(later);
     expect(loginWorld.refreshes()).toHaveLength(asked);
     expect(await loginWorld.row()).toMatchObject({ state: 'valid', failures: 1 });
 
-    sandbox.faults({});
+    sandbox.faults();
     await database.query('update secrets.oauth_tokens set retry_at = now()');
     await using next = loginWorld.open();
     await next.service.lines.list();
@@ -145,7 +145,7 @@ describe('a refresh', () => {
   test('that a proxy answers for the service is a lost answer', async () => {
     await loginWorld.logIn({ expiresInSeconds: 0 });
     await using client = loginWorld.open();
-    sandbox.faults({ answers: [{ kind: 'html', status: 502, operations: token }] });
+    sandbox.faults({ kind: 'html', status: 502, operation: token });
     await expect(client.service.lines.list()).rejects.toMatchObject(loginNeeded);
     expect(await loginWorld.row()).toMatchObject({ state: 'lost' });
   });
@@ -154,7 +154,7 @@ describe('a refresh', () => {
     await loginWorld.logIn({ expiresInSeconds: 0 });
     await using one = loginWorld.open();
     await using other = loginWorld.open();
-    sandbox.faults({ answers: [{ kind: 'error', status: 503, operations: token }] });
+    sandbox.faults({ kind: 'error', status: 503, operation: token });
     await expect(one.service.lines.list()).rejects.toMatchObject(later);
     await expect(other.service.lines.list()).rejects.toMatchObject(later);
     expect(loginWorld.refreshes()).toEqual([503]);
@@ -171,7 +171,7 @@ describe('a refresh', () => {
     await loginWorld.logIn({ expiresInSeconds: 40 });
     await database.query(`update secrets.oauth_tokens set issued_at = now() - interval '1 hour'`);
     await using client = loginWorld.open();
-    sandbox.faults({ answers: [{ kind: 'error', status: 503, operations: token }] });
+    sandbox.faults({ kind: 'error', status: 503, operation: token });
     for (let round = 0; round < 5; round += 1) await client.service.lines.list();
     await expect.poll(async () => (await loginWorld.row()).failures).toBe(1);
     await client.service.lines.list();
@@ -181,7 +181,7 @@ describe('a refresh', () => {
   test('under way when somebody logs out stores nothing', async () => {
     await loginWorld.logIn({ expiresInSeconds: 0 });
     await using client = loginWorld.open();
-    sandbox.faults({ answers: [{ kind: 'slow', ms: 1_000, operations: token }] });
+    sandbox.faults({ kind: 'slow', ms: 1_000, operation: token });
     const asked = client.service.lines.list();
     asked.catch(() => undefined);
     await expect.poll(async () => (await loginWorld.row()).state, { interval: 20 }).toBe('refreshing');
@@ -193,7 +193,7 @@ describe('a refresh', () => {
   test('under way when somebody logs in again leaves the new tokens alone', async () => {
     await loginWorld.logIn({ expiresInSeconds: 0 });
     await using client = loginWorld.open();
-    sandbox.faults({ answers: [{ kind: 'slow', ms: 1_000, operations: token }] });
+    sandbox.faults({ kind: 'slow', ms: 1_000, operation: token });
     const asked = client.service.lines.list();
     await expect.poll(async () => (await loginWorld.row()).state, { interval: 20 }).toBe('refreshing');
     await loginWorld.logIn();
@@ -205,7 +205,7 @@ describe('a refresh', () => {
   test('whose lock breaks while its answer is on its way still stores what came', async () => {
     await loginWorld.logIn({ expiresInSeconds: 0 });
     await using client = loginWorld.open();
-    sandbox.faults({ answers: [{ kind: 'slow', ms: 1_500, operations: token }] });
+    sandbox.faults({ kind: 'slow', ms: 1_500, operation: token });
     const asked = client.service.lines.list();
     await expect.poll(async () => (await loginWorld.row()).state, { interval: 20 }).toBe('refreshing');
     await database.query(
@@ -256,7 +256,7 @@ test('nothing that is stored shows a token, and nothing that is logged', async (
   await client.service.lines.list();
   await loginWorld.expire();
   await client.service.lines.list();
-  sandbox.faults({ answers: [{ kind: 'reset', when: 'after', operations: token }] });
+  sandbox.faults({ kind: 'reset', when: 'after', operation: token });
   await loginWorld.expire();
   await client.service.lines.list().catch(() => undefined);
 

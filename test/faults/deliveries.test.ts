@@ -36,10 +36,15 @@ test('mirrors texts and calls whose deliveries are late, doubled and overtake ea
 }) => {
   const { service } = deployment();
   const load = await startLoad(deployment(), createRandom('disorder'), onTestFinished);
-  await service.faults({ delayMs: 200, duplicate: 0.4, reorder: 0.5, drop: 0.1 });
+  await service.faults(
+    { kind: 'delayed', ms: 200 },
+    { kind: 'repeated', rate: 0.4 },
+    { kind: 'reordered', rate: 0.5 },
+    { kind: 'dropped', rate: 0.1 },
+  );
   await load.goesOn(80);
   await load.finish();
-  await service.faults({});
+  await service.faults();
   await expectNothingLost(deployment(), load);
 });
 

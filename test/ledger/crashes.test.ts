@@ -53,7 +53,7 @@ test.each([
 test('a process killed while the service works on its request leaves a send that is found in the thread', async () => {
   const ledger = await openLedger(database, sandbox);
   const { sendId, number } = await ledger.answer();
-  sandbox.faults({ answers: [{ kind: 'slow', ms: 1_500, when: 'after', times: 1, operations: ['sendMessage'] }] });
+  sandbox.faults({ kind: 'slow', ms: 1_500, when: 'after', times: 1, operation: 'sendMessage' });
   const killed = killAt('answered', sendId);
   await expect.poll(() => sandbox.sends().filter(({ charge }) => charge?.to.includes(number)).length).toBe(1);
   expect(await ledger.state(sendId)).toBe('DISPATCHED');

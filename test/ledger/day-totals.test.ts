@@ -3,7 +3,7 @@ import { inTransaction } from '../../src/db/database.ts';
 import { cancelSend } from '../../src/ledger/plans.ts';
 import { settleManually } from '../../src/ledger/settle.ts';
 import { drainOutcomes } from '../../src/reporting/outcomes.ts';
-import type { AnswerFault } from '../../src/sandbox/faults/spec.ts';
+import type { FaultInput } from '../../src/sandbox/faults/spec.ts';
 import { recordFollowing } from '../../src/warehouse/what-follows.ts';
 import { openLedgerStores } from './ledger-stores.ts';
 import { openLedger } from './ledger-world.ts';
@@ -38,7 +38,7 @@ async function expectEven(): Promise<void> {
 }
 
 const loseAnswer = (when: 'before' | 'after') =>
-  sandbox.faults({ answers: [{ kind: 'reset', when, times: 1, operations: ['sendMessage'] } as AnswerFault] });
+  sandbox.faults({ kind: 'reset', when, times: 1, operation: 'sendMessage' } as FaultInput);
 
 test('a send that is planned, sent and answered', async () => {
   const ledger = await openLedger(database, sandbox);

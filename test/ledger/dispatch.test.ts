@@ -24,11 +24,6 @@ function passUntilDue(sendId: string): Promise<unknown> {
   );
 }
 
-async function habit(number: string, body: object): Promise<void> {
-  const headers = { 'content-type': 'application/json' };
-  await fetch(`${sandbox.url}/_sandbox/customers/${number}`, { method: 'POST', headers, body: JSON.stringify(body) });
-}
-
 test('a planned send goes out once, and what it cost is settled', async () => {
   const ledger = await openLedger(database, sandbox);
   const { sendId, number } = await ledger.answer();
@@ -56,7 +51,7 @@ test('its message carries the send as soon as it is mirrored', async () => {
 test('a message without an id is found in its thread', async () => {
   const ledger = await openLedger(database, sandbox);
   const { sendId, line, number } = await ledger.answer();
-  await habit(number, { returnsId: false });
+  sandbox.faults({ kind: 'fields', change: 'drop', field: 'id', operation: 'sendMessage', times: 1 });
   await ledger.dispatcher.advance(sendId);
   expect(await database.value('select message_id from ops.sends')).toBeNull();
   await ledger.mirror(line, number);
@@ -187,7 +182,7 @@ describe('an answer that proves that nothing was sent', () => {
     { fault: { kind: 'error', status: 500, times: 2 } as const, tries: 2 },
     { fault: { kind: 'error', status: 429, times: 1 } as const, tries: 1 },
   ])('$fault.status lets it be tried again through all gates', async ({ fault, tries }) => {
-    sandbox.faults({ answers: [{ ...fault, operations: ['sendMessage'] }] });
+    sandbox.faults({ ...fault, operation: 'sendMessage' });
     const ledger = await openLedger(database, sandbox);
     const { sendId } = await ledger.answer();
     for (let turn = 0; turn < tries; turn += 1) {
@@ -201,7 +196,7 @@ describe('an answer that proves that nothing was sent', () => {
 
   test('that asks for a pause of years holds it back until it is too old, and no longer', async () => {
     const retryAfterSeconds = 999_999_999;
-    sandbox.faults({ answers: [{ kind: 'error', status: 429, retryAfterSeconds, operations: ['sendMessage'] }] });
+    sandbox.faults({ kind: 'error', status: 429, retryAfterSeconds, operation: 'sendMessage' });
     const ledger = await openLedger(database, sandbox);
     const { sendId } = await ledger.answer();
     expect(await ledger.dispatcher.advance(sendId)).toBe('not_sent');
@@ -218,7 +213,7 @@ describe('an answer that proves that nothing was sent', () => {
   ])(
     'lets a send be tried as long as what it answers is timely, in waits that grow: $status',
     async ({ status, tries }) => {
-      sandbox.faults({ answers: [{ kind: 'error', status, times: 9, operations: ['sendMessage'] }] });
+      sandbox.faults({ kind: 'error', status, times: 9, operation: 'sendMessage' });
       const ledger = await openLedger(database, sandbox, { timing: { retryMs: 5_000 } });
       const { sendId } = await ledger.answer();
       const waits: number[] = [];
@@ -239,7 +234,7 @@ describe('an answer that proves that nothing was sent', () => {
   );
 
   test('ends with the age of what is answered', async () => {
-    sandbox.faults({ answers: [{ kind: 'error', status: 503, operations: ['sendMessage'] }] });
+    sandbox.faults({ kind: 'error', status: 503, operation: 'sendMessage' });
     const ledger = await openLedger(database, sandbox);
     const { sendId } = await ledger.answer();
     for (let turn = 0; turn < 5; turn += 1) {
@@ -326,7 +321,7 @@ test('a dry run records what would have been sent, asks nothing of the service a
 });
 
 test('a thread that cannot be read whole lets nothing out', async () => {
-  sandbox.faults({ answers: [{ kind: 'siblings', operations: ['readThread'] }] });
+  sandbox.faults({ kind: 'siblings', operation: 'readThread' });
   const ledger = await openLedger(database, sandbox);
   const { sendId } = await ledger.answer();
   expect(await ledger.dispatcher.advance(sendId)).toBe('replanned');
@@ -421,7 +416,7 @@ test('a send names its line in the form in which the service lists it', async ()
 
 /* Whether a thread without texts is empty or not found is not specified: the sandbox shows it empty. */
 
-const notFound = () => sandbox.faults({ answers: [{ kind: 'error', status: 404, operations: ['readThread'] }] });
+const notFound = () => sandbox.faults({ kind: 'error', status: 404, operation: 'readThread' });
 
 test.each([
   { caller: 'a caller who never wrote', number: '12125550777', isCandidate: false },

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { resumeSends } from '../../src/ledger/control.ts';
-import type { AnswerFault } from '../../src/sandbox/faults/spec.ts';
+import type { FaultInput } from '../../src/sandbox/faults/spec.ts';
 import { createProgress, isCampaign, report, sized } from '../faults/figures.ts';
 import { createRandom } from '../faults/random.ts';
 import { openLedgerStores } from './ledger-stores.ts';
@@ -31,7 +31,7 @@ const faults = [
   { kind: 'error', status: 500, rate: 0.06 },
   { kind: 'error', status: 429, rate: 0.03 },
   { kind: 'error', status: 403, rate: 0.02 },
-].map((fault) => ({ ...fault, operations: ['sendMessage'] }) as AnswerFault);
+].map((fault) => ({ ...fault, operation: 'sendMessage' }) as FaultInput);
 
 test(`${intents} intents, workers that overlap and a line that lies: no send twice, no wrong verdict, no money over the cap`, async () => {
   const random = createRandom('ledger');
@@ -140,7 +140,7 @@ test(`${intents} intents, workers that overlap and a line that lies: no send twi
     isOver = true;
   }
 
-  sandbox.faults({ answers: faults });
+  sandbox.faults(...faults);
   const began = performance.now();
   await Promise.all([
     operates(),

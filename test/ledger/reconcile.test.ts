@@ -4,7 +4,7 @@ import { ServiceError } from '../../src/api-client/client.ts';
 import { pauseSends, readControl, resumeSends } from '../../src/ledger/control.ts';
 import { findSend } from '../../src/ledger/send.ts';
 import { settleManually } from '../../src/ledger/settle.ts';
-import type { AnswerFault } from '../../src/sandbox/faults/spec.ts';
+import type { FaultInput } from '../../src/sandbox/faults/spec.ts';
 import { openLedgerStores } from './ledger-stores.ts';
 import { type LedgerWorld, openLedger, type PlannedSend } from './ledger-world.ts';
 
@@ -15,9 +15,8 @@ beforeEach(clear);
 const chargesTo = (number: string) =>
   new Set(sandbox.sends().flatMap(({ charge }) => (charge?.to.includes(number) ? charge.messageIds : []))).size;
 
-type Strike = Partial<AnswerFault> & Pick<AnswerFault, 'kind'>;
-const strike = (fault: Strike) =>
-  sandbox.faults({ answers: [{ times: 1, operations: ['sendMessage'], ...fault } as AnswerFault] });
+type Strike = Partial<FaultInput> & Pick<FaultInput, 'kind'>;
+const strike = (fault: Strike) => sandbox.faults({ times: 1, operation: 'sendMessage', ...fault } as FaultInput);
 
 describe.each([
   { name: 'a reset in place of the answer', fault: { kind: 'reset', when: 'after' } },
@@ -145,10 +144,10 @@ test('the last look does not count while the thread cannot be read', async () =>
   const { sendId } = await ledger.answer();
   strike({ kind: 'reset', when: 'after' } as Strike);
   await ledger.dispatcher.advance(sendId);
-  sandbox.faults({ answers: [{ kind: 'error', status: 503, operations: ['readThread'] }] });
+  sandbox.faults({ kind: 'error', status: 503, operation: 'readThread' });
   await ledger.reconcileToTheEnd(sendId);
   expect(await ledger.state(sendId)).toMatch(/^UNKNOWN/);
-  sandbox.faults({});
+  sandbox.faults();
   await ledger.makeDue(sendId);
   expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
 });
@@ -172,7 +171,7 @@ test('one message that matches is enough, also where the read may not be whole',
   const { sendId } = await ledger.answer();
   strike({ kind: 'reset', when: 'after' } as Strike);
   await ledger.dispatcher.advance(sendId);
-  sandbox.faults({ answers: [{ kind: 'siblings', operations: ['readThread'] }] });
+  sandbox.faults({ kind: 'siblings', operation: 'readThread' });
   await ledger.makeDue(sendId);
   expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
   expect(await ledger.state(sendId)).toBe('SENT reconciled');
@@ -183,7 +182,7 @@ test.each(unreadable)('a thread whose read $name for good is a person’s after 
   const { sendId } = await ledger.answer();
   strike({ kind: 'reset', when: 'before' } as Strike);
   await ledger.dispatcher.advance(sendId);
-  sandbox.faults({ answers: [{ ...fault, operations: ['readThread'] } as AnswerFault] });
+  sandbox.faults({ ...fault, operation: 'readThread' } as FaultInput);
   await waitMinutes(sendId, 1);
   expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
   // It is asked the more rarely, the longer it lasts.
@@ -272,7 +271,7 @@ test('a worker that wakes up after its lease lets nothing out', async () => {
 
 test('three unknown outcomes within ten minutes pause everything, once, and a resume begins to count again', async () => {
   const ledger = await openLedger(database, sandbox);
-  sandbox.faults({ answers: [{ kind: 'reset', when: 'after', operations: ['sendMessage'] }] });
+  sandbox.faults({ kind: 'reset', when: 'after', operation: 'sendMessage' });
   const planned = await Promise.all(Array.from({ length: 5 }, () => ledger.answer()));
   const ended: string[] = [];
   for (const { sendId } of planned) ended.push(await ledger.dispatcher.advance(sendId));
@@ -282,7 +281,7 @@ test('three unknown outcomes within ten minutes pause everything, once, and a re
     by: 'ledger',
     reason: '3 sends within 10 minutes had an unknown outcome',
   });
-  sandbox.faults({});
+  sandbox.faults();
   await pauseSends(database.db, 'a person looks into it');
   await ledger.dispatcher.drain();
   expect(posts()).toBe(3);
@@ -296,10 +295,10 @@ test('three unknown outcomes within ten minutes pause everything, once, and a re
 describe('a pause for lost answers', () => {
   async function loseThree(): Promise<{ ledger: LedgerWorld; sends: readonly PlannedSend[] }> {
     const ledger = await openLedger(database, sandbox);
-    sandbox.faults({ answers: [{ kind: 'reset', when: 'after', operations: ['sendMessage'] }] });
+    sandbox.faults({ kind: 'reset', when: 'after', operation: 'sendMessage' });
     const sends = [await ledger.answer(), await ledger.answer(), await ledger.answer()];
     for (const { sendId } of sends) expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
-    sandbox.faults({});
+    sandbox.faults();
     expect(await readControl(database.db)).toMatchObject({ isPaused: true, by: 'ledger' });
     return { ledger, sends };
   }
@@ -550,7 +549,7 @@ test.each([
   const ledger = await openLedger(database, sandbox);
   const textAt = Date.now() - 240_000;
   const { sendId, line, number, triggerId } = await ledger.answer({}, { sentAt: iso(textAt) });
-  sandbox.faults({ answers: [{ kind: 'reset', when: 'before', times: 1, operations: ['sendMessage'] }] });
+  sandbox.faults({ kind: 'reset', when: 'before', times: 1, operation: 'sendMessage' });
   expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
   const text = `An answer to ${triggerId}`;
   await sandbox.emit.sms({ line, number, direction: 'out', text, announce: false, sentAt: iso(textAt + afterMs) });
@@ -565,7 +564,7 @@ test.each([
   const ledger = await openLedger(database, sandbox);
   const textAt = Date.now() + 3 * 3_600_000;
   const { sendId, line, number, triggerId } = await ledger.answer({}, { sentAt: iso(textAt) });
-  sandbox.faults({ answers: [{ kind: 'reset', when: 'before', times: 1, operations: ['sendMessage'] }] });
+  sandbox.faults({ kind: 'reset', when: 'before', times: 1, operation: 'sendMessage' });
   expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
   const text = `An answer to ${triggerId}`;
   await sandbox.emit.sms({ line, number, direction: 'out', text, announce: false, sentAt: iso(textAt + afterMs) });
@@ -595,8 +594,7 @@ async function sendAndMirror(ledger: LedgerWorld, number: string): Promise<void>
   await ledger.dispatcher.sweep(10);
 }
 
-const cutAnswer = () =>
-  sandbox.faults({ answers: [{ kind: 'reset', when: 'after', times: 1, operations: ['sendMessage'] }] });
+const cutAnswer = () => sandbox.faults({ kind: 'reset', when: 'after', times: 1, operation: 'sendMessage' });
 
 test('what went out in our user’s name is not a person’s text: a rule may answer again', async () => {
   const ledger = await loggedIn();
@@ -647,7 +645,7 @@ test('with an API key no user’s text is taken for a send, whoever was logged i
   await sendAndMirror(await loggedIn(), '12125550173');
   const ledger = await openLedger(database, sandbox);
   const { sendId, line, number, triggerId } = await ledger.answer();
-  sandbox.faults({ answers: [{ kind: 'reset', when: 'before', times: 1, operations: ['sendMessage'] }] });
+  sandbox.faults({ kind: 'reset', when: 'before', times: 1, operation: 'sendMessage' });
   expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
   const text = `An answer to ${triggerId}`;
   await sandbox.emit.sms({ line, number, direction: 'out', text, sentBy: manager, announce: false });

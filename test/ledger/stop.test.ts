@@ -28,7 +28,7 @@ test('a send whose answer does not come before the process ends is unknown, and 
   const { line } = await sandbox.emit.sms({ number, text: 'Are you open?' });
   const workers = await world.work({ sends: { everyMs: 50 } });
   await world.settled();
-  sandbox.faults({ answers: [{ kind: 'slow', ms: 60_000, when: 'after', operations: ['sendMessage'] }] });
+  sandbox.faults({ kind: 'slow', ms: 60_000, when: 'after', operation: 'sendMessage' });
   const [trigger] = await world.query<{ id: string; at: Date }>(
     'select message_id as id, sent_at as at from warehouse.sms_messages where number = $1',
     number,

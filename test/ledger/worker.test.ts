@@ -42,7 +42,7 @@ describe.each(backends)('on %s', async (backend) => {
   test('a cut answer to a send ends SENT, found in the thread, with one request', async () => {
     const number = '12125550101';
     await world.sandbox.emit.sms({ number, text: 'Are you open?' });
-    world.sandbox.faults({ answers: [{ kind: 'reset', when: 'after', times: 1, operations: ['sendMessage'] }] });
+    world.sandbox.faults({ kind: 'reset', when: 'after', times: 1, operation: 'sendMessage' });
     await until(async () => {
       await answerAll(world);
       return (await world.value('select state from ops.sends where number = $1', number)) === 'SENT';

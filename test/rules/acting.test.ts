@@ -74,16 +74,14 @@ test('a resolve whose reply was refused is not done, and says why', async () => 
 });
 
 test('a resolve whose answer is lost is repeated without its note, and a note is never repeated', async () => {
-  sandbox.faults({
-    answers: [
-      { kind: 'reset', when: 'after', operations: ['resolveConversation'], times: 1 },
-      { kind: 'reset', when: 'after', operations: ['commentOnConversation'], times: 1 },
-    ],
-  });
+  sandbox.faults(
+    { kind: 'reset', when: 'after', operation: 'resolveConversation', times: 1 },
+    { kind: 'reset', when: 'after', operation: 'commentOnConversation', times: 1 },
+  );
   await sandbox.emit.sms({ number: '17185550303', text: 'close' });
   await world.rulesSettled();
   await until(async () => (await world.actions('close')).every(({ state }) => state !== 'waiting'));
-  sandbox.faults({});
+  sandbox.faults();
   expect(await world.actions('close')).toEqual([
     { kind: 'resolve', state: 'done', reason: expect.stringContaining('repeated without the note') },
     { kind: 'comment', state: 'unclear', reason: expect.stringContaining('the note may have been posted') },

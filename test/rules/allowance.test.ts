@@ -36,7 +36,7 @@ const reasonOf = async (rule: string, number: string) => {
 
 test('a send that a person has to settle counts, in limits and in facts', async () => {
   const number = '17185550301';
-  sandbox.faults({ answers: [{ kind: 'reset', when: 'before', operations: ['sendMessage'], times: 1 }] });
+  sandbox.faults({ kind: 'reset', when: 'before', operation: 'sendMessage', times: 1 });
   await sandbox.emit.sms({ number, text: 'reset' });
   await until(async () => (await stateOf(number)) === 'NEEDS_HUMAN');
   await sandbox.emit.sms({ number: '17185550302', text: 'reset' });
@@ -55,10 +55,10 @@ test('a send that a person has to settle counts, in limits and in facts', async 
 
 test('so does one whose second try may have gone out', async () => {
   const number = '17185550304';
-  sandbox.faults({ answers: [{ kind: 'error', when: 'before', operations: ['sendMessage'] }] });
+  sandbox.faults({ kind: 'error', when: 'before', operation: 'sendMessage' });
   await sandbox.emit.sms({ number, text: 'retried' });
   await until(async () => (await value('select tries from ops.sends where number = $1', number)) === 1);
-  sandbox.faults({ answers: [{ kind: 'reset', when: 'before', operations: ['sendMessage'], times: 1 }] });
+  sandbox.faults({ kind: 'reset', when: 'before', operation: 'sendMessage', times: 1 });
   await until(async () => (await stateOf(number)) === 'UNKNOWN');
   await sandbox.emit.sms({ number: '17185550305', text: 'retried' });
   expect(await reasonOf('retried', '17185550305')).toBe('limit:account');

@@ -47,7 +47,7 @@ test('whoever is erased leaves rules and ledger, and no read brings them back', 
 });
 
 test('a send of unknown outcome to whoever is erased is not looked for any more, and needs a person', async () => {
-  sandbox.faults({ answers: [{ kind: 'reset', when: 'before', times: 1, operations: ['sendMessage'] }] });
+  sandbox.faults({ kind: 'reset', when: 'before', times: 1, operation: 'sendMessage' });
   await sandbox.emit.sms({ number: unknown, text: 'Are you open?' });
   await until(async () => (await value('select state from ops.sends where number = $1', unknown)) === 'UNKNOWN');
   await world.settled();

@@ -24,7 +24,7 @@ async function readAsHistory(target: Target): Promise<void> {
 }
 
 test('a text that a read of history meets before its webhook is a trigger, once', async () => {
-  sandbox.faults({ delayMs: 3_000 });
+  sandbox.faults({ kind: 'delayed', ms: 3_000 });
   const { line, number } = await sandbox.emit.sms({ number: '15552240001', text: 'Are you open?' });
   await readAsHistory({ kind: 'thread', key: `${line}/${number}` });
   await until(
@@ -38,7 +38,7 @@ test('a text that a read of history meets before its webhook is a trigger, once'
 });
 
 test('an old text that a read of history finds is none', async () => {
-  sandbox.faults({});
+  sandbox.faults();
   const text = { number: '15552240002', text: 'Are you open?', sentAt: minutesAgo(11), announce: false };
   const { line, number } = await sandbox.emit.sms(text);
   await readAsHistory({ kind: 'thread', key: `${line}/${number}` });

@@ -125,11 +125,11 @@ test.each([
     state: 'NOT_SENT',
     number: '12125550409',
     other: '12125550410',
-    fault: [{ kind: 'error' as const, status: 500, operations: ['sendMessage' as const], times: 1 }],
+    fault: [{ kind: 'error' as const, status: 500, operation: 'sendMessage' as const, times: 1 }],
   },
 ])('so it is where a worker stands still while it $step, and nobody else waits', async (given) => {
   const { state, number, other, fault } = given;
-  sandbox.faults({ answers: fault });
+  sandbox.faults(...fault);
   // The worker's transaction hangs until the lock is free.
   await query(`create or replace function ops.hang() returns trigger language plpgsql as $$ begin
     if new.number = '${number}' and new.state = '${state}' then perform pg_advisory_xact_lock(4071); end if; return new; end $$`);
@@ -154,7 +154,7 @@ test.each([
     await holder.query('select pg_advisory_unlock(4071)');
     holder.release();
     await query('drop trigger hang on ops.sends');
-    sandbox.faults({});
+    sandbox.faults();
   }
   await world.rulesSettled();
   expect(await runsOf(number)).toEqual(['matched', 'matched']);
@@ -176,12 +176,12 @@ test('a text that no event told of keeps the thread open', async () => {
 test('a text of the same second as the thanks keeps the thread open', async () => {
   const number = '12125550404';
   const sentAt = new Date().toISOString();
-  sandbox.faults({ answers: [{ kind: 'error', status: 500, operations: ['resolveConversation'] }] });
+  sandbox.faults({ kind: 'error', status: 500, operation: 'resolveConversation' });
   await sandbox.emit.sms({ line, number, text: 'thanks', sentAt });
   await until(() => isPutOff(number));
   await sandbox.emit.sms({ line, number, text: 'But it still leaks, come back!', sentAt });
   await world.settled();
-  sandbox.faults({});
+  sandbox.faults();
   const asked = resolvesOf(number);
   await until(async () => !(await actsOn(number)).some((act) => act.includes('waiting')));
   expect(await actsOn(number)).toEqual([expect.stringContaining('thanks resolve skipped')]);
@@ -190,11 +190,11 @@ test('a text of the same second as the thanks keeps the thread open', async () =
 
 test('what waits of a rule that is turned off is not done', async () => {
   const number = '12125550405';
-  sandbox.faults({ answers: [{ kind: 'error', status: 500, operations: ['resolveConversation'] }] });
+  sandbox.faults({ kind: 'error', status: 500, operation: 'resolveConversation' });
   await sandbox.emit.sms({ line, number, text: 'thanks' });
   await until(() => isPutOff(number));
   await world.rules(rules.replace('message.plain == "thanks"', 'message.plain == "thanks"\n    mode: dry-run'));
-  sandbox.faults({});
+  sandbox.faults();
   const asked = resolvesOf(number);
   await until(async () => !(await actsOn(number)).some((act) => act.includes('waiting')));
   expect(await actsOn(number)).toEqual([expect.stringContaining('the rule is not live any more')]);

@@ -36,8 +36,6 @@ test.each([
   ['/events/call', { direction: 'up' }, 'direction'],
   ['/events/call', { group: 'Nobody' }, 'group'],
   ['/events/call', { startTime: 'yesterday' }, 'startTime'],
-  ['/faults', { drop: 2 }, 'drop'],
-  ['/faults', { colour: 1 }, 'colour'],
   ['/keys', {}, 'name'],
 ])('POST %s refuses %j', async (path, body, named) => {
   const answer = await control('POST', path, body);
@@ -45,29 +43,9 @@ test.each([
   expect(answer.body.error.message).toContain(named);
 });
 
-test('faults of the API strike with their status, and end', async () => {
-  await control('POST', '/faults', { errorRate: 1, status: 429, retryAfterSeconds: 7 });
-  const limited = await ask('GET', '/users');
-  expect([limited.status, limited.body.error.type, limited.headers.get('retry-after')]).toEqual([
-    429,
-    'rate_limited',
-    '7',
-  ]);
-  await control('POST', '/faults', { errorRate: 1 });
-  expect((await ask('GET', '/users')).body.error.type).toBe('internal_error');
-  await control('POST', '/faults', {});
-  expect((await ask('GET', '/users')).status).toBe(200);
-});
-
-test('latency holds back answers of the API alone', async () => {
-  await control('POST', '/faults', { latencyMs: 300 });
-  await ask('GET', '/users');
-  expect(sandbox.requests().at(-1)?.durationMs).toBeGreaterThan(250);
-});
-
 test('close does not wait for an answer that latency holds back', async () => {
   const slow = await createSandbox({ calls: 0, threads: 0 });
-  slow.faults({ latencyMs: 60_000 });
+  slow.faults({ kind: 'slow', when: 'before', ms: 60_000 });
   const asked = caller(slow)('GET', '/users').then(
     ({ status }) => status,
     () => 'cut',
@@ -79,7 +57,6 @@ test('close does not wait for an answer that latency holds back', async () => {
 test('bad input in code is one clear error', async () => {
   await expect(sandbox.emit.sms({ line: 'nowhere' })).rejects.toThrow('line must be a phone number, got "nowhere"');
   await expect(sandbox.emit.call({ transfers: 9 })).rejects.toThrow('transfers');
-  expect(() => sandbox.faults({ drop: 7 })).toThrow('drop');
 });
 
 test('histories give the last entries, oldest first', async () => {
@@ -100,15 +77,10 @@ test('a reset brings back the seeded state', async () => {
   await sandbox.emit.call();
   await sandbox.emit.sms();
   await control('POST', '/keys', { name: 'other' });
-  await control('POST', '/faults', { drop: 1 });
+  sandbox.faults({ kind: 'dropped' });
   await ask('POST', '/webhooks', { type: 'AccountSMS', url: 'http://127.0.0.1:1/' });
   expect(await state()).not.toEqual(before);
   expect((await control('POST', '/reset')).status).toBe(204);
   expect(await state()).toEqual(before);
   expect(await search()).toEqual(calls);
-});
-
-test('the address of the control routes says what they are', async () => {
-  const page = await fetch(new URL('/_sandbox/', sandbox.url));
-  expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('POST /_sandbox/reset')]);
 });

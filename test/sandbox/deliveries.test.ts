@@ -159,7 +159,7 @@ test('a receiver that is away is an attempt without a status', async () => {
 
 test('a reset cuts what is under way', async () => {
   await subscribe('AccountSMS');
-  sandbox.faults({ delayMs: 60_000 });
+  sandbox.faults({ kind: 'delayed', ms: 60_000 });
   await sandbox.emit.sms({ line, number });
   const [pending] = sandbox.deliveries();
   expect(pending?.outcome).toBe('pending');

@@ -78,11 +78,14 @@ test('answers may gain keys, requests may not', () => {
   expect(search.additionalProperties).toBe(false);
 });
 
-test('the page at / says the key and leads to the document and its page', async () => {
-  const page = await fetch(`${sandbox.url}/`);
-  expect(page.headers.get('content-type')).toContain('text/html');
-  const shown = await page.text();
-  for (const part of [sandbox.apiKey, 'href="/docs"', 'href="/openapi.json"', '/_sandbox/faults']) {
-    expect(shown).toContain(part);
-  }
-});
+test.each(['/', '/_sandbox/'])(
+  'the page at %s says the key, how to provoke events, and leads to the routes',
+  async (path) => {
+    const page = await fetch(sandbox.url + path);
+    expect(page.headers.get('content-type')).toContain('text/html');
+    const shown = await page.text();
+    for (const part of [sandbox.apiKey, 'href="/docs"', 'href="/openapi.json"', '/_sandbox/faults']) {
+      expect(shown).toContain(part);
+    }
+  },
+);

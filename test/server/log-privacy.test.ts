@@ -72,13 +72,13 @@ describe.each(backends)('on %s, the log', (backend) => {
 
     // Else their reads would fail first, and the service be given a rest before this call is asked for.
     await world.settled();
-    sandbox.faults({ errorRate: 1, status: 500 });
+    sandbox.faults({ kind: 'error' });
     await world.deliver('AccountEndedCalls', { callId: id, callerNumber: said.number });
     await until(
       async () =>
         Number(await world.value(`select attempts from ops.sync_targets where kind = 'call' and key = $1`, id)) > 0,
     );
-    sandbox.faults({});
+    sandbox.faults();
 
     const log = world.logged();
     expect(log).toContain('"level"');

@@ -28,11 +28,11 @@ describe.each(backends)('on %s', (backend) => {
 
   test('workers that close finish the read in hand', async () => {
     const workers = await world.work();
-    sandbox.faults({ latencyMs: 400 });
+    sandbox.faults({ kind: 'slow', when: 'before', ms: 400 });
     const { id } = await sandbox.emit.call({ status: 'missed', recorded: false });
     await until(() => isBegun(id));
     await workers.close(5_000);
-    sandbox.faults({});
+    sandbox.faults();
     expect(await isMirrored(id)).toBe(true);
   });
 
@@ -48,14 +48,14 @@ describe.each(backends)('on %s', (backend) => {
     onTestFinished(other.close);
     const workers = await world.work();
     await world.settled();
-    sandbox.faults({ latencyMs: 60_000 });
+    sandbox.faults({ kind: 'slow', when: 'before', ms: 60_000 });
     const { id } = await sandbox.emit.call({ status: 'missed', recorded: false });
     await until(() => isBegun(id));
     const began = performance.now();
     await workers.close(300);
     expect(performance.now() - began).toBeLessThan(30_000);
     expect(await isOwed(id)).toBe(true);
-    sandbox.faults({});
+    sandbox.faults();
     await other.work();
     await until(() => isMirrored(id));
   });

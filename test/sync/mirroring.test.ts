@@ -169,18 +169,18 @@ describe.each(backends)('on %s', (backend) => {
   test('call ids as bare numbers, forms, batches, doubles and disorder change nothing', async () => {
     const made: string[] = [];
     for (const faults of [
-      { unquotedCallIds: true },
-      { formBodies: true },
-      { batch: 5 },
-      { duplicate: 1, reorder: 1 },
-    ]) {
-      sandbox.faults(faults);
+      [{ kind: 'encoded', as: 'unquotedCallIds' }],
+      [{ kind: 'encoded', as: 'form' }],
+      [{ kind: 'batched', events: 5 }],
+      [{ kind: 'repeated' }, { kind: 'reordered' }],
+    ] as const) {
+      sandbox.faults(...faults);
       const calls = await Promise.all(
         [1, 2, 3].map(() => sandbox.emit.call({ direction: 'inbound', status: 'missed', recorded: false })),
       );
       made.push(...calls.map(({ id }) => id));
     }
-    sandbox.faults({});
+    sandbox.faults();
     await world.settled();
     expect(await value('select count(*)::integer from warehouse.calls where call_id = any($1)', made)).toBe(
       made.length,
@@ -188,10 +188,10 @@ describe.each(backends)('on %s', (backend) => {
   });
 
   test('an API that fails for a while costs time, and no data', async () => {
-    sandbox.faults({ errorRate: 1, status: 500 });
+    sandbox.faults({ kind: 'error' });
     const calls = await Promise.all([1, 2].map(() => sandbox.emit.call({ status: 'missed', recorded: false })));
     await until(async () => Number(await value('select count(*) from ops.sync_targets where attempts > 0')) > 0);
-    sandbox.faults({});
+    sandbox.faults();
     const ids = calls.map(({ id }) => id);
     await until(
       async () =>

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import type { Call, Leg, Transcript } from '../account.ts';
-import { assumptions } from '../assumptions.ts';
 import { callTemplateOf, generateTranscript, isSummarized } from '../seed/transcripts.ts';
 import { rfc3339 } from '../time.ts';
 import type { Links } from './files.ts';
+
+const shortestTranscriptSeconds = 15;
 
 const callerTypes = 'external, user, queue, huntgroup; others appear.';
 
@@ -155,9 +156,9 @@ function legResource(call: Call, leg: Leg, index: number): z.output<typeof callS
   };
 }
 
-/** Section 2.9. */
+/** Section 2.9. The code of `unknown` is assumed. */
 export function statusCode({ status, answeredBy }: Call): number {
-  return { missed: -1, voicemail: 0, answered: answeredBy, unknown: assumptions.unknownStatusCode }[status];
+  return { missed: -1, voicemail: 0, answered: answeredBy, unknown: -2 }[status];
 }
 
 /** The recordings that are ready, one per recorded leg (2.10). */
@@ -200,5 +201,5 @@ export function topicsOf(call: Call, now: number): Topic[] {
 }
 
 function transcribedLegs(call: Call): Leg[] {
-  return call.legs.filter((leg) => leg.recorded && leg.talkSeconds >= assumptions.shortestTranscriptSeconds);
+  return call.legs.filter((leg) => leg.recorded && leg.talkSeconds >= shortestTranscriptSeconds);
 }

@@ -1,23 +1,12 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { BlockedSender, ConversationState, Note } from '../account.ts';
+import { blockedSenderSchema, type ConversationState, conversationStateSchema, type Note } from '../account.ts';
 import type { Context } from '../context.ts';
 import { type Api, dataOf, linePath, pairPath, phoneNumber } from '../http/api.ts';
 import { type Credential, credentialOf, requireLine } from '../http/auth.ts';
 import { invalidRequest, notFound } from '../http/errors.ts';
 import { pairKey } from '../store/store.ts';
 import { rfc3339 } from '../time.ts';
-
-/** Section 2.5. The assignee is not part of it. */
-const stateSchema = z
-  .object({
-    line: z.string(),
-    number: z.string(),
-    resolved: z.boolean().describe('After the call.'),
-    resolvedBy: z.int().optional().describe('Absent when an integration resolved it without naming a user.'),
-    resolvedAt: z.string().optional().describe('Absent when not resolved.'),
-  })
-  .meta({ id: 'ConversationState' });
 
 const comment = z.string().refine((text) => text.trim() !== '', 'must not be empty');
 const resolveBody = z.strictObject({
@@ -30,7 +19,7 @@ const assignBody = z.strictObject({
 const commentBody = z.strictObject({ comment });
 
 const config = { scope: 'sms:write', permission: 'phoneNumbers' } as const;
-const answered = dataOf(stateSchema);
+const answered = dataOf(conversationStateSchema);
 
 type Pair = z.output<typeof pairPath>;
 
@@ -62,7 +51,7 @@ export function conversationRoutes(api: Api, { store, now }: Pick<Context, 'stor
   }
 
   function withNote(state: ConversationState, text: string, author: Pick<Note, 'by'>): ConversationState {
-    return { ...state, notes: [...state.notes, { ...author, text, at: now().getTime() }] };
+    return { ...state, notes: [...state.notes, { ...author, text, at: rfc3339(now().getTime()) }] };
   }
 
   api.post('/sms/conversations/:line/:number/resolve', {
@@ -79,9 +68,9 @@ export function conversationRoutes(api: Api, { store, now }: Pick<Context, 'stor
       const { resolvedBy, comment: note } = request.body;
       const before = stateOf(request);
       const resolver = resolverOf(credentialOf(request), resolvedBy);
-      const after = before.resolved ? before : resolved(before, resolver, now().getTime());
+      const after = before.resolved ? before : resolved(before, resolver, rfc3339(now().getTime()));
       const noted = note === undefined ? after : withNote(after, note, resolver);
-      return { data: stateResource(noted === before ? before : conversations.put(noted)) };
+      return shown(noted === before ? before : conversations.put(noted));
     },
   });
 
@@ -96,7 +85,7 @@ export function conversationRoutes(api: Api, { store, now }: Pick<Context, 'stor
     },
     handler: (request) => {
       const before = stateOf(request);
-      return { data: stateResource(before.resolved ? conversations.put(reopened(before)) : before) };
+      return shown(before.resolved ? conversations.put(reopened(before)) : before);
     },
   });
 
@@ -114,7 +103,7 @@ export function conversationRoutes(api: Api, { store, now }: Pick<Context, 'stor
       const { assignedTo: _, ...unassigned } = stateOf(request);
       const { userId } = request.body;
       const after = userId === null ? unassigned : { ...unassigned, assignedTo: requireAccountUser(userId, 'userId') };
-      return { data: stateResource(conversations.put(after)) };
+      return shown(conversations.put(after));
     },
   });
 
@@ -133,12 +122,12 @@ export function conversationRoutes(api: Api, { store, now }: Pick<Context, 'stor
       const credential = credentialOf(request);
       const author = credential.kind === 'user' ? { by: credential.user.id } : {};
       reply.code(201);
-      return { data: stateResource(conversations.put(withNote(state, request.body.comment, author))) };
+      return shown(conversations.put(withNote(state, request.body.comment, author)));
     },
   });
 }
 
-function resolved(state: ConversationState, { by }: Pick<Note, 'by'>, at: number): ConversationState {
+function resolved(state: ConversationState, { by }: Pick<Note, 'by'>, at: string): ConversationState {
   return { ...state, resolved: true, ...(by === undefined ? {} : { resolvedBy: by }), resolvedAt: at };
 }
 
@@ -146,19 +135,10 @@ function reopened({ resolvedBy: _by, resolvedAt: _at, ...state }: ConversationSt
   return { ...state, resolved: false };
 }
 
-function stateResource({ line, number, resolved, resolvedBy, resolvedAt }: ConversationState) {
-  return { line, number, resolved, resolvedBy, resolvedAt: resolvedAt === undefined ? undefined : rfc3339(resolvedAt) };
+/** The answer, without the assignee and the notes. */
+function shown(state: ConversationState): z.output<typeof answered> {
+  return { data: conversationStateSchema.parse(state) };
 }
-
-/** Section 2.7. */
-const blockedSender = z
-  .object({
-    line: z.string(),
-    number: z.string(),
-    reason: z.string().describe('Never shown to the blocked party.'),
-    blockedAt: z.string(),
-  })
-  .meta({ id: 'BlockedSender' });
 
 const blockBody = z.strictObject({ number: phoneNumber, reason: z.string().default('') });
 
@@ -174,15 +154,16 @@ export function blockingRoutes(api: Api, { store, now }: Pick<Context, 'store' |
       description: 'A blocked number keeps its first reason and time.',
       params: linePath,
       body: blockBody,
-      response: { 201: dataOf(blockedSender) },
+      response: { 201: dataOf(blockedSenderSchema) },
     },
     handler: (request, reply) => {
       const pair = { line: request.params.line, number: request.body.number };
       requireLine(store, request, pair.line);
       const block =
-        blocked.get(pairKey(pair)) ?? blocked.put({ ...pair, reason: request.body.reason, blockedAt: now().getTime() });
+        blocked.get(pairKey(pair)) ??
+        blocked.put({ ...pair, reason: request.body.reason, blockedAt: rfc3339(now().getTime()) });
       reply.code(201);
-      return { data: blockedResource(block) };
+      return { data: block };
     },
   });
 
@@ -192,18 +173,14 @@ export function blockingRoutes(api: Api, { store, now }: Pick<Context, 'store' |
       operationId: 'getBlockedSender',
       summary: 'Whether a number is blocked on a line',
       params: pairPath,
-      response: { 200: dataOf(blockedSender) },
+      response: { 200: dataOf(blockedSenderSchema) },
     },
     handler: (request) => {
       const { line, number } = request.params;
       requireLine(store, request, line);
       const block = blocked.get(pairKey({ line, number }));
       if (block === undefined) throw notFound(`a block of ${number} on ${line}`);
-      return { data: blockedResource(block) };
+      return { data: block };
     },
   });
-}
-
-function blockedResource(block: BlockedSender): z.output<typeof blockedSender> {
-  return { ...block, blockedAt: rfc3339(block.blockedAt) };
 }

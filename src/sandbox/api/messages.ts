@@ -1,7 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Message } from '../account.ts';
-import { assumptions } from '../assumptions.ts';
 import type { Context } from '../context.ts';
 import { type Api, countField, dataOf, idField, instant, linePath, noContent, pairPath } from '../http/api.ts';
 import { credentialOf, requireLine, requireUser, usableLines } from '../http/auth.ts';
@@ -53,7 +52,7 @@ function messageResource(message: Message, reader: Reader, now: number, links: L
     id: message.id,
     direction: message.direction,
     from: message.from,
-    to: recipientsOf(message).join(assumptions.groupSeparator),
+    to: recipientsOf(message).join(','),
     text: message.text,
     media: message.media.map((file) => links.media(file)),
     sentAt: rfc3339(!isScheduled && message.scheduledAt !== undefined ? message.scheduledAt : message.sentAt),
@@ -69,13 +68,13 @@ function messageResource(message: Message, reader: Reader, now: number, links: L
   };
 }
 
-const { min, max, default: usual } = assumptions.threadLimit;
-const range = `must be from ${min} to ${max}`;
+const maxLimit = 200;
+const range = `must be from 1 to ${maxLimit}`;
 
 const threadQuery = z.object({
   markRead: z.enum(['true', 'false']).default('false').describe('Also marks the returned messages read.'),
   groupParticipants: z.string().optional().describe('Comma-separated; addresses a group thread.'),
-  limit: countField.pipe(z.number().min(min, range).max(max, range)).default(usual),
+  limit: countField.pipe(z.number().min(1, range).max(maxLimit, range)).default(50),
   offset: countField.default(0),
 });
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { draftSchema, templateSchema } from '../account.ts';
 import type { Context } from '../context.ts';
 import { type Api, dataOf, idPath, noContent } from '../http/api.ts';
 import { requireUser } from '../http/auth.ts';
@@ -15,9 +16,6 @@ const draftPath = z.object({
     .describe(`Chosen by the client, at most ${maxIdLength} characters.`),
 });
 
-/** Section 2.7. */
-const draft = z.object({ draftId: z.string(), message: z.string() }).meta({ id: 'Draft' });
-
 const config = { scope: 'sms:write', permission: 'phoneNumbers' } as const;
 
 /** PUT and DELETE /sms/drafts/{draftId} (4.4). */
@@ -29,7 +27,7 @@ export function draftRoutes(api: Api, { store }: Pick<Context, 'store'>): void {
       summary: 'Create or overwrite a draft',
       params: draftPath,
       body: z.strictObject({ message: z.string().describe('May be empty.') }),
-      response: { 200: dataOf(draft) },
+      response: { 200: dataOf(draftSchema) },
     },
     handler: ({ params: { draftId }, body: { message } }) => ({ data: store.drafts.put({ draftId, message }) }),
   });
@@ -50,11 +48,6 @@ export function draftRoutes(api: Api, { store }: Pick<Context, 'store'>): void {
   });
 }
 
-const fields = { title: z.string(), body: z.string() };
-
-/** Section 2.7. */
-const template = z.object({ id: z.int(), ...fields }).meta({ id: 'Template' });
-
 /** Saved replies (4.4). Users save replies and may delete their own. */
 export function templateRoutes(api: Api, { store }: Pick<Context, 'store'>): void {
   const { templates } = store;
@@ -64,19 +57,14 @@ export function templateRoutes(api: Api, { store }: Pick<Context, 'store'>): voi
     schema: {
       operationId: 'createTemplate',
       summary: 'Save a reply',
-      body: z.strictObject(fields),
-      response: { 201: dataOf(template) },
+      body: z.strictObject({ title: z.string(), body: z.string() }),
+      response: { 201: dataOf(templateSchema) },
     },
     handler: (request, reply) => {
-      const { title, body } = request.body;
-      const { id } = templates.put({
-        id: templates.highestKey() + 1,
-        userId: requireUser(request).user.id,
-        title,
-        body,
-      });
+      const template = { id: templates.highestKey() + 1, ...request.body };
+      templates.put({ ...template, userId: requireUser(request).user.id });
       reply.code(201);
-      return { data: { id, title, body } };
+      return { data: template };
     },
   });
 

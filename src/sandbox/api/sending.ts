@@ -61,10 +61,10 @@ const sendSchema = z
 function sendResource(from: string, sent: SendOutcome, links: Links): z.output<typeof sendSchema> {
   const { billing, skipped } = sent;
   if (sent.outcome === 'nothing') return { from, billing, messages: [], skipped };
-  const { message, hasId, reached, unitPrice, price } = sent;
+  const { message, reached, unitPrice, price } = sent;
   const media = message.media.map((file) => links.media(file));
   const dispatched = {
-    ...(hasId ? { id: message.id } : {}),
+    id: message.id,
     to: reached,
     type: billing.type,
     status: 'sent',

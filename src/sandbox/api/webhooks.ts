@@ -1,33 +1,9 @@
 import { z } from 'zod';
-import { eventTypes, type Subscription } from '../account.ts';
-import { assumptions } from '../assumptions.ts';
+import { eventTypes, type Subscription, subscriptionSchema } from '../account.ts';
 import type { Context } from '../context.ts';
 import { type Api, dataOf, idPath, noContent } from '../http/api.ts';
 import { ApiError, notFound } from '../http/errors.ts';
 import { rfc3339 } from '../time.ts';
-
-/** Section 2.12. */
-export const subscriptionSchema = z
-  .object({
-    id: z.int(),
-    name: z.string(),
-    description: z.string(),
-    url: z.string().describe('Delivery address; http or https.'),
-    type: z.enum(eventTypes),
-    enabled: z.boolean(),
-    createdAt: z.string(),
-    updatedAt: z.string(),
-  })
-  .meta({ id: 'Subscription' });
-
-/** A webhook subscription as the API shows it. */
-export function subscriptionResource(subscription: Subscription): z.output<typeof subscriptionSchema> {
-  return {
-    ...subscription,
-    createdAt: rfc3339(subscription.createdAt),
-    updatedAt: rfc3339(subscription.updatedAt),
-  };
-}
 
 const eventType = z.enum(eventTypes);
 const listQuery = z.object({
@@ -46,7 +22,7 @@ const createBody = z.strictObject({
   ...fields,
   name: fields.name.default(''),
   description: fields.description.default(''),
-  enabled: fields.enabled.default(assumptions.createdEnabled),
+  enabled: fields.enabled.default(true),
 });
 const changeBody = z.strictObject(fields).partial();
 
@@ -68,8 +44,8 @@ export function webhookRoutes(api: Api, { store, now }: Pick<Context, 'store' | 
   function change(id: number, changes: z.output<typeof changeBody>): z.output<typeof one> {
     const subscription = requireSubscription(id);
     const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
-    const changed = { ...subscription, ...given, updatedAt: now().getTime() };
-    return { data: subscriptionResource(subscriptions.put(changed)) };
+    const changed = { ...subscription, ...given, updatedAt: rfc3339(now().getTime()) };
+    return { data: subscriptions.put(changed) };
   }
 
   api.get('/webhooks', {
@@ -86,7 +62,7 @@ export function webhookRoutes(api: Api, { store, now }: Pick<Context, 'store' | 
         .values()
         .filter((subscription) => type === undefined || subscription.type === type)
         .filter((subscription) => enabled === undefined || subscription.enabled);
-      return { data: listed.map(subscriptionResource) };
+      return { data: listed };
     },
   });
 
@@ -110,7 +86,7 @@ export function webhookRoutes(api: Api, { store, now }: Pick<Context, 'store' | 
       params: idPath,
       response: { 200: one },
     },
-    handler: ({ params }) => ({ data: subscriptionResource(requireSubscription(params.id)) }),
+    handler: ({ params }) => ({ data: requireSubscription(params.id) }),
   });
 
   api.post('/webhooks', {
@@ -123,11 +99,10 @@ export function webhookRoutes(api: Api, { store, now }: Pick<Context, 'store' | 
       response: { 201: one },
     },
     handler: ({ body }, reply) => {
-      const at = now().getTime();
+      const at = rfc3339(now().getTime());
       const id = Math.max(900, subscriptions.highestKey()) + 1;
-      const created = subscriptions.put({ id, ...body, createdAt: at, updatedAt: at });
       reply.code(201);
-      return { data: subscriptionResource(created) };
+      return { data: subscriptions.put({ id, ...body, createdAt: at, updatedAt: at }) };
     },
   });
 

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { behaviourSchema, type Role, roleSchema, scopes, settingsSchema } from '../account.ts';
+import { customerSchema, type Role, roleSchema, scopes, settingsSchema } from '../account.ts';
 import type { Context } from '../context.ts';
 import { type Api, dataOf, idPath, noContent, phoneNumber } from '../http/api.ts';
 import { invalidRequest, notFound } from '../http/errors.ts';
@@ -164,9 +164,9 @@ export function customerRoutes(api: Api, { store }: Pick<Context, 'store'>): voi
     schema: {
       summary: 'Let a customer answer automatically',
       params: z.object({ number: phoneNumber }),
-      body: behaviourSchema,
-      response: { 200: dataOf(behaviourSchema.extend({ number: z.string() })) },
+      body: customerSchema,
+      response: { 200: dataOf(customerSchema.extend({ number: z.string() })) },
     },
-    handler: ({ params: { number }, body }) => ({ data: store.behaviours.put({ number, ...body }) }),
+    handler: ({ params: { number }, body }) => ({ data: store.customers.put({ number, ...body }) }),
   });
 }

@@ -1,12 +1,8 @@
 import { z } from 'zod';
-import { subscriptionResource, subscriptionSchema } from '../api/webhooks.ts';
 import type { Context } from '../context.ts';
-import { injectSubscriptionFault } from '../faults/faults.ts';
-import { runningScenario, scenarioNames, scenarios } from '../faults/scenarios.ts';
-import { faultSpec, subscriptionFault } from '../faults/spec.ts';
+import { faultList } from '../faults/spec.ts';
 import { sendRecords } from '../history.ts';
-import { type Api, countField, dataOf, idPath, noContent } from '../http/api.ts';
-import { invalidRequest } from '../http/errors.ts';
+import { type Api, countField, dataOf } from '../http/api.ts';
 import {
   callEvent,
   simulateCall,
@@ -35,86 +31,20 @@ export function eventRoutes(api: Api, context: Context): void {
   });
 }
 
-const scriptBody = z.strictObject({
-  name: z.enum(scenarioNames).optional(),
-  seconds: z.number().min(0.1).max(86_400).optional().describe('Duration of the whole scenario.'),
-});
-const scriptList = z.object({
-  running: runningScenario.nullable(),
-  scripts: z.array(
-    z.object({
-      name: z.enum(scenarioNames),
-      about: z.string(),
-      seconds: z.number(),
-      steps: z.array(z.object({ fromSeconds: z.number(), about: z.string() })),
-    }),
-  ),
-});
-
-const catalogue = scenarioNames.map((name) => {
-  const { about, seconds, steps } = scenarios[name];
-  return {
-    name,
-    about,
-    seconds,
-    steps: steps.map((step) => ({ fromSeconds: step.from * seconds, about: step.about })),
-  };
-});
-
-/** Fault injection: /_sandbox/faults, /_sandbox/scripts (fault scenarios) and POST /_sandbox/subscriptions/{id}. */
-export function faultRoutes(api: Api, context: Pick<Context, 'faults' | 'scenarios' | 'store' | 'now'>): void {
-  const { faults, scenarios: scripts } = context;
-
-  api.get('/faults', { schema: { summary: 'The faults in force', response: { 200: dataOf(faultSpec) } } }, () => ({
-    data: faults.current(),
-  }));
+/** GET and POST /_sandbox/faults. */
+export function faultRoutes(api: Api, { faults }: Pick<Context, 'faults'>): void {
+  const response = { 200: dataOf(faultList) };
+  api.get('/faults', { schema: { summary: 'The faults in force', response } }, () => ({ data: faults.current() }));
   api.post('/faults', {
     schema: {
-      summary: 'Replace all faults; `{}` removes them and ends a running scenario',
-      description:
-        'Faults of `answers` and `deliveries` take `rate` and `times`, and can be narrowed to `operations` or `types`. The same faults with the same seed give the same failures.',
-      body: faultSpec,
-      response: { 200: dataOf(faultSpec) },
+      summary: 'Replace all faults; `[]` ends them',
+      description: 'The same faults with the same seed give the same failures.',
+      body: faultList,
+      response,
     },
-    handler: ({ body }) => ({ data: faults.set(body) }),
-  });
-
-  api.get('/scripts', {
-    schema: { summary: 'The fault scenarios, and the running one', response: { 200: dataOf(scriptList) } },
-    handler: () => ({ data: { running: scripts.running(), scripts: catalogue } }),
-  });
-  api.post('/scripts', {
-    schema: {
-      summary: 'Start a fault scenario, replacing all faults; it ends by itself, or with `{}`',
-      body: scriptBody,
-      response: { 200: dataOf(runningScenario.nullable()) },
-    },
-    handler: ({ body: { name, seconds } }) => {
-      if (name !== undefined) return { data: scripts.start(name, seconds) };
-      if (seconds !== undefined) throw invalidRequest(`name is required: one of ${scenarioNames.join(', ')}`);
-      scripts.stop();
-      return { data: null };
-    },
-  });
-  api.delete('/scripts', {
-    schema: { summary: 'End the running scenario and its faults', response: { 204: noContent } },
-    handler: (_request, reply) => {
-      scripts.stop();
-      reply.code(204).send();
-    },
-  });
-
-  api.post('/subscriptions/:id', {
-    schema: {
-      summary: 'Disable, delete, retype, redirect or duplicate a subscription, as the service might',
-      description: 'Answers with the changed subscription or the duplicate; null when it was deleted.',
-      params: idPath,
-      body: subscriptionFault,
-      response: { 200: dataOf(subscriptionSchema.nullable()) },
-    },
-    handler: ({ params, body }) => {
-      const changed = injectSubscriptionFault(context, params.id, body);
-      return { data: changed && subscriptionResource(changed) };
+    handler: ({ body }) => {
+      faults.set(body);
+      return { data: body };
     },
   });
 }

@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { threadParties } from '../api/messages.ts';
-import type { Context } from '../context.ts';
 import { errorEnvelope, invalidRequest, typeOfStatus } from '../http/errors.ts';
 import { type CallDeps, callEvent, simulateCall, simulateSms, smsEvent } from '../traffic/events.ts';
 import { changeBody } from './bodies.ts';
@@ -24,7 +23,7 @@ const jsonType = 'application/json; charset=utf-8';
  * Applies the faults to the routes registered after it. In the API they apply after authentication, so that no fault
  * hides a wrong credential; OAuth endpoints get only the faults that name them.
  */
-export function injectAnswerFaults(app: FastifyInstance, context: CallDeps & Pick<Context, 'faults'>): void {
+export function injectAnswerFaults(app: FastifyInstance, context: CallDeps): void {
   const { faults, now } = context;
   const isApi = app.prefix !== '';
   const closing = new AbortController();
@@ -98,7 +97,7 @@ function bodyOf(reply: FastifyReply, payload: unknown, drawn: DrawnFaults, now: 
   const original = Buffer.isBuffer(payload) ? payload : Buffer.from(typeof payload === 'string' ? payload : '');
   let body = changeBody(original, drawn);
   for (const fault of drawn) {
-    if (fault.kind === 'contentType') reply.header('content-type', fault.value);
+    if (fault.kind === 'contentType') reply.header('content-type', 'text/html');
     if (fault.kind === 'truncated') body = body.subarray(0, Math.ceil(body.length / 2));
     if (fault.kind !== 'bomb') continue;
     reply.header('content-encoding', 'gzip').header('content-type', jsonType);
@@ -130,7 +129,7 @@ function replacementFor(fault: AnswerFault, now: Date): Replacement | undefined 
     case 'error': {
       const { status, retryAfterSeconds: seconds, retryAfterAs: form } = fault;
       const body = JSON.stringify(errorEnvelope(typeOfStatus(status), 'injected by the sandbox'));
-      if (seconds === null) return { status, headers: { 'content-type': jsonType }, body };
+      if (seconds === undefined) return { status, headers: { 'content-type': jsonType }, body };
       const retryAfter = form === 'seconds' ? String(seconds) : new Date(now.getTime() + seconds * 1000).toUTCString();
       return { status, headers: { 'content-type': jsonType, 'retry-after': retryAfter }, body };
     }
@@ -143,7 +142,7 @@ function replacementFor(fault: AnswerFault, now: Date): Replacement | undefined 
     case 'empty':
       return { status: fault.status, body: '' };
     case 'redirect':
-      return { status: fault.status, headers: { location: fault.location }, body: '' };
+      return { status: fault.status, headers: { location: '/elsewhere' }, body: '' };
     default:
       return undefined;
   }

@@ -16,7 +16,7 @@ import { oauthRoutes } from '../oauth/routes.ts';
 import { authorizeRequests, refuseNeedlessBodies, useZod } from './api.ts';
 import { ApiError, errorEnvelope, invalidRequest } from './errors.ts';
 import { documentCommon, serveOpenApi } from './openapi.ts';
-import { landingRoutes } from './pages.ts';
+import { controlPage } from './pages.ts';
 
 /** In the order of section 4. */
 const apiRoutes = [
@@ -72,7 +72,7 @@ export async function createServer(context: Context): Promise<FastifyInstance> {
     oauthRoutes(useZod(app), context);
   });
   server.register(async (app) => fileRoutes(app, context));
-  server.register(async (app) => landingRoutes(app, context));
+  server.register(async (app) => controlPage(app, context));
   server.register(
     async (app) => {
       const api = useZod(app);

@@ -3,7 +3,6 @@ import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { forgetOldest } from '../../shared/bounded.ts';
 import { type AccountSettings, type OAuthClient, type Scope, scopes, type User } from '../account.ts';
-import { assumptions } from '../assumptions.ts';
 import type { Context } from '../context.ts';
 import type { Api } from '../http/api.ts';
 import { consentPage, pagePolicy, refusalPage } from '../http/pages.ts';
@@ -104,7 +103,8 @@ const decisionForm = z.object({
     .transform((given) => (typeof given === 'string' ? [given] : given)),
 });
 
-const { codeLifetimeMs, consentLifetimeMs } = assumptions;
+const codeLifetimeMs = 60_000;
+const consentLifetimeMs = 600_000;
 const maxPendingConsents = 1000;
 
 /** GET and POST /api/v1/oauth/authorize (5.3): the consent page and the user's decision. */

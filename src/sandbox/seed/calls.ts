@@ -2,6 +2,9 @@ import type { Call, Endpoint, Leg } from '../account.ts';
 import type { Random } from '../random.ts';
 import { type Customer, type Directory, type Group, userEndpoint } from './directory.ts';
 
+/** For `repeated` and `calledBack` (2.9). */
+export const repeatWindowSeconds = 86_400;
+
 /** Who took the call: a person, a mailbox, nobody, or nobody before the caller hung up. */
 type Ending = 'answered' | 'voicemail' | 'missed' | 'abandoned';
 

@@ -1,5 +1,4 @@
-import type { Endpoint, Line, Role, User } from '../account.ts';
-import { assumptions } from '../assumptions.ts';
+import { accountTimeZone, type Endpoint, type Line, type Role, type User } from '../account.ts';
 import type { Random } from '../random.ts';
 
 export interface Customer {
@@ -122,7 +121,7 @@ function generateUser(firstName: string, lastName: string, title: string, index:
     email: `${handle}@brightwater.example`,
     mobile: index % 3 === 0 ? `1917555${String(110 + index).padStart(4, '0')}` : '',
     company: index === 10 ? 'Brightwater Field Services' : company,
-    timeZone: index === 7 ? 'America/Chicago' : assumptions.timeZone,
+    timeZone: index === 7 ? 'America/Chicago' : accountTimeZone,
     extension,
     extensions: index === 0 ? [extension, '200'] : [extension],
     lines: [`${extension}-desk`, ...(index % 2 === 0 ? [`${extension}-app`] : [])],

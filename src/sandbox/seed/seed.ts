@@ -1,10 +1,9 @@
-import type { Call } from '../account.ts';
-import { assumptions } from '../assumptions.ts';
+import { accountTimeZone, type Call } from '../account.ts';
 import { createRandom, deriveSeed, type Random } from '../random.ts';
 import type { Origin } from '../store/journal.ts';
 import type { Store } from '../store/store.ts';
-import { zoneOffset } from '../time.ts';
-import { finalizeCall, generateCall, outsideNumber } from './calls.ts';
+import { rfc3339, zoneOffset } from '../time.ts';
+import { finalizeCall, generateCall, outsideNumber, repeatWindowSeconds } from './calls.ts';
 import { type Customer, type Directory, generateDirectory } from './directory.ts';
 import { generateThreads } from './texts.ts';
 
@@ -63,7 +62,7 @@ export function seedStore(store: Store, origin: Origin, directory: Directory): v
     store.messages.load(message);
     const { line, number, blockReason: reason, sentAt } = message;
     // A blocked text needs an earlier block of its recipient.
-    if (reason !== undefined) store.blocked.load({ line, number, reason, blockedAt: sentAt - 86_400_000 });
+    if (reason !== undefined) store.blocked.load({ line, number, reason, blockedAt: rfc3339(sentAt - 86_400_000) });
   }
 }
 
@@ -71,7 +70,7 @@ function generateHistory(store: Store, origin: Origin, directory: Directory): Ca
   const random = createRandom(deriveSeed(origin.seed, 'calls'));
   // No calls in the last hour, so that all of them have ended by the start.
   const end = origin.startedAt - 3_600_000;
-  const moments = drawStarts(random, origin.calls, end, historyDays(origin.calls), assumptions.timeZone);
+  const moments = drawStarts(random, origin.calls, end, historyDays(origin.calls), accountTimeZone);
   const customerOf = new Map<string, Customer>(directory.customers.map((customer) => [customer.number, customer]));
   const waiting: { call: Call; notBefore: number }[] = [];
   const lastCalls = new Map<string, number[]>();
@@ -84,7 +83,7 @@ function generateHistory(store: Store, origin: Origin, directory: Directory): Ca
       : generateCall(random, directory, { status: random.chance(0.006) ? 'unknown' : undefined });
 
     const number = draft.direction === 'inbound' ? outsideNumber(draft) : '';
-    const recent = (lastCalls.get(number) ?? []).filter((moment) => moment > start - assumptions.repeatWindowSeconds);
+    const recent = (lastCalls.get(number) ?? []).filter((moment) => moment > start - repeatWindowSeconds);
     const call = finalizeCall(draft, start, store.calls.reserve(draft.legs.length), number === '' ? 0 : recent.length);
     if (number !== '') lastCalls.set(number, [...recent, start]);
     if (returned !== undefined) returned.calledBack = call.id;
@@ -108,6 +107,6 @@ function takeDueCallBack(waiting: { call: Call; notBefore: number }[], start: nu
   const at = waiting.findIndex(({ notBefore }) => notBefore <= start);
   if (at === -1) return undefined;
   const due = waiting.splice(at, 1)[0];
-  if (due === undefined || start > due.call.start + assumptions.repeatWindowSeconds) return undefined;
+  if (due === undefined || start > due.call.start + repeatWindowSeconds) return undefined;
   return due.call;
 }

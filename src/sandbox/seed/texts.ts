@@ -1,5 +1,4 @@
 import type { Message } from '../account.ts';
-import { assumptions } from '../assumptions.ts';
 import type { Random } from '../random.ts';
 import type { Customer, Directory } from './directory.ts';
 
@@ -77,6 +76,14 @@ const turnsOf = (side: '>' | '<') => allTurns.filter((turn) => turn.startsWith(s
 
 export const openers: readonly string[] = turnsOf('>');
 export const replies: readonly string[] = turnsOf('<');
+
+/** `delivery.status` is the carrier's own text (2.6): two carriers with different words. */
+export const deliveredWords: readonly string[] = ['delivered', 'DELIVRD'];
+export const failedReceipts = [
+  { status: 'undelivered', error: '30005 Unknown destination handset' },
+  { status: 'UNDELIV', error: 'absent subscriber' },
+  { status: 'rejected', error: '30007 Carrier violation' },
+] as const;
 
 type Draft = Omit<Message, 'id'>;
 
@@ -164,7 +171,7 @@ function messageDraft(
 }
 
 function delivered(random: Random, sentAt: number): NonNullable<Message['delivery']> {
-  return { status: random.pick(assumptions.deliveredWords), error: '', at: sentAt + random.int(1, 20) * 1000 };
+  return { status: random.pick(deliveredWords), error: '', at: sentAt + random.int(1, 20) * 1000 };
 }
 
 /** Rare messages: pictures, a scheduled text, a failed receipt, a blocked text. */
@@ -188,7 +195,7 @@ function specialMessages(
     case 3:
       return [{ ...sent, text: random.pick(reminders), scheduledAt: end + random.int(1, 5) * dayMs }];
     case 4: {
-      const receipt = random.pick(assumptions.failedReceipts);
+      const receipt = random.pick(failedReceipts);
       return [{ ...sent, text: random.pick(reminders), delivery: { ...receipt, at: at + 4_000 } }];
     }
     case 5:

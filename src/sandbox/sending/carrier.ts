@@ -1,9 +1,11 @@
 import type { Message } from '../account.ts';
-import { assumptions } from '../assumptions.ts';
 import type { Context } from '../context.ts';
+import { deliveredWords, failedReceipts } from '../seed/texts.ts';
 import { recipientsOf } from '../store/messages.ts';
 import { pairKey, type Store } from '../store/store.ts';
 import { receiptPayload, smsPayload } from '../webhooks/payloads.ts';
+
+const receiptAfterMs = { min: 800, max: 3_000 };
 
 /** The specification names only STOP (2.3). These are the keywords that carriers in the account's country honour. */
 const changes: ReadonlyMap<string, 'out' | 'in'> = new Map([
@@ -52,8 +54,7 @@ export function sendText(deps: CarrierDeps, draft: Message, { receipt, announced
   const message = deps.store.messages.put(blockReason === undefined ? draft : { ...draft, blockReason });
   if (announced) deps.announce('AccountSMS', smsPayload(message, deps.links));
   if (blockReason !== undefined) return message;
-  if (receipt !== null)
-    scheduleReceipt(deps, message.id, receipt ?? deps.random.pick(assumptions.deliveredWords), announced);
+  if (receipt !== null) scheduleReceipt(deps, message.id, receipt ?? deps.random.pick(deliveredWords), announced);
   for (const number of recipientsOf(message)) scheduleAutoReply(deps, message, number);
   return message;
 }
@@ -74,10 +75,10 @@ function blockReasonOf({ blocked }: Pick<Store, 'blocked'>, message: Message): s
 
 /** The carrier's receipt follows the text (2.6). */
 function scheduleReceipt(deps: CarrierDeps, id: number, status: string, announced: boolean): void {
-  deps.timers.after(deps.random.between(assumptions.receiptAfterMs), () => {
+  deps.timers.after(deps.random.between(receiptAfterMs), () => {
     const message = deps.store.messages.get(id);
     if (message === undefined) return;
-    const failure = assumptions.failedReceipts.find((receipt) => receipt.status === status);
+    const failure = failedReceipts.find((receipt) => receipt.status === status);
     const delivery = { status, error: failure?.error ?? '', at: deps.now().getTime() };
     const receipted = deps.store.messages.put({ ...message, delivery });
     if (announced) deps.announce('AccountSMS', receiptPayload(receipted, deps.links));
@@ -86,7 +87,7 @@ function scheduleReceipt(deps: CarrierDeps, id: number, status: string, announce
 
 /** The customer's automatic answer, in the thread of the text. */
 function scheduleAutoReply(deps: CarrierDeps, { line, number, participants }: Message, customer: string): void {
-  const { autoReply: text = null, afterMs = 0 } = deps.store.behaviours.get(customer) ?? {};
+  const { autoReply: text = null, afterMs = 0 } = deps.store.customers.get(customer) ?? {};
   if (text === null) return;
   deps.timers.after(afterMs, () => {
     receiveText(deps, {

@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { assumptions } from '../assumptions.ts';
 import { stripFormatting } from '../phone-number.ts';
 import { countDistinct } from './billing.ts';
 
-const { attachmentBytes: maxBytes, otherExtensions } = assumptions;
+const maxBytes = 5 * 1024 * 1024;
 
 const typeByExtension = new Map([
   ['jpg', 'image/jpeg'],
@@ -37,7 +36,7 @@ export const attachmentList = z.array(attachment).max(10, 'must be at most 10 fi
 
 /** The content type shown to the handset: the extension decides, not the declared type (2.2). */
 export function contentTypeOf(filename: string): string {
-  return typeByExtension.get(extensionOf(filename) ?? '') ?? otherExtensions;
+  return typeByExtension.get(extensionOf(filename) ?? '') ?? 'application/octet-stream';
 }
 
 /** The extension in lower case. `.gitignore`, `folder.d/photo` and `photo.` have none. */

@@ -13,14 +13,12 @@ export type SendOutcome =
       skipped: Skipped[];
       message: Message;
       charge: Charge;
-      /** Whether the gateway returned the message's id (2.3). */
-      hasId: boolean;
     })
   | (Extract<Bill, { outcome: 'nothing' }> & { skipped: Skipped[] });
 
 /** Prices a send. Sends one message and charges it once, unless all are skipped. Throws a 422 when one has no rate. */
-export function send(deps: CarrierDeps & Pick<Context, 'faults'>, order: SendOrder, sender: Credential): SendOutcome {
-  const { store, now, faults } = deps;
+export function send(deps: CarrierDeps, order: SendOrder, sender: Credential): SendOutcome {
+  const { store, now } = deps;
   const { from: line, to, message: text, attachments } = order;
   const recipients = selectRecipients(to, (number) => hasOptedOut(store, { line, number }));
   const { rates } = settingsOf(store);
@@ -42,9 +40,7 @@ export function send(deps: CarrierDeps & Pick<Context, 'faults'>, order: SendOrd
     totalMicros: bill.totalMicros,
     messageIds: [message.id],
   });
-  const isIdMissing = faults.random.chance(faults.current().noMessageId);
-  const hasId = !isIdMissing && recipients.reached.every((number) => store.behaviours.get(number)?.returnsId !== false);
-  return { ...bill, ...recipients, message, charge, hasId };
+  return { ...bill, ...recipients, message, charge };
 }
 
 /** Two or more recipients share one group thread (2.4). */

@@ -1,15 +1,18 @@
 import { z } from 'zod';
 import { type Call, type Message, segmentSchema, type Transcript } from '../account.ts';
 import { generatedTranscripts, transcriptsOf, uniqueIdOf } from '../api/call-resource.ts';
-import { assumptions } from '../assumptions.ts';
 import type { Context } from '../context.ts';
 import { invalidRequest, notFound } from '../http/errors.ts';
 import { requireNumber } from '../phone-number.ts';
-import { finalizeCall, generateCall, outsideNumber } from '../seed/calls.ts';
+import { finalizeCall, generateCall, outsideNumber, repeatWindowSeconds } from '../seed/calls.ts';
 import type { Customer } from '../seed/directory.ts';
 import { openers, replies } from '../seed/texts.ts';
 import { type CarrierDeps, receiveText, sendText } from '../sending/carrier.ts';
 import { endedCallPayload, liveCallPayload, transcriptionPayload } from '../webhooks/payloads.ts';
+
+/** After the hang-up; shorter than at the real service (4.6), so that a session at the sandbox sees it happen. */
+const usualRecordingMs = { min: 2_000, max: 6_000 };
+const usualTranscriptMs = { min: 6_000, max: 15_000 };
 
 /** A simulated text. Missing fields are generated. */
 export const smsEvent = z.strictObject({
@@ -180,7 +183,7 @@ export function draftCall(deps: CallDeps, order: CallOrder): Call {
       ? Math.floor(now().getTime() / 1000) - draft.duration
       : Math.floor(Date.parse(order.startTime) / 1000);
   const number = draft.direction === 'inbound' ? outsideNumber(draft) : '';
-  const recent = store.calls.between(start - assumptions.repeatWindowSeconds, start);
+  const recent = store.calls.between(start - repeatWindowSeconds, start);
   const repeated = number === '' ? 0 : recent.filter((other) => other.caller.number === number).length;
   const call = finalizeCall(draft, start, store.calls.reserve(draft.legs.length), repeated);
   return {
@@ -197,12 +200,12 @@ export function endCall(
   order: Pick<CallOrder, 'recordingAfterMs' | 'transcriptAfterMs' | 'announce'>,
 ): Call {
   const { store, random, now, faults, announce, links, timers } = deps;
-  const { recordingDelayMs, transcriptDelayMs } = faults.current();
+  const [late] = faults.drawEventFaults('lateArtefacts', 'AccountEndedCalls');
   const at = now().getTime();
-  const recordingAfterMs = (order.recordingAfterMs ?? random.between(assumptions.recordingAfterMs)) + recordingDelayMs;
-  const usualMs = random.between(assumptions.transcriptAfterMs);
+  const recordingAfterMs = (order.recordingAfterMs ?? random.between(usualRecordingMs)) + (late?.recordingMs ?? 0);
+  const usualMs = random.between(usualTranscriptMs);
   const transcriptAfterMs =
-    order.transcriptAfterMs === null ? null : (order.transcriptAfterMs ?? usualMs) + transcriptDelayMs;
+    order.transcriptAfterMs === null ? null : (order.transcriptAfterMs ?? usualMs) + (late?.transcriptMs ?? 0);
 
   const call = store.calls.put({
     ...draft,
@@ -236,7 +239,7 @@ function linkCallBack(deps: CallDeps, call: Call): void {
   if (call.direction !== 'outbound' || call.internal || call.status !== 'answered') return;
   const number = outsideNumber(call);
   const abandoned = deps.store.calls
-    .between(call.start - assumptions.repeatWindowSeconds, call.start)
+    .between(call.start - repeatWindowSeconds, call.start)
     .findLast((other) => other.abandoned && other.calledBack === undefined && other.caller.number === number);
   if (abandoned !== undefined) deps.store.calls.put({ ...abandoned, calledBack: call.id });
 }

@@ -2,7 +2,6 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import type { EventType, Subscription } from '../account.ts';
-import { assumptions } from '../assumptions.ts';
 import { type Faults, faultNames, type InjectedFault } from '../faults/faults.ts';
 import type { DeliveryFault } from '../faults/spec.ts';
 import type { DeliveryRecord, History } from '../history.ts';
@@ -21,10 +20,10 @@ interface DispatcherDeps {
   timers: Timers;
   now: () => Date;
   /** Delay before each retry. */
-  retriesMs: readonly number[];
+  deliveryRetriesMs?: readonly number[] | undefined;
 }
 
-const timeoutMs = assumptions.deliveryTimeoutMs;
+const timeoutMs = 5_000;
 const batchWindowMs = 200;
 /** Long enough for the receiver of a trickled body to give up first. */
 const trickledTimeoutMs = 60_000;
@@ -33,7 +32,8 @@ const trickledTimeoutMs = 60_000;
  * States of a delivery: pending → delivered (2xx) | failed (no retry left, or the subscription is disabled or deleted) |
  * dropped (a fault) | cut (the sandbox was closed or reset). Deliveries do not survive a restart.
  */
-export function createDispatcher({ store, faults, history, timers, now, retriesMs }: DispatcherDeps) {
+export function createDispatcher(deps: DispatcherDeps) {
+  const { store, faults, history, timers, now, deliveryRetriesMs = [1_000, 5_000, 30_000] } = deps;
   const agent = new Agent({ connections: 64, headersTimeout: timeoutMs, bodyTimeout: timeoutMs });
   const batches = new Map<number, Payload[]>();
   let round = new AbortController();
@@ -41,22 +41,23 @@ export function createDispatcher({ store, faults, history, timers, now, retriesM
   let nextId = 1;
 
   function announce(type: EventType, payload: Payload): void {
-    const hiddenMs = faults.drawHiddenMs(type);
-    if (hiddenMs > 0) hideTemporarily(hiddenMs, type, payload, { store, timers });
+    const [early] = faults.drawEventFaults('early', type);
+    if (early !== undefined) hideTemporarily(early.ms, type, payload, { store, timers });
+    const [batched] = faults.drawEventFaults('batched', type);
     for (const subscription of store.subscriptions.values()) {
       if (!subscription.enabled || subscription.type !== type) continue;
       const withQueryValues = { ...payload, ...Object.fromEntries(new URL(subscription.url).searchParams) };
-      if (faults.current().batch > 1) collect(subscription, withQueryValues);
+      if (batched !== undefined) collect(subscription, withQueryValues, batched.events);
       else ship(subscription, [withQueryValues]);
     }
   }
 
   /** Ships the payloads of a subscription together: when the batch is full, or after a short time. */
-  function collect(subscription: Subscription, payload: Payload): void {
+  function collect(subscription: Subscription, payload: Payload, most: number): void {
     const batch = batches.get(subscription.id) ?? [];
     if (batch.length === 0) timers.after(batchWindowMs, () => shipBatch(subscription));
     batches.set(subscription.id, [...batch, payload]);
-    if (batch.length + 1 >= faults.current().batch) shipBatch(subscription);
+    if (batch.length + 1 >= most) shipBatch(subscription);
   }
 
   function shipBatch(subscription: Subscription): void {
@@ -97,7 +98,7 @@ export function createDispatcher({ store, faults, history, timers, now, retriesM
     signal: AbortSignal,
   ): Promise<void> {
     try {
-      for (const delayMs of [waitMs, ...retriesMs]) {
+      for (const delayMs of [waitMs, ...deliveryRetriesMs]) {
         if (delayMs > 0) await sleep(delayMs, undefined, { signal });
         const subscription = store.subscriptions.get(delivery.subscriptionId);
         if (!subscription?.enabled) break;
@@ -208,38 +209,35 @@ interface DeliveryPlan {
 }
 
 /** Long enough for the next deliveries to overtake. */
-const heldBackMs = { min: 300, max: 1_500 };
+const reorderedMs = { min: 300, max: 1_500 };
 
 function planDelivery(
   type: EventType,
   payloads: readonly Payload[],
   drawn: readonly InjectedFault<DeliveryFault>[],
 ): DeliveryPlan {
-  const isGet = drawn.some((fault) => fault.kind === 'get');
-  const isSuffixed = drawn.some((fault) => fault.kind === 'suffixed');
+  const addressed = new Set(drawn.map((fault) => (fault.kind === 'addressed' ? fault.as : undefined)));
   const plan: DeliveryPlan = {
-    method: isGet ? 'GET' : 'POST',
+    method: addressed.has('get') ? 'GET' : addressed.has('put') ? 'PUT' : 'POST',
     delaysMs: [],
     minBytes: 0,
     trickleMs: null,
     addressOf: (url) => {
-      const suffixed = isSuffixed ? withSuffix(url, type) : url;
-      return isGet ? withQuery(suffixed, payloads) : suffixed;
+      const suffixed = addressed.has('suffixed') ? withSuffix(url, type) : url;
+      return addressed.has('get') ? withQuery(suffixed, payloads) : suffixed;
     },
   };
-  let [waitMs, copies, isDropped] = [0, 1, false];
-  const laterMs: number[] = [];
+  let waitMs = 0;
+  const copiesMs: number[] = [];
   for (const fault of drawn) {
-    if (fault.kind === 'dropped') isDropped = true;
+    if (fault.kind === 'dropped') return plan;
     if (fault.kind === 'delayed') waitMs += fault.ms;
-    if (fault.kind === 'heldBack') waitMs += fault.random.between(heldBackMs);
-    if (fault.kind === 'repeated') copies = Math.max(copies, fault.copies);
-    if (fault.kind === 'redelivered') laterMs.push(fault.afterMs);
-    if (fault.kind === 'put') plan.method = 'PUT';
+    if (fault.kind === 'reordered') waitMs += fault.random.between(reorderedMs);
+    if (fault.kind === 'repeated') copiesMs.push(...Array<number>(fault.copies - 1).fill(fault.afterMs));
     if (fault.kind === 'oversized') plan.minBytes = fault.bytes;
     if (fault.kind === 'trickled') plan.trickleMs = fault.everyMs;
   }
-  if (!isDropped) plan.delaysMs = [...Array<number>(copies).fill(waitMs), ...laterMs.map((later) => waitMs + later)];
+  plan.delaysMs = [0, ...copiesMs].map((afterMs) => waitMs + afterMs);
   return plan;
 }
 

@@ -1,7 +1,6 @@
-import { type Call, type Endpoint, eventTypes, type Message } from '../account.ts';
+import { accountTimeZone, type Call, type Endpoint, eventTypes, type Message } from '../account.ts';
 import { uniqueIdOf } from '../api/call-resource.ts';
 import type { Links } from '../api/files.ts';
-import { assumptions } from '../assumptions.ts';
 import { unquoteCallIds } from '../faults/bodies.ts';
 import type { DeliveryFault } from '../faults/spec.ts';
 import { recipientsOf } from '../store/messages.ts';
@@ -15,9 +14,9 @@ export function smsPayload(message: Message, links: Links): Payload {
   return {
     id: message.id,
     direction: message.direction === 'in' ? 'received' : 'sent',
-    startTime: localTime(message.sentAt, assumptions.timeZone),
+    startTime: localTime(message.sentAt, accountTimeZone),
     fromNumber: message.from,
-    toNumber: recipientsOf(message).join(assumptions.groupSeparator),
+    toNumber: recipientsOf(message).join(','),
     message: message.text,
     media: message.media.length === 0 ? null : message.media.map((file) => links.media(file)),
     webhookType: 'AccountSMS',
@@ -62,7 +61,7 @@ type LiveStatus = 'ringing' | 'answered' | 'ended';
 export function liveCallPayload(call: Call, status: LiveStatus): Payload {
   const first = call.legs[0];
   const leg = (status === 'answered' ? call.legs.find((one) => one.to === call.called) : undefined) ?? first;
-  const startedAt = localTime(call.start * 1000, assumptions.timeZone);
+  const startedAt = localTime(call.start * 1000, accountTimeZone);
   return {
     callId: call.id,
     UniqueId: leg === undefined ? call.id : uniqueIdOf(call, leg),
@@ -77,7 +76,7 @@ export function liveCallPayload(call: Call, status: LiveStatus): Payload {
     calledNumber: call.dialled,
     callerIdExternal: call.callerIdExternal,
     callStartTime: startedAt,
-    startTime: localTime((call.start + (leg?.offset ?? 0)) * 1000, assumptions.timeZone),
+    startTime: localTime((call.start + (leg?.offset ?? 0)) * 1000, accountTimeZone),
     webhookType: 'AccountRealTimeCalls',
   };
 }
@@ -97,20 +96,28 @@ function partyWord(endpoint: Endpoint): string {
   return endpoint.type === 'user' ? 'phone' : endpoint.type;
 }
 
-interface EncodedBody {
-  contentType: string;
-  body: string;
-}
-
 /** The body of a delivery: JSON, unless faults change it. */
-export function encodeBody(payloads: readonly Payload[], faults: readonly DeliveryFault[]): EncodedBody {
-  const typed = payloads.map((payload) => faults.reduce(retype, payload));
-  const events = faults.reduce<unknown>(wrapEvents, typed.length === 1 ? typed[0] : typed);
-  if (faults.some(({ kind }) => kind === 'form')) {
-    const body = faults.reduce(corrupt, new URLSearchParams(formFields(events)).toString());
-    return { contentType: 'application/x-www-form-urlencoded', body };
-  }
-  return { contentType: 'application/json', body: faults.reduce(corrupt, JSON.stringify(events)) };
+export function encodeBody(
+  payloads: readonly Payload[],
+  faults: readonly DeliveryFault[],
+): { contentType: string; body: string } {
+  const as = new Set(faults.map((fault) => (fault.kind === 'encoded' ? fault.as : undefined)));
+  const typed = payloads.map((payload) => {
+    if (as.has('unknownType')) return { ...payload, webhookType: 'AccountHolograms' };
+    if (!as.has('contradictingType')) return payload;
+    return { ...payload, webhookType: eventTypes.find((type) => type !== payload.webhookType) };
+  });
+  let events: unknown = typed.length === 1 && !as.has('array') ? typed[0] : typed;
+  if (as.has('nested')) events = { event: 'notification', data: { object: events } };
+  if (as.has('stringified')) events = { payload: JSON.stringify(events) };
+
+  const isForm = as.has('form');
+  let body = isForm ? new URLSearchParams(formFields(events)).toString() : JSON.stringify(events);
+  if (as.has('unquotedCallIds')) body = unquoteCallIds(body);
+  if (as.has('malformed')) body = `${body.slice(0, -1)},,'`;
+  if (as.has('truncated')) body = body.slice(0, Math.ceil(body.length / 2));
+  if (as.has('empty')) body = '';
+  return { contentType: isForm ? 'application/x-www-form-urlencoded' : 'application/json', body };
 }
 
 /** Flattens a value to form fields: `cdrs[0][status]`. */
@@ -118,37 +125,4 @@ export function formFields(value: unknown, name = ''): [string, string][] {
   if (value === null || value === undefined) return name === '' ? [] : [[name, '']];
   if (typeof value !== 'object') return [[name, String(value)]];
   return Object.entries(value).flatMap(([key, part]) => formFields(part, name === '' ? key : `${name}[${key}]`));
-}
-
-function retype(payload: Payload, { kind }: DeliveryFault): Payload {
-  if (kind === 'unknownType') return { ...payload, webhookType: 'AccountHolograms' };
-  if (kind !== 'contradictingType') return payload;
-  return { ...payload, webhookType: eventTypes.find((type) => type !== payload.webhookType) };
-}
-
-function wrapEvents(events: unknown, fault: DeliveryFault): unknown {
-  if (fault.kind !== 'wrapped') return events;
-  switch (fault.as) {
-    case 'nested':
-      return { event: 'notification', data: { object: events } };
-    case 'array':
-      return Array.isArray(events) ? events : [events];
-    case 'stringified':
-      return { payload: JSON.stringify(events) };
-  }
-}
-
-function corrupt(body: string, { kind }: DeliveryFault): string {
-  switch (kind) {
-    case 'unquotedCallIds':
-      return unquoteCallIds(body);
-    case 'malformed':
-      return `${body.slice(0, -1)},,'`;
-    case 'truncated':
-      return body.slice(0, Math.ceil(body.length / 2));
-    case 'empty':
-      return '';
-    default:
-      return body;
-  }
 }

@@ -16,7 +16,7 @@ beforeAll(async () => {
   client = await oauth.register({ name: 'Trunkline', redirectUri });
   await oauth.close();
 });
-afterEach(() => sandbox.faults({}));
+afterEach(() => sandbox.faults());
 afterAll(() => sandbox.close());
 
 /** What a browser brings back after the consent page. */
@@ -144,9 +144,9 @@ test('a refresh gives new tokens, and using the old one again is a refusal', asy
 
 test('a refresh whose answer is lost is in doubt, and only another try tells that the token is used up', async () => {
   const { oauth, granted } = await loggedIn();
-  sandbox.faults({ answers: [{ kind: 'reset', when: 'after', operations: ['getTokens'] }] });
+  sandbox.faults({ kind: 'reset', when: 'after', operation: 'getTokens' });
   expect(await refusalOf(oauth.refresh(client, granted.tokens))).toMatchObject({ code: 'network', effect: 'unknown' });
-  sandbox.faults({});
+  sandbox.faults();
   expect(await refusalOf(oauth.refresh(client, granted.tokens))).toMatchObject({
     code: 'unauthenticated',
     effect: 'none',
@@ -155,9 +155,9 @@ test('a refresh whose answer is lost is in doubt, and only another try tells tha
 
 test('a refresh that never reached the token endpoint harmed nothing', async () => {
   const { oauth, granted } = await loggedIn();
-  sandbox.faults({ answers: [{ kind: 'reset', operations: ['discoverOAuth'] }] });
+  sandbox.faults({ kind: 'reset', operation: 'discoverOAuth' });
   expect(await refusalOf(oauth.refresh(client, granted.tokens))).toMatchObject({ advice: 'retry', effect: 'none' });
-  sandbox.faults({});
+  sandbox.faults();
   expect((await oauth.refresh(client, granted.tokens)).accessToken).toMatch(/./);
 });
 

@@ -16,7 +16,7 @@ describe('comparing hours of calls', async () => {
   afterAll(() => world.close());
   beforeEach(async () => {
     await world.settled();
-    sandbox.faults({});
+    sandbox.faults();
     await sandbox.reset();
     // The workers' own housekeeping runs beside it.
     await retryDeadlock(() =>
@@ -162,7 +162,7 @@ describe('comparing hours of calls', async () => {
   });
 
   test('a service that fails leaves the hours due, later each time', async () => {
-    sandbox.faults({ errorRate: 1, status: 403 });
+    sandbox.faults({ kind: 'error', status: 403 });
     const round = await reconciler.round();
     expect(round.compared).toBe(0);
     expect(round.failed).toBeGreaterThanOrEqual(23);
@@ -171,7 +171,7 @@ describe('comparing hours of calls', async () => {
        from ops.coverage where to_at <= now() and checked_at is not null`,
     );
     expect(states).toEqual([{ state: 'failed', attempts: 1, is_later: true, says_why: true }]);
-    sandbox.faults({});
+    sandbox.faults();
     await world.query('update ops.coverage set due_at = now()');
     expect((await reconciler.round()).failed).toBe(0);
   });

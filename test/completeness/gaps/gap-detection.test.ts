@@ -92,10 +92,10 @@ describe('looking for texts that no webhook announced', async () => {
   test('a service that knows no such conversation has answered the probe', async () => {
     const silent = number();
     await addNumbers(db, [{ number: silent, line }]);
-    sandbox.faults({ answers: [{ kind: 'error', status: 404, operations: ['readThread'] }] });
+    sandbox.faults({ kind: 'error', status: 404, operation: 'readThread' });
     context.notifier.notify((await probe(db, 10, { pauses: context.pauses })).due);
     await until(async () => (await probingProgress(db)).empty === 1);
-    sandbox.faults({});
+    sandbox.faults();
     expect(await found(silent)).toBeUndefined();
     expect(await world.value(`select last_error from ops.sync_targets where key = $1`, `${line}/${silent}`)).toBeNull();
   });

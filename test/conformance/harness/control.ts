@@ -9,7 +9,8 @@ export interface Control {
   token(userId: number, scopes: readonly string[], expiresInSeconds?: number): Promise<string>;
   role(userId: number, changes: Record<string, unknown>): Promise<void>;
   account(changes: Record<string, unknown>): Promise<void>;
-  faults(faults: Record<string, unknown>): Promise<void>;
+  /** Replaces all faults: without an argument, none is left. */
+  faults(...faults: Record<string, unknown>[]): Promise<void>;
   sms(event: Record<string, unknown>): Promise<{ id: number; line: string; number: string }>;
   call(
     event: Record<string, unknown>,
@@ -41,7 +42,7 @@ export function createControl(baseUrl: string): Control {
       await ask('PUT', path, { ...(await ask('GET', path)), ...changes });
     },
     account: (changes) => ask('PATCH', '/account', changes),
-    faults: (faults) => ask('POST', '/faults', faults),
+    faults: (...faults) => ask('POST', '/faults', faults),
     sms: (event) => ask('POST', '/events/sms', event),
     call: (event) => ask('POST', '/events/call', event),
     transcript: (event) => ask('POST', '/events/transcript', event),

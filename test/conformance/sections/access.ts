@@ -214,11 +214,11 @@ export const access: readonly Case[] = [
     needs: 'control',
     only: 'client',
     async run(context) {
-      await context.control.faults({ errorRate: 1, status: 429, retryAfterSeconds: 3_600 });
+      await context.control.faults({ kind: 'error', status: 429, retryAfterSeconds: 3_600 });
       try {
         expect(outcome(await context.ask('listUsers'))).toEqual({ status: 429, type: 'rate_limited' });
       } finally {
-        await context.control.faults({});
+        await context.control.faults();
       }
     },
   },

@@ -57,12 +57,12 @@ export const everyOperation: readonly Case[] = all.flatMap((operation): Case[] =
       ...only,
       async run(context) {
         const credential = needsUser ? await context.token() : context.apiKey;
-        await context.control.faults({ errorRate: 1, status: 500 });
+        await context.control.faults({ kind: 'error' });
         try {
           const reply = await context.ask(operation, request, credential);
           expect(outcome(reply)).toEqual({ status: 500, type: 'internal_error' });
         } finally {
-          await context.control.faults({});
+          await context.control.faults();
         }
       },
     },

@@ -290,14 +290,14 @@ export const sending: readonly Case[] = [
         charges: 0,
       });
       const good = await send()(context);
-      await context.control.faults({ errorRate: 1, status: 500 });
+      await context.control.faults({ kind: 'error' });
       try {
         expect(await chargesOf(context, () => context.ask(operation, good))).toMatchObject({
           reply: { status: 500 },
           charges: 0,
         });
       } finally {
-        await context.control.faults({});
+        await context.control.faults();
       }
       expect(await chargesOf(context, () => context.ask(operation, good))).toMatchObject({
         reply: { status: 201 },

@@ -1,4 +1,4 @@
-import type { FaultInput, SubscriptionFaultInput } from '../../../src/sandbox/faults/spec.ts';
+import type { FaultInput } from '../../../src/sandbox/faults/spec.ts';
 import type { DeliveryRecord, RequestRecord, SendRecord } from '../../../src/sandbox/history.ts';
 import type { CallEvent, CallMade, SmsEvent, SmsMade } from '../../../src/sandbox/traffic/events.ts';
 
@@ -12,12 +12,13 @@ export interface FaultyService {
   readonly url: string;
   sms(event: SmsEvent): Promise<SmsMade>;
   call(event: CallEvent): Promise<CallMade>;
-  /** Replaces all faults; `{}` ends them. */
-  faults(faults: FaultInput): Promise<void>;
-  /** Lets the service change a subscription by itself. */
-  strikeSubscription(id: number, fault: SubscriptionFaultInput): Promise<void>;
+  /** Replaces all faults: without an argument, none is left. */
+  faults(...faults: FaultInput[]): Promise<void>;
   /** Registers a webhook of somebody else's. */
-  subscribe(subscription: { readonly name: string; readonly url: string; readonly type: string }): Promise<void>;
+  subscribe(subscription: Resource): Promise<void>;
+  /** Changes a subscription with a credential of our own. */
+  changeSubscription(id: unknown, changes: Resource): Promise<void>;
+  deleteSubscription(id: unknown): Promise<void>;
   /** Gives the daemon's API key other scopes. */
   grant(scopes: readonly string[]): Promise<void>;
   deliveries(): Promise<DeliveryRecord[]>;
@@ -33,6 +34,7 @@ export interface FaultyService {
 
 const observer = { name: 'observer', key: 'observer-key' };
 const everything = 100_000;
+const webhooks = '/api/public/v1/webhooks';
 
 /** Opens the running sandbox at `url`, once in its life. */
 export async function openService(url: string): Promise<FaultyService> {
@@ -47,16 +49,17 @@ export async function openService(url: string): Promise<FaultyService> {
     });
     const answer = await response.text();
     if (!response.ok) throw new Error(`${method} ${path} was answered ${response.status}: ${answer}`);
-    return (JSON.parse(answer) as { data: T }).data;
+    return (answer === '' ? undefined : (JSON.parse(answer) as { data: T }).data) as T;
   }
   await ask('POST', '/_sandbox/keys', observer);
   return {
     url,
     sms: (event) => ask('POST', '/_sandbox/events/sms', event),
     call: (event) => ask('POST', '/_sandbox/events/call', event),
-    faults: async (faults) => void (await ask('POST', '/_sandbox/faults', faults)),
-    strikeSubscription: async (id, fault) => void (await ask('POST', `/_sandbox/subscriptions/${id}`, fault)),
-    subscribe: async (subscription) => void (await ask('POST', '/api/public/v1/webhooks', subscription)),
+    faults: async (...faults) => void (await ask('POST', '/_sandbox/faults', faults)),
+    subscribe: async (subscription) => void (await ask('POST', webhooks, subscription)),
+    changeSubscription: async (id, changes) => void (await ask('PATCH', `${webhooks}/${id}`, changes)),
+    deleteSubscription: async (id) => void (await ask('DELETE', `${webhooks}/${id}`)),
     grant: async (scopes) => void (await ask('PATCH', '/_sandbox/keys/default', { scopes })),
     sends: () => ask('GET', `/_sandbox/sends?limit=${everything}`),
     deliveries: () => ask('GET', `/_sandbox/deliveries?limit=${everything}`),

@@ -6,23 +6,21 @@ import { startLoad } from '../load/load.ts';
 import { expectNothingLost } from '../oracle/oracle.ts';
 import { createRandom } from '../random.ts';
 
-type Answer = NonNullable<FaultInput['answers']>[number];
-
 const deployment = deployForSuite({ backend: 'redis' });
 const limit = { timeout: 30_000, interval: 100 };
 
 /** Those that look like an answer: what they say is mirrored, until a read of the same thing finds otherwise. */
-const believable: readonly (readonly [string, ...Answer[]])[] = [
+const believable: readonly (readonly [string, ...FaultInput[]])[] = [
   ['leaves fields out', { kind: 'fields', change: 'drop', rate: 0.4 }],
   ['answers null where values were', { kind: 'fields', change: 'null', rate: 0.4 }],
   ['answers values of another type', { kind: 'fields', change: 'retype', rate: 0.4 }],
   ['has empty lists', { kind: 'noRows', rate: 0.4 }],
   ['has keys and values that nobody knows', { kind: 'newKeys', rate: 0.5 }, { kind: 'newValues', rate: 0.3 }],
   ['has paging state beside the data', { kind: 'siblings', rate: 0.5 }],
-  ['finds now and then nothing (a flapping 404)', { kind: 'error', status: 404, rate: 0.5, operations: ['GET /'] }],
+  ['finds now and then nothing (a flapping 404)', { kind: 'error', status: 404, rate: 0.5, operation: 'GET /' }],
 ];
 
-const failing: readonly (readonly [string, ...Answer[]])[] = [
+const failing: readonly (readonly [string, ...FaultInput[]])[] = [
   ['answers 500', { kind: 'error', status: 500, rate: 0.4 }],
   ['answers 502 with HTML', { kind: 'html', status: 502, rate: 0.4 }],
   ['answers 200 with HTML', { kind: 'html', status: 200, rate: 0.4 }],
@@ -47,7 +45,7 @@ const failing: readonly (readonly [string, ...Answer[]])[] = [
   ],
   ['redirects', { kind: 'redirect', rate: 0.3 }],
   ['sends call ids as numbers', { kind: 'unquotedCallIds' }],
-  ['pages threads that shift', { kind: 'shift', announce: true, rate: 0.1, operations: ['readThread'] }],
+  ['pages threads that shift', { kind: 'shift', announce: true, rate: 0.1, operation: 'readThread' }],
   ['pages threads from their beginning', { kind: 'oldestFirst' }],
   ['refuses a limit out of its range', { kind: 'limit', max: 10 }],
   ['is down', { kind: 'error', status: 503, rate: 1 }],
@@ -58,10 +56,10 @@ test.for([...failing, ...believable])(
   async ([name, ...answers], { onTestFinished }) => {
     const { service } = deployment();
     const load = await startLoad(deployment(), createRandom(name), onTestFinished);
-    await service.faults({ answers });
+    await service.faults(...answers);
     await load.goesOn(40);
     await load.finish();
-    await service.faults({});
+    await service.faults();
     if (believable.some(([each]) => each === name)) await load.readAgain();
     await expectNothingLost(deployment(), load);
   },

@@ -8,44 +8,42 @@ import { received } from '../load/traffic.ts';
 import { expectNothingLost } from '../oracle/oracle.ts';
 import { createRandom } from '../random.ts';
 
-type Delivery = NonNullable<FaultInput['deliveries']>[number];
-
 const deployment = deployForSuite({ backend: 'redis' });
 const weekMs = 7 * 86_400_000;
 
 /** What is told in another way must be understood all the same. */
-const telling: readonly (readonly [string, ...Delivery[]])[] = [
+const telling: readonly (readonly [string, ...FaultInput[]])[] = [
   ['a hundred times at once', { kind: 'repeated', copies: 100, rate: 0.1 }],
-  ['again much later', { kind: 'redelivered', afterMs: 3_000, rate: 0.5 }],
-  ['behind those of the next second', { kind: 'heldBack', rate: 0.5 }],
-  ['with call ids as numbers', { kind: 'unquotedCallIds' }],
-  ['as a form', { kind: 'form', rate: 0.5 }],
-  ['wrapped', { kind: 'wrapped', as: 'nested', rate: 0.3 }, { kind: 'wrapped', as: 'stringified', rate: 0.3 }],
-  ['in an array', { kind: 'wrapped', as: 'array', rate: 0.5 }],
-  ['under an unknown type', { kind: 'unknownType', rate: 0.5 }],
-  ['under the type of another event', { kind: 'contradictingType', rate: 0.3 }],
-  ['by PUT', { kind: 'put', rate: 0.5 }],
-  ['below the address', { kind: 'suffixed', rate: 0.5 }],
+  ['again much later', { kind: 'repeated', afterMs: 3_000, rate: 0.5 }],
+  ['behind those of the next second', { kind: 'reordered', rate: 0.5 }],
+  ['with call ids as numbers', { kind: 'encoded', as: 'unquotedCallIds' }],
+  ['as a form', { kind: 'encoded', as: 'form', rate: 0.5 }],
+  ['wrapped', { kind: 'encoded', as: 'nested', rate: 0.3 }, { kind: 'encoded', as: 'stringified', rate: 0.3 }],
+  ['in an array', { kind: 'encoded', as: 'array', rate: 0.5 }],
+  ['under an unknown type', { kind: 'encoded', as: 'unknownType', rate: 0.5 }],
+  ['under the type of another event', { kind: 'encoded', as: 'contradictingType', rate: 0.3 }],
+  ['by PUT', { kind: 'addressed', as: 'put', rate: 0.5 }],
+  ['below the address', { kind: 'addressed', as: 'suffixed', rate: 0.5 }],
 ];
 
 /** What cannot be understood is kept, and told again by whatever comes next. */
-const garbled: readonly (readonly [string, ...Delivery[]])[] = [
+const garbled: readonly (readonly [string, ...FaultInput[]])[] = [
   ['before the API knows of it, with receipts lost', { kind: 'early', ms: 1_000, rate: 0.3 }],
-  ['malformed', { kind: 'malformed', rate: 0.4 }],
-  ['cut short', { kind: 'truncated', rate: 0.4 }],
-  ['empty', { kind: 'empty', rate: 0.4 }],
+  ['malformed', { kind: 'encoded', as: 'malformed', rate: 0.4 }],
+  ['cut short', { kind: 'encoded', as: 'truncated', rate: 0.4 }],
+  ['empty', { kind: 'encoded', as: 'empty', rate: 0.4 }],
   ['one byte larger than a MiB', { kind: 'oversized', rate: 0.2 }],
   ['byte by byte', { kind: 'trickled', everyMs: 100, rate: 0.1 }],
-  ['by GET', { kind: 'get', rate: 0.4 }],
+  ['by GET', { kind: 'addressed', as: 'get', rate: 0.4 }],
 ];
 
 test.for([...telling, ...garbled])('mirrors what is told %s', async ([name, ...deliveries], { onTestFinished }) => {
   const { service } = deployment();
   const load = await startLoad(deployment(), createRandom(name), onTestFinished);
-  await service.faults({ deliveries });
+  await service.faults(...deliveries);
   await load.goesOn(50);
   await load.finish();
-  await service.faults({});
+  await service.faults();
   if (garbled.some(([garbledName]) => garbledName === name)) await load.remind();
   await expectNothingLost(deployment(), load);
 });
@@ -85,7 +83,7 @@ test('reads a thread again of which it is told during a fetch', async () => {
     return made;
   };
   // The answer is made before it is held back: it cannot know of the second text.
-  await service.faults({ answers: [{ kind: 'slow', ms: 1_500, when: 'after', times: 1, operations: ['readThread'] }] });
+  await service.faults({ kind: 'slow', ms: 1_500, when: 'after', times: 1, operation: 'readThread' });
   const first = await tell('pelican before the fetch');
   await vi.waitUntil(async () => (await service.read<unknown[]>('/sms/lines')).length > 0 && (await isClaimed()), {
     timeout: 10_000,
@@ -93,7 +91,7 @@ test('reads a thread again of which it is told during a fetch', async () => {
   });
   const second = await tell('pelican during the fetch');
   expect(await isMirrored(first.id), 'the fetch is still under way').toBe(false);
-  await service.faults({});
+  await service.faults();
   await expectNothingLost(deployment(), {
     threads: [second],
     callIds: [],

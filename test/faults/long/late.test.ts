@@ -10,9 +10,9 @@ const deployment = deployForSuite({ backend: 'redis' });
 test('mirrors recordings and transcripts that are late, when they are announced', async ({ onTestFinished }) => {
   const { service } = deployment();
   const load = await startLoad(deployment(), createRandom('late'), onTestFinished);
-  await service.faults({ recordingDelayMs: 2_000, transcriptDelayMs: 3_000 });
+  await service.faults({ kind: 'lateArtefacts', recordingMs: 2_000, transcriptMs: 3_000 });
   await load.goesOn(60);
-  await service.faults({});
+  await service.faults();
   await load.finish();
   await expectNothingLost(deployment(), load);
 });

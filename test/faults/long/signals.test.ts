@@ -14,7 +14,7 @@ describe.concurrent.each(backends)('on %s', (backend) => {
     const deployment = await deploy({ backend }, onTestFinished);
     const { web, worker, service } = deployment;
     const load = await startLoad(deployment, createRandom(`term ${backend}`), onTestFinished);
-    await service.faults({ latencyMs: 700 });
+    await service.faults({ kind: 'slow', when: 'before', ms: 700 });
     for (const times of [1, 2]) {
       await load.goesOn(25);
       for (const part of [worker, web]) {
@@ -22,7 +22,7 @@ describe.concurrent.each(backends)('on %s', (backend) => {
         await part.start();
       }
     }
-    await service.faults({});
+    await service.faults();
     await load.finish();
     await expectNothingLost(deployment, load);
   });

@@ -1,8 +1,7 @@
 import { expect, test, vi } from 'vitest';
-import type { SubscriptionFaultInput } from '../../../src/sandbox/faults/spec.ts';
 import { wantedTypes } from '../../../src/sync/subscriptions/ensure.ts';
 import { ourSubscriptions } from '../deployment/deployment.ts';
-import type { Resource } from '../deployment/service.ts';
+import type { FaultyService, Resource } from '../deployment/service.ts';
 import { deployForSuite } from '../deployment/suite.ts';
 import { startLoad } from '../load/load.ts';
 import { expectNothingLost } from '../oracle/oracle.ts';
@@ -13,10 +12,22 @@ const deployment = deployForSuite({ backend: 'redis' });
 const noticed = { timeout: 100_000, interval: 500 };
 const pollEach = { timeout: 150_000, interval: 500 };
 
-const rounds: readonly Readonly<Record<'AccountSMS' | 'AccountEndedCalls', SubscriptionFaultInput>>[] = [
-  { AccountSMS: { kind: 'disabled' }, AccountEndedCalls: { kind: 'deleted' } },
-  { AccountSMS: { kind: 'retyped' }, AccountEndedCalls: { kind: 'redirected' } },
-  { AccountSMS: { kind: 'duplicated' }, AccountEndedCalls: { kind: 'disabled' } },
+type Change = (service: FaultyService, subscription: Resource) => Promise<void>;
+
+const changed =
+  (changes: Resource): Change =>
+  (service, { id }) =>
+    service.changeSubscription(id, changes);
+const deleted: Change = (service, { id }) => service.deleteSubscription(id);
+const duplicated: Change = (service, { name, url, type }) => service.subscribe({ name, url, type });
+
+const rounds: readonly Readonly<Record<'AccountSMS' | 'AccountEndedCalls', Change>>[] = [
+  { AccountSMS: changed({ enabled: false }), AccountEndedCalls: deleted },
+  {
+    AccountSMS: changed({ type: 'AccountAITranscription' }),
+    AccountEndedCalls: changed({ url: 'https://elsewhere.invalid/hooks' }),
+  },
+  { AccountSMS: duplicated, AccountEndedCalls: changed({ enabled: false }) },
 ];
 
 test('notices what became of its subscriptions within a minute, repairs them, and fills the gap', async ({
@@ -29,9 +40,9 @@ test('notices what became of its subscriptions within a minute, repairs them, an
   await service.subscribe({ name: 'somebody else', url: 'https://stranger.example/hooks', type: 'AccountSMS' });
   const foreign = await stranger();
   for (const round of rounds) {
-    for (const [type, fault] of Object.entries(round)) {
-      const struck = (await ourSubscriptions(service, addresses)).find((each) => each.type === type && each.enabled);
-      await service.strikeSubscription(Number(struck?.id), fault);
+    for (const [type, change] of Object.entries(round)) {
+      const held = (await ourSubscriptions(service, addresses)).find((each) => each.type === type && each.enabled);
+      await change(service, held ?? {});
     }
     // It began long before the gap, and was only announced in it.
     const lost = await service.call({ durationSeconds: 1_500, recordingAfterMs: 0, transcriptAfterMs: null });

@@ -9,7 +9,7 @@ import { expectNothingLost } from '../oracle/oracle.ts';
 import { createRandom } from '../random.ts';
 
 const happeningsOfDay = sized(150);
-const dropped = { drop: 0.1 };
+const dropped = { kind: 'dropped', rate: 0.1 } as const;
 const dayMs = 86_400_000;
 /** A text that is missing in a known thread is missed by the unread count of its line, which is believed after a minute. */
 const unreadPatience = 300_000;
@@ -23,7 +23,7 @@ const outages: Readonly<Record<number, (deployment: Deployment) => Outage>> = {
       : { begin: () => ended(worker), end: () => worker.start() },
   3: ({ postgres }) => ({ begin: () => postgres.crash(), end: () => postgres.start() }),
   4: ({ service }) => ({
-    begin: () => service.faults({ ...dropped, answers: [{ kind: 'html', status: 502 }] }),
+    begin: () => service.faults(dropped, { kind: 'html', status: 502 }),
     end: () => service.faults(dropped),
   }),
   5: ({ web, worker }) => ({
@@ -47,7 +47,7 @@ describe.each(backends)('on %s', (backend) => {
     const from = new Date(to.getTime() - 7 * dayMs);
     const week = await createWeek(deployment, createRandom(`week ${backend}`), from);
     for (let day = 0; day < 7; day += 1) await live(deployment, week, day as Day);
-    await service.faults({});
+    await service.faults();
 
     const range = ['--from', from.toISOString(), '--to', to.toISOString()];
     await runCommand(['reconcile', ...range, '--json'], environment);

@@ -91,18 +91,14 @@ test('a look that is cut off costs a resolve its turn, not its note', async () =
   const resolve = vi.spyOn(service.conversations, 'resolve');
   const before = readsOf(number).length;
   sandbox.faults({
-    answers: [
-      {
-        kind: 'reset',
-        when: 'after',
-        operations: [`GET /sms/conversations/${line}/${number}`],
-        times: 3,
-      },
-    ],
+    kind: 'reset',
+    when: 'after',
+    operation: `GET /sms/conversations/${line}/${number}`,
+    times: 3,
   });
   await letGo();
   await until(async () => (await resolvesWaiting('noted')) === 0);
-  sandbox.faults({});
+  sandbox.faults();
   expect(readsOf(number).length).toBeGreaterThan(before + 3);
   expect(resolve.mock.calls.map(([, wishes]) => wishes)).toEqual([{ comment: 'Closed.' }]);
   expect(resolvesOf(number)).toHaveLength(1);

@@ -72,13 +72,11 @@ describe.each(backends)('with queues in %s', async (backend) => {
     ).map(({ act }) => act);
 
   test('two workers and late answers do not change the order', async () => {
-    sandbox.faults({
-      answers: [
-        { kind: 'slow', ms: 300, rate: 0.5, when: 'before', operations: ['resolveConversation'] },
-        { kind: 'error', status: 503, rate: 0.3, operations: ['resolveConversation'] },
-      ],
-    });
-    onTestFinished(() => sandbox.faults({}));
+    sandbox.faults(
+      { kind: 'slow', ms: 300, rate: 0.5, when: 'before', operation: 'resolveConversation' },
+      { kind: 'error', status: 503, rate: 0.3, operation: 'resolveConversation' },
+    );
+    onTestFinished(() => sandbox.faults());
     const numbers = Array.from({ length: 20 }, (_, at) => String(12125551000 + at));
     await Promise.all(numbers.map((number) => sandbox.emit.sms({ line, number, text: 'open again' })));
     for (const number of numbers) {
@@ -89,7 +87,7 @@ describe.each(backends)('with queues in %s', async (backend) => {
 
   test('a step waits for the retries of an earlier one, also of an earlier trigger', async () => {
     const number = '12125551101';
-    sandbox.faults({ answers: [{ kind: 'error', status: 503, operations: ['assignConversation'] }] });
+    sandbox.faults({ kind: 'error', status: 503, operation: 'assignConversation' });
     await sandbox.emit.sms({ line, number, text: 'mine' });
     await until(async () => (await actsOn(number)).length === 1);
     await sandbox.emit.sms({ line, number, text: 'nobody' });
@@ -101,7 +99,7 @@ describe.each(backends)('with queues in %s', async (backend) => {
       ).then((rows) => rows.map(({ tries }) => tries));
     await until(async () => ((await triesOf())[0] ?? 0) >= 2);
     expect((await triesOf())[1]).toBe(0);
-    sandbox.faults({});
+    sandbox.faults();
     await until(async () => (await waitingOf(number)) === 0);
     expect(await actsOn(number)).toEqual(['assign done', 'assign done']);
     expect(
@@ -115,8 +113,8 @@ describe.each(backends)('with queues in %s', async (backend) => {
 
   test('a reply keeps its place among the steps of its trigger', async () => {
     const number = '12125551102';
-    sandbox.faults({ answers: [{ kind: 'error', status: 429, operations: ['commentOnConversation'], times: 3 }] });
-    onTestFinished(() => sandbox.faults({}));
+    sandbox.faults({ kind: 'error', status: 429, operation: 'commentOnConversation', times: 3 });
+    onTestFinished(() => sandbox.faults());
     await sandbox.emit.sms({ line, number, text: 'note and reply' });
     await until(async () => (await actsOn(number)).length === 3 && (await waitingOf(number)) === 0);
     expect(await actsOn(number)).toEqual(['comment done', 'reply done', 'resolve done']);
@@ -125,8 +123,8 @@ describe.each(backends)('with queues in %s', async (backend) => {
 
   test('one that waits for more than ten minutes lets later ones go, and is skipped where one decided the same', async () => {
     const number = '12125551103';
-    sandbox.faults({ answers: [{ kind: 'error', status: 503, operations: ['resolveConversation'] }] });
-    onTestFinished(() => sandbox.faults({}));
+    sandbox.faults({ kind: 'error', status: 503, operation: 'resolveConversation' });
+    onTestFinished(() => sandbox.faults());
     await sandbox.emit.sms({ line, number, text: 'open again' });
     await until(async () => (await actsOn(number)).length === 2);
     await query(
@@ -134,7 +132,7 @@ describe.each(backends)('with queues in %s', async (backend) => {
       number,
     );
     await until(async () => (await actsOn(number)).includes('reopen done'));
-    sandbox.faults({});
+    sandbox.faults();
     await query(
       `update ops.rule_actions a set due_at = now() from ops.rule_runs r where r.run_id = a.run_id and number = $1 and state = 'waiting'`,
       number,
@@ -151,7 +149,7 @@ test('a worker that is killed during a step leaves later steps behind it', async
   onTestFinished(() => world.close());
   // Only the process that is to be killed performs steps: those here find nothing due until it is dead.
   const number = '12125551104';
-  sandbox.faults({ answers: [{ kind: 'reset', when: 'before', operations: ['resolveConversation'] }] });
+  sandbox.faults({ kind: 'reset', when: 'before', operation: 'resolveConversation' });
   await sandbox.emit.sms({ line, number, text: 'open again' });
   const ofThread = `from ops.rule_runs r where r.run_id = a.run_id and r.number = '${number}'`;
   await until(
@@ -164,7 +162,7 @@ test('a worker that is killed during a step leaves later steps behind it', async
       ) > 0,
   );
   await query(`update ops.rule_actions a set due_at = 'infinity' ${ofThread}`);
-  sandbox.faults({ answers: [{ kind: 'slow', ms: 30_000, when: 'before', operations: ['resolveConversation'] }] });
+  sandbox.faults({ kind: 'slow', ms: 30_000, when: 'before', operation: 'resolveConversation' });
   const before = sandbox.requests().filter(({ path }) => path.endsWith(`/${number}/resolve`)).length;
   const child = trunkline(
     {
@@ -180,7 +178,7 @@ test('a worker that is killed during a step leaves later steps behind it', async
   await until(() => sandbox.requests().filter(({ path }) => path.endsWith(`/${number}/resolve`)).length > before);
   child.process.kill('SIGKILL');
   await child.ended;
-  sandbox.faults({});
+  sandbox.faults();
   await query(`update ops.rule_actions a set claimed_until = now() ${ofThread}`);
   await until(
     async () =>

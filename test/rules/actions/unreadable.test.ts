@@ -17,7 +17,7 @@ rules:
 
 const world = await createRulesWorld(rules, 'live', 'postgres');
 const { sandbox, query } = world;
-afterEach(() => sandbox.faults({}));
+afterEach(() => sandbox.faults());
 afterAll(() => world.close());
 
 const posts = (path: string) => sandbox.requests().filter((each) => each.method === 'POST' && each.path.includes(path));
@@ -25,7 +25,7 @@ const asked = (number: string) => posts(`/${number}/`).map(({ path }) => path.sp
 
 test('a proxy’s page that poses as a success proves nothing: what it kept back is asked for again', async () => {
   const number = '17185550403';
-  sandbox.faults({ answers: [{ kind: 'html', status: 200, operations: ['assignConversation'], times: 1 }] });
+  sandbox.faults({ kind: 'html', status: 200, operation: 'assignConversation', times: 1 });
   await sandbox.emit.sms({ number, text: 'spam' });
   await world.rulesSettled();
   expect(asked(number)).toEqual(['assign', 'assign', 'reopen', 'resolve']);
@@ -38,12 +38,10 @@ test('a proxy’s page that poses as a success proves nothing: what it kept back
 
 test('a note whose answer cannot be read is still not asked for twice', async () => {
   const number = '17185550402';
-  sandbox.faults({
-    answers: [
-      { kind: 'empty', when: 'after', operations: ['resolveConversation'], times: 1 },
-      { kind: 'empty', when: 'after', status: 201, operations: ['commentOnConversation'] },
-    ],
-  });
+  sandbox.faults(
+    { kind: 'empty', when: 'after', operation: 'resolveConversation', times: 1 },
+    { kind: 'empty', when: 'after', status: 201, operation: 'commentOnConversation' },
+  );
   await sandbox.emit.sms({ number, text: 'close' });
   await world.rulesSettled();
   expect(await world.actions('close')).toEqual([

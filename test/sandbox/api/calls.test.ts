@@ -67,9 +67,9 @@ test('recordings and transcripts appear in their time', async () => {
 });
 
 test('late artefacts come as late as the fault says', async () => {
-  sandbox.faults({ recordingDelayMs: 60_000, transcriptDelayMs: 90_000 });
+  sandbox.faults({ kind: 'lateArtefacts', recordingMs: 60_000, transcriptMs: 90_000 });
   const made = await sandbox.emit.call({ ...answered, recordingAfterMs: 0, transcriptAfterMs: 0 });
-  sandbox.faults({});
+  sandbox.faults();
   const count = async (what: string) => (await ask('GET', `/calls/${made.id}/${what}`)).body.data.length;
   clock += 59_000;
   expect(await count('recordings')).toBe(0);

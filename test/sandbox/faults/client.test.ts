@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { apiKey, createService, type Service, ServiceError } from '../../../src/api-client/client.ts';
-import type { AnswerFault, FaultInput } from '../../../src/sandbox/faults/spec.ts';
+import type { FaultInput } from '../../../src/sandbox/faults/spec.ts';
 import { createSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { createLog } from '../../../src/shared/log.ts';
-
-type Fault = NonNullable<FaultInput['answers']>[number];
 
 let sandbox: Sandbox;
 let service: Service;
@@ -31,7 +29,7 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-const clientFor = ({ kind }: Fault) => (kind === 'bomb' ? patient : service);
+const clientFor = ({ kind }: FaultInput) => (kind === 'bomb' ? patient : service);
 const charges = () => sandbox.sends().filter(({ charge }) => charge !== null).length;
 
 async function failureOf(work: Promise<unknown>): Promise<ServiceError> {
@@ -43,7 +41,7 @@ async function failureOf(work: Promise<unknown>): Promise<ServiceError> {
   return outcome;
 }
 
-test.each<[string, Fault, Partial<ServiceError>, number]>([
+test.each<[string, FaultInput, Partial<ServiceError>, number]>([
   ['reset after it went out', { kind: 'reset', when: 'after' }, { code: 'network', effect: 'unknown' }, 1],
   ['reset before', { kind: 'reset' }, { code: 'network', effect: 'unknown' }, 0],
   ['reset midway', { kind: 'reset', when: 'midway' }, { code: 'network', effect: 'unknown' }, 1],
@@ -59,7 +57,7 @@ test.each<[string, Fault, Partial<ServiceError>, number]>([
   ['refused by the service', { kind: 'error' }, { code: 'server', status: 500, effect: 'none' }, 0],
   ['asked to wait', { kind: 'error', status: 429, retryAfterSeconds: 2 }, { code: 'rate_limited', effect: 'none' }, 0],
 ])('a send that is %s is charged as often as can be known', async (_, fault, expected, charged) => {
-  sandbox.faults({ answers: [{ ...fault, operations: ['sendMessage'] } as AnswerFault] });
+  sandbox.faults({ ...fault, operation: 'sendMessage' } as FaultInput);
   const error = await failureOf(clientFor(fault).messages.send({ from, to: ['12125550142'], message: 'hello' }));
   expect(error).toMatchObject(expected);
   expect(charges()).toBe(charged);
@@ -67,7 +65,7 @@ test.each<[string, Fault, Partial<ServiceError>, number]>([
 });
 
 test('a reset forgets a send whose answer is still held back', async () => {
-  sandbox.faults({ answers: [{ kind: 'slow', ms: 500, operations: ['sendMessage'] }] });
+  sandbox.faults({ kind: 'slow', ms: 500, operation: 'sendMessage' });
   const held = patient.messages.send({ from, to: ['12125550142'], message: 'hello' });
   await expect.poll(charges).toBe(1);
   await sandbox.reset();
@@ -75,7 +73,7 @@ test('a reset forgets a send whose answer is still held back', async () => {
   expect(sandbox.sends()).toEqual([]);
 });
 
-test.each<[string, Fault, Partial<ServiceError>]>([
+test.each<[string, FaultInput, Partial<ServiceError>]>([
   ['HTML that poses as a success', { kind: 'html', status: 200 }, { code: 'unreadable' }],
   ['no data', { kind: 'noData' }, { code: 'unreadable' }],
   ['a bomb', { kind: 'bomb' }, { code: 'too_large' }],
@@ -83,12 +81,12 @@ test.each<[string, Fault, Partial<ServiceError>]>([
   ['a reset', { kind: 'reset', when: 'midway' }, { code: 'network' }],
   ['a flapping 404', { kind: 'error', status: 404 }, { code: 'not_found' }],
 ])('a read that is answered with %s fails with its name', async (_, fault, expected) => {
-  sandbox.faults({ answers: [fault] });
+  sandbox.faults(fault);
   expect(await failureOf(clientFor(fault).users.list())).toMatchObject(expected);
 });
 
 test('drift is no failure: rows come, and what is new is told', async () => {
-  sandbox.faults({ answers: [{ kind: 'newKeys' }, { kind: 'siblings' }] });
+  sandbox.faults({ kind: 'newKeys' }, { kind: 'siblings' });
   const { data, drift, siblings, isComplete } = await service.users.list();
   expect(data.length).toBeGreaterThan(0);
   expect(drift.map(({ what }) => what)).toEqual(expect.arrayContaining(['unknown_key', 'sibling_key']));

@@ -83,7 +83,7 @@ test('a group is blocked when all of its parties are', async () => {
 test('a customer answers by itself what reaches it, until told otherwise', async () => {
   const set = await control('POST', '/customers/(212) 555-0142', { autoReply: 'I am away', afterMs: 10 });
   expect(set.status).toBe(200);
-  expect(set.body.data).toEqual({ number: ann, autoReply: 'I am away', afterMs: 10, returnsId: true });
+  expect(set.body.data).toEqual({ number: ann, autoReply: 'I am away', afterMs: 10 });
   await send([ann], 'are you in?');
   const [answer] = await receiver.until(1, ({ json }) => json.direction === 'received');
   expect(answer?.json).toMatchObject({ fromNumber: ann, toNumber: line, message: 'I am away' });

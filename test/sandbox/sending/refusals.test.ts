@@ -140,9 +140,9 @@ test('whoever may not send is not told what is wrong with the body', async () =>
 });
 
 test('an injected failure answers 500 and sends nothing', async () => {
-  sandbox.faults({ errorRate: 1 });
+  sandbox.faults({ kind: 'error' });
   const { status, body } = await ask('POST', '/sms/messages', good);
-  sandbox.faults({});
+  sandbox.faults();
   expect([status, body.error.type]).toEqual([500, 'internal_error']);
   expect(sandbox.sends(1)).toMatchObject([{ status: 500, key: 'default', charge: null }]);
 });

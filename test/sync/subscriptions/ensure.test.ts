@@ -161,9 +161,9 @@ describe('two receivers with different secrets', () => {
   test('of which the younger’s first look failed: it takes the address over at its next', async () => {
     // Its own, since a service that fails is given a rest.
     const asked = createService({ baseUrl: sandbox.url, credential: apiKey(sandbox.apiKey), log });
-    sandbox.faults({ answers: [{ kind: 'error', status: 500, operations: ['updateWebhook'] }] });
+    sandbox.faults({ kind: 'error', status: 500, operation: 'updateWebhook' });
     await expect(as(younger, undefined, asked)).rejects.toThrow('webhooks.update');
-    sandbox.faults({});
+    sandbox.faults();
     await asked.close();
     await as(younger);
     expect(await secrets()).toEqual([younger]);
@@ -200,9 +200,9 @@ test('a credential that may not write is told what to create by hand', async () 
 
 test('one that was created with an answer of another shape is found by its address', async () => {
   await sandbox.reset();
-  sandbox.faults({ answers: [{ kind: 'noData', operations: ['createWebhook'], times: 3 }] });
+  sandbox.faults({ kind: 'noData', operation: 'createWebhook', times: 3 });
   expect(Object.values(await outcomes())).toEqual(Array(3).fill('created'));
-  sandbox.faults({});
+  sandbox.faults();
   expect(await listed()).toHaveLength(3);
   expect(Object.values(await outcomes())).toEqual(Array(3).fill('in_place'));
 });
@@ -215,9 +215,9 @@ test('a repair is remembered with its gap, though the service fails on the next 
   const idOf = (type: string) => all.find((each) => each.type === type)?.id ?? 0;
   await service.webhooks.disable(idOf('AccountSMS'));
   await service.webhooks.remove(idOf('AccountEndedCalls'));
-  sandbox.faults({ answers: [{ kind: 'error', status: 500, operations: ['createWebhook'] }] });
+  sandbox.faults({ kind: 'error', status: 500, operation: 'createWebhook' });
   await expect(ensure()).rejects.toThrow();
-  sandbox.faults({});
+  sandbox.faults();
   expect(await database.value('select reason from ops.gaps')).toContain('AccountSMS was disabled');
 });
 
@@ -228,9 +228,9 @@ test('one that cannot be created keeps no other from being enabled', async () =>
   const idOf = (type: string) => all.find((each) => each.type === type)?.id ?? 0;
   await service.webhooks.remove(idOf('AccountSMS'));
   await service.webhooks.disable(idOf('AccountEndedCalls'));
-  sandbox.faults({ answers: [{ kind: 'error', status: 500, operations: ['createWebhook'] }] });
+  sandbox.faults({ kind: 'error', status: 500, operation: 'createWebhook' });
   await expect(ensure()).rejects.toThrow('webhooks.create');
-  sandbox.faults({});
+  sandbox.faults();
   expect(await listed()).toContainEqual({ id: idOf('AccountEndedCalls'), type: 'AccountEndedCalls', enabled: true });
   expect(await database.query('select reason from ops.gaps')).toEqual([
     { reason: 'the webhook subscription of AccountEndedCalls was disabled' },
