@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
+import { operations as conforming } from '../conformance/operations.ts';
 
 interface Described {
   operationId?: string;
@@ -23,6 +24,10 @@ test('the document is OpenAPI 3.1 with a server', () => {
   expect(response.headers.get('content-type')).toContain('application/json');
   expect(document).toMatchObject({ openapi: expect.stringMatching(/^3\.1\./), servers: [{ url: '/' }] });
   expect(document.info).toMatchObject({ title: expect.stringMatching(/./), version: expect.stringMatching(/./) });
+});
+
+test('the conformance suite knows every operation', () => {
+  expect(operations.map(({ operationId }) => operationId).sort()).toEqual(Object.keys(conforming).sort());
 });
 
 test('every reference leads somewhere, every schema is referred to, and each entity stands once', () => {

@@ -14,21 +14,6 @@ afterAll(() => sandbox.close());
 
 const answered = { direction: 'inbound', status: 'answered', recorded: true, durationSeconds: 200 } as const;
 
-test.each(['12', '1700000000', '1700000000.', 'abc.def', '17000000001234.5'])('%s is no call id: 400', async (id) => {
-  for (const path of ['', '/recordings', '/transcripts']) {
-    const { status, body } = await ask('GET', `/calls/${id}${path}`);
-    expect(status).toBe(400);
-    expect(body.error.message).toContain('unix timestamp, a dot');
-  }
-});
-
-test('an unknown call is a 404 everywhere', async () => {
-  for (const path of ['', '/recordings', '/transcripts']) {
-    const { status, body } = await ask('GET', `/calls/1700000000.1${path}`);
-    expect([status, body.error.type]).toEqual([404, 'not_found']);
-  }
-});
-
 test('legs chain from the first and add up to the call', async () => {
   const made = await sandbox.emit.call({ ...answered, group: 'Service', transfers: 1 });
   const { body } = await ask('GET', `/calls/${made.id}`);
@@ -103,13 +88,6 @@ test('a provoked transcript holds what was given', async () => {
   const window = { start: clock / 1000 - 3_600, end: clock / 1000, filters: { callSentiment: ['furious'] } };
   const found = await ask('POST', '/calls/search', window);
   expect(found.body.data.calls).toMatchObject([{ id: call.id }]);
-});
-
-test('a call of unknown outcome has no end', async () => {
-  const made = await sandbox.emit.call({ status: 'unknown' });
-  const { body } = await ask('GET', `/calls/${made.id}`);
-  expect(body.data.status).toBe('unknown');
-  expect(body.data).not.toHaveProperty('endTime');
 });
 
 test('a call takes the way that it is given, shows its legs late, and can end again as something else', async () => {

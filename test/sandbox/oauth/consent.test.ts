@@ -47,18 +47,6 @@ test('allowing leads back with a code and the state, keeping the query of the re
   expect(sentBack(answer)).toEqual({ tenant: '7', code: expect.stringMatching(/^[\w-]{43}$/), state: 'ü &=' });
 });
 
-test('denying leads back with access_denied and the state, whatever else stands in the form', async () => {
-  const address = authorizationUrl(sandbox.url, clientId);
-  const answer = await decide(address, { ticket: ticketOf((await open(address)).body), user: '', decision: 'deny' });
-  expect(sentBack(answer)).toEqual({ error: 'access_denied', error_description: expect.any(String), state: 'a state' });
-});
-
-test('without a state, none comes back', async () => {
-  const address = authorizationUrl(sandbox.url, clientId, { state: undefined });
-  const answer = await decide(address, { ticket: ticketOf((await open(address)).body), decision: 'deny' });
-  expect(sentBack(answer)).not.toHaveProperty('state');
-});
-
 test('a user may grant less than was asked, and never more', async () => {
   const address = authorizationUrl(sandbox.url, clientId, { scope: 'sms:read users:read' });
   const ticket = ticketOf((await open(address)).body);
@@ -115,11 +103,6 @@ test.each([
   const { status, headers, body } = await open(authorizationUrl(sandbox.url, clientId, query));
   expect({ status, location: headers.get('location') }).toEqual({ status: 400, location: null });
   expect(body).toContain('This login cannot continue');
-});
-
-test('a field that comes twice gets a page, and no redirect', async () => {
-  const { status, headers } = await open(`${authorizationUrl(sandbox.url, clientId)}&scope=sms:send`);
-  expect({ status, location: headers.get('location') }).toEqual({ status: 400, location: null });
 });
 
 test('a host that left the allow-list after the registration is not sent to', async () => {

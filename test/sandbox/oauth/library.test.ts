@@ -59,17 +59,3 @@ test('openid-client sees a denial as one', async () => {
   const grant = oidc.authorizationCodeGrant(config, callback, checks);
   await expect(grant).rejects.toMatchObject({ error: 'access_denied', code: 'OAUTH_AUTHORIZATION_RESPONSE_ERROR' });
 });
-
-test('openid-client with another verifier is refused', async () => {
-  const { address, checks } = await begin('users:read');
-  const callback = await answer(address, { scope: 'users:read', decision: 'allow' });
-  const wrong = { ...checks, pkceCodeVerifier: oidc.randomPKCECodeVerifier() };
-  const grant = oidc.authorizationCodeGrant(config, callback, wrong);
-  await expect(grant).rejects.toMatchObject({ error: 'invalid_grant' });
-});
-
-test('openid-client is told why a redirect cannot be registered', async () => {
-  const metadata = { client_name: 'Elsewhere', redirect_uris: ['https://elsewhere.test/callback'] };
-  const registration = oidc.dynamicClientRegistration(new URL(sandbox.url), metadata, oidc.None(), insecure);
-  await expect(registration).rejects.toMatchObject({ error: 'invalid_redirect_uri', status: 400 });
-});

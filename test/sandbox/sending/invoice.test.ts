@@ -71,6 +71,14 @@ test('every POST stands in the list of sends with its answer, oldest first, and 
   expect((await control('GET', '/sends?limit=x')).status).toBe(400);
 });
 
+test('a malformed body is refused before a foreign line, and that before a missing rate', async () => {
+  const statusOf = async (body: object) => (await ask('POST', '/sms/messages', { message: 'hello', ...body })).status;
+  const foreign = { from: '12125550100', to: [paris] };
+  expect(await statusOf({ ...foreign, colour: 1 })).toBe(400);
+  expect(await statusOf(foreign)).toBe(403);
+  expect(await statusOf({ ...foreign, from: line })).toBe(422);
+});
+
 test('charges survive a restart; a reset clears them', async () => {
   await send([ann], 'hello');
   await send([paris], 'hello');

@@ -1,12 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Message } from '../../../src/sandbox/account.ts';
 import { createRandom, deriveSeed } from '../../../src/sandbox/random.ts';
 import { createSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { directoryOf } from '../../../src/sandbox/seed/seed.ts';
 import { generateThreads } from '../../../src/sandbox/seed/texts.ts';
+import { optOutChange } from '../../../src/sandbox/sending/carrier.ts';
 import { caller } from '../client/caller.ts';
 
 const line = '16465550100';
@@ -97,3 +99,45 @@ async function seededStops(target: Sandbox, threads: number): Promise<Message[]>
   expect(body.data.messages.map(({ text }: { text: string }) => text)).toContain('STOP');
   return stops.filter(({ from }, index) => stops.findIndex((one) => one.from === from) === index);
 }
+
+const out = ['STOP', 'STOPALL', 'UNSUBSCRIBE', 'CANCEL', 'END', 'QUIT'];
+const back = ['START', 'UNSTOP', 'YES'];
+
+test.each<[string, 'out' | 'in' | null]>([
+  ...out.map((word): [string, 'out'] => [word, 'out']),
+  ...back.map((word): [string, 'in'] => [word, 'in']),
+  ['stop', 'out'],
+  ['  Stop. ', 'out'],
+  ['"STOP!!"', 'out'],
+  ['¡stop!\r\n', 'out'],
+  ['yes…', 'in'],
+  ['', null],
+  ['...', null],
+  ['HELP', null],
+  ['stop by at 5', null],
+  ['please stop', null],
+  ['STOP STOP', null],
+  ['S.T.O.P', null],
+  ['STOPS', null],
+  ['nonstop', null],
+  ['STOP 1', null],
+  ['ſtop', null],
+  ['stóp', null],
+  ['ﬆop', null],
+  ['constructor', null],
+])('%j: %s', (text, change) => {
+  expect(optOutChange(text)).toBe(change);
+});
+
+const around = fc.string({ unit: fc.constantFrom(...' \n\t\u00a0.,!?"\'()-–…“”*#'), maxLength: 6 });
+
+test('neither case nor what stands around the word matters', () => {
+  const spelled = fc
+    .constantFrom(...out, ...back)
+    .chain((word) => fc.tuple(fc.constant(word), fc.mixedCase(fc.constant(word.toLowerCase()))));
+  fc.assert(
+    fc.property(around, spelled, around, (before, [word, written], after) => {
+      expect(optOutChange(before + written + after)).toBe(out.includes(word) ? 'out' : 'in');
+    }),
+  );
+});

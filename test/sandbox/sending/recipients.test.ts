@@ -1,38 +1,49 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { normalizeNumber } from '../../../src/sandbox/phone-number.ts';
 import { countDistinct, type Skipped, selectRecipients } from '../../../src/sandbox/sending/billing.ts';
-import { formatted } from './phone-numbers.ts';
+
+/** What people put between, before and after the digits of a number. */
+const formatting = fc.constantFrom('', '', '', ' ', '-', '.', '(', ')', '+', '\u2011', '\u2013', '\u00a0', '\t', ') ');
+
+const digits = (minLength: number, maxLength: number) =>
+  fc.string({ unit: fc.constantFrom(...'0123456789'), minLength, maxLength });
+
+/** The same digits, written in some other way. */
+function formatted(number: string): fc.Arbitrary<string> {
+  const characters = [...number];
+  return fc
+    .array(formatting, { minLength: characters.length + 1, maxLength: characters.length + 1 })
+    .map(([first = '', ...after]) => first + characters.map((digit, index) => digit + after[index]).join(''));
+}
+
+test.each([
+  ['(212) 555-0100', '12125550100'],
+  ['+1 212.555.0100', '12125550100'],
+  ['+44 20 7946 0000', '442079460000'],
+  ['911', '911'],
+  ['12', null],
+  ['123456789012345', '123456789012345'],
+  ['1234567890123456', null],
+  ['1-800-FLOWERS', null],
+  ['212555010０', null],
+  ['', null],
+])('%j is %j', (supplied, number) => {
+  expect(normalizeNumber(supplied)).toBe(number);
+});
+
+test('formatting never matters', () => {
+  const written = digits(0, 18).chain((number) => fc.tuple(fc.constant(number), formatted(number)));
+  fc.assert(
+    fc.property(written, ([number, supplied]) => {
+      expect(normalizeNumber(supplied)).toBe(normalizeNumber(number));
+    }),
+  );
+});
 
 const ann = '12125550100';
 const bob = '442079460000';
 const nobody = () => false;
-
-test('reaches each number once, normalized, in the order supplied', () => {
-  expect(selectRecipients(['+44 20 7946 0000', '(212) 555-0100'], nobody)).toEqual({
-    reached: [bob, ann],
-    skipped: [],
-  });
-});
-
-test('names every later spelling of a number a duplicate, as supplied', () => {
-  expect(selectRecipients(['2125550100', '+1 (212) 555-0100', ann], nobody)).toEqual({
-    reached: [ann],
-    skipped: [
-      { to: '+1 (212) 555-0100', reason: 'duplicate' },
-      { to: ann, reason: 'duplicate' },
-    ],
-  });
-});
-
-test('opted out goes before duplicate', () => {
-  expect(selectRecipients([ann, '212-555-0100'], (number) => number === ann)).toEqual({
-    reached: [],
-    skipped: [
-      { to: ann, reason: 'opted_out' },
-      { to: '212-555-0100', reason: 'opted_out' },
-    ],
-  });
-});
 
 test.each([
   '',
@@ -52,23 +63,6 @@ test.each([
 ])('%j cannot be dialled, however often it is supplied', (to) => {
   const invalid = { to, reason: 'invalid' };
   expect(selectRecipients([to, ann, to], nobody)).toEqual({ reached: [ann], skipped: [invalid, invalid] });
-});
-
-test('asks about opt-outs with normalized numbers only', () => {
-  const asked: string[] = [];
-  selectRecipients(['(212) 555-0100', 'Ann', bob], (number) => asked.push(number) === 0);
-  expect(asked).toEqual([ann, bob]);
-});
-
-test('skips in the order supplied, whatever the reasons', () => {
-  const { skipped } = selectRecipients(['x', bob, ann, bob, 'y', ann], (number) => number === ann);
-  expect(skipped.map(({ to, reason }) => `${to} ${reason}`)).toEqual([
-    'x invalid',
-    `${ann} opted_out`,
-    `${bob} duplicate`,
-    'y invalid',
-    `${ann} opted_out`,
-  ]);
 });
 
 test.each([

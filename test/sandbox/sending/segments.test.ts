@@ -2,56 +2,48 @@ import fc from 'fast-check';
 import { SegmentedMessage } from 'sms-segments-calculator';
 import { describe, expect, test } from 'vitest';
 import { countSegments, gsm7Cost } from '../../../src/sandbox/sending/billing.ts';
-import { basicCharacters, extensionCharacters, plainSegments } from './plain-segments.ts';
+
+/**
+ * The alphabet of section 2.4 as the standard prints it (3GPP TS 23.038: 128 places in order, the escape at 27), with
+ * the four vowels that the specification adds.
+ */
+const places =
+  '@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞ\x1bÆæßÉ' +
+  ' !"#¤%&\'()*+,-./0123456789:;<=>?' +
+  '¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§' +
+  '¿abcdefghijklmnopqrstuvwxyzäöñüà';
+const basicCharacters = `${places.replace('\x1b', '')}áíóú`;
+const extensionCharacters = '[]{}\\^~|€\f';
+
+/** What section 2.4 says of segments: the message as it goes over the air, cut with scissors. */
+function plainSegments(text: string): { encoding: string; units: number; segments: number } {
+  let encoded = '';
+  let isGsm7 = true;
+  for (const character of text) {
+    if (extensionCharacters.includes(character)) encoded += `\x1b${character}`;
+    else if (basicCharacters.includes(character)) encoded += character;
+    else isGsm7 = false;
+  }
+  if (!isGsm7) encoded = text;
+  const pieces: string[] = [];
+  const [single, split] = isGsm7 ? [160, 153] : [70, 67];
+  const size = encoded.length <= single ? single : split;
+  for (let at = 0; at < encoded.length; at += size) pieces.push(encoded.slice(at, at + size));
+  return { encoding: isGsm7 ? 'gsm7' : 'ucs2', units: encoded.length, segments: pieces.length };
+}
 
 const emoji = '🎉';
-const shalom = 'שלום';
 
 test.each([
   ['nothing', '', 'gsm7', 0, 0],
-  ['one letter', 'a', 'gsm7', 1, 1],
-  ['160 letters', 'a'.repeat(160), 'gsm7', 160, 1],
-  ['161 letters', 'a'.repeat(161), 'gsm7', 161, 2],
-  ['306 letters', 'a'.repeat(306), 'gsm7', 306, 2],
-  ['307 letters', 'a'.repeat(307), 'gsm7', 307, 3],
-  ['459 letters', 'a'.repeat(459), 'gsm7', 459, 3],
-  ['460 letters', 'a'.repeat(460), 'gsm7', 460, 4],
-  ['2000 letters, the longest body', 'a'.repeat(2000), 'gsm7', 2000, 14],
-  ['70 dashes', '–'.repeat(70), 'ucs2', 70, 1],
-  ['71 dashes', '–'.repeat(71), 'ucs2', 71, 2],
-  ['134 dashes', '–'.repeat(134), 'ucs2', 134, 2],
-  ['135 dashes', '–'.repeat(135), 'ucs2', 135, 3],
-  ['69 letters and one dash', `${'a'.repeat(69)}—`, 'ucs2', 70, 1],
-  ['160 letters and one dash', `${'a'.repeat(160)}—`, 'ucs2', 161, 3],
-  ['curly quotes', `“${'a'.repeat(69)}”`, 'ucs2', 71, 2],
-  ['158 letters and a euro', `${'a'.repeat(158)}€`, 'gsm7', 160, 1],
-  ['159 letters and a euro', `${'a'.repeat(159)}€`, 'gsm7', 161, 2],
-  ['80 brackets', '['.repeat(80), 'gsm7', 160, 1],
-  ['81 brackets', '['.repeat(81), 'gsm7', 162, 2],
-  ['152 brackets, 76 to a segment', '['.repeat(152), 'gsm7', 304, 2],
-  ['153 brackets, which fill two segments', '['.repeat(153), 'gsm7', 306, 2],
   ['a bracket on the seam', `${'a'.repeat(152)}[${'a'.repeat(152)}`, 'gsm7', 306, 2],
-  ['154 brackets', '['.repeat(154), 'gsm7', 308, 3],
   ['a bracket before the seam', `${'a'.repeat(151)}[${'a'.repeat(153)}`, 'gsm7', 306, 2],
   ['a bracket after the seam', `${'a'.repeat(153)}[${'a'.repeat(151)}`, 'gsm7', 306, 2],
   ['extension characters outside GSM-7', `€${'['.repeat(68)}–`, 'ucs2', 70, 1],
-  ['35 emoji', emoji.repeat(35), 'ucs2', 70, 1],
-  ['36 emoji', emoji.repeat(36), 'ucs2', 72, 2],
-  ['66 emoji, 33 to a segment', emoji.repeat(66), 'ucs2', 132, 2],
-  ['67 emoji, which fill two segments', emoji.repeat(67), 'ucs2', 134, 2],
   ['an emoji on the seam', `${'a'.repeat(66)}${emoji}${'a'.repeat(66)}`, 'ucs2', 134, 2],
-  ['68 emoji', emoji.repeat(68), 'ucs2', 136, 3],
   ['an emoji before the seam', `${'a'.repeat(65)}${emoji}${'a'.repeat(67)}`, 'ucs2', 134, 2],
-  ['Hebrew', shalom, 'ucs2', 4, 1],
-  ['70 Hebrew letters', `${shalom.repeat(17)}של`, 'ucs2', 70, 1],
-  ['71 Hebrew letters', `${shalom.repeat(17)}שלו`, 'ucs2', 71, 2],
-  ['Arabic', 'مرحبا', 'ucs2', 5, 1],
-  ['Greek capitals', 'ΔΦΓΛΩΠΨΣΘΞ'.repeat(16), 'gsm7', 160, 1],
   ['a Greek capital that looks Latin', 'Α', 'ucs2', 1, 1],
-  ['small Greek', 'αβγ', 'ucs2', 3, 1],
-  ['vowels with grave or acute', 'àèìòùáéíóú'.repeat(16), 'gsm7', 160, 1],
   ['a capital vowel with grave', 'À', 'ucs2', 1, 1],
-  ['a vowel with a circumflex', 'ê', 'ucs2', 1, 1],
   ['a vowel with a combining acute', 'e\u0301', 'ucs2', 2, 1],
   ['line breaks', 'a\r\nb\n', 'gsm7', 5, 1],
   ['a tab', 'a\tb', 'ucs2', 3, 1],
