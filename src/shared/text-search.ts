@@ -50,19 +50,20 @@ interface Node {
   readonly next: Map<number, Node>;
   /** The node of the longest proper suffix that is a node too. */
   fallback: Node | undefined;
-  /** The phrase that ends here, or in a suffix of it. */
-  found: string | undefined;
+  /** A phrase ends here, or in a suffix of it. */
+  isEnd: boolean;
 }
 
-const newNode = (): Node => ({ next: new Map(), fallback: undefined, found: undefined });
+const newNode = (): Node => ({ next: new Map(), fallback: undefined, isEnd: false });
 
 /**
- * Searches texts for any of many strings in one pass (Aho-Corasick), whatever their number. The function returns the name of one that
- * the text holds; undefined for none.
+ * Returns whether a folded text ({@link foldText}) holds any of many phrases, in one pass (Aho-Corasick). A phrase matches whole
+ * words; `*` at an end matches within a word there. Throws for a phrase without a word, and for `*` elsewhere.
  */
-function createSearch(names: ReadonlyMap<string, string>): (text: string) => string | undefined {
+export function createPhraseSearch(phrases: readonly string[]): (folded: string) => boolean {
   const root = newNode();
-  for (const [sought, name] of names) {
+  for (const phrase of phrases) {
+    const sought = soughtIn(phrase);
     let node = root;
     for (let at = 0; at < sought.length; at += 1) {
       const unit = sought.charCodeAt(at);
@@ -70,7 +71,7 @@ function createSearch(names: ReadonlyMap<string, string>): (text: string) => str
       node.next.set(unit, next);
       node = next;
     }
-    node.found = name;
+    node.isEnd = true;
   }
   // Breadth first: the fallback of a node is shallower than the node.
   const queue = [root];
@@ -79,7 +80,7 @@ function createSearch(names: ReadonlyMap<string, string>): (text: string) => str
       let suffix = node.fallback;
       while (suffix && !suffix.next.has(unit)) suffix = suffix.fallback;
       next.fallback = suffix?.next.get(unit) ?? root;
-      next.found ??= next.fallback.found;
+      next.isEnd ||= next.fallback.isEnd;
       queue.push(next);
     }
   }
@@ -90,18 +91,10 @@ function createSearch(names: ReadonlyMap<string, string>): (text: string) => str
       let from: Node | undefined = node;
       while (from && !from.next.has(unit)) from = from.fallback;
       node = from?.next.get(unit) ?? root;
-      if (node.found !== undefined) return node.found;
+      if (node.isEnd) return true;
     }
-    return undefined;
+    return false;
   };
-}
-
-/**
- * Searches folded texts ({@link foldText}) for phrases. A phrase matches whole words; `*` at an end matches within a word there.
- * Throws for a phrase without a word, and for `*` elsewhere.
- */
-export function createPhraseSearch(phrases: readonly string[]): (folded: string) => string | undefined {
-  return createSearch(new Map(phrases.map((phrase) => [soughtIn(phrase), phrase])));
 }
 
 function soughtIn(phrase: string): string {

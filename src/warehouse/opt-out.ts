@@ -54,16 +54,14 @@ const maxKnownLength = 320;
 
 function judgeText(folded: string): OptOutVerdict {
   const parts = withoutCourtesy(folded);
-  const [verdict = 'none', ...others] = new Set(parts.map(keywordVerdict));
-  if (others.length === 0 && verdict !== 'none') return verdict;
-  lists ??= readLists();
-  if (lists.wholes.has(parts.join(' '))) return 'unsure';
-  const { search, mistyped } = lists;
-  if (search(folded) !== undefined) return 'unsure';
+  const [first = 'none', ...others] = new Set(parts.map(keywordVerdict));
+  const verdict = others.length === 0 ? first : 'none';
+  if (verdict === 'opt_out') return verdict;
+  list ??= readList();
   // "stooop", "plssss"
   const shortened = folded.replace(/(\p{L})\1{2,}/gu, '$1');
-  const corrected = shortened.replace(/\p{L}+/gu, (word) => mistyped.get(word) ?? word);
-  return (search(shortened) ?? search(corrected)) === undefined ? 'none' : 'unsure';
+  const isUnsure = list.wholes.has(parts.join(' ')) || list.isIn(folded) || list.isIn(shortened);
+  return isUnsure ? 'unsure' : verdict;
 }
 
 const keywordVerdict = (part: string) => (outs.has(part) ? 'opt_out' : ins.has(part) ? 'opt_in' : 'none');
@@ -89,48 +87,6 @@ function longestKnown(words: readonly string[], at: number): string | undefined 
   return undefined;
 }
 
-let lists:
-  | {
-      readonly search: (folded: string) => string | undefined;
-      readonly wholes: ReadonlySet<string>;
-      readonly mistyped: ReadonlyMap<string, string>;
-    }
-  | undefined;
-
-/** Words of many phrases. Each is also recognized with one letter wrong, missing or too many, or two swapped. */
-const oftenMistyped = `stop unsubscribe dont text texts texting message messages messaging send sending contact number wrong remove leave
-  alone anymore interested permission`;
-
-/** Words that are one letter from one of those, and mean themselves. "Wont send me" and "not sent me" are complaints. */
-const otherWords = `shop shops step steps stow slop swop sop top atop stoop stomp strop sto stp stor stol stoa stof stod stok
-  done donut dot don dons font fonts wont cont dong dent test tests testing tested next tent tents tex texas vesting nesting
-  massage massages massaging messaged lend lends end ends ending mend mending tend tending spend spending lending bending
-  sends sent seed sand sanding fend bend vend vending sen seeding feeding
-  contract contacts contacted numbers numbered lumber umber prong wring wrongs removed remover removes remote
-  leaves leaver leaved lease leased heave weave cleave sleeve leven eave along atone clone lone aline permissions interest
-  texto textos texte textes mesage`;
-
-/** Each mistyped word, with the word that was meant. */
-function readMistyped(): ReadonlyMap<string, string> {
-  const words = oftenMistyped.split(/\s+/);
-  const others = new Set([...words, ...otherWords.split(/\s+/)]);
-  const mistyped = new Map<string, string>();
-  for (const word of words) for (const typo of typosOf(word)) if (!others.has(typo)) mistyped.set(typo, word);
-  return mistyped;
-}
-
-function* typosOf(word: string): Iterable<string> {
-  for (let at = 0; at <= word.length; at += 1) {
-    const [before, after] = [word.slice(0, at), word.slice(at)];
-    yield before + after.slice(1);
-    if (after.length > 1) yield `${before}${after[1]}${after[0]}${after.slice(2)}`;
-    for (const letter of 'abcdefghijklmnopqrstuvwxyz') {
-      yield before + letter + after;
-      if (after !== '') yield before + letter + after.slice(1);
-    }
-  }
-}
-
 /** The phrases of the text file, which says how they are written; each choice of their alternatives is one. */
 export function readPhrases(): readonly string[] {
   return readFileSync(new URL('opt-out-phrases.txt', import.meta.url), 'utf8')
@@ -145,12 +101,11 @@ function expand(phrase: string): string[] {
   return choices.split('|').flatMap((choice) => expand(`${before}${choice}${after}`));
 }
 
-function readLists() {
-  const phrases = readPhrases();
-  const wholes = phrases.filter((phrase) => phrase.startsWith('='));
-  return {
-    search: createPhraseSearch(phrases.filter((phrase) => !phrase.startsWith('='))),
-    mistyped: readMistyped(),
-    wholes: new Set(wholes.map((phrase) => foldText(phrase.slice(1)).trim())),
-  };
+let list: { readonly wholes: ReadonlySet<string>; readonly isIn: (folded: string) => boolean } | undefined;
+
+function readList() {
+  const { wholes = [], parts = [] } = Object.groupBy(readPhrases(), (each) =>
+    each.startsWith('=') ? 'wholes' : 'parts',
+  );
+  return { wholes: new Set(wholes.map((phrase) => foldText(phrase.slice(1)).trim())), isIn: createPhraseSearch(parts) };
 }

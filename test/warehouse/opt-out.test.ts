@@ -9,31 +9,13 @@ import { asRead, readNumber } from './reads.ts';
 const database = await migratedDatabase();
 afterAll(() => database[Symbol.asyncDispose]());
 
-/** The texts of a file, one a line. */
-function textsOf(file: string): string[] {
-  const lines = readFileSync(new URL(`opt-outs/${file}.txt`, import.meta.url), 'utf8').split('\n');
-  return lines.filter((line) => line.trim() !== '' && !line.startsWith('# '));
-}
+const cases = readFileSync(new URL('opt-out-verdicts.txt', import.meta.url), 'utf8')
+  .split('\n')
+  .map((line) => /^(?<verdict>\w+): (?<text>.*)$/.exec(line)?.groups)
+  .filter((each) => each !== undefined);
 
-test.each(textsOf('opt-out'))('opts out: %s', (text) => {
-  expect(optOutVerdict(text)).toBe('opt_out');
-});
-
-test.each(textsOf('opt-in'))('opts in: %s', (text) => {
-  expect(optOutVerdict(text)).toBe('opt_in');
-});
-
-test.each(textsOf('never-answered'))('is never answered: %s', (text) => {
-  expect(optOutVerdict(text)).not.toBe('none');
-  expect(optOutVerdict(text)).not.toBe('opt_in');
-});
-
-test.each(textsOf('never-opt-out'))('does not opt out for good: %s', (text) => {
-  expect(['unsure', 'none']).toContain(optOutVerdict(text));
-});
-
-test.each(textsOf('ordinary'))('is answered: %s', (text) => {
-  expect(optOutVerdict(text)).toBe('none');
+test.each(cases)('$verdict: $text', ({ verdict, text }) => {
+  expect(optOutVerdict(text ?? '')).toBe(verdict);
 });
 
 test.each(['', ' ', '?', '!!!', '1', '911', '…'])('means nothing: %j', (text) => {
