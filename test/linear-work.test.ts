@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { isInstant } from '../src/api-client/answers/values.ts';
 import { quoted, retryAfterMs } from '../src/api-client/transport/refusal.ts';
-import { contains } from '../src/rules/conditions/static-check.ts';
+import { contains } from '../src/rules/conditions/condition.ts';
 import { createTemplates } from '../src/rules/conditions/template.ts';
 import { plainText } from '../src/rules/facts/values.ts';
 import { routingBelow } from '../src/server/hooks.ts';

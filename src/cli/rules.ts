@@ -13,8 +13,14 @@ import {
   type RuleExplanation,
   replyWords,
 } from '../rules/explain.ts';
-import { type DescribedFact, describedFacts, sampleFacts } from '../rules/facts/declared.ts';
-import { factAt } from '../rules/facts/values.ts';
+import {
+  type Declared,
+  declaredFacts,
+  type FactGroup,
+  groupsOf,
+  nowFact,
+  triggersWith,
+} from '../rules/facts/declared.ts';
 import { parseRules } from '../rules/file/parse.ts';
 import { RulesError, type RulesProblem, renderProblem } from '../rules/file/problems.ts';
 import { lesserMode, type Mode, type RuleSet } from '../rules/rule.ts';
@@ -52,8 +58,7 @@ export async function runCheck(path: string | undefined, { json }: Flags): Promi
     const { version, rules } = set;
     return console.log(
       JSON.stringify({
-        ...{ file, version, rules: rules.length, problems: [] },
-        ...{ warnings: warnings.map(toJson), notices: notices.map(toJson) },
+        ...{ file, version, rules: rules.length, problems: [], warnings, notices },
       }),
     );
   }
@@ -68,11 +73,6 @@ export async function runCheck(path: string | undefined, { json }: Flags): Promi
       ? `${file} can be used, but see ${counted(warnings.length, 'warning')}: ${rules}.`
       : `${file} is valid: ${rules}.`,
   );
-}
-
-/** A problem with the field names of the JSON output. */
-function toJson({ remedy, ...problem }: RulesProblem): object {
-  return { ...problem, cure: remedy };
 }
 
 /** What the account says against the file. */
@@ -203,13 +203,15 @@ function versionWords(version: string | null): string {
 }
 
 export function runFacts(on: TriggerKind | undefined, { json }: Flags): void {
-  const facts = describedFacts()
-    .filter(({ triggers }) => on === undefined || triggers.includes(on))
-    .map((each) => {
-      // The value of the fact in the samples that rules are checked with.
-      const [sample] = sampleFacts(on ?? each.triggers[0] ?? 'message_received');
-      return { ...each, example: sample && factAt(sample, each.fact) };
-    });
+  const groups = (Object.keys(declaredFacts) as FactGroup[]).filter((group) => !on || groupsOf[on].includes(group));
+  const facts = [
+    describedFact('now', nowFact, triggerKinds),
+    ...groups.flatMap((group) =>
+      Object.entries<Declared>(declaredFacts[group]).map(([name, declared]) =>
+        describedFact(`${group}.${name}`, declared, triggersWith(group)),
+      ),
+    ),
+  ];
   if (json) {
     console.log(JSON.stringify(facts));
     return;
@@ -217,32 +219,31 @@ export function runFacts(on: TriggerKind | undefined, { json }: Flags): void {
   for (const [triggers, some] of Map.groupBy(facts, (each) => each.triggers.join(', '))) {
     const isEverywhere = some[0]?.triggers.length === triggerKinds.length;
     console.log(isEverywhere ? 'In every rule:' : `In rules on ${triggers}:`);
-    for (const each of some) {
-      console.log(`  ${each.fact}  ${each.type}${each.isOptional ? ', can be missing: check has(…)' : ''}`);
-      console.log(`      ${each.meaning}${formsOf(each, on)} Example: ${printable(each.example)}`);
+    for (const { fact, type, isOptional, meaning, values, format, example } of some) {
+      const forms = `${values ? ` One of ${values.map(printable).join(', ')}.` : ''}${format ? formats[format] : ''}`;
+      console.log(`  ${fact}  ${type}${isOptional ? ', can be missing' : ''}`);
+      console.log(`      ${meaning}${forms} Example: ${printable(example)}`);
     }
     console.log('');
   }
   console.log('Types are those of CEL: compare an int with a number, a timestamp with now - duration("2h").');
+  console.log('Where a fact is missing that a condition needs, the condition is false; has(…) asks for it.');
 }
 
-function formsOf({ values, valuesOn, format, min }: DescribedFact, on: TriggerKind | undefined): string {
-  const known = (on && valuesOn?.[on]) ?? values;
-  const narrower = Object.entries(on ? {} : (valuesOn ?? {})).map(
-    ([kind, some]) => `; on ${kind} always ${some?.map(printable).join(', ')}`,
-  );
-  const formats = {
-    number: ' Digits with the country code.',
-    plain: ' Neither capital letters nor punctuation.',
-    time: ' Written HH:MM.',
-    date: ' Written YYYY-MM-DD.',
-  };
-  return [
-    known ? ` One of ${known.map(printable).join(', ')}${narrower.join('')}.` : '',
-    format ? formats[format] : '',
-    min === undefined ? '' : ` At least ${min}.`,
-  ].join('');
+function describedFact(
+  fact: string,
+  { doc, isPrivate: _, isOptional, ...declared }: Declared,
+  triggers: readonly TriggerKind[],
+) {
+  return { fact, meaning: doc, isOptional: isOptional === true, ...declared, triggers };
 }
+
+const formats = {
+  number: ' Digits with the country code.',
+  plain: ' Neither capital letters nor punctuation.',
+  time: ' Written HH:MM.',
+  date: ' Written YYYY-MM-DD.',
+};
 
 const maxLength = 200;
 
@@ -331,7 +332,8 @@ function renderExplanation(
   const lines = [`${rule}: ${outcomeWords(outcome, on, of)}`];
   for (const { clause, facts } of falseClauses) {
     const values = Object.entries(facts).map(
-      ([path, value]) => `${path} = ${value instanceof Date ? toTheSecond(value, timeZone) : printable(value)}`,
+      ([path, value]) =>
+        `${path} ${value === undefined ? 'is missing' : `= ${value instanceof Date ? toTheSecond(value, timeZone) : printable(value)}`}`,
     );
     lines.push(`  false: ${clause.replace(/\s+/g, ' ')}`, ...values.map((value) => `    ${value}`));
   }
@@ -387,7 +389,7 @@ async function load(file: string, timeZone: string, json: boolean | undefined): 
     return parseRules(text, { file, timeZone });
   } catch (error) {
     if (!(error instanceof RulesError)) throw error;
-    if (json) console.log(JSON.stringify({ file, problems: error.problems.map(toJson) }));
+    if (json) console.log(JSON.stringify({ file, problems: error.problems }));
     else console.error(error.message);
     process.exitCode = 1;
     return undefined;

@@ -1,4 +1,5 @@
 import { type Database, query, sql, type Transaction } from '../db/database.ts';
+import type { Clause } from './conditions/condition.ts';
 import { decide, type Evaluation, factsFor } from './decide.ts';
 import type { Facts } from './facts/declared.ts';
 import { type KnownCase, readCases } from './facts/read.ts';
@@ -29,7 +30,7 @@ export interface ExplainedCall {
   readonly at: Date;
 }
 
-/** A clause of a condition that was false, with the facts in it; undefined for a missing fact. */
+/** A clause of a condition that was not true, with the facts in it; undefined for a missing fact, which can be why. */
 export interface FalseClause {
   readonly clause: string;
   readonly facts: Readonly<Record<string, unknown>>;
@@ -293,15 +294,19 @@ async function triggersOf(
 function falseClauses({ condition }: Rule, facts: Facts): FalseClause[] {
   if (!condition) return [];
   const shape = celFacts(facts);
-  return condition.clauses.flatMap(({ text, paths, test }) => {
+  const isTrue = ({ test }: Clause) => {
     try {
-      if (test(shape)) return [];
+      return test(shape);
     } catch {
-      // It reads a fact that an earlier clause found missing.
-      return [];
+      return false;
     }
-    return [{ clause: text, facts: Object.fromEntries(paths.map((path) => [path, factAt(facts, path)])) }];
-  });
+  };
+  return condition.clauses
+    .filter((each) => !isTrue(each))
+    .map(({ text, paths }) => ({
+      clause: text,
+      facts: Object.fromEntries(paths.map((path) => [path, factAt(facts, path)])),
+    }));
 }
 
 async function replyOutcome(

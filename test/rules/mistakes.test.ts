@@ -17,24 +17,10 @@ test('a missing pair of quotes is one mistake, though nothing below it can be re
   expect(refusalOf(text).problems).toMatchObject([{ line, column: 16, remedy: expect.stringContaining('quotes') }]);
 });
 
-test.each([
-  [
-    'two texts without quotes, a key that stands there twice and an open quote',
-    'rules:\n  - name: a\n    description: one: two\n    on: call_missed\n    on: call_missed\n  - name: b\n    description: one: two\n  - name: c\n    if: "open\n',
-    [3, 5, 7, 9],
-  ],
-  [
-    'conditions that begin with a quote',
-    'rules:\n  - name: a\n    if: "a" == contact.name\n  - name: b\n    if: "b" == contact.name\n',
-    [3, 5],
-  ],
-  [
-    'an open bracket, and what it swallows',
-    'rules:\n  - name: a\n    do: [{ reopen: true }\n  - name: b\n    do: []\n  - name: c\n    do: []\n',
-    [4],
-  ],
-])('of what is no YAML, each mistake is told once: %s', (_what, text, lines) => {
-  expect(refusalOf(text).problems.map(({ line }) => line)).toEqual(lines);
+test('of what is no YAML, the first mistake is told: what follows is misread', () => {
+  const text =
+    'rules:\n  - name: a\n    description: one: two\n    on: call_missed\n    on: call_missed\n  - name: c\n    if: "open\n';
+  expect(refusalOf(text).problems.map(({ line }) => line)).toEqual([3]);
 });
 
 test('mistakes of form and of meaning come at once, in the order of the file, none twice', () => {

@@ -181,7 +181,7 @@ function* checkSends({ sends, credential, takenAt }: Snapshot): Iterable<HealthC
   }
   const used = (today.spent + today.reserved) / dailyMicros;
   const isUsedUp = troubles.some(
-    ({ kind, reason, isOver }) => kind === 'budget' && !isOver && reason.includes('budget_money'),
+    ({ kind, reason, isOver }) => kind === 'budget' && !isOver && reason === 'gate:budget_money',
   );
   if (dailyMicros > 0 && used >= nearCap && !isUsedUp) {
     yield {

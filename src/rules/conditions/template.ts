@@ -1,9 +1,8 @@
 import { Context, Liquid, type Template as Parsed } from 'liquidjs';
-import { didYouMean, nearest } from '../../shared/suggestions.ts';
-import { declarationOf, type FactGroup, type Facts, groupsOf, sampleFacts } from '../facts/declared.ts';
+import { type FactGroup, type Facts, groupsOf, sampleFacts, unknownFact } from '../facts/declared.ts';
 import { templateFacts } from '../facts/values.ts';
 import type { TriggerKind } from '../triggers.ts';
-import { type TextProblem, unknownName } from './static-check.ts';
+import type { TextProblem } from './expressions.ts';
 
 /** A text with facts in it. */
 export interface Template {
@@ -43,11 +42,9 @@ export function createTemplates(timeZone: string): (kind: TriggerKind, text: str
       const parsed = engine.parse(text);
       const problem = nameProblem(kind, text, engine.globalFullVariablesSync(parsed));
       if (problem) return problem;
-      const plain = plainTemplate(text);
-      if (plain) return checkedSize(kind, plain);
       return checkedSize(kind, { render: (facts) => render(parsed, facts) });
     } catch (error) {
-      return engineProblem(text, error, engine);
+      return engineProblem(error);
     }
   };
 }
@@ -73,38 +70,10 @@ function checkedSize(kind: TriggerKind, template: Template): Template | TextProb
   return template;
 }
 
-const factPattern = /\{\{\s*(\w+)\.(\w+)\s*\}\}/;
-
-/**
- * Renders a text of only words and facts, as most are, without the engine, which takes longer than a condition. Undefined for
- * any other text.
- */
-function plainTemplate(text: string): Template | undefined {
-  const parts = text.split(factPattern);
-  const words = parts.filter((_, at) => at % 3 === 0);
-  if (words.some((part) => part.includes('{{') || part.includes('{%'))) return undefined;
-  const holes = words.slice(1).map((_, at) => ({ group: parts[at * 3 + 1] ?? '', name: parts[at * 3 + 2] ?? '' }));
-  const isPlain = holes.every(({ group, name }) =>
-    ['string', 'int', 'bool'].includes(declarationOf(`${group}.${name}`)?.type ?? ''),
-  );
-  if (!isPlain) return undefined;
-  return {
-    render: (facts) =>
-      words
-        .map((part, at) => {
-          const hole = holes[at - 1];
-          const known = hole && (facts[hole.group as FactGroup] as Record<string, unknown> | undefined)?.[hole.name];
-          return `${known ?? ''}${part}`;
-        })
-        .join('')
-        .trim(),
-  };
-}
-
 function nameProblem(kind: TriggerKind, text: string, names: readonly string[]): TextProblem | undefined {
   for (const name of names) {
     const [group = '', fact] = name.split('.');
-    const problem = name !== 'now' && unknownName(kind, group, fact);
+    const problem = name !== 'now' && unknownFact(kind, group, fact);
     if (!problem) continue;
     const isGroupKnown = fact !== undefined && groupsOf[kind].includes(group as FactGroup);
     return { offset: Math.max(0, text.indexOf(name)) + (isGroupKnown ? group.length + 1 : 0), ...problem };
@@ -112,35 +81,13 @@ function nameProblem(kind: TriggerKind, text: string, names: readonly string[]):
   return undefined;
 }
 
-function engineProblem(text: string, error: unknown, engine: Liquid): TextProblem {
+function engineProblem(error: unknown): TextProblem {
   const { message, token } = error as Error & { token?: { begin?: number } };
   const what = message.replace(/, line:\d+, col:\d+$/, '').replace(/\s+/g, ' ');
-  const offset = token?.begin ?? 0;
-  const [, filter] = /^undefined filter: (\S+)/.exec(what) ?? [];
-  if (filter !== undefined) {
-    const at = Math.max(offset, text.indexOf(filter, offset));
-    return {
-      offset: at,
-      message: `There is no filter ${filter}.`,
-      remedy: filterRemedy(filter, Object.keys(engine.filters)),
-    };
-  }
-  const [, tag] = /^tag "?(\w+)"? not found/.exec(what) ?? [];
-  if (tag !== undefined)
-    return { offset, message: `There is no tag ${tag}.`, remedy: didYouMean(tag, Object.keys(engine.tags)) };
   return {
-    offset,
+    offset: token?.begin ?? 0,
     message: `${what.charAt(0).toUpperCase()}${what.slice(1)}.`,
-    remedy: what.includes('not closed')
-      ? 'A place ends with }}, a tag with %}, a block with its end tag, such as {% endif %}.'
-      : 'See the texts of config/rules.yaml.',
+    remedy:
+      'A fact is written {{ contact.name }}, a tag {% if … %} … {% endif %}. Filters are those of Liquid, such as capitalize, date, default, first, size, split, truncate, upcase.',
   };
-}
-
-/** There are dozens of filters: name those that a rule's text is likely to use. */
-function filterRemedy(filter: string, known: readonly string[]): string {
-  const near = nearest(filter, known);
-  return near === undefined
-    ? 'Filters are those of Liquid, such as capitalize, date, default, first, size, split, truncate, upcase.'
-    : `Did you mean "${near}"?`;
 }

@@ -26,14 +26,8 @@ export function celFacts(facts: Facts): Shape {
 
 /** Facts as templates take them: a missing fact is nil, while a misspelt name is an error. */
 export function templateFacts(facts: Facts): Shape {
-  const shape = templateShapes.get(facts) ?? converted(facts, (value) => value ?? null);
-  templateShapes.set(facts, shape);
-  return shape;
+  return converted(facts, (value) => value ?? null);
 }
-
-// Many rules are evaluated on one event.
-const templateShapes = new WeakMap<Facts, Shape>();
-const recordedValues = new WeakMap<Facts, Shape>();
 
 function converted(facts: Facts, convert: (value: unknown, type: FactType) => unknown): Shape {
   const shape: Shape = { now: facts.now };
@@ -70,14 +64,7 @@ export function factsOfRow(row: Shape): Omit<Facts, 'now'> {
  * Numbers are masked to their last four digits.
  */
 export function recordedFacts(facts: Facts, paths: readonly string[]): Shape {
-  const known = recordedValues.get(facts) ?? {};
-  recordedValues.set(facts, known);
-  const chosen: Shape = {};
-  for (const path of paths) {
-    if (!(path in known)) known[path] = recordedValue(facts, path);
-    chosen[path] = known[path];
-  }
-  return chosen;
+  return Object.fromEntries(paths.map((path) => [path, recordedValue(facts, path)]));
 }
 
 function recordedValue(facts: Facts, path: string): unknown {

@@ -3,10 +3,10 @@ import { LineCounter, parseDocument } from 'yaml';
 import { defaultRuleLimits } from '../../ledger/limits.ts';
 import { type BusinessHours, type Opening, type Weekday, weekdays } from '../../shared/business-hours.ts';
 import { type Condition, compileCondition } from '../conditions/condition.ts';
-import type { TextProblem } from '../conditions/static-check.ts';
+import type { TextProblem } from '../conditions/expressions.ts';
 import { createTemplates, type Template } from '../conditions/template.ts';
 import type { Assignee, NamedLine, NamedUser, Rule, RuleSet, Step } from '../rule.ts';
-import { schemaProblems, tagProblems, yamlProblems } from './mistakes.ts';
+import { schemaProblems, schemaWording, tagProblems, yamlProblem } from './mistakes.ts';
 import { type FilePosition, type Positions, positionsIn, RulesError, type RulesProblem } from './problems.ts';
 import { accountLimitsOf, type RulesFile, ruleSchema, rulesSchema, type WrittenRule } from './schema.ts';
 
@@ -33,11 +33,12 @@ export function parseRules(text: string, { file, timeZone }: ParseOptions): Rule
     const others = problems.filter(({ line }) => tags.every((tag) => tag.line !== line));
     return new RulesError(file, text, [...tags, ...others].sort(byPosition));
   };
-  if (document.errors.length > 0) throw fail(yamlProblems(document, positions));
+  const unreadable = yamlProblem(document, positions);
+  if (unreadable) throw fail([unreadable]);
   const written: unknown = document.toJS({ maxAliasCount: 100 }) ?? {};
-  const parsed = rulesSchema.safeParse(written);
+  const parsed = rulesSchema.safeParse(written, { reportInput: true, error: schemaWording });
   const problems = [
-    ...(parsed.success ? [] : schemaProblems(parsed.error, document, positions)),
+    ...(parsed.success ? [] : schemaProblems(parsed.error, positions)),
     ...duplicateNames(written, positions),
   ];
   const warnings: RulesProblem[] = [];
@@ -45,7 +46,6 @@ export function parseRules(text: string, { file, timeZone }: ParseOptions): Rule
   const hours = parsed.success ? parsed.data.business_hours : undefined;
   const rules = buildRules(valid, { timeZone, hours }, positions, { problems, warnings });
   if (!parsed.success || problems.length > 0 || tags.length > 0) throw fail(problems);
-  warnings.push(...conflictsBetween(rules, positions));
   return {
     version: fingerprint(text),
     rules,
@@ -145,9 +145,8 @@ function buildRules(
   /** Reports what is wrong with a text. The result is not used then: `parseRules` throws. */
   function compiled<T extends object>(path: Path, result: T | TextProblem): T {
     if ('offset' in result) {
-      for (const { offset, message, remedy } of [result, ...(result.others ?? [])]) {
-        problems.push({ ...positions.within(path, offset), message, remedy });
-      }
+      const { offset, message, remedy } = result;
+      problems.push({ ...positions.within(path, offset), message, remedy });
     }
     return result as T;
   }
@@ -233,62 +232,4 @@ function businessHours(written: RulesFile['business_hours'], timeZone: string): 
     week: Object.fromEntries(weekdays.map((name) => [name, openings(name)])) as unknown as BusinessHours['week'],
     holidays: new Set(written?.holidays ?? []),
   };
-}
-
-/**
- * Rules that certainly conflict, whatever happens: one that an earlier `stop` always keeps from being evaluated, and two
- * replies to one trigger. `rules` are in the order of the file.
- */
-function conflictsBetween(rules: readonly Rule[], positions: Positions): RulesProblem[] {
-  return rules.flatMap((rule, at) => {
-    if (rule.mode === 'off') return [];
-    const before = rules
-      .slice(0, at)
-      .filter(({ mode, on, idleSeconds }) => mode !== 'off' && on === rule.on && idleSeconds === rule.idleSeconds);
-    const stopping = before.find(
-      (each) =>
-        each.stops &&
-        !isLimited(each, rule) &&
-        isImpliedBy(each, rule) &&
-        (each.mode === 'live' || rule.mode === 'dry-run'),
-    );
-    if (stopping) {
-      return [
-        {
-          ...positions.ofValue(['rules', at, 'name']),
-          message: `${rule.name} is never evaluated: whenever it would match, ${stopping.name} above matches first and stops.`,
-          remedy: `Move it above ${stopping.name}, narrow the condition of ${stopping.name}, or write mode: off.`,
-        },
-      ];
-    }
-    const step = replyOf(rule);
-    const other = before.find((each) => replyOf(each) >= 0 && !each.stops && isImpliedBy(each, rule));
-    if (step < 0 || !other) return [];
-    return [
-      {
-        ...positions.ofKey(['rules', at, 'do', step, 'reply']),
-        message: `Two replies to one trigger: when ${rule.name} matches, ${other.name} above matches and replies as well.`,
-        remedy: `Add stop: true to ${other.name}, or conditions of which only one can hold.`,
-      },
-    ];
-  });
-}
-
-function replyOf({ steps }: Rule): number {
-  return steps.findIndex(({ kind }) => kind === 'reply');
-}
-
-/** Whether the first rule can leave a trigger to the second because of its limits. */
-function isLimited(first: Rule, second: Rule): boolean {
-  return Object.values(first.limits).some(Boolean) || first.maxAgeSeconds < second.maxAgeSeconds;
-}
-
-/** Whether the first condition holds whenever the second does: each of its clauses is one of the second. */
-function isImpliedBy(first: Rule, second: Rule): boolean {
-  const clauses = new Set(clausesOf(second));
-  return clausesOf(first).every((each) => clauses.has(each));
-}
-
-function clausesOf({ condition }: Rule): string[] {
-  return (condition?.clauses ?? []).map(({ text }) => text.replace(/\s+/g, ' '));
 }
