@@ -47,8 +47,8 @@ function continueWith(node) {
   const child = spawn(node, args, { stdio: 'inherit' });
   const isAtTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGQUIT', 'SIGHUP']) {
-    // A terminal sends its signals to the child as well, and a second Ctrl-C would force the exit.
-    const isSentToBoth = isAtTerminal && signal !== 'SIGTERM';
+    // A terminal sends these to the child as well, and a second Ctrl-C would force the exit.
+    const isSentToBoth = isAtTerminal && (signal === 'SIGINT' || signal === 'SIGQUIT');
     process.on(signal, () => isSentToBoth || child.kill(signal));
   }
   child.on('error', (error) => {

@@ -46,6 +46,8 @@ export interface World extends Pick<TestDatabase, 'query' | 'value'> {
   deliver(type: string, body: string | object, headers?: Record<string, string>): Promise<Response>;
   /** Starts workers, in a world that has none or beside those it has. */
   work(options?: WorkerOptions): Promise<Workers>;
+  /** Has all workers read the rules file again. */
+  reloadRules(): void;
   /** Resolves when every delivery has arrived, nothing is due, and no job waits. */
   settled(): Promise<void>;
   close(): Promise<void>;
@@ -68,7 +70,7 @@ const quick: WorkerOptions = {
 };
 
 /** For worlds with rules; the others keep the pace of a deployment, since these loops ask Postgres in every round. */
-const rulesPace = { eventsMs: 100, idleThreadsMs: 200, fileMs: 100 };
+const rulesPace = { eventsMs: 100, idleThreadsMs: 200 };
 
 /** Call at the top level of a test file: the world's database lives as long as the file. */
 export async function createWorld(options: WorldOptions): Promise<World> {
@@ -99,10 +101,12 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   opened.push(receiver.close);
   const asks = asking(context.database.db);
 
+  const running: Workers[] = [];
   async function work(how: WorkerOptions = {}): Promise<Workers> {
     const pace = options.environment?.RULES_FILE === undefined ? {} : { rulesPace };
     const workers = await startWorkers(context, { role: 'start', ...quick, ...pace, ...how });
     opened.push(() => workers.close(2_000));
+    running.push(workers);
     return workers;
   }
   if (options.workers !== null) await work(options.workers);
@@ -145,6 +149,9 @@ export async function createWorld(options: WorldOptions): Promise<World> {
         headers: { 'content-type': 'application/json', ...headers },
       }),
     work,
+    reloadRules: () => {
+      for (const each of running) each.reloadRules();
+    },
     async settled() {
       await until(isQuiet, async () => `still due: ${JSON.stringify(await asks.query(owedTargets))}`);
     },

@@ -32,6 +32,8 @@ import { type SendWork, type SendWorkOptions, startSends } from './sends.ts';
 export interface Workers {
   /** Takes no more jobs and finishes those in hand within the deadline, in milliseconds. */
   close(deadlineMs: number): Promise<void>;
+  /** Reads the rules file again. */
+  reloadRules(): void;
 }
 
 export interface WorkerOptions {
@@ -191,6 +193,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
     (err: unknown) => log.warn({ err }, 'Stored tokens and links could not be sealed with ENCRYPTION_KEY'),
   );
   return {
+    reloadRules: rules.reload,
     async close(deadlineMs) {
       closing.abort();
       // Maintenance rounds can be long, so they are aborted at once. Only the rules wait for the last reads.

@@ -1,4 +1,6 @@
+import { closeSync, openSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isatty } from 'node:tty';
 import closeWithGrace from 'close-with-grace';
 import pRetry from 'p-retry';
 import { Client } from 'pg';
@@ -38,7 +40,7 @@ export interface Entry {
   startWorkers(
     context: Context,
     options?: { readonly role?: 'start'; readonly queues?: readonly WorkName[] },
-  ): Promise<{ close(deadlineMs: number): Promise<void> }>;
+  ): Promise<{ close(deadlineMs: number): Promise<void>; reloadRules(): void }>;
 }
 
 /** The running parts of a process. */
@@ -47,11 +49,14 @@ export interface Running {
   abandon(what: 'repeatable' | 'all'): void;
   /** Finishes work in progress and closes all resources. */
   close(): Promise<void>;
+  /** Reads again what may be changed while the process runs. */
+  reload?(): void;
 }
 
 /**
  * Runs until a signal or a failure, then closes all resources; exit code 0 unless it failed. A second Ctrl-C forces the exit.
- * A second SIGTERM does not: platforms send it to several processes of one group.
+ * A second SIGTERM does not: platforms send it to several processes of one group. SIGHUP reloads; it stops the process if the
+ * terminal was closed, or there is nothing to reload.
  */
 export function runUntilStopped(log: Log, running: Running): void {
   let first: { readonly signal: NodeJS.Signals; readonly at: number } | undefined;
@@ -59,7 +64,7 @@ export function runUntilStopped(log: Log, running: Running): void {
     {
       delay: false,
       logger: { error: (err: unknown) => log.error({ err }, 'Closing failed during the stop') },
-      skip: ['SIGTERM', 'SIGINT'],
+      skip: ['SIGTERM', 'SIGINT', 'SIGHUP'],
     },
     async ({ signal, err }) => {
       // A failure or another signal may have begun the stop.
@@ -92,6 +97,21 @@ export function runUntilStopped(log: Log, running: Running): void {
     }
   };
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
+  const isAtTerminal = isatty(0) || isatty(1);
+  process.on('SIGHUP', (signal) => {
+    if (running.reload && !(isAtTerminal && isTerminalClosed())) running.reload();
+    else onSignal(signal);
+  });
+}
+
+/** Closing a terminal takes it away from its processes before they get SIGHUP. */
+function isTerminalClosed(): boolean {
+  try {
+    closeSync(openSync('/dev/tty', 'r'));
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 const connectMs = 5_000;

@@ -16,18 +16,19 @@ export async function run(entry: Entry, options: { json?: boolean }): Promise<vo
   // A Ctrl-C during the start waits for its end: an embedded Postgres must not be left behind.
   runUntilStopped(log, {
     abandon: (what) => void starting.then((each) => each.abandon(what)).catch(() => undefined),
+    reload: () => void starting.then((each) => each.reloadRules()).catch(() => undefined),
     async close() {
       await (await starting).close();
       await telemetry.stop();
     },
   });
   const started = await starting;
-  const { close: _, abandon: __, psqlArgument: ___, ...addresses } = started;
+  const { close: _, abandon: __, reloadRules: ___, psqlArgument: ____, ...addresses } = started;
   console.log(options.json ? JSON.stringify(addresses) : describeStart(started));
 }
 
 function describeStart(started: Started): string {
-  const { signInUrl, databaseUrl, psqlArgument, sandboxUrl, dataDir, adminTokenFile } = started;
+  const { rulesFile, signInUrl, databaseUrl, psqlArgument, sandboxUrl, dataDir, adminTokenFile } = started;
   return [
     '',
     'Trunkline is running. Ctrl-C finishes the work in progress and stops it.',
@@ -38,6 +39,7 @@ function describeStart(started: Started): string {
     `  database      ${withoutPassword(databaseUrl)}`,
     `  try           psql ${psqlArgument} -c 'select started_at, direction, status, external_number from warehouse.calls order by started_at desc limit 10'`,
     `  data folder   ${resolve(dataDir)}`,
+    `  rules         ${rulesFile}; after a change: kill -HUP ${process.pid}`,
     ...(sandboxUrl === undefined
       ? []
       : [

@@ -42,6 +42,7 @@ export async function run(entry: Entry, options: { queues?: WorkName[]; json?: b
   const queues = options.queues ?? workNames;
   runUntilStopped(log, {
     abandon: (what) => context.service?.abandon(what),
+    reload: workers.reloadRules,
     async close() {
       await Promise.all([workers.close(drainMs), port?.close()]);
       await watchdog.stop();

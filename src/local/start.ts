@@ -31,8 +31,11 @@ export interface Started {
   /** Undefined with a real service. */
   readonly sandboxUrl: string | undefined;
   readonly dataDir: string;
+  readonly rulesFile: string;
   /** The file of the ADMIN_TOKEN that `start` generated; undefined if one was set. */
   readonly adminTokenFile: string | undefined;
+  /** Reads the rules file again. */
+  reloadRules(): void;
   /** Aborts running requests to the API. */
   abandon(what: 'repeatable' | 'all'): void;
   /** Drains, then stops each part in the reverse order of its start: Postgres last. */
@@ -42,7 +45,10 @@ export interface Started {
 interface StartOptions {
   readonly log: Log;
   /** Passed in by the entry point, since nothing in `src` may import the workers. */
-  startWorkers(context: Context, options: { readonly role: 'start' }): Promise<{ close(ms: number): Promise<void> }>;
+  startWorkers(
+    context: Context,
+    options: { readonly role: 'start' },
+  ): Promise<{ close(ms: number): Promise<void>; reloadRules(): void }>;
   readonly drainMs: number;
 }
 
@@ -132,7 +138,9 @@ export async function start(settings: Settings, options: StartOptions): Promise<
       psqlArgument: passfileUrl === undefined ? '"$DATABASE_URL"' : `'${passfileUrl}'`,
       sandboxUrl: sandbox?.url,
       dataDir: settings.dataDir,
+      rulesFile: resolve(rulesFile),
       adminTokenFile,
+      reloadRules: workers.reloadRules,
       abandon: (what) => context.service?.abandon(what),
       close,
     };

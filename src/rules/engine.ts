@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { type Database, query, relation, sql } from '../db/database.ts';
 import type { AccountLimits } from '../ledger/limits.ts';
 import { inForceSeconds } from '../ledger/rules-in-force.ts';
@@ -5,8 +6,8 @@ import type { BusinessHours } from '../shared/business-hours.ts';
 import { startLoop } from '../shared/loop.ts';
 import { type ActionContext, performDueActions } from './actions/perform.ts';
 import { type EvaluationContext, processEvents, processIdleThreads } from './event-processor.ts';
-import { type RulesInForce, watchRules } from './file/watch.ts';
-import { lesserMode } from './rule.ts';
+import { parseRules } from './file/parse.ts';
+import { lesserMode, type RuleSet } from './rule.ts';
 import { sinceKey } from './rule-events.ts';
 import { deleteOldRuns } from './runs.ts';
 import { renderWaitingReplies } from './waiting-replies.ts';
@@ -15,6 +16,8 @@ import { renderWaitingReplies } from './waiting-replies.ts';
 export interface RulesEngine {
   /** Evaluates pending events now: call it when something was mirrored. */
   kick(): void;
+  /** Reads the rules file again. */
+  reload(): void;
   /** The account's budgets in the rules file in force. */
   accountLimits(): Partial<AccountLimits>;
   /** Ends every loop after the batch in hand. */
@@ -41,18 +44,16 @@ export interface RulesPace {
   readonly eventsMs: number;
   /** Idle threads. */
   readonly idleThreadsMs: number;
-  /** The rules file, where the file system reports no changes. */
-  readonly fileMs: number;
 }
 
-const defaultPace: RulesPace = { eventsMs: 1_000, idleThreadsMs: 15_000, fileMs: 2_000 };
+const defaultPace: RulesPace = { eventsMs: 1_000, idleThreadsMs: 15_000 };
 
 /** Pause between two rounds without a wait: a busy mirror fills the next batch meanwhile. */
 const restMs = 100;
 
 const forgetEveryMs = 3_600_000;
 
-/** Starts the loops: watch the rules file, evaluate rules on mirrored events, perform the actions of matched rules. */
+/** Reads the rules file, and starts the loops that evaluate rules on mirrored events and perform the actions of matched rules. */
 export async function startRules(options: RulesEngineOptions): Promise<RulesEngine> {
   const { db, log, mode, processId, pace = defaultPace } = options;
   const loop = (name: string, everyMs: number, job: (signal: AbortSignal) => Promise<unknown>) =>
@@ -69,16 +70,15 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
     if (unpublished && current.set) await options.onHours?.(current.set.hours);
     if (unpublished === current) unpublished = undefined;
   });
-  const rules = await watchRules({
-    path: options.file,
-    timeZone: options.timeZone,
-    log,
-    pollMs: pace.fileMs,
-    onChange: (current) => {
-      unpublished = current;
-      void publishing.kick();
-    },
-  });
+  let rules = await loadRules(options, undefined);
+  unpublished = rules;
+  // One after the other: the file as it was at the last call is in force in the end.
+  let reloading = Promise.resolve();
+  async function reload(): Promise<void> {
+    rules = await loadRules(options, rules);
+    unpublished = rules;
+    void publishing.kick();
+  }
   const evaluation: EvaluationContext = {
     db,
     log,
@@ -105,15 +105,53 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
   for (const each of [forgetting, findingIdle, evaluating]) void each.kick();
   return {
     kick: () => void evaluating.kick(),
-    accountLimits: () => rules.current.set?.accountLimits ?? {},
+    reload: () => {
+      reloading = reloading.then(reload);
+    },
+    accountLimits: () => rules.set?.accountLimits ?? {},
     async stop() {
-      rules.close();
+      await reloading;
       await Promise.all([publishing, evaluating, findingIdle, acting, forgetting].map((each) => each.stop()));
       await query(db, sql`update ops.rules_loaded set stopped_at = now() where process_id = ${processId}`).catch(
         () => undefined,
       );
     },
   };
+}
+
+interface RulesInForce {
+  /** The newest valid file; undefined until there was one. */
+  readonly set: RuleSet | undefined;
+  readonly loadedAt: Date | undefined;
+  /** Why the newest file is not in force. */
+  readonly problem: string | undefined;
+}
+
+/** Reads the rules file. If it cannot be used, the rules before it stay in force, and the log says why. */
+async function loadRules(
+  { file, timeZone, log }: Pick<RulesEngineOptions, 'file' | 'timeZone' | 'log'>,
+  before: RulesInForce | undefined,
+): Promise<RulesInForce> {
+  try {
+    const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+      throw new Error(`${file} cannot be read (${error.code}). Set RULES_FILE, or create it.`);
+    });
+    const set = parseRules(text, { file, timeZone });
+    log.info({ version: set.version, rules: set.rules.length }, 'The rules are in force');
+    for (const { line, column, message, remedy } of set.warnings) {
+      log.warn({ place: `${file}:${line}:${column}`, remedy }, `The rules file: ${message}`);
+    }
+    return { set, loadedAt: new Date(), problem: undefined };
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error);
+    log.error(
+      { problem },
+      before?.set
+        ? 'The rules file has an error; the rules loaded before stay in force'
+        : 'No rules are in force: the rules file cannot be used. Mirroring goes on',
+    );
+    return { set: before?.set, loadedAt: before?.loadedAt, problem };
+  }
 }
 
 const reportEveryMs = 2_000;

@@ -47,6 +47,7 @@ test.each([
     const checked = await runInProcess({ RULES_FILE }, 'rules', 'check');
     expect(checked.code).toBe(1);
     await writeFile(RULES_FILE, 'rules: []\n');
+    worker.process.kill('SIGHUP');
     await until(async () => (await value('select version from ops.rules_loaded')) !== null);
     expect(worker.process.exitCode).toBeNull();
   },

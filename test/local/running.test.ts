@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { appendFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
@@ -72,7 +72,12 @@ describe('beside a running start', () => {
     expect(err).toContain('the TIME_ZONE, the RULES_FILE and the RULES_MODE of the running `npx trunkline start`.');
     const { out: own } = await trunkline(['rules', 'simulate', '--json'], { ...env, TIME_ZONE: 'Asia/Tokyo' });
     expect(JSON.parse(own)).toMatchObject({ file, timeZone: 'Asia/Tokyo', rules: [{ rule: 'reopens' }] });
-    expect((await trunkline(['rules', 'list'], env)).out).toContain('In force, version');
+    const isInForce = async () => (await trunkline(['rules', 'list'], env)).out.includes('In force, version');
+    expect(await isInForce()).toBe(true);
+    await appendFile(file, '  - name: resolves\n    on: call_missed\n    do: [{ resolve: true }]\n');
+    expect(await isInForce()).toBe(false);
+    opened().part.signal('SIGHUP');
+    await expect.poll(isInForce, { timeout: 10_000 }).toBe(true);
   });
 
   test('rollups are made again in the zone that is in force there', async () => {

@@ -31,7 +31,7 @@ rules:
     do: [{ comment: Silent. }]
 `;
 const world = await createRulesWorld(rules, 'live', 'postgres', {
-  workers: { sends: { everyMs: 50 }, rulesPace: { eventsMs: 100, idleThreadsMs: 100, fileMs: 200 } },
+  workers: { sends: { everyMs: 50 }, rulesPace: { eventsMs: 100, idleThreadsMs: 100 } },
 });
 const { sandbox, query, value } = world;
 const { db } = world.context.database;

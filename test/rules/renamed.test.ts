@@ -14,7 +14,7 @@ rules:
 `;
 
 const world = await createRulesWorld(rule('follow-up'), 'live', 'postgres', {
-  workers: { sends: { everyMs: 50 }, rulesPace: { eventsMs: 100, idleThreadsMs: 100, fileMs: 200 } },
+  workers: { sends: { everyMs: 50 }, rulesPace: { eventsMs: 100, idleThreadsMs: 100 } },
 });
 const { sandbox, query, value } = world;
 const line = '16465550100';

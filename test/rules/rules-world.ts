@@ -72,6 +72,7 @@ export async function createRulesWorld(
       changes += 1;
       const before = await value('select checked_at::text from ops.rules_loaded');
       await writeFile(rulesFile, `${changed}\n# ${changes}\n`);
+      world.reloadRules();
       await until(async () => (await value('select checked_at::text from ops.rules_loaded')) !== before);
     },
     async rulesSettled() {

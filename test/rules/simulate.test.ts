@@ -245,7 +245,7 @@ rules:
     do: [{ comment: It is theirs. }]
 `;
   const own = await createRulesWorld(rules, 'live', 'postgres', {
-    workers: { sends: { everyMs: 50 }, rulesPace: { eventsMs: 100, idleThreadsMs: 100, fileMs: 1_000 } },
+    workers: { sends: { everyMs: 50 }, rulesPace: { eventsMs: 100, idleThreadsMs: 100 } },
   });
   onTestFinished(() => own.close());
   await until(async () => (await own.value('select min(line) from warehouse.sms_lines')) !== null);
