@@ -25,8 +25,8 @@ create table ops.locks (
 );
 comment on table ops.locks is 'What one process does at a time: it locks the row. Only the daemon may read the table, while any role may take an advisory lock.';
 comment on column ops.locks.name is 'What is locked; src/db/locks.ts has the names.';
-insert into ops.locks (name) values ('alerts'), ('audits'), ('bi_role'), ('oauth_tokens'), ('outcomes'), ('retention'),
-  ('rollups'), ('rule_events'), ('search'), ('sms_lines'), ('subscriptions'), ('users'), ('views'), ('webhook_subscriptions');
+insert into ops.locks (name) values ('alerts'), ('audits'), ('bi_role'), ('directory'), ('oauth_tokens'), ('outcomes'),
+  ('retention'), ('rollups'), ('rule_events'), ('search'), ('subscriptions'), ('views');
 
 create table ops.routines (
   file_name text primary key,
@@ -214,7 +214,7 @@ create index sync_targets_failed on ops.sync_targets (kind) where last_error is 
 create index sync_targets_lost on ops.sync_targets (lost_reads, due_at) where lost_reads > 0;
 create index sync_targets_unconfirmed on ops.sync_targets (kind) where priority >= 2;
 comment on table ops.sync_targets is 'Every thing to read from the API, and whether it is pending: dirty_version > clean_version means that it is read at due_at.';
-comment on column ops.sync_targets.kind is 'What is read: thread, call, recordings, transcripts, users, lines.';
+comment on column ops.sync_targets.kind is 'What is read: thread, call, recordings, transcripts, or a list of the account such as users.';
 comment on column ops.sync_targets.key is 'Which one: line/number[/participants], a call id, or "all".';
 comment on column ops.sync_targets.dirty_version is 'Raised by every reference to it, unless a pending read has not started yet.';
 comment on column ops.sync_targets.claimed_version is 'The dirty_version when the newest read started.';

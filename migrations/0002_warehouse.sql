@@ -37,7 +37,7 @@ create table warehouse.field_changes (
 create index field_changes_of on warehouse.field_changes (entity, entity_key, observed_at);
 comment on table warehouse.field_changes is 'Fields that the service changed after the row was first mirrored.';
 comment on column warehouse.field_changes.change_id is 'Order of observation.';
-comment on column warehouse.field_changes.entity is 'call, transcript, user or line.';
+comment on column warehouse.field_changes.entity is 'call, transcript, or a row of a list of the account: user, line.';
 comment on column warehouse.field_changes.entity_key is 'Its key, as text.';
 comment on column warehouse.field_changes.field is 'The column that changed.';
 comment on column warehouse.field_changes.old_value is 'Value before, as text; NULL = not reported.';

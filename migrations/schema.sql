@@ -523,7 +523,7 @@ create table ops.subscription_watch (
 
 -- Every thing to read from the API, and whether it is pending: dirty_version > clean_version means that it is read at due_at.
 create table ops.sync_targets (
-  kind text not null, -- What is read: thread, call, recordings, transcripts, users, lines.
+  kind text not null, -- What is read: thread, call, recordings, transcripts, or a list of the account such as users.
   key text not null, -- Which one: line/number[/participants], a call id, or "all".
   dirty_version bigint not null default 1, -- Raised by every reference to it, unless a pending read has not started yet.
   claimed_version bigint not null default 0, -- The dirty_version when the newest read started.
@@ -1328,7 +1328,7 @@ CREATE INDEX calls_unanswered ON warehouse.calls USING btree (started_at) WHERE 
 -- Fields that the service changed after the row was first mirrored.
 create table warehouse.field_changes (
   change_id bigint not null generated always as identity, -- Order of observation.
-  entity text not null, -- call, transcript, user or line.
+  entity text not null, -- call, transcript, or a row of a list of the account: user, line.
   entity_key text not null, -- Its key, as text.
   field text not null, -- The column that changed.
   old_value text, -- Value before, as text; NULL = not reported.

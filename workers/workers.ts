@@ -20,6 +20,7 @@ import { type RulesPace, startRules } from '../src/rules/engine.ts';
 import { toType } from '../src/shared/command-name.ts';
 import type { Log } from '../src/shared/log.ts';
 import { type Loop, startLoop } from '../src/shared/loop.ts';
+import { directoryKinds, wholeList } from '../src/shared/target-kinds.ts';
 import { withTimeout } from '../src/shared/timeout.ts';
 import { createThreadRefresh } from '../src/sync/read-thread-now.ts';
 import { defaultRecheckDelays } from '../src/sync/rechecks.ts';
@@ -184,8 +185,8 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
     }),
   );
   void searching.kick();
-  const directory = (['lines', 'users'] as const).map((kind) => ({ kind, key: 'all' }));
-  notifier.notify(await markDirty(db, directory, pauses));
+  const lists = directoryKinds.map((kind) => ({ kind, key: wholeList }));
+  notifier.notify(await markDirty(db, lists, pauses));
   // From here on `close` stops them, in its own order.
   started.move();
   const resealing = reseal(database.unlimited, settings, closing.signal).then(

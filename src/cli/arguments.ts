@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Target } from '../inbox/targets.ts';
 import { toType } from '../shared/command-name.ts';
+import { type DirectoryKind, wholeList } from '../shared/target-kinds.ts';
 import { isCallId, typedThreadKey } from '../shared/thread.ts';
 import type { TimeRange } from '../shared/time-range.ts';
 import { WrongUse } from './failures.ts';
@@ -84,10 +85,6 @@ export function secondsOf(moment: Date): number {
 /** The key of a target as typed. Throws `WrongUse`. */
 export function keyOf(kind: Target['kind'], given: string | undefined): string {
   switch (kind) {
-    case 'users':
-    case 'lines':
-      if (given === undefined || given === 'all') return 'all';
-      throw new WrongUse(`"${given}" is not allowed here: ${toType(`resync ${kind}`)} reads all ${kind} together.`);
     case 'thread': {
       const form = 'write line/number, and line/number,number for a group, with country codes';
       if (!given) throw new WrongUse(`Name the thread: ${form}.`);
@@ -95,10 +92,16 @@ export function keyOf(kind: Target['kind'], given: string | undefined): string {
       if (key === undefined) throw new WrongUse(`"${given}" is not a thread: ${form}.`);
       return key;
     }
-    default:
+    case 'call':
+    case 'recordings':
+    case 'transcripts':
       if (given !== undefined && isCallId(given)) return given;
       if (!given)
         throw new WrongUse(`Name the call: ${toType(`resync ${kind} 1783385492.057900`)}, with the id of the call.`);
       throw new WrongUse(`"${given}" is not a call id, such as 1783385492.057900.`);
+    default:
+      kind satisfies DirectoryKind;
+      if (given === undefined || given === wholeList) return wholeList;
+      throw new WrongUse(`"${given}" is not allowed here: ${toType(`resync ${kind}`)} reads all ${kind} together.`);
   }
 }

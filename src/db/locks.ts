@@ -12,17 +12,15 @@ export const lockNames = [
   'alerts',
   'audits',
   'bi_role',
+  'directory',
   'oauth_tokens',
   'outcomes',
   'retention',
   'rollups',
   'rule_events',
   'search',
-  'sms_lines',
   'subscriptions',
-  'users',
   'views',
-  'webhook_subscriptions',
 ] as const;
 
 export type LockName = (typeof lockNames)[number];

@@ -3,24 +3,28 @@ import type { QueueName } from '../../config/queues.ts';
 import type { TargetJob } from '../queues/backend.ts';
 import type { Queues } from '../queues/queues.ts';
 import type { Log } from '../shared/log.ts';
+import type { DirectoryKind } from '../shared/target-kinds.ts';
 import { withTimeout } from '../shared/timeout.ts';
 import { type DueTarget, type TargetKind, targetKinds } from './targets.ts';
 
 /** The queue whose workers read a kind of target. */
-export const queueOf: Readonly<Record<TargetKind, QueueName>> = {
-  thread: 'conversations',
-  call: 'calls',
-  recordings: 'calls',
-  transcripts: 'transcripts',
-  users: 'directory',
-  lines: 'directory',
-};
+export function queueOf(kind: TargetKind): QueueName {
+  switch (kind) {
+    case 'thread':
+      return 'conversations';
+    case 'call':
+    case 'recordings':
+      return 'calls';
+    case 'transcripts':
+      return 'transcripts';
+    default:
+      kind satisfies DirectoryKind;
+      return 'directory';
+  }
+}
 
 /** The kinds that the workers of each queue read. */
-export const kindsOfQueues: ReadonlyMap<QueueName, readonly TargetKind[]> = Map.groupBy(
-  targetKinds,
-  (kind: TargetKind) => queueOf[kind],
-);
+export const kindsOfQueues: ReadonlyMap<QueueName, readonly TargetKind[]> = Map.groupBy(targetKinds, queueOf);
 
 /** Enqueues due targets. Best effort: the sweep reads what is lost here. */
 export interface Notifier {
@@ -45,7 +49,7 @@ export function createNotifier(queues: Pick<Queues, 'enqueue'>, log: Log): Notif
   let isFailing = false;
 
   function enqueue({ traceparent, ...target }: Omit<DueTarget, 'afterMs'>): void {
-    const queue = queueOf[target.kind];
+    const queue = queueOf(target.kind);
     const targets = waiting.get(queue) ?? new Map<string, TargetJob>();
     waiting.set(queue, targets);
     targets.set(`${target.kind} ${target.key}`, {

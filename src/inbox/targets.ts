@@ -1,8 +1,8 @@
 import { type Database, hotQuery, relation, sql, type Transaction } from '../db/database.ts';
 import { maskKey } from '../shared/masking.ts';
-import type { TargetKind } from './target-kinds.ts';
+import type { TargetKind } from '../shared/target-kinds.ts';
 
-export { type TargetKind, targetKinds } from './target-kinds.ts';
+export { isDirectory, type TargetKind, targetKinds } from '../shared/target-kinds.ts';
 
 /** A thing to read through the API. */
 export interface Target {

@@ -2,6 +2,7 @@ import type { MissingTexts } from '../completeness/gaps/unread-comparisons.ts';
 import type { TargetKind } from '../inbox/targets.ts';
 import type { SendState } from '../ledger/send.ts';
 import { toType } from '../shared/command-name.ts';
+import { ofEachList } from '../warehouse/directory.ts';
 
 /** The display names of the kinds of target. */
 export const streamNames: Readonly<Record<TargetKind, string>> = {
@@ -9,8 +10,7 @@ export const streamNames: Readonly<Record<TargetKind, string>> = {
   call: 'Calls',
   recordings: 'Recordings',
   transcripts: 'Transcripts',
-  users: 'Users',
-  lines: 'Lines',
+  ...ofEachList(({ label }) => label),
 };
 
 /** The state of missing unread texts, in words. */

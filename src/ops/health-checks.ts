@@ -1,4 +1,5 @@
 import { accountRemedy } from '../credentials/account.ts';
+import { isDirectory } from '../inbox/targets.ts';
 import { toType } from '../shared/command-name.ts';
 import { maskKey } from '../shared/masking.ts';
 import { ago, countOf, quantity, span, streamNames } from './format.ts';
@@ -90,7 +91,7 @@ function healthySentence(snapshot: Snapshot): string {
     .filter((each) => each !== false)
     .join('');
   if (!newest?.newestAt) {
-    const announced = known(snapshot.backlog, []).filter(({ kind }) => kind !== 'users' && kind !== 'lines');
+    const announced = known(snapshot.backlog, []).filter(({ kind }) => !isDirectory(kind));
     const first = announced.reduce((sum, each) => sum + each.due, 0);
     return first === 0
       ? `Everything is ready; nothing has arrived yet.${end}`
@@ -309,7 +310,7 @@ const ofKind = { thread: 'texts', call: 'a call', recordings: 'recordings', tran
 /** What ended its process twice is read no more, so that other reads go on. */
 function* checkSetAside({ setAside }: Snapshot): Iterable<HealthCheck> {
   for (const { work, kind, key, since, nextAt } of known(setAside, [])) {
-    const what = kind === 'users' || kind === 'lines' ? `the ${kind}` : ofKind[kind];
+    const what = isDirectory(kind) ? `the ${kind}` : ofKind[kind];
     const did = work === 'read' ? `The read of ${what}` : `The evaluation of the rules on ${what}`;
     const command = toType(`resync ${kind}${key === 'all' ? '' : ` ${key}`}`);
     const advice = 'The log of the worker says where it hung or failed. Update Trunkline, or report it;';
@@ -503,8 +504,7 @@ function* checkForbidden({ backlog, credential }: Snapshot): Iterable<HealthChec
   const who = bearers[known(credential, undefined)?.use ?? 'none'];
   for (const { kind, forbidden } of known(backlog, [])) {
     if (forbidden === 0 || kind === 'recordings' || kind === 'transcripts') continue;
-    const isDirectory = kind === 'users' || kind === 'lines';
-    const what = isDirectory
+    const what = isDirectory(kind)
       ? `the account’s ${kind}`
       : countOf(forbidden, kind === 'thread' ? 'conversation' : 'call');
     yield {

@@ -1,5 +1,5 @@
 import { queueNames } from '../../config/queues.ts';
-import { type TargetKind, targetKinds } from '../inbox/targets.ts';
+import { isDirectory, type TargetKind, targetKinds } from '../inbox/targets.ts';
 import type { SendState } from '../ledger/send.ts';
 import {
   ago,
@@ -19,6 +19,7 @@ import { credentialWords } from '../ops/snapshot/deployment.ts';
 import type { Backlog, Completeness, InboxStatus, TargetError } from '../ops/snapshot/mirror.ts';
 import { known, type Part, type Snapshot } from '../ops/snapshot.ts';
 import { eventTypeOf } from '../shared/event-types.ts';
+import { ofEachList } from '../warehouse/directory.ts';
 import { documentOf, type Html, html, readAssets, refreshSeconds, withCode } from './html.ts';
 
 export const style = readAssets('page.css', 'status-page.css');
@@ -98,8 +99,7 @@ const tableOf: Readonly<Record<TargetKind, string>> = {
   call: 'warehouse.calls',
   recordings: 'warehouse.recordings',
   transcripts: 'warehouse.transcripts',
-  users: 'warehouse.users',
-  lines: 'warehouse.sms_lines',
+  ...ofEachList(({ table }) => table.name),
 };
 
 /** One card per stream: how fresh it is, how many rows are held, and how many reads are pending. */
@@ -116,12 +116,12 @@ function stream(snapshot: Snapshot, kind: TargetKind, moment: Moment): Html {
   const held = known(snapshot.holdings, []).find(({ table }) => table === tableOf[kind]);
   const backlog = known(snapshot.backlog, []).find((each) => each.kind === kind);
   const { level, word, state } = stateOf(snapshot, kind, backlog, fresh?.readAt ?? null);
-  const isDirectory = kind === 'users' || kind === 'lines';
+  const isList = isDirectory(kind);
   const rows = held && `${held.isExact ? '' : 'about '}${quantity(held.rows)}`;
   return html`<article class="card stream">
   <header><h3>${streamNames[kind]}</h3><a class="state" href="/targets?kind=${kind}&amp;state=${state}" title="${word}"><span class="dot ${level}"></span><span class="word soft">${word}</span></a></header>
-  <p class="newest">${isDirectory ? (rows ?? '?') : moment(fresh?.newestAt ?? null)}</p>
-  <p>${!isDirectory && rows && html`${rows} held <span class="hint">· </span>`}<span class="${isDirectory ? '' : 'hint'}">read ${moment(fresh?.readAt ?? null)}</span></p>
+  <p class="newest">${isList ? (rows ?? '?') : moment(fresh?.newestAt ?? null)}</p>
+  <p>${!isList && rows && html`${rows} held <span class="hint">· </span>`}<span class="${isList ? '' : 'hint'}">read ${moment(fresh?.readAt ?? null)}</span></p>
   <p><a href="/targets?kind=${kind}&amp;state=pending">${pending(backlog)}</a></p>
 </article>`;
 }

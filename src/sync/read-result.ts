@@ -2,16 +2,16 @@ import type { Service } from '../api-client/client.ts';
 import type { Database } from '../db/database.ts';
 import type { Claim } from '../inbox/claims.ts';
 import type { DirtyTarget } from '../inbox/targets.ts';
+import type { DirectoryKind } from '../shared/target-kinds.ts';
 import type { CallGone, CallRead } from '../warehouse/calls.ts';
 import type { ThreadGone } from '../warehouse/conversations.ts';
+import type { ListRead } from '../warehouse/directory-list.ts';
 import type { OnAnswer } from '../warehouse/drift.ts';
 import type { HeldCall } from '../warehouse/held-calls.ts';
-import type { LinesRead } from '../warehouse/lines.ts';
 import type { ThreadRead } from '../warehouse/messages.ts';
 import type { RecordingsRead } from '../warehouse/recordings.ts';
 import type { TranscriptsRead } from '../warehouse/transcripts.ts';
 import type { Provenance } from '../warehouse/upsert.ts';
-import type { UsersRead } from '../warehouse/users.ts';
 
 /** What one read fetched, in the form that the warehouse writes. */
 export type EntityRead =
@@ -20,8 +20,7 @@ export type EntityRead =
   | { readonly kind: 'call'; readonly read: CallRead }
   | { readonly kind: 'recordings'; readonly read: RecordingsRead }
   | { readonly kind: 'transcripts'; readonly read: TranscriptsRead }
-  | { readonly kind: 'users'; readonly read: UsersRead }
-  | { readonly kind: 'lines'; readonly read: LinesRead }
+  | { readonly kind: 'list'; readonly list: DirectoryKind; readonly read: ListRead<unknown> }
   /** None of the spaced reads found it. */
   | { readonly kind: 'call_gone'; readonly read: CallGone }
   | { readonly kind: 'thread_gone'; readonly read: ThreadGone };
@@ -42,7 +41,7 @@ export interface ReadContext {
   readonly db: Database;
   /** Seconds after the end of a call at which its recordings and transcripts are rechecked. */
   readonly recheckDelays: readonly number[];
-  /** Seconds between two reads of users and lines. */
+  /** Seconds between two reads of a list of the account. */
   readonly directoryEverySeconds: number;
   readonly now: () => Date;
   readonly onAnswer: OnAnswer;

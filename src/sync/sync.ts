@@ -18,18 +18,19 @@ import {
 import type { DueFloor } from '../inbox/due-floor.ts';
 import { kindsOfQueues, queueOf } from '../inbox/notifier.ts';
 import { parkStream, resumeStreams } from '../inbox/parking.ts';
-import { markDirty, maskedTarget, priorities, type Target, type TargetKind } from '../inbox/targets.ts';
+import { isDirectory, markDirty, maskedTarget, priorities, type Target, type TargetKind } from '../inbox/targets.ts';
 import { createBatch, oneAtATime } from '../shared/batch.ts';
 import type { Log } from '../shared/log.ts';
 import { threadOf } from '../shared/thread.ts';
 import { currentTracing, detached, inSpan, ofPostgres } from '../shared/tracing.ts';
 import { isBlamed, workingOn } from '../shared/work.ts';
 import { heldThread } from '../warehouse/conversations.ts';
+import { ofEachList } from '../warehouse/directory.ts';
 import { heldCall } from '../warehouse/held-calls.ts';
 import { provenance, type ReadContext, type ReadResult, type TargetReader } from './read-result.ts';
 import { readRecordings, readTranscripts, refusedArtefacts } from './readers/artefacts.ts';
 import { readCall } from './readers/call.ts';
-import { readLines, readUsers } from './readers/directory.ts';
+import { readerOfList } from './readers/directory.ts';
 import { createThreadReader, groupsOfParty } from './readers/thread.ts';
 import { soonest, untilMissingThreadRecheck, untilRefusedRecheck } from './rechecks.ts';
 import { decideRetry } from './retry-policy.ts';
@@ -71,8 +72,7 @@ export function createSync(deps: SyncDeps) {
     call: readCall,
     recordings: readRecordings,
     transcripts: readTranscripts,
-    users: readUsers,
-    lines: readLines,
+    ...ofEachList((_, kind) => readerOfList(kind)),
   };
   const writer = createWriter(deps);
   const leases = createLeases(db);
@@ -140,7 +140,7 @@ export function createSync(deps: SyncDeps) {
 
   /** Claims when the queue's limit lets it read: the later the claim, the more references this one read answers. */
   async function readTarget(target: Target, signal: AbortSignal): Promise<EndedRead> {
-    const fetched = await limits[queueOf[target.kind]](async () => {
+    const fetched = await limits[queueOf(target.kind)](async () => {
       const claim = await claims.add(target);
       return claim && fetch(claim, signal);
     });
@@ -170,7 +170,7 @@ export function createSync(deps: SyncDeps) {
     // During a flood, a real target must not wait until the jobs before it are done.
     if (allowance.isUsedUp()) await deferUnconfirmed(db, kinds);
     const claimed = lease(await traced(await claimUnconfirmed(db, kinds, max)));
-    const ended = await Promise.all(claimed.map((claim) => readClaimed(claim, queueOf[claim.kind], never)));
+    const ended = await Promise.all(claimed.map((claim) => readClaimed(claim, queueOf(claim.kind), never)));
     const missed = ended.filter(({ outcome, isMissed }) => isMissed || outcome !== 'mirrored');
     return { read: ended.length, missed: missed.length };
   }
@@ -179,7 +179,7 @@ export function createSync(deps: SyncDeps) {
   async function readSuspects(queues: readonly QueueName[], max: number): Promise<number> {
     const kinds = queues.flatMap((queue) => kindsOfQueues.get(queue) ?? []);
     const claimed = lease(await traced(await claimSuspects(db, kinds, max)));
-    await Promise.all(claimed.map((claim) => readClaimed(claim, queueOf[claim.kind], never)));
+    await Promise.all(claimed.map((claim) => readClaimed(claim, queueOf(claim.kind), never)));
     return claimed.length;
   }
 
@@ -325,21 +325,23 @@ async function refusedResult(
 ): Promise<ReadResult> {
   const { kind, key } = claim;
   const untilRefused = state === 'gone' ? undefined : untilRefusedRecheck(claim, state, now());
-  const isDirectory = kind === 'users' || kind === 'lines';
-  // No event refers to a directory.
-  const recheckSeconds = isDirectory ? soonest([untilRefused, directoryEverySeconds]) : untilRefused;
-  if (isDirectory || state === 'refused') return { recheckSeconds };
-  if (kind === 'recordings' || kind === 'transcripts') {
-    return { whenHeld: (held) => ({ ...refusedArtefacts(claim, state, held), recheckSeconds }) };
+  // No event refers to a list.
+  if (isDirectory(kind)) return { recheckSeconds: soonest([untilRefused, directoryEverySeconds]) };
+  if (state === 'refused') return { recheckSeconds: untilRefused };
+  switch (kind) {
+    case 'recordings':
+    case 'transcripts':
+      return { whenHeld: (held) => ({ ...refusedArtefacts(claim, state, held), recheckSeconds: untilRefused }) };
+    case 'call':
+      if (state === 'forbidden') return { recheckSeconds: untilRefused };
+      return { entity: { kind: 'call_gone', read: { callId: key, read: provenance(claim, 'calls.get') } } };
+    case 'thread':
+      if (state === 'forbidden') return { recheckSeconds: untilRefused };
+      return {
+        entity: { kind: 'thread_gone', read: { thread: threadOf(key), read: provenance(claim, 'conversations.read') } },
+        recheckSeconds: await untilMissingThreadRecheck(db, key, now()),
+      };
   }
-  if (state === 'forbidden') return { recheckSeconds };
-  if (kind === 'call') {
-    return { entity: { kind: 'call_gone', read: { callId: key, read: provenance(claim, 'calls.get') } } };
-  }
-  return {
-    entity: { kind: 'thread_gone', read: { thread: threadOf(key), read: provenance(claim, 'conversations.read') } },
-    recheckSeconds: await untilMissingThreadRecheck(db, key, now()),
-  };
 }
 
 function messageOf(error: unknown): string {

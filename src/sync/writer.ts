@@ -6,13 +6,12 @@ import { createBatch, oneAtATime } from '../shared/batch.ts';
 import { workingOn } from '../shared/work.ts';
 import { endpointsOf, markCallsGone } from '../warehouse/calls.ts';
 import { markThreadsGone, writeThreads } from '../warehouse/conversations.ts';
+import { directory } from '../warehouse/directory.ts';
 import { hasErasures } from '../warehouse/erasure/erased.ts';
 import { type HeldCall, type HeldCalls, heldCallOf, holdCalls } from '../warehouse/held-calls.ts';
-import { writeLines } from '../warehouse/lines.ts';
 import { writeRecordings } from '../warehouse/recordings.ts';
 import { writeTranscripts } from '../warehouse/transcripts.ts';
 import type { SealLink } from '../warehouse/upsert.ts';
-import { writeUsers } from '../warehouse/users.ts';
 import { type Following, followingCall, recordFollowing, together } from '../warehouse/what-follows.ts';
 import { writeCalls } from '../warehouse/write-calls.ts';
 import type { EntityRead, ReadResult } from './read-result.ts';
@@ -20,7 +19,7 @@ import type { EntityRead, ReadResult } from './read-result.ts';
 /*
  * What happens when reads are mirrored, in one transaction:
  *
- *   hold erasures ─▶ lock the calls ─▶ write threads, calls, recordings, transcripts, users, lines ─▶ record what follows ─▶ settle
+ *   hold erasures ─▶ lock the calls ─▶ write threads, calls, recordings, transcripts, lists ─▶ record what follows ─▶ settle
  *
  * What follows from a write is computed by the function that wrote it and recorded here: triggers of rules (`ops.rule_events`), days
  * whose reports changed (`ops.rollup_markers`, `ops.send_markers`) and changed fields (`warehouse.field_changes`). Settling makes the
@@ -222,8 +221,9 @@ async function writeEntities(
       ),
     );
   }
-  for (const read of readsOf('users')) following.push(await writeUsers(tx, read));
-  for (const read of readsOf('lines')) following.push(await writeLines(tx, read));
+  for (const each of entities) {
+    if (each.kind === 'list') following.push(await directory[each.list].write(tx, each.read));
+  }
   return together(following);
 }
 

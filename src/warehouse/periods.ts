@@ -1,6 +1,5 @@
 import type { RawBuilder } from 'kysely';
-import { type Database, query, relation, sql, type Transaction } from '../db/database.ts';
-import { takeLock } from '../db/locks.ts';
+import { query, relation, sql, type Transaction } from '../db/database.ts';
 
 type Column = 'user_id' | 'line' | 'kind' | 'endpoint';
 
@@ -90,53 +89,4 @@ function areEqual(columns: readonly Column[], left: string, right: string): RawB
 
 function scalarOf(column: Column): 'bigint' | 'text' {
   return column === 'user_id' ? 'bigint' : 'text';
-}
-
-type DirectoryTable = 'warehouse.users' | 'warehouse.sms_lines';
-
-const lockOf = {
-  'warehouse.users': 'users',
-  'warehouse.sms_lines': 'sms_lines',
-  'warehouse.webhook_subscriptions': 'webhook_subscriptions',
-} as const;
-
-/** The owners held in a directory table. Call it before the read is written. */
-export async function heldOwners(tx: Transaction, table: DirectoryTable): Promise<string[]> {
-  const key = sql.ref(table === 'warehouse.users' ? 'user_id' : 'line');
-  const rows = await query(tx, sql<{ owner: string }>`select ${key}::text as owner from ${sql.table(table)}`);
-  return rows.map((row) => row.owner);
-}
-
-/** Whether any user or line is held and not deleted. */
-export async function holdsAny(db: Database, table: DirectoryTable): Promise<boolean> {
-  return (await query(db, sql`select from ${sql.table(table)} where deleted_at is null limit 1`)).length > 0;
-}
-
-/** Whether this read of a directory is newer than what is held. Takes a lock that serializes the writes of one directory. */
-export async function isCurrent(
-  tx: Transaction,
-  table: DirectoryTable | 'warehouse.webhook_subscriptions',
-  fetchSeq: string,
-): Promise<boolean> {
-  await takeLock(tx, lockOf[table]);
-  const [row] = await query(
-    tx,
-    sql<{ is_current: boolean }>`
-     select coalesce(max(fetch_seq) <= ${fetchSeq}, true) as is_current from ${sql.table(table)}`,
-  );
-  return row?.is_current === true;
-}
-
-/** Marks the rows of a directory deleted that a complete read did not list: a listed row has the number of the read. */
-export async function deleteUnlisted(
-  tx: Transaction,
-  table: DirectoryTable | 'warehouse.webhook_subscriptions',
-  fetchSeq: string,
-): Promise<void> {
-  await query(
-    tx,
-    sql`update ${sql.table(table)} set deleted_at = now(), deleted_reason = 'a complete read does not list it',
-       changed_at = now(), fetch_seq = ${fetchSeq}
-     where fetch_seq < ${fetchSeq} and deleted_at is null`,
-  );
 }

@@ -1,6 +1,6 @@
 import type { Subscription } from '../api-client/client.ts';
 import { query, relation, sql, type Transaction } from '../db/database.ts';
-import { deleteUnlisted, isCurrent } from './periods.ts';
+import { deleteUnlisted, isCurrent } from './directory-list.ts';
 import { mirrorTable, type Provenance, type SealLink, upsert } from './upsert.ts';
 
 interface Listed {

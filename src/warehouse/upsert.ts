@@ -17,7 +17,7 @@ interface ValueOf {
 }
 
 type PgType = keyof ValueOf;
-type Columns = Readonly<Record<string, PgType>>;
+export type Columns = Readonly<Record<string, PgType>>;
 
 /** A row to write. Undefined and null both mean "not reported". */
 export type Row<C extends Columns> = { readonly [K in keyof C]?: ValueOf[C[K]] | null | undefined };

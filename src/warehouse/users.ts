@@ -1,68 +1,47 @@
 import type { User } from '../api-client/client.ts';
 import { query, sql, type Transaction } from '../db/database.ts';
 import { normalizeNumber } from '../shared/numbers.ts';
-import { withoutMentions } from './erasure/erased.ts';
-import { extrasOf } from './extra.ts';
-import { type BegunPeriod, deleteUnlisted, heldOwners, isCurrent, recordPeriods } from './periods.ts';
-import { mirrorTable, type Provenance, upsert } from './upsert.ts';
-import { changesOf, type Following } from './what-follows.ts';
+import { directoryList } from './directory-list.ts';
+import { type BegunPeriod, recordPeriods } from './periods.ts';
+import { mirrorTable } from './upsert.ts';
 import { refreshFacts } from './write-calls.ts';
 
-export const users = mirrorTable<User>()('warehouse.users', ['user_id'], {
-  user_id: ['bigint', (user) => user.id],
-  username: ['text', (user) => user.username],
-  first_name: ['text', (user) => user.firstName],
-  last_name: ['text', (user) => user.lastName],
-  title: ['text', (user) => user.title],
-  email: ['text', (user) => user.email],
-  mobile: ['text', (user) => user.mobile],
-  company: ['text', (user) => user.company],
-  time_zone: ['text', (user) => user.timeZone],
-  extension: ['text', (user) => user.extension],
-});
-
-/** One read of the directory; `isComplete` is false when the answer may be partial. */
-export interface UsersRead {
-  readonly users: readonly User[];
-  readonly isComplete: boolean;
-  readonly read: Provenance;
-}
-
 /**
- * Mirrors the users and their endpoints, and marks users deleted that a complete read no longer lists. Calls that were mirrored before
- * the users of their extensions are credited to them. Resolves to what follows.
+ * The account's users (section 4.5) and their endpoints. Calls that were mirrored before the users of their extensions are credited
+ * to them.
  */
-export async function writeUsers(tx: Transaction, { users: all, isComplete, read }: UsersRead): Promise<Following> {
-  if (!(await isCurrent(tx, 'warehouse.users', read.fetchSeq))) return {};
-  const listed = await withoutMentions(tx, all);
-  const knownOwners = await heldOwners(tx, 'warehouse.users');
-  const extras = await extrasOf(tx, listed);
-  const written = await upsert(
-    tx,
-    users,
-    listed.map((user, at) => ({ row: users.row(user), read, extra: extras[at] })),
-    ['user_id', ...userFields],
-  );
-  if (isComplete) await deleteUnlisted(tx, 'warehouse.users', read.fetchSeq);
-  const reported = listed.flatMap((user) => endpointsOf(user).map((each) => ({ ...each, owner: String(user.id) })));
-  const begun = await recordPeriods(tx, {
-    table: 'warehouse.user_endpoints',
-    columns: ['user_id', 'kind', 'endpoint'],
-    listed: reported.flatMap(({ owner, kind, endpoints }) => endpoints.map((endpoint) => [owner, kind, endpoint])),
-    scopes: reported.map(({ owner, kind }) => [owner, kind]),
-    knownOwners,
-    owners: isComplete ? listed.map((user) => String(user.id)) : undefined,
-  });
-  return {
-    calls: await creditCalls(tx, begun),
-    fieldChanges: written.flatMap((change) =>
-      changesOf('user', String(change.after.user_id), read.source, userFields, change),
-    ),
-  };
-}
-
-/** The fields of a user whose changes are kept. */
-const userFields = ['username', 'first_name', 'last_name', 'title', 'time_zone', 'extension'] as const;
+export const users = directoryList({
+  label: 'Users',
+  operation: 'users.list',
+  ask: (service, call) => service.users.list(call),
+  table: mirrorTable<User>()('warehouse.users', ['user_id'], {
+    user_id: ['bigint', (user) => user.id],
+    username: ['text', (user) => user.username],
+    first_name: ['text', (user) => user.firstName],
+    last_name: ['text', (user) => user.lastName],
+    title: ['text', (user) => user.title],
+    email: ['text', (user) => user.email],
+    mobile: ['text', (user) => user.mobile],
+    company: ['text', (user) => user.company],
+    time_zone: ['text', (user) => user.timeZone],
+    extension: ['text', (user) => user.extension],
+  }),
+  entity: 'user',
+  tracked: ['username', 'first_name', 'last_name', 'title', 'time_zone', 'extension'],
+  isPersonal: true,
+  async writeParts(tx, { rows, held, all }) {
+    const reported = rows.flatMap((user) => endpointsOf(user).map((each) => ({ ...each, owner: String(user.id) })));
+    const begun = await recordPeriods(tx, {
+      table: 'warehouse.user_endpoints',
+      columns: ['user_id', 'kind', 'endpoint'],
+      listed: reported.flatMap(({ owner, kind, endpoints }) => endpoints.map((endpoint) => [owner, kind, endpoint])),
+      scopes: reported.map(({ owner, kind }) => [owner, kind]),
+      knownOwners: held,
+      owners: all,
+    });
+    return { calls: await creditCalls(tx, begun) };
+  },
+});
 
 /**
  * Credits calls to users whose extensions were just learned, and resolves to the starts of all calls whose reports name those users:

@@ -41,7 +41,8 @@ interface Reply {
 }
 
 interface FieldChange {
-  readonly entity: 'call' | 'transcript' | 'user' | 'line';
+  /** What changed: a call, a transcript, or a row of a list of the account. */
+  readonly entity: string;
   readonly key: string;
   readonly field: string;
   readonly before: unknown;
@@ -109,7 +110,7 @@ const callFields = [
 ];
 
 export function changesOf(
-  entity: FieldChange['entity'],
+  entity: string,
   key: string,
   source: string,
   fields: readonly string[],

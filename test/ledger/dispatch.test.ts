@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
-import { writeLines } from '../../src/warehouse/lines.ts';
+import { lines as ourLines } from '../../src/warehouse/lines.ts';
 import { beginRead } from '../../src/warehouse/upsert.ts';
 import { json, listen, open, refuse } from '../api-client/endpoint.ts';
 import { openLedgerStores } from './ledger-stores.ts';
@@ -393,7 +393,7 @@ test('a send names its line in the form in which the service lists it', async ()
   const { lines, messages } = open(url);
   const { data, isComplete } = await lines.list();
   const read = await beginRead(database.db, 'lines.list');
-  await database.db.transaction().execute((tx) => writeLines(tx, { lines: data, isComplete, read }));
+  await database.db.transaction().execute((tx) => ourLines.write(tx, { rows: data, isComplete, read }));
 
   const ledger = await openLedger(database, sandbox, {
     messages,

@@ -194,7 +194,7 @@ function someUser(): Draw {
   const users = asRead(user, [{ id, firstName: 'User', lastName: String(id), extensions: [String(200 + id)] }]);
   return (read) => ({
     ...{ kind: 'users', key: '' },
-    entity: { kind: 'users', read: { users, isComplete: false, read } },
+    entity: { kind: 'list', list: 'users', read: { rows: users, isComplete: false, read } },
   });
 }
 

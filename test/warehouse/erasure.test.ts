@@ -9,7 +9,7 @@ import { eraseNumber } from '../../src/privacy/erase.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { writeRecordings } from '../../src/warehouse/recordings.ts';
 import { writeTranscripts } from '../../src/warehouse/transcripts.ts';
-import { writeUsers } from '../../src/warehouse/users.ts';
+import { users } from '../../src/warehouse/users.ts';
 import { writeCalls } from '../../src/warehouse/write-calls.ts';
 import { callId, shownCall, shownRecording, shownTranscript } from '../sync/call-service.ts';
 import { locksHere, migratedDatabase } from '../world/database.ts';
@@ -216,8 +216,8 @@ test('what others say of the number is mirrored without it', async () => {
     'Call [erased] then',
   );
   await inTransaction((tx) =>
-    writeUsers(tx, {
-      users: asRead(user, [{ id: 5, mobile: '(555) 000-0002', lastName: 'Kept' }]),
+    users.write(tx, {
+      rows: asRead(user, [{ id: 5, mobile: '(555) 000-0002', lastName: 'Kept' }]),
       isComplete: true,
       read: read(),
     }),

@@ -6,7 +6,7 @@ import { inTransaction, type Transaction } from '../../src/db/database.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { writeRecordings } from '../../src/warehouse/recordings.ts';
 import { writeTranscripts } from '../../src/warehouse/transcripts.ts';
-import { writeUsers } from '../../src/warehouse/users.ts';
+import { users } from '../../src/warehouse/users.ts';
 import { writeCalls } from '../../src/warehouse/write-calls.ts';
 import { migratedDatabase, waitingForLocks } from '../world/database.ts';
 import { until } from '../world.ts';
@@ -191,8 +191,8 @@ test('the measures of a transcript are those of its newest read', async () => {
 test('a user who left stays gone', async () => {
   const writeOnes = (fetchSeq: number, ids: number[]) =>
     write((tx) =>
-      writeUsers(tx, {
-        users: asRead(
+      users.write(tx, {
+        rows: asRead(
           user,
           ids.map((id) => ({ id, extensions: ['101'] })),
         ),

@@ -5,11 +5,11 @@ import { call, recording, transcript } from '../../src/api-client/entities/calls
 import { line, message } from '../../src/api-client/entities/texts.ts';
 import type { Transaction } from '../../src/db/database.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
-import { writeLines } from '../../src/warehouse/lines.ts';
+import { lines } from '../../src/warehouse/lines.ts';
 import { writeRecordings } from '../../src/warehouse/recordings.ts';
 import { writeSubscriptions } from '../../src/warehouse/subscriptions.ts';
 import { writeTranscripts } from '../../src/warehouse/transcripts.ts';
-import { writeUsers } from '../../src/warehouse/users.ts';
+import { users } from '../../src/warehouse/users.ts';
 import { writeCalls } from '../../src/warehouse/write-calls.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { asRead, readNumber } from './reads.ts';
@@ -94,9 +94,9 @@ const writers: Record<string, (tx: Transaction, odd: string) => Promise<unknown>
       },
     ]),
   users: (tx, odd) =>
-    writeUsers(tx, {
+    users.write(tx, {
       ...whole(),
-      users: asRead(user, [
+      rows: asRead(user, [
         {
           id: made,
           username: odd,
@@ -111,7 +111,7 @@ const writers: Record<string, (tx: Transaction, odd: string) => Promise<unknown>
       ]),
     }),
   lines: (tx, odd) =>
-    writeLines(tx, { ...whole(), lines: asRead(line, [{ number: '15550000001', name: odd, [odd]: odd }]) }),
+    lines.write(tx, { ...whole(), rows: asRead(line, [{ number: '15550000001', name: odd, [odd]: odd }]) }),
   subscriptions: (tx, odd) =>
     writeSubscriptions(tx, {
       ...whole(),

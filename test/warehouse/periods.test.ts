@@ -2,8 +2,8 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { user } from '../../src/api-client/entities/account.ts';
 import { call } from '../../src/api-client/entities/calls.ts';
 import { line } from '../../src/api-client/entities/texts.ts';
-import { writeLines } from '../../src/warehouse/lines.ts';
-import { writeUsers } from '../../src/warehouse/users.ts';
+import { lines } from '../../src/warehouse/lines.ts';
+import { users } from '../../src/warehouse/users.ts';
 import { writeCalls } from '../../src/warehouse/write-calls.ts';
 import { shownCall } from '../sync/call-service.ts';
 import { migratedDatabase } from '../world/database.ts';
@@ -17,7 +17,7 @@ let reads = 0;
 async function listUsers(rows: readonly object[], isComplete = true): Promise<void> {
   reads += 1;
   const read = readNumber(reads);
-  await database.db.transaction().execute((tx) => writeUsers(tx, { users: asRead(user, rows), isComplete, read }));
+  await database.db.transaction().execute((tx) => users.write(tx, { rows: asRead(user, rows), isComplete, read }));
 }
 
 async function endpoints(endpoint: string) {
@@ -162,7 +162,7 @@ describe('the users of a line', () => {
   async function listLines(rows: readonly object[], isComplete = true): Promise<void> {
     reads += 1;
     const read = readNumber(reads);
-    await database.db.transaction().execute((tx) => writeLines(tx, { lines: asRead(line, rows), isComplete, read }));
+    await database.db.transaction().execute((tx) => lines.write(tx, { rows: asRead(line, rows), isComplete, read }));
   }
   const holding = (number: string) =>
     database.query(

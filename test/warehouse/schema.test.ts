@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { afterAll, describe, expect, test } from 'vitest';
+import { directory } from '../../src/warehouse/directory.ts';
 import type { MirrorTable } from '../../src/warehouse/upsert.ts';
 import { migratedDatabase } from '../world/database.ts';
 
@@ -12,7 +13,7 @@ const modules = await Promise.all(
     .filter((file) => file.endsWith('.ts'))
     .map(async (file) => Object.values(await import(new URL(file, folder).href)) as unknown[]),
 );
-const tables = modules.flat().filter(isMirrorTable);
+const tables = [...modules.flat(), ...Object.values(directory).map(({ table }) => table)].filter(isMirrorTable);
 
 function isMirrorTable(value: unknown): value is MirrorTable {
   return typeof value === 'object' && value !== null && 'name' in value && 'columns' in value && 'key' in value;

@@ -6,12 +6,12 @@ import { createSealer } from '../../src/credentials/sealer.ts';
 import type { Transaction } from '../../src/db/database.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { redactUrls } from '../../src/warehouse/extra.ts';
-import { writeLines } from '../../src/warehouse/lines.ts';
+import { lines } from '../../src/warehouse/lines.ts';
 import { mediaRow } from '../../src/warehouse/messages.ts';
 import { recordingRow, writeRecordings } from '../../src/warehouse/recordings.ts';
 import { subscriptionRow, writeSubscriptions } from '../../src/warehouse/subscriptions.ts';
 import { writeTranscripts } from '../../src/warehouse/transcripts.ts';
-import { writeUsers } from '../../src/warehouse/users.ts';
+import { users } from '../../src/warehouse/users.ts';
 import { writeCalls } from '../../src/warehouse/write-calls.ts';
 import { growthOf } from '../busy.ts';
 import { migratedDatabase } from '../world/database.ts';
@@ -75,8 +75,8 @@ const writes: ((tx: Transaction) => Promise<unknown>)[] = [
         ]),
       },
     ]),
-  (tx) => writeUsers(tx, { ...whole, users: asRead(user, [{ id: 1, avatar: url('j'), ...odd }]) }),
-  (tx) => writeLines(tx, { ...whole, lines: asRead(line, [{ number: '15550000001', hook: url('k'), ...odd }]) }),
+  (tx) => users.write(tx, { ...whole, rows: asRead(user, [{ id: 1, avatar: url('j'), ...odd }]) }),
+  (tx) => lines.write(tx, { ...whole, rows: asRead(line, [{ number: '15550000001', hook: url('k'), ...odd }]) }),
   (tx) =>
     writeSubscriptions(tx, {
       ...whole,

@@ -8,11 +8,13 @@ import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { smsMessages } from '../../src/warehouse/messages.ts';
 import { transcripts } from '../../src/warehouse/transcripts.ts';
 import { type Row, upsert } from '../../src/warehouse/upsert.ts';
-import { users, writeUsers } from '../../src/warehouse/users.ts';
+import { users as listOfUsers } from '../../src/warehouse/users.ts';
 import { recordFollowing } from '../../src/warehouse/what-follows.ts';
 import { writeCalls } from '../../src/warehouse/write-calls.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { asRead, readNumber } from './reads.ts';
+
+const users = listOfUsers.table;
 
 const database = await migratedDatabase();
 afterAll(() => database[Symbol.asyncDispose]());
@@ -337,7 +339,7 @@ test('changes of watched fields are kept with both values', async () => {
       const read = readNumber(1_000_000 + seq);
       await recordFollowing(
         tx,
-        await writeUsers(tx, { users: asRead(userEntity, [{ id, ...more }]), isComplete: false, read }),
+        await listOfUsers.write(tx, { rows: asRead(userEntity, [{ id, ...more }]), isComplete: false, read }),
       );
     });
   await list(1, { title: 'Agent', email: 'a@example.com' });

@@ -3,7 +3,7 @@ import { call, transcript } from '../../src/api-client/entities/calls.ts';
 import { line, message } from '../../src/api-client/entities/texts.ts';
 import type { Transaction } from '../../src/db/database.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
-import { writeLines } from '../../src/warehouse/lines.ts';
+import { lines } from '../../src/warehouse/lines.ts';
 import { writeTranscripts } from '../../src/warehouse/transcripts.ts';
 import { type Following, followingCall, recordFollowing, together } from '../../src/warehouse/what-follows.ts';
 import { writeCalls } from '../../src/warehouse/write-calls.ts';
@@ -41,7 +41,7 @@ const writeTranscript = (row: object) =>
   });
 const writeLine = (row: object) =>
   write((tx, read) =>
-    writeLines(tx, { lines: asRead(line, [{ number: '15550000001', ...row }]), isComplete: false, read }),
+    lines.write(tx, { rows: asRead(line, [{ number: '15550000001', ...row }]), isComplete: false, read }),
   );
 const writeText = (row: object) =>
   write((tx, read) => {

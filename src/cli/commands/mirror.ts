@@ -1,7 +1,7 @@
 import { Argument, type Command, InvalidArgumentError } from 'commander';
-import { targetKinds } from '../../inbox/target-kinds.ts';
 import { commandName, toType } from '../../shared/command-name.ts';
 import { type EventType, eventTypeOf, eventTypes } from '../../shared/event-types.ts';
+import { directoryKinds, targetKinds } from '../../shared/target-kinds.ts';
 import { addConsent, momentArgument, momentWords, wholeNumber } from '../arguments.ts';
 import { exitCodes } from '../failures.ts';
 
@@ -49,7 +49,7 @@ export function addMirror(program: Command): void {
     .addArgument(new Argument('<kind>', 'what it is').choices(targetKinds))
     .argument(
       '[key]',
-      'a call id, or line/number for a thread (line/number,number… for a group); none for users and lines',
+      `a call id, or line/number for a thread (line/number,number… for a group); none for ${directoryKinds.join(', ')}`,
     )
     .action(async (kind, key, options) => (await import('../resync.ts')).resync(kind, key, options));
   program

@@ -4,11 +4,12 @@ import { isEventSetAside, isSetAside } from '../../inbox/lost-reads.ts';
 import { isRetrying } from '../../inbox/sweep.ts';
 import { priorities, type TargetKind, targetKinds, unconfirmed } from '../../inbox/targets.ts';
 import { maskKey, maskNumbers, maskTarget } from '../../shared/masking.ts';
+import { directory } from '../../warehouse/directory.ts';
 
 /** How fresh the mirror of one stream is. Null until something is mirrored. */
 export interface Freshness {
   readonly kind: TargetKind;
-  /** The time of its newest row: when a text was sent, a call began, or users or lines last changed. */
+  /** The time of its newest row: when a text was sent, a call began, or a list last changed. */
   readonly newestAt: Date | null;
   /** When the newest read that was mirrored began. */
   readonly readAt: Date | null;
@@ -25,6 +26,10 @@ export interface Artefacts {
 const newestRows = 500;
 
 export function readFreshness(db: Database): Promise<Freshness[]> {
+  const lists = Object.entries(directory).map(
+    ([kind, { table }]) =>
+      sql`union all select ${kind}, max(changed_at), max(fetched_at) from ${sql.table(table.name)}`,
+  );
   return query<Freshness>(
     db,
     sql`with c as (${newestCalls}), m as (
@@ -34,8 +39,7 @@ export function readFreshness(db: Database): Promise<Freshness[]> {
      union all select 'call', max(started_at), max(fetched_at) from c
      union all select 'recordings', max(started_at) filter (where recording_count > 0), max(recordings_fetched_at) from c
      union all select 'transcripts', max(started_at) filter (where transcript_count > 0), max(transcripts_fetched_at) from c
-     union all select 'users', max(changed_at), max(fetched_at) from warehouse.users
-     union all select 'lines', max(changed_at), max(fetched_at) from warehouse.sms_lines`,
+     ${sql.join(lists, sql``)}`,
   );
 }
 
@@ -370,11 +374,10 @@ const countedTables = [
   'warehouse.call_legs',
   'warehouse.recordings',
   'warehouse.transcripts',
-  'warehouse.users',
-  'warehouse.sms_lines',
+  ...Object.values(directory).map(({ table }) => table.name),
   'ops.deliveries',
   'ops.sync_targets',
-] as const;
+];
 
 export async function readRowCounts(db: Database): Promise<RowCount[]> {
   const sizes = await query<{ table: string; bytes: number; estimate: number }>(

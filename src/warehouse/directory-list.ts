@@ -1,0 +1,109 @@
+import type { Answer, CallOptions, Service } from '../api-client/client.ts';
+import { type Database, query, sql, type Transaction } from '../db/database.ts';
+import { takeLock } from '../db/locks.ts';
+import { withoutMentions } from './erasure/erased.ts';
+import { extrasOf } from './extra.ts';
+import { type Columns, type MirrorTable, type Provenance, upsert } from './upsert.ts';
+import { changesOf, type Following } from './what-follows.ts';
+
+/** One read of a list; `isComplete` is false when the answer may be partial. */
+export interface ListRead<Row> {
+  readonly rows: readonly Row[];
+  readonly isComplete: boolean;
+  readonly read: Provenance;
+}
+
+/** What is declared of a list of the account; `Row` is one of its entities. */
+interface Declared<Row, C extends Columns> {
+  /** Its name for people, in the plural. */
+  readonly label: string;
+  /** The operation that lists it, and its name in logs and in the column `source`. */
+  readonly operation: string;
+  ask(service: Service, call: CallOptions): Promise<Answer<readonly Row[]>>;
+  /** Its table, with a key of one column. */
+  readonly table: MirrorTable<Row, C>;
+  /** What a row is called in `warehouse.field_changes`, and the columns whose changes are recorded there. */
+  readonly entity: string;
+  readonly tracked: readonly (keyof C & string)[];
+  /** Its texts may mention people, so erased numbers are removed from them. */
+  readonly isPersonal?: true;
+  /** Mirrors what does not fit into the columns. Resolves to what follows. */
+  writeParts?(tx: Transaction, parts: ListParts<Row>): Promise<Following>;
+}
+
+interface ListParts<Row> {
+  readonly rows: readonly Row[];
+  /** The keys of the rows that were held before this read, and those of all rows if the read is complete. */
+  readonly held: readonly string[];
+  readonly all: readonly string[] | undefined;
+}
+
+export interface DirectoryList<Row = unknown> {
+  readonly label: string;
+  readonly operation: string;
+  readonly table: { readonly name: string };
+  ask(service: Service, call: CallOptions): Promise<Answer<readonly Row[]>>;
+  /** Whether any row is held that is not deleted. */
+  holdsAny(db: Database): Promise<boolean>;
+  /** Mirrors a read, and marks rows deleted that a complete read no longer lists. Resolves to what follows. */
+  write(tx: Transaction, read: ListRead<Row>): Promise<Following>;
+}
+
+/** What an answer holds beside its columns. */
+type Answered = Parameters<typeof extrasOf>[1][number];
+
+/** Declares a list of the account that is read and mirrored as a whole. */
+export function directoryList<Row extends Answered, C extends Columns>(
+  declared: Declared<Row, C>,
+): DirectoryList<Row> & Pick<Declared<Row, C>, 'table'> {
+  const { label, operation, table, entity, tracked, isPersonal, writeParts } = declared;
+  const [key = ''] = table.key;
+
+  async function write(tx: Transaction, given: ListRead<Row>): Promise<Following> {
+    const { isComplete, read } = given;
+    if (!(await isCurrent(tx, table.name, read.fetchSeq))) return {};
+    const rows = isPersonal ? await withoutMentions(tx, given.rows) : given.rows;
+    const held = writeParts ? await heldKeys(tx, table.name, key) : [];
+    const extras = await extrasOf(tx, rows);
+    const mirrored = rows.map((row, at) => ({ row: table.row(row), read, extra: extras[at] }));
+    const changes = await upsert(tx, table, mirrored, [key, ...tracked]);
+    if (isComplete) await deleteUnlisted(tx, table.name, read.fetchSeq);
+    const all = isComplete ? mirrored.map(({ row }) => String(row[key])) : undefined;
+    return {
+      ...(await writeParts?.(tx, { rows, held, all })),
+      fieldChanges: changes.flatMap((each) => changesOf(entity, String(each.after[key]), read.source, tracked, each)),
+    };
+  }
+
+  return {
+    ...{ label, operation, table, ask: declared.ask, write },
+    holdsAny: async (db) =>
+      (await query(db, sql`select from ${sql.table(table.name)} where deleted_at is null limit 1`)).length > 0,
+  };
+}
+
+async function heldKeys(tx: Transaction, table: string, key: string): Promise<string[]> {
+  const rows = await query(tx, sql<{ key: string }>`select ${sql.ref(key)}::text as key from ${sql.table(table)}`);
+  return rows.map((row) => row.key);
+}
+
+/** Whether this read of a list is newer than what is held. Takes a lock that serializes the writes of lists. */
+export async function isCurrent(tx: Transaction, table: string, fetchSeq: string): Promise<boolean> {
+  await takeLock(tx, 'directory');
+  const [row] = await query(
+    tx,
+    sql<{ is_current: boolean }>`
+     select coalesce(max(fetch_seq) <= ${fetchSeq}, true) as is_current from ${sql.table(table)}`,
+  );
+  return row?.is_current === true;
+}
+
+/** Marks the rows of a list deleted that a complete read did not list: a listed row has the number of the read. */
+export async function deleteUnlisted(tx: Transaction, table: string, fetchSeq: string): Promise<void> {
+  await query(
+    tx,
+    sql`update ${sql.table(table)} set deleted_at = now(), deleted_reason = 'a complete read does not list it',
+       changed_at = now(), fetch_seq = ${fetchSeq}
+     where fetch_seq < ${fetchSeq} and deleted_at is null`,
+  );
+}
