@@ -152,102 +152,64 @@ insert into ops.rollup_state (meaning) values (ops.rollup_meaning());
 
 -- Rollups of calls
 
--- Every rollup of calls ends with the same counts and explains them with the same words.
-create procedure ops.add_call_counts(rollup regclass) language plpgsql as $$
-begin
-  execute format($sql$
-    alter table %1$s
-      add column call_count integer not null,
-      add column answered_count integer not null,
-      add column voicemail_count integer not null,
-      add column abandoned_count integer not null,
-      add column short_abandoned_count integer not null,
-      add column missed_count integer not null,
-      add column unknown_count integer not null,
-      add column menu_count integer not null,
-      add column talk_seconds bigint not null,
-      add column talk_count integer not null,
-      add column duration_seconds bigint not null,
-      add column answer_wait_seconds bigint not null,
-      add column answer_wait_count integer not null,
-      add column longest_wait_seconds integer,
-      add column ans_le_5 integer not null,
-      add column ans_le_10 integer not null,
-      add column ans_le_15 integer not null,
-      add column ans_le_20 integer not null,
-      add column ans_le_30 integer not null,
-      add column ans_le_45 integer not null,
-      add column ans_le_60 integer not null,
-      add column ans_le_120 integer not null,
-      add column transferred_count integer not null,
-      add column recorded_count integer not null,
-      add column called_back_count integer not null,
-      add column repeated_count integer not null;
-    comment on column %1$s.call_count is 'Calls.';
-    comment on column %1$s.answered_count is 'Somebody answered.';
-    comment on column %1$s.voicemail_count is 'Ended in a mailbox.';
-    comment on column %1$s.abandoned_count is 'The caller gave up after more than the short-abandon threshold.';
-    comment on column %1$s.short_abandoned_count is 'The caller gave up within the short-abandon threshold.';
-    comment on column %1$s.missed_count is 'Missed otherwise: nobody answered, and the caller is not reported to have given up.';
-    comment on column %1$s.unknown_count is 'The service reports no outcome.';
-    comment on column %1$s.menu_count is 'Of the inbound abandoned and missed ones, those whose caller never left the menu, by the legs.';
-    comment on column %1$s.talk_seconds is 'Connected time of the answered calls that report it.';
-    comment on column %1$s.talk_count is 'Answered calls that report their connected time.';
-    comment on column %1$s.duration_seconds is 'Length including ringing, of the calls that report it.';
-    comment on column %1$s.answer_wait_seconds is 'Waits of the answered inbound calls together.';
-    comment on column %1$s.answer_wait_count is 'Answered inbound calls whose wait is known.';
-    comment on column %1$s.longest_wait_seconds is 'Longest wait, answered or not.';
-    comment on column %1$s.ans_le_5 is 'Answered within 5 seconds.';
-    comment on column %1$s.ans_le_10 is 'Answered within 10 seconds.';
-    comment on column %1$s.ans_le_15 is 'Answered within 15 seconds.';
-    comment on column %1$s.ans_le_20 is 'Answered within 20 seconds.';
-    comment on column %1$s.ans_le_30 is 'Answered within 30 seconds.';
-    comment on column %1$s.ans_le_45 is 'Answered within 45 seconds.';
-    comment on column %1$s.ans_le_60 is 'Answered within 60 seconds.';
-    comment on column %1$s.ans_le_120 is 'Answered within 120 seconds.';
-    comment on column %1$s.transferred_count is 'Transferred at least once.';
-    comment on column %1$s.recorded_count is 'Audio was captured.';
-    comment on column %1$s.called_back_count is 'The service names the call that returned it.';
-    comment on column %1$s.repeated_count is 'The caller had called before, within the service''s own window.';
-  $sql$, rollup);
-end $$;
-
-create table rollups.call_interval_rollup (
-  bucket_at timestamptz not null,
-  direction text not null,
-  is_internal boolean not null,
-  is_business_hours boolean not null,
+create table rollups.call_rollup (
   local_date date not null,
-  local_hour integer not null,
-  primary key (bucket_at, direction, is_internal, is_business_hours)
-);
-call ops.add_call_counts('rollups.call_interval_rollup');
-create index call_interval_rollup_local_date on rollups.call_interval_rollup (local_date);
-comment on table rollups.call_interval_rollup is 'Calls by quarter of an hour; read it through call_interval, call_daily and call_heatmap.';
-comment on column rollups.call_interval_rollup.bucket_at is 'Begin of the quarter of an hour.';
-comment on column rollups.call_interval_rollup.direction is 'inbound, outbound, or unknown where none is reported.';
-comment on column rollups.call_interval_rollup.is_internal is 'Both ends are the account''s own.';
-comment on column rollups.call_interval_rollup.is_business_hours is 'Whether the schedule of params was open when the calls began.';
-comment on column rollups.call_interval_rollup.local_date is 'Its local day.';
-comment on column rollups.call_interval_rollup.local_hour is 'Its local hour. The hour that the clock repeats in autumn holds two.';
-
-create table rollups.call_endpoint_rollup (
-  kind text not null check (kind in ('number', 'queue', 'huntgroup')),
-  local_date date not null,
-  endpoint text not null,
+  account_number text not null,
   local_hour integer not null,
   direction text not null,
   is_business_hours boolean not null,
-  primary key (kind, local_date, endpoint, local_hour, direction, is_business_hours)
+  call_count integer not null,
+  answered_count integer not null,
+  voicemail_count integer not null,
+  abandoned_count integer not null,
+  short_abandoned_count integer not null,
+  missed_count integer not null,
+  unknown_count integer not null,
+  menu_count integer not null,
+  talk_seconds bigint not null,
+  talk_count integer not null,
+  answer_wait_seconds bigint not null,
+  answer_wait_count integer not null,
+  longest_wait_seconds integer,
+  ans_le_5 integer not null,
+  ans_le_10 integer not null,
+  ans_le_15 integer not null,
+  ans_le_20 integer not null,
+  ans_le_30 integer not null,
+  ans_le_45 integer not null,
+  ans_le_60 integer not null,
+  ans_le_120 integer not null,
+  transferred_count integer not null,
+  primary key (local_date, account_number, local_hour, direction, is_business_hours)
 );
-call ops.add_call_counts('rollups.call_endpoint_rollup');
-comment on table rollups.call_endpoint_rollup is 'External calls by local hour and by number, queue or huntgroup; read it through number_hourly, number_daily and group_daily.';
-comment on column rollups.call_endpoint_rollup.kind is 'number, queue or huntgroup.';
-comment on column rollups.call_endpoint_rollup.local_date is 'Local day.';
-comment on column rollups.call_endpoint_rollup.endpoint is 'The account''s number, empty where the call reports none; or the queue or huntgroup.';
-comment on column rollups.call_endpoint_rollup.local_hour is 'Local hour. The hour that the clock repeats in autumn holds both.';
-comment on column rollups.call_endpoint_rollup.direction is 'inbound, outbound, or unknown where none is reported.';
-comment on column rollups.call_endpoint_rollup.is_business_hours is 'Whether the schedule of params was open when the calls began.';
+comment on table rollups.call_rollup is 'Calls by local hour and number; read it through call_hourly.';
+comment on column rollups.call_rollup.local_date is 'Local day.';
+comment on column rollups.call_rollup.account_number is 'The account''s number, empty where the call reports none.';
+comment on column rollups.call_rollup.local_hour is 'Local hour. The hour that the clock repeats in autumn holds both.';
+comment on column rollups.call_rollup.direction is 'internal; of external calls inbound, outbound, or unknown where none is reported.';
+comment on column rollups.call_rollup.is_business_hours is 'Whether the schedule of params was open when the calls began.';
+comment on column rollups.call_rollup.call_count is 'Calls.';
+comment on column rollups.call_rollup.answered_count is 'Somebody answered.';
+comment on column rollups.call_rollup.voicemail_count is 'Ended in a mailbox.';
+comment on column rollups.call_rollup.abandoned_count is 'The caller gave up after more than the short-abandon threshold.';
+comment on column rollups.call_rollup.short_abandoned_count is 'The caller gave up within the short-abandon threshold.';
+comment on column rollups.call_rollup.missed_count is 'Missed otherwise: nobody answered, and the caller is not reported to have given up.';
+comment on column rollups.call_rollup.unknown_count is 'The service reports no outcome.';
+comment on column rollups.call_rollup.menu_count is 'Of the inbound abandoned and missed ones, those whose caller never left the menu, by the legs.';
+comment on column rollups.call_rollup.talk_seconds is 'Connected time of the answered calls that report it.';
+comment on column rollups.call_rollup.talk_count is 'Answered calls that report their connected time.';
+comment on column rollups.call_rollup.answer_wait_seconds is 'Waits of the answered inbound calls together.';
+comment on column rollups.call_rollup.answer_wait_count is 'Answered inbound calls whose wait is known.';
+comment on column rollups.call_rollup.longest_wait_seconds is 'Longest wait, answered or not.';
+comment on column rollups.call_rollup.ans_le_5 is 'Answered within 5 seconds.';
+comment on column rollups.call_rollup.ans_le_10 is 'Answered within 10 seconds.';
+comment on column rollups.call_rollup.ans_le_15 is 'Answered within 15 seconds.';
+comment on column rollups.call_rollup.ans_le_20 is 'Answered within 20 seconds.';
+comment on column rollups.call_rollup.ans_le_30 is 'Answered within 30 seconds.';
+comment on column rollups.call_rollup.ans_le_45 is 'Answered within 45 seconds.';
+comment on column rollups.call_rollup.ans_le_60 is 'Answered within 60 seconds.';
+comment on column rollups.call_rollup.ans_le_120 is 'Answered within 120 seconds.';
+comment on column rollups.call_rollup.transferred_count is 'Transferred at least once.';
 
 create table rollups.endpoints (
   kind text not null check (kind in ('number', 'queue', 'huntgroup')),
@@ -258,7 +220,7 @@ create table rollups.endpoints (
 );
 comment on table rollups.endpoints is 'Numbers of the account, queues and huntgroups that calls touched; read it through dim_number and dim_queue. None is taken away again.';
 comment on column rollups.endpoints.kind is 'number, queue or huntgroup.';
-comment on column rollups.endpoints.endpoint is 'As in rollups.call_endpoint_rollup.';
+comment on column rollups.endpoints.endpoint is 'The number; of a queue or huntgroup without one, its name.';
 comment on column rollups.endpoints.endpoint_name is 'Name of a queue or huntgroup, as the newest call shows it.';
 comment on column rollups.endpoints.last_date is 'Local day of the newest call.';
 
@@ -302,72 +264,6 @@ comment on column rollups.call_agent_rollup.transferred_to_count is 'Calls that 
 comment on column rollups.call_agent_rollup.transferred_out_count is 'Calls that the user transferred to somebody else.';
 comment on column rollups.call_agent_rollup.talk_seconds is 'The user''s connected time on the connected calls, where legs or the call report it.';
 comment on column rollups.call_agent_rollup.talk_count is 'Of the connected calls, those whose connected time is reported.';
-
-create table rollups.call_agent_day_rollup (
-  local_date date not null,
-  user_id bigint not null,
-  direction text not null,
-  handled_count integer not null,
-  answered_count integer not null,
-  placed_count integer not null,
-  connected_count integer not null,
-  placed_connected_count integer not null,
-  unconnected_count integer not null,
-  rang_count integer not null,
-  transferred_to_count integer not null,
-  transferred_out_count integer not null,
-  talk_seconds bigint not null,
-  talk_count integer not null,
-  primary key (local_date, user_id, direction)
-);
-comment on table rollups.call_agent_day_rollup is 'Calls by local day and user; read it through agent_daily and agent_totals.';
-comment on column rollups.call_agent_day_rollup.local_date is 'Local day.';
-comment on column rollups.call_agent_day_rollup.user_id is 'The user.';
-comment on column rollups.call_agent_day_rollup.direction is 'internal; of external calls inbound, outbound, or unknown where none is reported.';
-comment on column rollups.call_agent_day_rollup.handled_count is 'Calls that the user answered or placed.';
-comment on column rollups.call_agent_day_rollup.answered_count is 'Of these, answered by the user.';
-comment on column rollups.call_agent_day_rollup.placed_count is 'Of these, placed by the user.';
-comment on column rollups.call_agent_day_rollup.connected_count is 'Of the handled, those that the user answered, or placed and somebody answered.';
-comment on column rollups.call_agent_day_rollup.placed_connected_count is 'Of the placed, those that somebody answered.';
-comment on column rollups.call_agent_day_rollup.unconnected_count is 'Of the placed, those that nobody or a mailbox answered.';
-comment on column rollups.call_agent_day_rollup.rang_count is 'Calls that rang at the user''s and that the user did not answer.';
-comment on column rollups.call_agent_day_rollup.transferred_to_count is 'Calls that were transferred to the user.';
-comment on column rollups.call_agent_day_rollup.transferred_out_count is 'Calls that the user transferred to somebody else.';
-comment on column rollups.call_agent_day_rollup.talk_seconds is 'The user''s connected time on the connected calls, where legs or the call report it.';
-comment on column rollups.call_agent_day_rollup.talk_count is 'Of the connected calls, those whose connected time is reported.';
-
-create table rollups.call_agent_month_rollup (
-  month_start_date date not null,
-  user_id bigint not null,
-  direction text not null,
-  handled_count bigint not null,
-  answered_count bigint not null,
-  placed_count bigint not null,
-  connected_count bigint not null,
-  placed_connected_count bigint not null,
-  unconnected_count bigint not null,
-  rang_count bigint not null,
-  transferred_to_count bigint not null,
-  transferred_out_count bigint not null,
-  talk_seconds bigint not null,
-  talk_count bigint not null,
-  primary key (month_start_date, user_id, direction)
-);
-comment on table rollups.call_agent_month_rollup is 'Calls by local month and user; read it through agent_monthly and agent_totals.';
-comment on column rollups.call_agent_month_rollup.month_start_date is 'First day of the local month.';
-comment on column rollups.call_agent_month_rollup.user_id is 'The user.';
-comment on column rollups.call_agent_month_rollup.direction is 'internal; of external calls inbound, outbound, or unknown where none is reported.';
-comment on column rollups.call_agent_month_rollup.handled_count is 'Calls that the user answered or placed.';
-comment on column rollups.call_agent_month_rollup.answered_count is 'Of these, answered by the user.';
-comment on column rollups.call_agent_month_rollup.placed_count is 'Of these, placed by the user.';
-comment on column rollups.call_agent_month_rollup.connected_count is 'Of the handled, those that the user answered, or placed and somebody answered.';
-comment on column rollups.call_agent_month_rollup.placed_connected_count is 'Of the placed, those that somebody answered.';
-comment on column rollups.call_agent_month_rollup.unconnected_count is 'Of the placed, those that nobody or a mailbox answered.';
-comment on column rollups.call_agent_month_rollup.rang_count is 'Calls that rang at the user''s and that the user did not answer.';
-comment on column rollups.call_agent_month_rollup.transferred_to_count is 'Calls that were transferred to the user.';
-comment on column rollups.call_agent_month_rollup.transferred_out_count is 'Calls that the user transferred to somebody else.';
-comment on column rollups.call_agent_month_rollup.talk_seconds is 'The user''s connected time on the connected calls, where legs or the call report it.';
-comment on column rollups.call_agent_month_rollup.talk_count is 'Of the connected calls, those whose connected time is reported.';
 
 create table rollups.queue_visits (
   call_id text not null,
@@ -455,70 +351,6 @@ comment on column rollups.missed_call_returns.returned_within is '1 hour, 4 hour
 comment on column rollups.missed_call_returns.return_business_seconds is 'Business time from the start of the call to its return; NULL when not returned at a known time, or an absurd one, or when the schedule was closed all the way from one to the other.';
 comment on column rollups.missed_call_returns.return_seconds is 'From the start of the call to its return; NULL when not returned at a known time, or an absurd one.';
 
-create table rollups.callback_rollup (
-  row_id bigint generated always as identity primary key,
-  local_date date not null,
-  account_number text,
-  missed_count integer not null,
-  voicemail_count integer not null,
-  short_abandoned_count integer not null,
-  called_back_count integer not null,
-  outbound_call_count integer not null,
-  caller_got_through_count integer not null,
-  text_count integer not null,
-  automatic_text_count integer not null,
-  text_by_unknown_count integer not null,
-  rule_texted_count integer not null,
-  reached_count integer not null,
-  return_time_count integer not null,
-  within_1_hour_count integer not null,
-  within_4_hours_count integer not null,
-  within_business_day_count integer not null,
-  minutes_to_return_p50 numeric,
-  business_return_count integer not null,
-  business_minutes_to_return_p50 numeric
-);
-create index callback_rollup_local_date on rollups.callback_rollup (local_date);
-comment on table rollups.callback_rollup is 'Missed calls and their returns by the local day on which they were missed and number; read it through callbacks.';
-comment on column rollups.callback_rollup.row_id is 'Key, so that logical replication can tell the rows apart.';
-comment on column rollups.callback_rollup.local_date is 'Local day on which they were missed.';
-comment on column rollups.callback_rollup.account_number is 'The account''s number that was called.';
-comment on column rollups.callback_rollup.missed_count is 'Missed calls, mailbox included.';
-comment on column rollups.callback_rollup.voicemail_count is 'Of these, those that ended in a mailbox.';
-comment on column rollups.callback_rollup.short_abandoned_count is 'Of these, those that the caller gave up within the short-abandon threshold.';
-comment on column rollups.callback_rollup.called_back_count is 'Returned by the call that the service names.';
-comment on column rollups.callback_rollup.outbound_call_count is 'Returned by another call of ours.';
-comment on column rollups.callback_rollup.caller_got_through_count is 'The caller called again and was answered.';
-comment on column rollups.callback_rollup.text_count is 'Returned by a text that a user sent.';
-comment on column rollups.callback_rollup.automatic_text_count is 'Not returned, and first texted by a rule.';
-comment on column rollups.callback_rollup.text_by_unknown_count is 'Not returned, and first texted by an integration other than the rules, or by somebody who used one.';
-comment on column rollups.callback_rollup.rule_texted_count is 'Texted by a rule within the window, returned or not.';
-comment on column rollups.callback_rollup.reached_count is 'Somebody spoke with the caller within the window.';
-comment on column rollups.callback_rollup.within_1_hour_count is 'Returned within an hour.';
-comment on column rollups.callback_rollup.within_4_hours_count is 'Returned within four hours.';
-comment on column rollups.callback_rollup.within_business_day_count is 'Returned by the end of the next business day.';
-comment on column rollups.callback_rollup.business_return_count is 'Of return_time_count, those with business time between call and return: the n of business_minutes_to_return_p50.';
-comment on column rollups.callback_rollup.business_minutes_to_return_p50 is 'Half of these were returned within so many minutes of business time.';
-comment on column rollups.callback_rollup.return_time_count is 'Returned at a known time: the n of minutes_to_return_p50.';
-comment on column rollups.callback_rollup.minutes_to_return_p50 is 'Half of these were returned within so many minutes.';
-
-create table rollups.repeat_caller_rollup (
-  last_call_id text primary key,
-  inbound_count integer not null,
-  answered_count integer not null,
-  active_day_count integer not null,
-  first_call_at timestamptz not null,
-  last_call_at timestamptz not null
-);
-create index repeat_caller_rollup_inbound_count on rollups.repeat_caller_rollup (inbound_count desc);
-comment on table rollups.repeat_caller_rollup is 'Who called twice or more lately; read it through repeat_callers. It holds no number of a customer.';
-comment on column rollups.repeat_caller_rollup.last_call_id is 'The caller''s last call, which has the number.';
-comment on column rollups.repeat_caller_rollup.inbound_count is 'Inbound external calls today and on the six local days before.';
-comment on column rollups.repeat_caller_rollup.answered_count is 'Of these, answered.';
-comment on column rollups.repeat_caller_rollup.active_day_count is 'Local days with a call.';
-comment on column rollups.repeat_caller_rollup.first_call_at is 'First of these calls.';
-comment on column rollups.repeat_caller_rollup.last_call_at is 'Last of these calls.';
-
 -- Rollups of texts
 
 create table rollups.sms_turns (
@@ -575,6 +407,7 @@ create table rollups.sms_day_rollup (
   undetermined_count integer not null,
   no_receipt_count integer not null,
   blocked_count integer not null,
+  failures jsonb not null,
   primary key (local_date, line)
 );
 comment on table rollups.sms_day_rollup is 'Texts by local day and line; read it through sms_daily.';
@@ -594,98 +427,23 @@ comment on column rollups.sms_day_rollup.failed_count is 'Outbound: failed by th
 comment on column rollups.sms_day_rollup.undetermined_count is 'Outbound: on its way, or a word that is not mapped.';
 comment on column rollups.sms_day_rollup.no_receipt_count is 'Outbound: the carrier has reported nothing, which is no failure.';
 comment on column rollups.sms_day_rollup.blocked_count is 'Outbound: not delivered because the number is blocked on the line; charged all the same.';
-
-create table rollups.sms_response_rollup (
-  local_date date not null,
-  line text not null,
-  turn_count integer not null,
-  session_count integer not null,
-  replied_count integer not null,
-  user_replied_count integer not null,
-  automatic_first_count integer not null,
-  unknown_first_count integer not null,
-  reply_p50_seconds double precision,
-  reply_p90_seconds double precision,
-  user_reply_p50_seconds double precision,
-  user_reply_p90_seconds double precision,
-  user_reply_business_count integer not null,
-  user_reply_p50_business_seconds double precision,
-  user_reply_p90_business_seconds double precision,
-  first_response_count integer not null,
-  first_response_p50_seconds double precision,
-  first_response_p90_seconds double precision,
-  first_response_business_count integer not null,
-  first_response_p50_business_seconds double precision,
-  first_response_p90_business_seconds double precision,
-  primary key (local_date, line)
-);
-comment on table rollups.sms_response_rollup is 'Response times by the local day on which the turn began, and line; read it through sms_response_daily.';
-comment on column rollups.sms_response_rollup.local_date is 'Local day on which the turns began.';
-comment on column rollups.sms_response_rollup.line is 'The account''s line.';
-comment on column rollups.sms_response_rollup.turn_count is 'Turns.';
-comment on column rollups.sms_response_rollup.session_count is 'Of these, turns that began a session.';
-comment on column rollups.sms_response_rollup.replied_count is 'Turns with any reply.';
-comment on column rollups.sms_response_rollup.user_replied_count is 'Turns with a reply of a person: the n of the user_reply percentiles.';
-comment on column rollups.sms_response_rollup.automatic_first_count is 'Turns that a rule replied to first.';
-comment on column rollups.sms_response_rollup.unknown_first_count is 'Turns whose first reply has no known sender.';
-comment on column rollups.sms_response_rollup.reply_p50_seconds is 'Half of the replies came within this time. Of the replied_count.';
-comment on column rollups.sms_response_rollup.reply_p90_seconds is 'Nine of ten replies came within this time. Of the replied_count.';
-comment on column rollups.sms_response_rollup.user_reply_p50_seconds is 'Half of the replies of a person.';
-comment on column rollups.sms_response_rollup.user_reply_p90_seconds is 'Nine of ten replies of a person.';
-comment on column rollups.sms_response_rollup.user_reply_business_count is 'Of user_replied_count, turns with business time between text and reply: the n of the user_reply percentiles in business time.';
-comment on column rollups.sms_response_rollup.user_reply_p50_business_seconds is 'Half of these, in business time.';
-comment on column rollups.sms_response_rollup.user_reply_p90_business_seconds is 'Nine of ten of these, in business time.';
-comment on column rollups.sms_response_rollup.first_response_count is 'Sessions that a person replied to: the n of the first_response percentiles.';
-comment on column rollups.sms_response_rollup.first_response_p50_seconds is 'First response to a new session, by a person, calendar time.';
-comment on column rollups.sms_response_rollup.first_response_p90_seconds is 'First response to a new session, by a person, calendar time.';
-comment on column rollups.sms_response_rollup.first_response_business_count is 'Of first_response_count, sessions with business time between text and reply: the n of the first_response percentiles in business time.';
-comment on column rollups.sms_response_rollup.first_response_p50_business_seconds is 'Half of these, in business time.';
-comment on column rollups.sms_response_rollup.first_response_p90_business_seconds is 'Nine of ten of these, in business time.';
-
-create table rollups.sms_failure_rollup (
-  row_id bigint generated always as identity primary key,
-  local_date date not null,
-  line text not null,
-  delivery_class text not null,
-  delivery_status text,
-  delivery_error text,
-  message_count integer not null,
-  number_count integer not null,
-  first_at timestamptz not null,
-  last_at timestamptz not null
-);
-create index sms_failure_rollup_local_date on rollups.sms_failure_rollup (local_date);
-comment on table rollups.sms_failure_rollup is 'Texts that failed, were blocked, or got a word that is not mapped; read it through sms_failures.';
-comment on column rollups.sms_failure_rollup.row_id is 'Key, so that logical replication can tell the rows apart.';
-comment on column rollups.sms_failure_rollup.local_date is 'Local day.';
-comment on column rollups.sms_failure_rollup.line is 'The account''s line.';
-comment on column rollups.sms_failure_rollup.delivery_class is 'failed, blocked or unmapped.';
-comment on column rollups.sms_failure_rollup.delivery_status is 'The carrier''s word; NULL where it reported none.';
-comment on column rollups.sms_failure_rollup.delivery_error is 'The carrier''s detail; NULL where it gave none.';
-comment on column rollups.sms_failure_rollup.message_count is 'Texts.';
-comment on column rollups.sms_failure_rollup.number_count is 'Different numbers.';
-comment on column rollups.sms_failure_rollup.first_at is 'First of them.';
-comment on column rollups.sms_failure_rollup.last_at is 'Last of them.';
+comment on column rollups.sms_day_rollup.failures is 'The failed, blocked and unmapped ones by the carrier''s own words: objects of class, status, error and texts.';
 
 create table rollups.sms_cost_rollup (
-  row_id bigint generated always as identity primary key,
   local_date date not null,
   line text not null,
-  message_type text,
   sent_count integer not null,
   segment_count integer not null,
   charged_micros bigint not null,
   unpriced_count integer not null,
   unpriced_set_aside_micros bigint not null,
   open_count integer not null,
-  open_set_aside_micros bigint not null
+  open_set_aside_micros bigint not null,
+  primary key (local_date, line)
 );
-create unique index sms_cost_rollup_key on rollups.sms_cost_rollup (local_date, line, coalesce(message_type, ''));
-comment on table rollups.sms_cost_rollup is 'What texts of rules cost, by local day, line and type; read it through sms_cost_daily.';
-comment on column rollups.sms_cost_rollup.row_id is 'Key, so that logical replication can tell the rows apart.';
+comment on table rollups.sms_cost_rollup is 'What texts of rules cost, by local day and line; read it through sms_daily.';
 comment on column rollups.sms_cost_rollup.local_date is 'Local day on which they went out, or were to.';
 comment on column rollups.sms_cost_rollup.line is 'The account''s line.';
-comment on column rollups.sms_cost_rollup.message_type is 'sms or mms, as billed, before that as reckoned.';
 comment on column rollups.sms_cost_rollup.sent_count is 'Texts sent.';
 comment on column rollups.sms_cost_rollup.segment_count is 'Their segments.';
 comment on column rollups.sms_cost_rollup.charged_micros is 'Micro-dollars that the service charged.';
@@ -700,68 +458,26 @@ create table rollups.transcript_agents (
   transcript_id bigint primary key,
   call_id text not null,
   call_started_at timestamptz not null,
-  agent_user_id bigint
+  agent_user_id bigint,
+  call_purpose text,
+  call_sentiment text,
+  csat_score integer,
+  agent_performance_score integer,
+  is_action_required boolean,
+  is_urgent_action_required boolean
 );
 create index transcript_agents_call_started_at on rollups.transcript_agents (call_started_at) include (transcript_id);
-comment on table rollups.transcript_agents is 'When the call of each transcript began, and whose it was; read it through fct_transcript. Transcripts of calls that are not held are left out.';
+comment on table rollups.transcript_agents is 'When the call of each transcript began, whose it was, and the scores and words of its analysis, so that sums need not read the transcripts; read it through fct_transcript. Transcripts of calls that are not held are left out.';
 comment on column rollups.transcript_agents.transcript_id is 'The transcript.';
 comment on column rollups.transcript_agents.call_id is 'Its call.';
 comment on column rollups.transcript_agents.call_started_at is 'Start of the call.';
 comment on column rollups.transcript_agents.agent_user_id is 'Who had the extension of the recorded leg then; NULL = not known.';
-
-create table rollups.quality_rollup (
-  row_id bigint generated always as identity primary key,
-  local_date date not null,
-  agent_user_id bigint,
-  heard_name text,
-  call_purpose text,
-  transcript_count integer not null,
-  csat_count integer not null,
-  csat_sum bigint not null,
-  performance_count integer not null,
-  performance_sum bigint not null,
-  analysed_action_count integer not null,
-  action_count integer not null,
-  urgent_action_count integer not null,
-  talk_share_count integer not null,
-  talk_share_sum double precision not null,
-  unpaired_count integer not null
-);
-create index quality_rollup_local_date on rollups.quality_rollup (local_date);
-comment on table rollups.quality_rollup is 'Transcripts by the local day of their call, agent and purpose; read it through quality_daily.';
-comment on column rollups.quality_rollup.row_id is 'Key, so that logical replication can tell the rows apart.';
-comment on column rollups.quality_rollup.local_date is 'Local day of the call.';
-comment on column rollups.quality_rollup.agent_user_id is 'Who had the extension of the recorded leg; NULL = not known.';
-comment on column rollups.quality_rollup.heard_name is 'Where it is not known: the name that the analysis heard, if any.';
-comment on column rollups.quality_rollup.call_purpose is 'The account''s own word; NULL = not analysed.';
-comment on column rollups.quality_rollup.transcript_count is 'Transcripts; a call has one for each recorded leg.';
-comment on column rollups.quality_rollup.csat_count is 'Transcripts with a satisfaction score.';
-comment on column rollups.quality_rollup.csat_sum is 'Their scores together.';
-comment on column rollups.quality_rollup.performance_count is 'Transcripts with an agent performance score.';
-comment on column rollups.quality_rollup.performance_sum is 'Their scores together.';
-comment on column rollups.quality_rollup.analysed_action_count is 'Transcripts that say whether somebody should act.';
-comment on column rollups.quality_rollup.action_count is 'Of these, those where somebody should.';
-comment on column rollups.quality_rollup.urgent_action_count is 'Transcripts where somebody should act at once.';
-comment on column rollups.quality_rollup.talk_share_count is 'Transcripts in which it is known who is the agent.';
-comment on column rollups.quality_rollup.talk_share_sum is 'The agents'' shares of their talk together.';
-comment on column rollups.quality_rollup.unpaired_count is 'Transcripts whose recorded leg is not known.';
-
-create table rollups.sentiment_rollup (
-  row_id bigint generated always as identity primary key,
-  local_date date not null,
-  agent_user_id bigint,
-  heard_name text,
-  call_sentiment text not null,
-  transcript_count integer not null
-);
-create index sentiment_rollup_local_date on rollups.sentiment_rollup (local_date);
-comment on table rollups.sentiment_rollup is 'Transcripts by the local day of their call, agent and sentiment; read it through sentiment_daily.';
-comment on column rollups.sentiment_rollup.row_id is 'Key, so that logical replication can tell the rows apart.';
-comment on column rollups.sentiment_rollup.local_date is 'Local day of the call.';
-comment on column rollups.sentiment_rollup.agent_user_id is 'Who had the extension of the recorded leg; NULL = not known.';
-comment on column rollups.sentiment_rollup.heard_name is 'Where it is not known: the name that the analysis heard, if any.';
-comment on column rollups.sentiment_rollup.call_sentiment is 'The account''s own word.';
-comment on column rollups.sentiment_rollup.transcript_count is 'Transcripts.';
+comment on column rollups.transcript_agents.call_purpose is 'As in warehouse.transcripts, like the following.';
+comment on column rollups.transcript_agents.call_sentiment is 'The account''s own word.';
+comment on column rollups.transcript_agents.csat_score is 'Satisfaction of the customer.';
+comment on column rollups.transcript_agents.agent_performance_score is 'Performance of the agent.';
+comment on column rollups.transcript_agents.is_action_required is 'Somebody should act.';
+comment on column rollups.transcript_agents.is_urgent_action_required is 'Somebody should act at once.';
 
 create table rollups.action_items (
   call_id text primary key,
@@ -778,37 +494,6 @@ comment on column rollups.action_items.call_started_at is 'Start of the call.';
 comment on column rollups.action_items.local_date is 'Local day of the call.';
 comment on column rollups.action_items.transcript_ids is 'Its transcripts that say so, the urgent ones first.';
 comment on column rollups.action_items.is_urgent is 'Whether one of them says: at once.';
-
-create table rollups.kpi_names (
-  kpi_number integer generated always as identity unique,
-  kpi_name text primary key,
-  first_seen_at timestamptz not null default now()
-);
-comment on table rollups.kpi_names is 'The account''s own measures that any transcript was scored by: the columns of kpi_pivot, in the order in which they were first seen. Names of more than 200 characters are left to kpi_scores.';
-comment on column rollups.kpi_names.kpi_number is 'Order of appearance.';
-comment on column rollups.kpi_names.kpi_name is 'Name of the measure.';
-comment on column rollups.kpi_names.first_seen_at is 'When it was first mirrored.';
-
-create table rollups.kpi_rollup (
-  row_id bigint generated always as identity primary key,
-  local_date date not null,
-  agent_user_id bigint,
-  heard_name text,
-  kpi_name text not null,
-  transcript_count integer not null,
-  score_count integer not null,
-  score_sum bigint not null
-);
-create index kpi_rollup_days on rollups.kpi_rollup (local_date, kpi_name) include (agent_user_id, score_count, score_sum);
-comment on table rollups.kpi_rollup is 'The account''s own measures by the local day of their call and agent; read it through kpi_daily.';
-comment on column rollups.kpi_rollup.row_id is 'Key, so that logical replication can tell the rows apart.';
-comment on column rollups.kpi_rollup.local_date is 'Local day of the call.';
-comment on column rollups.kpi_rollup.agent_user_id is 'Who had the extension of the recorded leg; NULL = not known.';
-comment on column rollups.kpi_rollup.heard_name is 'Where it is not known: the name that the analysis heard, if any.';
-comment on column rollups.kpi_rollup.kpi_name is 'Name of the measure, its first 200 characters: a longer one does not fit into the index.';
-comment on column rollups.kpi_rollup.transcript_count is 'Transcripts that the measure was taken of, scored or not.';
-comment on column rollups.kpi_rollup.score_count is 'Of these, scored.';
-comment on column rollups.kpi_rollup.score_sum is 'Their scores together.';
 
 -- Outcomes of rules and sends
 

@@ -1,6 +1,9 @@
 -- Which voicemails wait for an answer, and what do they say?
-select started_at, external_number, caller_name, account_number, returned_by as only_texted_by, short_summary
-from reporting.voicemails
-where is_unreturned and started_at >= reporting.day_start(reporting.local_day(now()) - 13)
-order by started_at desc, call_id
+-- Mailboxes in which nobody left a message are left out.
+select m.started_at, m.external_number, m.caller_name, m.account_number, m.message_seconds, m.returned_by as only_texted_by, t.short_summary
+from reporting.missed_calls m
+  left join reporting.fct_transcript t on t.call_id = m.call_id and t.call_started_at = m.started_at
+where m.outcome = 'voicemail' and m.is_unreturned and m.is_message_left is not false
+  and m.started_at >= reporting.day_start(reporting.local_day(now()) - 13)
+order by m.started_at desc, m.call_id
 limit 100;

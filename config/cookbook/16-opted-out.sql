@@ -1,6 +1,7 @@
 -- Who asked not to be texted any more, and how is that known?
-select line, number, decided_at, evidence
+-- unsure: a text may ask so, and nobody has decided.
+select line, number, opt_status, decided_at, evidence
 from reporting.sms_opt_status
-where is_opted_out
+where opt_status in ('opt_out', 'unsure')
 order by decided_at desc, 1, 2
 limit 200;

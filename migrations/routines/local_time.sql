@@ -73,4 +73,4 @@ language sql immutable strict parallel safe as $$
        from (select length(body) + length(regexp_replace(body, '[^\U00010000-\U0010FFFF]', '', 'g')) as units) ucs)
   end::integer
 $$;
-comment on function reporting.sms_segments is 'How many segments a text of these words has, estimated: 160 characters of the GSM alphabet, or 70 of any other, and 153 or 67 in each of several. What the service billed stands with texts of rules alone, in sms_cost_daily.';
+comment on function reporting.sms_segments is 'How many segments a text of these words has, estimated: 160 characters of the GSM alphabet, or 70 of any other, and 153 or 67 in each of several. What the service billed stands with texts of rules alone, in sms_daily.';

@@ -24,12 +24,19 @@ select
   u.user_name as assigned_name,
   c.is_assignment_known,
   c.assigned_observed_at,
-  c.assigned_observed_via
+  c.assigned_observed_via,
+  t.turn_started_at as waiting_since_at,
+  t.inbound_count as waiting_count,
+  extract(epoch from now() - t.turn_started_at)::bigint as waiting_seconds,
+  reporting.business_seconds(t.turn_started_at, now(), p.schedule_id) as waiting_business_seconds
 from warehouse.sms_conversations c
+  cross join reporting.params p
+  left join rollups.sms_turns t on t.conversation_id = c.conversation_id and t.is_last and t.first_reply_at is null
+    and (c.is_resolved is not true or c.resolved_at < c.last_inbound_at)
   left join reporting.dim_user u on u.user_id = c.assigned_user_id and c.is_assignment_known
 where c.deleted_at is null;
 
-comment on view reporting.conversation_state is 'One row is a text conversation. Whether it is resolved and to whom it is assigned cannot be read from the service and fires no event: it is only what our own calls'' answers showed.';
+comment on view reporting.conversation_state is 'One row is a text conversation. Whether it is resolved and to whom it is assigned cannot be read from the service and fires no event: it is only what our own calls'' answers showed. Filter on waiting_since_at for those that wait for a reply: whoever never answers a "thanks" has many old ones.';
 comment on column reporting.conversation_state.conversation_id is 'Key within this warehouse; the service has none.';
 comment on column reporting.conversation_state.line is 'The account''s line.';
 comment on column reporting.conversation_state.number is 'The other party; of a group, the first participant.';
@@ -51,3 +58,7 @@ comment on column reporting.conversation_state.assigned_name is 'That user''s na
 comment on column reporting.conversation_state.is_assignment_known is 'Whether the assignment was ever observed.';
 comment on column reporting.conversation_state.assigned_observed_at is 'When it was observed.';
 comment on column reporting.conversation_state.assigned_observed_via is 'By which operation''s answer.';
+comment on column reporting.conversation_state.waiting_since_at is 'Where the last text is the customer''s and the conversation is not known to be resolved since: the first text that nobody replied to, since the last silence that was longer than the session gap of params. NULL = waits for nobody.';
+comment on column reporting.conversation_state.waiting_count is 'Texts that wait, since then.';
+comment on column reporting.conversation_state.waiting_seconds is 'Since then, by the calendar.';
+comment on column reporting.conversation_state.waiting_business_seconds is 'Since then, counting business time only.';

@@ -2,14 +2,18 @@ create view reporting.dim_number as
 select
   n.number as number_key,
   nullif(n.number, 'unknown') as account_number,
-  coalesce(nullif(l.name, ''), case when n.number = 'unknown' then 'unknown' else n.number end) as number_name,
+  coalesce(nullif(l.name, ''), n.number) as number_name,
   owner.user_id as user_key,
   l.line is not null and l.deleted_at is null as is_line,
+  l.is_bulk_enabled,
+  l.is_unrestricted,
   e.last_date as last_call_date
 from (
   select endpoint from rollups.endpoints where kind = 'number'
   union
   select line from warehouse.sms_lines
+  union
+  select line from rollups.sms_day_rollup
   union
   select endpoint from warehouse.user_endpoints where kind = 'number'
   union
@@ -23,9 +27,11 @@ from (
   ) owner on owner.endpoint = n.number;
 
 comment on view reporting.dim_number is 'One row is a number of the account that calls, texts or users are known by; one row, unknown, stands for calls that report none.';
-comment on column reporting.dim_number.number_key is 'The key: the number itself, normalised; unknown where none is reported.';
+comment on column reporting.dim_number.number_key is 'The key: the number itself, normalised; unknown where none is reported. The line_key of texts is the same.';
 comment on column reporting.dim_number.account_number is 'The number; NULL where none is reported.';
 comment on column reporting.dim_number.number_name is 'Caller-ID name of a number that can text, else the number.';
 comment on column reporting.dim_number.user_key is 'User whose number it is now; NULL = nobody''s, or shared. See dim_user.';
-comment on column reporting.dim_number.is_line is 'Whether the account can text from it now; see dim_line.';
+comment on column reporting.dim_number.is_line is 'Whether the account can text from it now.';
+comment on column reporting.dim_number.is_bulk_enabled is 'Of a line: registered for 10DLC bulk traffic; restricts nothing. NULL = not reported, or no line.';
+comment on column reporting.dim_number.is_unrestricted is 'Of a line: true when no users are assigned, so that everybody may use it. NULL = no line.';
 comment on column reporting.dim_number.last_call_date is 'Local day of its newest external call; NULL = none.';

@@ -13,7 +13,6 @@ select
       join warehouse.transcripts x on x.transcript_id = n.transcript_id
   ) end as note,
   case when (select is_text_shown from reporting.params) then t.short_summary end as short_summary,
-  w.agent_user_id,
   w.agent_user_id as user_key,
   coalesce(c.account_number, 'unknown') as number_key,
   coalesce(c.external_number, 'unknown') as contact_key,
@@ -61,7 +60,7 @@ from rollups.action_items a
     order by contacted_by in ('automatic_text', 'text_by_unknown'), contacted_at limit 1
   ) f on true;
 
-comment on view reporting.fct_action is 'One row is an action: a call after which somebody should act, by its analysis, however many of its transcripts say so, and the first call or text of a user to the customer since. Whether that did what was asked is not known. Filter on call_started_at; what is open stands in action_backlog.';
+comment on view reporting.fct_action is 'One row is an action: a call after which somebody should act, by its analysis, however many of its transcripts say so, and the first call or text of a user to the customer since. Whether that did what was asked is not known. Filter on call_started_at, and on is_open for what is still to do.';
 comment on column reporting.fct_action.call_id is 'The call; the key.';
 comment on column reporting.fct_action.call_started_at is 'Start of the call.';
 comment on column reporting.fct_action.local_date is 'Its local day.';
@@ -71,10 +70,9 @@ comment on column reporting.fct_action.transcript_count is 'Transcripts of the c
 comment on column reporting.fct_action.transcript_id is 'The first of these, urgent ones first.';
 comment on column reporting.fct_action.note is 'What to do, a line for each of these, the urgent note first; only while params.is_text_shown.';
 comment on column reporting.fct_action.short_summary is 'What the leg of the first transcript was about, only while params.is_text_shown; NULL, too, when summarisation did not run.';
-comment on column reporting.fct_action.agent_user_id is 'User who had the extension of that leg; NULL = not known. See dim_user.';
 comment on column reporting.fct_action.agent_name is 'That user''s name; NULL where the user is not known.';
 comment on column reporting.fct_action.heard_agent_name is 'The agent''s name as the analysis heard it, which is no user of the account.';
-comment on column reporting.fct_action.user_key is 'As agent_user_id; see dim_user.';
+comment on column reporting.fct_action.user_key is 'User who had the extension of that leg; NULL = not known. See dim_user.';
 comment on column reporting.fct_action.number_key is 'The account''s number; see dim_number.';
 comment on column reporting.fct_action.contact_key is 'The customer; see dim_contact.';
 comment on column reporting.fct_action.external_number is 'The customer; NULL on internal calls, which nothing can follow up here.';

@@ -91,7 +91,7 @@ from warehouse.calls c
   ) r
 where c.deleted_at is null;
 
-comment on view reporting.fct_call is 'One row is a call. Its keys join dim_date, dim_number, dim_contact, dim_queue and dim_user. Filter on started_at, which is indexed: a filter on local_date reads every call; day totals stand in call_daily.';
+comment on view reporting.fct_call is 'One row is a call. Its keys join dim_date, dim_number, dim_contact, dim_queue and dim_user. Filter on started_at, which is indexed: a filter on local_date reads every call; totals stand in call_hourly.';
 comment on column reporting.fct_call.call_id is 'The service''s id of the call.';
 comment on column reporting.fct_call.started_at is 'Start.';
 comment on column reporting.fct_call.ended_at is 'End; NULL for a call with no recorded end.';
@@ -120,7 +120,7 @@ comment on column reporting.fct_call.number_key is 'The account''s number, unkno
 comment on column reporting.fct_call.contact_key is 'The other party, unknown where no number is shown and for internal calls; see dim_contact.';
 comment on column reporting.fct_call.queue_key is 'The queue that the call was answered from; where nobody answered, the last that it entered. NULL = it is not known to have entered one. See dim_queue.';
 comment on column reporting.fct_call.huntgroup_key is 'The same of huntgroups; see dim_queue, which has both kinds.';
-comment on column reporting.fct_call.answered_user_key is 'User who answered first, by the legs, else by the called end. NULL = no user did, or nobody known had the extension. See dim_user; who else took part is in fct_call_attribution.';
+comment on column reporting.fct_call.answered_user_key is 'User who answered first, by the legs, else by the called end. NULL = no user did, or nobody known had the extension. See dim_user; who else took part is in fct_call_agent.';
 comment on column reporting.fct_call.placed_user_key is 'User who placed the call; NULL = no user did, or nobody known had the extension. See dim_user.';
 comment on column reporting.fct_call.is_business_hours is 'Whether the schedule of params was open when the call started.';
 comment on column reporting.fct_call.duration_seconds is 'Length including ringing.';

@@ -16,7 +16,6 @@ select
   coalesce(char_length(m.body), m.body_length) as body_length,
   coalesce(m.media_count, 0) > 0 as has_media,
   case when m.direction = 'out' and coalesce(m.media_count, 0) = 0 then coalesce(reporting.sms_segments(m.body), m.body_segment_count) end as estimated_segment_count,
-  m.sent_by,
   u.user_name as sent_by_name,
   case
     when m.direction = 'in' then 'customer'
@@ -35,7 +34,8 @@ select
   case when m.direction = 'out' then coalesce(
     (select o.rule from ops.sends o where o.send_id = m.send_id),
     (select o.rule from ops.sends o where o.line = m.line and o.message_id = m.message_id)
-  ) end as rule
+  ) end as rule,
+  case when m.direction = 'in' then m.opt_out_verdict end as opt_out_verdict
 from warehouse.sms_messages m
   cross join reporting.params p
   left join warehouse.sms_conversations c on c.conversation_id = m.conversation_id
@@ -53,14 +53,13 @@ comment on column reporting.fct_sms_message.direction is 'in: they texted us; ou
 comment on column reporting.fct_sms_message.sent_at is 'When it was sent.';
 comment on column reporting.fct_sms_message.local_date is 'Local day.';
 comment on column reporting.fct_sms_message.date_key is 'The same as yyyymmdd; see dim_date.';
-comment on column reporting.fct_sms_message.line_key is 'The account''s line; see dim_line.';
+comment on column reporting.fct_sms_message.line_key is 'The account''s line; see dim_number.';
 comment on column reporting.fct_sms_message.contact_key is 'The other party; see dim_contact.';
-comment on column reporting.fct_sms_message.user_key is 'As sent_by; see dim_user.';
+comment on column reporting.fct_sms_message.user_key is 'User whom the service names as the sender, who can be the one that rules send as; NULL for inbound texts and for integrations. See dim_user.';
 comment on column reporting.fct_sms_message.body is 'The text, only while params.is_text_shown; NULL, too, once RETENTION_DAYS removed it.';
 comment on column reporting.fct_sms_message.body_length is 'Its length in characters.';
 comment on column reporting.fct_sms_message.has_media is 'Whether files are attached. Their addresses are secrets and are not shown.';
 comment on column reporting.fct_sms_message.estimated_segment_count is 'Of a text of ours without files: its segments, estimated from its words by sms_segments, since the service reports none. NULL for other texts; one with files is billed as one MMS.';
-comment on column reporting.fct_sms_message.sent_by is 'User whom the service names as the sender, who can be the one that rules send as; NULL for inbound texts and for integrations.';
 comment on column reporting.fct_sms_message.sent_by_name is 'That user''s name.';
 comment on column reporting.fct_sms_message.sender_kind is 'customer; user: the service names the user who sent it; automatic: a rule did, through the send ledger, whoever the service names; unknown: the service names nobody and the ledger did not send it, so it was another integration, or a person behind one.';
 comment on column reporting.fct_sms_message.delivery_status is 'The carrier''s own word; NULL = not reported yet, which is no failure.';
@@ -72,3 +71,4 @@ comment on column reporting.fct_sms_message.is_blocked is 'Not delivered because
 comment on column reporting.fct_sms_message.block_reason is 'Why it was blocked.';
 comment on column reporting.fct_sms_message.send_id is 'The ledger''s send that produced it; NULL for people and other integrations.';
 comment on column reporting.fct_sms_message.rule is 'Name of the rule that sent it, as in rule_outcomes; NULL for people and other integrations, and once the ledger no longer holds the send.';
+comment on column reporting.fct_sms_message.opt_out_verdict is 'Of a text that came in: opt_out, opt_in, unsure (may ask not to be texted) or none, as the send gates read it. NULL = sent by us.';

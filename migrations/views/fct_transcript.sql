@@ -7,19 +7,18 @@ select
   reporting.date_key((a.call_started_at at time zone p.time_zone)::date) as date_key,
   t.leg_unique_id,
   t.leg_pairing,
-  t.call_purpose,
-  t.call_sentiment,
-  t.csat_score,
+  a.call_purpose,
+  a.call_sentiment,
+  a.csat_score,
   case when p.is_text_shown then t.csat_note end as csat_note,
-  t.agent_performance_score,
+  a.agent_performance_score,
   case when p.is_text_shown then t.agent_performance_note end as agent_performance_note,
-  t.is_action_required,
+  a.is_action_required,
   case when p.is_text_shown then t.action_required_note end as action_required_note,
-  t.is_urgent_action_required,
+  a.is_urgent_action_required,
   case when p.is_text_shown then t.urgent_action_required_note end as urgent_action_required_note,
   case when p.is_text_shown then t.short_summary end as short_summary,
   case when p.is_text_shown then t.bullet_points end as bullet_points,
-  a.agent_user_id,
   a.agent_user_id as user_key,
   u.user_name as agent_name,
   nullif(t.agent_name, '') as heard_agent_name,
@@ -29,7 +28,8 @@ select
   t.segment_count
 from rollups.transcript_agents a
   cross join reporting.params p
-  join warehouse.transcripts t on t.transcript_id = a.transcript_id and t.deleted_at is null
+  -- Left out of a plan that shows scores and words of the analysis alone.
+  left join warehouse.transcripts t on t.transcript_id = a.transcript_id and t.deleted_at is null
   left join reporting.dim_user u on u.user_id = a.agent_user_id;
 
 comment on view reporting.fct_transcript is 'One row is a transcript of a call that is held; a call has one for each recorded leg. Filter on call_started_at. What was said is found with reporting.search.';
@@ -52,8 +52,7 @@ comment on column reporting.fct_transcript.is_urgent_action_required is 'Somebod
 comment on column reporting.fct_transcript.urgent_action_required_note is 'What to do, only while params.is_text_shown.';
 comment on column reporting.fct_transcript.short_summary is 'Summary, only while params.is_text_shown; NULL, too, when summarisation did not run, or once RETENTION_DAYS removed it with the main points and the notes.';
 comment on column reporting.fct_transcript.bullet_points is 'Main points, only while params.is_text_shown.';
-comment on column reporting.fct_transcript.agent_user_id is 'Who had the extension of the recorded leg when the call started; NULL = not known.';
-comment on column reporting.fct_transcript.user_key is 'As agent_user_id; see dim_user.';
+comment on column reporting.fct_transcript.user_key is 'Who had the extension of the recorded leg when the call started; NULL = not known. See dim_user.';
 comment on column reporting.fct_transcript.agent_name is 'That user''s name; NULL where the user is not known.';
 comment on column reporting.fct_transcript.heard_agent_name is 'The agent''s name as the analysis heard it, which is no user of the account; NULL = none heard.';
 comment on column reporting.fct_transcript.agent_talk_seconds is 'Time the agent spoke; NULL when it is not known which speaker is the agent.';

@@ -59,7 +59,7 @@ comment on column reporting.queue_daily.short_abandoned_count is 'The caller gav
 comment on column reporting.queue_daily.overflowed_count is 'Went on into another queue or huntgroup, or again into the same; next_queue_key of fct_queue_visit says which.';
 comment on column reporting.queue_daily.voicemail_count is 'Went into a mailbox.';
 comment on column reporting.queue_daily.left_count is 'Went on into a menu or elsewhere.';
-comment on column reporting.queue_daily.missed_count is 'Visits that ended here unanswered, where the caller is not reported to have given up. By visit: a call in two queues counts in both, where group_daily.missed_count counts calls by their end.';
+comment on column reporting.queue_daily.missed_count is 'Visits that ended here unanswered, where the caller is not reported to have given up. By visit: a call in two queues counts in both, with what happened in each.';
 comment on column reporting.queue_daily.unknown_count is 'How the visit ended is not known.';
 comment on column reporting.queue_daily.answerable_count is 'Visits but the short-abandoned: the whole of the shares.';
 comment on column reporting.queue_daily.answered_in_time_count is 'Answered within service_level_seconds of params, from the entry of this queue.';

@@ -67,7 +67,7 @@ comment on column reporting.rule_outcomes.planned_count is 'Texts planned. The c
 comment on column reporting.rule_outcomes.sent_count is 'Of the planned, sent, those found in the thread after their answer was lost included.';
 comment on column reporting.rule_outcomes.would_send_count is 'Of the planned, those that every gate let pass and dry-run alone kept back.';
 comment on column reporting.rule_outcomes.blocked_count is 'Of the planned, those that a gate or a budget kept back, or that a newer one took the place of; dry-run tells them as live does.';
-comment on column reporting.rule_outcomes.blocked_by_gate is 'The blocked ones by gate, as JSON; rule_blocks has a row for each.';
+comment on column reporting.rule_outcomes.blocked_by_gate is 'The blocked ones by gate, as JSON: jsonb_each_text makes rows of it.';
 comment on column reporting.rule_outcomes.skipped_count is 'Of the planned, skipped by the service (opted out, duplicate, invalid) and not charged.';
 comment on column reporting.rule_outcomes.rejected_count is 'Of the planned, refused by the service and not charged.';
 comment on column reporting.rule_outcomes.not_sent_count is 'Of the planned, given up after requests that provably sent nothing.';

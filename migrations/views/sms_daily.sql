@@ -1,23 +1,52 @@
 create view reporting.sms_daily as
 select
-  r.*,
-  reporting.date_key(r.local_date) as date_key,
-  r.line as line_key,
-  round(100.0 * failed_count / nullif(failed_count + delivered_count, 0), 2) as failure_rate_pct,
-  round(100.0 * (failed_count + delivered_count) / nullif(outbound_count - blocked_count, 0), 2) as receipt_coverage_pct
-from rollups.sms_day_rollup r;
+  k.local_date,
+  reporting.date_key(k.local_date) as date_key,
+  k.line,
+  k.line as line_key,
+  coalesce(t.inbound_count, 0) as inbound_count,
+  coalesce(t.outbound_count, 0) as outbound_count,
+  coalesce(t.outbound_user_count, 0) as outbound_user_count,
+  coalesce(t.outbound_automatic_count, 0) as outbound_automatic_count,
+  coalesce(t.outbound_unknown_count, 0) as outbound_unknown_count,
+  coalesce(t.outbound_user_estimated_segment_count, 0) as outbound_user_estimated_segment_count,
+  coalesce(t.number_count, 0) as number_count,
+  coalesce(t.conversation_count, 0) as conversation_count,
+  coalesce(t.media_message_count, 0) as media_message_count,
+  coalesce(t.delivered_count, 0) as delivered_count,
+  coalesce(t.failed_count, 0) as failed_count,
+  coalesce(t.undetermined_count, 0) as undetermined_count,
+  coalesce(t.no_receipt_count, 0) as no_receipt_count,
+  coalesce(t.blocked_count, 0) as blocked_count,
+  coalesce(t.failures, '[]') as failures,
+  round(100.0 * t.failed_count / nullif(t.failed_count + t.delivered_count, 0), 2) as failure_rate_pct,
+  round(100.0 * (t.failed_count + t.delivered_count) / nullif(t.outbound_count - t.blocked_count, 0), 2) as receipt_coverage_pct,
+  coalesce(c.sent_count, 0) as rule_sent_count,
+  coalesce(c.segment_count, 0) as rule_segment_count,
+  (coalesce(c.charged_micros, 0) / 1000000.0)::numeric(12, 6) as charged_usd,
+  coalesce(c.unpriced_count, 0) as unpriced_count,
+  (coalesce(c.unpriced_set_aside_micros, 0) / 1000000.0)::numeric(12, 6) as unpriced_set_aside_usd,
+  coalesce(c.open_count, 0) as open_count,
+  (coalesce(c.open_set_aside_micros, 0) / 1000000.0)::numeric(12, 6) as open_set_aside_usd
+from (
+  select local_date, line from rollups.sms_day_rollup
+  union
+  select local_date, line from rollups.sms_cost_rollup
+) k
+  left join rollups.sms_day_rollup t on t.local_date = k.local_date and t.line = k.line
+  left join rollups.sms_cost_rollup c on c.local_date = k.local_date and c.line = k.line;
 
-comment on view reporting.sms_daily is 'One row is a local day and line with texts. What portal sends cost is not reported by the service and stands nowhere.';
+comment on view reporting.sms_daily is 'One row is a local day and line with texts: how many, how carriers delivered them, and what those of rules cost, from the send ledger. The service reports no price of what people send in the portal or other integrations send, so that no sum of this is the invoice.';
 comment on column reporting.sms_daily.local_date is 'Local day.';
 comment on column reporting.sms_daily.date_key is 'The same as yyyymmdd; see dim_date.';
-comment on column reporting.sms_daily.line_key is 'The account''s line; see dim_line.';
 comment on column reporting.sms_daily.line is 'The account''s line.';
+comment on column reporting.sms_daily.line_key is 'The same; see dim_number.';
 comment on column reporting.sms_daily.inbound_count is 'Texts of customers.';
 comment on column reporting.sms_daily.outbound_count is 'Texts of ours, blocked ones included: they were charged.';
 comment on column reporting.sms_daily.outbound_user_count is 'Of these, sent by a user.';
 comment on column reporting.sms_daily.outbound_automatic_count is 'Of these, sent by a rule, through the ledger.';
 comment on column reporting.sms_daily.outbound_unknown_count is 'Of these, without a known sender: the service names no user and the ledger did not send them, so another integration did, or a person behind one.';
-comment on column reporting.sms_daily.outbound_user_estimated_segment_count is 'Segments of the texts that users sent, estimated from their words, those with files left out: the service reports neither their segments nor their price. For texts of rules, sms_cost_daily has what was billed.';
+comment on column reporting.sms_daily.outbound_user_estimated_segment_count is 'Segments of the texts that users sent, estimated from their words, those with files left out: the service reports neither their segments nor their price.';
 comment on column reporting.sms_daily.number_count is 'Different numbers. They do not add up over days or lines.';
 comment on column reporting.sms_daily.conversation_count is 'Different conversations, a group being one. They do not add up over days.';
 comment on column reporting.sms_daily.media_message_count is 'Texts with attached files.';
@@ -26,5 +55,13 @@ comment on column reporting.sms_daily.failed_count is 'Outbound: failed by the c
 comment on column reporting.sms_daily.undetermined_count is 'Outbound: on its way, or a word that is not mapped.';
 comment on column reporting.sms_daily.no_receipt_count is 'Outbound: the carrier has reported nothing, which is no failure.';
 comment on column reporting.sms_daily.blocked_count is 'Outbound: not delivered because the number is blocked on the line; charged all the same.';
+comment on column reporting.sms_daily.failures is 'The failed, blocked and unmapped ones by the carrier''s own words: objects of class, status, error and texts; see the cookbook.';
 comment on column reporting.sms_daily.failure_rate_pct is 'Failed, of what has a final receipt, in percent. Read it beside receipt_coverage_pct: with little coverage it says little.';
 comment on column reporting.sms_daily.receipt_coverage_pct is 'Outbound texts with a final receipt, of all that were not blocked, in percent.';
+comment on column reporting.sms_daily.rule_sent_count is 'Texts that rules sent, by the send ledger, those found in the thread after their answer was lost included.';
+comment on column reporting.sms_daily.rule_segment_count is 'Their units: segments of sms, 1 for mms; the worst case where the bill is not known.';
+comment on column reporting.sms_daily.charged_usd is 'Dollars that the service charged (settled), of those whose price it reported.';
+comment on column reporting.sms_daily.unpriced_count is 'Of those that rules sent, whose price was not reported: their answer was lost. They are not in charged_usd.';
+comment on column reporting.sms_daily.unpriced_set_aside_usd is 'Dollars that the budgets count for these: the worst case, not what was charged.';
+comment on column reporting.sms_daily.open_count is 'Texts of rules under way since that day, or of which it is not known whether they were sent.';
+comment on column reporting.sms_daily.open_set_aside_usd is 'Dollars reserved for these: the worst case.';

@@ -7,7 +7,7 @@ const orphans = (table: string) =>
 
 /** Counts that `reporting.data_quality` shows and explains, by their names. */
 const audits: Readonly<Record<string, string>> = {
-  'outcomes not reported': 'select coalesce(sum(unknown_count), 0) from rollups.call_interval_rollup',
+  'outcomes not reported': 'select coalesce(sum(unknown_count), 0) from rollups.call_rollup',
   'calls without a start': 'select count(*) from warehouse.calls where started_at is null and deleted_at is null',
   'talk longer than the call':
     'select count(*) from warehouse.calls where talk_seconds > duration_seconds and deleted_at is null',

@@ -164,15 +164,15 @@ async function countCharged(tx: Transaction, day: string): Promise<void> {
   const isUnpriced = `s.state = 'SENT' and s.settled_micros is null`;
   await query(
     tx,
-    `insert into rollups.sms_cost_rollup (local_date, line, message_type, sent_count, segment_count, charged_micros,
+    `insert into rollups.sms_cost_rollup (local_date, line, sent_count, segment_count, charged_micros,
        unpriced_count, unpriced_set_aside_micros, open_count, open_set_aside_micros)
-     select $1::date, s.line, s.message_type, ${counts.sent_count}, ${counts.segment_count}, ${counts.charged_micros},
+     select $1::date, s.line, ${counts.sent_count}, ${counts.segment_count}, ${counts.charged_micros},
        ${count(isUnpriced)}, ${sum('s.reserved_micros', isUnpriced)}, ${count(isOpen)}, ${sum('s.reserved_micros', isOpen)}
      from ops.sends s
      where s.reserved_at is not null and coalesce(s.dispatched_at, s.reserved_at) >= reporting.day_start($1::date)
        and coalesce(s.dispatched_at, s.reserved_at) < reporting.day_start($1::date + 1)
        and (s.state = 'SENT' or ${isOpen})
-     group by s.line, s.message_type`,
+     group by s.line`,
     [day],
   );
 }

@@ -64,20 +64,7 @@ async function refreshCalls(db: Database, { from, to }: Day): Promise<void> {
 /** The days on which there is a fact or a rollup: in a changed time zone these can differ. */
 async function daysWithin(db: Database, from?: Date, to?: Date): Promise<Day[]> {
   const rolledUp = [
-    'call_interval_rollup',
-    'call_endpoint_rollup',
-    'call_agent_rollup',
-    'call_agent_day_rollup',
-    'queue_visits',
-    'missed_call_returns',
-    'callback_rollup',
-    'quality_rollup',
-    'sentiment_rollup',
-    'kpi_rollup',
-    'action_items',
-    'sms_day_rollup',
-    'sms_failure_rollup',
-    'sms_response_rollup',
+    ...['call_rollup', 'call_agent_rollup', 'queue_visits', 'missed_call_returns', 'action_items', 'sms_day_rollup'],
   ];
   return query<Day>(
     db,
@@ -130,7 +117,7 @@ async function rebuildConversations(db: Database, aside: SetAside[], from?: Date
       isWhole ? [last, conversationsAtOnce] : [last, conversationsAtOnce, from, to],
     );
     const ids = rows.map((row) => row.conversation_id);
-    aside.push(...(await workThreads(db, ids, { isWhole })));
+    aside.push(...(await workThreads(db, ids)));
     count += ids.length;
     last = ids.at(-1);
   }

@@ -1,17 +1,13 @@
 import {
   type Database,
   inTransaction,
-  isLockTimeout,
-  limitLockWait,
   query,
   sql,
   type Transaction,
 } from '../db/database.ts';
-import { takeLock, tryLock } from '../db/locks.ts';
+import { tryLock } from '../db/locks.ts';
 import { areReadsLate } from '../inbox/sweep.ts';
-import { recordFollowing } from '../warehouse/what-follows.ts';
 import { recordFailure } from './drain-failures.ts';
-import { agedCallers, replaceCallers } from './rollups/calls.ts';
 import { type Part, rebuildCalls, rebuildTexts } from './rollups/day.ts';
 import { NotRolledUp, type SetAside, setAside } from './rollups/set-aside.ts';
 import { type Day, inStep, inSteps, selectDays } from './rollups/steps.ts';
@@ -112,15 +108,12 @@ async function drain(db: Database, isOn: () => Promise<boolean>): Promise<SetAsi
     if (days.length === 0) days = (await markedDays(db)).filter(({ date }) => !worked.has(date));
     const day = days.shift();
     if (day === undefined && threads.length === 0) {
-      await inSteps(db, await agedCallers(db), 1_000, replaceCallers, () => undefined);
-      await widenKpiPivot(db);
       await query(db, 'update ops.rollup_state set drained_at = greatest(drained_at, $1)', [horizon?.at]);
       return aside;
     }
     if (day === undefined) continue;
     aside.push(...(await workDay(db, day)));
-    // Turns that are still to come may mark it again.
-    if (threads.length === 0) worked.add(day.date);
+    worked.add(day.date);
   } while (await isOn());
   return aside;
 }
@@ -187,15 +180,8 @@ export async function workDay(db: Database, day: Day, whole?: { readonly isAlone
   return aside;
 }
 
-/**
- * Works the turns of conversations out again. Marks the days on which turns began that are new, gone or different, unless these
- * are to be worked out anyway (`isWhole`). Returns what was set aside.
- */
-export async function workThreads(
-  db: Database,
-  conversationIds: readonly string[],
-  { isWhole = false }: { readonly isWhole?: boolean } = {},
-): Promise<SetAside[]> {
+/** Works the turns of conversations out again. Returns what was set aside. */
+export async function workThreads(db: Database, conversationIds: readonly string[]): Promise<SetAside[]> {
   const aside: SetAside[] = [];
   const takeMarkers = (tx: Transaction, ids: readonly string[]) =>
     query(tx, 'delete from ops.rollup_markers where conversation_id = any($1::bigint[])', [ids]);
@@ -205,8 +191,7 @@ export async function workThreads(
     threadsPerStep,
     async (tx, ids) => {
       await takeMarkers(tx, ids);
-      const began = await rebuildTurns(tx, ids);
-      if (!isWhole) await recordFollowing(tx, { texts: began });
+      await rebuildTurns(tx, ids);
       await query(tx, 'delete from ops.rollup_troubles where conversation_id = any($1::bigint[])', [ids]);
     },
     (error, conversationId) =>
@@ -216,24 +201,4 @@ export async function workThreads(
       }),
   );
   return aside;
-}
-
-/** Gives `reporting.kpi_pivot` the columns of measures that are new; while somebody reads it, the next drain is to. */
-async function widenKpiPivot(db: Database): Promise<void> {
-  const widened = db.transaction().execute(async (tx) => {
-    await limitLockWait(tx);
-    const [behind] = await query<{ is_behind: boolean }>(
-      tx,
-      `select least(500, (select count(*) from rollups.kpi_names)) > (
-         select count(*) from pg_attribute
-         where attrelid = to_regclass('reporting.kpi_pivot') and attnum > 0 and attname like 'kpi\\_%') as is_behind`,
-      [],
-    );
-    if (!behind?.is_behind) return;
-    await takeLock(tx, 'views');
-    await query(tx, 'select ops.widen_kpi_pivot()', []);
-  });
-  await widened.catch((error: unknown) => {
-    if (!isLockTimeout(error)) throw error;
-  });
 }

@@ -188,21 +188,14 @@ async function storeKpis(tx: Transaction, listed: readonly Listed[]): Promise<st
   await hotQuery(
     tx,
     sql`
-      with listed as materialized (select * from ${relation('k', kpis, {
+      insert into warehouse.transcript_kpis (transcript_id, ordinal, kpi_name, kpi_value, kpi_note)
+      select distinct on (transcript_id, ordinal) * from ${relation('k', kpis, {
         transcript_id: ['bigint', ({ id }) => id],
         ordinal: 'smallint',
         kpi_name: ['text', ({ values }) => values[0]],
         kpi_value: ['integer', ({ values }) => values[1]],
         kpi_note: ['text', ({ values }) => values[2]],
-      })}),
-      names as (
-        insert into rollups.kpi_names (kpi_name)
-        select distinct kpi_name from listed l
-        where length(kpi_name) <= 200 and not exists (select from rollups.kpi_names k where k.kpi_name = l.kpi_name) order by 1
-        on conflict do nothing
-      )
-      insert into warehouse.transcript_kpis (transcript_id, ordinal, kpi_name, kpi_value, kpi_note)
-      select distinct on (transcript_id, ordinal) * from listed order by transcript_id, ordinal`,
+      })} order by transcript_id, ordinal`,
   );
   return changed.map(({ callId }) => callId);
 }

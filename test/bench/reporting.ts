@@ -89,7 +89,7 @@ async function busiestOf(client: Client): Promise<Record<string, string>> {
     `select (select user_id::text from rollups.call_agent_rollup group by 1 order by sum(handled_count) desc limit 1) as agent,
        (select external_number from warehouse.calls where started_at > now() - interval '30 days' and external_number is not null group by 1 order by count(*) desc limit 1) as number,
        (select line from rollups.sms_day_rollup group by 1 order by sum(outbound_count) desc limit 1) as line,
-       (select endpoint from rollups.call_endpoint_rollup where kind = 'queue' group by 1 order by sum(call_count) desc limit 1) as queue`,
+       (select endpoint from rollups.queue_visits where kind = 'queue' group by 1 order by count(*) desc limit 1) as queue`,
   );
   return rows[0] ?? {};
 }

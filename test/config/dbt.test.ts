@@ -32,23 +32,21 @@ const sourceTests: Readonly<Record<string, readonly DataTest[]>> = {
   'dim_queue.queue_key': key,
   'dim_queue.kind': [{ accepted_values: { values: ['queue', 'huntgroup'] } }],
   'dim_number.number_key': key,
-  'dim_line.line_key': key,
   'dim_contact.contact_key': key,
   'dim_date.date_key': key,
-  'agent_daily.user_key': [pointsAt('dim_user', 'user_key')],
-  'agent_daily.direction': [{ accepted_values: { values: ['inbound', 'outbound', 'internal', 'unknown'] } }],
-  'call_daily.date_key': ['not_null', pointsAt('dim_date', 'date_key')],
-  'callbacks.number_key': ['not_null', pointsAt('dim_number', 'number_key')],
-  'group_daily.queue_key': ['not_null', pointsAt('dim_queue', 'queue_key')],
-  'number_daily.number_key': ['not_null', pointsAt('dim_number', 'number_key')],
-  'sms_daily.line_key': ['not_null', pointsAt('dim_line', 'line_key')],
+  'agent_hourly.user_key': [pointsAt('dim_user', 'user_key')],
+  'agent_hourly.direction': [{ accepted_values: { values: ['inbound', 'outbound', 'internal', 'unknown'] } }],
+  'call_hourly.date_key': ['not_null', pointsAt('dim_date', 'date_key')],
+  'call_hourly.number_key': ['not_null', pointsAt('dim_number', 'number_key')],
+  'queue_daily.queue_key': ['not_null', pointsAt('dim_queue', 'queue_key')],
+  'sms_daily.line_key': ['not_null', pointsAt('dim_number', 'number_key')],
 };
 
 /** The rollups are even with the facts every some seconds, whether anybody calls or not. */
 const freshness = {
-  loaded_at_field: 'last_read_at',
+  loaded_at_field: 'counted_at',
   freshness: {
-    filter: `entity = 'rollups'`,
+    filter: `check_name = 'reports'`,
     warn_after: { count: 1, period: 'hour' },
     error_after: { count: 1, period: 'day' },
   },
@@ -80,7 +78,7 @@ async function sources(): Promise<string> {
         description: schema,
         tables: relations.map((relation) => ({
           ...described(relation),
-          ...(relation.name === 'data_freshness' && freshness),
+          ...(relation.name === 'data_quality' && freshness),
           columns: relation.columns.map((column) => {
             const tests = sourceTests[`${relation.name}.${column.name}`];
             return { ...described(column), data_type: column.data_type, ...(tests && { data_tests: tests }) };
@@ -94,7 +92,7 @@ async function sources(): Promise<string> {
 
 test('dbt’s sources are the schema reporting as its comments describe it', async () => {
   const text = await sources();
-  expect(text).toContain('name: call_daily');
+  expect(text).toContain('name: call_hourly');
   expect(text).not.toContain('description: ""');
   const tested = parse(text).sources[0].tables.flatMap(({ name, columns }: { name: string; columns: TestedColumn[] }) =>
     columns.filter((column) => column.data_tests).map((column) => `${name}.${column.name}`),

@@ -20,7 +20,7 @@ function knownNames({ kind, from, to }: Window): RawBuilder<unknown> {
     case 'queue':
     case 'huntgroup':
       // The API does not list groups, so these are the ones that calls of about that time entered.
-      return sql`select endpoint as name from rollups.call_endpoint_rollup
+      return sql`select endpoint as name from rollups.queue_visits
         where kind = ${kind} and local_date between to_timestamp(${from})::date - 90 and to_timestamp(${to})::date + 1`;
     case 'user':
       return sql`select user_id::text as name from warehouse.users where deleted_at is null`;

@@ -1,19 +1,10 @@
 import type { Database, Transaction } from '../../db/database.ts';
-import {
-  keepEndpoints,
-  rebuildAgentDay,
-  rebuildAgentMonth,
-  rebuildAgents,
-  rebuildCallers,
-  rebuildGroups,
-  rebuildIntervals,
-  rebuildNumbers,
-} from './calls.ts';
+import { keepEndpoints, rebuildAgentHours, rebuildCallHours } from './calls.ts';
 import { keepContacts } from './parts.ts';
-import { missedByCalls, missedByTexts, rebuildCallbackDay, rebuildReturns } from './returns.ts';
+import { missedByCalls, missedByTexts, rebuildReturns } from './returns.ts';
 import { atMost, type Day, hoursOf, inSteps, piecesOf, quartersOf, type Span } from './steps.ts';
-import { rebuildFailureDay, rebuildResponseDay, rebuildTextDay } from './texts.ts';
-import { rebuildQualityDay, rebuildTranscriptAgents } from './transcripts.ts';
+import { rebuildTextDay } from './texts.ts';
+import { rebuildActionDay, rebuildTranscripts } from './transcripts.ts';
 import { rebuildVisits } from './visits.ts';
 
 /** What of a day is worked out again: the quarters of an hour with these moments, nothing if there are none, or all of it. */
@@ -23,21 +14,19 @@ type OfSpan = (tx: Transaction, day: Day, span: Span) => Promise<unknown>;
 type OfDay = (tx: Transaction, day: Day) => Promise<unknown>;
 type FindMissed = (tx: Transaction, span: Span, isAlone: boolean) => Promise<string[]>;
 
-/** Facts that a step covers at most: those that are counted, by whole quarters or hours, and those that are worked out one by one. */
+/** Facts that a step covers at most: those that are counted, by whole hours, and those that are worked out one by one. */
 const limits = { counted: 5_000, each: 2_000, returns: 1_000 } as const;
 
-const overQuarters: OfSpan[] = [rebuildIntervals];
-const overHours: OfSpan[] = [rebuildNumbers, rebuildGroups, rebuildAgents];
+const overHours: OfSpan[] = [rebuildCallHours, rebuildAgentHours];
 const overCalls: OfSpan[] = [
   rebuildVisits,
-  rebuildTranscriptAgents,
-  rebuildCallers,
+  rebuildTranscripts,
   (tx, _, span) => keepContacts(tx, 'warehouse.calls', 'external_number', 'started_at', span),
 ];
-const overCallDay: OfDay[] = [keepEndpoints, rebuildAgentDay, rebuildAgentMonth, rebuildQualityDay, rebuildCallbackDay];
+const overCallDay: OfDay[] = [keepEndpoints, rebuildActionDay];
 
 const overTexts: OfSpan[] = [(tx, _, span) => keepContacts(tx, 'warehouse.sms_messages', 'number', 'sent_at', span)];
-const overTextDay: OfDay[] = [rebuildTextDay, rebuildFailureDay, rebuildResponseDay];
+const overTextDay: OfDay[] = [rebuildTextDay];
 
 /**
  * Works out again what the calls of a day are counted by, and the returns of missed calls that they may change: unless `isAlone`, of
@@ -45,10 +34,8 @@ const overTextDay: OfDay[] = [rebuildTextDay, rebuildFailureDay, rebuildResponse
  */
 export async function rebuildCalls(db: Database, day: Day, part: Part, isAlone: boolean): Promise<Error[]> {
   const quarters = await quartersOf(db, 'calls', day);
-  const chosen = quarters.filter(isIn(part));
-  const pieces = await piecesOf(db, 'calls', limits.each, chosen);
+  const pieces = await piecesOf(db, 'calls', limits.each, quarters.filter(isIn(part)));
   const steps = stepsOf(db, day);
-  await steps.overSpans(atMost(limits.counted, chosen), overQuarters);
   await steps.overSpans(atMost(limits.counted, hoursOf(quarters).filter(isIn(part))), overHours);
   await steps.overSpans(pieces, overCalls);
   await steps.returns(pieces, missedByCalls, isAlone);
@@ -91,7 +78,7 @@ function stepsOf(db: Database, day: Day) {
       await each(spans, async (tx, span) => {
         for (const id of await find(tx, span, isAlone)) missed.add(id);
       });
-      // Ids begin with the second of the call: those of a day are worked out together, and the day is counted seldom.
+      // Ids begin with the second of the call: those of a day are worked out together.
       await inSteps(db, [...missed].sort(), limits.returns, rebuildReturns, onFault);
     },
   };

@@ -63,48 +63,20 @@ interface Replacement {
 /** Replaces a part of a rollup and writes only what differs: most of a busy day's rows stay what they were. */
 export async function replaceRows(
   tx: Transaction,
-  replacement: Replacement,
+  { table, keys, values, scope, fresh }: Replacement,
   parameters: readonly unknown[],
 ): Promise<void> {
-  const { fresh, gone, written } = replacementOf(replacement);
-  await query(tx, `with ${fresh}, ${gone} ${written}`, parameters);
-}
-
-/**
- * The same, returning a value of the rows that are new, gone or different, as they were and as they are. One statement, so
- * that what differs is told from one state of the facts.
- */
-export async function replaceAndTell<Value>(
-  tx: Transaction,
-  told: (row: string) => string,
-  replacement: Replacement,
-  parameters: readonly unknown[],
-): Promise<Value[]> {
-  const { fresh, gone, written, key, valuesOf } = replacementOf(replacement);
-  const rows = await query<{ value: Value }>(
-    tx,
-    `with ${fresh}, before as (select * from rollups.${replacement.table} t where ${replacement.scope}), ${gone}, written as (${written})
-     select distinct v.value from before b full join fresh f using (${key})
-       cross join lateral (values (${told('b')}), (${told('f')})) v (value)
-     where v.value is not null and (${valuesOf('b')}) is distinct from (${valuesOf('f')})`,
-    parameters,
-  );
-  return rows.map(({ value }) => value);
-}
-
-/** The parts of the statement. */
-function replacementOf({ table, keys, values, scope, fresh }: Replacement) {
   const key = keys.join(', ');
   const columns = [...keys, ...values].join(', ');
   const valuesOf = (row: string) => values.map((value) => `${row}.${value}`).join(', ');
-  return {
-    key,
-    valuesOf,
-    fresh: `fresh as materialized (${fresh})`,
+  await query(
+    tx,
     // A list that is looked up by hash, whatever the planner expects of the rows.
-    gone: `gone as (delete from rollups.${table} t where ${scope} and (${key}) not in (select ${key} from fresh))`,
-    written: `insert into rollups.${table} as t (${columns}) select ${columns} from fresh
-      on conflict (${key}) do update set ${values.map((value) => `${value} = excluded.${value}`).join(', ')}
-      where (${valuesOf('t')}) is distinct from (${valuesOf('excluded')})`,
-  };
+    `with fresh as materialized (${fresh}),
+       gone as (delete from rollups.${table} t where ${scope} and (${key}) not in (select ${key} from fresh))
+     insert into rollups.${table} as t (${columns}) select ${columns} from fresh
+     on conflict (${key}) do update set ${values.map((value) => `${value} = excluded.${value}`).join(', ')}
+     where (${valuesOf('t')}) is distinct from (${valuesOf('excluded')})`,
+    parameters,
+  );
 }

@@ -1,5 +1,5 @@
 import { query, type Transaction } from '../../db/database.ts';
-import { deliveryMap, reachedNobody, replaceAndTell, senderKind } from './parts.ts';
+import { deliveryMap, reachedNobody, replaceRows, senderKind } from './parts.ts';
 import type { Span } from './steps.ts';
 
 const columns = [
@@ -82,11 +82,10 @@ const reached = `
     join warehouse.calls c on c.external_number = k.number and c.direction = 'inbound' and c.status is distinct from 'answered'
       and c.started_at >= $1::timestamptz - p.callback_window and c.started_at < $2`;
 
-/** Finds out again how missed calls were returned, and counts the days again of those that are new, gone or different. */
-export async function rebuildReturns(tx: Transaction, callIds: readonly string[]): Promise<void> {
-  const dates = await replaceAndTell<string>(
+/** Finds out again how missed calls were returned. */
+export function rebuildReturns(tx: Transaction, callIds: readonly string[]): Promise<void> {
+  return replaceRows(
     tx,
-    (row) => `${row}.local_date::text`,
     {
       table: 'missed_call_returns',
       keys: ['call_id'],
@@ -96,7 +95,6 @@ export async function rebuildReturns(tx: Transaction, callIds: readonly string[]
     },
     [callIds],
   );
-  for (const date of dates) await rebuildCallbackDay(tx, { date });
 }
 
 /** A text is a return only when a person is known to have sent it: the rules may send with the login of a user. */
@@ -210,28 +208,3 @@ const freshReturns = `
     cross join reporting.params p
     join reporting.schedules s on s.schedule_id = p.schedule_id
     left join business_days b on b.missed_day = (r.started_at at time zone s.time_zone)::date`;
-
-/** Counts how the missed calls of one local day were returned, by number. */
-export async function rebuildCallbackDay(tx: Transaction, { date }: { readonly date: string }): Promise<void> {
-  await query(tx, 'delete from rollups.callback_rollup where local_date = $1', [date]);
-  const within = (...spans: string[]) =>
-    `count(*) filter (where returned_within in (${spans.map((span) => `'${span}'`).join(', ')}))`;
-  const returned = (way: string) => `count(*) filter (where returned_by = '${way}')`;
-  await query(
-    tx,
-    `insert into rollups.callback_rollup (local_date, account_number, missed_count, voicemail_count, short_abandoned_count,
-       called_back_count, outbound_call_count, caller_got_through_count, text_count, automatic_text_count, text_by_unknown_count,
-       rule_texted_count, reached_count, return_time_count, within_1_hour_count, within_4_hours_count, within_business_day_count,
-       minutes_to_return_p50, business_return_count, business_minutes_to_return_p50)
-     select $1::date, account_number, count(*), count(*) filter (where outcome = 'voicemail'),
-       count(*) filter (where outcome = 'short_abandoned'), ${returned('called_back')}, ${returned('outbound_call')},
-       ${returned('caller_got_through')}, ${returned('text')}, ${returned('automatic_text')}, ${returned('text_by_unknown')},
-       count(rule_texted_at), count(reached_at), count(return_seconds), ${within('1 hour')}, ${within('1 hour', '4 hours')},
-       ${within('1 hour', '4 hours', '1 business day')},
-       round((percentile_cont(0.5) within group (order by return_seconds) / 60)::numeric, 1),
-       count(return_business_seconds),
-       round((percentile_cont(0.5) within group (order by return_business_seconds) / 60)::numeric, 1)
-     from rollups.missed_call_returns where local_date = $1 group by account_number`,
-    [date],
-  );
-}

@@ -41,7 +41,7 @@ export async function readFreshness(db: Database, { from, to }: Choice): Promise
           order by 1
         ) as "incompleteDays",
         reporting.local_day(now() - p.callback_window)::text as "returnsFrom",
-        (select waiting_since_at from reporting.data_freshness where entity = 'rollups') as "rollupsWaitSince"
+        (select counted_at from reporting.data_quality where check_name = 'changes waiting') as "rollupsWaitSince"
       from span s cross join reporting.params p`,
   );
   if (!row) throw new Error('reporting.params is empty');

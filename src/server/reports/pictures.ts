@@ -11,44 +11,36 @@ import { type Freshness, type Option, readFreshness, readOptions } from './fresh
 import { followed, type RowSet, rowSets, rowsFrom } from './rows.ts';
 
 /**
- * External calls by `local_date` and `direction`. The totals by day serve a choice of at most one filter; for several the calls are
- * counted. A choice with an agent has `call_count` alone.
+ * External calls by `local_date` and `direction`: the totals by hour for all and for a number, the calls themselves for other filters.
+ * A choice with an agent alone has `call_count` alone, from the totals of agents.
  */
 function callDays(choice: Choice): RawBuilder<unknown> {
   const { number, queue, agent } = choice.filters;
-  const chosen = filterNames.filter((name) => choice.filters[name] !== undefined);
-  if (chosen.length > 1) {
-    const calls: RowSet = { ...rowSets.inbound_calls, where: sql`true` };
-    const counts = Object.entries({
-      answered_count: rowSets.answered,
-      short_abandoned_count: rowSets.short_abandoned,
-      answerable_count: rowSets.answerable,
-      answered_in_time_count: rowSets.answered_in_time,
-      answer_wait_unknown_count: rowSets.wait_unknown,
-    }).map(([name, { where }]) => sql`count(*) filter (where ${where}) as ${sql.ref(name)}`);
-    return sql`select r.local_date, r.direction, count(*) as call_count, ${sql.join(counts)} ${rowsFrom(calls, choice)} group by 1, 2`;
+  if (agent !== undefined && number === undefined && queue === undefined) {
+    return sql`select local_date, direction, sum(handled_count) as call_count from reporting.agent_hourly
+      where user_key = ${agent} and direction <> 'internal' and ${ofDays(choice)} group by 1, 2`;
   }
-  if (number !== undefined)
-    return sql`select * from reporting.number_daily where number_key = ${number} and ${ofDays(choice)}`;
-  if (queue !== undefined)
-    return sql`select * from reporting.group_daily where queue_key = ${queue} and ${ofDays(choice)}`;
-  if (agent === undefined) return sql`select * from reporting.call_daily where ${ofDays(choice)}`;
-  return sql`select local_date, direction, handled_count as call_count from reporting.agent_daily
-    where user_id = ${agent} and ${ofDays(choice)}`;
-}
-
-/** Inbound calls in business hours whose caller left the menu, and the answered ones, by `local_date`. */
-function openDays(choice: Choice): RawBuilder<unknown> {
-  const { number, ...others } = choice.filters;
-  const sums = sql`select local_date, sum(answerable_count - menu_count) as answerable, sum(answered_count) as answered`;
-  const isOpen = sql`direction = 'inbound' and is_business_hours and ${ofDays(choice)}`;
-  if (Object.keys(others).length > 0) {
-    return sql`select r.local_date, count(*) as answerable, count(*) filter (where r.outcome = 'answered') as answered
-      ${rowsFrom(rowSets.answerable_open, choice)} group by 1`;
+  if (agent === undefined && queue === undefined) {
+    const sums = ['call', 'answered', 'short_abandoned', 'answerable', 'answered_in_time', 'answer_wait_unknown'].map(
+      (name) => sql`sum(${sql.ref(`${name}_count`)}) as ${sql.ref(`${name}_count`)}`,
+    );
+    return sql`select local_date, direction, ${sql.join(sums)},
+        sum(answerable_count - menu_count) filter (where is_business_hours) as open_answerable_count,
+        sum(answered_count) filter (where is_business_hours) as open_answered_count
+      from reporting.call_hourly
+      where direction <> 'internal' and ${ofDays(choice)} and ${number === undefined ? sql`true` : sql`number_key = ${number}`} group by 1, 2`;
   }
-  return number === undefined
-    ? sql`${sums} from reporting.call_heatmap where ${isOpen} group by 1`
-    : sql`${sums} from reporting.number_hourly where number_key = ${number} and ${isOpen} group by 1`;
+  const calls: RowSet = { ...rowSets.inbound_calls, where: sql`true` };
+  const counts = Object.entries({
+    answered_count: rowSets.answered,
+    short_abandoned_count: rowSets.short_abandoned,
+    answerable_count: rowSets.answerable,
+    answered_in_time_count: rowSets.answered_in_time,
+    answer_wait_unknown_count: rowSets.wait_unknown,
+    open_answerable_count: rowSets.answerable_open,
+    open_answered_count: rowSets.answered_open,
+  }).map(([name, { where }]) => sql`count(*) filter (where ${where}) as ${sql.ref(name)}`);
+  return sql`select r.local_date, r.direction, count(*) as call_count, ${sql.join(counts)} ${rowsFrom(calls, choice)} group by 1, 2`;
 }
 
 /** Texts of ours by `local_date`: the totals by day, or those that an agent sent. */
@@ -143,10 +135,9 @@ const serviceLevel: Picture = {
          c.answered_count as answered, c.answered_in_time_count as answered_in_time,
          round(100.0 * c.answered_in_time_count / nullif(c.answerable_count - c.answer_wait_unknown_count, 0), 2) as answered_in_time_pct,
          round(100.0 * c.answered_count / nullif(c.answerable_count, 0), 2) as answered_pct,
-         coalesce(b.answerable, 0) as open_answerable, coalesce(b.answered, 0) as open_answered,
+         coalesce(c.open_answerable_count, 0) as open_answerable, coalesce(c.open_answered_count, 0) as open_answered,
          c.answer_wait_unknown_count as wait_unknown, p.service_level_seconds as in_time_within_seconds
        from (${callDays(followed(rowSets.answered, choice))}) c cross join reporting.params p
-         left join (${openDays(followed(rowSets.answered, choice))}) b on b.local_date = c.local_date
        where c.direction = 'inbound'`,
     ),
   headlines(figures) {
@@ -342,14 +333,9 @@ const tones = new Map<string, Series['tone']>([
 const places = ['negative', 'neutral', undefined, 'positive', otherWord];
 const otherTones: readonly Series['tone'][] = ['main', 'second', 'fair', 'plain'];
 
-/** Transcripts by `local_date` and `word`: the totals by day, or the transcripts themselves where those do not know the filter. */
+/** Transcripts by `local_date` and `word`. */
 function sentimentDays(choice: Choice): RawBuilder<unknown> {
-  const { number, queue, agent } = choice.filters;
-  if (number !== undefined || queue !== undefined) {
-    return sql`select r.local_date, lower(r.call_sentiment) as word, count(*) as transcript_count ${rowsFrom(rowSets.analysed, choice)} group by 1, 2`;
-  }
-  return sql`select local_date, lower(call_sentiment) as word, transcript_count from reporting.sentiment_daily
-    where ${ofDays(choice)} and ${agent === undefined ? sql`true` : sql`agent_user_id = ${agent}`}`;
+  return sql`select r.local_date, lower(r.call_sentiment) as word, count(*) as transcript_count ${rowsFrom(rowSets.analysed, choice)} group by 1, 2`;
 }
 
 /** The most frequent words of the account's own vocabulary; it is not specified. */
@@ -465,10 +451,10 @@ const cost: Picture = {
          coalesce(c.price_not_reported, 0) as price_not_reported, coalesce(c.outcome_unknown, 0) as outcome_unknown
        from days d
          left join (
-           select local_date, sum(sent_count) as sent, sum(segment_count) as segments, sum(charged_usd) as cost_usd,
+           select local_date, sum(rule_sent_count) as sent, sum(rule_segment_count) as segments, sum(charged_usd) as cost_usd,
              sum(unpriced_set_aside_usd + open_set_aside_usd) as set_aside_usd, sum(unpriced_count) as price_not_reported,
              sum(open_count) as outcome_unknown
-           from reporting.sms_cost_daily where ${ofDays(choice)} and ${ofLine(choice)} group by 1
+           from reporting.sms_daily where ${ofDays(choice)} and ${ofLine(choice)} group by 1
          ) c on c.local_date = d.day
          left join (${plannedDays(choice)}) r on r.local_date = d.day`,
     ),

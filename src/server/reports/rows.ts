@@ -34,15 +34,11 @@ export interface RowSet {
   readonly where: Condition;
 }
 
-/**
- * Calls that touched something in one of some roles. Looked up call by call, so that a page of rows ends early and the time for
- * many calls grows with their number; as a join, some of the plans take many times that.
- */
-function callsThat(touched: Condition): Condition {
-  return sql`(select true from reporting.fct_call_attribution a where a.call_id = r.call_id and ${touched} limit 1)`;
-}
-
-const byQueue = (queue: string) => callsThat(sql`a.queue_key = ${queue} and a.role = 'entered'`);
+// Looked up call by call, so that a page of rows ends early; as a join, some of the plans take many times that.
+const byQueue = (queue: string) =>
+  sql`(select true from reporting.fct_queue_visit v where v.call_id = r.call_id and v.queue_key = ${queue} limit 1)`;
+const byAgent = (agent: string) =>
+  sql`(select true from reporting.fct_call_agent a where a.call_id = r.call_id and a.user_key = ${agent} and a.role in ('answered', 'placed') limit 1)`;
 const byLine = (line: string) => sql`r.line = ${line}`;
 
 const wasNobody = 'a call that nobody answered belongs to no agent';
@@ -86,7 +82,7 @@ const calls: RowTable = {
   filters: {
     number: (number) => sql`r.number_key = ${number}`,
     queue: byQueue,
-    agent: (agent) => callsThat(sql`a.user_id = ${agent} and a.role in ('answered', 'placed')`),
+    agent: byAgent,
   },
   joins: sql`left join reporting.dim_queue q on q.queue_key = coalesce(r.queue_key, r.huntgroup_key)
     left join reporting.dim_user u on u.user_key = coalesce(r.answered_user_key, r.placed_user_key)`,
@@ -170,7 +166,7 @@ const turns: RowTable = {
   where: sql`true`,
   filters: { number: byLine, queue: hasNoQueue, agent: 'a turn without a reply belongs to no agent' },
   joins: sql`left join warehouse.sms_conversations c on c.conversation_id = r.conversation_id
-    left join reporting.dim_user u on u.user_key = r.first_user_reply_by`,
+    left join reporting.dim_user u on u.user_key = r.user_key`,
   columns: [
     ...times(sql`r.turn_started_at`, threadPage),
     column('number', 'Other party', sql`c.number`),
@@ -188,7 +184,7 @@ const turns: RowTable = {
 
 const replies: RowTable = {
   ...turns,
-  filters: { ...turns.filters, agent: (agent) => sql`r.first_user_reply_by = ${agent}` },
+  filters: { ...turns.filters, agent: (agent) => sql`r.user_key = ${agent}` },
 };
 
 const transcripts: RowTable = {

@@ -12,7 +12,7 @@ select
   round(100.0 * sum(c.answered_in_time_count)
     / nullif(sum(c.call_count) - sum(c.short_abandoned_count) - sum(c.answer_wait_unknown_count), 0), 2) as service_level_pct,
   round(sum(c.answer_wait_seconds)::numeric / nullif(sum(c.answer_wait_count), 0), 1) as answer_wait_avg_seconds
-from {{ source('trunkline', 'call_daily') }} c
+from {{ source('trunkline', 'call_hourly') }} c
   join {{ source('trunkline', 'dim_date') }} d on d.date_key = c.date_key
 where c.direction = 'inbound'
 group by d.week_start_date

@@ -1,0 +1,49 @@
+create view reporting.fct_call_agent as
+select
+  c.call_id,
+  c.started_at,
+  reporting.date_key((c.started_at at time zone p.time_zone)::date) as date_key,
+  a.user_id as user_key,
+  a.role,
+  case when c.is_internal then 'internal' when c.direction in ('inbound', 'outbound') then c.direction else 'unknown' end as direction,
+  c.status,
+  a.talk_seconds,
+  a.source
+from warehouse.calls c
+  cross join reporting.params p
+  -- Call by call: a span of time has few, and the planner would rather read all that all calls touched.
+  cross join lateral (
+    select x.user_id, x.role, sum(x.talk_seconds) as talk_seconds, min(x.source) as source
+    from warehouse.call_attributions x where x.call_id = c.call_id and x.user_id is not null group by x.user_id, x.role
+  ) a
+where c.deleted_at is null
+union all
+-- A call that was not read whole shows its two ends alone.
+select c.call_id, c.started_at, reporting.date_key((c.started_at at time zone p.time_zone)::date), owner.user_id, ends.role,
+  case when c.is_internal then 'internal' when c.direction in ('inbound', 'outbound') then c.direction else 'unknown' end, c.status,
+  ends.talk_seconds, 'summary'
+from warehouse.calls c
+  cross join reporting.params p
+  cross join lateral (values
+    (case when c.caller_type = 'user' then c.caller_number end, 'placed', c.talk_seconds),
+    (case when c.called_type = 'user' then c.called_number end, case when c.status = 'answered' then 'answered' else 'rang' end,
+      case when c.status = 'answered' then c.talk_seconds end)
+  ) ends (extension, role, talk_seconds)
+  cross join lateral (
+    select min(e.user_id) as user_id from warehouse.user_endpoints e
+    where e.endpoint = left(ends.extension, 200) and e.kind in ('extension', 'dial_extension', 'sip_line')
+      and e.valid_from <= c.started_at and c.started_at < e.valid_to
+    having count(distinct e.user_id) = 1
+  ) owner
+where c.legs_fetched_at is null and c.deleted_at is null and c.started_at is not null and ends.extension <> '';
+
+comment on view reporting.fct_call_agent is 'One row is a user who had a part in a call, in one role. Who answered and passed it on has two rows. Filter on started_at; the queues of a call are in fct_queue_visit, totals in agent_hourly.';
+comment on column reporting.fct_call_agent.call_id is 'The call.';
+comment on column reporting.fct_call_agent.started_at is 'Start of the call.';
+comment on column reporting.fct_call_agent.date_key is 'Local day of the start as yyyymmdd; see dim_date.';
+comment on column reporting.fct_call_agent.user_key is 'The user who had the extension when the call started; see dim_user. Extensions that nobody had, or several, are left out: data_quality counts them.';
+comment on column reporting.fct_call_agent.role is 'answered, rang (and did not answer), placed, transferred_to, transferred_out (passed it on); touched: took part, and only a search says so, which does not tell how.';
+comment on column reporting.fct_call_agent.direction is 'internal: both ends are the account''s own, whoever called; of external calls inbound, outbound, or unknown where none is reported.';
+comment on column reporting.fct_call_agent.status is 'Status of the whole call: answered, missed, voicemail or unknown.';
+comment on column reporting.fct_call_agent.talk_seconds is 'Connected time of the user in this role; NULL where it is not reported.';
+comment on column reporting.fct_call_agent.source is 'legs: the call was read whole; summary: only its two ends are known; search_filter: a search filtered by this user listed it.';
