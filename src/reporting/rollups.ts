@@ -1,10 +1,4 @@
-import {
-  type Database,
-  inTransaction,
-  query,
-  sql,
-  type Transaction,
-} from '../db/database.ts';
+import { type Database, inTransaction, query, sql, type Transaction } from '../db/database.ts';
 import { tryLock } from '../db/locks.ts';
 import { areReadsLate } from '../inbox/sweep.ts';
 import { recordFailure } from './drain-failures.ts';

@@ -47,27 +47,27 @@ test('every file is one view, named as the file, with its comments', async () =>
 test('a changed view is replaced, one that the release lacks is dropped, and the others are kept', async () => {
   await using database = openDatabase(url);
   const identity = (name: string) => database.value('select $1::regclass::oid::integer', `reporting.${name}`);
-  const before = { agents: await identity('agent_daily'), dates: await identity('dim_date') };
+  const before = { agents: await identity('agent_hourly'), dates: await identity('dim_date') };
   await database.query(`create view reporting.of_yesterday as select * from reporting.dim_user`);
   await database.query(`insert into ops.views (view_name, text_hash) values ('of_yesterday', 'x')`);
   await database.query(`update ops.views set text_hash = 'another' where view_name = 'dim_user'`);
   await migrate(url, log);
   expect(await database.value(`select to_regclass('reporting.of_yesterday')`)).toBeNull();
-  expect(await identity('agent_daily')).toBe(before.agents);
+  expect(await identity('agent_hourly')).toBe(before.agents);
   expect(await identity('dim_date')).toBe(before.dates);
   expect(await database.value(`select count(*)::integer from ops.views where text_hash in ('another', 'x')`)).toBe(0);
 });
 
 test('a view that somebody dropped is created again', async () => {
   await using database = openDatabase(url);
-  await database.query('drop view reporting.call_daily');
+  await database.query('drop view reporting.call_hourly');
   await migrate(url, log);
-  expect(await database.query('select from reporting.call_daily')).toEqual([]);
+  expect(await database.query('select from reporting.call_hourly')).toEqual([]);
 });
 
 test('a view of somebody else’s stays on a view that changes, unless its columns change', async () => {
   await using database = openDatabase(url);
-  await database.query('create view public.mine as select * from reporting.call_daily');
+  await database.query('create view public.mine as select * from reporting.call_hourly');
   await database.query(`update ops.views set text_hash = 'another'`);
   expect(await migrate(url, log)).toEqual({ applied: [], ahead: [] });
   expect(await database.query('select from public.mine')).toEqual([]);
@@ -92,15 +92,15 @@ test('a view whose columns changed is made anew, with those that depend on it', 
 
 test('a view of somebody else’s on columns that change is named, and only the views wait for it', async () => {
   await using database = openDatabase(url);
-  await ofEarlierRelease(database, 'call_daily');
-  await database.query('create view public.mine as select * from reporting.call_daily');
+  await ofEarlierRelease(database, 'call_hourly');
+  await database.query('create view public.mine as select * from reporting.call_hourly');
   const { viewsBlocked } = await migrate(url, log);
-  expect(viewsBlocked).toContain('public.mine, reporting.call_daily');
+  expect(viewsBlocked).toContain('public.mine, reporting.call_hourly');
   expect(viewsBlocked).toContain('Drop them, run `npx trunkline migrate`');
   expect(await database.query('select gone from public.mine')).toEqual([{ gone: 'x' }]);
-  expect(await outdatedViews(database.db)).toContain('call_daily');
+  expect(await outdatedViews(database.db)).toContain('call_hourly');
   const command = await runInProcess({ DATABASE_URL: url }, 'migrate');
-  expect(command).toMatchObject({ code: 0, out: expect.stringContaining('public.mine, reporting.call_daily') });
+  expect(command).toMatchObject({ code: 0, out: expect.stringContaining('public.mine, reporting.call_hourly') });
   const status = await runInProcess({ DATABASE_URL: url }, 'status');
   expect(status.out).toContain('The reports are not all those of this release');
   await database.query('drop view public.mine');
@@ -113,7 +113,7 @@ test('a function that depends on a view is named as well', async () => {
   await database.query(
     `create function public.missed() returns setof reporting.missed_calls language sql as 'select * from reporting.missed_calls'`,
   );
-  await ofEarlierRelease(database, 'call_daily');
+  await ofEarlierRelease(database, 'call_hourly');
   expect((await migrate(url, log)).viewsBlocked).toBeUndefined();
   await database.query('drop function public.missed');
   await ofEarlierRelease(database, 'missed_calls');
@@ -131,16 +131,16 @@ test('a grant on a view outlives its creation', async () => {
   const granted = () =>
     database.query(
       `select privilege_type, is_grantable from pg_class c, aclexplode(c.relacl)
-       where c.oid = 'reporting.call_daily'::regclass and grantee in ($1::regrole, 0) order by grantee desc, 1`,
+       where c.oid = 'reporting.call_hourly'::regclass and grantee in ($1::regrole, 0) order by grantee desc, 1`,
       role,
     );
   await database.query(`create role ${role}`);
   try {
-    await database.query(`grant select on reporting.call_daily to ${role} with grant option`);
-    await database.query(`grant select on reporting.call_daily to public`);
+    await database.query(`grant select on reporting.call_hourly to ${role} with grant option`);
+    await database.query(`grant select on reporting.call_hourly to public`);
     const before = await granted();
     expect(before).toHaveLength(2);
-    await database.query(`update ops.views set text_hash = 'another' where view_name = 'call_daily'`);
+    await database.query(`update ops.views set text_hash = 'another' where view_name = 'call_hourly'`);
     await migrate(url, log);
     expect(await granted()).toEqual(before);
   } finally {

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { Registry } from '@prometheus-io/client';
 import { afterAll, afterEach, expect, test } from 'vitest';
 import { createContext } from '../../src/context.ts';
@@ -100,9 +99,9 @@ test('changes of two hours ago are a problem', async () => {
 const faults = [
   {
     what: 'a right that was revoked',
-    breaks: 'revoke insert on rollups.call_interval_rollup from current_user',
-    mends: 'grant insert on rollups.call_interval_rollup to current_user',
-    sentence: /^The reports of calls and texts stand still: .*permission denied for table call_interval_rollup/,
+    breaks: 'revoke insert on rollups.call_rollup from current_user',
+    mends: 'grant insert on rollups.call_rollup to current_user',
+    sentence: /^The reports of calls and texts stand still: .*permission denied for table call_rollup/,
     cure: /lacks a right/,
   },
   {
@@ -160,7 +159,7 @@ test('a lock that somebody holds ends the wait, and is told', async () => {
   await query(`alter database ${new URL(url).pathname.slice(1)} set lock_timeout = '200ms'`);
   await using drainer = await factsDatabase(url);
   await holder.db.transaction().execute(async (tx) => {
-    await ask(tx, 'lock table rollups.call_interval_rollup in exclusive mode', []);
+    await ask(tx, 'lock table rollups.call_rollup in exclusive mode', []);
     await expect(drainRollups(drainer.db)).rejects.toMatchObject({ code: '55P03' });
     const { checks } = await told();
     expect(checks).toMatchObject([{ check: 'reports_late', level: 'warning' }]);
@@ -169,17 +168,19 @@ test('a lock that somebody holds ends the wait, and is told', async () => {
 });
 
 test('a value that no total can hold is told with its quarter of an hour', async () => {
-  await addCall('2026-03-03T10:00:00Z');
-  const endless = { agent_talk_seconds: 1.7e308, customer_talk_seconds: 1.7e308 };
-  await facts.insert('warehouse.transcripts', { transcript_id: 1, call_id: `1700000${calls}.1`, ...endless });
+  const endless = { body: null, body_segment_count: 2_000_000_000, sent_by: 1 };
+  await facts.thread(1, [
+    ['2026-03-03T10:00:00Z', 'out', endless],
+    ['2026-03-03T10:01:00Z', 'out', endless],
+  ]);
   await drains();
   const found = await told();
   expect(found.checks).toMatchObject([{ check: 'reports_incomplete', level: 'warning' }]);
   expect(found.checks[0]?.sentence).toMatch(
-    /^The reports lack 1 change that .*: calls from 2026-03-03 00:00 UTC \(.*out of range/,
+    /^The reports lack 1 change that .*: texts from 2026-03-03 00:00 UTC \(.*out of range/,
   );
   expect(found).toMatchObject({ setAside: 1, shown: ['reports_incomplete'] });
-  await query(`update warehouse.transcripts set agent_talk_seconds = 30, content_hash = 'mended'`);
+  await query('update warehouse.sms_messages set body_segment_count = 1');
   await query('update ops.rollup_troubles set retry_at = now()');
 });
 
@@ -192,15 +193,4 @@ test('calls whose start was not understood are told, once they were counted', as
   expect(shown).toEqual(['reports_undated']);
   await query(`delete from warehouse.calls where call_id = 'undated'`);
   await auditQuality(db, 0);
-});
-
-test('the name of a measure may be as long as it likes', async () => {
-  await addCall('2026-03-04T10:00:00Z');
-  await facts.insert('warehouse.transcripts', { transcript_id: 2, call_id: `1700000${calls}.1` });
-  const kpi_name = randomBytes(3_000).toString('hex');
-  await facts.insert('warehouse.transcript_kpis', { transcript_id: 2, ordinal: 1, kpi_name, kpi_value: 4 });
-  await drains();
-  expect(await query('select kpi_name, score_sum::integer as sum from reporting.kpi_daily')).toEqual([
-    { kpi_name: kpi_name.slice(0, 200), sum: 4 },
-  ]);
 });

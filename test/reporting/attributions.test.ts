@@ -51,7 +51,7 @@ describe('a call that was read whole', () => {
   test('is attributed to what its legs touched, with the source', async () => {
     expect(
       await query(
-        `select kind, endpoint, role, user_id::integer, talk_seconds, source from reporting.fct_call_attribution
+        `select kind, endpoint, role, user_id::integer, talk_seconds, source from warehouse.call_attributions
          where call_id = $1 order by kind, endpoint, role`,
         id,
       ),
@@ -74,43 +74,35 @@ describe('a call that was read whole', () => {
     ]);
   });
 
-  test('counts in each of the groups that it entered', async () => {
+  test('has a row for each user and role', async () => {
     expect(
       await query(
-        `select kind, endpoint, call_count::integer, answered_count::integer from reporting.group_daily where local_date = '2026-03-05' order by 1`,
+        `select user_key::integer as user, role, talk_seconds::integer as talk, direction, source from reporting.fct_call_agent
+         where call_id = $1 order by 2`,
+        id,
       ),
-    ).toEqual([
-      { kind: 'huntgroup', endpoint: 'Q', call_count: 1, answered_count: 1 },
-      { kind: 'queue', endpoint: '601', call_count: 1, answered_count: 1 },
-    ]);
+    ).toEqual(
+      [
+        { role: 'answered', talk: 100 },
+        { role: 'rang', talk: null },
+        { role: 'transferred_out', talk: null },
+        { role: 'transferred_to', talk: null },
+      ].map((each) => ({ user: 2, ...each, direction: 'inbound', source: 'legs' })),
+    );
   });
 
   test('counts once for a user whom it reached twice', async () => {
     expect(
       await query(
-        `select user_id::integer, user_name, handled_count, rang_count, transferred_to_count, talk_seconds::integer, talk_avg_seconds::float8 as talk_avg
-         from reporting.agent_daily where local_date = '2026-03-05'`,
+        `select user_key::integer as user, user_name, handled_count, rang_count, transferred_to_count, talk_seconds::integer, talk_count
+         from reporting.agent_hourly where local_date = '2026-03-05'`,
       ),
     ).toEqual([
       {
-        user_id: 2,
-        user_name: 'User 2',
-        handled_count: 1,
-        rang_count: 0,
-        transferred_to_count: 1,
-        talk_seconds: 100,
-        talk_avg: 100,
+        ...{ user: 2, user_name: 'User 2', handled_count: 1, rang_count: 0, transferred_to_count: 1 },
+        ...{ talk_seconds: 100, talk_count: 1 },
       },
     ]);
-  });
-
-  test('shows in transfers the leg that a user passed on', async () => {
-    expect(
-      await query(
-        'select call_id, transferred_count, leg_ordinal, from_endpoint, to_endpoint from reporting.transfers where started_at >= $1',
-        '2026-03-05T00:00:00Z',
-      ),
-    ).toEqual([{ call_id: id, transferred_count: 1, leg_ordinal: 6, from_endpoint: '201', to_endpoint: '202' }]);
   });
 
   test('is credited when the users are read after it', async () => {
@@ -124,8 +116,10 @@ describe('a call that was read whole', () => {
     await facts.user(9, ['299']);
     await facts.drain();
     expect(
-      await query(`select user_id::integer, handled_count from reporting.agent_daily where local_date = '2026-03-06'`),
-    ).toEqual([{ user_id: 9, handled_count: 1 }]);
+      await query(
+        `select user_key::integer as user, handled_count from reporting.agent_hourly where local_date = '2026-03-06'`,
+      ),
+    ).toEqual([{ user: 9, handled_count: 1 }]);
   });
 });
 
@@ -149,14 +143,14 @@ test('calls whose ends alone are known, and transcripts of what a user passed on
   await facts.drain();
   expect(
     await query(
-      `select user_id::integer, direction, handled_count from reporting.agent_daily where local_date = '2026-03-10' order by 2`,
+      `select user_key::integer as user, direction, handled_count from reporting.agent_hourly where local_date = '2026-03-10' order by 2`,
     ),
   ).toEqual([
-    { user_id: 8, direction: 'inbound', handled_count: 1 },
-    { user_id: 8, direction: 'outbound', handled_count: 1 },
+    { user: 8, direction: 'inbound', handled_count: 1 },
+    { user: 8, direction: 'outbound', handled_count: 1 },
   ]);
-  expect(await query(`select agent_user_id::integer from reporting.fct_transcript where call_id = $1`, id)).toEqual([
-    { agent_user_id: 8 },
+  expect(await query(`select user_key::integer as user from reporting.fct_transcript where call_id = $1`, id)).toEqual([
+    { user: 8 },
   ]);
 });
 
@@ -166,7 +160,7 @@ test('a queue without a number counts under the name that it has now', async () 
   await facts.drain();
   await query(`update warehouse.calls set called_name = 'Help', content_hash = 'new' where call_id = '1700000040.1'`);
   await facts.drain();
-  expect(await query(`select endpoint from reporting.group_daily where local_date = '2026-03-11'`)).toEqual([
+  expect(await query(`select endpoint from reporting.queue_daily where local_date = '2026-03-11'`)).toEqual([
     { endpoint: 'Help' },
   ]);
 });

@@ -86,144 +86,101 @@ beforeAll(async () => {
   await facts.drain();
 });
 
-describe('call_daily', () => {
-  test('counts each outcome once, and leaves internal and deleted calls out', async () => {
+const ofMonday = (direction: string) =>
+  `reporting.call_hourly where local_date = '2026-03-02' and direction = '${direction}'`;
+
+describe('call_hourly', () => {
+  test('counts each outcome once, and leaves deleted calls out', async () => {
     expect(
       await query(
-        `select call_count::integer, answered_count::integer, voicemail_count::integer, abandoned_count::integer,
-           short_abandoned_count::integer, missed_count::integer, unknown_count::integer
-         from reporting.call_daily where local_date = '2026-03-02' and direction = 'inbound'`,
+        `select sum(call_count)::integer as calls, sum(answered_count)::integer as answered, sum(voicemail_count)::integer as voicemail,
+           sum(abandoned_count)::integer as abandoned, sum(short_abandoned_count)::integer as short, sum(missed_count)::integer as missed,
+           sum(unknown_count)::integer as unknown, sum(answerable_count)::integer as answerable
+         from ${ofMonday('inbound')}`,
       ),
-    ).toEqual([
-      {
-        call_count: 8,
-        answered_count: 3,
-        voicemail_count: 1,
-        abandoned_count: 1,
-        short_abandoned_count: 1,
-        missed_count: 1,
-        unknown_count: 1,
-      },
-    ]);
+    ).toEqual([{ calls: 8, answered: 3, voicemail: 1, abandoned: 1, short: 1, missed: 1, unknown: 1, answerable: 7 }]);
   });
 
-  test('has three service levels side by side', async () => {
-    // Answered within 20 s: two of three. Offered without the short-abandoned: seven. Answered and abandoned: four.
-    expect(
-      await query(
-        `select answered_in_time_count::integer as in_time, service_level_pct::float8 as offered,
-           service_level_answered_abandoned_pct::float8 as answered_abandoned, service_level_answered_pct::float8 as answered,
-           abandon_rate_pct::float8 as abandoned, answer_rate_pct::float8 as rate, answer_rate_without_short_pct::float8 as rate_without_short
-         from reporting.call_daily where local_date = '2026-03-02' and direction = 'inbound'`,
-      ),
-    ).toEqual([
-      {
-        in_time: 2,
-        offered: 28.57,
-        answered_abandoned: 50,
-        answered: 66.67,
-        abandoned: 14.29,
-        rate: 37.5,
-        rate_without_short: 42.86,
-      },
+  test('has what service levels and averages are made of, each beside its n', async () => {
+    // Waits of 10, 30 and 10 s; answered within 20 s: two.
+    const sums = (direction: string) =>
+      query(
+        `select sum(answered_in_time_count)::integer as in_time, sum(answer_wait_unknown_count)::integer as unknown,
+           sum(answer_wait_count)::integer as waits, sum(answer_wait_seconds)::integer as waited, max(longest_wait_seconds) as longest,
+           sum(talk_count)::integer as talks, sum(talk_seconds)::integer as talked, sum(transferred_count)::integer as transfers
+         from ${ofMonday(direction)}`,
+      );
+    expect(await sums('inbound')).toEqual([
+      { in_time: 2, unknown: 0, waits: 3, waited: 50, longest: 40, talks: 3, talked: 310, transfers: 0 },
     ]);
-  });
-
-  test('shows each average beside its n, and NULL where there is none', async () => {
-    expect(
-      await query(
-        `select direction, answer_wait_count::integer as waits, answer_wait_avg_seconds::float8 as wait, longest_wait_seconds::integer as longest,
-           talk_count::integer as talks, talk_avg_seconds::float8 as talk, service_level_pct::float8 as level, transfer_rate_pct::float8 as transfers
-         from reporting.call_daily where local_date = '2026-03-02' order by direction`,
-      ),
-    ).toEqual([
-      { direction: 'inbound', waits: 3, wait: 16.7, longest: 40, talks: 3, talk: 103.3, level: 28.57, transfers: 0 },
-      { direction: 'outbound', waits: 0, wait: null, longest: 10, talks: 1, talk: 110, level: null, transfers: 100 },
+    expect(await sums('outbound')).toEqual([
+      { in_time: 0, unknown: 0, waits: 0, waited: 0, longest: 10, talks: 1, talked: 110, transfers: 1 },
     ]);
   });
 
   test('has a changed service level at once, without a rebuild', async () => {
     await facts.params({ service_level_seconds: 30 });
-    expect(
-      await value(
-        `select answered_in_time_count::integer from reporting.call_daily where local_date = '2026-03-02' and direction = 'inbound'`,
-      ),
-    ).toBe(3);
+    expect(await value(`select sum(answered_in_time_count)::integer from ${ofMonday('inbound')}`)).toBe(3);
     await facts.params({ service_level_seconds: 20 });
   });
 
   test('has no row for a day without calls', async () => {
-    expect(await query(`select from reporting.call_daily where local_date = '2026-03-01'`)).toEqual([]);
     expect(
       await query(
         `select d.local_date::text, d.is_business_day, c.call_count from reporting.dim_date d
-         left join reporting.call_daily c using (local_date) where d.local_date = '2026-03-01'`,
+         left join reporting.call_hourly c using (local_date) where d.local_date = '2026-03-01'`,
       ),
     ).toEqual([{ local_date: '2026-03-01', is_business_day: false, call_count: null }]);
   });
 
-  test('agrees with the calls themselves', async () => {
+  test('agrees with the calls themselves, internal ones included', async () => {
     expect(
       await query(
-        `(select local_date, direction, count(*) from reporting.fct_call where not is_internal and started_at is not null group by 1, 2)
-         except (select local_date, direction, call_count from reporting.call_daily)`,
+        `(select local_date, local_hour, number_key, case when is_internal then 'internal' else direction end, is_business_hours, count(*)
+          from reporting.fct_call where started_at is not null group by 1, 2, 3, 4, 5)
+         except (select local_date, local_hour, number_key, direction, is_business_hours, call_count from reporting.call_hourly)`,
       ),
     ).toEqual([]);
   });
+
+  test('puts a call that ends after midnight into the hour in which it began', async () => {
+    expect(
+      await query(`select local_date::text, local_isodow, call_count from reporting.call_hourly where local_hour = 23`),
+    ).toEqual([{ local_date: '2026-03-02', local_isodow: 1, call_count: 1 }]);
+  });
+
+  test('keeps calls that report no number of the account apart', async () => {
+    expect(
+      await query(
+        `select account_number, number_key as key, direction, sum(call_count)::integer as calls from reporting.call_hourly
+         where local_date = '2026-03-02' group by 1, 2, 3 order by 2, 3`,
+      ),
+    ).toEqual([
+      { account_number: '15559990000', key: '15559990000', direction: 'inbound', calls: 7 },
+      { account_number: '15559990000', key: '15559990000', direction: 'outbound', calls: 1 },
+      { account_number: null, key: 'unknown', direction: 'inbound', calls: 1 },
+      { account_number: null, key: 'unknown', direction: 'internal', calls: 1 },
+    ]);
+  });
 });
 
-test('call_interval begins a quarter at its first second and ends it before the next', async () => {
-  expect(
-    await query(
-      `select bucket_at, local_hour, call_count::integer from reporting.call_interval
-       where bucket_at < '2026-03-02T15:30:00Z' order by 1`,
-    ),
-  ).toEqual([
-    { bucket_at: new Date('2026-03-02T15:00:00Z'), local_hour: 10, call_count: 2 },
-    { bucket_at: new Date('2026-03-02T15:15:00Z'), local_hour: 10, call_count: 1 },
-  ]);
-});
-
-test('call_heatmap puts a call that ends after midnight into the hour in which it began', async () => {
-  expect(
-    await query(
-      `select local_date::text, isodow, call_count::integer from reporting.call_heatmap where local_hour = 23`,
-    ),
-  ).toEqual([{ local_date: '2026-03-02', isodow: 1, call_count: 1 }]);
-});
-
-test('number_daily keeps calls that report no number of the account apart', async () => {
-  expect(
-    await query(
-      `select account_number, number_key as key, direction, call_count::integer from reporting.number_daily
-       where local_date = '2026-03-02' order by 2, 3`,
-    ),
-  ).toEqual([
-    { account_number: '15559990000', key: '15559990000', direction: 'inbound', call_count: 7 },
-    { account_number: '15559990000', key: '15559990000', direction: 'outbound', call_count: 1 },
-    { account_number: null, key: 'unknown', direction: 'inbound', call_count: 1 },
-  ]);
-});
-
-describe('agent_daily', () => {
+describe('agent_hourly', () => {
   test('credits an extension to whoever had it when the call started', async () => {
     expect(
       await query(
-        `select local_date::text as day, user_id::integer, direction, handled_count from reporting.agent_daily
-         where direction <> 'outbound' and user_id in (1, 2) order by 1, 2, 3`,
+        `select local_date::text as day, user_key::integer as user, direction, sum(handled_count)::integer as handled
+         from reporting.agent_hourly where direction <> 'outbound' and user_key in (1, 2) group by 1, 2, 3 order by 1, 2, 3`,
       ),
     ).toEqual([
-      { day: '2026-03-02', user_id: 1, direction: 'inbound', handled_count: 2 },
-      { day: '2026-03-02', user_id: 1, direction: 'internal', handled_count: 1 },
-      { day: '2026-03-02', user_id: 2, direction: 'internal', handled_count: 1 },
-      { day: '2026-03-03', user_id: 2, direction: 'inbound', handled_count: 1 },
+      { day: '2026-03-02', user: 1, direction: 'inbound', handled: 2 },
+      { day: '2026-03-02', user: 1, direction: 'internal', handled: 1 },
+      { day: '2026-03-02', user: 2, direction: 'internal', handled: 1 },
+      { day: '2026-03-03', user: 2, direction: 'inbound', handled: 1 },
     ]);
   });
 
   test('credits an extension that two users share to neither', async () => {
-    expect(await query('select from reporting.agent_daily where user_id in (3, 4)')).toEqual([]);
-    expect(await value(`select is_shared from reporting.dim_endpoint where user_id = 3`)).toBe(true);
-    expect(await value(`select bool_or(is_shared) from reporting.dim_endpoint where endpoint = '201'`)).toBe(false);
+    expect(await query('select from reporting.agent_hourly where user_key in (3, 4)')).toEqual([]);
   });
 });
 
@@ -238,7 +195,7 @@ describe('on the days of the time change', () => {
     await facts.drain();
     expect(
       await query(
-        `select local_hour, call_count::integer from reporting.call_heatmap where local_date = '2026-11-01' order by 1`,
+        `select local_hour, call_count from reporting.call_hourly where local_date = '2026-11-01' order by 1`,
       ),
     ).toEqual([
       { local_hour: 0, call_count: 1 },
@@ -256,7 +213,7 @@ describe('on the days of the time change', () => {
     await facts.drain();
     expect(
       await query(
-        `select local_hour, call_count::integer from reporting.call_heatmap where local_date = '2026-03-08' order by 1`,
+        `select local_hour, call_count from reporting.call_hourly where local_date = '2026-03-08' order by 1`,
       ),
     ).toEqual([
       { local_hour: 1, call_count: 1 },

@@ -21,8 +21,8 @@ test('dollars have six digits behind the point, as their micros have', async () 
   ).toEqual([]);
 });
 
-describe('sms_cost_daily', () => {
-  test('has what was charged, what is not known and what is open, by day, line and type', async () => {
+describe('the cost of sms_daily', () => {
+  test('has what was charged, what is not known and what is open, by day and line', async () => {
     // The night on which clocks are set back: both are at half past one, and the day has 25 hours.
     await send('cost', '2026-11-01T05:30:00Z', 71);
     await send('cost', '2026-11-01T06:30:00Z', 72, { units: 3, settled_micros: 23_700 });
@@ -43,47 +43,18 @@ describe('sms_cost_daily', () => {
     await drainOutcomes(facts.db);
     expect(
       await query(
-        `select local_date::text as day, message_type as type, sent_count as sent, segment_count as segments, charged_usd::float8 as charged,
-           unpriced_count as unpriced, unpriced_set_aside_usd::float8 as unpriced_usd, open_count as open, open_set_aside_usd::float8 as open_usd,
-           charged_per_text_usd::float8 as each
-         from reporting.sms_cost_daily where local_date >= '2026-11-01' order by 1, 2`,
+        `select local_date::text as day, rule_sent_count as sent, rule_segment_count as segments, charged_usd::float8 as charged,
+           unpriced_count as unpriced, unpriced_set_aside_usd::float8 as unpriced_usd, open_count as open, open_set_aside_usd::float8 as open_usd
+         from reporting.sms_daily where local_date >= '2026-11-01' order by 1`,
       ),
     ).toEqual([
       {
-        day: '2026-11-01',
-        type: 'mms',
-        sent: 1,
-        segments: 1,
-        charged: 0.02,
-        unpriced: 0,
-        unpriced_usd: 0,
-        open: 0,
-        open_usd: 0,
-        each: 0.02,
+        ...{ day: '2026-11-01', sent: 3, segments: 5, charged: 0.0516, unpriced: 0, unpriced_usd: 0 },
+        ...{ open: 0, open_usd: 0 },
       },
       {
-        day: '2026-11-01',
-        type: 'sms',
-        sent: 2,
-        segments: 4,
-        charged: 0.0316,
-        unpriced: 0,
-        unpriced_usd: 0,
-        open: 0,
-        open_usd: 0,
-        each: 0.0158,
-      },
-      {
-        day: '2026-11-02',
-        type: 'sms',
-        sent: 1,
-        segments: 1,
-        charged: 0,
-        unpriced: 1,
-        unpriced_usd: 0.05,
-        open: 1,
-        open_usd: 0.05,
-        each: null,
+        ...{ day: '2026-11-02', sent: 1, segments: 1, charged: 0, unpriced: 1, unpriced_usd: 0.05 },
+        ...{ open: 1, open_usd: 0.05 },
       },
     ]);
     expect(await outcomes('local_date::text as day, planned_count', `rule = 'cost' and mode = 'live'`)).toEqual([
@@ -98,7 +69,7 @@ describe('sms_cost_daily', () => {
     );
     await drainOutcomes(facts.db);
     expect(
-      await value(`select sum(open_count)::integer from reporting.sms_cost_daily where local_date >= '2026-11-01'`),
+      await value(`select sum(open_count)::integer from reporting.sms_daily where local_date >= '2026-11-01'`),
     ).toBe(0);
   });
 });
@@ -134,9 +105,9 @@ test('in a zone whose days begin within an hour, the texts of its first minutes 
   ]);
   expect(
     await query(
-      `select local_date::text as day, sent_count from reporting.sms_cost_daily where local_date between '2026-05-04' and '2026-05-05'`,
+      `select local_date::text as day, rule_sent_count from reporting.sms_daily where local_date between '2026-05-04' and '2026-05-05'`,
     ),
-  ).toEqual([{ day: '2026-05-05', sent_count: 1 }]);
+  ).toEqual([{ day: '2026-05-05', rule_sent_count: 1 }]);
   await facts.params({ time_zone: 'UTC' });
 });
 

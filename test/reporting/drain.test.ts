@@ -50,13 +50,10 @@ describe('marking', () => {
     await facts.thread(1, [['2026-03-03T10:00:00Z', 'in']]);
     await mark({ calls: [new Date('2026-03-04T09:00:00Z')], threads: ['1'] });
     await facts.drain();
-    expect(
-      await query('select local_date::text as day, missed_count, outbound_call_count from reporting.callbacks'),
-    ).toEqual([{ day: '2026-03-02', missed_count: 1, outbound_call_count: 1 }]);
-    // The day on which a turn began is counted again, although no text of it was marked.
-    expect(await query('select local_date::text as day, turn_count from reporting.sms_response_daily')).toEqual([
-      { day: '2026-03-03', turn_count: 1 },
+    expect(await query('select local_date::text as day, returned_by from reporting.missed_calls')).toEqual([
+      { day: '2026-03-02', returned_by: 'outbound_call' },
     ]);
+    expect(await query('select local_date::text as day from reporting.fct_sms_turn')).toEqual([{ day: '2026-03-03' }]);
   });
 });
 
@@ -112,7 +109,7 @@ describe('the parts of a day', () => {
     await call({ call_id: '1.2', started_at: '2026-11-01T06:30:00Z' });
     await facts.drain();
     expect(
-      await query('select local_hour, sum(call_count)::integer as count from reporting.number_hourly group by 1'),
+      await query('select local_hour, sum(call_count)::integer as count from reporting.call_hourly group by 1'),
     ).toEqual([{ local_hour: 1, count: 2 }]);
     await facts.params({ time_zone: 'UTC' });
   });

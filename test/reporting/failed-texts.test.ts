@@ -87,7 +87,7 @@ test('a failure that is reported later takes the return away, and a delivery giv
   const lost = cases.filter(([, delivery]) => isLost(delivery)).length;
   const counts = async () => {
     await facts.drain();
-    return value('select sum(unreturned_count)::integer from reporting.callbacks');
+    return value('select count(*)::integer from reporting.missed_calls where is_unreturned');
   };
   expect(await counts()).toBe(lost + 1);
   await query(

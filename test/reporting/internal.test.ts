@@ -110,40 +110,29 @@ test.each(cases.map((each, nth) => [nth, ...each] as const))(
   },
 );
 
-test('a day holds all calls of the account: call_daily counts the internal ones beside the others', async () => {
-  const of = (direction: string, isInternal: boolean) =>
-    cases.filter(([, values, each]) => {
+test('a day holds all calls of the account: internal ones are a direction of their own', async () => {
+  const of = (direction: string) =>
+    cases.filter(([, values, isInternal]) => {
       const given = 'direction' in values ? (values.direction ?? 'unknown') : 'outbound';
-      return given === direction && each === isInternal;
+      return (isInternal ? 'internal' : given) === direction;
     }).length;
+  const directions = ['inbound', 'internal', 'outbound', 'unknown'];
   expect(
     await query(
-      `select direction, call_count::integer as calls, internal_count::integer as internal, answered_count::integer as answered
-       from reporting.call_daily where local_date = '2026-03-02' order by 1`,
+      `select direction, sum(call_count)::integer as calls, sum(answered_count)::integer as answered
+       from reporting.call_hourly where local_date = '2026-03-02' group by 1 order by 1`,
     ),
-  ).toEqual(
-    ['inbound', 'outbound', 'unknown'].map((direction) => ({
-      ...{ direction, calls: of(direction, false), internal: of(direction, true), answered: 0 },
-    })),
-  );
-  expect(
-    await value(
-      `select sum(call_count + internal_count)::integer from reporting.call_daily where local_date = '2026-03-02'`,
-    ),
-  ).toBe(cases.length);
-  expect(await value('select sum(call_count)::integer from reporting.call_heatmap')).toBe(
-    cases.filter(([, , isInternal]) => !isInternal).length,
-  );
+  ).toEqual(directions.map((direction) => ({ direction, calls: of(direction), answered: 0 })));
 });
 
 test('an outbound call that ended in the mailbox of the customer is in the totals, and returns a missed call', async () => {
   const outside = cases.filter(([, values, isInternal]) => !isInternal && !('direction' in values)).length;
-  expect(await value(`select call_count::integer from reporting.call_daily where direction = 'outbound'`)).toBe(
+  expect(await value(`select sum(call_count)::integer from reporting.call_hourly where direction = 'outbound'`)).toBe(
     outside,
   );
   expect(
     await query(
-      `select direction, sum(handled_count)::integer as calls from reporting.agent_daily where user_id = 1 and direction in ('internal', 'outbound') group by 1 order by 1`,
+      `select direction, sum(handled_count)::integer as calls from reporting.agent_hourly where user_key = 1 and direction in ('internal', 'outbound') group by 1 order by 1`,
     ),
   ).toEqual([
     { direction: 'internal', calls: cases.filter(([, values, isInternal]) => isInternal && values).length },

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
 import type { Transaction } from '../../src/db/database.ts';
-import { keepEndpoints, rebuildAgents, rebuildGroups, rebuildNumbers } from '../../src/reporting/rollups/calls.ts';
+import { keepEndpoints, rebuildAgentHours, rebuildCallHours } from '../../src/reporting/rollups/calls.ts';
 import { rebuildVisits } from '../../src/reporting/rollups/visits.ts';
 import { scannedBy } from '../server/records/scans.ts';
 import { asking } from '../world/database.ts';
@@ -39,14 +39,14 @@ test('the newest conversations are read in the order of an index', async () => {
 
 test('averages of measures read no transcripts', async () => {
   const plan = await planOf(
-    `select kpi_name, avg(kpi_value) from reporting.kpi_scores where call_started_at >= now() - interval '7 days' group by 1`,
+    `select kpi_name, avg(kpi_value) from reporting.fct_kpi where call_started_at >= now() - interval '7 days' group by 1`,
   );
   expect(plan).toContain('transcript_agents_call_started_at');
   expect(plan).not.toMatch(/ on transcripts/);
 });
 
 test('what one call touched is found by the key of the call', async () => {
-  const plan = await planOf(`select * from reporting.fct_call_attribution where call_id = '1700000001.1'`);
+  const plan = await planOf(`select * from reporting.fct_call_agent where call_id = '1700000001.1'`);
   expect(plan.match(/Index Scan using calls_pkey/g)).toHaveLength(2);
   expect(plan).toContain('call_attributions_pkey');
 });
@@ -58,17 +58,24 @@ test('how long returns take is read from an index alone', async () => {
   );
   expect(missed).toContain('missed_call_returns_times');
   expect(missed).not.toMatch(/ on calls/);
-  const mailbox = await planOf(
-    `select ${median} from reporting.voicemails where started_at >= now() - interval '30 days'`,
-  );
-  expect(mailbox).not.toMatch(/ on (calls|transcripts)/);
 });
 
-test('measures by day are read from an index alone', async () => {
+test('satisfaction and sentiment read no transcripts', async () => {
   const plan = await planOf(
-    `select local_date, kpi_name, sum(score_sum), sum(score_count) from reporting.kpi_daily where local_date > current_date - 90 group by 1, 2`,
+    `select local_date, call_sentiment, count(*), avg(csat_score) from reporting.fct_transcript
+     where call_started_at >= now() - interval '30 days' group by 1, 2`,
   );
-  expect(plan).toContain('Index Only Scan using kpi_rollup_days');
+  expect(plan).toContain('transcript_agents_call_started_at');
+  expect(plan).not.toMatch(/ on transcripts/);
+});
+
+test('90 days of calls by number are read from a range of the key of the totals', async () => {
+  const plan = await planOf(
+    `select number_key, sum(call_count), sum(answered_in_time_count) from reporting.call_hourly
+     where local_date > reporting.local_day(now()) - 90 and direction = 'inbound' group by 1`,
+  );
+  expect(plan).toContain('call_rollup_pkey');
+  expect(plan).not.toMatch(/ on calls/);
 });
 
 test('a span of calls with the names of its dimensions is read by its start alone', async () => {
@@ -100,7 +107,7 @@ test('a day of calls is rolled up without reading all calls or legs', async () =
   await facts.call({ call_id: '1767312000.1', started_at: '2026-01-02T00:00:00Z', queue: 'Sales' });
   const day = { date: '2026-01-02', from: new Date('2026-01-02T00:00:00Z'), to: new Date('2026-01-03T00:00:00Z') };
   const scanned = await scannedBy(facts.db, async (tx) => {
-    for (const rebuild of [rebuildNumbers, rebuildGroups, rebuildAgents, rebuildVisits]) {
+    for (const rebuild of [rebuildCallHours, rebuildAgentHours, rebuildVisits]) {
       await rebuild(tx as Transaction, day, { ...day, hours: [0], count: 1 });
     }
     await keepEndpoints(tx as Transaction, day);

@@ -33,9 +33,6 @@ afterAll(async () => {
 });
 
 const transcript = {
-  call_sentiment: 'positive',
-  call_purpose: 'billing',
-  csat_score: 5,
   is_action_required: true,
 };
 
@@ -52,9 +49,7 @@ async function addDay(day: string, nth: number): Promise<void> {
   await send('greet', `${day}T13:00:00Z`, nth);
 }
 
-const rolledUp = 'callback_rollup kpi_rollup quality_rollup sentiment_rollup sms_cost_rollup sms_failure_rollup'.split(
-  ' ',
-);
+const rolledUp = ['call_rollup', 'action_items', 'sms_day_rollup', 'sms_cost_rollup'];
 const counts = () =>
   Promise.all(
     rolledUp.map(async (table) => [
@@ -80,7 +75,7 @@ test('the rollups move while a publication of all tables is in force', async () 
   await facts.drain();
   await drainOutcomes(facts.db);
   expect(await counts()).toEqual(all(2));
-  expect(await facts.value('select sum(answered_count)::integer from reporting.call_daily')).toBe(0);
+  expect(await facts.value('select sum(answered_count)::integer from reporting.call_hourly')).toBe(0);
   await rebuildRollups(facts.db);
   expect(await counts()).toEqual(all(2));
 });

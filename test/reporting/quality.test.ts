@@ -63,92 +63,67 @@ beforeAll(async () => {
   await facts.drain();
 });
 
-test('quality_daily leaves out what was not analysed, and counts zero as a score', async () => {
+test('fct_transcript has NULL for what was not analysed, and zero as a score', async () => {
   expect(
     await query(
-      `select local_date::text as day, agent_name, heard_agent_name as heard, call_purpose, transcript_count, csat_count, csat_avg::float8 as csat,
-         performance_count, performance_avg::float8 as performance, analysed_action_count, action_count, urgent_action_count,
-         talk_share_count, agent_talk_share_avg::float8 as share, unpaired_count
-       from reporting.quality_daily order by transcript_count desc, csat_count desc`,
+      `select agent_name, heard_agent_name as heard, call_purpose as purpose, call_sentiment as sentiment, csat_score as csat,
+         agent_performance_score as performance, is_action_required as action, is_urgent_action_required as urgent,
+         agent_talk_share as share, leg_unique_id is not null as is_paired
+       from reporting.fct_transcript where local_date = '2026-03-02' order by transcript_id`,
     ),
   ).toEqual([
     {
-      day: '2026-03-02',
-      agent_name: null,
-      heard: 'Somebody heard',
-      call_purpose: 'Billing',
-      transcript_count: 2,
-      csat_count: 1,
-      csat: 0,
-      performance_count: 0,
-      performance: null,
-      analysed_action_count: 2,
-      action_count: 1,
-      urgent_action_count: 1,
-      talk_share_count: 0,
-      share: null,
-      unpaired_count: 2,
+      ...{
+        agent_name: 'User 1',
+        heard: 'Somebody heard',
+        purpose: 'Billing',
+        sentiment: 'calm',
+        csat: 5,
+        performance: 80,
+      },
+      ...{ action: null, urgent: null, share: 0.75, is_paired: true },
     },
     {
-      day: '2026-03-02',
-      agent_name: 'User 1',
-      heard: null,
-      call_purpose: 'Billing',
-      transcript_count: 1,
-      csat_count: 1,
-      csat: 5,
-      performance_count: 1,
-      performance: 80,
-      analysed_action_count: 0,
-      action_count: 0,
-      urgent_action_count: 0,
-      talk_share_count: 1,
-      share: 0.75,
-      unpaired_count: 0,
+      ...{
+        agent_name: null,
+        heard: 'Somebody heard',
+        purpose: 'Billing',
+        sentiment: 'angry',
+        csat: 0,
+        performance: null,
+      },
+      ...{ action: true, urgent: null, share: null, is_paired: false },
     },
     {
-      day: '2026-03-02',
-      agent_name: null,
-      heard: null,
-      call_purpose: null,
-      transcript_count: 1,
-      csat_count: 0,
-      csat: null,
-      performance_count: 0,
-      performance: null,
-      analysed_action_count: 0,
-      action_count: 0,
-      urgent_action_count: 0,
-      talk_share_count: 0,
-      share: null,
-      unpaired_count: 1,
+      ...{
+        agent_name: null,
+        heard: 'Somebody heard',
+        purpose: 'Billing',
+        sentiment: null,
+        csat: null,
+        performance: null,
+      },
+      ...{ action: false, urgent: true, share: null, is_paired: false },
     },
-  ]);
-});
-
-test('sentiment_daily has one row for each agent and word', async () => {
-  expect(
-    await query(
-      'select agent_name, heard_agent_name as heard, call_sentiment, transcript_count from reporting.sentiment_daily order by 3',
-    ),
-  ).toEqual([
-    { agent_name: null, heard: 'Somebody heard', call_sentiment: 'angry', transcript_count: 1 },
-    { agent_name: 'User 1', heard: null, call_sentiment: 'calm', transcript_count: 1 },
+    {
+      ...{ agent_name: null, heard: null, purpose: null, sentiment: null, csat: null, performance: null },
+      ...{ action: null, urgent: null, share: null, is_paired: false },
+    },
   ]);
 });
 
 test('a transcript counts on the day of its call once that is held', async () => {
   await call({ call_id: '1700000099.1', started_at: '2026-03-01T12:00:00Z' });
   await facts.drain();
-  expect(await query(`select csat_count from reporting.quality_daily where local_date = '2026-03-01'`)).toEqual([
-    { csat_count: 1 },
+  expect(await query(`select csat_score from reporting.fct_transcript where local_date = '2026-03-01'`)).toEqual([
+    { csat_score: 1 },
   ]);
 });
 
-describe('action_backlog', () => {
+describe('fct_action', () => {
   const columns = `call_id as call, transcript_count as transcripts, transcript_id::integer as id, is_urgent, note, external_number as number,
-    agent_user_id::integer as user_id, agent_name, heard_agent_name as heard`;
-  const backlog = () => query(`select ${columns} from reporting.action_backlog order by 1`);
+    user_key::integer as user_id, agent_name, heard_agent_name as heard`;
+  const backlog = () => query(`select ${columns} from reporting.fct_action where is_open order by 1`);
   const actions = () =>
     query('select call_id as call, is_open, followed_up_at as at, followed_up_by as by from reporting.fct_action');
 
@@ -241,7 +216,7 @@ describe('data_quality', () => {
       'recordings without their call': 1,
       'legs without their call': 0,
       'outcomes not reported': 1,
-      'rollup changes waiting': 0,
+      'changes waiting': 0,
       'delivery words not mapped': 0,
     });
   });
@@ -249,24 +224,6 @@ describe('data_quality', () => {
   test('explains every count', async () => {
     expect(await query('select check_name from reporting.data_quality where meaning is null')).toEqual([]);
   });
-});
-
-test('customer_timeline has calls, texts and states of one number in one list', async () => {
-  await query(`update warehouse.sms_conversations set is_resolved = true, resolved_observed_at = '2026-03-02T14:00:00Z', is_assignment_known = true,
-    assigned_user_id = 1, assigned_observed_at = '2026-03-02T14:01:00Z' where conversation_id = 1`);
-  expect(
-    await query(
-      `select to_char(happened_at at time zone 'UTC', 'HH24:MI') as at, channel, direction, outcome, excerpt
-       from reporting.customer_timeline where number = '15553000002' order by happened_at`,
-    ),
-  ).toEqual([
-    { at: '10:59', channel: 'call', direction: 'outbound', outcome: 'answered', excerpt: null },
-    { at: '11:00', channel: 'call', direction: 'inbound', outcome: 'answered', excerpt: null },
-    { at: '12:00', channel: 'text', direction: 'outbound', outcome: 'no_receipt', excerpt: null },
-    { at: '13:00', channel: 'call', direction: 'outbound', outcome: 'answered', excerpt: null },
-    { at: '14:00', channel: 'state', direction: null, outcome: 'resolved', excerpt: null },
-    { at: '14:01', channel: 'state', direction: null, outcome: 'assigned to User 1', excerpt: null },
-  ]);
 });
 
 test('search finds what was said and written, newest first, and only while words are shown', async () => {
@@ -291,17 +248,17 @@ test('search finds what was said and written, newest first, and only while words
   ]);
 });
 
-test('data_freshness knows the newest of each, and what the rollups owe', async () => {
+test('data_quality knows the newest of each, and what the totals lack', async () => {
   await call({ call_id: '1700000070.1', started_at: '2026-03-05T10:00:00Z' });
   await facts.mark();
-  expect(
-    await query(
-      'select entity, newest_at, waiting_count, waiting_since_at is not null as is_waiting from reporting.data_freshness',
-    ),
-  ).toEqual([
-    { entity: 'calls', newest_at: new Date('2026-03-05T10:00:00Z'), waiting_count: null, is_waiting: false },
-    { entity: 'texts', newest_at: new Date('2026-03-02T12:00:00Z'), waiting_count: null, is_waiting: false },
-    { entity: 'transcripts', newest_at: null, waiting_count: null, is_waiting: false },
-    { entity: 'rollups', newest_at: expect.any(Date), waiting_count: expect.any(Number), is_waiting: true },
-  ]);
+  const fresh = await query<{ check_name: string }>(
+    `select check_name, counted_at, found_count::integer as found from reporting.data_quality where area = 'fresh'`,
+  );
+  expect(Object.fromEntries(fresh.map(({ check_name, ...each }) => [check_name, each]))).toMatchObject({
+    'newest call': { counted_at: new Date('2026-03-05T10:00:00Z') },
+    'newest text': { counted_at: new Date('2026-03-02T12:00:00Z') },
+    'newest transcript': { counted_at: new Date('2026-03-02T23:59:59Z') },
+    reports: { counted_at: expect.any(Date), found: expect.any(Number) },
+    'changes waiting': { counted_at: expect.any(Date), found: expect.any(Number) },
+  });
 });

@@ -107,8 +107,7 @@ test('a hang-up in the menu tells where, flagged as abandoned or not', async () 
     { outcome: 'missed', abandoned_in: 'menu' },
   ]);
   const hangUps = [{ calls: 2 }];
-  expect(await query('select sum(menu_count)::integer as calls from reporting.call_daily')).toEqual(hangUps);
-  expect(await query('select sum(menu_count)::integer as calls from reporting.number_hourly')).toEqual(hangUps);
+  expect(await query('select sum(menu_count)::integer as calls from reporting.call_hourly')).toEqual(hangUps);
 });
 
 const headlinesOf = (parameters: object) =>

@@ -116,34 +116,6 @@ test('missed_calls has the first way in which somebody got in touch', async () =
   ]);
 });
 
-test('callbacks sums them up by day and number, the median beside its n', async () => {
-  expect(
-    await query(
-      `select local_date::text as day, account_number, missed_count::integer as missed, voicemail_count::integer as voicemail,
-         returned_count::integer as returned, called_back_count::integer as called_back, outbound_call_count::integer as outbound,
-         caller_got_through_count::integer as through, text_count::integer as texts, unreturned_count::integer as unreturned,
-         return_rate_pct::float8 as rate, return_time_count::integer as times, minutes_to_return_p50::float8 as median
-       from reporting.callbacks`,
-    ),
-  ).toEqual([
-    {
-      day: '2026-03-02',
-      account_number: '15559990000',
-      missed: 10,
-      voicemail: 1,
-      returned: 5,
-      called_back: 2,
-      outbound: 1,
-      through: 1,
-      texts: 1,
-      unreturned: 5,
-      rate: 50,
-      times: 4,
-      median: 20,
-    },
-  ]);
-});
-
 test('how soon a call is returned ends with the next business day, and business time stands still over a weekend', async () => {
   await using own = await factsDatabase();
   // Friday half past four, returned in vain: after an hour, on Monday, and on Tuesday, when the caller answers.
@@ -175,16 +147,9 @@ test('how soon a call is returned ends with the next business day, and business 
   await own.query(`insert into reporting.holidays values (1, '2026-03-09', 'Day')`);
   await rebuildRollups(own.db);
   expect((await spans())[2]).toEqual({ span: '1 business day', minutes: 40, is_reached: true });
-  expect(
-    await own.query(
-      `select returned_count::integer as returned, reached_count::integer as reached, tried_count::integer as tried,
-         within_1_hour_count::integer as hour, within_4_hours_count::integer as hours, within_business_day_count::integer as day
-       from reporting.callbacks`,
-    ),
-  ).toEqual([{ returned: 3, reached: 1, tried: 2, hour: 1, hours: 1, day: 3 }]);
 });
 
-test('a call that came and was returned while closed has no business time, and no median counts it', async () => {
+test('a call that came and was returned while closed has no business time', async () => {
   await using own = await factsDatabase();
   // Saturday; Friday evening; Friday afternoon; in hours by the service's word, before the call itself.
   const calls = [
@@ -204,45 +169,6 @@ test('a call that came and was returned while closed has no business time, and n
       'select business_minutes_to_return::integer as minutes from reporting.missed_calls order by external_number',
     ),
   ).toEqual(calls.map(([, , minutes]) => ({ minutes })));
-  expect(
-    await own.query(
-      `select local_date::text as day, return_time_count as returned, business_return_count as measured, business_minutes_to_return_p50::float8 as half
-       from reporting.callbacks order by 1`,
-    ),
-  ).toEqual([
-    { day: '2026-03-06', returned: 3, measured: 2, half: 30 },
-    { day: '2026-03-07', returned: 1, measured: 0, half: null },
-  ]);
-});
-
-test('voicemails are the missed calls that ended in a mailbox, with what was understood of them', async () => {
-  await facts.params({ is_text_shown: true });
-  await facts.insert('warehouse.transcripts', {
-    transcript_id: 1,
-    call_id: '1700000001.1',
-    short_summary: 'Wants a date',
-    is_action_required: true,
-  });
-  await facts.insert('warehouse.transcripts', {
-    transcript_id: 2,
-    call_id: '1700000001.1',
-    deleted_at: '2026-03-03T00:00:00Z',
-  });
-  expect(
-    await query(
-      'select call_id, caller_name, returned_by, transcript_id::integer, short_summary, call_sentiment, is_action_required from reporting.voicemails',
-    ),
-  ).toEqual([
-    {
-      call_id: '1700000001.1',
-      caller_name: 'Caller 1',
-      returned_by: 'called_back',
-      transcript_id: 1,
-      short_summary: 'Wants a date',
-      call_sentiment: null,
-      is_action_required: true,
-    },
-  ]);
 });
 
 describe('missed_calls follows what happens later', () => {
@@ -378,18 +304,6 @@ describe('a text of a rule is no return', () => {
     expect(await followUp(24)).toEqual([{ by: 'text', at: texted }]);
   });
 
-  test('callbacks counts it beside the returned calls', async () => {
-    expect(
-      await query(
-        `select missed_count as missed, returned_count as returned, text_count as texts, automatic_text_count as automatic,
-           text_by_unknown_count as unknown, unreturned_count as open, return_rate_pct::float8 as rate, return_time_count as times,
-           minutes_to_return_p50::float8 as median
-         from reporting.callbacks where local_date = $1`,
-        day,
-      ),
-    ).toEqual([{ missed: 5, returned: 1, texts: 1, automatic: 2, unknown: 1, open: 4, rate: 20, times: 1, median: 1 }]);
-  });
-
   test('stays known once a person returned the call', async () => {
     // 21: a rule texted it. 23: an unknown sender did. 24: a user did first, and a rule afterwards.
     for (const at of [21, 23]) {
@@ -412,12 +326,6 @@ describe('a text of a rule is no return', () => {
     expect(await known(21)).toEqual([{ by: 'outbound_call', texted, by_rule: texted }]);
     expect(await known(23)).toEqual([{ by: 'outbound_call', texted, by_rule: null }]);
     expect(await known(24)).toEqual([{ by: 'text', texted: later, by_rule: later }]);
-    expect(
-      await query(
-        `select returned_count as returned, automatic_text_count as automatic, rule_texted_count as by_rule from reporting.callbacks where local_date = $1`,
-        day,
-      ),
-    ).toEqual([{ returned: 3, automatic: 1, by_rule: 3 }]);
     // The text itself goes, and the calls that a person returned with it.
     await query('update warehouse.sms_messages set deleted_at = now() where message_id = 124');
     await query(`update warehouse.calls set deleted_at = now() where call_id like '19000000%'`);
@@ -449,7 +357,10 @@ describe('a text of a rule is no return', () => {
     );
     await facts.drain();
     expect(
-      await query('select returned_by, is_unreturned from reporting.voicemails where external_number = $1', number(21)),
+      await query(
+        `select returned_by, is_unreturned from reporting.missed_calls where outcome = 'voicemail' and external_number = $1`,
+        number(21),
+      ),
     ).toEqual([{ returned_by: 'automatic_text', is_unreturned: true }]);
   });
 
@@ -474,28 +385,6 @@ describe('a text of a rule is no return', () => {
     await facts.drain();
     expect(await rowOf(24)).toEqual({ by: null, ...open, texted: null });
   });
-});
-
-test('repeat_callers are those of today and the six local days before', async () => {
-  const ago = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();
-  await call({ call_id: '1700000201.1', started_at: ago(200), external_number: number(50) });
-  await call({ call_id: '1700000202.1', started_at: ago(50), external_number: number(50) });
-  await call({ call_id: '1700000203.1', started_at: ago(50), external_number: number(51) });
-  await call({ call_id: '1700000204.1', started_at: ago(1), external_number: number(51), ...missed });
-  await facts.drain();
-  expect(
-    await query(
-      'select external_number as number, inbound_count::integer, answered_count::integer, unanswered_count::integer, active_day_count::integer from reporting.repeat_callers',
-    ),
-  ).toEqual([
-    {
-      number: number(51),
-      inbound_count: 2,
-      answered_count: 1,
-      unanswered_count: 1,
-      active_day_count: expect.any(Number),
-    },
-  ]);
 });
 
 test('the window is as long on a server whose time zone changes its clock within it', async () => {

@@ -233,6 +233,7 @@ describe('the dimensions', () => {
       { queue_key: 'queue:601', kind: 'queue', queue_name: '601', last: day },
       { queue_key: 'queue:602', kind: 'queue', queue_name: 'Support', last: day },
       { queue_key: 'queue:603', kind: 'queue', queue_name: '603', last: day },
+      { queue_key: 'queue:609', kind: 'queue', queue_name: '609', last: day },
     ];
     expect(await queues()).toEqual(expected);
     await rebuildRollups(facts.db);
@@ -246,7 +247,7 @@ describe('the dimensions', () => {
     expect((await queues())[1]).toMatchObject({ queue_name: 'Vertrieb', last: '2026-03-03' });
   });
 
-  test('dim_number and dim_line have what the directory and the facts have', async () => {
+  test('dim_number has what the directory and the facts have', async () => {
     const line = { name: 'Shop', is_bulk_enabled: true, is_unrestricted: true };
     await insert('warehouse.sms_lines', {
       ...{ ...line, line: '15559990001', content_hash: 'h', source: 'test', fetch_seq: 1, fetched_at: at(0) },
@@ -276,10 +277,6 @@ describe('the dimensions', () => {
         ...{ number_key: 'unknown', account_number: null, number_name: 'unknown', owner: null },
         ...{ is_line: false, has_calls: false },
       },
-    ]);
-    expect(await query('select line_key, line_name, is_active from reporting.dim_line order by 1')).toEqual([
-      { line_key: '15559990000', line_name: '15559990000', is_active: false },
-      { line_key: '15559990001', line_name: 'Shop', is_active: true },
     ]);
   });
 
@@ -323,16 +320,6 @@ describe('the dimensions', () => {
     expect(await date(of, 'fiscal_year as year, fiscal_quarter as quarter, fiscal_month as month')).toEqual([expected]);
   });
 
-  test('no moment without end is shown, which many tools cannot read', async () => {
-    expect(
-      await query(
-        `select valid_from, valid_to, is_current from reporting.dim_endpoint where user_id = 1 and kind = 'extension'`,
-      ),
-    ).toEqual([
-      { valid_from: new Date('1900-01-01T00:00:00Z'), valid_to: new Date('9999-12-31T00:00:00Z'), is_current: true },
-    ]);
-  });
-
   test('their keys are unique and never NULL', async () => {
     for (const [name, key] of [
       ...[
@@ -340,11 +327,7 @@ describe('the dimensions', () => {
         ['dim_queue', 'queue_key'] as const,
         ['dim_number', 'number_key'] as const,
       ],
-      ...[
-        ['dim_line', 'line_key'] as const,
-        ['dim_contact', 'contact_key'] as const,
-        ['dim_date', 'date_key'] as const,
-      ],
+      ...[['dim_contact', 'contact_key'] as const, ['dim_date', 'date_key'] as const],
     ]) {
       expect(
         await query(`select count(*) = count(distinct ${key}) as is_key from reporting.${name}`),
@@ -354,7 +337,7 @@ describe('the dimensions', () => {
   });
 });
 
-test('daily views of numbers join where no number is reported', async () => {
+test('totals of numbers and missed calls join where no number is reported', async () => {
   await call({
     ...{ call_id: '5.1', started_at: '2026-03-20T15:00:00Z', status: 'missed', talk_seconds: 0, is_abandoned: true },
     account_number: null,
@@ -362,11 +345,11 @@ test('daily views of numbers join where no number is reported', async () => {
   await facts.drain();
   expect(
     await query(
-      `select n.account_number, n.number_key, n.call_count::integer as calls, b.missed_count as missed
-       from reporting.number_daily n join reporting.callbacks b on b.date_key = n.date_key and b.number_key = n.number_key
+      `select n.account_number, n.number_key, n.call_count as calls, m.call_id
+       from reporting.call_hourly n join reporting.missed_calls m on m.date_key = n.date_key and m.number_key = n.number_key
        where n.date_key = 20260320`,
     ),
-  ).toEqual([{ account_number: null, number_key: 'unknown', calls: 1, missed: 1 }]);
+  ).toEqual([{ account_number: null, number_key: 'unknown', calls: 1, call_id: expect.any(String) }]);
 });
 
 test('every fact has the key of its day', async () => {
@@ -384,5 +367,5 @@ test('the comment of each view begins with what one row is', async () => {
          and obj_description(c.oid) not like 'One row is %'`,
     ),
   ).toEqual([]);
-  expect(await value(`select count(*)::integer from pg_views where schemaname = 'reporting'`)).toBeGreaterThan(40);
+  expect(await value(`select count(*)::integer from pg_views where schemaname = 'reporting'`)).toBeGreaterThan(20);
 });

@@ -10,7 +10,7 @@ afterAll(() => facts[Symbol.asyncDispose]());
 const turns = (conversation: number) =>
   query(
     `select turn_number, is_session_start, is_last, inbound_count, first_reply_kind, reply_seconds, user_reply_seconds,
-       user_reply_business_seconds, first_user_reply_by::integer as by
+       user_reply_business_seconds, user_key::integer as by
      from reporting.fct_sms_turn where conversation_id = $1 order by 1`,
     conversation,
   );
@@ -87,72 +87,14 @@ describe('a turn', () => {
   });
 });
 
-describe('sms_response_daily', () => {
-  test('stands on the day on which the turns began', async () => {
-    // Replies after 5, 60 and 600 s; of a person after 60, 600 and 1200 s; first ones of a session after 60 and 1200 s.
-    expect(
-      await query(
-        `select *, local_date::text as local_date from reporting.sms_response_daily where local_date = '2026-03-02'`,
-      ),
-    ).toEqual([
-      {
-        local_date: '2026-03-02',
-        date_key: 20_260_302,
-        line_key: line,
-        line,
-        turn_count: 4,
-        session_count: 2,
-        replied_count: 3,
-        unreplied_count: 1,
-        user_replied_count: 3,
-        automatic_first_count: 0,
-        unknown_first_count: 1,
-        reply_p50_seconds: 60,
-        reply_p90_seconds: 492,
-        user_reply_p50_seconds: 600,
-        user_reply_p90_seconds: 1080,
-        user_reply_business_count: 3,
-        user_reply_p50_business_seconds: 600,
-        user_reply_p90_business_seconds: 1080,
-        first_response_count: 2,
-        first_response_p50_seconds: 630,
-        first_response_p90_seconds: 1086,
-        first_response_business_count: 2,
-        first_response_p50_business_seconds: 630,
-        first_response_p90_business_seconds: 1086,
-      },
-    ]);
+test('a turn is replied to when the reply comes days later', async () => {
+  expect(await turns(4)).toMatchObject([{ user_reply_seconds: null }]);
+  await facts.insert('warehouse.sms_messages', {
+    ...{ conversation_id: 4, message_id: 4900, line, number: '15551000004', direction: 'out' },
+    ...{ sent_at: '2026-03-11T15:00:00Z', sent_by: 1, body: 'text' },
   });
-
-  test('has no time where nobody replied', async () => {
-    expect(
-      await query(
-        `select turn_count, replied_count, user_reply_p50_seconds from reporting.sms_response_daily where local_date = '2026-03-10' and line = $1`,
-        line,
-      ),
-    ).toEqual([{ turn_count: 1, replied_count: 0, user_reply_p50_seconds: null }]);
-  });
-
-  test('is computed again when the reply comes days later', async () => {
-    await facts.insert('warehouse.sms_messages', {
-      conversation_id: 4,
-      message_id: 4900,
-      line,
-      number: '15551000004',
-      direction: 'out',
-      sent_at: '2026-03-11T15:00:00Z',
-      sent_by: 1,
-      body: 'text',
-    });
-    await facts.drain();
-    expect(
-      await query(
-        `select replied_count, user_reply_p50_seconds, user_reply_p50_business_seconds from reporting.sms_response_daily
-         where local_date = '2026-03-10' and line = $1`,
-        line,
-      ),
-    ).toEqual([{ replied_count: 1, user_reply_p50_seconds: 86_400, user_reply_p50_business_seconds: 8 * 3600 }]);
-  });
+  await facts.drain();
+  expect(await turns(4)).toMatchObject([{ user_reply_seconds: 86_400, user_reply_business_seconds: 8 * 3600 }]);
 });
 
 describe('business time', () => {
@@ -207,24 +149,10 @@ describe('business time', () => {
         ids,
       ),
     ).toEqual([{ replies: 9, measured: 6, half: 30.5, open: opens(true) }]);
-    // Of Tuesday: 0, 60, 1 and 0 s; the text in the second of closing has none.
-    expect(
-      await query(
-        `select user_replied_count as replies, user_reply_business_count as measured, user_reply_p50_business_seconds as half,
-           first_response_count as sessions, first_response_business_count as of_sessions
-         from reporting.sms_response_daily where local_date = '2026-04-07'`,
-      ),
-    ).toEqual([{ replies: 5, measured: 4, half: 0.5, sessions: 5, of_sessions: 4 }]);
-    expect(
-      await query(
-        `select user_replied_count as replies, user_reply_business_count as measured, user_reply_p50_business_seconds as half
-         from reporting.sms_response_daily where local_date = '2026-04-11'`,
-      ),
-    ).toEqual([{ replies: 1, measured: 0, half: null }]);
   });
 });
 
-describe('sms_unanswered', () => {
+describe('conversation_state', () => {
   test('lists who waits, and who is not known to be resolved since', async () => {
     await thread(10, [['2026-03-13T15:00:00Z', 'in']]);
     await thread(11, [['2026-03-13T15:00:00Z', 'in']]);
@@ -238,28 +166,28 @@ describe('sms_unanswered', () => {
     await facts.drain();
     expect(
       await query(
-        `select conversation_id::integer, waiting_since_at, inbound_count, waiting_seconds > 0 as is_waiting, assigned_user_id
-         from reporting.sms_unanswered where waiting_since_at > '2026-03-01' order by 1`,
+        `select conversation_id::integer, waiting_since_at, waiting_count, waiting_seconds > 0 as is_waiting, assigned_user_id
+         from reporting.conversation_state where waiting_since_at > '2026-03-01' order by 1`,
       ),
     ).toEqual([
       {
         conversation_id: 2,
         waiting_since_at: new Date('2026-03-07T15:00:00Z'),
-        inbound_count: 1,
+        waiting_count: 1,
         is_waiting: true,
         assigned_user_id: null,
       },
       {
         conversation_id: 10,
         waiting_since_at: new Date('2026-03-13T15:00:00Z'),
-        inbound_count: 1,
+        waiting_count: 1,
         is_waiting: true,
         assigned_user_id: null,
       },
       {
         conversation_id: 12,
         waiting_since_at: new Date('2026-03-13T15:00:00Z'),
-        inbound_count: 1,
+        waiting_count: 1,
         is_waiting: true,
         assigned_user_id: null,
       },
@@ -270,7 +198,7 @@ describe('sms_unanswered', () => {
     await query('delete from warehouse.sms_messages where conversation_id = 10');
     await query('delete from warehouse.sms_conversations where conversation_id = 10');
     await facts.drain();
-    expect(await query('select from reporting.sms_unanswered where conversation_id = 10')).toEqual([]);
+    expect(await query('select from reporting.conversation_state where conversation_id = 10')).toEqual([]);
     expect(await turns(10)).toEqual([]);
   });
 });

@@ -52,22 +52,13 @@ test('a wait of which the service reports only a part is not known, and no wait 
 test('it counts neither for the speed of answer nor for the service level', async () => {
   expect(
     await query(
-      `select answered_count, answer_wait_count, answer_wait_avg_seconds, answered_in_time_count, abandoned_count,
-         short_abandoned_count, longest_wait_seconds
-       from reporting.call_daily where local_date = $1`,
+      `select sum(answered_count)::integer as answered, sum(answer_wait_count)::integer as waits, sum(answer_wait_seconds)::integer as waited,
+         sum(answered_in_time_count)::integer as in_time, sum(abandoned_count)::integer as abandoned,
+         sum(short_abandoned_count)::integer as short, max(longest_wait_seconds) as longest
+       from reporting.call_hourly where local_date = $1`,
       day,
     ),
-  ).toEqual([
-    {
-      answered_count: '4',
-      answer_wait_count: '2',
-      answer_wait_avg_seconds: '20.0',
-      answered_in_time_count: '1',
-      abandoned_count: '1',
-      short_abandoned_count: '1',
-      longest_wait_seconds: 40,
-    },
-  ]);
+  ).toEqual([{ answered: 4, waits: 2, waited: 40, in_time: 1, abandoned: 1, short: 1, longest: 40 }]);
 });
 
 test('no telephone is said to have rung where no legs are held', async () => {
@@ -180,27 +171,17 @@ describe('where legs are held', () => {
 
   const levels = () =>
     query(
-      `select call_count::integer as calls, answered_count::integer as answered, answer_wait_unknown_count::integer as unknown,
-         answered_in_time_count::integer as in_time, service_level_pct::float8 as offered,
-         service_level_answered_abandoned_pct::float8 as answered_abandoned, service_level_answered_pct::float8 as of_answered,
-         answer_wait_avg_seconds::float8 as asa
-       from reporting.call_daily where local_date = $1`,
+      `select sum(call_count)::integer as calls, sum(answerable_count)::integer as answerable, sum(answered_count)::integer as answered,
+         sum(answer_wait_unknown_count)::integer as unknown, sum(answered_in_time_count)::integer as in_time,
+         sum(answer_wait_count)::integer as waits, sum(answer_wait_seconds)::integer as waited
+       from reporting.call_hourly where local_date = $1`,
       day,
     );
 
   test('a call of unknown wait is out of the service levels, and counted beside them', async () => {
-    // Within 20 s: 10, 20, 7. Offered: 8 less 1 given up at once less 2 unknown. Known waits: 10, 20, 45, 7; nobody else gave up.
+    // Within 20 s: 10, 20, 7. Known waits: 10, 20, 45, 7. One gave up at once.
     expect(await levels()).toEqual([
-      {
-        calls: 8,
-        answered: 6,
-        unknown: 2,
-        in_time: 3,
-        offered: 60,
-        answered_abandoned: 75,
-        of_answered: 75,
-        asa: 20.5,
-      },
+      { calls: 8, answerable: 7, answered: 6, unknown: 2, in_time: 3, waits: 4, waited: 82 },
     ]);
   });
 
@@ -212,7 +193,7 @@ describe('where legs are held', () => {
     expect(await waitOf('2.3')).toMatchObject({ wait: 15, basis: 'legs' });
     await facts.drain();
     // Known waits: 10, 20, 15, 45, 7.
-    expect(await levels()).toMatchObject([{ unknown: 1, in_time: 4, asa: 19.4, of_answered: 80 }]);
+    expect(await levels()).toMatchObject([{ unknown: 1, in_time: 4, waits: 5, waited: 97 }]);
   });
 
   test('a call is measured as it is mirrored, and again when another read shows other legs', async () => {

@@ -8,9 +8,7 @@ const outcomes = ['answered', 'voicemail', 'abandoned', 'short_abandoned', 'miss
 /** What `call_rollup` counts of `reporting.fct_call c`. */
 const callCounts: Readonly<Record<string, string>> = {
   call_count: 'count(*)',
-  ...Object.fromEntries(
-    outcomes.map((name) => [`${name}_count`, `count(*) filter (where c.outcome = '${name}')`]),
-  ),
+  ...Object.fromEntries(outcomes.map((name) => [`${name}_count`, `count(*) filter (where c.outcome = '${name}')`])),
   menu_count: `count(*) filter (where c.outcome in ('abandoned', 'missed') and c.reached = 'menu')`,
   talk_seconds: `coalesce(sum(c.talk_seconds) filter (where c.outcome = 'answered'), 0)`,
   talk_count: `count(c.talk_seconds) filter (where c.outcome = 'answered')`,

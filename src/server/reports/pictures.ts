@@ -5,7 +5,7 @@ import { type ReportingStatus, readReporting } from '../../ops/snapshot/reportin
 import { type Part, part, readWithTimeout } from '../../ops/snapshot.ts';
 import { onConnection, type Parameters } from '../answering.ts';
 import { type Chart, type Column, type Day, type Figures, formatValue, type Series, valuesOf } from './charts.ts';
-import { type Choice, choiceOf, filterNames, finishedPart, periodBefore } from './choice.ts';
+import { type Choice, choiceOf, finishedPart, periodBefore } from './choice.ts';
 import { type Headline, ofDays, type Picture, type Rising, readDays, sumOf } from './figures.ts';
 import { type Freshness, type Option, readFreshness, readOptions } from './freshness.ts';
 import { followed, type RowSet, rowSets, rowsFrom } from './rows.ts';

@@ -47,10 +47,6 @@ export async function inventHistory(url: string, size: HistorySize, progress: (t
   await first.query(sends);
   await first.query(coverage);
   await inLanes(clients, indexes, counted('indexes', indexes.length, progress), (client, text) => client.query(text));
-  // The writer of transcripts names the columns of kpi_pivot.
-  await first.query(
-    `insert into rollups.kpi_names (kpi_name) select distinct kpi_name from warehouse.transcript_kpis on conflict do nothing`,
-  );
   await first.query('vacuum analyze');
   await using database = createDatabase({ url, log: createLog('warn'), maxConnections: lanes, name: 'bench' });
   const { db } = database;

@@ -14,7 +14,7 @@ afterAll(() => facts[Symbol.asyncDispose]());
 beforeEach(() =>
   query(
     `truncate ops.coverage, ops.attribution_windows, ops.attribution_parking, warehouse.calls, warehouse.call_legs,
-       warehouse.call_attributions, warehouse.users, warehouse.user_endpoints, rollups.call_endpoint_rollup`,
+       warehouse.call_attributions, warehouse.users, warehouse.user_endpoints, rollups.queue_visits`,
   ),
 );
 
@@ -96,7 +96,11 @@ describe('at the sandbox', () => {
             : [],
       );
       const rows = await query<{ name: string; source: string }>(
-        `select kind || ' ' || endpoint as name, source from reporting.fct_call_attribution where call_id = $1 and kind <> 'user'`,
+        `select kind || ' ' || endpoint as name, source from warehouse.call_attributions where call_id = $1 and kind <> 'user'
+         union all
+         select case type when 'user' then 'extension' else type end || ' ' || number, 'summary'
+         from warehouse.calls cross join lateral (values (caller_type, caller_number), (called_type, called_number)) ends (type, number)
+         where call_id = $1 and type in ('user', 'queue', 'huntgroup')`,
         call_id,
       );
       expect([...new Set(rows.map(({ name }) => name))].sort(), call_id).toEqual([...new Set(touched)].sort());
@@ -111,12 +115,12 @@ describe('at the sandbox', () => {
     await roundsOf(service, 1_000).round();
     expect(
       await query(
-        `select call_id, kind, endpoint from reporting.fct_call_attribution group by 1, 2, 3 having count(distinct source) > 1`,
+        `select call_id, kind, endpoint from warehouse.call_attributions group by 1, 2, 3 having count(distinct source) > 1`,
       ),
     ).toEqual([]);
     expect(
       await value(
-        `select count(*)::integer from reporting.fct_call_attribution where role = 'touched' and kind = 'extension' and user_id is null`,
+        `select count(*)::integer from warehouse.call_attributions where role = 'touched' and kind = 'extension' and user_id is null`,
       ),
     ).toBe(0);
     expect(
