@@ -648,44 +648,6 @@ create table rollups.audits (
   constraint audits_pkey PRIMARY KEY (check_name)
 );
 
--- Calls by local day and user; read it through agent_daily and agent_totals.
-create table rollups.call_agent_day_rollup (
-  local_date date not null, -- Local day.
-  user_id bigint not null, -- The user.
-  direction text not null, -- internal; of external calls inbound, outbound, or unknown where none is reported.
-  handled_count integer not null, -- Calls that the user answered or placed.
-  answered_count integer not null, -- Of these, answered by the user.
-  placed_count integer not null, -- Of these, placed by the user.
-  connected_count integer not null, -- Of the handled, those that the user answered, or placed and somebody answered.
-  placed_connected_count integer not null, -- Of the placed, those that somebody answered.
-  unconnected_count integer not null, -- Of the placed, those that nobody or a mailbox answered.
-  rang_count integer not null, -- Calls that rang at the user's and that the user did not answer.
-  transferred_to_count integer not null, -- Calls that were transferred to the user.
-  transferred_out_count integer not null, -- Calls that the user transferred to somebody else.
-  talk_seconds bigint not null, -- The user's connected time on the connected calls, where legs or the call report it.
-  talk_count integer not null, -- Of the connected calls, those whose connected time is reported.
-  constraint call_agent_day_rollup_pkey PRIMARY KEY (local_date, user_id, direction)
-);
-
--- Calls by local month and user; read it through agent_monthly and agent_totals.
-create table rollups.call_agent_month_rollup (
-  month_start_date date not null, -- First day of the local month.
-  user_id bigint not null, -- The user.
-  direction text not null, -- internal; of external calls inbound, outbound, or unknown where none is reported.
-  handled_count bigint not null, -- Calls that the user answered or placed.
-  answered_count bigint not null, -- Of these, answered by the user.
-  placed_count bigint not null, -- Of these, placed by the user.
-  connected_count bigint not null, -- Of the handled, those that the user answered, or placed and somebody answered.
-  placed_connected_count bigint not null, -- Of the placed, those that somebody answered.
-  unconnected_count bigint not null, -- Of the placed, those that nobody or a mailbox answered.
-  rang_count bigint not null, -- Calls that rang at the user's and that the user did not answer.
-  transferred_to_count bigint not null, -- Calls that were transferred to the user.
-  transferred_out_count bigint not null, -- Calls that the user transferred to somebody else.
-  talk_seconds bigint not null, -- The user's connected time on the connected calls, where legs or the call report it.
-  talk_count bigint not null, -- Of the connected calls, those whose connected time is reported.
-  constraint call_agent_month_rollup_pkey PRIMARY KEY (month_start_date, user_id, direction)
-);
-
 -- Calls by local hour and user; read it through agent_hourly.
 create table rollups.call_agent_rollup (
   local_date date not null, -- Local day.
@@ -706,13 +668,12 @@ create table rollups.call_agent_rollup (
   constraint call_agent_rollup_pkey PRIMARY KEY (local_date, user_id, direction, local_hour)
 );
 
--- External calls by local hour and by number, queue or huntgroup; read it through number_hourly, number_daily and group_daily.
-create table rollups.call_endpoint_rollup (
-  kind text not null, -- number, queue or huntgroup.
+-- Calls by local hour and number; read it through call_hourly.
+create table rollups.call_rollup (
   local_date date not null, -- Local day.
-  endpoint text not null, -- The account's number, empty where the call reports none; or the queue or huntgroup.
+  account_number text not null, -- The account's number, empty where the call reports none.
   local_hour integer not null, -- Local hour. The hour that the clock repeats in autumn holds both.
-  direction text not null, -- inbound, outbound, or unknown where none is reported.
+  direction text not null, -- internal; of external calls inbound, outbound, or unknown where none is reported.
   is_business_hours boolean not null, -- Whether the schedule of params was open when the calls began.
   call_count integer not null, -- Calls.
   answered_count integer not null, -- Somebody answered.
@@ -724,7 +685,6 @@ create table rollups.call_endpoint_rollup (
   menu_count integer not null, -- Of the inbound abandoned and missed ones, those whose caller never left the menu, by the legs.
   talk_seconds bigint not null, -- Connected time of the answered calls that report it.
   talk_count integer not null, -- Answered calls that report their connected time.
-  duration_seconds bigint not null, -- Length including ringing, of the calls that report it.
   answer_wait_seconds bigint not null, -- Waits of the answered inbound calls together.
   answer_wait_count integer not null, -- Answered inbound calls whose wait is known.
   longest_wait_seconds integer, -- Longest wait, answered or not.
@@ -737,77 +697,8 @@ create table rollups.call_endpoint_rollup (
   ans_le_60 integer not null, -- Answered within 60 seconds.
   ans_le_120 integer not null, -- Answered within 120 seconds.
   transferred_count integer not null, -- Transferred at least once.
-  recorded_count integer not null, -- Audio was captured.
-  called_back_count integer not null, -- The service names the call that returned it.
-  repeated_count integer not null, -- The caller had called before, within the service's own window.
-  constraint call_endpoint_rollup_pkey PRIMARY KEY (kind, local_date, endpoint, local_hour, direction, is_business_hours),
-  constraint call_endpoint_rollup_kind_check CHECK ((kind = ANY (ARRAY['number'::text, 'queue'::text, 'huntgroup'::text])))
+  constraint call_rollup_pkey PRIMARY KEY (local_date, account_number, local_hour, direction, is_business_hours)
 );
-
--- Calls by quarter of an hour; read it through call_interval, call_daily and call_heatmap.
-create table rollups.call_interval_rollup (
-  bucket_at timestamptz not null, -- Begin of the quarter of an hour.
-  direction text not null, -- inbound, outbound, or unknown where none is reported.
-  is_internal boolean not null, -- Both ends are the account's own.
-  is_business_hours boolean not null, -- Whether the schedule of params was open when the calls began.
-  local_date date not null, -- Its local day.
-  local_hour integer not null, -- Its local hour. The hour that the clock repeats in autumn holds two.
-  call_count integer not null, -- Calls.
-  answered_count integer not null, -- Somebody answered.
-  voicemail_count integer not null, -- Ended in a mailbox.
-  abandoned_count integer not null, -- The caller gave up after more than the short-abandon threshold.
-  short_abandoned_count integer not null, -- The caller gave up within the short-abandon threshold.
-  missed_count integer not null, -- Missed otherwise: nobody answered, and the caller is not reported to have given up.
-  unknown_count integer not null, -- The service reports no outcome.
-  menu_count integer not null, -- Of the inbound abandoned and missed ones, those whose caller never left the menu, by the legs.
-  talk_seconds bigint not null, -- Connected time of the answered calls that report it.
-  talk_count integer not null, -- Answered calls that report their connected time.
-  duration_seconds bigint not null, -- Length including ringing, of the calls that report it.
-  answer_wait_seconds bigint not null, -- Waits of the answered inbound calls together.
-  answer_wait_count integer not null, -- Answered inbound calls whose wait is known.
-  longest_wait_seconds integer, -- Longest wait, answered or not.
-  ans_le_5 integer not null, -- Answered within 5 seconds.
-  ans_le_10 integer not null, -- Answered within 10 seconds.
-  ans_le_15 integer not null, -- Answered within 15 seconds.
-  ans_le_20 integer not null, -- Answered within 20 seconds.
-  ans_le_30 integer not null, -- Answered within 30 seconds.
-  ans_le_45 integer not null, -- Answered within 45 seconds.
-  ans_le_60 integer not null, -- Answered within 60 seconds.
-  ans_le_120 integer not null, -- Answered within 120 seconds.
-  transferred_count integer not null, -- Transferred at least once.
-  recorded_count integer not null, -- Audio was captured.
-  called_back_count integer not null, -- The service names the call that returned it.
-  repeated_count integer not null, -- The caller had called before, within the service's own window.
-  constraint call_interval_rollup_pkey PRIMARY KEY (bucket_at, direction, is_internal, is_business_hours)
-);
-CREATE INDEX call_interval_rollup_local_date ON rollups.call_interval_rollup USING btree (local_date);
-
--- Missed calls and their returns by the local day on which they were missed and number; read it through callbacks.
-create table rollups.callback_rollup (
-  row_id bigint not null generated always as identity, -- Key, so that logical replication can tell the rows apart.
-  local_date date not null, -- Local day on which they were missed.
-  account_number text, -- The account's number that was called.
-  missed_count integer not null, -- Missed calls, mailbox included.
-  voicemail_count integer not null, -- Of these, those that ended in a mailbox.
-  short_abandoned_count integer not null, -- Of these, those that the caller gave up within the short-abandon threshold.
-  called_back_count integer not null, -- Returned by the call that the service names.
-  outbound_call_count integer not null, -- Returned by another call of ours.
-  caller_got_through_count integer not null, -- The caller called again and was answered.
-  text_count integer not null, -- Returned by a text that a user sent.
-  automatic_text_count integer not null, -- Not returned, and first texted by a rule.
-  text_by_unknown_count integer not null, -- Not returned, and first texted by an integration other than the rules, or by somebody who used one.
-  rule_texted_count integer not null, -- Texted by a rule within the window, returned or not.
-  reached_count integer not null, -- Somebody spoke with the caller within the window.
-  return_time_count integer not null, -- Returned at a known time: the n of minutes_to_return_p50.
-  within_1_hour_count integer not null, -- Returned within an hour.
-  within_4_hours_count integer not null, -- Returned within four hours.
-  within_business_day_count integer not null, -- Returned by the end of the next business day.
-  minutes_to_return_p50 numeric, -- Half of these were returned within so many minutes.
-  business_return_count integer not null, -- Of return_time_count, those with business time between call and return: the n of business_minutes_to_return_p50.
-  business_minutes_to_return_p50 numeric, -- Half of these were returned within so many minutes of business time.
-  constraint callback_rollup_pkey PRIMARY KEY (row_id)
-);
-CREATE INDEX callback_rollup_local_date ON rollups.callback_rollup USING btree (local_date);
 
 -- Numbers of other parties of calls and texts; read it through dim_contact. An erasure deletes the row.
 create table rollups.contacts (
@@ -818,35 +709,12 @@ create table rollups.contacts (
 -- Numbers of the account, queues and huntgroups that calls touched; read it through dim_number and dim_queue. None is taken away again.
 create table rollups.endpoints (
   kind text not null, -- number, queue or huntgroup.
-  endpoint text not null, -- As in rollups.call_endpoint_rollup.
+  endpoint text not null, -- The number; of a queue or huntgroup without one, its name.
   endpoint_name text, -- Name of a queue or huntgroup, as the newest call shows it.
   last_date date not null, -- Local day of the newest call.
   constraint endpoints_pkey PRIMARY KEY (kind, endpoint),
   constraint endpoints_kind_check CHECK ((kind = ANY (ARRAY['number'::text, 'queue'::text, 'huntgroup'::text])))
 );
-
--- The account's own measures that any transcript was scored by: the columns of kpi_pivot, in the order in which they were first seen. Names of more than 200 characters are left to kpi_scores.
-create table rollups.kpi_names (
-  kpi_number integer not null generated always as identity, -- Order of appearance.
-  kpi_name text not null, -- Name of the measure.
-  first_seen_at timestamptz not null default now(), -- When it was first mirrored.
-  constraint kpi_names_pkey PRIMARY KEY (kpi_name),
-  constraint kpi_names_kpi_number_key UNIQUE (kpi_number)
-);
-
--- The account's own measures by the local day of their call and agent; read it through kpi_daily.
-create table rollups.kpi_rollup (
-  row_id bigint not null generated always as identity, -- Key, so that logical replication can tell the rows apart.
-  local_date date not null, -- Local day of the call.
-  agent_user_id bigint, -- Who had the extension of the recorded leg; NULL = not known.
-  heard_name text, -- Where it is not known: the name that the analysis heard, if any.
-  kpi_name text not null, -- Name of the measure, its first 200 characters: a longer one does not fit into the index.
-  transcript_count integer not null, -- Transcripts that the measure was taken of, scored or not.
-  score_count integer not null, -- Of these, scored.
-  score_sum bigint not null, -- Their scores together.
-  constraint kpi_rollup_pkey PRIMARY KEY (row_id)
-);
-CREATE INDEX kpi_rollup_days ON rollups.kpi_rollup USING btree (local_date, kpi_name) INCLUDE (agent_user_id, score_count, score_sum);
 
 -- Inbound external calls that nobody answered, and how they were returned; read it through missed_calls. It holds no number of a customer.
 create table rollups.missed_call_returns (
@@ -880,28 +748,6 @@ CREATE INDEX missed_call_returns_rule_texted_at ON rollups.missed_call_returns U
 CREATE INDEX missed_call_returns_texted_at ON rollups.missed_call_returns USING btree (texted_at) WHERE (texted_at IS NOT NULL);
 CREATE INDEX missed_call_returns_times ON rollups.missed_call_returns USING btree (started_at) INCLUDE (outcome, returned_by, return_seconds, account_number);
 
--- Transcripts by the local day of their call, agent and purpose; read it through quality_daily.
-create table rollups.quality_rollup (
-  row_id bigint not null generated always as identity, -- Key, so that logical replication can tell the rows apart.
-  local_date date not null, -- Local day of the call.
-  agent_user_id bigint, -- Who had the extension of the recorded leg; NULL = not known.
-  heard_name text, -- Where it is not known: the name that the analysis heard, if any.
-  call_purpose text, -- The account's own word; NULL = not analysed.
-  transcript_count integer not null, -- Transcripts; a call has one for each recorded leg.
-  csat_count integer not null, -- Transcripts with a satisfaction score.
-  csat_sum bigint not null, -- Their scores together.
-  performance_count integer not null, -- Transcripts with an agent performance score.
-  performance_sum bigint not null, -- Their scores together.
-  analysed_action_count integer not null, -- Transcripts that say whether somebody should act.
-  action_count integer not null, -- Of these, those where somebody should.
-  urgent_action_count integer not null, -- Transcripts where somebody should act at once.
-  talk_share_count integer not null, -- Transcripts in which it is known who is the agent.
-  talk_share_sum double precision not null, -- The agents' shares of their talk together.
-  unpaired_count integer not null, -- Transcripts whose recorded leg is not known.
-  constraint quality_rollup_pkey PRIMARY KEY (row_id)
-);
-CREATE INDEX quality_rollup_local_date ON rollups.quality_rollup USING btree (local_date);
-
 -- Visits of external calls to queues and huntgroups; read it through fct_queue_visit and queue_daily.
 create table rollups.queue_visits (
   call_id text not null, -- The call.
@@ -926,18 +772,6 @@ create table rollups.queue_visits (
 );
 CREATE INDEX queue_visits_local_date ON rollups.queue_visits USING btree (local_date);
 CREATE INDEX queue_visits_started_at ON rollups.queue_visits USING btree (started_at);
-
--- Who called twice or more lately; read it through repeat_callers. It holds no number of a customer.
-create table rollups.repeat_caller_rollup (
-  last_call_id text not null, -- The caller's last call, which has the number.
-  inbound_count integer not null, -- Inbound external calls today and on the six local days before.
-  answered_count integer not null, -- Of these, answered.
-  active_day_count integer not null, -- Local days with a call.
-  first_call_at timestamptz not null, -- First of these calls.
-  last_call_at timestamptz not null, -- Last of these calls.
-  constraint repeat_caller_rollup_pkey PRIMARY KEY (last_call_id)
-);
-CREATE INDEX repeat_caller_rollup_inbound_count ON rollups.repeat_caller_rollup USING btree (inbound_count DESC);
 
 -- What each rule did, by local day; read it through rule_outcomes.
 create table rollups.rule_outcome_rollup (
@@ -979,24 +813,10 @@ create table rollups.rule_outcome_rollup (
   constraint rule_outcome_rollup_pkey PRIMARY KEY (local_date, rule, version, mode)
 );
 
--- Transcripts by the local day of their call, agent and sentiment; read it through sentiment_daily.
-create table rollups.sentiment_rollup (
-  row_id bigint not null generated always as identity, -- Key, so that logical replication can tell the rows apart.
-  local_date date not null, -- Local day of the call.
-  agent_user_id bigint, -- Who had the extension of the recorded leg; NULL = not known.
-  heard_name text, -- Where it is not known: the name that the analysis heard, if any.
-  call_sentiment text not null, -- The account's own word.
-  transcript_count integer not null, -- Transcripts.
-  constraint sentiment_rollup_pkey PRIMARY KEY (row_id)
-);
-CREATE INDEX sentiment_rollup_local_date ON rollups.sentiment_rollup USING btree (local_date);
-
--- What texts of rules cost, by local day, line and type; read it through sms_cost_daily.
+-- What texts of rules cost, by local day and line; read it through sms_daily.
 create table rollups.sms_cost_rollup (
-  row_id bigint not null generated always as identity, -- Key, so that logical replication can tell the rows apart.
   local_date date not null, -- Local day on which they went out, or were to.
   line text not null, -- The account's line.
-  message_type text, -- sms or mms, as billed, before that as reckoned.
   sent_count integer not null, -- Texts sent.
   segment_count integer not null, -- Their segments.
   charged_micros bigint not null, -- Micro-dollars that the service charged.
@@ -1004,9 +824,8 @@ create table rollups.sms_cost_rollup (
   unpriced_set_aside_micros bigint not null, -- Micro-dollars set aside for these, the worst case.
   open_count integer not null, -- Texts under way, or of which it is not known whether they were sent.
   open_set_aside_micros bigint not null, -- Micro-dollars set aside for these, the worst case.
-  constraint sms_cost_rollup_pkey PRIMARY KEY (row_id)
+  constraint sms_cost_rollup_pkey PRIMARY KEY (local_date, line)
 );
-CREATE UNIQUE INDEX sms_cost_rollup_key ON rollups.sms_cost_rollup USING btree (local_date, line, COALESCE(message_type, ''::text));
 
 -- Texts by local day and line; read it through sms_daily.
 create table rollups.sms_day_rollup (
@@ -1026,49 +845,8 @@ create table rollups.sms_day_rollup (
   undetermined_count integer not null, -- Outbound: on its way, or a word that is not mapped.
   no_receipt_count integer not null, -- Outbound: the carrier has reported nothing, which is no failure.
   blocked_count integer not null, -- Outbound: not delivered because the number is blocked on the line; charged all the same.
+  failures jsonb not null, -- The failed, blocked and unmapped ones by the carrier's own words: objects of class, status, error and texts.
   constraint sms_day_rollup_pkey PRIMARY KEY (local_date, line)
-);
-
--- Texts that failed, were blocked, or got a word that is not mapped; read it through sms_failures.
-create table rollups.sms_failure_rollup (
-  row_id bigint not null generated always as identity, -- Key, so that logical replication can tell the rows apart.
-  local_date date not null, -- Local day.
-  line text not null, -- The account's line.
-  delivery_class text not null, -- failed, blocked or unmapped.
-  delivery_status text, -- The carrier's word; NULL where it reported none.
-  delivery_error text, -- The carrier's detail; NULL where it gave none.
-  message_count integer not null, -- Texts.
-  number_count integer not null, -- Different numbers.
-  first_at timestamptz not null, -- First of them.
-  last_at timestamptz not null, -- Last of them.
-  constraint sms_failure_rollup_pkey PRIMARY KEY (row_id)
-);
-CREATE INDEX sms_failure_rollup_local_date ON rollups.sms_failure_rollup USING btree (local_date);
-
--- Response times by the local day on which the turn began, and line; read it through sms_response_daily.
-create table rollups.sms_response_rollup (
-  local_date date not null, -- Local day on which the turns began.
-  line text not null, -- The account's line.
-  turn_count integer not null, -- Turns.
-  session_count integer not null, -- Of these, turns that began a session.
-  replied_count integer not null, -- Turns with any reply.
-  user_replied_count integer not null, -- Turns with a reply of a person: the n of the user_reply percentiles.
-  automatic_first_count integer not null, -- Turns that a rule replied to first.
-  unknown_first_count integer not null, -- Turns whose first reply has no known sender.
-  reply_p50_seconds double precision, -- Half of the replies came within this time. Of the replied_count.
-  reply_p90_seconds double precision, -- Nine of ten replies came within this time. Of the replied_count.
-  user_reply_p50_seconds double precision, -- Half of the replies of a person.
-  user_reply_p90_seconds double precision, -- Nine of ten replies of a person.
-  user_reply_business_count integer not null, -- Of user_replied_count, turns with business time between text and reply: the n of the user_reply percentiles in business time.
-  user_reply_p50_business_seconds double precision, -- Half of these, in business time.
-  user_reply_p90_business_seconds double precision, -- Nine of ten of these, in business time.
-  first_response_count integer not null, -- Sessions that a person replied to: the n of the first_response percentiles.
-  first_response_p50_seconds double precision, -- First response to a new session, by a person, calendar time.
-  first_response_p90_seconds double precision, -- First response to a new session, by a person, calendar time.
-  first_response_business_count integer not null, -- Of first_response_count, sessions with business time between text and reply: the n of the first_response percentiles in business time.
-  first_response_p50_business_seconds double precision, -- Half of these, in business time.
-  first_response_p90_business_seconds double precision, -- Nine of ten of these, in business time.
-  constraint sms_response_rollup_pkey PRIMARY KEY (local_date, line)
 );
 
 -- Every time that a customer texted and it was our turn: from the first text to the reply. Percentiles of response times come from here, since they do not add up.
@@ -1094,12 +872,18 @@ create table rollups.sms_turns (
 CREATE INDEX sms_turns_times ON rollups.sms_turns USING btree (turn_started_at) INCLUDE (line, is_session_start, reply_seconds, user_reply_seconds, user_reply_business_seconds);
 CREATE INDEX sms_turns_unanswered ON rollups.sms_turns USING btree (turn_started_at) WHERE ((first_reply_at IS NULL) AND is_last);
 
--- When the call of each transcript began, and whose it was; read it through fct_transcript. Transcripts of calls that are not held are left out.
+-- When the call of each transcript began, whose it was, and the scores and words of its analysis, so that sums need not read the transcripts; read it through fct_transcript. Transcripts of calls that are not held are left out.
 create table rollups.transcript_agents (
   transcript_id bigint not null, -- The transcript.
   call_id text not null, -- Its call.
   call_started_at timestamptz not null, -- Start of the call.
   agent_user_id bigint, -- Who had the extension of the recorded leg then; NULL = not known.
+  call_purpose text, -- As in warehouse.transcripts, like the following.
+  call_sentiment text, -- The account's own word.
+  csat_score integer, -- Satisfaction of the customer.
+  agent_performance_score integer, -- Performance of the agent.
+  is_action_required boolean, -- Somebody should act.
+  is_urgent_action_required boolean, -- Somebody should act at once.
   constraint transcript_agents_pkey PRIMARY KEY (transcript_id)
 );
 CREATE INDEX transcript_agents_call_started_at ON rollups.transcript_agents USING btree (call_started_at) INCLUDE (transcript_id);
