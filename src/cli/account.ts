@@ -6,7 +6,7 @@ import type { Database } from '../db/database.ts';
 import { ago, countOf } from '../ops/format.ts';
 import { UserError } from '../shared/errors.ts';
 import { api, openDatabase } from './environment.ts';
-import { exitCodes } from './failures.ts';
+import type { Output } from './output.ts';
 import { type ConsentFlags, confirm, createCommandLog } from './terminal.ts';
 
 /** The account that answers, compared with the mirrored one. */
@@ -19,33 +19,36 @@ interface Answering {
 }
 
 /** Shows whether the account that answers is the mirrored one; exit code 1 if not. */
-export async function showAccount({ json }: { json?: boolean }): Promise<void> {
-  await withAnswering(async (db, { lines, users, problem }) => {
+export function showAccount(): Promise<Output> {
+  return withAnswering(async (db, { lines, users, problem }) => {
     const stored = await readAccount(db);
-    if (json) console.log(JSON.stringify({ isRecognized: problem === undefined, problem, lines, users, ...stored }));
-    else {
-      const last = stored?.recognizedAt;
-      console.log(`${describe({ lines, users })} It was last recognized ${last ? ago(last, new Date()) : 'never'}.`);
-      console.log(
+    const last = stored?.recognizedAt;
+    return {
+      json: { isRecognized: problem === undefined, problem, lines, users, ...stored },
+      text: [
+        `${describe({ lines, users })} It was last recognized ${last ? ago(last, new Date()) : 'never'}.`,
         problem === undefined ? 'It is the mirrored account.' : `Not recognized: ${problem}. ${accountRemedy}`,
-      );
-    }
-    if (problem !== undefined) process.exitCode = exitCodes.failed;
+      ].join('\n'),
+      failed: problem !== undefined,
+    };
   });
 }
 
 /** Takes the account that answers as the mirrored one, after confirmation. */
-export async function accept(flags: ConsentFlags): Promise<void> {
-  await withAnswering(async (db, { problem, ...counts }) => {
+export function accept(flags: ConsentFlags): Promise<Output> {
+  return withAnswering(async (db, { problem, ...counts }) => {
     if (problem === undefined) throw new UserError('The account that answers is the mirrored one: nothing to accept.');
     if (counts.lines === null && counts.users === null) {
       throw new UserError('The service lists neither lines nor users: check API_BASE_URL and API_KEY.');
     }
     const sentence = `${describe(counts)} What the mirror holds and this account does not have will be marked deleted, after three spaced reads.`;
-    if (!(await confirm(flags, async () => ({ sentence, data: counts })))) return;
+    const preview = await confirm(flags, async () => ({ sentence, data: counts }));
+    if (preview) return preview;
     await acceptAccount(db);
-    if (flags.json) console.log(JSON.stringify({ ...counts, isDone: true }));
-    else console.log('Accepted: every process resumes within seconds, and call history is compared again.');
+    return {
+      json: { ...counts, isDone: true },
+      text: 'Accepted: every process resumes within seconds, and call history is compared again.',
+    };
   });
 }
 
@@ -53,7 +56,7 @@ function describe({ lines, users }: Pick<Answering, 'lines' | 'users'>): string 
   return `The account that answers lists ${countOf(lines ?? 0, 'line')} and ${countOf(users ?? 0, 'user')}.`;
 }
 
-async function withAnswering(work: (db: Database, answering: Answering) => Promise<void>): Promise<void> {
+async function withAnswering(work: (db: Database, answering: Answering) => Promise<Output>): Promise<Output> {
   await using database = await openDatabase('account', { needed: api });
   const { db, settings } = database;
   const log = createCommandLog('error');
@@ -64,7 +67,7 @@ async function withAnswering(work: (db: Database, answering: Answering) => Promi
     const reads = accountReads(service);
     const count = (asked: Promise<readonly string[]>) => asked.then(({ length }) => length).catch(() => null);
     const problem = await compareAccount(db, reads);
-    await work(db, { problem, lines: await count(reads.lines()), users: await count(reads.users()) });
+    return await work(db, { problem, lines: await count(reads.lines()), users: await count(reads.users()) });
   } finally {
     await service.close();
     await open.close();

@@ -64,11 +64,10 @@ export function momentArgument(text: string): Date {
 export interface RangeFlags {
   readonly from?: Date | undefined;
   readonly to?: Date | undefined;
-  readonly json?: boolean;
 }
 
 /** The range of `--from` and `--to`, cut at the present. Throws `WrongUse` when it is empty. */
-export function rangeOf(given: Omit<RangeFlags, 'json'>, usualMs: number, now = new Date()): TimeRange<Date> {
+export function rangeOf(given: RangeFlags, usualMs: number, now = new Date()): TimeRange<Date> {
   if (given.from && given.from >= now) throw new WrongUse('--from lies in the future.');
   const to = given.to && given.to < now ? given.to : now;
   // Calls are searched by Unix seconds (section 4.6): an earlier day means the whole history.

@@ -12,6 +12,7 @@ import { toTheSecond } from '../ops/format.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { openDatabase } from './environment.ts';
+import { type Output, pairsOf } from './output.ts';
 import { type ConsentFlags, confirm, createCommandLog } from './terminal.ts';
 
 const log = createCommandLog('error');
@@ -28,7 +29,7 @@ interface LoginOptions {
 }
 
 /** Prints the URL to open, waits until the receiver gets the callback, and prints what was granted. */
-export async function login({ scopes, wait, register = false, json }: LoginOptions): Promise<void> {
+export async function login({ scopes, wait, register = false, json }: LoginOptions): Promise<Output> {
   await using database = await openDatabase('auth', { needed: ['API_BASE_URL', 'PUBLIC_URL', 'ENCRYPTION_KEY'] });
   const { db, settings } = database;
   const baseUrl = settings.api.baseUrl as string;
@@ -46,15 +47,17 @@ export async function login({ scopes, wait, register = false, json }: LoginOptio
   const standing = await readLoginStatus(db);
   const missing = [...begun.notOffered, ...ended.missingScopes];
   const apiKeyIsSet = settings.api.key !== undefined;
-  if (json) {
-    console.log(JSON.stringify({ user: user ?? null, scopes: standing?.scopes ?? [], missing, apiKeyIsSet }));
-    return;
-  }
-  console.log(`Logged in${user === undefined ? '' : ` as ${user}`}. Granted: ${standing?.scopes.join(' ')}`);
-  if (begun.notOffered.length > 0) console.log(`The service does not offer: ${begun.notOffered.join(' ')}`);
-  if (ended.missingScopes.length > 0) console.log(`Requested but not granted: ${ended.missingScopes.join(' ')}`);
-  if (missing.length > 0) console.log('Data that needs these scopes is not mirrored; everything else is.');
-  if (apiKeyIsSet) console.log('API_KEY is set and takes precedence: unset it to use the login.');
+  const lines = [
+    `Logged in${user === undefined ? '' : ` as ${user}`}. Granted: ${standing?.scopes.join(' ')}`,
+    begun.notOffered.length > 0 && `The service does not offer: ${begun.notOffered.join(' ')}`,
+    ended.missingScopes.length > 0 && `Requested but not granted: ${ended.missingScopes.join(' ')}`,
+    missing.length > 0 && 'Data that needs these scopes is not mirrored; everything else is.',
+    apiKeyIsSet && 'API_KEY is set and takes precedence: unset it to use the login.',
+  ];
+  return {
+    json: { user: user ?? null, scopes: standing?.scopes ?? [], missing, apiKeyIsSet },
+    text: lines.filter(Boolean).join('\n'),
+  };
 }
 
 async function begin(
@@ -115,35 +118,33 @@ async function findUser(settings: Settings, baseUrl: string): Promise<string | u
 }
 
 /** Prints which credential is in use, and the state of the login. */
-export async function showLogin({ json }: { json?: boolean }): Promise<void> {
+export async function showLogin(): Promise<Output> {
   await using database = await openDatabase('auth', { alike: ['TIME_ZONE'] });
   const { db, settings } = database;
   const login = await readLoginStatus(db);
   const inUse = settings.api.key !== undefined ? 'api_key' : login ? 'login' : 'none';
-  console.log(
-    json ? JSON.stringify({ inUse, login: login ?? null }) : describeCredential(inUse, login, settings.timeZone),
-  );
+  return { json: { inUse, login: login ?? null }, text: describeCredential(inUse, login, settings.timeZone) };
 }
 
 /** Deletes the tokens, after confirmation. Every process stops using them within seconds. */
-export async function logout(flags: ConsentFlags): Promise<void> {
+export async function logout(flags: ConsentFlags): Promise<Output> {
   await using database = await openDatabase('auth');
   const { db } = database;
-  const isMeant = await confirm(flags, async () => {
+  const preview = await confirm(flags, async () => {
     const wasLoggedIn = (await readLoginStatus(db)) !== undefined;
     const sentence = wasLoggedIn
       ? 'The tokens would be deleted. Without an API key, nothing would be mirrored any more.'
       : 'Nobody is logged in; there is nothing to delete.';
     return { sentence, data: { wasLoggedIn } };
   });
-  if (!isMeant) return;
+  if (preview) return preview;
   const wasLoggedIn = await forgetTokens(db);
-  if (flags.json) return console.log(JSON.stringify({ wasLoggedIn, isDone: true }));
-  console.log(
-    wasLoggedIn
+  return {
+    json: { wasLoggedIn, isDone: true },
+    text: wasLoggedIn
       ? 'The tokens are deleted. The service cannot revoke them through its API: withdraw the permission in its portal too.'
       : 'Nobody was logged in.',
-  );
+  };
 }
 
 function describeCredential(
@@ -151,22 +152,23 @@ function describeCredential(
   login: LoginStatus | undefined,
   timeZone: string,
 ): string {
-  const lines = [
-    { api_key: 'In use: API_KEY.', login: 'In use: the login.', none: 'In use: nothing; nobody is logged in.' }[inUse],
-  ];
-  if (login === undefined) return lines.join('\n');
+  const names = { api_key: 'API_KEY.', login: 'the login.', none: 'nothing; nobody is logged in.' };
+  if (login === undefined) return `In use: ${names[inUse]}`;
   const { state, scopes, user, service, loggedInAt, expiresAt, lastError } = login;
-  lines.push(
-    '',
-    `  state     ${{ valid: 'valid', refreshing: 'valid, being refreshed', lost: `lost: run ${toType('auth login')}` }[state]}`,
-    `  service   ${service}`,
-    `  user      ${user ?? 'not known'}`,
-    `  scopes    ${scopes.join(' ')}`,
-    `  made      ${toTheSecond(loggedInAt, timeZone)}`,
-    `  expires   ${toTheSecond(expiresAt, timeZone)}${state === 'lost' ? '' : ', refreshed by itself'}`,
+  const states = { valid: 'valid', refreshing: 'valid, being refreshed', lost: `lost: run ${toType('auth login')}` };
+  const facts = pairsOf(
+    {
+      state: states[state],
+      service,
+      user: user ?? 'not known',
+      scopes: scopes.join(' '),
+      made: toTheSecond(loggedInAt, timeZone),
+      expires: `${toTheSecond(expiresAt, timeZone)}${state === 'lost' ? '' : ', refreshed by itself'}`,
+      error: lastError,
+    },
+    '  ',
   );
-  if (lastError !== null) lines.push(`  error     ${lastError}`);
-  return lines.join('\n');
+  return `In use: ${names[inUse]}\n\n${facts}`;
 }
 
 /** Matches a refusal of the callback URL. Messages contain `[address]` in place of the URL. */

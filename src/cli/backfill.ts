@@ -26,6 +26,7 @@ import { ourLines } from '../warehouse/lines.ts';
 import { type RangeFlags, rangeOf, secondsOf } from './arguments.ts';
 import { api, openContext } from './environment.ts';
 import { WrongUse } from './failures.ts';
+import type { Output } from './output.ts';
 import { createProgress, printNote } from './terminal.ts';
 
 const dayMs = 86_400_000;
@@ -38,9 +39,8 @@ const backfillDays = 366;
  */
 export async function backfillCallHistory({
   artefacts = false,
-  json,
   ...given
-}: RangeFlags & { artefacts?: boolean }): Promise<void> {
+}: RangeFlags & { artefacts?: boolean }): Promise<Output> {
   const { from, to } = rangeOf({ ...given, from: given.from ?? defaultStart(given.to) }, 0);
   await using context = await openContext('backfill', { needed: api, alike: ['TIME_ZONE'] });
   const inWords = (moment: Date) => toTheSecond(moment, context.settings.timeZone);
@@ -66,22 +66,22 @@ export async function backfillCallHistory({
     await drift.flush();
   });
 
-  const doneUntil = new Date(outcome.doneUntil * 1_000).toISOString();
-  if (json) console.log(JSON.stringify({ ...outcome, doneUntil }));
-  else {
-    const resumed = outcome.resumedFrom === undefined ? '' : ' (resumed)';
-    console.log(
-      `${outcome.mirrored} calls mirrored; everything before ${inWords(new Date(doneUntil))} is compared${resumed}.`,
-    );
-    for (const { from: hour, problem } of outcome.unproven) console.log(`Not proven: ${inWords(hour)}: ${problem}.`);
-    if (artefacts)
-      console.log(`The workers read legs, recordings and transcripts next; ${toType('status')} shows the backlog.`);
-  }
-  if (!outcome.isFinished) {
-    // The default range and a span begin later the next time, which would be another back-fill.
-    const flags = [`--from ${from.toISOString()}`, given.to && `--to ${to.toISOString()}`, artefacts && '--artefacts'];
-    throw new UserError(`Stopped. ${toType(`backfill calls ${flags.filter(Boolean).join(' ')}`)} resumes from here.`);
-  }
+  const { mirrored, resumedFrom, unproven, isFinished } = outcome;
+  const doneUntil = new Date(outcome.doneUntil * 1_000);
+  const resumed = resumedFrom === undefined ? '' : ' (resumed)';
+  const lines = [
+    `${mirrored} calls mirrored; everything before ${inWords(doneUntil)} is compared${resumed}.`,
+    ...unproven.map(({ from: hour, problem }) => `Not proven: ${inWords(hour)}: ${problem}.`),
+    artefacts && `The workers read legs, recordings and transcripts next; ${toType('status')} shows the backlog.`,
+  ];
+  // The default range and a span begin later the next time, which would be another back-fill.
+  const flags = [`--from ${from.toISOString()}`, given.to && `--to ${to.toISOString()}`, artefacts && '--artefacts'];
+  const toResume = toType(`backfill calls ${flags.filter(Boolean).join(' ')}`);
+  return {
+    json: { ...outcome, doneUntil },
+    text: lines.filter(Boolean).join('\n'),
+    failed: !isFinished && new UserError(`Stopped. ${toResume} resumes from here.`),
+  };
 }
 
 /** Midnight, so that the same command on the same day resumes the run. */
@@ -101,9 +101,8 @@ const idleForMs = 90_000;
 export async function backfillThreads({
   numbers,
   most,
-  json,
   ...given
-}: RangeFlags & { numbers?: string; most: number }): Promise<void> {
+}: RangeFlags & { numbers?: string; most: number }): Promise<Output> {
   const period = rangeOf({ ...given, from: given.from ?? new Date(0) }, 0);
   const list = numbers === undefined ? [] : await readNumberList(numbers);
   await using context = await openContext('backfill');
@@ -136,12 +135,13 @@ export async function backfillThreads({
   progress.end();
   const done = { added, probed, ...now, found: now.found - before.found, reread: reread.pending.length };
   const left = { ...omitted, rereadLeft: reread.left };
-  console.log(json ? JSON.stringify({ ...done, ...left }) : [sentenceOf(done), ...remarksOn(left)].join('\n'));
-  if (now.underWay > 0) {
-    const advice = refusal ? `${refusal}; the rest follows.` : 'check that a worker runs. It reads the rest.';
-    throw new UserError(`${now.underWay} reads are not done: ${advice}`);
-  }
-  if (now.open === 0) await recordTextSearch(db, period, done.found);
+  if (now.underWay === 0 && now.open === 0) await recordTextSearch(db, period, done.found);
+  const advice = refusal ? `${refusal}; the rest follows.` : 'check that a worker runs. It reads the rest.';
+  return {
+    json: { ...done, ...left },
+    text: [sentenceOf(done), ...remarksOn(left)].join('\n'),
+    failed: now.underWay > 0 && new UserError(`${now.underWay} reads are not done: ${advice}`),
+  };
 }
 
 function sentenceOf({ probed, found, open, reread }: Record<'probed' | 'found' | 'open' | 'reread', number>): string {
@@ -207,8 +207,6 @@ export interface ListedNumber {
   readonly row: number;
 }
 
-const maxProblems = 5;
-
 /** Reads a file with a number in each row and optionally, after a comma, our line. Throws `WrongUse` listing the bad rows. */
 export async function readNumberList(file: string): Promise<ListedNumber[]> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
@@ -217,42 +215,41 @@ export async function readNumberList(file: string): Promise<ListedNumber[]> {
   return parseNumberList(text, file);
 }
 
+const listedRow = /^([\d\s().+-]+)(?:[,;\t]([\d\s().+-]*))?[,;\t\s]*$/;
+const isNumber = (digits: string) => digits.length >= 7 && digits.length <= 15;
+
 /** The rows of a list, without empty ones and those that begin with `#`. */
 export function parseNumberList(text: string, file: string): ListedNumber[] {
-  const problems: string[] = [];
+  const bad: number[] = [];
   const listed = text.split(/\r?\n/).flatMap((written, at) => {
     const row = written.replace(/^\ufeff/, '').trim();
     if (row === '' || row.startsWith('#')) return [];
-    const [number = '', line = '', ...rest] = row.split(/[,;\t]/).map((each) => each.trim());
-    const problem = problemOf(number, line, rest);
-    if (problem !== undefined) problems.push(`${file}, line ${at + 1}: ${problem}`);
-    return [{ number: normalizeNumber(number), line: line === '' ? undefined : normalizeNumber(line), row: at + 1 }];
+    const [, given, ours = ''] = listedRow.exec(row) ?? [];
+    const [number, line] = [normalizeNumber(given ?? ''), normalizeNumber(ours)];
+    if (!isNumber(number) || !(line === '' || isNumber(line))) bad.push(at + 1);
+    return [{ number, line: line === '' ? undefined : line, row: at + 1 }];
   });
-  if (problems.length > 0) throw new WrongUse(joinProblems(problems));
+  refuseRows(file, bad, 'write a phone number with its country code and, after a comma, a line of the account');
   return listed;
 }
 
 /** Throws `WrongUse` for rows with a line that the account does not have. */
 export function refuseUnknownLines(file: string, listed: readonly ListedNumber[], ours: readonly string[]): void {
   const unknown = listed.filter(({ line }) => line !== undefined && !ours.includes(line));
-  if (unknown.length === 0) return;
-  throw new WrongUse(
-    joinProblems(unknown.map(({ line, row }) => `${file}, line ${row}: ${line} is not a line of the account`)),
+  const rows = unknown.map(({ row }) => row);
+  refuseRows(
+    file,
+    rows,
+    `the account has no such line: ${[...new Set(unknown.map(({ line }) => line))].slice(0, 5).join(', ')}`,
   );
 }
 
-function problemOf(number: string, line: string, rest: readonly string[]): string | undefined {
-  if (!isNumber(number)) return `"${number}" is not a phone number; write it with its country code`;
-  if (line !== '' && !isNumber(line)) return `"${line}" is not a line: write a number of the account after the comma`;
-  return rest.some((each) => each !== '') ? 'write only a number and a line' : undefined;
-}
+const maxRows = 5;
 
-function isNumber(text: string): boolean {
-  const digits = normalizeNumber(text);
-  return /^[\d\s().+-]+$/.test(text) && digits.length >= 7 && digits.length <= 15;
-}
-
-function joinProblems(problems: readonly string[]): string {
-  const more = problems.length - maxProblems;
-  return [...problems.slice(0, maxProblems), ...(more > 0 ? [`and ${more} more lines`] : [])].join('\n');
+function refuseRows(file: string, rows: readonly number[], problem: string): void {
+  if (rows.length === 0) return;
+  const more = rows.length > maxRows ? ` and ${rows.length - maxRows} more` : '';
+  throw new WrongUse(
+    `${file}, ${rows.length === 1 ? 'line' : 'lines'} ${rows.slice(0, maxRows).join(', ')}${more}: ${problem}.`,
+  );
 }

@@ -10,7 +10,8 @@ import { UserError } from '../shared/errors.ts';
 import { createDriftLog } from '../warehouse/drift.ts';
 import { type RangeFlags, rangeOf, secondsOf } from './arguments.ts';
 import { api, openContext, openDatabase } from './environment.ts';
-import { createProgress, renderColumns } from './terminal.ts';
+import { type Column, type Output, tableOf } from './output.ts';
+import { createProgress } from './terminal.ts';
 
 const dueCheckMs = 250;
 
@@ -18,7 +19,7 @@ const dueCheckMs = 250;
  * Compares the hours of a range now, by default of the last day, and adds what the mirror lacks. The calls of the current hour
  * are added too, and compared after its end.
  */
-export async function reconcile({ json, ...given }: RangeFlags): Promise<void> {
+export async function reconcile(given: RangeFlags): Promise<Output> {
   const { from, to } = rangeOf(given, dayMs);
   await using context = await openContext('reconcile', { needed: api });
   const { log, pauses, notifier } = context;
@@ -60,12 +61,11 @@ export async function reconcile({ json, ...given }: RangeFlags): Promise<void> {
   await notifier.idle();
   const { unproven } = await countHours(db, range);
   const remarks = `${failed > 0 ? `, ${failed} could not be` : ''}${unproven > 0 ? `, ${unproven} not proven complete yet` : ''}`;
-  console.log(
-    json
-      ? JSON.stringify({ asked, compared, changed, failed, unproven })
-      : `${countOf(compared, 'hour')} compared, ${countOf(changed, 'call')} new or changed${remarks}. ${toType('coverage')} shows what is proven.`,
-  );
-  if (failed > 0) throw new UserError('Some hours could not be compared; the workers retry them.');
+  return {
+    json: { asked, compared, changed, failed, unproven },
+    text: `${countOf(compared, 'hour')} compared, ${countOf(changed, 'call')} new or changed${remarks}. ${toType('coverage')} shows what is proven.`,
+    failed: failed > 0 && new UserError('Some hours could not be compared; the workers retry them.'),
+  };
 }
 
 const dayMs = 86_400_000;
@@ -75,23 +75,22 @@ const coverageDays = 14;
  * Prints for each day whether every call that the service reports is held, and which texts may be missing; by default for the
  * last two weeks.
  */
-export async function showCoverage({ json, ...given }: RangeFlags): Promise<void> {
+export async function showCoverage(given: RangeFlags): Promise<Output> {
   const { from, to } = rangeOf(given, (coverageDays - 1) * dayMs);
   await using database = await openDatabase('coverage', { alike: ['TIME_ZONE'] });
   const { db, settings } = database;
   const days = await daysOfCoverage(db, from, to);
-  if (json) return console.log(JSON.stringify(days));
-  console.log([renderDays(days), ...renderTexts(days, await wereTextsCompared(db), settings.timeZone)].join('\n'));
+  return tableOf(days, columnsOfDays, { remarks: renderTexts(days, await wereTextsCompared(db), settings.timeZone) });
 }
 
-function renderDays(days: readonly DayOfCoverage[]): string {
-  const head = ['day (UTC)', 'proven', 'reported', 'held', 'unannounced', ''];
-  const rows = days.map((day) => [
-    ...[day.date, `${day.provenHours} of ${day.hours} h`, day.reported ?? '?', day.held ?? '?', day.unannounced ?? ''],
-    day.isComplete ? 'complete' : (day.difference ?? 'not compared yet'),
-  ]);
-  return renderColumns(head, rows);
-}
+const columnsOfDays: readonly Column<DayOfCoverage>[] = [
+  ['day (UTC)', ({ date }) => date],
+  ['proven', ({ provenHours, hours }) => `${provenHours} of ${hours} h`],
+  ['reported', ({ reported }) => reported ?? '?'],
+  ['held', ({ held }) => held ?? '?'],
+  ['unannounced', ({ unannounced }) => unannounced],
+  ['', ({ isComplete, difference }) => (isComplete ? 'complete' : (difference ?? 'not compared yet'))],
+];
 
 /** The API cannot list conversations (section 4.2): missing texts can be found, but completeness cannot be proven. */
 function renderTexts(days: readonly DayOfCoverage[], wereCompared: boolean, timeZone: string): string[] {

@@ -8,7 +8,7 @@ import { createLog } from '../shared/log.ts';
 import { printable } from '../shared/storable.ts';
 import { commandSettings } from './environment.ts';
 import { exitCodes } from './failures.ts';
-import { labelled } from './terminal.ts';
+import { labelled } from './output.ts';
 
 /** Prints every fault with its remedy. Exit code 0 when there is none, regardless of notices. */
 export async function run(options: { json?: boolean }): Promise<void> {

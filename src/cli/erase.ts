@@ -11,17 +11,18 @@ import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { spellingsOf } from '../warehouse/erasure/mentions.ts';
 import { api, openContext } from './environment.ts';
-import { describeFailure, exitCodes } from './failures.ts';
-import { type ConsentFlags, confirm, renderColumns } from './terminal.ts';
+import { describeFailure } from './failures.ts';
+import { type Output, renderColumns } from './output.ts';
+import { type ConsentFlags, confirm } from './terminal.ts';
 
 /** Removes a person, after confirmation. Prints only the last four digits of the number. */
-export async function erase(given: string, flags: ConsentFlags & { atService?: boolean }): Promise<void> {
+export async function erase(given: string, flags: ConsentFlags & { atService?: boolean }): Promise<Output> {
   const number = erasableNumber(given);
   await using context = await openContext('erase', { needed: flags.atService ? api : [] });
   const { db } = context.database;
   await refuseOwnNumber(db, number);
   const held = flags.atService ? await listErasableAtService(db, number) : undefined;
-  const isMeant = await confirm(flags, async () => {
+  const preview = await confirm(flags, async () => {
     const erasure = await previewErasure(db, number);
     const left = remaining(context, held !== undefined);
     const sentence = [report(erasure, false), ...wouldDelete(held, number), left.join('\n')].join('\n');
@@ -30,20 +31,19 @@ export async function erase(given: string, flags: ConsentFlags & { atService?: b
       data: { ...erasure, ...(held && { atService: { held: named(held, number) } }), remaining: left },
     };
   });
-  if (!isMeant) return;
+  if (preview) return preview;
   // The service first: the list comes from the mirror, so that an interrupted erasure can be repeated.
   const atService = held && (await deleteAtService(context.service as Service, held));
   const erasure = await eraseNumber({ db, queues: context.queues }, number);
   const left = remaining(context, held !== undefined);
-  if (flags.json) {
-    const serviceResult = atService && {
-      atService: { deleted: named(atService.deleted, number), refused: named(atService.refused, number) },
-    };
-    console.log(JSON.stringify({ ...erasure, ...serviceResult, remaining: left, isDone: true }));
-  } else {
-    console.log([report(erasure, true), ...(atService ? deletedWords(atService, number) : []), ...left].join('\n'));
-  }
-  if (atService && atService.refused.length > 0) process.exitCode = exitCodes.failed;
+  const serviceResult = atService && {
+    atService: { deleted: named(atService.deleted, number), refused: named(atService.refused, number) },
+  };
+  return {
+    json: { ...erasure, ...serviceResult, remaining: left, isDone: true },
+    text: [report(erasure, true), ...(atService ? deletedWords(atService, number) : []), ...left].join('\n'),
+    failed: atService !== undefined && atService.refused.length > 0,
+  };
 }
 
 async function deleteAtService(service: Service, held: readonly ErasableAtService[]): Promise<ServiceErasure> {

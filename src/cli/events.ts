@@ -1,4 +1,3 @@
-import type { Database } from '../db/database.ts';
 import {
   countBefore,
   discardBefore,
@@ -18,61 +17,60 @@ import { UserError } from '../shared/errors.ts';
 import { maskNumbers, maskTarget } from '../shared/masking.ts';
 import { maxReferences } from '../webhooks/extract.ts';
 import { openContext, openDatabase } from './environment.ts';
-import { type ConsentFlags, confirm, renderColumns } from './terminal.ts';
+import { type Column, type Output, pairsOf, tableOf } from './output.ts';
+import { type ConsentFlags, confirm } from './terminal.ts';
 
-interface Json {
-  readonly json?: boolean;
-}
-
-export function runList({
+export async function listEvents({
   unrecognized,
   type,
   since,
   limit,
-  json,
-}: Json & { unrecognized?: boolean; type?: string; since?: Date; limit: number }): Promise<void> {
-  return inDatabase(async (db, timeZone) => {
-    const found = await listDeliveries(db, { isUnrecognized: unrecognized, type, since }, limit);
-    if (json) return console.log(JSON.stringify(found.map(listed)));
-    if (found.length === 0) return console.log('There is no such delivery.');
-    const head = ['id', 'received', 'type', 'bytes', 'points at'];
-    const rows = found.map(listed).map((each) => {
-      return [each.id, toTheSecond(each.receivedAt, timeZone), each.type ?? '', each.bytes, describeTargets(each)];
-    });
-    console.log(renderColumns(head, rows));
-  });
+}: {
+  unrecognized?: boolean;
+  type?: string;
+  since?: Date;
+  limit: number;
+}): Promise<Output> {
+  await using database = await openDatabase('events', { alike: ['TIME_ZONE'] });
+  const found = await listDeliveries(database.db, { isUnrecognized: unrecognized, type, since }, limit);
+  const columns: Column<Listed>[] = [
+    ['id', ({ id }) => id],
+    ['received', ({ receivedAt }) => receivedAt],
+    ['type', ({ type }) => type],
+    ['bytes', ({ bytes }) => bytes],
+    ['points at', describeTargets],
+  ];
+  const { timeZone } = database.settings;
+  return tableOf(found.map(listed), columns, { timeZone, empty: 'There is no such delivery.' });
 }
+
+type Listed = ReturnType<typeof listed>;
 
 function listed({ body, userAgent: _, contentType: __, targets, ...delivery }: StoredDelivery) {
   return { ...delivery, targets: targets.map(maskTarget), bytes: Buffer.byteLength(body) };
 }
 
-function describeTargets({ isErased, isRecognized, targets }: ReturnType<typeof listed>): string {
+function describeTargets({ isErased, isRecognized, targets }: Listed): string {
   const first = targets.slice(0, 3).join('\n') + (targets.length > 3 ? `\nand ${targets.length - 3} more` : '');
   if (isErased) return ['erased', first].filter((each) => each !== '').join('\n');
   if (isRecognized) return first;
   return targets.length === 0 ? 'not recognized' : `${first}\nand more, not taken`;
 }
 
-export function runShow(id: string, { json }: Json): Promise<void> {
-  return inDatabase(async (db, timeZone) => {
-    const found = await findDelivery(db, id);
-    if (!found) throw noSuch(id);
-    if (json) return console.log(JSON.stringify(found));
-    const { body, targets, receivedAt, ...rest } = found;
-    const lines: Record<string, unknown> = {
-      received: toTheSecond(receivedAt, timeZone),
-      type: rest.type ?? 'none in the address',
-      'body says': rest.claimedType ?? 'nothing',
-      'content type': rest.contentType ?? 'none',
-      sender: rest.userAgent ?? 'none',
-      recognized: recognition(found),
-      'points at': targets.join(', ') || 'nothing',
-    };
-    const width = Math.max(...Object.keys(lines).map(({ length }) => length));
-    for (const [name, value] of Object.entries(lines)) console.log(`${name.padEnd(width)}  ${value}`);
-    console.log(`\n${rest.isErased ? '(erased)' : laidOut(body)}`);
+export async function showEvent(id: string): Promise<Output> {
+  await using database = await openDatabase('events', { alike: ['TIME_ZONE'] });
+  const found = await findDelivery(database.db, id);
+  if (!found) throw noSuch(id);
+  const facts = pairsOf({
+    received: toTheSecond(found.receivedAt, database.settings.timeZone),
+    type: found.type ?? 'none in the address',
+    'body says': found.claimedType ?? 'nothing',
+    'content type': found.contentType ?? 'none',
+    sender: found.userAgent ?? 'none',
+    recognized: recognition(found),
+    'points at': found.targets.join(', ') || 'nothing',
   });
+  return { json: found, text: `${facts}\n\n${found.isErased ? '(erased)' : laidOut(found.body)}` };
 }
 
 function recognition({ isRecognized, targets }: StoredDelivery): string {
@@ -90,56 +88,55 @@ function laidOut(body: string): string {
 }
 
 /** Marks the targets of one delivery, or of all since a given time, dirty again. */
-export function runReplay(id: string | undefined, { since, json }: Json & { since?: Date }): Promise<void> {
+export function replayEvents(id: string | undefined, { since }: { since?: Date }): Promise<Output> {
   return inInbox(async (deps) => {
     const done = id === undefined ? await replaySince(deps, since ?? new Date()) : await replayDelivery(deps, id);
     if (!done) throw noSuch(id ?? '');
-    print(done, json, `${counted(done.deliveries)} replayed: ${countOf(done.targets, 'target')} will be read again.`);
+    return resultOf(
+      done,
+      `${counted(done.deliveries)} replayed: ${countOf(done.targets, 'target')} will be read again.`,
+    );
   });
 }
 
-export function runReparse({ all, unlimited, json }: Json & { all?: boolean; unlimited?: boolean }): Promise<void> {
+export function reparseEvents({ all, unlimited }: { all?: boolean; unlimited?: boolean }): Promise<Output> {
   return inInbox(async (deps) => {
     const done = await reparseDeliveries(deps, { isAll: all, isUnlimited: unlimited });
-    print(done, json, `${counted(done.deliveries)} recognized: ${countOf(done.targets, 'target')} will be read.`);
+    return resultOf(done, `${counted(done.deliveries)} recognized: ${countOf(done.targets, 'target')} will be read.`);
   });
 }
 
 /** Deletes one delivery, or all before a given time, after confirmation. */
-export function runDiscard(
+export async function discardEvents(
   id: string | undefined,
   { before, unrecognized = false, ...flags }: ConsentFlags & { before?: Date; unrecognized?: boolean },
-): Promise<void> {
-  return inDatabase(async (db) => {
-    const moment = before ?? new Date(0);
-    const isMeant = await confirm(flags, async () => {
-      if (id !== undefined && !(await findDelivery(db, id))) throw noSuch(id);
-      const deliveries = id === undefined ? await countBefore(db, moment, unrecognized) : 1;
-      return { sentence: `${counted(deliveries)} would be discarded.`, data: { deliveries } };
-    });
-    if (!isMeant) return;
-    const deliveries =
-      id === undefined ? await discardBefore(db, moment, unrecognized) : Number(await discardDelivery(db, id));
-    if (id !== undefined && deliveries === 0) throw noSuch(id);
-    console.log(flags.json ? JSON.stringify({ deliveries, isDone: true }) : `${counted(deliveries)} discarded.`);
+): Promise<Output> {
+  await using database = await openDatabase('events');
+  const { db } = database;
+  const moment = before ?? new Date(0);
+  const preview = await confirm(flags, async () => {
+    if (id !== undefined && !(await findDelivery(db, id))) throw noSuch(id);
+    const deliveries = id === undefined ? await countBefore(db, moment, unrecognized) : 1;
+    return { sentence: `${counted(deliveries)} would be discarded.`, data: { deliveries } };
   });
-}
-
-async function inDatabase(work: (db: Database, timeZone: string) => Promise<void>): Promise<void> {
-  await using database = await openDatabase('events', { alike: ['TIME_ZONE'] });
-  await work(database.db, database.settings.timeZone);
+  if (preview) return preview;
+  const deliveries =
+    id === undefined ? await discardBefore(db, moment, unrecognized) : Number(await discardDelivery(db, id));
+  if (id !== undefined && deliveries === 0) throw noSuch(id);
+  return { json: { deliveries, isDone: true }, text: `${counted(deliveries)} discarded.` };
 }
 
 /** For what enqueues reads. */
-async function inInbox(work: (deps: InboxDeps) => Promise<void>): Promise<void> {
+async function inInbox(work: (deps: InboxDeps) => Promise<Output>): Promise<Output> {
   await using context = await openContext('events');
   const { database, pauses, notifier } = context;
-  await work({ db: database.db, pauses, notify: notifier.notify });
+  const output = await work({ db: database.db, pauses, notify: notifier.notify });
   await notifier.idle();
+  return output;
 }
 
-function print(done: ReplayResult, json: boolean | undefined, sentence: string): void {
-  console.log(json ? JSON.stringify({ deliveries: done.deliveries, targets: done.targets }) : sentence);
+function resultOf({ deliveries, targets }: ReplayResult, text: string): Output {
+  return { json: { deliveries, targets }, text };
 }
 
 function counted(deliveries: number): string {

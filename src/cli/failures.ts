@@ -4,6 +4,7 @@ import { describeRefusal } from '../db/refusals.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { printable } from '../shared/storable.ts';
+import type { Output } from './output.ts';
 
 /** Sentences for error codes of Postgres and the network, each with its remedy. */
 const remedies: Readonly<Record<string, (message: string, syscall: unknown) => string>> = {
@@ -118,12 +119,18 @@ export function printFailureJson(error: unknown): void {
 }
 
 /**
- * Runs a command; prints a failure as one message on standard error, with `isJson` on standard output too, and exits with its
- * code.
+ * Runs a command and prints its output. A failure is one message on standard error, with `isJson` on standard output too, and
+ * ends the process with its exit code.
  */
-export async function runCommand(work: () => Promise<void> | void, isJson = false): Promise<void> {
+export async function runCommand(work: () => Promise<Output> | Promise<void> | void, isJson = false): Promise<void> {
   try {
-    await work();
+    const output = await work();
+    if (!output) return;
+    const { json, text, failed } = output;
+    if (isJson) console.log(JSON.stringify(json));
+    else if (text !== undefined) console.log(text);
+    if (failed instanceof Error) throw failed;
+    if (failed) process.exitCode = exitCodes.failed;
   } catch (error) {
     console.error(describeFailure(error, process.env));
     if (isJson) printFailureJson(error);

@@ -5,23 +5,24 @@ import { type BiRole, faultOfRoleName, grantBiRole } from '../reporting/bi-role.
 import { createLog } from '../shared/log.ts';
 import { commandSettings } from './environment.ts';
 import { WrongUse } from './failures.ts';
+import type { Output } from './output.ts';
 
 /** Applies missing migrations. With a name, grants a role read access to the schema `reporting` only. */
-export async function run(options: { biRole?: string; json?: boolean }): Promise<void> {
+export async function migrate(options: { biRole?: string }): Promise<Output> {
   const fault = options.biRole === undefined ? undefined : faultOfRoleName(options.biRole);
   if (fault !== undefined) throw new WrongUse(fault);
   const settings = readySettings(await commandSettings({ needed: ['DATABASE_URL'] }));
   const log = createLog(settings.logLevel);
   const outcome = await migrateAll(settings.databaseUrl, log);
   const biRole = options.biRole === undefined ? undefined : await grant(options.biRole);
-  if (options.json) console.log(JSON.stringify({ ...outcome, ...(biRole && { biRole }) }));
-  else {
-    if (outcome.ahead.length > 0) console.log('The database was migrated by a newer release; nothing to do.');
-    else if (outcome.applied.length === 0) console.log('The schemas are up to date.');
-    else console.log(`Applied ${outcome.applied.join(', ')}.`);
-    if (outcome.viewsBlocked) console.log(`The reports stay those of the earlier release. ${outcome.viewsBlocked}`);
-    if (biRole) console.log(sentenceOf(biRole));
-  }
+  const { ahead, applied, viewsBlocked } = outcome;
+  const done = applied.length === 0 ? 'The schemas are up to date.' : `Applied ${applied.join(', ')}.`;
+  const lines = [
+    ahead.length > 0 ? 'The database was migrated by a newer release; nothing to do.' : done,
+    viewsBlocked && `The reports stay those of the earlier release. ${viewsBlocked}`,
+    biRole && sentenceOf(biRole),
+  ];
+  return { json: { ...outcome, ...(biRole && { biRole }) }, text: lines.filter(Boolean).join('\n') };
 
   async function grant(name: string): Promise<BiRole> {
     await using database = createDatabase({ url: settings.databaseUrl, log, maxConnections: 1, name: 'migrate' });

@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { query, sql } from '../db/database.ts';
 import { createTargets } from '../ops/alerts/targets.ts';
-import { toTheSecond } from '../ops/format.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { commandSettings, openDatabase } from './environment.ts';
-import { exitCodes } from './failures.ts';
-import { renderColumns } from './terminal.ts';
+import { type Column, type Output, tableOf } from './output.ts';
 
 /** Sends a test alert. Exit code 0 when every target accepted it. */
-export async function runTest({ json }: { json?: boolean }): Promise<void> {
+export async function sendTest(): Promise<Output> {
   const targets = createTargets(await commandSettings());
   if (targets.length === 0) {
     const remedy = `Set NOTIFY_WEBHOOK_URL, NOTIFY_SLACK_URL or NOTIFY_SMTP_URL, as ${toType('settings')} describes.`;
@@ -33,11 +31,10 @@ export async function runTest({ json }: { json?: boolean }): Promise<void> {
       ),
     ),
   );
-  if (json) console.log(JSON.stringify(results));
-  for (const { target, isSent, ...failure } of json ? [] : results) {
-    console.log(isSent ? `${target}: accepted` : `${target}: not sent: ${'reason' in failure ? failure.reason : ''}`);
-  }
-  if (results.some(({ isSent }) => !isSent)) process.exitCode = exitCodes.failed;
+  const lines = results.map(({ target, isSent, ...failure }) =>
+    isSent ? `${target}: accepted` : `${target}: not sent: ${'reason' in failure ? failure.reason : ''}`,
+  );
+  return { json: results, text: lines.join('\n'), failed: results.some(({ isSent }) => !isSent) };
 }
 
 interface ListedAlert {
@@ -50,9 +47,8 @@ interface ListedAlert {
   readonly toldTo: readonly string[];
 }
 
-export async function runList({ limit, json }: { limit: number; json?: boolean }): Promise<void> {
+export async function listAlerts({ limit }: { limit: number }): Promise<Output> {
   await using database = await openDatabase('notify', { alike: ['TIME_ZONE'] });
-  const { timeZone } = database.settings;
   const alerts = await query(
     database.db,
     sql<ListedAlert>`select check_name as check, level, known_at as since, ended_at as "endedAt", sentence,
@@ -60,15 +56,14 @@ export async function runList({ limit, json }: { limit: number; json?: boolean }
          where m.alert_id = a.alert_id and kind = 'began' and sent_at is not null order by target) as "toldTo"
      from ops.alerts a where begun_at is not null order by ended_at is not null, begun_at desc limit ${limit}`,
   );
-  if (json) return console.log(JSON.stringify(alerts));
-  if (alerts.length === 0) return console.log('No alert began in the last 30 days.');
-  const rows = alerts.map(({ since, endedAt, level, check, toldTo, sentence }) => [
-    toTheSecond(since, timeZone),
-    endedAt === null ? 'open' : toTheSecond(endedAt, timeZone),
-    level,
-    check,
-    toldTo.join(', '),
-    sentence,
-  ]);
-  console.log(renderColumns(['since', 'until', 'level', 'check', 'sent to', 'what'], rows));
+  const columns: Column<ListedAlert>[] = [
+    ['since', ({ since }) => since],
+    ['until', ({ endedAt }) => endedAt ?? 'open'],
+    ['level', ({ level }) => level],
+    ['check', ({ check }) => check],
+    ['sent to', ({ toldTo }) => toldTo.join(', ')],
+    ['what', ({ sentence }) => sentence],
+  ];
+  const { timeZone } = database.settings;
+  return tableOf(alerts, columns, { timeZone, empty: 'No alert began in the last 30 days.' });
 }

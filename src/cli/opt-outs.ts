@@ -1,42 +1,33 @@
 import { userInfo } from 'node:os';
-import {
-  countWaiting,
-  type DecisionResult,
-  decideOptOut,
-  listWaiting,
-  type OptOutDecision,
-} from '../ledger/opt-outs.ts';
-import { countOf, toTheSecond } from '../ops/format.ts';
+import { countWaiting, decideOptOut, listWaiting, type OptOutDecision } from '../ledger/opt-outs.ts';
+import { countOf } from '../ops/format.ts';
 import { toType } from '../shared/command-name.ts';
+import { UserError } from '../shared/errors.ts';
 import { openDatabase } from './environment.ts';
-import { exitCodes } from './failures.ts';
-import { renderColumns } from './terminal.ts';
-
-interface Json {
-  readonly json?: boolean;
-}
+import { type Column, type Output, tableOf } from './output.ts';
 
 const shownCharacters = 100;
 
 /** Lists the numbers that wait for a decision, in full, with their last text: both are needed to decide. */
-export async function runList({ limit, json }: Json & { limit: number }): Promise<void> {
+export async function listWaitingNumbers({ limit }: { limit: number }): Promise<Output> {
   await using database = await openDatabase('opt-outs', { alike: ['TIME_ZONE'] });
-  const waiting = await listWaiting(database.db, limit);
-  if (json) return console.log(JSON.stringify(waiting.map(({ seenAt: _, ...each }) => each)));
-  if (waiting.length === 0) return console.log('No number waits for a decision.');
-  const rows = waiting.map(({ number, lines, textCount, lastAt, text }) => [
-    number,
-    lines.join(', '),
-    toTheSecond(lastAt, database.settings.timeZone),
-    String(textCount),
-    text === null ? '(removed)' : shorten(text),
-  ]);
-  console.log(renderColumns(['number', 'line', 'newest', 'texts', 'newest text'], rows));
+  const waiting = (await listWaiting(database.db, limit)).map(({ seenAt: _, ...each }) => each);
   const more = (await countWaiting(database.db)) - waiting.length;
-  if (more > 0) console.log(`${countOf(more, 'more number')} wait: --limit shows them.`);
-  console.log(
-    `No automatic text goes to these numbers. ${toType('opt-outs confirm NUMBER')} records an opt-out, ${toType('opt-outs clear NUMBER')} that it is none.`,
-  );
+  const columns: Column<(typeof waiting)[number]>[] = [
+    ['number', ({ number }) => number],
+    ['line', ({ lines }) => lines.join(', ')],
+    ['newest', ({ lastAt }) => lastAt],
+    ['texts', ({ textCount }) => textCount],
+    ['newest text', ({ text }) => (text === null ? '(removed)' : shorten(text))],
+  ];
+  return tableOf(waiting, columns, {
+    timeZone: database.settings.timeZone,
+    empty: 'No number waits for a decision.',
+    remarks: [
+      more > 0 && `${countOf(more, 'more number')} wait: --limit shows them.`,
+      `No automatic text goes to these numbers. ${toType('opt-outs confirm NUMBER')} records an opt-out, ${toType('opt-outs clear NUMBER')} that it is none.`,
+    ],
+  });
 }
 
 function shorten(text: string): string {
@@ -51,18 +42,22 @@ const words: Readonly<Record<OptOutDecision, string>> = {
 };
 
 /** Records the same decision about each number. Exit code 1 when one of them has nothing to decide. */
-export async function runDecide(decision: OptOutDecision, numbers: readonly string[], { json }: Json): Promise<void> {
+export async function decide(decision: OptOutDecision, numbers: readonly string[]): Promise<Output> {
   await using database = await openDatabase('opt-outs');
-  const results: { number: string; result: DecisionResult }[] = [];
+  const json: { number: string; isDone: boolean }[] = [];
   for (const number of new Set(numbers)) {
     const result = await decideOptOut(database.db, number, decision, { by: decider() });
-    results.push({ number, result });
-    if (json) continue;
-    if (result === 'done') console.log(`${number}: ${words[decision]}.`);
-    else console.error(`${number} waits for no decision, and nobody had confirmed an opt-out: nothing to clear.`);
+    json.push({ number, isDone: result === 'done' });
   }
-  if (json) console.log(JSON.stringify(results.map(({ number, result }) => ({ number, isDone: result === 'done' }))));
-  if (results.some(({ result }) => result !== 'done')) process.exitCode = exitCodes.failed;
+  const [done = [], left = []] = [true, false].map((is) => json.filter(({ isDone }) => isDone === is));
+  const refusals = left.map(
+    ({ number }) => `${number} waits for no decision, and nobody had confirmed an opt-out: nothing to clear.`,
+  );
+  return {
+    json,
+    text: done.map(({ number }) => `${number}: ${words[decision]}.`).join('\n') || undefined,
+    failed: refusals.length > 0 && new UserError(refusals.join('\n')),
+  };
 }
 
 /** Who runs the command, as far as the machine knows. */

@@ -1,36 +1,31 @@
 import { Command } from 'commander';
 import { commandName } from '../shared/command-name.ts';
 import { describeRelease, readRelease } from '../shared/release.ts';
-import { nearest } from '../shared/suggestions.ts';
 import { addAdministration } from './commands/administration.ts';
 import { addAutomation } from './commands/automation.ts';
 import { addMirror } from './commands/mirror.ts';
 import { addProcesses } from './commands/processes.ts';
 import { exitCodes, printFailureJson, runCommand, WrongUse } from './failures.ts';
 import type { Entry } from './lifecycle.ts';
+import type { Output } from './output.ts';
 
-/** What all commands share: `--json`, failures as one message, and the nearest command for one that is not known. */
+declare module 'commander' {
+  interface Command {
+    /** The work of a command returns what it tells. */
+    // biome-ignore lint/suspicious/noExplicitAny: the library does not know the types of arguments and options
+    action(work: (...given: any[]) => Promise<Output>): this;
+  }
+}
+
+/** What all commands share: `--json`, their output, and failures as one message. */
 class Menu extends Command {
   override createCommand(name?: string): Menu {
     return new Menu(name);
   }
 
-  override action(work: Parameters<Command['action']>[0]): this {
+  override action(work: (...given: unknown[]) => Promise<Output> | Promise<void> | void): this {
     if (!this.options.some(({ long }) => long === '--json')) this.option('--json', 'print it as JSON');
-    return super.action((...given) => runCommand(() => work.apply(this, given), this.opts().json === true));
-  }
-
-  /** Overrides a method of the library, which compares letters only. */
-  unknownCommand(): void {
-    const [word = ''] = this.args;
-    const near = nearest(
-      word,
-      this.commands.map((each) => each.name()),
-    );
-    const path = near ?? this.commands.find((each) => each.commands.some((inner) => inner.name() === word));
-    const suggestion = typeof path === 'string' ? path : path && `${path.name()} ${word}`;
-    const correction = suggestion === undefined ? '' : `\n(Did you mean ${suggestion}?)`;
-    this.error(`error: unknown command '${word}'${correction}`, { code: 'commander.unknownCommand' });
+    return super.action((...given) => runCommand(() => work(...given), this.opts().json === true));
   }
 }
 

@@ -2,6 +2,7 @@ import { changeParams, reportsTimeZone, wantedTimeZone } from '../reporting/para
 import { rebuildRollups } from '../reporting/rebuild.ts';
 import { openDatabase } from './environment.ts';
 import { WrongUse } from './failures.ts';
+import type { Output } from './output.ts';
 import { createProgress } from './terminal.ts';
 
 interface RebuildFlags {
@@ -9,11 +10,10 @@ interface RebuildFlags {
   readonly to?: Date;
   readonly timeZone?: string;
   readonly shortAbandon?: number;
-  readonly json?: boolean;
 }
 
 /** Recomputes the rollups from the facts, after applying the given definitions. */
-export async function rebuild({ from, to, timeZone, shortAbandon, json }: RebuildFlags): Promise<void> {
+export async function rebuild({ from, to, timeZone, shortAbandon }: RebuildFlags): Promise<Output> {
   if (from && to && to <= from) throw new WrongUse('--to must be after --from.');
   const isChanged = timeZone !== undefined || shortAbandon !== undefined;
   if (isChanged && (from || to)) {
@@ -37,9 +37,8 @@ export async function rebuild({ from, to, timeZone, shortAbandon, json }: Rebuil
   });
   progress.end();
   const used = await reportsTimeZone(db);
-  console.log(
-    json
-      ? JSON.stringify({ ...rebuilt, timeZone: used })
-      : `Rebuilt ${rebuilt.days} days in ${used} and the turns of ${rebuilt.conversations} conversations.`,
-  );
+  return {
+    json: { ...rebuilt, timeZone: used },
+    text: `Rebuilt ${rebuilt.days} days in ${used} and the turns of ${rebuilt.conversations} conversations.`,
+  };
 }

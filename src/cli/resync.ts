@@ -10,13 +10,10 @@ import { mediaRow } from '../warehouse/messages.ts';
 import { recordingRow } from '../warehouse/recordings.ts';
 import { keyOf } from './arguments.ts';
 import { openContext, openDatabase } from './environment.ts';
+import type { Output } from './output.ts';
 
 /** Marks one target dirty, whether or not a delivery announced it. */
-export async function resync(
-  kind: Target['kind'],
-  given: string | undefined,
-  { json }: { readonly json?: boolean },
-): Promise<void> {
+export async function resync(kind: Target['kind'], given: string | undefined): Promise<Output> {
   const target = { kind, key: keyOf(kind, given) };
   await using context = await openContext('resync');
   const { database, pauses, notifier } = context;
@@ -24,7 +21,7 @@ export async function resync(
     throw new UserError(`${maskedTarget(target)} is not read: one of its participants was erased.`);
   }
   await notifier.idle();
-  console.log(json ? JSON.stringify(target) : `${target.kind} ${target.key} will be read.`);
+  return { json: target, text: `${target.kind} ${target.key} will be read.` };
 }
 
 interface Held {
@@ -35,12 +32,8 @@ interface Held {
   readonly row: string;
 }
 
-/** Prints the links to a call's recordings, or to the files attached to a thread's texts. */
-export async function printLinks(
-  kind: 'recordings' | 'thread',
-  given: string | undefined,
-  { json }: { readonly json?: boolean },
-): Promise<void> {
+/** The links to a call's recordings, or to the files attached to a thread's texts. */
+export async function listLinks(kind: 'recordings' | 'thread', given: string | undefined): Promise<Output> {
   const key = keyOf(kind, given);
   await using database = await openDatabase('links', { alike: ['TIME_ZONE'] });
   const { settings } = database;
@@ -49,10 +42,8 @@ export async function printLinks(
   const held = kind === 'recordings' ? await recordingsOf(database.db, key) : await filesOf(database.db, key);
   if (held.length === 0) throw new UserError(`No link is stored for ${kind} ${key}.`);
   const links = held.map(({ row, ...each }) => ({ ...each, url: open(sealer, each.url, row, `${kind} ${key}`) }));
-  if (json) console.log(JSON.stringify(links));
-  else
-    for (const { at, id, url } of links)
-      console.log([at ? toTheSecond(at, settings.timeZone) : '', id, url].join('  '));
+  const lines = links.map(({ at, id, url }) => [at ? toTheSecond(at, settings.timeZone) : '', id, url].join('  '));
+  return { json: links, text: lines.join('\n') };
 }
 
 async function recordingsOf(db: Database, callId: string): Promise<Held[]> {

@@ -31,7 +31,8 @@ import { UserError } from '../shared/errors.ts';
 import { normalizeNumber } from '../shared/numbers.ts';
 import { type RangeFlags, rangeOf } from './arguments.ts';
 import { commandSettings, openDatabase } from './environment.ts';
-import { createCommandLog, createProgress, renderColumns } from './terminal.ts';
+import { renderColumns } from './output.ts';
+import { createCommandLog, createProgress } from './terminal.ts';
 
 interface Flags {
   readonly json?: boolean;
@@ -360,7 +361,11 @@ function renderExplanation(
 
 const defaultSpanMs = 7 * 86_400_000;
 
-export async function runSimulate({ file: named, json, ...given }: RangeFlags & { file?: string }): Promise<void> {
+export async function runSimulate({
+  file: named,
+  json,
+  ...given
+}: RangeFlags & Flags & { file?: string }): Promise<void> {
   const { from, to } = rangeOf(given, defaultSpanMs);
   await using database = await openDatabase('rules', { alike: rulesSettings });
   const { rulesFile, timeZone } = database.settings;

@@ -3,6 +3,7 @@ import { createSandbox } from '../sandbox/sandbox.ts';
 import { UserError } from '../shared/errors.ts';
 import { createLog } from '../shared/log.ts';
 import { runUntilStopped } from './lifecycle.ts';
+import type { Output } from './output.ts';
 
 interface SandboxFlags {
   readonly host: string;
@@ -12,10 +13,9 @@ interface SandboxFlags {
   readonly threads: number;
   readonly traffic: boolean;
   readonly plainRedirects?: boolean;
-  readonly json?: boolean;
 }
 
-export async function run({ plainRedirects, json, ...chosen }: SandboxFlags): Promise<void> {
+export async function runSandbox({ plainRedirects, ...chosen }: SandboxFlags): Promise<Output> {
   const log = createLog(readSettings(process.env).logLevel);
   const { port } = chosen;
   const options = { ...chosen, plainLoopbackRedirects: plainRedirects === true };
@@ -24,10 +24,9 @@ export async function run({ plainRedirects, json, ...chosen }: SandboxFlags): Pr
     throw new UserError(`Another program listens on port ${port}: name a free one with --port, or 0 for any.`);
   });
   const { url, apiKey } = sandbox;
-  console.log(
-    json
-      ? JSON.stringify({ url, apiKey })
-      : `The sandbox is running.\n\n  API_BASE_URL=${url}\n  API_KEY=${apiKey}\n\nControl routes: ${url}/_sandbox/. Ctrl-C stops it.`,
-  );
   runUntilStopped(log, { abandon: () => undefined, close: sandbox.close });
+  return {
+    json: { url, apiKey },
+    text: `The sandbox is running.\n\n  API_BASE_URL=${url}\n  API_KEY=${apiKey}\n\nControl routes: ${url}/_sandbox/. Ctrl-C stops it.`,
+  };
 }

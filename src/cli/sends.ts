@@ -1,5 +1,5 @@
 import { type Database, query, sql } from '../db/database.ts';
-import { type Control, pauseSends, readControl, resumeSends } from '../ledger/control.ts';
+import { pauseSends, readControl, resumeSends } from '../ledger/control.ts';
 import { cancelSend } from '../ledger/plans.ts';
 import { findSend, listSends, readSend, type Send, type SendState } from '../ledger/send.ts';
 import { settleManually } from '../ledger/settle.ts';
@@ -8,32 +8,35 @@ import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { maskNumbers } from '../shared/masking.ts';
 import { openDatabase } from './environment.ts';
-import { type ConsentFlags, confirm, renderColumns } from './terminal.ts';
+import { type Column, type Output, pairsOf, tableOf } from './output.ts';
+import { type ConsentFlags, confirm } from './terminal.ts';
 
-interface Json {
-  readonly json?: boolean;
-}
-
-export function runList({ state, limit, json }: Json & { state?: SendState; limit: number }): Promise<void> {
+export function listOfSends({ state, limit }: { state?: SendState; limit: number }): Promise<Output> {
   return inLedger(async (db, timeZone) => {
     const sends = (await listSends(db, state, limit)).map(listed);
-    if (json) return console.log(JSON.stringify(sends));
-    if (sends.length === 0) return console.log(state === undefined ? 'There is no send.' : `No send is ${state}.`);
-    const head = ['id', 'planned', 'rule', 'line', 'to', 'mode', 'state', 'why', 'cost'];
-    const rows = sends.map((send) => {
-      const { sendId, plannedAt, rule, line, number, state: is, reason, settledMicros } = send;
-      const cost = settledMicros === null ? '' : dollars(settledMicros);
-      // Shortened on a terminal; commands accept the beginning of an id.
-      const id = process.stdout.isTTY ? sendId.slice(0, 8) : sendId;
-      const words = [sendStateWords(is, reason), reason === null ? '' : sendReasonWords(is, reason)];
-      return [id, toTheSecond(plannedAt, timeZone), rule, line, number, modeOf(send), ...words, cost];
-    });
-    console.log(renderColumns(head, rows));
+    // Shortened on a terminal; commands accept the beginning of an id.
+    const idLength = process.stdout.isTTY ? 8 : undefined;
+    const columns: Column<(typeof sends)[number]>[] = [
+      ['id', ({ sendId }) => sendId.slice(0, idLength)],
+      ['planned', ({ plannedAt }) => plannedAt],
+      ['rule', ({ rule }) => rule],
+      ['line', ({ line }) => line],
+      ['to', ({ number }) => number],
+      ['mode', modeOf],
+      ['state', ({ state, reason }) => sendStateWords(state, reason)],
+      ['why', ({ state, reason }) => reason && sendReasonWords(state, reason)],
+      ['cost', ({ settledMicros }) => (settledMicros === null ? null : dollars(settledMicros))],
+    ];
     const simulated = sends.filter((send) => modeOf(send) === 'dry-run').length;
-    if (simulated > 0)
-      console.log(`${simulated} of ${sends.length} are dry-run: they were only simulated and are never sent.`);
     const { isPaused, reason } = await readControl(db);
-    if (isPaused) console.log(`All sends are paused: ${reason}. ${toType('sends resume')} resumes them.`);
+    return tableOf(sends, columns, {
+      timeZone,
+      empty: state === undefined ? 'There is no send.' : `No send is ${state}.`,
+      remarks: [
+        simulated > 0 && `${simulated} of ${sends.length} are dry-run: they were only simulated and are never sent.`,
+        isPaused && `All sends are paused: ${reason}. ${toType('sends resume')} resumes them.`,
+      ],
+    });
   });
 }
 
@@ -46,12 +49,10 @@ function listed({ text: _, baseline: __, number, line, trigger: { kind, at }, ..
   return { ...send, line: maskNumbers(line), number: maskNumbers(number), trigger: { kind, at } };
 }
 
-export function runShow(given: string, { json }: Json): Promise<void> {
+export function showSend(given: string): Promise<Output> {
   return inLedger(async (db, timeZone) => {
-    const found = await sendOf(db, given);
-    if (json) return console.log(JSON.stringify({ ...found.send, events: found.events }));
-    const { send, events } = found;
-    const lines: Record<string, unknown> = {
+    const { send, events } = await sendOf(db, given);
+    const facts = pairsOf({
       state: `${inWords(send.state, send.reason)} (${send.state})`,
       rule: send.ruleVersion === null ? send.rule : `${send.rule}, version ${send.ruleVersion}`,
       mode: modeOf(send) === 'live' ? 'live' : 'dry-run: only simulated, nothing is sent',
@@ -61,12 +62,11 @@ export function runShow(given: string, { json }: Json): Promise<void> {
       segments: send.units ?? 'not counted',
       cost: costOf(send),
       message: send.messageId ?? 'none known',
-    };
-    for (const [name, value] of Object.entries(lines)) console.log(`${name.padEnd(8)}  ${value}`);
-    console.log(`\n${send.text}\n`);
-    for (const { at, to, reason, actor } of events) {
-      console.log(`${toTheSecond(at, timeZone)}  ${actor.padEnd(8)}  ${inWords(to, reason)}`);
-    }
+    });
+    const history = events.map(
+      ({ at, to, reason, actor }) => `${toTheSecond(at, timeZone)}  ${actor.padEnd(8)}  ${inWords(to, reason)}`,
+    );
+    return { json: { ...send, events }, text: [facts, '', send.text, '', ...history].join('\n') };
   });
 }
 
@@ -82,10 +82,10 @@ function costOf({ settledMicros, reservedMicros, state }: Send): string {
 }
 
 /** Records the outcome of a send in manual review; with `force` also of one that is still being reconciled. */
-export function runSettle(
+export function settleSend(
   given: string,
   { sent, force = false, ...flags }: ConsentFlags & { sent?: boolean; force?: boolean },
-): Promise<void> {
+): Promise<Output> {
   const to = sent ? 'SENT' : 'NOT_SENT';
   return inLedger(async (db) => {
     const { sendId, state, reservedMicros } = (await sendOf(db, given)).send;
@@ -94,15 +94,17 @@ export function runSettle(
     }
     if (state !== 'NEEDS_HUMAN' && state !== 'UNKNOWN') throw needsNoReview(state);
     const amount = dollars(reservedMicros);
-    const isMeant = await confirm(flags, () => {
-      const sentence = `It would be settled as ${to}, and ${amount} ${sent ? 'would count as spent' : 'would be free again'}.`;
-      return Promise.resolve({ sentence, data: { sendId, state } });
-    });
-    if (!isMeant) return;
+    const preview = await confirm(flags, async () => ({
+      sentence: `It would be settled as ${to}, and ${amount} ${sent ? 'would count as spent' : 'would be free again'}.`,
+      data: { sendId, state },
+    }));
+    if (preview) return preview;
     // A worker, or another operator, may have settled it meanwhile.
     if (!(await settleManually(db, sendId, to, { isInsisted: force }))) throw needsNoReview('settled meanwhile');
-    if (flags.json) return console.log(JSON.stringify({ sendId, state: to, isDone: true }));
-    console.log(`Settled as ${to}; ${amount} ${sent ? 'count as spent' : 'are free again'}.`);
+    return {
+      json: { sendId, state: to, isDone: true },
+      text: `Settled as ${to}; ${amount} ${sent ? 'count as spent' : 'are free again'}.`,
+    };
   });
 }
 
@@ -111,45 +113,50 @@ function needsNoReview(state: string): UserError {
 }
 
 /** Cancels sends that wait. Exit code 1 if one of them could not be cancelled. */
-export function runCancel(given: readonly string[], { json }: Json): Promise<void> {
+export function cancelSends(given: readonly string[]): Promise<Output> {
   return inLedger(async (db) => {
     const ids: string[] = [];
     for (const each of given) ids.push((await sendOf(db, each)).send.sendId);
-    const results: { sendId: string; state: SendState; isDone: boolean }[] = [];
+    const json: { sendId: string; state: SendState; isDone: boolean }[] = [];
     for (const sendId of new Set(ids)) {
       const isDone = await cancelSend(db, sendId);
-      const state = (await findSend(db, sendId))?.state ?? 'DENIED';
-      results.push({ sendId, state, isDone });
+      json.push({ sendId, state: (await findSend(db, sendId))?.state ?? 'DENIED', isDone });
     }
-    const left = results.filter(({ isDone }) => !isDone);
-    if (left.length > 0) process.exitCode = 1;
-    if (json) return console.log(JSON.stringify(results));
-    const count = results.length - left.length;
-    if (count > 0) console.log(`${count === 1 ? '1 send is' : `${count} sends are`} cancelled and will never be sent.`);
-    for (const { sendId, state } of left) {
-      console.error(`${sendId} is ${state}: only a send that waits (PLANNED, HELD, RESERVED) can be cancelled.`);
-    }
+    const left = json.filter(({ isDone }) => !isDone);
+    const count = json.length - left.length;
+    const refusals = left.map(
+      ({ sendId, state }) =>
+        `${sendId} is ${state}: only a send that waits (PLANNED, HELD, RESERVED) can be cancelled.`,
+    );
+    return {
+      json,
+      ...(count > 0 && {
+        text: `${count === 1 ? '1 send is' : `${count} sends are`} cancelled and will never be sent.`,
+      }),
+      failed: refusals.length > 0 && new UserError(refusals.join('\n')),
+    };
   });
 }
 
 /** Pauses all sends. After it resolves, no send leaves. */
-export function runPause(words: readonly string[], { json }: Json): Promise<void> {
+export function pause(words: readonly string[]): Promise<Output> {
   return inLedger(async (db) => {
     await pauseSends(db, words.length > 0 ? words.join(' ') : 'by the operator');
-    print(await readControl(db), json);
+    return controlOf(db);
   });
 }
 
-export function runResume({ json }: Json): Promise<void> {
+export function resume(): Promise<Output> {
   return inLedger(async (db) => {
     await resumeSends(db);
-    print(await readControl(db), json);
+    return controlOf(db);
   });
 }
 
-function print({ isPaused, reason }: Control, json: boolean | undefined): void {
-  if (json) console.log(JSON.stringify({ isPaused, reason }));
-  else console.log(isPaused ? `All sends are paused: ${reason}.` : 'Sends are resumed, as far as RULES_MODE allows.');
+async function controlOf(db: Database): Promise<Output> {
+  const { isPaused, reason } = await readControl(db);
+  const text = isPaused ? `All sends are paused: ${reason}.` : 'Sends are resumed, as far as RULES_MODE allows.';
+  return { json: { isPaused, reason }, text };
 }
 
 /** The only send whose id has this prefix. Rejects with `UserError` when there is none, or more than one. */
@@ -167,9 +174,9 @@ async function sendOf(db: Database, given: string) {
   return found;
 }
 
-async function inLedger(work: (db: Database, timeZone: string) => Promise<void>): Promise<void> {
+async function inLedger(work: (db: Database, timeZone: string) => Promise<Output>): Promise<Output> {
   await using database = await openDatabase('sends', { alike: ['TIME_ZONE'] });
-  await work(database.db, database.settings.timeZone);
+  return await work(database.db, database.settings.timeZone);
 }
 
 function dollars(micros: number): string {

@@ -6,8 +6,9 @@ import { toType } from '../shared/command-name.ts';
 import { createLog } from '../shared/log.ts';
 import { withoutPassword } from '../shared/masking.ts';
 import { drainMs, type Entry, runUntilStopped } from './lifecycle.ts';
+import type { Output } from './output.ts';
 
-export async function run(entry: Entry, options: { json?: boolean }): Promise<void> {
+export async function runAll(entry: Entry): Promise<Output> {
   const settings = readSettings(process.env, { servesPages: true, makesToken: true });
   const log = createLog(settings.logLevel);
   for (const weakness of weaknessesOf(settings)) log.warn(weakness);
@@ -24,7 +25,7 @@ export async function run(entry: Entry, options: { json?: boolean }): Promise<vo
   });
   const started = await starting;
   const { close: _, abandon: __, reloadRules: ___, psqlArgument: ____, ...addresses } = started;
-  console.log(options.json ? JSON.stringify(addresses) : describeStart(started));
+  return { json: addresses, text: describeStart(started) };
 }
 
 function describeStart(started: Started): string {

@@ -11,7 +11,8 @@ import { signInLink } from '../server/sign-in.ts';
 import { UserError } from '../shared/errors.ts';
 import { commandSettings } from './environment.ts';
 import { exitCodes } from './failures.ts';
-import { createCommandLog, labelled, renderColumns } from './terminal.ts';
+import { labelled, renderColumns } from './output.ts';
+import { createCommandLog } from './terminal.ts';
 
 /** Prints the snapshot of the status page. Exit code 1 while the operator has to act, as with `doctor`. */
 export async function run(options: { json?: boolean }): Promise<void> {

@@ -7,10 +7,10 @@ import { ensureSubscriptions } from '../sync/subscriptions/ensure.ts';
 import { isOurAddress } from '../sync/subscriptions/matching.ts';
 import { type Ensured, markBroken } from '../sync/subscriptions/store.ts';
 import { api, openContext } from './environment.ts';
-import { renderColumns } from './terminal.ts';
+import { type Output, tableOf } from './output.ts';
 
 /** Lists all subscriptions, ours and others, without their secret URLs. */
-export function runList({ json }: { json?: boolean }): Promise<void> {
+export function listSubscriptions(): Promise<Output> {
   return asking(async (service, { settings }) => {
     const { data } = await service.webhooks.list();
     const rows = data.map((subscription) => {
@@ -18,23 +18,24 @@ export function runList({ json }: { json?: boolean }): Promise<void> {
       const host = url !== undefined && URL.canParse(url) ? new URL(url).host : undefined;
       return { id, name, type, enabled, host, ours: isOurAddress(settings.receiver, url) };
     });
-    if (json) return console.log(JSON.stringify(rows));
-    const head = ['id', 'type', 'enabled', 'ours', 'host', 'name'];
     const yes = (is: boolean | undefined) => (is ? 'yes' : 'no');
-    const lines = rows.map((row) => [
-      row.id,
-      row.type ?? '',
-      yes(row.enabled),
-      yes(row.ours),
-      row.host ?? '',
-      row.name ?? '',
-    ]);
-    console.log(renderColumns(head, lines));
+    return tableOf(
+      rows,
+      [
+        ['id', ({ id }) => id],
+        ['type', ({ type }) => type],
+        ['enabled', ({ enabled }) => yes(enabled)],
+        ['ours', ({ ours }) => yes(ours)],
+        ['host', ({ host }) => host],
+        ['name', ({ name }) => name],
+      ],
+      {},
+    );
   });
 }
 
 /** Ensures our subscriptions, and prints those that the operator has to create by hand. */
-export function runEnsure({ json }: { json?: boolean }): Promise<void> {
+export function ensureOurs(): Promise<Output> {
   return asking(async (service, { database, log, sealLink, settings }) => {
     const { publicUrl, secret, previousSecret } = settings.receiver;
     if (publicUrl === undefined || secret === undefined) {
@@ -44,22 +45,27 @@ export function runEnsure({ json }: { json?: boolean }): Promise<void> {
       ...{ service, db: database.db, log, publicUrl, secret, previousSecret, sealLink },
       takesOver: true,
     });
-    console.log(json ? JSON.stringify(ensured.map(withoutSecret)) : ensured.map(sentenceOf).join('\n'));
-    if (ensured.some(({ outcome }) => outcome === 'to_create_by_hand')) process.exitCode = 1;
+    return {
+      json: ensured.map(withoutSecret),
+      text: ensured.map(sentenceOf).join('\n'),
+      failed: ensured.some(({ outcome }) => outcome === 'to_create_by_hand'),
+    };
   });
 }
 
-export function runSwitch(verb: 'enable' | 'disable', id: number, { json }: { json?: boolean }): Promise<void> {
+export function switchSubscription(verb: 'enable' | 'disable', id: number): Promise<Output> {
   return asking(async (service, { database, settings }) => {
     if (verb === 'enable') await expectGap(service, database.db, settings.receiver, id);
     const { data } = await service.webhooks[verb](id).catch(explainMissing(id));
-    if (json) return console.log(JSON.stringify({ id: data.id, enabled: data.enabled ?? null }));
-    console.log(`Subscription ${data.id} is ${data.enabled ? 'enabled' : 'disabled'}.`);
+    return {
+      json: { id: data.id, enabled: data.enabled ?? null },
+      text: `Subscription ${data.id} is ${data.enabled ? 'enabled' : 'disabled'}.`,
+    };
   });
 }
 
 /** Deletes one subscription. One that is not ours requires a flag. */
-export function runRemove(id: number, { yes = false, json }: { yes?: boolean; json?: boolean }): Promise<void> {
+export function removeSubscription(id: number, { yes = false }: { yes?: boolean }): Promise<Output> {
   return asking(async (service, { settings }) => {
     const { data } = await service.webhooks.list();
     const found = data.find((each) => each.id === id);
@@ -70,7 +76,7 @@ export function runRemove(id: number, { yes = false, json }: { yes?: boolean; js
       );
     }
     await service.webhooks.remove(id).catch(explainMissing(id));
-    console.log(json ? JSON.stringify({ id, isRemoved: true }) : `Subscription ${id} is removed.`);
+    return { json: { id, isRemoved: true }, text: `Subscription ${id} is removed.` };
   });
 }
 
@@ -97,9 +103,9 @@ function noSuch(id: number): UserError {
   return new UserError(`There is no subscription ${id} on this account: ${toType('subscriptions list')} shows them.`);
 }
 
-async function asking(work: (service: Service, context: Context) => Promise<void>): Promise<void> {
+async function asking(work: (service: Service, context: Context) => Promise<Output>): Promise<Output> {
   await using context = await openContext('subscriptions', { needed: api });
-  await work(context.service as Service, context);
+  return await work(context.service as Service, context);
 }
 
 /** The URL contains the receiver's secret, so it is printed only when the operator has to enter it by hand. */

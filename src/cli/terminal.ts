@@ -1,9 +1,9 @@
 import { createInterface } from 'node:readline/promises';
-import Table from 'cli-table3';
 import { UserError } from '../shared/errors.ts';
 import { createLog, type Log } from '../shared/log.ts';
 import { printable } from '../shared/storable.ts';
 import { WrongUse } from './failures.ts';
+import type { Output } from './output.ts';
 
 /**
  * The log of a command: writes each message once, as a sentence on standard error instead of JSON. With LOG_LEVEL debug or
@@ -124,7 +124,6 @@ function barOf(share: number, [done = '', counted = '', rate = '', left = '']: s
 export interface ConsentFlags {
   readonly yes?: boolean;
   readonly dryRun?: boolean;
-  readonly json?: boolean;
 }
 
 /** The effect that a command would have. */
@@ -142,29 +141,26 @@ interface Terminal {
 }
 
 /**
- * Whether an irreversible command may proceed. With `--yes` it does. On a terminal it shows the preview and asks for the word
- * yes; any other answer throws `UserError`. Without a terminal it throws `WrongUse`. With `--dry-run` it prints the preview
- * and returns false.
+ * Returns undefined when an irreversible command may proceed, and its preview as output with `--dry-run`. With `--yes` it
+ * proceeds. On a terminal the preview is shown and the word yes asked for; any other answer throws `UserError`. Without a
+ * terminal it throws `WrongUse`.
  */
 export async function confirm(
-  { yes = false, dryRun = false, json }: ConsentFlags,
+  { yes = false, dryRun = false }: ConsentFlags,
   preview: () => Promise<Preview>,
   terminal: Terminal = { input: process.stdin, output: process.stderr },
-): Promise<boolean> {
-  if (yes) return true;
+): Promise<Output | undefined> {
+  if (yes) return undefined;
   if (!dryRun && !terminal.input.isTTY) {
     throw new WrongUse(
       'Nothing was done, since there is no terminal to ask on: --yes confirms, --dry-run shows what it would do.',
     );
   }
-  const { sentence, data: facts } = await preview();
-  if (dryRun) {
-    console.log(json ? JSON.stringify({ ...facts, isDone: false }) : sentence);
-    return false;
-  }
+  const { sentence, data } = await preview();
+  if (dryRun) return { json: { ...data, isDone: false }, text: sentence };
   const answer = await ask(printable(`${sentence}\nType yes to do it: `), terminal);
   if (answer.trim().toLowerCase() !== 'yes') throw new UserError('Nothing was done.');
-  return true;
+  return undefined;
 }
 
 /** The typed line; empty when the input ends, or after Ctrl-C. */
@@ -178,120 +174,4 @@ async function ask(question: string, { input, output }: Terminal): Promise<strin
   } finally {
     lines.close();
   }
-}
-
-/** Characters between two columns, and between two that are short of room. */
-const gutters = [2, 1] as const;
-/** A longer word is broken to fit a column, such as an id or a link. */
-const longestWord = 24;
-
-/** The width of the terminal in characters; undefined, so without a bound, when standard output is no terminal. */
-function terminalWidth(): number | undefined {
-  return process.stdout.isTTY ? process.stdout.columns || 80 : undefined;
-}
-
-/**
- * A table with a head. Without a bound each row is one line; within a bound the widest columns are wrapped until it fits.
- * Where that would break words, each cell is printed on a line of its own.
- */
-export function renderColumns(
-  head: readonly string[],
-  rows: readonly (readonly (string | number)[])[],
-  width = terminalWidth(),
-): string {
-  const cells = [head, ...rows].map((row) => row.map(String));
-  if (width === undefined) {
-    const texts = cells.map((row) => row.map((cell) => cell.replaceAll('\n', '; ')));
-    return renderTable(texts, widthsOf(texts, widthOf), gutters[0]);
-  }
-  const natural = widthsOf(cells, widthOf);
-  const least = widthsOf(cells, (cell) => Math.min(longestWord, widthOf(wrapped(cell, 1, longestWord))));
-  for (const gutter of gutters) {
-    const widths = fitted(natural, least, width - gutter * (head.length - 1));
-    if (widths) return renderTable(cells, widths, gutter);
-  }
-  return renderRecords(head, cells.slice(1), width);
-}
-
-function widthsOf(cells: readonly (readonly string[])[], measure: (cell: string) => number): number[] {
-  return (cells[0] ?? []).map((_, at) => Math.max(...cells.map((row) => measure(row[at] ?? ''))));
-}
-
-function renderTable(cells: readonly (readonly string[])[], widths: readonly number[], gutter: number): string {
-  const table = new Table({
-    style: { head: [], border: [], 'padding-left': 0, 'padding-right': gutter },
-    chars: Object.fromEntries(borders.map((name) => [name, ''])),
-  });
-  for (const row of cells) table.push(row.map((cell, at) => wrapped(cell, widths[at] ?? 0)));
-  return table
-    .toString()
-    .split('\n')
-    .map((line) => line.trimEnd())
-    .join('\n');
-}
-
-function renderRecords(head: readonly string[], rows: readonly (readonly string[])[], width?: number): string {
-  const margin = Math.max(...head.map(widthOf));
-  const cellOf = (row: readonly string[], at: number) =>
-    labelled((head[at] ?? '').padEnd(margin), row[at] ?? '', width);
-  return rows.map((row) => row.flatMap((cell, at) => (cell === '' ? [] : cellOf(row, at))).join('\n')).join('\n\n');
-}
-
-/** A text behind a label, wrapped within the width, and indented where it goes on. */
-export function labelled(label: string, text: string, width = terminalWidth()): string {
-  const gap = ' '.repeat(gutters[0]);
-  const margin = label.length + gap.length;
-  const lines = width === undefined ? text : wrapped(text, Math.max(longestWord, width - margin));
-  return `${label}${gap}${lines.replaceAll('\n', `\n${' '.repeat(margin)}`)}`.trimEnd();
-}
-
-const borders = [
-  ...['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right'],
-  ...['left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid', 'middle'],
-];
-
-/** Narrows the widest column repeatedly until all fit; undefined when they cannot. */
-function fitted(natural: readonly number[], least: readonly number[], available: number): number[] | undefined {
-  const widths = [...natural];
-  for (let excess = widths.reduce((sum, each) => sum + each, 0) - available; excess > 0; excess -= 1) {
-    const wide = widths.filter((each, at) => each > (least[at] ?? 0));
-    if (wide.length === 0) return undefined;
-    const widest = widths.findIndex((each, at) => each === Math.max(...wide) && each > (least[at] ?? 0));
-    widths[widest] = (widths[widest] ?? 0) - 1;
-  }
-  return widths;
-}
-
-function widthOf(cell: string): number {
-  return Math.max(0, ...cell.split('\n').map(({ length }) => length));
-}
-
-/** A command in backquotes counts as one word, so that it can be copied. */
-const wordsAndCommands = /(?:`[^`]*`|[^ ])+/g;
-/** Where a name may be broken; times and numbers may not. */
-const withinNames = /(?<=[a-z][-_:/])(?=[a-z])/i;
-
-/** Breaks between words, within names that are wider than the column, and within anything wider than `longest`. */
-function wrapped(cell: string, width: number, longest = width): string {
-  if (widthOf(cell) <= width) return cell;
-  return cell
-    .split('\n')
-    .flatMap((line) => {
-      const lines: string[] = [];
-      let last = '';
-      for (const word of line.match(wordsAndCommands) ?? []) {
-        const parts = word.length <= width ? [word] : word.split(withinNames).flatMap((each) => pieces(each, longest));
-        for (const [at, part] of parts.entries()) {
-          const joined = last === '' ? part : `${last}${at === 0 ? ' ' : ''}${part}`;
-          if (joined.length > width && last !== '') lines.push(last);
-          last = joined.length > width ? part : joined;
-        }
-      }
-      return [...lines, last];
-    })
-    .join('\n');
-}
-
-function pieces(word: string, width: number): string[] {
-  return word.match(new RegExp(`.{1,${width}}`, 'gu')) ?? [''];
 }

@@ -7,25 +7,27 @@ import { maskKey, maskNumbers } from '../shared/masking.ts';
 import { keyOf } from './arguments.ts';
 import { openDatabase } from './environment.ts';
 import { WrongUse } from './failures.ts';
-import { renderColumns } from './terminal.ts';
+import { type Output, renderColumns } from './output.ts';
 
 interface Subject {
   readonly kind: TraceKind;
   readonly key: string;
 }
 
-/** Prints the story of one thing. Rejects with `UserError` when nothing is known of it. */
-export async function run(
+/** The story of one thing. Rejects with `UserError` when nothing is known of it. */
+export async function traceOne(
   what: string,
   id: string | undefined,
-  { since, json }: { readonly since?: Date; readonly json?: boolean },
-): Promise<void> {
+  { since }: { readonly since?: Date },
+): Promise<Output> {
   const subjects = subjectsOf(what, id);
   await using database = await openDatabase('trace', { alike: ['TIME_ZONE'] });
   const { timeZone } = database.settings;
   const { subject, found } = await findTrace(database.db, subjects, since);
-  if (json) console.log(JSON.stringify({ ...subject, key: nameOf(subject), timeZone, ...found, steps: timed(found) }));
-  else console.log(render(subject, found, timeZone));
+  return {
+    json: { ...subject, key: nameOf(subject), timeZone, ...found, steps: timed(found) },
+    text: render(subject, found, timeZone),
+  };
 }
 
 const words: Readonly<Record<TraceKind, string>> = {

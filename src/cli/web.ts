@@ -12,11 +12,12 @@ import { startWebhookRegistration } from '../server/webhook-registration.ts';
 import { createLog } from '../shared/log.ts';
 import { commandSettings } from './environment.ts';
 import { checkPostgres, logMissingMigrations, runUntilStopped, waitForPostgres } from './lifecycle.ts';
+import type { Output } from './output.ts';
 
 /** Connections that a start opens at once with queues in Postgres: tables and producers. */
 const minConnections = 2;
 
-export async function run({ json }: { json?: boolean }): Promise<void> {
+export async function runWeb(): Promise<Output> {
   const given = readySettings(await commandSettings({ needed: ['DATABASE_URL', 'WEBHOOK_SECRET'], servesPages: true }));
   const { adminToken, adminTokenFile } = await pagesToken(given);
   const settings = { ...given, receiver: { ...given.receiver, adminToken } };
@@ -65,8 +66,5 @@ export async function run({ json }: { json?: boolean }): Promise<void> {
     'The receiver is listening',
   );
   void reportConnections(context);
-  if (json)
-    console.log(
-      JSON.stringify({ url: receiver.url, port: receiver.port, registers: registration?.isStarted ?? false }),
-    );
+  return { json: { url: receiver.url, port: receiver.port, registers: registration?.isStarted ?? false } };
 }

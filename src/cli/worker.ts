@@ -8,6 +8,7 @@ import { startWatchdog } from '../ops/watchdog.ts';
 import { createLog } from '../shared/log.ts';
 import { commandSettings } from './environment.ts';
 import { drainMs, type Entry, runUntilStopped, waitForMigrations, waitForPostgres } from './lifecycle.ts';
+import type { Output } from './output.ts';
 
 /** Connections that a start opens at once with queues in Postgres: tables, producers, jobs and their listener. */
 const minConnections = 4;
@@ -15,7 +16,7 @@ const minConnections = 4;
 // Loaded on demand, since most workers serve nothing.
 const server = () => import('../server/metrics.ts');
 
-export async function run(entry: Entry, options: { queues?: WorkName[]; json?: boolean }): Promise<void> {
+export async function runWorker(entry: Entry, options: { queues?: WorkName[] }): Promise<Output> {
   const given = readySettings(
     await commandSettings({
       needed: ['DATABASE_URL', 'API_BASE_URL', 'API_KEY'],
@@ -53,5 +54,5 @@ export async function run(entry: Entry, options: { queues?: WorkName[]; json?: b
   // Printed last: a reader of this line may send a signal at once.
   log.info({ queues, connections, url: port?.url }, 'The worker processes its queues');
   void reportConnections(context);
-  if (options.json) console.log(JSON.stringify({ queues, connections, url: port?.url }));
+  return { json: { queues, connections, url: port?.url } };
 }

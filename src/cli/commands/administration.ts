@@ -20,12 +20,12 @@ export function addAdministration(program: Command): void {
   notify
     .command('test')
     .description('Sends a test alert to each target of the settings, and says what became of it.')
-    .action(async (options) => (await import('../notify.ts')).runTest(options));
+    .action(async () => (await import('../notify.ts')).sendTest());
   notify
     .command('list')
     .description('Lists the newest alerts, the open ones first.')
     .option('--limit <count>', 'at most so many', wholeNumber(1, 1_000), 20)
-    .action(async (options) => (await import('../notify.ts')).runList(options));
+    .action(async (options) => (await import('../notify.ts')).listAlerts(options));
 
   const account = program
     .command('account')
@@ -33,7 +33,7 @@ export function addAdministration(program: Command): void {
   account
     .command('show')
     .description('Shows whether the account that answers is the mirrored one; exit code 1 if not.')
-    .action(async (options) => (await import('../account.ts')).showAccount(options));
+    .action(async () => (await import('../account.ts')).showAccount());
   addConsent(account.command('accept'))
     .description(
       'Takes the account that answers as the mirrored one, after its data was replaced. It asks first, unless --yes.',
@@ -51,7 +51,7 @@ export function addAdministration(program: Command): void {
   auth
     .command('status')
     .description('Shows which credential is in use, its scopes, and whether a login is needed.')
-    .action(async (options) => (await import('../auth.ts')).showLogin(options));
+    .action(async () => (await import('../auth.ts')).showLogin());
   addConsent(auth.command('logout'))
     .description('Deletes the tokens; every process stops using them within seconds. It asks first, unless --yes.')
     .action(async (options) => (await import('../auth.ts')).logout(options));

@@ -54,12 +54,12 @@ function addSends(program: Command): void {
     .description('Lists the newest sends; numbers are masked.')
     .addOption(new Option('--state <state>', 'only those in a state').choices(states))
     .option('--limit <count>', 'at most so many', wholeNumber(1, 100_000), 50)
-    .action(async (options) => (await import('../sends.ts')).runList(options));
+    .action(async (options) => (await import('../sends.ts')).listOfSends(options));
   group
     .command('show')
     .addArgument(sendArgument())
     .description('Shows one send in full: its text, its cost and its history.')
-    .action(async (id, options) => (await import('../sends.ts')).runShow(id, options));
+    .action(async (id) => (await import('../sends.ts')).showSend(id));
   addConsent(group.command('settle'))
     .addArgument(sendArgument())
     .description(
@@ -72,7 +72,7 @@ function addSends(program: Command): void {
       if (!options.sent && !options.notSent) {
         command.error('error: give --sent or --not-sent', { exitCode: exitCodes.wrongUse });
       }
-      return (await import('../sends.ts')).runSettle(id, options);
+      return (await import('../sends.ts')).settleSend(id, options);
     });
   group
     .command('cancel')
@@ -83,18 +83,18 @@ function addSends(program: Command): void {
     .description(
       'Cancels sends that wait: PLANNED, HELD or RESERVED, of which no request has left. Exit code 1 if one of them cannot be cancelled.',
     )
-    .action(async (ids, options) => (await import('../sends.ts')).runCancel(ids, options));
+    .action(async (ids) => (await import('../sends.ts')).cancelSends(ids));
   group
     .command('pause')
     .argument('[reason...]', 'why, shown on the status page')
     .description(
       `The kill switch: no process sends anything until ${toType('sends resume')}. Planned sends wait until they expire.`,
     )
-    .action(async (words, options) => (await import('../sends.ts')).runPause(words, options));
+    .action(async (words) => (await import('../sends.ts')).pause(words));
   group
     .command('resume')
     .description('Ends the pause.')
-    .action(async (options) => (await import('../sends.ts')).runResume(options));
+    .action(async () => (await import('../sends.ts')).resume());
 }
 
 /** What people decide about texts that may opt out. */
@@ -106,7 +106,7 @@ function addOptOuts(program: Command): void {
     .command('list')
     .description('Lists the numbers that wait for a decision, each in full with its newest text.')
     .option('--limit <count>', 'at most so many', wholeNumber(1, 100_000), 50)
-    .action(async (options) => (await import('../opt-outs.ts')).runList(options));
+    .action(async (options) => (await import('../opt-outs.ts')).listWaitingNumbers(options));
   for (const [decision, description] of [
     [
       'confirm',
@@ -118,7 +118,7 @@ function addOptOuts(program: Command): void {
       .command(decision)
       .argument('<numbers...>', 'with country codes', optOutNumber)
       .description(description)
-      .action(async (numbers, options) => (await import('../opt-outs.ts')).runDecide(decision, numbers, options));
+      .action(async (numbers) => (await import('../opt-outs.ts')).decide(decision, numbers));
   }
 }
 

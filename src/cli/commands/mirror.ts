@@ -51,7 +51,7 @@ export function addMirror(program: Command): void {
       '[key]',
       `a call id, or line/number for a thread (line/number,number… for a group); none for ${directoryKinds.join(', ')}`,
     )
-    .action(async (kind, key, options) => (await import('../resync.ts')).resync(kind, key, options));
+    .action(async (kind, key) => (await import('../resync.ts')).resync(kind, key));
   program
     .command('trace')
     .description('Tells what happened to a delivery, call, thread or text: received, read, mirrored, rules, sends.')
@@ -71,13 +71,13 @@ Examples:
   ${commandName} trace 18455550100/12125550123    a thread
   ${commandName} trace message 42                 the text 42, if there is also a delivery 42`,
     )
-    .action(async (what, id, options) => (await import('../trace.ts')).run(what, id, options));
+    .action(async (what, id, options) => (await import('../trace.ts')).traceOne(what, id, options));
   program
     .command('links')
     .description('Prints the links to a call’s recordings or a thread’s files. Anybody who has a link can open it.')
     .addArgument(new Argument('<kind>', 'of what').choices(['recordings', 'thread']))
     .argument('<key>', 'a call id, or line/number for a thread (line/number,number… for a group)')
-    .action(async (kind, key, options) => (await import('../resync.ts')).printLinks(kind, key, options));
+    .action(async (kind, key) => (await import('../resync.ts')).listLinks(kind, key));
   addConsent(program.command('erase'))
     .argument('<number>', 'the phone number of the person, with its country code')
     .description(
@@ -97,12 +97,12 @@ function addEvents(program: Command): void {
     .option('--type <type>', 'only those of an event type, such as AccountSMS', eventType)
     .option('--since <moment>', `only those since ${momentWords}`, momentArgument)
     .option('--limit <count>', 'at most so many', wholeNumber(1, 100_000), 50)
-    .action(async (options) => (await import('../events.ts')).runList(options));
+    .action(async (options) => (await import('../events.ts')).listEvents(options));
   group
     .command('show')
     .argument('<id>', `its id, as ${toType('events list')} shows it`, deliveryId)
     .description('Shows one delivery in full, with its stored body: secrets and addresses are redacted.')
-    .action(async (id, options) => (await import('../events.ts')).runShow(id, options));
+    .action(async (id) => (await import('../events.ts')).showEvent(id));
   group
     .command('replay')
     .argument('[id]', 'one delivery', deliveryId)
@@ -110,14 +110,14 @@ function addEvents(program: Command): void {
     .option('--since <moment>', `all since ${momentWords}`, momentArgument)
     .action(async (id, options, command: Command) => {
       needsOne(command, id, options.since, '--since');
-      return (await import('../events.ts')).runReplay(id, options);
+      return (await import('../events.ts')).replayEvents(id, options);
     });
   group
     .command('reparse')
     .description('Parses again the deliveries that were not recognized, and reads what they refer to.')
     .option('--all', 'also deliveries that were recognized')
     .option('--unlimited', 'take all references of a delivery, also beyond 500')
-    .action(async (options) => (await import('../events.ts')).runReparse(options));
+    .action(async (options) => (await import('../events.ts')).reparseEvents(options));
   addConsent(group.command('discard'))
     .argument('[id]', 'one delivery', deliveryId)
     .description('Removes deliveries from the inbox. What was mirrored stays. It asks first, unless --yes.')
@@ -128,7 +128,7 @@ function addEvents(program: Command): void {
       if (options.unrecognized && options.before === undefined) {
         command.error('error: --unrecognized needs --before', { exitCode: exitCodes.wrongUse });
       }
-      return (await import('../events.ts')).runDiscard(id, options);
+      return (await import('../events.ts')).discardEvents(id, options);
     });
 }
 
@@ -154,27 +154,27 @@ function addSubscriptions(program: Command): void {
   group
     .command('list')
     .description('Lists all subscriptions, ours and others; their addresses are secret and not shown.')
-    .action(async (options) => (await import('../subscriptions.ts')).runList(options));
+    .action(async () => (await import('../subscriptions.ts')).listSubscriptions());
   group
     .command('ensure')
     .description('Creates, enables or corrects ours; prints those that you have to create in the portal.')
-    .action(async (options) => (await import('../subscriptions.ts')).runEnsure(options));
+    .action(async () => (await import('../subscriptions.ts')).ensureOurs());
   group
     .command('disable')
     .addArgument(subscriptionId())
     .description('Disables one. A running receiver enables ours again.')
-    .action(async (id, options) => (await import('../subscriptions.ts')).runSwitch('disable', id, options));
+    .action(async (id) => (await import('../subscriptions.ts')).switchSubscription('disable', id));
   group
     .command('enable')
     .addArgument(subscriptionId())
     .description('Enables one.')
-    .action(async (id, options) => (await import('../subscriptions.ts')).runSwitch('enable', id, options));
+    .action(async (id) => (await import('../subscriptions.ts')).switchSubscription('enable', id));
   group
     .command('remove')
     .addArgument(subscriptionId())
     .description('Deletes one at the service. A running receiver creates ours again; stop it first.')
     .option('--yes', 'also one that is not ours')
-    .action(async (id, options) => (await import('../subscriptions.ts')).runRemove(id, options));
+    .action(async (id, options) => (await import('../subscriptions.ts')).removeSubscription(id, options));
 }
 
 function subscriptionId(): Argument {

@@ -12,18 +12,18 @@ export function addProcesses(program: Command, entry: Entry): void {
     .description(
       'Runs everything in one process, with an embedded Postgres and the sandbox unless real ones are configured.',
     )
-    .action(async (options) => (await import('../start.ts')).run(entry, options));
+    .action(async () => (await import('../start.ts')).runAll(entry));
   program
     .command('web')
     .description('Receives webhooks and serves the status page. Registers the webhooks when PUBLIC_URL is set.')
     .option(...whenReady)
-    .action(async (options) => (await import('../web.ts')).run(options));
+    .action(async () => (await import('../web.ts')).runWeb());
   program
     .command('worker')
     .description('Processes the queues: reads due targets through the API and mirrors them. Any number may run.')
     .option('--queues <names>', `only these queues, separated by commas: ${workNames.join(', ')}`, queueList)
     .option(...whenReady)
-    .action(async (options) => (await import('../worker.ts')).run(entry, options));
+    .action(async (options) => (await import('../worker.ts')).runWorker(entry, options));
   program
     .command('sandbox')
     .description('Runs an implementation of the telephony service, with its own account and live traffic.')
@@ -39,7 +39,7 @@ export function addProcesses(program: Command, entry: Entry): void {
     .option('--threads <count>', 'text conversations at the start', wholeNumber(), 60)
     .option('--no-traffic', 'generate no live traffic')
     .option('--plain-redirects', 'allow OAuth clients a redirect address without TLS on the loopback address')
-    .action(async (options) => (await import('../sandbox.ts')).run(options));
+    .action(async (options) => (await import('../sandbox.ts')).runSandbox(options));
   program
     .command('status')
     .description('Shows how fresh the mirror is, what is pending, and what fails.')
@@ -52,13 +52,13 @@ export function addProcesses(program: Command, entry: Entry): void {
     .command('migrate')
     .description('Applies the migrations of this release to DATABASE_URL. Safe to repeat.')
     .option('--bi-role <name>', 'let this role read the schema reporting and nothing else; creates the role if needed')
-    .action(async (options) => (await import('../migrate.ts')).run(options));
+    .action(async (options) => (await import('../migrate.ts')).migrate(options));
   program
     .command('settings')
     .description('Prints the table of all environment variables, as it stands in docs/operations.md.')
-    .action(async (options) => {
+    .action(async () => {
       const { settingsRows, settingsTable } = await import('../../../config/settings.ts');
-      console.log(options.json ? JSON.stringify(settingsRows()) : settingsTable());
+      return { json: settingsRows(), text: settingsTable() };
     });
 }
 
