@@ -1,9 +1,7 @@
 import { normalizeNumber } from '../shared/numbers.ts';
 import type { Answer } from './answers/envelope.ts';
 import { ServiceError, untilAborted } from './errors.ts';
-import { createUsers } from './resources/account.ts';
-import { createCalls } from './resources/calls.ts';
-import { createLines } from './resources/lines.ts';
+import { createResources, type Resources } from './operations.ts';
 import type { Clock } from './transport/clock.ts';
 import type { CallOptions, Operation } from './transport/operation.ts';
 import type { Transport } from './transport/transport.ts';
@@ -30,14 +28,7 @@ export type AccountCheck = (reads: AccountReads) => Promise<string | undefined>;
 /** Milliseconds for an answer to a check: others wait for it. */
 const answerMs = 5_000;
 
-/** The resources that a check reads. */
-interface Identifying {
-  readonly calls: Pick<ReturnType<typeof createCalls>, 'get'>;
-  readonly lines: Pick<ReturnType<typeof createLines>, 'list'>;
-  readonly users: ReturnType<typeof createUsers>;
-}
-
-export function accountReads({ calls, lines, users }: Identifying) {
+export function accountReads({ calls, lines, users }: Pick<Resources, 'calls' | 'lines' | 'users'>) {
   return {
     call: (id: string) => calls.get(id, { answerMs }),
     lines: async () => (await lines.list({ answerMs })).data.map(({ number }) => normalizeNumber(number)),
@@ -53,21 +44,11 @@ const absenceMs = 15_000;
 const refusedMs = 10_000;
 const unansweredMs = 1_000;
 
-/**
- * Answers about the account as a whole: what they do not list counts as deleted or as proven not to exist, and what they list
- * identifies the account later. They are believed only after a check that began later.
- */
-const accountWide = new Set(['calls.search', 'lines.list', 'unread.counts', 'users.list', 'webhooks.list']);
-
 /** Errors that show something else than the API at the address. */
 const foreignCodes = new Set(['not_found', 'unexpected_status', 'unreadable', 'redirect']);
 
 export function createAccountGate(transport: Transport, check: AccountCheck, { now }: Pick<Clock, 'now'>) {
-  const reads = accountReads({
-    calls: createCalls(transport),
-    lines: createLines(transport),
-    users: createUsers(transport),
-  });
+  const reads = accountReads(createResources(transport));
   /** When the last check began that recognized the account. */
   let recognizedAt: number | undefined;
   let refused: { readonly reason: string; readonly until: number } | undefined;
@@ -113,8 +94,8 @@ export function createAccountGate(transport: Transport, check: AccountCheck, { n
   }
 
   async function repeatable<T>(call: CallOptions | undefined, operation: Operation<T>): Promise<Answer<T>> {
-    const { name } = operation;
-    if (isRefusedHere(operation)) return transport.repeatable(call, operation);
+    const { name, problem, isAccountWide } = operation;
+    if (problem !== undefined) return transport.repeatable(call, operation);
     await admit(name, call?.signal);
     let answer: Answer<T>;
     try {
@@ -123,7 +104,8 @@ export function createAccountGate(transport: Transport, check: AccountCheck, { n
       if (error instanceof ServiceError && error.code === 'not_found') await recognized(name, absenceMs, call?.signal);
       throw error;
     }
-    if (accountWide.has(name)) await recognized(name, 0, call?.signal);
+    // Believed only after a check that began later.
+    if (isAccountWide) await recognized(name, 0, call?.signal);
     else if (isEmpty(answer.data)) await recognized(name, absenceMs, call?.signal);
     return answer;
   }
@@ -134,7 +116,7 @@ export function createAccountGate(transport: Transport, check: AccountCheck, { n
       repeatable,
       async once<T>(call: CallOptions | undefined, operation: Operation<T>): Promise<Answer<T>> {
         // What it changes cannot be undone, so it leaves only after a check that began now.
-        if (!isRefusedHere(operation)) await recognized(operation.name, 0, call?.signal);
+        if (operation.problem === undefined) await recognized(operation.name, 0, call?.signal);
         return transport.once(call, operation);
       },
       abandon: transport.abandon,
@@ -142,10 +124,6 @@ export function createAccountGate(transport: Transport, check: AccountCheck, { n
     /** Why the account is not recognized; undefined when it is, or when nothing is known yet. */
     problem: (): string | undefined => problem,
   };
-}
-
-function isRefusedHere({ problem, path }: Operation<unknown>): boolean {
-  return problem !== undefined || path.problem !== undefined;
 }
 
 /** Whether data is an empty list, or an object with one: nothing of what was asked for. */

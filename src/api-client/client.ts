@@ -1,9 +1,5 @@
 import { type AccountCheck, createAccountGate } from './account-gate.ts';
-import { createUsers, createWebhooks } from './resources/account.ts';
-import { createCalls } from './resources/calls.ts';
-import { createConversations, createMessages } from './resources/conversations.ts';
-import { createLines, createUnread } from './resources/lines.ts';
-import { createDrafts, createTemplates } from './resources/saved-texts.ts';
+import { createResources } from './operations.ts';
 import { type Credential, createAuthorization } from './transport/authorization.ts';
 import { type Clock, systemClock } from './transport/clock.ts';
 import { createExchanger, defaultLimits, type Limits } from './transport/exchange.ts';
@@ -25,13 +21,10 @@ export type * from './entities/account.ts';
 export type * from './entities/calls.ts';
 export type * from './entities/texts.ts';
 export { type Advice, type Effect, type ErrorCode, isNotFound, ServiceError } from './errors.ts';
-export { type ObjectId, objectId } from './requests/parameters.ts';
-export type { Attachment, SendRequest } from './requests/sending.ts';
-export type { SubscriptionChanges } from './resources/account.ts';
-export type * from './resources/calls.ts';
-export type * from './resources/conversations.ts';
+export { type Messages, operations, type Scope } from './operations.ts';
+export type * from './requests.ts';
 export { apiKey, bearer, type Credential, type TokenSource } from './transport/authorization.ts';
-export type { CallOptions } from './transport/operation.ts';
+export { type CallOptions, type ObjectId, objectId } from './transport/operation.ts';
 export type { CircuitState } from './transport/throttle.ts';
 export type { RequestAttempt } from './transport/transport.ts';
 
@@ -60,10 +53,7 @@ export interface ServiceOptions {
   clock?: Clock | undefined;
 }
 
-/**
- * The API of one account, sections 4.1 to 4.7 of the specification. Every method rejects with `ServiceError` and
- * nothing else; what the service must refuse is refused with `invalid_request` before anything is sent.
- */
+/** The API of one account, sections 4.1 to 4.7 of the specification. */
 export type Service = ReturnType<typeof createService>;
 
 /** Opens the client of one service; sends nothing before the first call. Throws when `baseUrl` cannot be one. */
@@ -83,15 +73,7 @@ export function createService(options: ServiceOptions) {
   const gate = options.checkAccount && createAccountGate(ungated, options.checkAccount, clock);
   const transport = gate?.transport ?? ungated;
   return {
-    lines: createLines(transport),
-    messages: createMessages(transport),
-    conversations: createConversations(transport),
-    unread: createUnread(transport),
-    drafts: createDrafts(transport),
-    templates: createTemplates(transport),
-    users: createUsers(transport),
-    calls: createCalls(transport),
-    webhooks: createWebhooks(transport),
+    ...createResources(transport),
     /** Whether calls are let through at present. */
     circuit: { state: throttle.circuit, failingMs: throttle.failingMs },
     /** Whether each operation that was used is paused because the service throttles it. */

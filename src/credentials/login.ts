@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { ServiceError } from '../api-client/client.ts';
+import { type Scope, ServiceError } from '../api-client/client.ts';
 import { type Client, createOAuth, type OAuth, type PendingLogin } from '../api-client/oauth/oauth.ts';
 import { type Database, query, sql } from '../db/database.ts';
 import { UserError } from '../shared/errors.ts';
@@ -137,7 +137,7 @@ export const mirrorScopes = [
   'sms:read',
   'messages:read',
   'recordings:read',
-] as const;
+] as const satisfies readonly Scope[];
 
 /** The service does not offer all requested scopes. */
 export class ScopesNotOffered extends UserError {

@@ -1,7 +1,14 @@
 import { request } from 'undici';
 import { isLoopbackUrl, plainText, plainTextHost, type Settings, shortestUnguessed } from '../../config/settings.ts';
 import type { Subscription } from '../api-client/client.ts';
-import { accountReads, createService, type Service, ServiceError } from '../api-client/client.ts';
+import {
+  accountReads,
+  createService,
+  operations,
+  type Scope,
+  type Service,
+  ServiceError,
+} from '../api-client/client.ts';
 import type { ReadySettings } from '../context.ts';
 import { accountRemedy, compareAccount } from '../credentials/account.ts';
 import { type OpenCredential, openCredential } from '../credentials/credentials.ts';
@@ -349,7 +356,7 @@ async function diagnoseApi(service: Service, db: Database, credential: OpenCrede
   let failure: unknown;
 
   /** The answer of one probe; undefined after a failure, which becomes a diagnosis. */
-  async function probe<T>(what: string, scope: string, read: () => Promise<T>): Promise<T | undefined> {
+  async function probe<T>(what: string, { scope }: { scope: Scope }, read: () => Promise<T>): Promise<T | undefined> {
     try {
       const answer = await read();
       found.push(onApi.ok(`${what} can be read.`));
@@ -361,18 +368,20 @@ async function diagnoseApi(service: Service, db: Database, credential: OpenCrede
     }
   }
 
-  await probe('Lines', 'sms:read', () => service.lines.list(call()));
+  await probe('Lines', operations.lines.list, () => service.lines.list(call()));
   const lacksScope = failure instanceof ServiceError && failure.advice === 'scope';
   // All other probes would fail in the same way.
   if (found[0]?.level === 'problem' && !lacksScope) return { found, subscriptions: undefined };
-  await probe('Users', 'users:read', () => service.users.list(call()));
+  await probe('Users', operations.users.list, () => service.users.list(call()));
   const otherAccount = await compareAccount(db, accountReads(service)).catch(() => undefined);
   if (otherAccount !== undefined)
     found.push(onApi.problem(`The account is not recognized: ${otherAccount}.`, accountRemedy));
   const end = Math.ceil(Date.now() / 1_000);
   const search = { start: end - 3_600, end, limit: 1 };
-  const recent = await probe('Calls', 'reports:read', () => service.calls.search(search, call()));
-  const subscriptions = await probe('Webhook subscriptions', 'webhooks:read', () => service.webhooks.list({}, call()));
+  const recent = await probe('Calls', operations.calls.search, () => service.calls.search(search, call()));
+  const subscriptions = await probe('Webhook subscriptions', operations.webhooks.list, () =>
+    service.webhooks.list({}, call()),
+  );
 
   const [held] = await query(
     db,
@@ -388,15 +397,16 @@ async function diagnoseApi(service: Service, db: Database, credential: OpenCrede
       (await service.calls.search(month, call()).catch(() => undefined))?.data.calls[0]?.id);
   if (callId === undefined) found.push(onApi.ok('Recordings and transcripts were not checked: there was no call.'));
   else {
-    await probe('Recordings', 'recordings:read', () => service.calls.recordings(callId, call()));
-    await probe('Transcripts', 'recordings:read', () => service.calls.transcripts(callId, call()));
+    await probe('Recordings', operations.calls.recordings, () => service.calls.recordings(callId, call()));
+    await probe('Transcripts', operations.calls.transcripts, () => service.calls.transcripts(callId, call()));
   }
   const [thread] = await query(
     db,
     sql<Pair>`select line, number from warehouse.sms_conversations where participants_key = '' and deleted_at is null limit 1`,
   ).catch(() => []);
   if (thread === undefined) found.push(onApi.ok('Texts were not checked: no conversation is known yet.'));
-  else await probe('Texts', 'messages:read', () => service.conversations.read(thread, { limit: 1 }, call()));
+  else
+    await probe('Texts', operations.conversations.read, () => service.conversations.read(thread, { limit: 1 }, call()));
   return { found, subscriptions: subscriptions?.data };
 }
 

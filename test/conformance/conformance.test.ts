@@ -36,12 +36,12 @@ describe.skipIf(!suite.isSandbox)('what came', () => {
   const ids = Object.keys(operations) as OperationId[];
 
   test.each(ids)('%s succeeded, refused each credential, and gave each of its documented errors', (id) => {
-    const { succeeds, fails, scope } = operationOf(id);
+    const { succeeds, fails } = operationOf(id);
     const errors = fails.map((status) => `${status} ${status === 404 ? 'not_found' : 'invalid_request'}`);
     const missing = [
       ...succeeds.map(String),
       '401 unauthenticated',
-      ...(scope === null ? [] : ['403 insufficient_scope']),
+      '403 insufficient_scope',
       '500 internal_error',
       ...errors,
     ].filter((outcome) => !suite.seen.has(`${id} ${outcome}`));

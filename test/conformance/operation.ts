@@ -1,4 +1,4 @@
-import type { Answer, Service } from '../../src/api-client/client.ts';
+import { type Answer, operations, type Service } from '../../src/api-client/client.ts';
 
 /** What is asked of an operation, apart from who asks. */
 export interface Request {
@@ -9,16 +9,21 @@ export interface Request {
   body?: any;
 }
 
-export interface Operation {
+/** What the client's table says of an operation. */
+interface Declared {
   /** Section of the specification. */
   section: string;
-  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Below `/api/public/v1`, but for OAuth. */
-  path: string;
-  /** Null where no credential is asked for. */
-  scope: string | null;
+  /** Method, and path below `/api/public/v1`. */
+  route: string;
+  scope: string;
+  permission?: string | undefined;
+  isOnce?: true | undefined;
+  isBilled?: true | undefined;
   /** Name of the client's method; null when it has none. */
   client: string | null;
+}
+
+export interface Operation extends Declared {
   /** Asks through the client. */
   call?: (service: Service, request: Needed) => Promise<Answer<unknown>>;
   /** Statuses of success. */
@@ -32,6 +37,14 @@ export interface Operation {
 }
 
 export type Needed = Required<Request>;
+
+/** The row of the client's table for a method, such as `lines.list`. */
+export function declared(client: string): Declared {
+  const [resource = '', verb = ''] = client.split('.');
+  const rows = operations[resource as keyof typeof operations] as Record<string, Omit<Declared, 'client'>>;
+  const { section, route, scope, permission, isOnce, isBilled } = rows[verb] as Omit<Declared, 'client'>;
+  return { section, route, scope, permission, isOnce, isBilled, client };
+}
 
 /** An id that nothing has: examples are also sent without credential, and must not meet anything even then. */
 export const nothing = 2_147_483_647;

@@ -1,17 +1,21 @@
 import { cases } from './cases.ts';
 import { clauses, sectionOf } from './clauses.ts';
+import type { Operation } from './operation.ts';
 import { oauthSteps, operations } from './operations.ts';
 
-/** The operations of the service with where they are specified, how the client names them, and how many cases ask them. */
+/** Every operation of the service, as the client's table declares it, and how many cases ask it. */
 export function operationsTable(): string {
-  const asked = Object.entries(operations).map(([id, { section, method, path, scope, client }]) =>
-    tableRow([`\`${method} ${path}\``, section, `\`${scope}\``, client === null ? '' : `\`${client}\``, countOf(id)]),
+  const code = (text: string | null) => (text === null ? '' : `\`${text}\``);
+  const asked = Object.entries<Operation>(operations).map(([id, row]) => {
+    const repeats = row.isOnce ? `never${row.isBilled ? ', costs money' : ''}` : '';
+    const { route, section, scope, permission = '', client } = row;
+    return tableRow([code(route), section, code(scope), permission, code(client), repeats, countOf(id)]);
+  });
+  const steps = Object.entries(oauthSteps).map(([id, { section, route, client }]) =>
+    tableRow([code(route), section, '', '', code(client), '', countOf(id)]),
   );
-  const steps = Object.entries(oauthSteps).map(([id, { section, method, path, client }]) =>
-    tableRow([`\`${method} ${path}\``, section, '', `\`${client}\``, countOf(id)]),
-  );
-  const head = [tableRow(['operation', 'section', 'scope', 'client', 'cases']), '|---|---|---|---|---|'];
-  return [...head, ...asked, ...steps].join('\n');
+  const columns = ['operation', 'section', 'scope', 'permission of an OAuth user', 'client', 'repeated', 'cases'];
+  return [tableRow(columns), `|${'---|'.repeat(columns.length)}`, ...asked, ...steps].join('\n');
 }
 
 /** How much of each section is covered. */

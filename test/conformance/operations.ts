@@ -7,21 +7,22 @@ export const operations = { ...textingOperations, ...accountOperations } satisfi
 
 export type OperationId = keyof typeof operations;
 
-export function operationOf(id: OperationId): Operation {
-  return operations[id];
+export function operationOf(id: OperationId): Operation & { method: string; path: string } {
+  const operation: Operation = operations[id];
+  const [method = '', path = ''] = operation.route.split(' ');
+  return { ...operation, method, path };
 }
 
 /** The steps of OAuth (5.3), for which no scope is asked; they are driven by a client of OAuth rather than by rows. */
 export const oauthSteps = {
   discoverOAuth: {
     section: '5.3',
-    method: 'GET',
-    path: '/.well-known/oauth-authorization-server',
+    route: 'GET /.well-known/oauth-authorization-server',
     client: 'oauth.discover',
   },
-  registerClient: { section: '5.3', method: 'POST', path: '/api/v1/oauth/register', client: 'oauth.register' },
-  authorize: { section: '5.3', method: 'GET', path: '/api/v1/oauth/authorize', client: 'oauth.begin' },
-  getTokens: { section: '5.3', method: 'POST', path: '/api/v1/oauth/token', client: 'oauth.complete`, `oauth.refresh' },
+  registerClient: { section: '5.3', route: 'POST /api/v1/oauth/register', client: 'oauth.register' },
+  authorize: { section: '5.3', route: 'GET /api/v1/oauth/authorize', client: 'oauth.begin' },
+  getTokens: { section: '5.3', route: 'POST /api/v1/oauth/token', client: 'oauth.complete`, `oauth.refresh' },
 } as const;
 
 export type StepId = keyof typeof oauthSteps;

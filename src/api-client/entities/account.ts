@@ -1,6 +1,6 @@
 import { eventTypes } from '../../shared/event-types.ts';
 import { entity, type ValueOf } from '../answers/fields.ts';
-import { flag, id, instant, list, text, word } from '../answers/values.ts';
+import { type Field, flag, id, instant, list, name, text, word } from '../answers/values.ts';
 
 export const user = entity('id', {
   id,
@@ -35,3 +35,10 @@ export const subscription = entity('id', {
 
 /** A webhook subscription (section 2.12). `url` holds the token of our receiver: treat it as a secret. */
 export type Subscription = ValueOf<typeof subscription>;
+
+/** An event type: its name, or an object with the name in `type` or `name`. Section 4.7 does not show the shape. */
+export const typeName: Field<string> = (value, report, parent, key) => {
+  if (typeof value !== 'object' || value === null) return name(value, report, parent, key);
+  const { type, name: called } = value as Record<string, unknown>;
+  return name(type ?? called ?? value, report, parent, key);
+};

@@ -1,5 +1,15 @@
-import { entity, fields, openFields, rows, type ValueOf } from '../answers/fields.ts';
-import { callId, count, decimal, flag, id, instant, list, text, word } from '../answers/values.ts';
+import type { Read } from '../answers/envelope.ts';
+import {
+  entity,
+  fields,
+  openFields,
+  optional,
+  requiredObject,
+  requiredRows,
+  rows,
+  type ValueOf,
+} from '../answers/fields.ts';
+import { callId, count, decimal, flag, id, instant, integer, list, text, word } from '../answers/values.ts';
 
 const common = {
   statusCode: count,
@@ -34,6 +44,25 @@ export const callSummary = entity('id', summaryFields);
 
 /** A row of the call search (section 2.9). */
 export type CallSummary = ValueOf<typeof callSummary>;
+
+/** A page of calls with the values that the service applied, where it reported them. */
+export interface CallPage {
+  /** Across all pages. */
+  total?: number | undefined;
+  limit?: number | undefined;
+  offset?: number | undefined;
+  calls: readonly CallSummary[];
+}
+
+export const callPage: Read<CallPage> = (data, report) => {
+  const object = requiredObject(data, 'data');
+  return {
+    total: optional(object, 'total', integer, report),
+    limit: optional(object, 'limit', integer, report),
+    offset: optional(object, 'offset', integer, report),
+    calls: requiredRows(object.calls, callSummary, report, 'calls'),
+  };
+};
 
 // Only `bridgedFromCallId` is specified. The other keys are those of a call, read where a leg has them; its words for
 // direction and status are not specified.

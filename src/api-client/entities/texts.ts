@@ -1,4 +1,5 @@
-import { entity, fields, rows, type ValueOf } from '../answers/fields.ts';
+import type { Read } from '../answers/envelope.ts';
+import { entity, fields, optional, requiredObject, requiredRows, rows, type ValueOf } from '../answers/fields.ts';
 import { count, decimal, flag, id, instant, list, messageDirection, name, text, word } from '../answers/values.ts';
 
 export const message = entity('id', {
@@ -23,6 +24,24 @@ export const message = entity('id', {
 
 /** A message of a thread (section 2.6). `media` are secrets. */
 export type Message = ValueOf<typeof message>;
+
+/** A page of a thread. The order of its messages is not specified. */
+export interface ThreadRead {
+  line?: string | undefined;
+  number?: string | undefined;
+  messages: readonly Message[];
+  markedRead?: boolean | undefined;
+}
+
+export const threadRead: Read<ThreadRead> = (data, report) => {
+  const object = requiredObject(data, 'data');
+  return {
+    line: optional(object, 'line', text, report),
+    number: optional(object, 'number', text, report),
+    messages: requiredRows(object.messages, message, report, 'messages'),
+    markedRead: optional(object, 'markedRead', flag, report),
+  };
+};
 
 export const conversationState = fields({
   line: text,

@@ -20,52 +20,28 @@ export function parseBase(baseUrl: string): Base {
   return { origin: url.origin, prefix: `${url.pathname.replace(/\/+$/, '')}/api/public/v1` };
 }
 
-/** A path below the prefix with encoded parameters. Only `path` and the methods below make one. */
-export interface Path {
-  readonly text: string;
-  /** Why it must not be requested: an empty or dotted parameter would address another endpoint. */
-  readonly problem?: string | undefined;
-}
-
-/** Parameters are encoded; another path is inserted as it is. */
-export function path(literals: TemplateStringsArray, ...parameters: readonly (string | number | Path)[]): Path {
-  let text = literals[0] ?? '';
-  let problem: string | undefined;
-  for (const [i, parameter] of parameters.entries()) {
-    const part = typeof parameter === 'object' ? parameter : segment(String(parameter));
-    problem ??= part.problem;
-    text += part.text + (literals[i + 1] ?? '');
-  }
-  return { text, problem };
-}
-
-function segment(value: string): Path {
-  if (value === '') return { text: value, problem: 'a part of the path is empty' };
-  if (value === '.' || value === '..') return { text: value, problem: 'a part of the path is only dots' };
-  // encodeURIComponent throws on a lone surrogate, which no id of the service has.
-  return { text: encodeURIComponent(value.toWellFormed()) };
-}
-
-type Method = HttpRequest['method'];
-
-function methodOf<M extends Method>(method: M) {
-  return (...template: Parameters<typeof path>) => ({ method, path: path(...template) });
-}
-
-/** Method and path of an operation, such as get`/calls/${id}`. */
-export const get = methodOf('GET');
-export const post = methodOf('POST');
-export const put = methodOf('PUT');
-export const patch = methodOf('PATCH');
-export const del = methodOf('DELETE');
-
-export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
-
-/** The request target of a path without a problem. */
-export function target(base: Base, path: Path, query: Query | undefined): string {
+/** The request target of an operation. */
+export function target(base: Base, { path, query = {} }: Operation<unknown>): string {
   const search = new URLSearchParams();
-  for (const [key, value] of Object.entries(query ?? {})) if (value !== undefined) search.set(key, String(value));
-  return `${base.prefix}${path.text}${search.size === 0 ? '' : `?${search}`}`;
+  for (const [key, value] of Object.entries(query)) if (value !== undefined) search.set(key, String(value));
+  return `${base.prefix}${path}${search.size === 0 ? '' : `?${search}`}`;
+}
+
+/** Fills encoded parameters in. Undefined when one is empty or only dots: it would address another endpoint. */
+export function fillPath(template: string, parameters: Readonly<Record<string, ObjectId>>): string | undefined {
+  const values = Object.values(parameters).map(String);
+  if (values.some((value) => value === '' || value === '.' || value === '..')) return undefined;
+  // encodeURIComponent throws on a lone surrogate, which no id of the service has.
+  return template.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(String(parameters[name]).toWellFormed()));
+}
+
+/** An id as the service gave it: an integer, or its digits as text beyond what a double holds exactly. */
+export type ObjectId = number | string;
+
+/** An id in the form that answers have, from its digits. */
+export function objectId(digits: string): ObjectId {
+  const read = Number(digits);
+  return Number.isSafeInteger(read) ? read : digits;
 }
 
 /** Options of one call. */
@@ -87,18 +63,23 @@ export interface CallOptions {
   requestId?: string | undefined;
 }
 
-/** One operation of the API: its request, and how its `data` is read. */
+/** One request of an operation, and how its `data` is read. */
 export interface Operation<T> {
   /** `resource.verb`, for errors, logs and metrics. */
   name: string;
-  method: Method;
-  path: Path;
-  query?: Query;
+  method: HttpRequest['method'];
+  /** Below the prefix, with its parameters. */
+  path: string;
+  query?: Query | undefined;
   body?: unknown;
-  /** Why the service must refuse it: nothing is sent then, and the call rejects with `invalid_request`. */
+  /** Why it is not sent: the call rejects with `invalid_request`. */
   problem?: string | undefined;
-  /** A 4xx or 5xx with the error envelope proves that nothing happened. Section 7 promises this for sends only. */
-  failsClean?: true;
+  /** A send: it costs money, and a 4xx or 5xx with the error envelope proves that nothing happened (section 7). */
+  isBilled: boolean;
+  /** It answers about the account as a whole. */
+  isAccountWide: boolean;
   /** How its `data` is read; `nothing` where 204 is documented. */
   read: Read<T>;
 }
+
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>;

@@ -26,10 +26,10 @@ const statuses: Record<number, ErrorCode> = {
 /**
  * The error for an answer that is not 2xx (section 7). The envelope's `type` decides. Without the envelope a proxy may
  * have answered: a 404 then does not prove absence, nor a 403 a missing permission. Refusals that section 7 lists had
- * no effect. For an operation that `failsClean`, no error with a whole envelope had an effect, 4xx and 5xx alike.
+ * no effect. For a send, no error with a whole envelope had an effect, 4xx and 5xx alike.
  */
 export function refusal(
-  { name: operation, failsClean }: Pick<Operation<unknown>, 'name' | 'failsClean'>,
+  { name: operation, isBilled }: Pick<Operation<unknown>, 'name' | 'isBilled'>,
   answer: HttpResponse,
   credential: string,
   now: number,
@@ -47,7 +47,7 @@ export function refusal(
     const message = `the service redirects (${status}), which is not followed; check the base address`;
     return status >= 300 ? new ServiceError('redirect', message, details) : unexpected(details, 'an unexpected status');
   }
-  if (failsClean && (envelope?.isWhole || envelope?.type === 'internal_error')) details.effect = 'none';
+  if (isBilled && (envelope?.isWhole || envelope?.type === 'internal_error')) details.effect = 'none';
   if (status >= 500) {
     return new ServiceError('server', withMessage(`the service failed (${status})`, envelope, credential), details);
   }
@@ -66,7 +66,7 @@ export function refusal(
     );
   }
   // A proxy can send a challenge without the envelope, which does not prove that a send was not carried out.
-  if (envelope !== undefined || !failsClean) details.effect = 'none';
+  if (envelope !== undefined || !isBilled) details.effect = 'none';
   if (code === 'insufficient_scope' || code === 'unauthenticated')
     details.scope = envelope?.scope ?? scopeOf(challenge);
   const message = withMessage(`refused with ${code} (${status})`, envelope, credential);

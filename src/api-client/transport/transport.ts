@@ -156,7 +156,7 @@ export function createTransport(deps: TransportDeps): Transport {
     options: CallOptions | undefined,
     run: (operation: Operation<T>, call: Call) => Promise<Answer<T>>,
   ): Promise<Answer<T>> {
-    const { name, path, problem = path.problem } = operation;
+    const { name, problem } = operation;
     if (problem !== undefined) throw new ServiceError('invalid_request', problem, { operation: name, effect: 'none' });
     if (isEnding) throw abortedError(operation.name, 'none', new Error('the client is closing'));
     const own = new AbortController();
@@ -302,8 +302,7 @@ export function createTransport(deps: TransportDeps): Transport {
     const body = operation.body === undefined ? undefined : JSON.stringify(operation.body);
     if (body !== undefined) headers['content-type'] = 'application/json';
     if (requestId !== undefined) headers['x-request-id'] = requestId;
-    const path = target(base, operation.path, operation.query);
-    return { operation: operation.name, method: operation.method, path, headers, body };
+    return { operation: operation.name, method: operation.method, path: target(base, operation), headers, body };
   }
 
   return {

@@ -167,7 +167,7 @@ async function missingSinceCreation(
 ): Promise<Map<string, number> | undefined> {
   const [created] = await query<{ at: Date }>(db, 'select min(timestamp)::timestamptz as at from ops.migrations', []);
   if (!created) return undefined;
-  const answer = await service.unread.counts({ since: created.at });
+  const answer = await service.unread.counts({ since: created.at.toISOString() });
   onAnswer('unread.counts', answer);
   const reported = countsOf(answer, lines);
   return difference(reported, await heldUnread(db, [...reported.keys()], unreadScope, created.at));

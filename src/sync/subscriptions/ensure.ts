@@ -260,8 +260,7 @@ type Changes = Pick<SubscriptionChanges, 'enabled' | 'type' | 'url'>;
 
 /** Rejects with `ServiceError`. */
 async function change(service: Service, id: ObjectId, changes: Changes): Promise<void> {
-  const isEnableAlone = changes.enabled === true && Object.keys(changes).length === 1;
-  await (isEnableAlone ? service.webhooks.enable(id) : service.webhooks.update(id, changes));
+  await service.webhooks.update(id, changes);
 }
 
 const toCreate: ToDo = { instruction: 'create it with this type and url', needsAddress: true };

@@ -10,8 +10,8 @@ export interface Clients {
   close(): Promise<void>;
 }
 
-/** Asks once and never in vain: a case wants to see what came, not what came in the end. */
-const patience = { retry: { tries: 1 }, circuit: { failures: 1_000_000 } };
+/** One request a call, whatever came before: a case is about one answer. */
+const patience = { retry: { tries: 1 }, circuit: { failures: 1_000_000, maxOpenMs: 0 } };
 
 export function createClients(baseUrl: string): Clients {
   const log = createLog('silent');

@@ -97,18 +97,6 @@ describe('a disabled subscription of ours, where the service', () => {
     return first?.id ?? 0;
   };
 
-  test.each([
-    ['has no PUT', ['PUT'], 405],
-    ['knows PUT and PATCH nowhere', ['PUT', 'PATCH'], 404],
-  ] as const)('%s, is enabled all the same', async (_what, methods, status) => {
-    await disableFirst();
-    const look = await behind({
-      refuses: ({ method }) => (methods.some((each) => each === method) ? status : undefined),
-    });
-    expect(outcomesOf(await look()).toSorted()).toEqual(['in_place', 'in_place', 'repaired']);
-    expect(await enabled()).toEqual([true, true, true]);
-  });
-
   const instruction = (id: number | string) => `enable subscription ${id} in its portal`;
 
   test('has no operation that enables, is left to the operator by its id', async () => {

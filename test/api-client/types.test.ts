@@ -38,7 +38,7 @@ import type {
   Transcript,
   UnreadCounts,
   User,
-} from '../../../src/api-client/client.ts';
+} from '../../src/api-client/client.ts';
 
 type First<F extends (...parameters: never[]) => unknown> = Parameters<F>[0];
 type Messages = Service['messages'];

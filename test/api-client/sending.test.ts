@@ -1,20 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import {
-  callIdProblem,
-  commentProblem,
-  draftIdProblem,
-  idProblem,
-  isPhoneNumber,
-  messageIdsProblem,
-  momentProblem,
-  momentText,
-  searchProblem,
-  urlProblem,
-} from '../../../src/api-client/requests/parameters.ts';
-import { type Attachment, type SendRequest, sendProblem } from '../../../src/api-client/requests/sending.ts';
+import { type Attachment, type SendRequest, sendProblem } from '../../src/api-client/requests.ts';
+import { json, listen, open, refusalOf } from './endpoint.ts';
 
 const fine = undefined;
-const day = 86_400;
 const megabyte = 1024 * 1024;
 const distinct = (count: number) => Array.from({ length: count }, (_, i) => `1845500${String(i).padStart(4, '0')}`);
 const send = (change: Partial<SendRequest>) =>
@@ -110,89 +98,29 @@ test.each([
   ['-', false],
   ['1-800-FLOWERS', false],
   ['18455008085;ext=5', false],
-])('%j is a phone number: %s', (text, isNumber) => {
-  expect(isPhoneNumber(text)).toBe(isNumber);
+])('%j is a phone number: %s', (from, isNumber) => {
+  expectProblem(send({ from }), isNumber ? fine : '`from` is no phone number');
 });
 
-describe('call searches', () => {
-  test.each([
-    ['a second', { start: 0, end: 1 }, fine],
-    ['366 days', { start: 5, end: 5 + 366 * day }, fine],
-    ['a second more', { start: 5, end: 6 + 366 * day }, 'more than 366 days'],
-    ['nothing', { start: 5, end: 5 }, '`end` should be after `start`'],
-    ['backwards', { start: 5, end: 4 }, '`end` should be after `start`'],
-    ['fractions', { start: 0.5, end: 5 }, '`start` should be whole Unix seconds'],
-    ['text', { start: 0, end: '5' as unknown as number }, '`end` should be whole Unix seconds'],
-    ['more than the cap: the service lowers it', { start: 0, end: 1, limit: 501, offset: 9 }, fine],
-    ['a fraction of a row', { start: 0, end: 1, limit: 0.5 }, '`limit`'],
-    ['from before the first row', { start: 0, end: 1, offset: -1 }, '`offset`'],
-  ])('for %s', (_, search, expected) => expectProblem(searchProblem(search), expected));
+test('a send that the service must refuse does not leave, asks for no credential and rests no circuit', async () => {
+  const { url, seen } = await listen((response) => json(response, 200, { data: {} }));
+  const credential = { authorization: () => Promise.reject(new Error('nobody should ask')), renew: async () => false };
+  const { messages, circuit } = open(url, { credential, circuit: { failures: 1 } });
+  const error = await refusalOf(messages.send({ from: '18457511133', to: [], message: 'hi' }));
+  expect(error).toMatchObject({
+    code: 'invalid_request',
+    advice: 'refused',
+    effect: 'none',
+    operation: 'messages.send',
+  });
+  expect(error.message).toMatch(/`to` is empty.*\(section 2\.2\)$/);
+  expect(circuit.state()).toEqual({ state: 'closed' });
+  expect(seen).toEqual([]);
 });
 
-test.each([
-  ['1783385492.057900', fine],
-  ['1.1', fine],
-  ['1783385492', 'the call id'],
-  ['1783385492.', 'the call id'],
-  ['.1', 'the call id'],
-  ['1783385492.1.2', 'the call id'],
-  ['c-1', 'the call id'],
-  [' 1783385492.1', 'the call id'],
-  ['1783385492.1\n', 'the call id'],
-])('the call id %j', (id, expected) => expectProblem(callIdProblem(id), expected));
-
-test.each([
-  [1, fine],
-  [50, fine],
-  [51, '51 ids and 50 is the most'],
-  [0, '`messageIds` is empty'],
-])('%i messages to mark', (count, expected) => {
-  expectProblem(messageIdsProblem(Array.from({ length: count }, (_, i) => i)), expected);
-});
-
-test('each message to mark is an integer', () => {
-  expect(messageIdsProblem([1, 2.5])).toContain('`messageIds[1]` should be an integer');
-  expect(idProblem('id', 2 ** 53)).toContain('`id` should be an integer');
-});
-
-test.each([
-  ['k', fine],
-  ['k'.repeat(128), fine],
-  ['😀'.repeat(128), fine],
-  ['k'.repeat(129), '129 characters and 128 is the most'],
-  ['', '`draftId` is empty'],
-])('the draft %j', (id, expected) => expectProblem(draftIdProblem(id), expected));
-
-const address = (length: number) => `https://example.test/${'x'.repeat(length - 21)}`;
-
-test.each([
-  [undefined, fine],
-  ['http://example.test', fine],
-  [address(1_024), fine],
-  [address(1_025), '1025 characters and 1024 is the most'],
-  ['example.test/hooks', '`url` should be a whole address'],
-  ['ftp://example.test', '`url` should be a whole address'],
-  ['', '`url` should be a whole address'],
-])('the address of a subscription %#', (url, expected) => expectProblem(urlProblem(url), expected));
-
-test.each([
-  [undefined, fine],
-  ['2026-04-21T18:47:50Z', fine],
-  ['2026-04-21T14:47:50.25-04:00', fine],
-  [new Date(0), fine],
-  [new Date(Number.NaN), '`since` should be a valid Date'],
-  [new Date(8.64e15), '`since` should be a valid Date'],
-  ['2026-04-21', '`since` should be a valid Date'],
-  ['', '`since` should be a valid Date'],
-])('the moment %s', (moment, expected) => expectProblem(momentProblem('since', moment), expected));
-
-test('a date is sent as RFC 3339 in UTC, and text as it was given', () => {
-  expect(momentText(new Date(0))).toBe('1970-01-01T00:00:00.000Z');
-  expect(momentText('2026-04-21T14:47:50-04:00')).toBe('2026-04-21T14:47:50-04:00');
-});
-
-test('a note needs a text', () => {
-  expect(commentProblem('')).toContain('`comment` is empty');
-  expect(commentProblem(' ')).toBeUndefined();
-  expect(commentProblem(undefined)).toBeUndefined();
+test('a refusal repeats neither a number nor a text', async () => {
+  const secret = '5550001';
+  for (const problem of [send({ from: `x${secret}` }), send({ message: secret.repeat(400) })]) {
+    expect(problem).toEqual(expect.not.stringContaining(secret));
+  }
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { apiKey, type Service } from '../../../src/api-client/client.ts';
-import { json, listen, open, refusalOf } from '../endpoint.ts';
-import { typed } from '../row.ts';
+import { apiKey, type Service } from '../../src/api-client/client.ts';
+import { json, listen, open, refusalOf } from './endpoint.ts';
+import { typed } from './row.ts';
 
 const at = '2026-04-21T18:47:50Z';
 const pair = { line: '18457511133', number: '18455008085' };
@@ -122,8 +122,8 @@ const operations: Record<string, Row[]> = {
     },
     { call: ({ lines }) => lines.markRead(pair.line), request: 'POST /sms/lines/18457511133/read {}' },
     {
-      call: ({ lines }) => lines.markRead(formatted.line, { since: new Date(at) }),
-      request: 'POST /sms/lines/18457511133/read {"since":"2026-04-21T18:47:50.000Z"}',
+      call: ({ lines }) => lines.markRead(formatted.line, { since: at }),
+      request: 'POST /sms/lines/18457511133/read {"since":"2026-04-21T18:47:50Z"}',
     },
     {
       call: ({ unread }) => unread.counts(),

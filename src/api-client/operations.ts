@@ -1,0 +1,360 @@
+import { normalizeNumber } from '../shared/numbers.ts';
+import { type Answer, nothing, type Read } from './answers/envelope.ts';
+import { listOf, one } from './answers/fields.ts';
+import { subscription, typeName, user } from './entities/account.ts';
+import { call, callPage, recording, transcript } from './entities/calls.ts';
+import {
+  blockedSender,
+  conversationState,
+  draft,
+  sent,
+  line as smsLine,
+  template,
+  threadRead,
+  unreadCounts,
+} from './entities/texts.ts';
+import {
+  type CallSearch,
+  idInJson,
+  type NewSubscription,
+  type Pair,
+  type ReadMarks,
+  type Resolution,
+  type SendRequest,
+  type SubscriptionChanges,
+  sendBody,
+  sendProblem,
+  type Thread,
+  type ThreadPage,
+} from './requests.ts';
+import { type CallOptions, fillPath, type ObjectId, type Operation, type Query } from './transport/operation.ts';
+import type { Transport } from './transport/transport.ts';
+
+/** Section 5.1; `messages:*` stand in section 4 only. */
+export type Scope =
+  | `${'webhooks' | 'sms' | 'messages'}:${'read' | 'write'}`
+  | `${'reports' | 'users' | 'recordings'}:read`
+  | 'sms:send';
+
+/** What the portal must permit an OAuth user (section 5.2): `permission_denied` without it. */
+type Permission = 'Users' | 'Phone numbers' | 'Call reports' | 'Call reports, allow recordings';
+
+type Route = `${Operation<unknown>['method']} /${string}`;
+
+type ParametersOf<R extends string> = R extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | ParametersOf<Rest>
+  : never;
+
+/** What one call of an operation sends. */
+type Sent<R extends Route> = {
+  readonly query?: Query | undefined;
+  readonly body?: unknown;
+  /** Why it is not sent. */
+  readonly problem?: string | undefined;
+  /** Whether this call must not be repeated although others may. */
+  readonly isOnce?: boolean;
+} & ([ParametersOf<R>] extends [never] ? object : { readonly path: Readonly<Record<ParametersOf<R>, ObjectId>> });
+
+interface Row<R extends Route, T, A extends unknown[]> {
+  /** Method, and path below `/api/public/v1`. */
+  readonly route: R;
+  /** Section of the specification. */
+  readonly section: string;
+  readonly scope: Scope;
+  readonly permission: Permission | undefined;
+  /** Not idempotent: one request is sent at most, and errors say whether it may have been carried out. */
+  readonly isOnce?: true;
+  /** Costs money. Section 7 promises that an error with the envelope had no effect. */
+  readonly isBilled?: true;
+  /**
+   * Answers about the account as a whole: what it does not list counts as deleted or as proven not to exist, and what it lists
+   * identifies the account later.
+   */
+  readonly isAccountWide?: true;
+  /** What a call sends. Its parameters have no default values, since their number tells where the options of a call stand. */
+  readonly takes?: (...given: A) => Sent<R>;
+  readonly gives: Read<T>;
+}
+
+/** Declares operations of one section and permission. */
+function family(section: string, permission?: Permission) {
+  return <const R extends Route, T, A extends unknown[] = []>(
+    route: R,
+    scope: Scope,
+    row: Omit<Row<R, T, A>, 'route' | 'scope' | 'section' | 'permission'>,
+  ): Row<R, T, A> => ({ route, scope, section, permission, ...row });
+}
+
+const sending = family('4.1', 'Phone numbers');
+const conversation = family('4.2', 'Phone numbers');
+const lines = family('4.3', 'Phone numbers');
+const drafts = family('4.4', 'Phone numbers');
+const templates = family('4.4');
+const users = family('4.5', 'Users');
+const calls = family('4.6', 'Call reports');
+const recordings = family('4.6', 'Call reports, allow recordings');
+const webhooks = family('4.7');
+
+const at = ({ line, number }: { line: string; number: string }) => ({
+  line: normalizeNumber(line),
+  number: normalizeNumber(number),
+});
+
+const ofId = (id: ObjectId) => ({ path: { id } });
+const ofCall = (callid: string) => ({ path: { callid } });
+const readState = one('conversation', conversationState);
+const readSubscription = one('webhook', subscription);
+
+/**
+ * Every operation of the service (sections 4.1 to 4.7): its row is a method of the client, a line of docs/api-coverage.md, and the
+ * scope that `doctor` asks for. Numbers may be formatted. Every method rejects with `ServiceError` and nothing else.
+ */
+export const operations = {
+  lines: {
+    /** Every number that `messages.send` takes as `from`. */
+    list: sending('GET /sms/lines', 'sms:read', { isAccountWide: true, gives: listOf('lines', smsLine) }),
+    /** Idempotent; no operation undoes it. The blocked party never sees the `reason`. */
+    block: lines('POST /sms/lines/{line}/blocked', 'sms:write', {
+      takes: (line: string, { number, reason }: { number: string; reason?: string | undefined }) => ({
+        path: { line: normalizeNumber(line) },
+        body: { number: normalizeNumber(number), reason },
+      }),
+      gives: one('blocked', blockedSender),
+    }),
+    /** `not_found` when the number is not blocked. */
+    blocked: lines('GET /sms/lines/{line}/blocked/{number}', 'sms:read', {
+      takes: (line: string, number: string) => ({ path: at({ line, number }) }),
+      gives: one('blocked', blockedSender),
+    }),
+    /** Marks the line's messages read for the calling user, all or those after `since` (RFC 3339). Refuses an API key. */
+    markRead: lines('POST /sms/lines/{line}/read', 'messages:write', {
+      takes: (line: string, body?: { since?: string | undefined }) => ({
+        path: { line: normalizeNumber(line) },
+        body: body ?? {},
+      }),
+      gives: nothing,
+    }),
+  },
+
+  messages: {
+    /**
+     * Bills the account: status 201 is sent and charged; 200 means every recipient was skipped, at no charge. `from` must be a
+     * line that an OAuth user may use.
+     *
+     * At most one request leaves, whatever comes back. A `ServiceError` with effect `none` proves that nothing was sent or
+     * charged. With effect `unknown` and the advice `reconcile` (a timeout, a broken connection, an answer that is not the
+     * service's own) the message may have been sent: read the thread to find out, and never send it again for that reason.
+     *
+     * A request over a limit of section 8 is refused locally with `invalid_request`. The service refuses a `from` that is not
+     * yours or has no SMS with `permission_denied`, and a destination without a rate with `invalid_request` (422).
+     * `skipped[].to` holds a recipient as given here; the service skips one that is no phone number as `invalid`.
+     */
+    send: sending('POST /sms/messages', 'sms:send', {
+      isOnce: true,
+      isBilled: true,
+      takes: (request: SendRequest) => ({ body: sendBody(request), problem: sendProblem(request) }),
+      gives: one('sent', sent),
+    }),
+  },
+
+  conversations: {
+    read: conversation('GET /sms/conversations/{line}/{number}', 'messages:read', {
+      takes: (thread: Thread, page?: ThreadPage) => ({
+        path: at(thread),
+        query: {
+          groupParticipants: thread.groupParticipants?.join(','),
+          limit: page?.limit,
+          offset: page?.offset,
+          markRead: page?.markRead,
+        },
+      }),
+      gives: threadRead,
+    }),
+    /**
+     * Idempotent without a `comment`. With one it is never repeated, because each request adds the note: when in doubt, resolve
+     * again without it.
+     */
+    resolve: conversation('POST /sms/conversations/{line}/{number}/resolve', 'sms:write', {
+      takes: (pair: Pair, resolution?: Resolution) => {
+        const { resolvedBy, comment } = resolution ?? {};
+        const isEmpty = resolvedBy === undefined && comment === undefined;
+        return { path: at(pair), isOnce: comment !== undefined, ...(!isEmpty && { body: { resolvedBy, comment } }) };
+      },
+      gives: readState,
+    }),
+    /** Adds an internal note and changes nothing else. */
+    comment: conversation('POST /sms/conversations/{line}/{number}/comments', 'sms:write', {
+      isOnce: true,
+      takes: (pair: Pair, comment: string) => ({ path: at(pair), body: { comment } }),
+      gives: readState,
+    }),
+    /** To a user, or with null to nobody. Does not change whether it is resolved. */
+    assign: conversation('POST /sms/conversations/{line}/{number}/assign', 'sms:write', {
+      takes: (pair: Pair, userId: number | null) => ({ path: at(pair), body: { userId } }),
+      gives: readState,
+    }),
+    /** Also succeeds when it was never resolved. */
+    reopen: conversation('POST /sms/conversations/{line}/{number}/reopen', 'sms:write', {
+      takes: (pair: Pair) => ({ path: at(pair) }),
+      gives: readState,
+    }),
+    /** For the calling user only. */
+    markMessages: conversation('POST /sms/conversations/{line}/{number}/read', 'messages:write', {
+      takes: (pair: Pair, { messageIds, read }: ReadMarks) => ({
+        path: at(pair),
+        body: { messageIds: messageIds.map(idInJson), read },
+      }),
+      gives: nothing,
+    }),
+    /** Cannot be undone. `permission_denied` also where the account restricts deleting. */
+    deleteMessage: conversation('DELETE /sms/conversations/{line}/{number}/messages/{id}', 'messages:write', {
+      takes: (pair: Pair, id: ObjectId) => ({ path: { ...at(pair), id } }),
+      gives: nothing,
+    }),
+    /** Destroys every message of the thread. Refused like `deleteMessage`. */
+    delete: conversation('DELETE /sms/conversations/{line}/{number}', 'messages:write', {
+      takes: (pair: Pair) => ({ path: at(pair) }),
+      gives: nothing,
+    }),
+  },
+
+  unread: {
+    /**
+     * A user gets the counts of their own unread messages, an API key those of the lines: of all of them, or of `lines`; `since`
+     * (RFC 3339) counts later messages only.
+     */
+    counts: lines('GET /sms/unread', 'messages:read', {
+      isAccountWide: true,
+      takes: (filter?: { lines?: readonly string[] | undefined; since?: string | undefined }) => ({
+        query: { lines: filter?.lines?.map(normalizeNumber).join(','), since: filter?.since },
+      }),
+      gives: one('unread', unreadCounts),
+    }),
+  },
+
+  /** Unfinished texts, each under a key of 1 to 128 characters that the writer chooses. */
+  drafts: {
+    /** Creates or overwrites; an empty message is allowed. */
+    put: drafts('PUT /sms/drafts/{draftId}', 'sms:write', {
+      takes: (draftId: string, message: string) => ({ path: { draftId }, body: { message } }),
+      gives: one('draft', draft),
+    }),
+    /** Also succeeds when there is no such draft. */
+    delete: drafts('DELETE /sms/drafts/{draftId}', 'sms:write', {
+      takes: (draftId: string) => ({ path: { draftId } }),
+      gives: nothing,
+    }),
+  },
+
+  /** Saved replies. The service refuses an API key here (section 5.3). */
+  templates: {
+    create: templates('POST /sms/templates', 'sms:write', {
+      isOnce: true,
+      takes: (body: { title: string; body: string }) => ({ body }),
+      gives: one('template', template),
+    }),
+    /** One of the calling user's own. */
+    delete: templates('DELETE /sms/templates/{id}', 'sms:write', { takes: ofId, gives: nothing }),
+  },
+
+  users: {
+    /** Sorted by lastName, firstName and id. An OAuth user gets only those they may see. */
+    list: users('GET /users', 'users:read', { isAccountWide: true, gives: listOf('users', user) }),
+  },
+
+  /** Call ids are text (section 2.9). */
+  calls: {
+    /** Creates nothing. */
+    search: calls('POST /calls/search', 'reports:read', {
+      isAccountWide: true,
+      takes: (body: CallSearch) => ({ body }),
+      gives: callPage,
+    }),
+    /** `not_found` when it is not the account's. */
+    get: calls('GET /calls/{callid}', 'reports:read', { takes: ofCall, gives: one('call', call) }),
+    /**
+     * An empty list is normal. `not_found` when the call is not the account's. Everyone is refused where the account asks for
+     * another verification before sensitive content.
+     */
+    recordings: recordings('GET /calls/{callid}/recordings', 'recordings:read', {
+      takes: ofCall,
+      gives: listOf('recordings', recording),
+    }),
+    /** An empty list is normal. */
+    transcripts: recordings('GET /calls/{callid}/transcripts', 'recordings:read', {
+      takes: ofCall,
+      gives: listOf('transcripts', transcript),
+    }),
+  },
+
+  /** The specification does not show `get`, `create` and `remove`: they follow its conventions. */
+  webhooks: {
+    /** The service filters by `enabled: true` only. */
+    list: webhooks('GET /webhooks', 'webhooks:read', {
+      isAccountWide: true,
+      takes: (query?: { type?: NewSubscription['type']; enabled?: true }) => ({ query }),
+      gives: listOf('webhooks', subscription),
+    }),
+    /** The live list of event types. The answer's shape is not specified. */
+    types: webhooks('GET /webhooks/types', 'webhooks:read', { gives: listOf('types', typeName) }),
+    get: webhooks('GET /webhooks/{id}', 'webhooks:read', { takes: ofId, gives: readSubscription }),
+    create: webhooks('POST /webhooks', 'webhooks:write', {
+      isOnce: true,
+      takes: (body: NewSubscription) => ({ body }),
+      gives: readSubscription,
+    }),
+    /** Merges, and answers what is stored. PATCH does the same, and its details are not shown. */
+    update: webhooks('PUT /webhooks/{id}', 'webhooks:write', {
+      takes: (id: ObjectId, body: SubscriptionChanges) => ({ path: { id }, body }),
+      gives: readSubscription,
+    }),
+    /** The update that enables: `POST …/enable` is not shown. */
+    enable: webhooks('PUT /webhooks/{id}', 'webhooks:write', {
+      takes: (id: ObjectId) => ({ path: { id }, body: { enabled: true } }),
+      gives: readSubscription,
+    }),
+    /** `not_found` when it is not the account's. */
+    disable: webhooks('POST /webhooks/{id}/disable', 'webhooks:write', { takes: ofId, gives: readSubscription }),
+    remove: webhooks('DELETE /webhooks/{id}', 'webhooks:write', { takes: ofId, gives: nothing }),
+  },
+};
+
+type Table = typeof operations;
+
+type MethodOf<O> =
+  O extends Row<infer _, infer T, infer A> ? (...given: [...A, call?: CallOptions]) => Promise<Answer<T>> : never;
+
+/** The methods of the client: those of a resource, such as `lines.list`. */
+export type Resources = { readonly [R in keyof Table]: { readonly [V in keyof Table[R]]: MethodOf<Table[R][V]> } };
+
+export type Messages = Resources['messages'];
+
+/** A row whose types do not matter. */
+type AnyRow = Omit<Row<Route, unknown, never>, 'takes'> & { readonly takes?: (...given: never[]) => object };
+
+/** Makes a method of every operation. */
+export function createResources(transport: Transport): Resources {
+  const resources = Object.entries(operations).map(([resource, rows]) => [
+    resource,
+    Object.fromEntries(
+      Object.entries<AnyRow>(rows).map(([verb, row]) => [verb, methodOf(`${resource}.${verb}`, row, transport)]),
+    ),
+  ]);
+  return Object.fromEntries(resources);
+}
+
+function methodOf(name: string, row: AnyRow, { once, repeatable }: Transport) {
+  const [method, template] = row.route.split(' ') as [Operation<unknown>['method'], string];
+  const { isBilled = false, isAccountWide = false, gives: read } = row;
+  const takes = row.takes as ((...given: unknown[]) => Sent<Route> & { path?: Record<string, ObjectId> }) | undefined;
+  return (...given: unknown[]) => {
+    const { path: parameters = {}, query, body, problem, isOnce = row.isOnce } = takes?.(...given) ?? {};
+    const path = fillPath(template, parameters);
+    const operation = {
+      ...{ name, method, query, body, isBilled, isAccountWide, read },
+      path: path ?? template,
+      problem: path === undefined ? 'a parameter of the path is empty or only dots' : problem,
+    };
+    return (isOnce ? once : repeatable)(given[takes?.length ?? 0] as CallOptions | undefined, operation);
+  };
+}
