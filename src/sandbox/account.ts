@@ -337,13 +337,6 @@ export interface HostedFile {
   content: string;
 }
 
-/** How a simulated customer reacts to texts. The service itself does not know it. */
-export const customerSchema = z.strictObject({
-  autoReply: z.string().min(1).nullable().default(null).describe('The answer of the customer to each text.'),
-  afterMs: z.int().min(0).max(86_400_000).default(1_000).describe('Delay of the answer.'),
-});
-export type SimulatedCustomer = z.output<typeof customerSchema> & { number: string };
-
 /** One charged send, as an invoice would show it. */
 export interface Charge {
   id: number;

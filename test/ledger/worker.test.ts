@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { planSend } from '../../src/ledger/plans.ts';
 import { backends } from '../stores/backends.ts';
@@ -67,11 +68,14 @@ describe.each(backends)('on %s', async (backend) => {
   ])(
     'two automatic repliers stop within three sends when the other one $habit',
     async ({ number, autoReply, afterMs }) => {
-      const headers = { 'content-type': 'application/json' };
-      const body = JSON.stringify({ autoReply, afterMs });
-      await fetch(`${world.sandbox.url}/_sandbox/customers/${number}`, { method: 'POST', headers, body });
-      await world.sandbox.emit.sms({ number, text: 'Hello?' });
+      const { line } = await world.sandbox.emit.sms({ number, text: 'Hello?' });
+      let answered = 0;
       await until(async () => {
+        if (sent(number) > answered) {
+          answered = sent(number);
+          await sleep(afterMs);
+          await world.sandbox.emit.sms({ line, number, text: autoReply });
+        }
         await answerAll(world);
         return (
           (await world.value(

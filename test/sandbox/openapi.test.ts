@@ -69,7 +69,7 @@ test('every answer has a status and a sentence, and every operation the errors t
 });
 
 test('answers may gain keys, requests may not', () => {
-  const answered = JSON.stringify(routes.map(({ responses }) => responses));
+  const answered = JSON.stringify(operations.map(({ responses }) => responses));
   const reached = new Map<string, string>([['', answered]]);
   // A map goes on to what is added while it is walked.
   for (const shown of reached.values()) {

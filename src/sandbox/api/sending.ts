@@ -1,12 +1,14 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { type Charge, lineSchema } from '../account.ts';
+import { type Charge, lineSchema, type Message } from '../account.ts';
 import type { Context } from '../context.ts';
 import { type Api, dataOf } from '../http/api.ts';
-import { credentialOf, requireLine, usableLines } from '../http/auth.ts';
-import { sendBody } from '../sending/request.ts';
-import { type SendOutcome, send } from '../sending/send.ts';
-import type { Links } from './files.ts';
+import { type Credential, credentialOf, requireLine, usableLines } from '../http/auth.ts';
+import { ApiError } from '../http/errors.ts';
+import { priceSend, selectRecipients, sendSchema } from '../sending/billing.ts';
+import { hasOptedOut, sendText } from '../sending/carrier.ts';
+import { contentTypeOf, extensionOf, type SendOrder, sendBody } from '../sending/request.ts';
+import { type Store, settingsOf } from '../store/store.ts';
 
 /** GET /sms/lines (4.1). */
 export function lineRoutes(api: Api, { store }: Pick<Context, 'store'>): void {
@@ -19,61 +21,6 @@ export function lineRoutes(api: Api, { store }: Pick<Context, 'store'>): void {
     },
     handler: (request) => ({ data: usableLines(store, request) }),
   });
-}
-
-const type = z.enum(['sms', 'mms']);
-
-/** Section 2.3. */
-const sendSchema = z
-  .object({
-    from: z.string(),
-    billing: z.object({
-      billed: z.literal(true).describe('Describes the endpoint, not the request.'),
-      currency: z.literal('USD'),
-      type,
-      units: z.int().describe('Segments for sms, 1 for mms; 0 when all recipients were skipped.'),
-      totalPrice: z.number().describe('0 when nothing was sent.'),
-      recipientCount: z.int().describe('Recipients reached; it does not multiply the price.'),
-      skippedCount: z.int(),
-    }),
-    messages: z.array(
-      z.object({
-        id: z.int().optional().describe('Absent when the gateway returned none.'),
-        to: z.array(z.string()).describe('Normalized.'),
-        type,
-        status: z.string().describe('`sent`: accepted by the gateway, not received by a handset.'),
-        media: z.array(z.string()).optional().describe('Publicly fetchable; treat as secrets.'),
-        units: z.int(),
-        unitPrice: z.number().describe('The highest rate of a group.'),
-        price: z.number().describe('unitPrice × units.'),
-      }),
-    ),
-    skipped: z.array(
-      z.object({
-        to: z.string().describe('As supplied.'),
-        reason: z.enum(['opted_out', 'duplicate', 'invalid']),
-      }),
-    ),
-  })
-  .meta({ id: 'Send' });
-
-/** The answer to a priced send: one message, or none when every recipient was skipped. */
-function sendResource(from: string, sent: SendOutcome, links: Links): z.output<typeof sendSchema> {
-  const { billing, skipped } = sent;
-  if (sent.outcome === 'nothing') return { from, billing, messages: [], skipped };
-  const { message, reached, unitPrice, price } = sent;
-  const media = message.media.map((file) => links.media(file));
-  const dispatched = {
-    id: message.id,
-    to: reached,
-    type: billing.type,
-    status: 'sent',
-    ...(media.length > 0 ? { media } : {}),
-    units: billing.units,
-    unitPrice,
-    price,
-  };
-  return { from, billing, messages: [dispatched], skipped };
 }
 
 /** POST /sms/messages (4.1), the only billed operation. Only a send that is answered with 201 is charged. */
@@ -96,14 +43,74 @@ export function sendRoutes(api: Api, context: Context): void {
       history.sends.add({ at: now().toISOString(), key: request.credential?.name ?? null, status, charge });
     },
     handler: (request, reply) => {
-      const { from } = request.body;
+      const { from, to, message: text, attachments } = request.body;
       requireLine(store, request, from);
-      const sent = send(context, request.body, credentialOf(request));
-      if (sent.outcome === 'charged') {
-        charges.set(request, sent.charge);
-        reply.code(201);
+      const { reached, skipped } = selectRecipients(to, (number) => hasOptedOut(store, { line: from, number }));
+      const { rates } = settingsOf(store);
+      const bill = priceSend({ recipients: { reached, skipped }, text, attachmentCount: attachments.length, rates });
+      if (bill.outcome === 'unrated') {
+        throw new ApiError(422, 'invalid_request', `no active rate applies to ${bill.numbers.join(', ')}`);
       }
-      return { data: sendResource(from, sent, links) };
+      const { billing } = bill;
+      if (bill.outcome === 'nothing') return { data: { from, billing, messages: [], skipped } };
+
+      const credential = credentialOf(request);
+      const message = sendText(context, outboundText(store, request.body, reached, credential, now().getTime()));
+      const charge = store.charges.put({
+        id: store.charges.highestKey() + 1,
+        at: now().toISOString(),
+        key: credential.name,
+        from,
+        to: reached,
+        type: billing.type,
+        units: billing.units,
+        totalMicros: bill.totalMicros,
+        messageIds: [message.id],
+      });
+      charges.set(request, charge);
+      reply.code(201);
+      const media = message.media.map((file) => links.media(file));
+      const dispatched = {
+        id: message.id,
+        to: reached,
+        type: billing.type,
+        status: 'sent',
+        ...(media.length > 0 && { media }),
+        units: billing.units,
+        unitPrice: bill.unitPrice,
+        price: billing.totalPrice,
+      };
+      return { data: { from, billing, messages: [dispatched], skipped } };
     },
   });
+}
+
+/** The text that a send orders. Two or more recipients share one group thread (2.4). */
+function outboundText(
+  { messages, files }: Pick<Store, 'messages' | 'files'>,
+  { from: line, message: text, attachments }: SendOrder,
+  reached: readonly string[],
+  sender: Credential,
+  now: number,
+): Message {
+  const id = messages.nextId();
+  const parties = [...reached].sort();
+  const media = attachments.map(({ filename, content }, index) => {
+    const file = `${id}-${index + 1}.${extensionOf(filename)}`;
+    return files.put({ file, contentType: contentTypeOf(filename), content }).file;
+  });
+  return {
+    id,
+    line,
+    number: parties[0] ?? '',
+    participants: parties.length > 1 ? parties : [],
+    direction: 'out',
+    from: line,
+    text,
+    media,
+    sentAt: now,
+    readBy: sender.kind === 'user' ? [sender.user.id] : [],
+    readByAccount: false,
+    ...(sender.kind === 'user' && { sentBy: sender.user.id }),
+  };
 }

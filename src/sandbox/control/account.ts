@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { customerSchema, type Role, roleSchema, scopes, settingsSchema } from '../account.ts';
+import { type Role, roleSchema, scopes, settingsSchema } from '../account.ts';
 import type { Context } from '../context.ts';
-import { type Api, dataOf, idPath, noContent, phoneNumber } from '../http/api.ts';
+import { type Api, dataOf, idPath, noContent } from '../http/api.ts';
 import { invalidRequest, notFound } from '../http/errors.ts';
 import { expireAccessTokens, issueTokens, revokeGrant, tokenAnswer } from '../oauth/tokens.ts';
 import { settingsOf } from '../store/store.ts';
@@ -155,18 +155,5 @@ export function credentialRoutes(api: Api, { store, now }: Pick<Context, 'store'
       for (const { grantId } of store.refreshTokens.values()) revokeGrant(store, grantId);
       reply.code(204).send();
     },
-  });
-}
-
-/** POST /_sandbox/customers/{number}: sets how a customer reacts to texts; `{}` restores the default. */
-export function customerRoutes(api: Api, { store }: Pick<Context, 'store'>): void {
-  api.post('/customers/:number', {
-    schema: {
-      summary: 'Let a customer answer automatically',
-      params: z.object({ number: phoneNumber }),
-      body: customerSchema,
-      response: { 200: dataOf(customerSchema.extend({ number: z.string() })) },
-    },
-    handler: ({ params: { number }, body }) => ({ data: store.customers.put({ number, ...body }) }),
   });
 }

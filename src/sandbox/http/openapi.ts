@@ -1,7 +1,7 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
-import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
+import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import { scopes } from '../account.ts';
 import { errorBody } from './errors.ts';
 
@@ -52,9 +52,9 @@ export async function serveOpenApi(app: FastifyInstance): Promise<void> {
     },
     transform: ({ schema = {}, url, ...route }) => {
       const tagged = tags.filter(({ paths }) => paths.test(url)).map(({ name }) => name);
-      return jsonSchemaTransform({ ...route, url, schema: { ...schema, tags: tagged } });
+      return describeRoute({ ...route, url, schema: { ...schema, tags: tagged } });
     },
-    transformObject: (document) => refine(jsonSchemaTransformObject(document)),
+    transformObject: (document) => complete(describeSchemas(document)),
   });
   app.get('/openapi.json', { schema: { hide: true } }, () => app.swagger());
   await app.register(swaggerUi, {
@@ -62,37 +62,36 @@ export async function serveOpenApi(app: FastifyInstance): Promise<void> {
     staticCSP: true,
     // Swagger UI sets inline styles; it loads nothing from other hosts.
     transformStaticCSP: (policy) => policy.replace(/style-src [^;]*/, "style-src 'self' 'unsafe-inline'"),
-    uiConfig: {
-      docExpansion: 'list',
-      persistAuthorization: true,
-      displayRequestDuration: true,
-      defaultModelsExpandDepth: 0,
-      tryItOutEnabled: true,
-    },
-    theme: { title: 'The service · Trunkline sandbox', css: [{ filename: 'sandbox.css', content: css }] },
+    uiConfig: { docExpansion: 'list', persistAuthorization: true, tryItOutEnabled: true },
+    theme: { title: 'The service · Trunkline sandbox' },
   });
 }
 
-const css = `
-  .swagger-ui .topbar { display: none }
-  .swagger-ui .info { margin: 28px 0 20px }
-  .swagger-ui .info .title small { vertical-align: middle }
-  .swagger-ui .scheme-container { box-shadow: none; padding: 12px 0; border-bottom: 1px solid #d8dce3 }
-  .swagger-ui .opblock .opblock-summary-description { text-align: left }
-  @media (max-width: 640px) {
-    .swagger-ui .wrapper { padding: 0 12px }
-    .swagger-ui .opblock .opblock-summary-path { max-width: none; word-break: break-word }
-    .swagger-ui .opblock-tag { font-size: 18px }
-    .swagger-ui .info .title { font-size: 26px }
-  }
-`;
-
-type Fields = Record<string, unknown>;
+/** How schemas are shown: queries by what their text means, integers without the bounds of JavaScript. */
+const zodToJsonConfig: NonNullable<Parameters<typeof createJsonSchemaTransform>[0]['zodToJsonConfig']> = {
+  override: ({ zodSchema, jsonSchema }) => {
+    const { def } = zodSchema._zod;
+    // Answers may gain keys (section 9).
+    if (def.type === 'object' && def.catchall === undefined) delete jsonSchema.additionalProperties;
+    if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+    if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+    if (jsonSchema.pattern === '^\\d{1,15}$') {
+      delete jsonSchema.pattern;
+      Object.assign(jsonSchema, { type: 'integer', minimum: 0 });
+    }
+    if (jsonSchema.enum?.join() === 'true,false') {
+      delete jsonSchema.enum;
+      jsonSchema.type = 'boolean';
+    }
+    if (jsonSchema.type === 'boolean' && jsonSchema.default === 'false') jsonSchema.default = false;
+  },
+};
+const describeRoute = createJsonSchemaTransform({ zodToJsonConfig });
+const describeSchemas = createJsonSchemaTransformObject({ zodToJsonConfig });
 
 /** The parts of an operation that are rewritten here. */
 interface Operation {
-  parameters?: { schema: Fields }[];
-  requestBody?: { required?: boolean; content: Record<string, { schema: Fields }> };
+  requestBody?: { required?: boolean; content: Record<string, { schema: { required?: string[] } }> };
   responses: Record<string, { description: string; content?: unknown }>;
 }
 
@@ -146,72 +145,26 @@ export function documentCommon(app: FastifyInstance): void {
   });
 }
 
-/**
- * Rewrites the generated document for people and code generators: one schema per entity, answers that allow further keys
- * (section 9), and a description for every status.
- */
-function refine<Given extends Document>(given: Given): Given {
-  const document = structuredClone(given);
+/** Completes the generated document: a description for every status, and one schema for each entity. */
+function complete<Given extends Document>(document: Given): Given {
   for (const [path, methods] of Object.entries(document.paths ?? {})) {
-    for (const operation of Object.values(methods as Record<string, Operation>)) refineOperation(operation, path);
+    for (const operation of Object.values(methods as Record<string, Operation>)) completeOperation(operation, path);
   }
-  walk(document, (node) => {
-    if (node.maximum === Number.MAX_SAFE_INTEGER) delete node.maximum;
-    if (node.minimum === Number.MIN_SAFE_INTEGER) delete node.minimum;
-  });
-  const schemas = { ...document.components?.schemas };
-  for (const [name, schema] of Object.entries(schemas)) if (!name.endsWith('Input')) allowFurtherKeys(schema);
-  return withSchemas(document, schemas);
+  const schemas = Object.entries(document.components?.schemas ?? {}).filter(([name]) => !name.endsWith('Input'));
+  return { ...document, components: { ...document.components, schemas: Object.fromEntries(schemas) } };
 }
 
-function refineOperation(operation: Operation, path: string): void {
-  const { parameters = [], requestBody, responses } = operation;
-  for (const parameter of parameters) parameter.schema = typedParameter(parameter.schema);
+function completeOperation({ requestBody, responses }: Operation, path: string): void {
   if (requestBody !== undefined) {
-    const bodies = Object.values(requestBody.content);
-    requestBody.required = bodies.some(({ schema }) => Array.isArray(schema.required) && schema.required.length > 0);
+    requestBody.required = Object.values(requestBody.content).some(({ schema }) => schema.required !== undefined);
   }
   for (const [status, response] of Object.entries(responses)) {
     const meaning = (isSend(path) ? sendMeanings[status] : undefined) ?? meanings[status] ?? '';
     if (response.description === 'Default Response') response.description = meaning;
     if (status === '204') delete response.content;
-    allowFurtherKeys(response);
   }
   // For a route without a response schema the generator assumes 200; the real status is unknown.
   if (responses[200] === undefined || responses[200].content !== undefined) return;
   responses['2XX'] = responses[200];
   delete responses[200];
-}
-
-/** Queries are text to the validator; the document shows them as integers and booleans. */
-function typedParameter(schema: Fields): Fields {
-  const { description, default: usual } = schema;
-  const notes = { ...(description !== undefined && { description }) };
-  if (schema.pattern === '^\\d{1,15}$') return { type: 'integer', minimum: 0, ...notes };
-  if (!Array.isArray(schema.enum) || schema.enum.some((word) => word !== 'true' && word !== 'false')) return schema;
-  return { type: 'boolean', ...notes, ...(usual !== undefined && { default: usual === 'true' }) };
-}
-
-/** Answers may gain keys (section 9). */
-function allowFurtherKeys(schema: unknown): void {
-  walk(schema, (node) => {
-    if (node.additionalProperties === false) delete node.additionalProperties;
-  });
-}
-
-/** The generator adds a schema `XInput` for every X. One that requests refer to becomes X; the others are removed. */
-function withSchemas<Given extends Document>(document: Given, schemas: Record<string, unknown>): Given {
-  const paths = JSON.stringify(document.paths);
-  for (const name of Object.keys(schemas).filter((each) => each.endsWith('Input'))) {
-    if (paths.includes(`/schemas/${name}"`)) schemas[name.replace(/Input$/, '')] = schemas[name];
-    delete schemas[name];
-  }
-  const text = JSON.stringify({ ...document, components: { ...document.components, schemas } });
-  return JSON.parse(text.replaceAll(/(?<="#\/components\/schemas\/\w+)Input(?=")/g, ''));
-}
-
-function walk(value: unknown, visit: (node: Fields) => void): void {
-  if (typeof value !== 'object' || value === null) return;
-  if (!Array.isArray(value)) visit(value as Fields);
-  for (const inner of Object.values(value)) walk(inner, visit);
 }

@@ -8,7 +8,7 @@ import { lineRoutes, sendRoutes } from '../api/sending.ts';
 import { userRoutes } from '../api/users.ts';
 import { webhookRoutes } from '../api/webhooks.ts';
 import type { Context } from '../context.ts';
-import { accountRoutes, credentialRoutes, customerRoutes } from '../control/account.ts';
+import { accountRoutes, credentialRoutes } from '../control/account.ts';
 import { eventRoutes, faultRoutes, historyRoutes } from '../control/simulation.ts';
 import { injectAnswerFaults } from '../faults/answers.ts';
 import { faultNames } from '../faults/faults.ts';
@@ -34,7 +34,7 @@ const apiRoutes = [
   webhookRoutes,
 ];
 
-const controlRoutes = [eventRoutes, historyRoutes, accountRoutes, credentialRoutes, faultRoutes, customerRoutes];
+const controlRoutes = [eventRoutes, historyRoutes, accountRoutes, credentialRoutes, faultRoutes];
 
 /** The HTTP server: the API and its OpenAPI document, OAuth, files behind signed links, and the control routes. */
 export async function createServer(context: Context): Promise<FastifyInstance> {

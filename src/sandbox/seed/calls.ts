@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { Call, Endpoint, Leg } from '../account.ts';
 import type { Random } from '../random.ts';
 import { type Customer, type Directory, type Group, userEndpoint } from './directory.ts';
@@ -126,16 +127,13 @@ function durationOf(legs: readonly Leg[]): number {
   return legs.reduce((sum, leg) => sum + leg.ringSeconds + leg.talkSeconds, 0);
 }
 
-/** One leg of a call that takes a given way. */
-export interface LegOrder {
-  calledType: Endpoint['type'];
-  status: Leg['outcome'];
-  ringSeconds: number;
-  talkSeconds: number;
-}
-
 /** The legs of an inbound call that takes a given way, each from where the one before led. */
-function orderedLegs(random: Random, directory: Directory, caller: Endpoint, way: readonly LegOrder[]): Leg[] {
+function orderedLegs(
+  random: Random,
+  directory: Directory,
+  caller: Endpoint,
+  way: NonNullable<CallOptions['legs']>,
+): Leg[] {
   const legs: Leg[] = [];
   const group = random.pick(directory.groups);
   const user = userEndpoint(random.pick(group.members));
@@ -150,21 +148,33 @@ function orderedLegs(random: Random, directory: Directory, caller: Endpoint, way
   return legs;
 }
 
-/** Required properties of a call. The others are generated. */
-export interface CallOptions {
-  direction?: 'inbound' | 'outbound' | 'internal' | undefined;
-  status?: Call['status'] | undefined;
-  abandoned?: boolean | undefined;
-  /** The outside party. */
-  customer?: Customer | undefined;
+/** What a call can be told to be; everything else is generated. */
+export const callWishes = z.strictObject({
+  direction: z.enum(['inbound', 'outbound', 'internal']).optional(),
+  status: z.enum(['answered', 'missed', 'voicemail', 'unknown']).optional(),
+  /** Whether the caller of a missed call hung up first. */
+  abandoned: z.boolean().optional(),
   /** Name or number of the queue or huntgroup that an inbound call reaches. */
-  group?: string | undefined;
-  durationSeconds?: number | undefined;
-  transfers?: number | undefined;
-  recorded?: boolean | undefined;
-  /** The way of an inbound call; its durations and its recording are taken as given. */
-  legs?: readonly LegOrder[] | undefined;
-}
+  group: z.string().optional(),
+  durationSeconds: z.int().min(0).max(86_400).optional(),
+  transfers: z.int().min(0).max(5).optional(),
+  recorded: z.boolean().optional(),
+  /** The way of an inbound call, leg by leg; its durations and its recording are taken as given. */
+  legs: z
+    .array(
+      z.strictObject({
+        calledType: z.enum(['ivr', 'queue', 'huntgroup', 'user', 'mailbox', 'external']),
+        status: z.enum(['answer', 'noanswer', 'cancel', 'busy']).default('answer'),
+        ringSeconds: z.int().min(0).max(3_600).default(0),
+        talkSeconds: z.int().min(0).max(86_400).default(0),
+      }),
+    )
+    .min(1)
+    .max(20)
+    .optional(),
+});
+/** `customer` is the outside party. */
+type CallOptions = z.output<typeof callWishes> & { customer?: Customer | undefined };
 
 /** A call without start, id and artefact times. */
 type CallDraft = Omit<Call, 'id' | 'start' | 'sequence' | 'repeated' | 'recordingsAt' | 'transcriptsAt'>;

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { Rate } from '../account.ts';
 import { normalizeNumber } from '../phone-number.ts';
 
@@ -54,11 +55,46 @@ export function countSegments(text: string): SegmentCount {
   return { encoding, units, segments: Math.ceil(units / split) };
 }
 
-export interface Skipped {
-  /** As supplied. */
-  to: string;
-  reason: 'opted_out' | 'duplicate' | 'invalid';
-}
+const sendType = z.enum(['sms', 'mms']);
+
+/** Section 2.3; `totalPrice` in dollars. */
+const billingSchema = z.object({
+  billed: z.literal(true).describe('Describes the endpoint, not the request.'),
+  currency: z.literal('USD'),
+  type: sendType,
+  units: z.int().describe('Segments for sms, 1 for mms; 0 when all recipients were skipped.'),
+  totalPrice: z.number().describe('0 when nothing was sent.'),
+  recipientCount: z.int().describe('Recipients reached; it does not multiply the price.'),
+  skippedCount: z.int(),
+});
+type Billing = z.output<typeof billingSchema>;
+
+const skippedSchema = z.object({
+  to: z.string().describe('As supplied.'),
+  reason: z.enum(['opted_out', 'duplicate', 'invalid']),
+});
+export type Skipped = z.output<typeof skippedSchema>;
+
+/** The answer to a send (2.3). */
+export const sendSchema = z
+  .object({
+    from: z.string(),
+    billing: billingSchema,
+    messages: z.array(
+      z.object({
+        id: z.int().optional().describe('Absent when the gateway returned none.'),
+        to: z.array(z.string()).describe('Normalized.'),
+        type: sendType,
+        status: z.string().describe('`sent`: accepted by the gateway, not received by a handset.'),
+        media: z.array(z.string()).optional().describe('Publicly fetchable; treat as secrets.'),
+        units: z.int(),
+        unitPrice: z.number().describe('The highest rate of a group.'),
+        price: z.number().describe('unitPrice × units.'),
+      }),
+    ),
+    skipped: z.array(skippedSchema),
+  })
+  .meta({ id: 'Send' });
 
 export interface Recipients {
   /** Normalized and distinct, in the order supplied. */
@@ -109,20 +145,9 @@ export function dollars(micros: number): number {
   return micros / 1_000_000;
 }
 
-/** The billing block of the answer to a send (2.3); `totalPrice` in dollars. */
-export interface Billing {
-  billed: true;
-  currency: 'USD';
-  type: 'sms' | 'mms';
-  units: number;
-  totalPrice: number;
-  recipientCount: number;
-  skippedCount: number;
-}
-
 export type Bill =
-  /** Sent and charged: 201. Prices in dollars as in the answer, the total also in micro-dollars. */
-  | { outcome: 'charged'; billing: Billing; unitPrice: number; price: number; totalMicros: number }
+  /** Sent and charged: 201. The unit price in dollars, the total also in micro-dollars. */
+  | { outcome: 'charged'; billing: Billing; unitPrice: number; totalMicros: number }
   /** Every recipient was skipped: 200, nothing sent. */
   | { outcome: 'nothing'; billing: Billing }
   /** These numbers have no rate: 422, nothing sent. */
@@ -163,6 +188,6 @@ export function priceSend({ recipients: { reached, skipped }, text, attachmentCo
   const units = type === 'sms' ? countSegments(text).segments : 1;
   // In integers: 0.1 × 3 in dollars would be 0.30000000000000004.
   const totalMicros = unitMicros * units;
-  const price = dollars(totalMicros);
-  return { outcome: 'charged', billing: billingOf(units, price), unitPrice: dollars(unitMicros), price, totalMicros };
+  const billing = billingOf(units, dollars(totalMicros));
+  return { outcome: 'charged', billing, unitPrice: dollars(unitMicros), totalMicros };
 }

@@ -45,17 +45,13 @@ interface TextOptions {
   announced?: boolean;
 }
 
-/**
- * Sends a text: stores it, announces it, and unless it is blocked, schedules the carrier's receipt and automatic answers.
- * Returns the stored message.
- */
+/** Sends a text: stores it, announces it, and unless it is blocked, schedules the carrier's receipt. */
 export function sendText(deps: CarrierDeps, draft: Message, { receipt, announced = true }: TextOptions = {}): Message {
   const blockReason = blockReasonOf(deps.store, draft);
   const message = deps.store.messages.put(blockReason === undefined ? draft : { ...draft, blockReason });
   if (announced) deps.announce('AccountSMS', smsPayload(message, deps.links));
   if (blockReason !== undefined) return message;
   if (receipt !== null) scheduleReceipt(deps, message.id, receipt ?? deps.random.pick(deliveredWords), announced);
-  for (const number of recipientsOf(message)) scheduleAutoReply(deps, message, number);
   return message;
 }
 
@@ -82,26 +78,5 @@ function scheduleReceipt(deps: CarrierDeps, id: number, status: string, announce
     const delivery = { status, error: failure?.error ?? '', at: deps.now().getTime() };
     const receipted = deps.store.messages.put({ ...message, delivery });
     if (announced) deps.announce('AccountSMS', receiptPayload(receipted, deps.links));
-  });
-}
-
-/** The customer's automatic answer, in the thread of the text. */
-function scheduleAutoReply(deps: CarrierDeps, { line, number, participants }: Message, customer: string): void {
-  const { autoReply: text = null, afterMs = 0 } = deps.store.customers.get(customer) ?? {};
-  if (text === null) return;
-  deps.timers.after(afterMs, () => {
-    receiveText(deps, {
-      id: deps.store.messages.nextId(),
-      line,
-      number,
-      participants,
-      direction: 'in',
-      from: customer,
-      text,
-      media: [],
-      sentAt: deps.now().getTime(),
-      readBy: [],
-      readByAccount: false,
-    });
   });
 }

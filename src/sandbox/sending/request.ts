@@ -12,24 +12,20 @@ const typeByExtension = new Map([
   ['gif', 'image/gif'],
 ]);
 
-const attachment = z
-  .strictObject({
-    filename: z
-      .string()
-      .refine((name) => extensionOf(name) !== undefined, 'must carry an extension such as "photo.jpg"')
-      .describe('Its extension decides the content type shown to the handset.'),
-    contentType: z.enum(['image/jpeg', 'image/png', 'image/bmp', 'image/gif']),
-    content: z
-      .string()
-      .superRefine((content, context) => {
-        const message = contentProblem(content);
-        if (message !== undefined) context.addIssue({ code: 'custom', message });
-      })
-      .describe('Standard base64, at most 5 MB decoded.'),
-  })
-  .meta({ id: 'Attachment' });
-
-export type Attachment = z.output<typeof attachment>;
+const attachment = z.strictObject({
+  filename: z
+    .string()
+    .refine((name) => extensionOf(name) !== undefined, 'must carry an extension such as "photo.jpg"')
+    .describe('Its extension decides the content type shown to the handset.'),
+  contentType: z.enum(['image/jpeg', 'image/png', 'image/bmp', 'image/gif']),
+  content: z
+    .string()
+    .superRefine((content, context) => {
+      const message = contentProblem(content);
+      if (message !== undefined) context.addIssue({ code: 'custom', message });
+    })
+    .describe('Standard base64, at most 5 MB decoded.'),
+});
 
 /** The files of one send (2.2). */
 export const attachmentList = z.array(attachment).max(10, 'must be at most 10 files');

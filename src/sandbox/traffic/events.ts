@@ -4,7 +4,7 @@ import { generatedTranscripts, transcriptsOf, uniqueIdOf } from '../api/call-res
 import type { Context } from '../context.ts';
 import { invalidRequest, notFound } from '../http/errors.ts';
 import { requireNumber } from '../phone-number.ts';
-import { finalizeCall, generateCall, outsideNumber, repeatWindowSeconds } from '../seed/calls.ts';
+import { callWishes, finalizeCall, generateCall, outsideNumber, repeatWindowSeconds } from '../seed/calls.ts';
 import type { Customer } from '../seed/directory.ts';
 import { openers, replies } from '../seed/texts.ts';
 import { type CarrierDeps, receiveText, sendText } from '../sending/carrier.ts';
@@ -86,33 +86,11 @@ function partiesOf(participants: readonly string[], number: string | undefined):
 }
 
 /** A simulated call that has ended. Missing fields are generated. */
-export const callEvent = z.strictObject({
-  direction: z.enum(['inbound', 'outbound', 'internal']).optional(),
-  status: z.enum(['answered', 'missed', 'voicemail', 'unknown']).optional(),
-  /** Whether the caller of a missed call hung up first. */
-  abandoned: z.boolean().optional(),
+export const callEvent = callWishes.extend({
   /** The outside party. */
   number: z.string().optional(),
   callerName: z.string().optional(),
-  /** Name or number of the queue or huntgroup that an inbound call reaches. */
-  group: z.string().optional(),
   startTime: z.iso.datetime({ offset: true }).optional(),
-  durationSeconds: z.int().min(0).max(86_400).optional(),
-  recorded: z.boolean().optional(),
-  transfers: z.int().min(0).max(5).optional(),
-  /** The way of an inbound call, leg by leg. */
-  legs: z
-    .array(
-      z.strictObject({
-        calledType: z.enum(['ivr', 'queue', 'huntgroup', 'user', 'mailbox', 'external']),
-        status: z.enum(['answer', 'noanswer', 'cancel', 'busy']).default('answer'),
-        ringSeconds: z.int().min(0).max(3_600).default(0),
-        talkSeconds: z.int().min(0).max(86_400).default(0),
-      }),
-    )
-    .min(1)
-    .max(20)
-    .optional(),
   /** Milliseconds from now until the API lists the legs. */
   legsAfterMs: z.int().min(0).optional(),
   /** Fields of the call that the API shows otherwise; null leaves one out. */
@@ -264,7 +242,7 @@ function groupOf({ directory }: CallDeps, group: string | undefined): string | u
 
 /** A simulated transcript that is finished now. Given fields replace generated ones. */
 export const transcriptEvent = z.strictObject({
-  /** By default the latest recorded call without finished transcripts, or a new call. */
+  /** By default a new call. */
   callId: z.string().optional(),
   segments: z.array(z.strictObject(segmentSchema.shape)).optional(),
   shortSummary: z.string().optional(),
@@ -287,7 +265,7 @@ export interface TranscriptMade {
 /** Finishes the transcripts of a call and announces them. Throws a 404 for an unknown call. */
 export function simulateTranscript(deps: CallDeps, event: z.output<typeof transcriptEvent>): TranscriptMade {
   const { callId, announce, ...changes } = event;
-  const call = callId === undefined ? waitingCall(deps) : deps.store.calls.get(callId);
+  const call = deps.store.calls.get(callId ?? callToTranscribe(deps));
   if (call === undefined) throw notFound(`the call ${callId}`);
   const transcripts = (call.transcripts ?? generatedTranscripts(call)).map((transcript) => change(transcript, changes));
   if (transcripts.length === 0) {
@@ -311,14 +289,7 @@ function change(transcript: Transcript, changes: Changes): Transcript {
   return { ...transcript, ...Object.fromEntries(given) };
 }
 
-function waitingCall(deps: CallDeps): Call | undefined {
-  const now = deps.now().getTime();
-  const recent = deps.store.calls.between(Math.floor(now / 1000) - 3_600, Math.floor(now / 1000));
-  const waiting = recent.findLast(
-    (call) => call.transcriptsAt !== null && call.transcriptsAt > now && generatedTranscripts(call).length > 0,
-  );
-  if (waiting !== undefined) return waiting;
+function callToTranscribe(deps: CallDeps): string {
   const order = { direction: 'inbound', status: 'answered', recorded: true, durationSeconds: 240 } as const;
-  const made = simulateCall(deps, callEvent.parse({ ...order, transfers: 0, transcriptAfterMs: null }));
-  return deps.store.calls.get(made.id);
+  return simulateCall(deps, callEvent.parse({ ...order, transfers: 0, transcriptAfterMs: null })).id;
 }

@@ -6,7 +6,6 @@ import { createReceiver, type Receiver } from '../client/receiver.ts';
 let sandbox: Sandbox;
 let receiver: Receiver;
 let ask: Ask;
-let control: Ask;
 const line = '16465550100';
 const ann = '12125550142';
 const bob = '13125550143';
@@ -15,7 +14,6 @@ beforeEach(async () => {
   sandbox = await createSandbox({ calls: 0, threads: 0 });
   receiver = await createReceiver();
   ask = caller(sandbox);
-  control = caller(sandbox, '/_sandbox');
   await ask('POST', '/webhooks', { type: 'AccountSMS', url: `${receiver.url}/hook` });
 });
 afterEach(async () => {
@@ -34,7 +32,6 @@ test('a group is told of once, with all of its parties', async () => {
 
 test('a text to a blocked sender exists and is charged, but is not delivered', async () => {
   await ask('POST', `/sms/lines/${line}/blocked`, { number: ann, reason: 'abusive' });
-  await control('POST', `/customers/${ann}`, { autoReply: 'never', afterMs: 0 });
   const { status, body } = await send([ann]);
   expect(status).toBe(201);
   expect(body.data.billing).toMatchObject({ totalPrice: 0.01, recipientCount: 1, skippedCount: 0 });
@@ -43,10 +40,9 @@ test('a text to a blocked sender exists and is charged, but is not delivered', a
   const later = await receiver.until(6, ({ json }) => json.deliveryStatus !== undefined);
   expect(later.map(({ json }) => json.toNumber)).toEqual(Array(6).fill(bob));
   expect(receiver.received.filter(({ json }) => json.toNumber === ann)).toHaveLength(1);
-  const [message, ...others] = await thread(ann);
+  const [message] = await thread(ann);
   expect(message).toMatchObject({ id: body.data.messages[0].id, blocked: true, blockReason: 'abusive' });
   expect(message).not.toHaveProperty('delivery');
-  expect(others).toEqual([]);
   expect(sandbox.sends()[0]).toMatchObject({ status: 201, charge: { to: [ann], totalMicros: 10_000 } });
 });
 
@@ -68,30 +64,4 @@ test('a group is blocked when all of its parties are', async () => {
   const [none, one] = await thread(`${ann}?groupParticipants=${bob}`);
   expect(none).toMatchObject({ text: 'to none', blocked: true });
   expect(one).toMatchObject({ text: 'to one', blocked: false });
-});
-
-test('a customer answers by itself what reaches it, until told otherwise', async () => {
-  const set = await control('POST', '/customers/(212) 555-0142', { autoReply: 'I am away', afterMs: 10 });
-  expect(set.status).toBe(200);
-  expect(set.body.data).toEqual({ number: ann, autoReply: 'I am away', afterMs: 10 });
-  await send([ann], 'are you in?');
-  const [answer] = await receiver.until(1, ({ json }) => json.direction === 'received');
-  expect(answer?.json).toMatchObject({ fromNumber: ann, toNumber: line, message: 'I am away' });
-  expect((await thread(ann)).map(({ text }: { text: string }) => text)).toEqual(['I am away', 'are you in?']);
-
-  await control('POST', `/customers/${ann}`, {});
-  await control('POST', `/customers/${bob}`, { autoReply: 'STOP', afterMs: 10 });
-  await send([ann], 'and now?');
-  await send([bob]);
-  await receiver.until(1, ({ json }) => json.fromNumber === bob);
-  expect((await thread(ann))[0].text).toBe('and now?');
-  expect((await send([bob])).body.data.skipped).toEqual([{ to: bob, reason: 'opted_out' }]);
-});
-
-test('in a group each answers into the group', async () => {
-  await control('POST', `/customers/${bob}`, { autoReply: 'me too', afterMs: 0 });
-  await send([ann, bob]);
-  await receiver.until(1, ({ json }) => json.fromNumber === bob);
-  const [answer] = await thread(`${ann}?groupParticipants=${bob}`);
-  expect(answer).toMatchObject({ from: bob, text: 'me too', groupParticipants: [ann, bob] });
 });
