@@ -6,7 +6,7 @@ import { type Thread, threadKey } from '../shared/thread.ts';
 import { workingOn } from '../shared/work.ts';
 import { heldThread, writeThreads } from '../warehouse/conversations.ts';
 import { beginRead, type SealLink } from '../warehouse/upsert.ts';
-import { recordFollowing } from '../warehouse/what-follows.ts';
+import { following } from '../warehouse/what-follows.ts';
 import type { ReadContext } from './read-result.ts';
 import { createThreadReader } from './readers/thread.ts';
 
@@ -74,11 +74,8 @@ function createUnwatchedRefresh(
     if (entity?.kind !== 'thread') return false;
     const { read, groups = [] } = entity;
     const due = await inTransaction(db, async (tx) => {
-      const written = await writeThreads(
-        tx,
-        [read, ...groups].map((each) => ({ ...each, sealLink, retentionDays })),
-      );
-      await recordFollowing(tx, written);
+      const threads = [read, ...groups].map((each) => ({ ...each, sealLink, retentionDays }));
+      await following(tx, (follow) => writeThreads(tx, follow, threads));
       return markDirty(tx, followUps, pauses);
     });
     notify(due);

@@ -12,7 +12,7 @@ import { type HeldCall, type HeldCalls, heldCallOf, holdCalls } from '../warehou
 import { writeRecordings } from '../warehouse/recordings.ts';
 import { writeTranscripts } from '../warehouse/transcripts.ts';
 import type { SealLink } from '../warehouse/upsert.ts';
-import { type Following, followingCall, recordFollowing, together } from '../warehouse/what-follows.ts';
+import { type Follow, following } from '../warehouse/what-follows.ts';
 import { writeCalls } from '../warehouse/write-calls.ts';
 import type { EntityRead, ReadResult } from './read-result.ts';
 
@@ -20,10 +20,12 @@ import type { EntityRead, ReadResult } from './read-result.ts';
  * What happens when reads are mirrored, in one transaction:
  *
  *   hold erasures ─▶ lock the calls ─▶ write threads, calls, recordings, transcripts, lists ─▶ record what follows ─▶ settle
+ *                                            └──────────────── follow(…) ────────────────────▲
  *
- * What follows from a write is computed by the function that wrote it and recorded here: triggers of rules (`ops.rule_events`), days
- * whose reports changed (`ops.rollup_markers`, `ops.send_markers`) and changed fields (`warehouse.field_changes`). Settling makes the
- * follow-up reads due, such as the recordings of a call. After the commit the queues are told. No trigger of Postgres does anything.
+ * What follows from a write is computed by the function that wrote it, which hands it to `follow`; `following` records it: triggers of
+ * rules (`ops.rule_events`), days whose reports changed (`ops.rollup_markers`, `ops.send_markers`) and changed fields
+ * (`warehouse.field_changes`). Settling makes the follow-up reads due, such as the recordings of a call. After the commit the queues are
+ * told. No trigger of Postgres does anything.
  */
 
 /** A read to write and to settle in one transaction. */
@@ -72,8 +74,10 @@ export function createWriter(deps: WriterDeps) {
       const { news = [], history = [] } = Object.groupBy(resolved, ({ settlement }) =>
         settlement.priority === priorities.history ? 'history' : 'news',
       );
-      await recordFollowing(tx, await writeEntities(tx, entitiesOf(news), held, deps));
-      await recordFollowing(tx, await writeEntities(tx, entitiesOf(history), held, deps), { isHistory: true });
+      const write = (some: readonly Resolved[], isHistory: boolean) =>
+        following(tx, (follow) => writeEntities(tx, follow, entitiesOf(some), held, deps), { isHistory });
+      await write(news, false);
+      await write(history, true);
       return {
         due: await settleTargets(
           tx,
@@ -169,62 +173,36 @@ function entitiesOf(resolved: readonly Resolved[]): EntityRead[] {
   return resolved.flatMap(({ entity }) => entity ?? []);
 }
 
-/** Writes what was read, and resolves to what follows. */
+/** Writes what was read. */
 async function writeEntities(
   tx: Transaction,
+  follow: Follow,
   entities: readonly EntityRead[],
   held: HeldCalls,
   { sealLink, retentionDays = {}, onCallsGone }: WriterDeps,
-): Promise<Following> {
+): Promise<void> {
   const readsOf = <K extends EntityRead['kind']>(kind: K) =>
     entities.flatMap((each) => (each.kind === kind ? [each.read] : [])) as Extract<EntityRead, { kind: K }>['read'][];
-  const following: Following[] = [];
+  const stored = <Read>(reads: readonly Read[], days: number | undefined) =>
+    reads.map((each) => ({ ...each, sealLink, retentionDays: days }));
   const threads = entities.flatMap((each) => (each.kind === 'thread' ? [each.read, ...(each.groups ?? [])] : []));
-  if (threads.length > 0) {
-    const kept = { sealLink, retentionDays: retentionDays.texts };
-    following.push(
-      await writeThreads(
-        tx,
-        threads.map((each) => ({ ...each, ...kept })),
-      ),
-    );
-  }
-  following.push(...(await writeCalls(tx, readsOf('call'), held)).map(followingCall));
   const goneCalls = readsOf('call_gone');
+
+  await writeThreads(tx, follow, stored(threads, retentionDays.texts));
+  await writeCalls(tx, follow, readsOf('call'), held);
+  await markCallsGone(tx, follow, goneCalls);
   if (goneCalls.length > 0) {
-    following.push({ calls: (await markCallsGone(tx, goneCalls)).map(({ started_at }) => started_at) });
     await onCallsGone?.(
       tx,
       goneCalls.map(({ callId }) => callId),
     );
   }
-  const goneThreads = readsOf('thread_gone');
-  if (goneThreads.length > 0) following.push(await markThreadsGone(tx, goneThreads));
-  const recordings = readsOf('recordings');
-  if (recordings.length > 0) {
-    const kept = { sealLink, retentionDays: retentionDays.recordings };
-    following.push(
-      await writeRecordings(
-        tx,
-        recordings.map((each) => ({ ...each, ...kept })),
-        held,
-      ),
-    );
-  }
-  const transcripts = readsOf('transcripts');
-  if (transcripts.length > 0) {
-    following.push(
-      await writeTranscripts(
-        tx,
-        transcripts.map((each) => ({ ...each, retentionDays: retentionDays.transcripts })),
-        held,
-      ),
-    );
-  }
+  await markThreadsGone(tx, follow, readsOf('thread_gone'));
+  await writeRecordings(tx, follow, stored(readsOf('recordings'), retentionDays.recordings), held);
+  await writeTranscripts(tx, follow, stored(readsOf('transcripts'), retentionDays.transcripts), held);
   for (const each of entities) {
-    if (each.kind === 'list') following.push(await directory[each.list].write(tx, each.read));
+    if (each.kind === 'list') await directory[each.list].write(tx, follow, each.read);
   }
-  return together(following);
 }
 
 function asError(error: unknown): Error {

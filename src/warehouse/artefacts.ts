@@ -1,7 +1,17 @@
 import { hotQuery, relation, sql, type Transaction } from '../db/database.ts';
-import { type ArtefactState, type HeldCalls, heldCallOf, momentOf } from './held-calls.ts';
+import { type Answered, extrasOf } from './extra.ts';
+import { type ArtefactState, type HeldCalls, heldCallOf, holdCalls, type JsonRow, momentOf } from './held-calls.ts';
 import { isExpired } from './retention.ts';
-import { markDeleted, type Provenance } from './upsert.ts';
+import {
+  type Change,
+  type Columns,
+  type MirrorTable,
+  markDeleted,
+  type Provenance,
+  type SealLink,
+  upsert,
+} from './upsert.ts';
+import type { Follow, Following } from './what-follows.ts';
 
 /** One read of a call's recordings or transcripts. */
 export interface ArtefactRead {
@@ -10,33 +20,84 @@ export interface ArtefactRead {
   readonly isComplete: boolean;
   readonly state: ArtefactState;
   readonly read: Provenance;
+  /** Undefined: links are not stored. */
+  readonly sealLink?: SealLink | undefined;
   /** For how many days from the start of the call its content is kept; undefined: for good. */
   readonly retentionDays?: number | undefined;
 }
 
-/**
- * Drops reads that started before the newest one applied to their call's artefacts: `held` has the calls, locked, which serializes
- * the writes of one call's reads. Tells of each read whether its content is too old to be stored.
- */
-export function currentArtefactReads<R extends ArtefactRead>(
-  kind: 'recordings' | 'transcripts',
-  reads: readonly R[],
-  { calls }: HeldCalls,
-): (R & { readonly isExpired: boolean })[] {
-  return reads.flatMap((each) => {
-    const call = calls.get(each.callId)?.call;
-    const fetchedAt = call?.[`${kind}_fetched_at`];
-    if (fetchedAt != null && Date.parse(String(fetchedAt)) > Date.parse(each.read.fetchedAt)) return [];
-    const startedAt = call ? heldCallOf(call).startedAt : momentOf(each.callId);
-    return [{ ...each, isExpired: isExpired(each.retentionDays, startedAt) }];
-  });
+/** A recording or transcript that a read listed. */
+export interface Listed<Each> extends Pick<ArtefactRead, 'callId' | 'read' | 'sealLink'> {
+  readonly each: Each;
+  /** It is older than its retention: of its content, nothing may be stored. */
+  readonly isExpired: boolean;
+}
+
+/** What sets recordings and transcripts apart. */
+export interface ArtefactKind<Read extends ArtefactRead, Each extends Answered, C extends Columns> {
+  readonly name: 'recordings' | 'transcripts';
+  readonly table: MirrorTable<Listed<Each>, C>;
+  /** The columns whose changes `followingChange` compares. */
+  readonly watched: readonly (keyof C & string)[];
+  listedBy(read: Read): readonly Each[];
+  withoutErased(tx: Transaction, reads: readonly Read[]): Promise<readonly Read[]>;
+  /** Stores what belongs into other tables. Resolves to the calls whose reports change by it. */
+  storeContent(tx: Transaction, listed: readonly Listed<Each>[]): Promise<readonly string[]>;
+  followingChange?(change: Change<JsonRow>, call: JsonRow | undefined): Following;
 }
 
 /**
- * Marks artefacts deleted that complete reads no longer list, and records count, state and time of the read on the calls.
- * Call it after the upsert of the listed rows, in the same transaction. Resolves to the calls of deleted artefacts.
+ * Mirrors recordings or transcripts, and pairs them again. Reads that started before the newest one applied to the artefacts of their
+ * call are dropped. `locked` has the calls, locked, which serializes the writes of one call's reads.
  */
-export async function recordArtefactReads(
+export async function writeArtefacts<Read extends ArtefactRead, Each extends Answered, C extends Columns>(
+  tx: Transaction,
+  follow: Follow,
+  kind: ArtefactKind<Read, Each, C>,
+  all: readonly Read[],
+  locked?: HeldCalls,
+): Promise<void> {
+  if (all.length === 0) return;
+  const idsOf = (some: readonly { readonly callId: string }[]) => some.map(({ callId }) => callId);
+  const { calls } = locked ?? (await holdCalls(tx, idsOf(all)));
+  const callOf = (callId: unknown) => calls.get(String(callId))?.call;
+  const isCurrent = ({ callId, read }: Read) => {
+    const fetchedAt = callOf(callId)?.[`${kind.name}_fetched_at`];
+    return fetchedAt == null || Date.parse(String(fetchedAt)) <= Date.parse(read.fetchedAt);
+  };
+  const reads = await kind.withoutErased(tx, all.filter(isCurrent));
+  if (reads.length === 0) return;
+  const listed = reads.flatMap((found) => {
+    const { callId, read, sealLink, retentionDays } = found;
+    const call = callOf(callId);
+    const startedAt = call ? heldCallOf(call).startedAt : momentOf(callId);
+    const ofRead = { callId, read, sealLink, isExpired: isExpired(retentionDays, startedAt) };
+    return kind.listedBy(found).map((each) => ({ ...ofRead, each }));
+  });
+  const extras = await extrasOf(
+    tx,
+    listed.map(({ each }) => each),
+  );
+  const rows = listed.map((one, at) => {
+    const extra = one.isExpired ? undefined : extras[at];
+    return { row: kind.table.row(one), read: one.read, extra };
+  });
+  for (const change of await upsert(tx, kind.table, rows, kind.watched)) {
+    if (kind.followingChange) follow(kind.followingChange(change, callOf(change.after.call_id)));
+  }
+  const reported = [
+    ...(await kind.storeContent(tx, listed)),
+    ...(await recordReads(tx, kind.name, reads)),
+    ...(await pairTranscripts(tx, idsOf(listed))),
+  ];
+  follow({ calls: reported.map((callId) => callOf(callId)?.started_at) });
+}
+
+/**
+ * Marks artefacts deleted that complete reads no longer list, and records count, state and time of the read on the calls. Resolves to
+ * the calls of deleted artefacts.
+ */
+async function recordReads(
   tx: Transaction,
   kind: 'recordings' | 'transcripts',
   reads: readonly ArtefactRead[],

@@ -4,6 +4,7 @@ import { normalizeNumber } from '../shared/numbers.ts';
 import type { CallFacts } from './call-facts.ts';
 import type { ArtefactState, JsonRow } from './held-calls.ts';
 import { markDeleted, mirrorTable, type Provenance } from './upsert.ts';
+import type { Follow } from './what-follows.ts';
 
 /** A call as read: a row of a search, or the whole call with its legs. */
 export interface CallRead {
@@ -101,11 +102,12 @@ export interface CallGone {
   readonly read: Provenance;
 }
 
-/** Marks calls deleted that three spaced reads did not find, unless a newer read found them. Resolves to their rows. */
-export function markCallsGone(tx: Transaction, gone: readonly CallGone[]): Promise<JsonRow[]> {
-  return markDeleted(tx, 'warehouse.calls', 'not found by three spaced reads', gone, {
+/** Marks calls deleted that three spaced reads did not find, unless a newer read found them. */
+export async function markCallsGone(tx: Transaction, follow: Follow, gone: readonly CallGone[]): Promise<void> {
+  const lost = await markDeleted(tx, 'warehouse.calls', 'not found by three spaced reads', gone, {
     call_id: ['text', ({ callId }) => callId],
   });
+  follow({ calls: lost.map(({ started_at }) => started_at) });
 }
 
 /** The legs of a call that was read whole. Searches list none. */

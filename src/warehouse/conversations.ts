@@ -4,14 +4,14 @@ import { erasedAmong, withoutMentions } from './erasure/erased.ts';
 import type { JsonRow } from './held-calls.ts';
 import { type ThreadRead, writeMessages } from './messages.ts';
 import type { Provenance } from './upsert.ts';
-import { type Following, followingLostTexts } from './what-follows.ts';
+import { type Follow, followingLostTexts } from './what-follows.ts';
 
 /**
  * Mirrors threads: their messages, and the summary of each conversation. An empty thread that is not held gets no row: a
- * forged reference must not write data. Threads with an erased member are left out, with the texts of all members. Resolves to what
- * follows.
+ * forged reference must not write data. Threads with an erased member are left out, with the texts of all members.
  */
-export async function writeThreads(tx: Transaction, all: readonly ThreadRead[]): Promise<Following> {
+export async function writeThreads(tx: Transaction, follow: Follow, all: readonly ThreadRead[]): Promise<void> {
+  if (all.length === 0) return;
   const reads = await withoutErased(tx, all);
   const conversations = await conversationsOf(tx, reads);
   // A read that started before the newest one applied is out of date.
@@ -20,10 +20,9 @@ export async function writeThreads(tx: Transaction, all: readonly ThreadRead[]):
     const isLate = conversation !== undefined && BigInt(conversation.fetchSeq) > BigInt(read.read.fetchSeq);
     return conversation === undefined || isLate ? [] : [{ ...read, conversationId: conversation.id }];
   });
-  if (held.length === 0) return {};
-  const following = await writeMessages(tx, held);
+  if (held.length === 0) return;
+  await writeMessages(tx, follow, held);
   await summarize(tx, held);
-  return following;
 }
 
 async function withoutErased(tx: Transaction, reads: readonly ThreadRead[]): Promise<readonly ThreadRead[]> {
@@ -45,7 +44,8 @@ export interface ThreadGone {
  * Marks threads and their messages deleted that three spaced reads did not find. If a thread reappears, its next read is
  * complete: without held messages, a read does not know where to stop.
  */
-export async function markThreadsGone(tx: Transaction, gone: readonly ThreadGone[]): Promise<Following> {
+export async function markThreadsGone(tx: Transaction, follow: Follow, gone: readonly ThreadGone[]): Promise<void> {
+  if (gone.length === 0) return;
   const conversations = await lockConversations(
     tx,
     gone.map(({ thread }) => thread),
@@ -67,7 +67,7 @@ export async function markThreadsGone(tx: Transaction, gone: readonly ThreadGone
     );
   const lost = await mark('sms_messages');
   await mark('sms_conversations', emptied);
-  return followingLostTexts(lost);
+  follow(followingLostTexts(lost));
 }
 
 interface Conversation {

@@ -2,9 +2,9 @@ import type { Answer, CallOptions, Service } from '../api-client/client.ts';
 import { type Database, query, sql, type Transaction } from '../db/database.ts';
 import { takeLock } from '../db/locks.ts';
 import { withoutMentions } from './erasure/erased.ts';
-import { extrasOf } from './extra.ts';
+import { type Answered, extrasOf } from './extra.ts';
 import { type Columns, type MirrorTable, type Provenance, upsert } from './upsert.ts';
-import { changesOf, type Following } from './what-follows.ts';
+import { changesOf, type Follow } from './what-follows.ts';
 
 /** One read of a list; `isComplete` is false when the answer may be partial. */
 export interface ListRead<Row> {
@@ -27,8 +27,8 @@ interface Declared<Row, C extends Columns> {
   readonly tracked: readonly (keyof C & string)[];
   /** Its texts may mention people, so erased numbers are removed from them. */
   readonly isPersonal?: true;
-  /** Mirrors what does not fit into the columns. Resolves to what follows. */
-  writeParts?(tx: Transaction, parts: ListParts<Row>): Promise<Following>;
+  /** Mirrors what does not fit into the columns. */
+  writeParts?(tx: Transaction, follow: Follow, parts: ListParts<Row>): Promise<void>;
 }
 
 interface ListParts<Row> {
@@ -45,12 +45,9 @@ export interface DirectoryList<Row = unknown> {
   ask(service: Service, call: CallOptions): Promise<Answer<readonly Row[]>>;
   /** Whether any row is held that is not deleted. */
   holdsAny(db: Database): Promise<boolean>;
-  /** Mirrors a read, and marks rows deleted that a complete read no longer lists. Resolves to what follows. */
-  write(tx: Transaction, read: ListRead<Row>): Promise<Following>;
+  /** Mirrors a read, and marks rows deleted that a complete read no longer lists. */
+  write(tx: Transaction, follow: Follow, read: ListRead<Row>): Promise<void>;
 }
-
-/** What an answer holds beside its columns. */
-type Answered = Parameters<typeof extrasOf>[1][number];
 
 /** Declares a list of the account that is read and mirrored as a whole. */
 export function directoryList<Row extends Answered, C extends Columns>(
@@ -59,9 +56,9 @@ export function directoryList<Row extends Answered, C extends Columns>(
   const { label, operation, table, entity, tracked, isPersonal, writeParts } = declared;
   const [key = ''] = table.key;
 
-  async function write(tx: Transaction, given: ListRead<Row>): Promise<Following> {
+  async function write(tx: Transaction, follow: Follow, given: ListRead<Row>): Promise<void> {
     const { isComplete, read } = given;
-    if (!(await isCurrent(tx, table.name, read.fetchSeq))) return {};
+    if (!(await isCurrent(tx, table.name, read.fetchSeq))) return;
     const rows = isPersonal ? await withoutMentions(tx, given.rows) : given.rows;
     const held = writeParts ? await heldKeys(tx, table.name, key) : [];
     const extras = await extrasOf(tx, rows);
@@ -69,10 +66,10 @@ export function directoryList<Row extends Answered, C extends Columns>(
     const changes = await upsert(tx, table, mirrored, [key, ...tracked]);
     if (isComplete) await deleteUnlisted(tx, table.name, read.fetchSeq);
     const all = isComplete ? mirrored.map(({ row }) => String(row[key])) : undefined;
-    return {
-      ...(await writeParts?.(tx, { rows, held, all })),
+    await writeParts?.(tx, follow, { rows, held, all });
+    follow({
       fieldChanges: changes.flatMap((each) => changesOf(entity, String(each.after[key]), read.source, tracked, each)),
-    };
+    });
   }
 
   return {

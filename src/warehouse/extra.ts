@@ -3,7 +3,7 @@ import { withoutMentions } from './erasure/erased.ts';
 import type { Extra } from './upsert.ts';
 
 /** An answer, and its keys that no column holds. */
-interface Answer {
+export interface Answered {
   readonly raw: Readonly<Record<string, unknown>>;
   readonly unknownKeys: readonly string[];
 }
@@ -12,7 +12,7 @@ interface Answer {
  * What answers say beyond the columns, for the column `extra` of their rows: their unknown keys, with URLs redacted and erased numbers
  * removed. Undefined for an answer without such keys.
  */
-export async function extrasOf(tx: Transaction, answers: readonly Answer[]): Promise<(Extra | undefined)[]> {
+export async function extrasOf(tx: Transaction, answers: readonly Answered[]): Promise<(Extra | undefined)[]> {
   const extras = answers.map(({ raw, unknownKeys }) =>
     unknownKeys.length === 0
       ? undefined

@@ -24,7 +24,7 @@ export const lines = directoryList({
   ),
   entity: 'line',
   tracked: ['name', 'is_bulk_enabled', 'is_unrestricted'],
-  async writeParts(tx, { rows, held, all }) {
+  async writeParts(tx, _follow, { rows, held, all }) {
     const known = rows.flatMap(({ number, userIds }) => (userIds ? [{ line: normalizeNumber(number), userIds }] : []));
     await recordPeriods(tx, {
       table: 'warehouse.sms_line_users',
@@ -34,7 +34,6 @@ export const lines = directoryList({
       knownOwners: held,
       owners: all,
     });
-    return {};
   },
 });
 

@@ -6,7 +6,7 @@ import type { JsonRow } from './held-calls.ts';
 import { optOutVerdict } from './opt-out.ts';
 import { isExpired } from './retention.ts';
 import { type Change, mirrorTable, type Provenance, type SealLink, upsert } from './upsert.ts';
-import { type Following, followingLostTexts, followingText, textColumns, together } from './what-follows.ts';
+import { type Follow, followingLostTexts, followingText, textColumns } from './what-follows.ts';
 
 interface Listed {
   readonly conversationId: string;
@@ -77,9 +77,9 @@ type HeldThread = ThreadRead & { readonly conversationId: string };
 
 /**
  * Mirrors the messages of threads, and marks messages deleted that a complete read no longer lists. Of a message that is older
- * than its retention it stores the figures, and no content. Resolves to what follows.
+ * than its retention it stores the figures, and no content.
  */
-export async function writeMessages(tx: Transaction, threads: readonly HeldThread[]): Promise<Following> {
+export async function writeMessages(tx: Transaction, follow: Follow, threads: readonly HeldThread[]): Promise<void> {
   const all = threads.flatMap(({ conversationId, thread, messages, read, sealLink, retentionDays }) =>
     messages.map((message) => ({
       ...{ conversationId, thread, message, read, sealLink },
@@ -100,7 +100,8 @@ export async function writeMessages(tx: Transaction, threads: readonly HeldThrea
   await storeReceipts(tx, written);
   await storeMedia(tx, listed);
   await storeReaders(tx, all);
-  return together([...written.map(followingText), followingLostTexts(lost)]);
+  for (const change of written) follow(followingText(change));
+  follow(followingLostTexts(lost));
 }
 
 const receiptColumns = ['delivery_status', 'delivery_error', 'delivery_at'] as const;

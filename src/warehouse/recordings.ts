@@ -1,20 +1,14 @@
 import { type Recording, withFields } from '../api-client/client.ts';
 import { hotQuery, relation, sql, type Transaction } from '../db/database.ts';
-import { type ArtefactRead, currentArtefactReads, pairTranscripts, recordArtefactReads } from './artefacts.ts';
+import { type ArtefactKind, type ArtefactRead, type Listed, writeArtefacts } from './artefacts.ts';
 import { eraseCalls, erasedCalls } from './erasure/calls.ts';
 import { erasedAmong } from './erasure/erased.ts';
 import { numbersMentioned } from './erasure/mentions.ts';
-import { extrasOf } from './extra.ts';
-import { type HeldCalls, holdCalls } from './held-calls.ts';
-import { mirrorTable, type SealLink, upsert } from './upsert.ts';
-import type { Following } from './what-follows.ts';
+import type { HeldCalls } from './held-calls.ts';
+import { mirrorTable } from './upsert.ts';
+import type { Follow } from './what-follows.ts';
 
-interface Listed {
-  readonly callId: string;
-  readonly each: Recording;
-}
-
-export const recordings = mirrorTable<Listed>()('warehouse.recordings', ['call_id', 'unique_id'], {
+export const recordings = mirrorTable<Listed<Recording>>()('warehouse.recordings', ['call_id', 'unique_id'], {
   call_id: ['text', ({ callId }) => callId],
   unique_id: ['text', ({ each }) => each.uniqueId],
   leg_call_id: ['text', ({ each }) => each.callId],
@@ -28,52 +22,30 @@ export const recordings = mirrorTable<Listed>()('warehouse.recordings', ['call_i
 /** One read of a call's recordings; the links are its content. */
 export interface RecordingsRead extends ArtefactRead {
   readonly recordings: readonly Recording[];
-  /** Undefined: links are not stored. */
-  readonly sealLink?: SealLink | undefined;
 }
 
 /**
  * Mirrors recordings, stores their links, sealed, in the schema `secrets`, and pairs the calls' transcripts again. Of an erased
- * call it stores neither links nor endpoints, and of one that is older than its retention no links. Resolves to what follows.
+ * call it stores neither links nor endpoints, and of one that is older than its retention no links.
  */
 export async function writeRecordings(
   tx: Transaction,
-  all: readonly RecordingsRead[],
+  follow: Follow,
+  reads: readonly RecordingsRead[],
   locked?: HeldCalls,
-): Promise<Following> {
-  const held =
-    locked ??
-    (await holdCalls(
-      tx,
-      all.map(({ callId }) => callId),
-    ));
-  const reads = await withoutErasedEnds(tx, currentArtefactReads('recordings', all, held));
-  if (reads.length === 0) return {};
-  const listed = reads.flatMap(({ callId, recordings, read, sealLink, isExpired }) =>
-    recordings.map((each) => ({ callId, each, read, sealLink: isExpired ? undefined : sealLink })),
-  );
-  const extras = await extrasOf(
-    tx,
-    listed.map(({ each }) => each),
-  );
-  await upsert(
-    tx,
-    recordings,
-    listed.map((each, at) => ({ row: recordings.row(each), read: each.read, extra: extras[at] })),
-  );
-  await storeLinks(tx, listed);
-  await recordArtefactReads(tx, 'recordings', reads);
-  const paired = await pairTranscripts(
-    tx,
-    listed.map(({ callId }) => callId),
-  );
-  return { calls: paired.map((callId) => held.calls.get(callId)?.call.started_at) };
+): Promise<void> {
+  await writeArtefacts(tx, follow, kind, reads, locked);
 }
 
-async function withoutErasedEnds<R extends RecordingsRead>(
+const kind: ArtefactKind<RecordingsRead, Recording, typeof recordings.columns> = {
+  ...{ name: 'recordings', table: recordings, watched: [], withoutErased: withoutErasedEnds, storeContent: storeLinks },
+  listedBy: (read) => read.recordings,
+};
+
+async function withoutErasedEnds(
   tx: Transaction,
-  reads: readonly R[],
-): Promise<readonly R[]> {
+  reads: readonly RecordingsRead[],
+): Promise<readonly RecordingsRead[]> {
   const endsOf = ({ recordings }: RecordingsRead) =>
     recordings.flatMap(({ from, to }) => [from, to].flatMap((end) => [...numbersMentioned(end ?? '')]));
   const numbers = await erasedAmong(tx, () => reads.flatMap(endsOf));
@@ -96,14 +68,11 @@ export function recordingRow(callId: string, uniqueId: string): string {
   return `recording_urls ${callId} ${uniqueId}`;
 }
 
-async function storeLinks(
-  tx: Transaction,
-  listed: readonly (Listed & { readonly sealLink: SealLink | undefined })[],
-): Promise<void> {
-  const links = listed.flatMap(({ callId, each: { uniqueId, url }, sealLink }) =>
-    url && sealLink ? [{ callId, uniqueId, url: sealLink(url, recordingRow(callId, uniqueId)) }] : [],
+async function storeLinks(tx: Transaction, listed: readonly Listed<Recording>[]): Promise<string[]> {
+  const links = listed.flatMap(({ callId, each: { uniqueId, url }, sealLink, isExpired }) =>
+    url && sealLink && !isExpired ? [{ callId, uniqueId, url: sealLink(url, recordingRow(callId, uniqueId)) }] : [],
   );
-  if (links.length === 0) return;
+  if (links.length === 0) return [];
   await hotQuery(
     tx,
     sql`
@@ -117,4 +86,5 @@ async function storeLinks(
       order by call_id, unique_id
       on conflict (call_id, unique_id) do update set url = excluded.url, last_seen_at = now()`,
   );
+  return [];
 }

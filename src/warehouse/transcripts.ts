@@ -1,37 +1,35 @@
 import type { Segment, Transcript } from '../api-client/client.ts';
 import { hotQuery, relation, sql, type Transaction } from '../db/database.ts';
-import { type ArtefactRead, currentArtefactReads, pairTranscripts, recordArtefactReads } from './artefacts.ts';
+import { type ArtefactKind, type ArtefactRead, type Listed, writeArtefacts } from './artefacts.ts';
 import { erasedCalls } from './erasure/calls.ts';
 import { withoutMentions } from './erasure/erased.ts';
-import { extrasOf } from './extra.ts';
-import { type HeldCalls, holdCalls } from './held-calls.ts';
-import { mirrorTable, type Provenance, upsert } from './upsert.ts';
-import { type Following, followingTranscript, together, transcriptFields } from './what-follows.ts';
+import type { HeldCalls } from './held-calls.ts';
+import { mirrorTable } from './upsert.ts';
+import { type Follow, followingTranscript, transcriptFields } from './what-follows.ts';
 
-interface Listed {
-  readonly callId: string;
-  readonly each: Transcript;
-  readonly read: Provenance;
-  readonly isExpired: boolean;
-}
+/** A column that holds words: none of a transcript that is older than its retention. */
+const unexpired =
+  <Words>(words: (each: Transcript) => Words) =>
+  ({ each, isExpired }: Listed<Transcript>) =>
+    isExpired ? undefined : words(each);
 
-export const transcripts = mirrorTable<Listed>()('warehouse.transcripts', ['transcript_id'], {
+export const transcripts = mirrorTable<Listed<Transcript>>()('warehouse.transcripts', ['transcript_id'], {
   transcript_id: ['bigint', ({ each }) => each.id],
   call_id: ['text', ({ callId }) => callId],
   recording_file: ['text', ({ each }) => each.recording],
   segment_count: ['integer', ({ each }) => each.segments?.length],
-  short_summary: ['text', ({ each }) => each.shortSummary],
-  bullet_points: ['text[]', ({ each }) => each.bulletPoints],
+  short_summary: ['text', unexpired((each) => each.shortSummary)],
+  bullet_points: ['text[]', unexpired((each) => each.bulletPoints)],
   call_purpose: ['text', ({ each }) => each.callPurpose],
   call_sentiment: ['text', ({ each }) => each.callSentiment],
   csat_score: ['integer', ({ each }) => each.customerSatisfactionScore],
-  csat_note: ['text', ({ each }) => each.customerSatisfactionScoreNote],
+  csat_note: ['text', unexpired((each) => each.customerSatisfactionScoreNote)],
   agent_performance_score: ['integer', ({ each }) => each.agentPerformanceScore],
-  agent_performance_note: ['text', ({ each }) => each.agentPerformanceScoreNote],
+  agent_performance_note: ['text', unexpired((each) => each.agentPerformanceScoreNote)],
   is_action_required: ['boolean', ({ each }) => each.actionRequired],
-  action_required_note: ['text', ({ each }) => each.actionRequiredNote],
+  action_required_note: ['text', unexpired((each) => each.actionRequiredNote)],
   is_urgent_action_required: ['boolean', ({ each }) => each.urgentActionRequired],
-  urgent_action_required_note: ['text', ({ each }) => each.urgentActionRequiredNote],
+  urgent_action_required_note: ['text', unexpired((each) => each.urgentActionRequiredNote)],
   agent_name: ['text', ({ each }) => each.agentName],
   agent_speaker: ['integer', ({ each }) => each.agentSpeaker],
   agent_talk_seconds: ['double precision', ({ each }) => talkSeconds(each, true)],
@@ -52,65 +50,38 @@ export const wordColumns = [
   'action_required_note',
   'urgent_action_required_note',
 ] as const satisfies readonly (keyof typeof transcripts.columns)[];
-const noWords = Object.fromEntries(wordColumns.map((column) => [column, null]));
 
 /**
  * Mirrors transcripts, stores their segments separately, and pairs them with the held recordings. Transcripts of erased calls
- * are left out, and those older than their retention have no words. Resolves to what follows.
+ * are left out, and those older than their retention have no words.
  */
 export async function writeTranscripts(
   tx: Transaction,
-  all: readonly TranscriptsRead[],
+  follow: Follow,
+  reads: readonly TranscriptsRead[],
   locked?: HeldCalls,
-): Promise<Following> {
-  const held =
-    locked ??
-    (await holdCalls(
-      tx,
-      all.map(({ callId }) => callId),
-    ));
-  const reads = await withoutErased(tx, currentArtefactReads('transcripts', all, held));
-  if (reads.length === 0) return {};
-  const listed = reads.flatMap(({ callId, transcripts, read, isExpired }) =>
-    transcripts.map((each) => ({ callId, each, read, isExpired })),
-  );
-  const kept = listed.filter(({ isExpired }) => !isExpired);
-  const extras = await extrasOf(
-    tx,
-    kept.map(({ each }) => each),
-  );
-  const extraOf = new Map(kept.map((each, at) => [each, extras[at]]));
-  const written = await upsert(
-    tx,
-    transcripts,
-    listed.map((each) => ({
-      row: { ...transcripts.row(each), ...(each.isExpired && noWords) },
-      read: each.read,
-      extra: extraOf.get(each),
-    })),
-    ['transcript_id', 'call_id', ...transcriptFields],
-  );
-  await storeBodies(tx, kept);
-  const scored = await storeKpis(tx, listed);
-  const lost = await recordArtefactReads(tx, 'transcripts', reads);
-  const paired = await pairTranscripts(
-    tx,
-    listed.map(({ callId }) => callId),
-  );
-  const callOf = (callId: unknown) => held.calls.get(String(callId))?.call;
-  return together([
-    ...written.map((change) => followingTranscript(change, callOf(change.after.call_id), 'calls.transcripts')),
-    { calls: [...lost, ...paired, ...scored].map((callId) => callOf(callId)?.started_at) },
-  ]);
+): Promise<void> {
+  await writeArtefacts(tx, follow, kind, reads, locked);
 }
 
-async function withoutErased<R extends TranscriptsRead>(tx: Transaction, reads: readonly R[]): Promise<readonly R[]> {
+const kind: ArtefactKind<TranscriptsRead, Transcript, typeof transcripts.columns> = {
+  ...{ name: 'transcripts', table: transcripts, watched: ['transcript_id', 'call_id', ...transcriptFields] },
+  ...{ withoutErased, storeContent: storeWords, followingChange: followingTranscript },
+  listedBy: (read) => read.transcripts,
+};
+
+async function withoutErased(tx: Transaction, reads: readonly TranscriptsRead[]): Promise<readonly TranscriptsRead[]> {
   const erased = await erasedCalls(
     tx,
     reads.map(({ callId }) => callId),
   );
   const kept = reads.map((each) => (erased.has(each.callId) ? { ...each, transcripts: [] } : each));
   return withoutMentions(tx, kept);
+}
+
+async function storeWords(tx: Transaction, listed: readonly Listed<Transcript>[]): Promise<string[]> {
+  await storeBodies(tx, listed);
+  return storeKpis(tx, listed);
 }
 
 /** The seconds in which the agent, or anybody else, speaks; undefined if it is not known which speaker is the agent. */
@@ -128,8 +99,8 @@ function segmentJson({ start, end, speaker, text }: Segment): object {
   return { start: start ?? null, end: end ?? null, speaker: speaker ?? null, text: text ?? null };
 }
 
-async function storeBodies(tx: Transaction, listed: readonly Listed[]): Promise<void> {
-  const bodies = listed.filter(({ each }) => each.segments !== undefined);
+async function storeBodies(tx: Transaction, listed: readonly Listed<Transcript>[]): Promise<void> {
+  const bodies = listed.filter(({ each, isExpired }) => each.segments !== undefined && !isExpired);
   if (bodies.length === 0) return;
   await hotQuery(
     tx,
@@ -153,7 +124,7 @@ async function storeBodies(tx: Transaction, listed: readonly Listed[]): Promise<
  * Replaces the KPIs of each transcript by those of its newest read, where they differ, and keeps new names for the reports. Resolves
  * to the calls of these transcripts.
  */
-async function storeKpis(tx: Transaction, listed: readonly Listed[]): Promise<string[]> {
+async function storeKpis(tx: Transaction, listed: readonly Listed<Transcript>[]): Promise<string[]> {
   const scored = listed.filter(({ each }) => each.customKpis !== undefined);
   if (scored.length === 0) return [];
   const held = await hotQuery(
@@ -169,7 +140,7 @@ async function storeKpis(tx: Transaction, listed: readonly Listed[]): Promise<st
       })} using (transcript_id, fetch_seq)`,
   );
   const before = new Map(held.map((row) => [row.transcript_id, row]));
-  const valuesOf = ({ each, isExpired }: Listed) =>
+  const valuesOf = ({ each, isExpired }: Listed<Transcript>) =>
     (each.customKpis ?? []).map(({ name, value, note }) => [
       name ?? '',
       value ?? null,

@@ -29,7 +29,7 @@ export const users = directoryList({
   entity: 'user',
   tracked: ['username', 'first_name', 'last_name', 'title', 'time_zone', 'extension'],
   isPersonal: true,
-  async writeParts(tx, { rows, held, all }) {
+  async writeParts(tx, follow, { rows, held, all }) {
     const reported = rows.flatMap((user) => endpointsOf(user).map((each) => ({ ...each, owner: String(user.id) })));
     const begun = await recordPeriods(tx, {
       table: 'warehouse.user_endpoints',
@@ -39,7 +39,7 @@ export const users = directoryList({
       knownOwners: held,
       owners: all,
     });
-    return { calls: await creditCalls(tx, begun) };
+    follow({ calls: await creditCalls(tx, begun) });
   },
 });
 

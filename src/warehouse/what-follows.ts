@@ -50,8 +50,22 @@ interface FieldChange {
   readonly source: string;
 }
 
-/** Joins what follows from several writes. */
-export function together(all: readonly Following[]): Following {
+/** Takes what follows from a write. Each function that writes the mirror asks for one, which only {@link following} gives. */
+export type Follow = (what: Following) => void;
+
+/** Runs writes, and then records what follows from all of them in one statement. */
+export async function following<T>(
+  tx: Transaction,
+  work: (follow: Follow) => Promise<T>,
+  options: { readonly isHistory?: boolean } = {},
+): Promise<T> {
+  const all: Following[] = [];
+  const result = await work((what) => void all.push(what));
+  await recordFollowing(tx, together(all), options);
+  return result;
+}
+
+function together(all: readonly Following[]): Following {
   return {
     events: all.flatMap(({ events = [] }) => events),
     calls: all.flatMap(({ calls = [] }) => calls),
@@ -176,11 +190,7 @@ export const transcriptFields = [
 ] as const;
 
 /** A transcript is a trigger when it is mirrored, if that is within a day after its call; the call may be mirrored later. */
-export function followingTranscript(
-  { before, after }: Change<JsonRow>,
-  call: JsonRow | undefined,
-  source: string,
-): Following {
+export function followingTranscript({ before, after }: Change<JsonRow>, call: JsonRow | undefined): Following {
   const isUrgent = (row: JsonRow | undefined) =>
     row?.is_action_required === true || row?.is_urgent_action_required === true;
   const key = String(after.transcript_id);
@@ -191,7 +201,7 @@ export function followingTranscript(
       ...(before === undefined ? [event('transcript_ready')] : []),
     ],
     calls: [call?.started_at],
-    fieldChanges: changesOf('transcript', key, source, transcriptFields, { before, after }),
+    fieldChanges: changesOf('transcript', key, 'calls.transcripts', transcriptFields, { before, after }),
   };
 }
 

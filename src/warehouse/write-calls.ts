@@ -28,14 +28,19 @@ import {
   rowsOf,
   sameValue,
 } from './upsert.ts';
-import type { CallWrite } from './what-follows.ts';
+import { type CallWrite, type Follow, followingCall } from './what-follows.ts';
 
 /**
  * Mirrors calls without erased parties: the calls, their facts, the legs of those that were read whole, and their attributions, in one
  * statement. Newer wins; of legs by `legs_fetch_seq`, since searches, which list none, write the call's `fetch_seq` too. `held` has the
  * locked rows of the calls, where the caller locked them.
  */
-export async function writeCalls(tx: Transaction, all: readonly CallRead[], held?: HeldCalls): Promise<CallWrite[]> {
+export async function writeCalls(
+  tx: Transaction,
+  follow: Follow,
+  all: readonly CallRead[],
+  held?: HeldCalls,
+): Promise<CallWrite[]> {
   if (all.length === 0) return [];
   const { reads, erased } = await withoutErasedParties(
     tx,
@@ -54,7 +59,9 @@ export async function writeCalls(tx: Transaction, all: readonly CallRead[], held
   const plans = reads.map((each) => planOf(each, rows.get(each.call.id), directory, extraOf));
   await carryOut(tx, plans);
   if (erased.size > 0) await eraseCalls(tx, [...erased]);
-  return plans.map(({ write }) => ({ ...write, isErased: write.isErased || erased.has(write.callId) }));
+  const writes = plans.map(({ write }) => ({ ...write, isErased: write.isErased || erased.has(write.callId) }));
+  for (const write of writes) follow(followingCall(write));
+  return writes;
 }
 
 type CallRow = Row<typeof calls.columns>;

@@ -5,7 +5,7 @@ import type { CallSummary } from '../../src/api-client/client.ts';
 import { createDatabase, type Database } from '../../src/db/database.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { type CallRead, calls } from '../../src/warehouse/calls.ts';
-import { followingCall, recordFollowing, together } from '../../src/warehouse/what-follows.ts';
+import { following } from '../../src/warehouse/what-follows.ts';
 import { writeCalls } from '../../src/warehouse/write-calls.ts';
 import { atLeast, type Finding, quantity } from './report.ts';
 import type { Rig } from './rig/rig.ts';
@@ -97,10 +97,9 @@ async function upserts(db: Database, reads: readonly CallRead[], inFlight: numbe
     while (next < reads.length) {
       const some = reads.slice(next, next + batch);
       next += batch;
-      await db.transaction().execute(async (tx) => {
-        const writes = await writeCalls(tx, some);
-        await recordFollowing(tx, together(writes.map(followingCall)), { isHistory: true });
-      });
+      await db
+        .transaction()
+        .execute((tx) => following(tx, (follow) => writeCalls(tx, follow, some), { isHistory: true }));
     }
   }
   await Promise.all(Array.from({ length: inFlight }, lane));

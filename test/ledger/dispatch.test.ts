@@ -393,7 +393,9 @@ test('a send names its line in the form in which the service lists it', async ()
   const { lines, messages } = open(url);
   const { data, isComplete } = await lines.list();
   const read = await beginRead(database.db, 'lines.list');
-  await database.db.transaction().execute((tx) => ourLines.write(tx, { rows: data, isComplete, read }));
+  await database.db
+    .transaction()
+    .execute((tx) => ourLines.write(tx, () => undefined, { rows: data, isComplete, read }));
 
   const ledger = await openLedger(database, sandbox, {
     messages,

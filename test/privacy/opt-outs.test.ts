@@ -4,7 +4,7 @@ import { hasOptedOut } from '../../src/ledger/gates/gates.ts';
 import { readGateInputs } from '../../src/ledger/gates/inputs.ts';
 import { eraseNumber } from '../../src/privacy/erase.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
-import { asRead, readNumber } from '../warehouse/reads.ts';
+import { asRead, ignored, readNumber } from '../warehouse/reads.ts';
 import { migratedDatabase } from '../world/database.ts';
 
 const database = await migratedDatabase();
@@ -28,7 +28,7 @@ async function mirrorGroup(participants: readonly string[], said: readonly { fro
   const thread = { line, number, participants };
   await db
     .transaction()
-    .execute((tx) => writeThreads(tx, [{ thread, messages, isComplete: true, read: readNumber(seq) }]));
+    .execute((tx) => writeThreads(tx, ignored, [{ thread, messages, isComplete: true, read: readNumber(seq) }]));
 }
 
 async function isOut(number: string, from: string, kind?: 'unsure'): Promise<boolean> {

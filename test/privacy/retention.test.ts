@@ -7,7 +7,7 @@ import { createRetention } from '../../src/privacy/retention.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { factsDatabase } from '../reporting/facts.ts';
-import { readNumber } from '../warehouse/reads.ts';
+import { ignored, readNumber } from '../warehouse/reads.ts';
 import { createWorld, until, type World } from '../world.ts';
 import { placesWith, recorded } from './everywhere.ts';
 
@@ -211,7 +211,7 @@ describe('a round', async () => {
       raw: {},
     });
     await inTransaction(db, (tx) =>
-      writeThreads(tx, [
+      writeThreads(tx, ignored, [
         {
           thread: { line: '2', number: '15550000002', participants: [] },
           messages: [message('1', daysAgo(30, -60)), message('2', daysAgo(30, 3_600))] as never,

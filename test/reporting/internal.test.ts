@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { call as entity } from '../../src/api-client/entities/calls.ts';
 import { writeCalls } from '../../src/warehouse/write-calls.ts';
-import { asRead, readNumber } from '../warehouse/reads.ts';
+import { asRead, ignored, readNumber } from '../warehouse/reads.ts';
 import { factsDatabase } from './facts.ts';
 
 const facts = await factsDatabase();
@@ -92,6 +92,7 @@ beforeAll(async () => {
   await facts.db.transaction().execute((tx) =>
     writeCalls(
       tx,
+      ignored,
       cases.flatMap(([, values], nth) => read(nth, values).map((call) => ({ call, read: readNumber(1) }))),
     ),
   );

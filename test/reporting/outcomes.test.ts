@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { message } from '../../src/api-client/entities/texts.ts';
 import { drainOutcomes, readRuleCounts } from '../../src/reporting/outcomes.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
-import { recordFollowing } from '../../src/warehouse/what-follows.ts';
+import { following } from '../../src/warehouse/what-follows.ts';
 import { asRead, readNumber } from '../warehouse/reads.ts';
 import { factsDatabase } from './facts.ts';
 import { line, numberOf, ruleFacts, unsent } from './rule-facts.ts';
@@ -167,7 +167,7 @@ async function mirror(conversation: number, rows: readonly object[]): Promise<vo
   reads += 1;
   const thread = { line, number: numberOf(conversation), participants: [] };
   const found = { thread, messages: asRead(message, rows), isComplete: true, read: readNumber(reads) };
-  await facts.db.transaction().execute(async (tx) => recordFollowing(tx, await writeThreads(tx, [found])));
+  await facts.db.transaction().execute((tx) => following(tx, (follow) => writeThreads(tx, follow, [found])));
 }
 
 describe('replies gained', () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { call as entity } from '../../src/api-client/entities/calls.ts';
-import { followingCall, recordFollowing, together } from '../../src/warehouse/what-follows.ts';
+import { following } from '../../src/warehouse/what-follows.ts';
 import { writeCalls } from '../../src/warehouse/write-calls.ts';
 import { asRead, readNumber } from '../warehouse/reads.ts';
 import { factsDatabase } from './facts.ts';
@@ -204,10 +204,8 @@ describe('where legs are held', () => {
       const [read] = asRead(entity, [{ durationSeconds: 60, talkTimeSeconds: 20, ...shown }]);
       if (!read) throw new Error('no call was read');
       seq += 1;
-      return facts.db.transaction().execute(async (tx) => {
-        const writes = await writeCalls(tx, [{ call: read, read: readNumber(seq) }]);
-        await recordFollowing(tx, together(writes.map(followingCall)));
-      });
+      const reads = [{ call: read, read: readNumber(seq) }];
+      return facts.db.transaction().execute((tx) => following(tx, (follow) => writeCalls(tx, follow, reads)));
     };
     const leg = (uniqueId: string, startTime: string, durationSeconds: number, talkTimeSeconds: number) => ({
       ...{ uniqueId, startTime, durationSeconds, talkTimeSeconds, calledType: 'user', calledNumber: '201' },

@@ -14,7 +14,7 @@ import { writeCalls } from '../../src/warehouse/write-calls.ts';
 import { callId, shownCall, shownRecording, shownTranscript } from '../sync/call-service.ts';
 import { locksHere, migratedDatabase } from '../world/database.ts';
 import { until } from '../world.ts';
-import { asRead, readNumber } from './reads.ts';
+import { asRead, ignored, readNumber } from './reads.ts';
 
 const database = await migratedDatabase();
 const { db, query, value } = database;
@@ -34,12 +34,12 @@ const erase = (number = gone) => eraseNumber({ db, queues: noQueues, knownAfterM
 function mirrorCall(id: string, more: object = {}): Promise<unknown> {
   const [found] = asRead(call, [shownCall(id, more)]);
   if (!found) throw new Error('no call');
-  return inTransaction((tx) => writeCalls(tx, [{ call: found, read: read() }]));
+  return inTransaction((tx) => writeCalls(tx, ignored, [{ call: found, read: read() }]));
 }
 
 const mirrorRecordings = (id: string, more: object = {}) =>
   inTransaction((tx) =>
-    writeRecordings(tx, [
+    writeRecordings(tx, ignored, [
       {
         callId: id,
         recordings: asRead(recording, [shownRecording(id, more)]),
@@ -53,7 +53,7 @@ const mirrorRecordings = (id: string, more: object = {}) =>
 
 const mirrorTranscripts = (id: string, number: number, text = 'Hello') =>
   inTransaction((tx) =>
-    writeTranscripts(tx, [
+    writeTranscripts(tx, ignored, [
       {
         callId: id,
         transcripts: asRead(transcript, [
@@ -216,7 +216,7 @@ test('what others say of the number is mirrored without it', async () => {
     'Call [erased] then',
   );
   await inTransaction((tx) =>
-    users.write(tx, {
+    users.write(tx, ignored, {
       rows: asRead(user, [{ id: 5, mobile: '(555) 000-0002', lastName: 'Kept' }]),
       isComplete: true,
       read: read(),
@@ -230,7 +230,7 @@ test('what others say of the number is mirrored without it', async () => {
 describe('a thread', () => {
   const mirrorThread = (number: string, participants: readonly string[] = []) =>
     inTransaction((tx) =>
-      writeThreads(tx, [
+      writeThreads(tx, ignored, [
         {
           thread: { line, number, participants },
           messages: asRead(message, [
@@ -261,7 +261,7 @@ describe('a thread', () => {
   test('that is being written when somebody is erased goes with the others', async () => {
     let erasing: Promise<unknown> = Promise.resolve();
     await inTransaction(async (tx) => {
-      await writeThreads(tx, [
+      await writeThreads(tx, ignored, [
         {
           thread: { line, number: gone, participants: [] },
           messages: asRead(message, [{ id: ++seq, text: 'hi', sentAt: '2026-04-21T00:00:00Z' }]),

@@ -10,7 +10,7 @@ import { users } from '../../src/warehouse/users.ts';
 import { writeCalls } from '../../src/warehouse/write-calls.ts';
 import { migratedDatabase, waitingForLocks } from '../world/database.ts';
 import { until } from '../world.ts';
-import { asRead, readNumber } from './reads.ts';
+import { asRead, ignored, readNumber } from './reads.ts';
 
 /* A read that began earlier and is written later changes nothing that the newer one said. */
 
@@ -22,7 +22,7 @@ describe('a thread', () => {
   const thread = { line: '15550000001', number: '15550000002', participants: [] };
   const writeThread = (fetchSeq: number, ids: number[], isComplete = true) =>
     write((tx) =>
-      writeThreads(tx, [
+      writeThreads(tx, ignored, [
         {
           thread,
           messages: asRead(
@@ -61,6 +61,7 @@ describe('a call', () => {
     write((tx) =>
       writeCalls(
         tx,
+        ignored,
         asRead(call, [{ id, legs: [{ uniqueId: id }], ...more }]).map((each) => ({
           call: each,
           read: readNumber(fetchSeq),
@@ -77,7 +78,7 @@ describe('a call', () => {
 
   test('keeps what the newest read of a batch says beyond the columns', async () => {
     await write((tx) =>
-      writeCalls(tx, [
+      writeCalls(tx, ignored, [
         ...asRead(call, [{ id, odd: 'newest', legs: [] }]).map((each) => ({ call: each, read: readNumber(12) })),
         ...asRead(call, [{ id, odd: 'stale', legs: [] }]).map((each) => ({ call: each, read: readNumber(11) })),
       ]),
@@ -91,6 +92,7 @@ describe('the legs of a call', () => {
     write((tx) =>
       writeCalls(
         tx,
+        ignored,
         asRead(call, [{ id, ...found }]).map((each) => ({ call: each, read: readNumber(fetchSeq) })),
       ),
     );
@@ -130,11 +132,11 @@ test('what follows from a call takes in the legs that another transaction wrote 
       call: each,
       read: readNumber(fetchSeq),
     }));
-  await write((tx) => writeCalls(tx, read({}, 1)));
+  await write((tx) => writeCalls(tx, ignored, read({}, 1)));
   let waiting: Promise<unknown> | undefined;
   await write(async (tx) => {
-    await writeCalls(tx, read({ legs: [{ uniqueId: '1.1', calledType: 'queue', calledNumber: '601' }] }, 2));
-    waiting = write((other) => writeCalls(other, read({ talkTimeSeconds: 7 }, 3)));
+    await writeCalls(tx, ignored, read({ legs: [{ uniqueId: '1.1', calledType: 'queue', calledNumber: '601' }] }, 2));
+    waiting = write((other) => writeCalls(other, ignored, read({ talkTimeSeconds: 7 }, 3)));
     await until(async () => (await database.value(waitingForLocks)) === 1);
   });
   await waiting;
@@ -151,7 +153,7 @@ test('a recording that a newer read no longer listed stays deleted', async () =>
   const callId = '1700000002.1';
   const writeOnes = (fetchSeq: number, rows: object[]) =>
     write((tx) =>
-      writeRecordings(tx, [
+      writeRecordings(tx, ignored, [
         {
           callId,
           recordings: asRead(recording, rows),
@@ -173,7 +175,7 @@ test('the measures of a transcript are those of its newest read', async () => {
   const callId = '1700000003.1';
   const writeScore = (fetchSeq: number, value: number) =>
     write((tx) =>
-      writeTranscripts(tx, [
+      writeTranscripts(tx, ignored, [
         {
           callId,
           transcripts: asRead(transcript, [{ id: 31, callId, customKpis: [{ name: 'Warmth', value }] }]),
@@ -191,7 +193,7 @@ test('the measures of a transcript are those of its newest read', async () => {
 test('a user who left stays gone', async () => {
   const writeOnes = (fetchSeq: number, ids: number[]) =>
     write((tx) =>
-      users.write(tx, {
+      users.write(tx, ignored, {
         rows: asRead(
           user,
           ids.map((id) => ({ id, extensions: ['101'] })),

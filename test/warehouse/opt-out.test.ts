@@ -4,7 +4,7 @@ import { message } from '../../src/api-client/entities/texts.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { optOutVerdict, readPhrases } from '../../src/warehouse/opt-out.ts';
 import { migratedDatabase } from '../world/database.ts';
-import { asRead, readNumber } from './reads.ts';
+import { asRead, ignored, readNumber } from './reads.ts';
 
 const database = await migratedDatabase();
 afterAll(() => database[Symbol.asyncDispose]());
@@ -51,7 +51,7 @@ test('the verdict stands on an inbound text as it is mirrored, and follows its w
     );
     return database.db
       .transaction()
-      .execute((tx) => writeThreads(tx, [{ thread, messages, isComplete: true, read: readNumber(seq) }]));
+      .execute((tx) => writeThreads(tx, ignored, [{ thread, messages, isComplete: true, read: readNumber(seq) }]));
   };
   const verdicts = async () =>
     (

@@ -5,7 +5,7 @@ import { pairTranscript } from '../../src/warehouse/artefacts.ts';
 import { writeRecordings } from '../../src/warehouse/recordings.ts';
 import { writeTranscripts } from '../../src/warehouse/transcripts.ts';
 import { migratedDatabase } from '../world/database.ts';
-import { asRead, readNumber } from './reads.ts';
+import { asRead, ignored, readNumber } from './reads.ts';
 
 const database = await migratedDatabase();
 afterAll(() => database[Symbol.asyncDispose]());
@@ -65,7 +65,7 @@ test('transcripts are paired again when a leg arrives later', async () => {
     database.query('select transcript_id, leg_unique_id from warehouse.transcripts order by transcript_id');
   const records = (fetchSeq: number, ...uniqueIds: string[]) =>
     database.db.transaction().execute((tx) =>
-      writeRecordings(tx, [
+      writeRecordings(tx, ignored, [
         {
           callId,
           recordings: asRead(
@@ -81,7 +81,9 @@ test('transcripts are paired again when a leg arrives later', async () => {
   await database.db
     .transaction()
     .execute((tx) =>
-      writeTranscripts(tx, [{ callId, transcripts, isComplete: true, state: 'complete', read: readNumber(1) }]),
+      writeTranscripts(tx, ignored, [
+        { callId, transcripts, isComplete: true, state: 'complete', read: readNumber(1) },
+      ]),
     );
   expect(await pairs()).toEqual([
     { transcript_id: '1', leg_unique_id: null },

@@ -7,7 +7,7 @@ import { users } from '../../src/warehouse/users.ts';
 import { writeCalls } from '../../src/warehouse/write-calls.ts';
 import { shownCall } from '../sync/call-service.ts';
 import { migratedDatabase } from '../world/database.ts';
-import { asRead, readNumber } from './reads.ts';
+import { asRead, ignored, readNumber } from './reads.ts';
 
 const database = await migratedDatabase();
 afterAll(() => database[Symbol.asyncDispose]());
@@ -17,7 +17,9 @@ let reads = 0;
 async function listUsers(rows: readonly object[], isComplete = true): Promise<void> {
   reads += 1;
   const read = readNumber(reads);
-  await database.db.transaction().execute((tx) => users.write(tx, { rows: asRead(user, rows), isComplete, read }));
+  await database.db
+    .transaction()
+    .execute((tx) => users.write(tx, ignored, { rows: asRead(user, rows), isComplete, read }));
 }
 
 async function endpoints(endpoint: string) {
@@ -86,6 +88,7 @@ describe('an endpoint', () => {
     await database.db.transaction().execute((tx) =>
       writeCalls(
         tx,
+        ignored,
         calls.map((each) => ({ call: each, read: readNumber(1) })),
       ),
     );
@@ -162,7 +165,9 @@ describe('the users of a line', () => {
   async function listLines(rows: readonly object[], isComplete = true): Promise<void> {
     reads += 1;
     const read = readNumber(reads);
-    await database.db.transaction().execute((tx) => lines.write(tx, { rows: asRead(line, rows), isComplete, read }));
+    await database.db
+      .transaction()
+      .execute((tx) => lines.write(tx, ignored, { rows: asRead(line, rows), isComplete, read }));
   }
   const holding = (number: string) =>
     database.query(

@@ -15,7 +15,7 @@ import { users } from '../../src/warehouse/users.ts';
 import { writeCalls } from '../../src/warehouse/write-calls.ts';
 import { growthOf } from '../busy.ts';
 import { migratedDatabase } from '../world/database.ts';
-import { asRead, readNumber } from './reads.ts';
+import { asRead, ignored, readNumber } from './reads.ts';
 
 const database = await migratedDatabase();
 afterAll(() => database[Symbol.asyncDispose]());
@@ -42,13 +42,14 @@ const writes: ((tx: Transaction) => Promise<unknown>)[] = [
   (tx) =>
     writeCalls(
       tx,
+      ignored,
       asRead(call, [{ id: callId, legs: [{ uniqueId: callId, ...odd }], ...odd }]).map((each) => ({
         call: each,
         read,
       })),
     ),
   (tx) =>
-    writeRecordings(tx, [
+    writeRecordings(tx, ignored, [
       {
         ...whole,
         callId,
@@ -57,7 +58,7 @@ const writes: ((tx: Transaction) => Promise<unknown>)[] = [
       },
     ]),
   (tx) =>
-    writeTranscripts(tx, [
+    writeTranscripts(tx, ignored, [
       {
         ...whole,
         callId,
@@ -66,7 +67,7 @@ const writes: ((tx: Transaction) => Promise<unknown>)[] = [
       },
     ]),
   (tx) =>
-    writeThreads(tx, [
+    writeThreads(tx, ignored, [
       {
         ...whole,
         thread: { line: '15550000001', number: '15550000002', participants: [] },
@@ -75,8 +76,9 @@ const writes: ((tx: Transaction) => Promise<unknown>)[] = [
         ]),
       },
     ]),
-  (tx) => users.write(tx, { ...whole, rows: asRead(user, [{ id: 1, avatar: url('j'), ...odd }]) }),
-  (tx) => lines.write(tx, { ...whole, rows: asRead(line, [{ number: '15550000001', hook: url('k'), ...odd }]) }),
+  (tx) => users.write(tx, ignored, { ...whole, rows: asRead(user, [{ id: 1, avatar: url('j'), ...odd }]) }),
+  (tx) =>
+    lines.write(tx, ignored, { ...whole, rows: asRead(line, [{ number: '15550000001', hook: url('k'), ...odd }]) }),
   (tx) =>
     writeSubscriptions(tx, {
       ...whole,

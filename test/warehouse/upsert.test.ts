@@ -9,10 +9,10 @@ import { smsMessages } from '../../src/warehouse/messages.ts';
 import { transcripts } from '../../src/warehouse/transcripts.ts';
 import { type Row, upsert } from '../../src/warehouse/upsert.ts';
 import { users as listOfUsers } from '../../src/warehouse/users.ts';
-import { recordFollowing } from '../../src/warehouse/what-follows.ts';
+import { following } from '../../src/warehouse/what-follows.ts';
 import { writeCalls } from '../../src/warehouse/write-calls.ts';
 import { migratedDatabase } from '../world/database.ts';
-import { asRead, readNumber } from './reads.ts';
+import { asRead, ignored, readNumber } from './reads.ts';
 
 const users = listOfUsers.table;
 
@@ -130,6 +130,7 @@ test('a call that was not recorded has no recordings, unless a read of recording
     database.db.transaction().execute((tx) =>
       writeCalls(
         tx,
+        ignored,
         asRead(callEntity, [{ id, ...row }]).map((call) => ({ call, read: readNumber(fetchSeq) })),
       ),
     );
@@ -203,7 +204,7 @@ test('a text is scheduled while the service says so, and sent when an answer no 
     const messages = asRead(message, [{ id: 1, text: 'hello', ...flags }]);
     await database.db
       .transaction()
-      .execute((tx) => writeThreads(tx, [{ thread, messages, isComplete: true, read: readNumber(at + 1) }]));
+      .execute((tx) => writeThreads(tx, ignored, [{ thread, messages, isComplete: true, read: readNumber(at + 1) }]));
     found.push(
       ...(await database.query<(typeof found)[number]>(
         `select is_scheduled, changed_at::text from warehouse.sms_messages where number = '15550000009'`,
@@ -299,7 +300,7 @@ test('arrays of any texts come back as they went', async () => {
 test('a receipt is appended when it first comes and whenever it changes', async () => {
   const write = (fetchSeq: number, status?: string, body = 'hello') =>
     database.db.transaction().execute((tx) =>
-      writeThreads(tx, [
+      writeThreads(tx, ignored, [
         {
           thread: { line: '15550000001', number: '15550000077', participants: [] },
           messages: asRead(message, [
@@ -337,10 +338,8 @@ test('changes of watched fields are kept with both values', async () => {
   const list = (seq: number, more: object) =>
     database.db.transaction().execute(async (tx) => {
       const read = readNumber(1_000_000 + seq);
-      await recordFollowing(
-        tx,
-        await listOfUsers.write(tx, { rows: asRead(userEntity, [{ id, ...more }]), isComplete: false, read }),
-      );
+      const rows = asRead(userEntity, [{ id, ...more }]);
+      await following(tx, (follow) => listOfUsers.write(tx, follow, { rows, isComplete: false, read }));
     });
   await list(1, { title: 'Agent', email: 'a@example.com' });
   await list(2, { title: 'Agent', email: 'b@example.com' });

@@ -5,7 +5,8 @@ import type { Transaction } from '../../src/db/database.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { lines } from '../../src/warehouse/lines.ts';
 import { writeTranscripts } from '../../src/warehouse/transcripts.ts';
-import { type Following, followingCall, recordFollowing, together } from '../../src/warehouse/what-follows.ts';
+import type { Provenance } from '../../src/warehouse/upsert.ts';
+import { type Follow, following } from '../../src/warehouse/what-follows.ts';
 import { writeCalls } from '../../src/warehouse/write-calls.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { asRead, readNumber } from './reads.ts';
@@ -16,37 +17,38 @@ afterAll(() => database[Symbol.asyncDispose]());
 let reads = 0;
 
 /** Writes as of the next read, and records what follows. */
-function write(work: (tx: Transaction, read: ReturnType<typeof readNumber>) => Promise<Following>): Promise<void> {
+function write<T>(work: (tx: Transaction, follow: Follow, read: Provenance) => Promise<T>): Promise<T> {
   reads += 1;
   const read = readNumber(reads, 'a read');
-  return database.db.transaction().execute(async (tx) => recordFollowing(tx, await work(tx, read)));
+  return database.db.transaction().execute((tx) => following(tx, (follow) => work(tx, follow, read)));
 }
 
 const id = '1700000001.1';
 const writeCall = (row: object) =>
-  write(async (tx, read) =>
-    together(
-      (
-        await writeCalls(
-          tx,
-          asRead(call, [{ id, ...row }]).map((each) => ({ call: each, read })),
-        )
-      ).map(followingCall),
+  write((tx, follow, read) =>
+    writeCalls(
+      tx,
+      follow,
+      asRead(call, [{ id, ...row }]).map((each) => ({ call: each, read })),
     ),
   );
 const writeTranscript = (row: object) =>
-  write((tx, read) => {
+  write((tx, follow, read) => {
     const found = asRead(transcript, [{ id: 1, ...row }]);
-    return writeTranscripts(tx, [{ callId: id, transcripts: found, isComplete: true, state: 'complete', read }]);
+    return writeTranscripts(tx, follow, [
+      { callId: id, transcripts: found, isComplete: true, state: 'complete', read },
+    ]);
   });
 const writeLine = (row: object) =>
-  write((tx, read) =>
-    lines.write(tx, { rows: asRead(line, [{ number: '15550000001', ...row }]), isComplete: false, read }),
+  write((tx, follow, read) =>
+    lines.write(tx, follow, { rows: asRead(line, [{ number: '15550000001', ...row }]), isComplete: false, read }),
   );
 const writeText = (row: object) =>
-  write((tx, read) => {
+  write((tx, follow, read) => {
     const thread = { line: '15550000001', number: '15550000002', participants: [] };
-    return writeThreads(tx, [{ thread, messages: asRead(message, [{ id: 1, ...row }]), isComplete: false, read }]);
+    return writeThreads(tx, follow, [
+      { thread, messages: asRead(message, [{ id: 1, ...row }]), isComplete: false, read },
+    ]);
   });
 
 describe('a changed field is kept with both values', () => {

@@ -3,7 +3,7 @@ import { type Database, inTransaction, query, type Transaction } from '../../db/
 import { type DirtyTarget, type DueTarget, markDirty, type Priority, type ReadPauses } from '../../inbox/targets.ts';
 import type { TimeRange } from '../../shared/time-range.ts';
 import type { Provenance } from '../../warehouse/upsert.ts';
-import { type CallWrite, followingCall, recordFollowing, together } from '../../warehouse/what-follows.ts';
+import { type CallWrite, following } from '../../warehouse/what-follows.ts';
 import { writeCalls } from '../../warehouse/write-calls.ts';
 import { countUnannounced } from './coverage.ts';
 import { type CallLister, type Listing, secondOf } from './listing.ts';
@@ -26,11 +26,8 @@ export function mirrorPage(
 ): Promise<{ due: DueTarget[]; changed: number }> {
   return inTransaction(db, async (tx) => {
     if (isWatched) await countUnannounced(tx, await unannounced(tx, calls));
-    const writes = await writeCalls(
-      tx,
-      calls.map((call) => ({ call, read })),
-    );
-    await recordFollowing(tx, together(writes.map(followingCall)), { isHistory: !isWatched });
+    const reads = calls.map((call) => ({ call, read }));
+    const writes = await following(tx, (follow) => writeCalls(tx, follow, reads), { isHistory: !isWatched });
     if (readPriority === undefined) return { due: [], changed: 0 };
     const toRead = writes.filter((each) => each.isChanged || (readsMissingLegs && lacksLegs(each)));
     const targets = toRead.map(({ callId }): DirtyTarget => ({ kind: 'call', key: callId, priority: readPriority }));

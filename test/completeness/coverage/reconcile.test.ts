@@ -115,7 +115,7 @@ describe('comparing hours of calls', async () => {
       await db.transaction().execute(async (tx) => {
         const [row] = await query<{ seq: string }>(tx, `select nextval('ops.fetch_seq') as seq`, []);
         const read = { fetchSeq: row?.seq ?? '', fetchedAt: new Date().toISOString(), source: 'calls.get' };
-        await markCallsGone(tx, [{ callId: id, read }]);
+        await markCallsGone(tx, () => undefined, [{ callId: id, read }]);
         await unproveHours(tx, [id]);
       });
     }
