@@ -8,7 +8,7 @@ for (const figure of document.querySelectorAll('figure')) {
   drawing.on('click', ({ seriesIndex, dataIndex }) => {
     const link = links[chart.series[seriesIndex].key];
     const { date } = figures.days[dataIndex];
-    if (link) location.assign(link + '&from=' + date + '&to=' + date);
+    if (link) location.assign(`${link}&from=${date}&to=${date}`);
   });
   const resize = () => drawing.resize();
   new ResizeObserver(resize).observe(place);
