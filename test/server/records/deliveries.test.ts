@@ -32,14 +32,6 @@ const page = async (path: string) => (await world.get(path)).text();
 const rowsOf = (markup: string) => markup.match(/<tbody>.*<\/tbody>/s)?.[0].match(/<tr>/g)?.length ?? 0;
 
 describe('the list of deliveries', () => {
-  test('opens to the admin token alone, and is not stored anywhere', async () => {
-    expect((await fetch(`${world.receiver.url}/deliveries`)).status).toBe(401);
-    const answer = await world.get('/deliveries');
-    expect(answer.headers.get('cache-control')).toBe('no-store');
-    expect(answer.headers.get('referrer-policy')).toBe('same-origin');
-    expect(answer.headers.get('content-security-policy')).not.toContain('unsafe');
-  });
-
   test('shows those of the span, newest first, with numbers masked and each with its page', async () => {
     const markup = await page('/deliveries');
     expect(rowsOf(markup)).toBe(3);
@@ -119,18 +111,6 @@ describe('the page of a delivery', () => {
     await query(db, sql`update reporting.params set is_text_shown = true`);
     try {
       expect(await page('/deliveries/1')).toContain('Where is it?');
-    } finally {
-      await query(db, sql`update reporting.params set is_text_shown = false`);
-    }
-  });
-
-  test('escapes what was received', async () => {
-    const { db } = world.context.database;
-    await query(db, sql`update reporting.params set is_text_shown = true`);
-    try {
-      const markup = await page('/deliveries/4');
-      expect(markup).toContain('&lt;script&gt;alert(1)');
-      expect(markup).not.toContain('<script>alert(1)');
     } finally {
       await query(db, sql`update reporting.params set is_text_shown = false`);
     }

@@ -1,8 +1,6 @@
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readThread } from '../../../src/server/records/read-thread.ts';
-import { launchBrowser } from '../../browser.ts';
-import { adminToken, openReceiver, settingsFor, type TestReceiver } from '../../ops/receiver.ts';
+import { openReceiver, settingsFor, type TestReceiver } from '../../ops/receiver.ts';
 import { factsDatabase } from '../../reporting/facts.ts';
 import { wordsOf } from './markup.ts';
 import { scannedBy } from './scans.ts';
@@ -11,7 +9,6 @@ import { scannedBy } from './scans.ts';
 
 const facts = await factsDatabase();
 let world: TestReceiver;
-let browser: Browser;
 
 const line = '15559990000';
 const [number, longNumber, member] = ['15551000001', '15551000002', '15551000003'];
@@ -21,7 +18,6 @@ const minute = (at: number) => new Date(Date.UTC(2026, 10, 2, 15, at)).toISOStri
 
 beforeAll(async () => {
   world = await openReceiver(settingsFor(facts.url, { TIME_ZONE: 'America/New_York' }));
-  browser = await launchBrowser();
   await facts.user(1, ['201']);
   await facts.thread(
     1,
@@ -90,7 +86,6 @@ beforeAll(async () => {
 });
 beforeEach(() => facts.params({ is_text_shown: true }));
 afterAll(async () => {
-  await browser?.close();
   await world[Symbol.asyncDispose]();
   await facts[Symbol.asyncDispose]();
 });
@@ -184,11 +179,6 @@ describe('the page of a thread', () => {
     expect(await gone.text()).toContain('was erased');
   });
 
-  test('is for the administrator alone, and never cached', async () => {
-    expect((await fetch(`${world.receiver.url}${thread}`)).status).toBe(401);
-    expect((await world.get(thread)).headers.get('cache-control')).toBe('no-store');
-  });
-
   test('is read by indexes', async () => {
     const of = (digits: string) => ({ line, number: digits, participants: [] });
     // Tables of a few rows, of which no index is needed.
@@ -196,24 +186,5 @@ describe('the page of a thread', () => {
     expect(await scannedBy(facts.db, (db) => readThread(db, of(number), undefined))).toEqual(small);
     expect(await scannedBy(facts.db, (db) => readThread(db, of(longNumber), { before: '2050' }))).toEqual(small);
     expect(await scannedBy(facts.db, (db) => readThread(db, of(longNumber), { around: '2050' }))).toEqual(small);
-  });
-
-  test.each([1280, 390])('fits a window of %i pixels', async (width) => {
-    const extraHTTPHeaders = { authorization: `Bearer ${adminToken}` };
-    const window = await browser.newPage({ viewport: { width, height: 800 }, extraHTTPHeaders });
-    const errors: string[] = [];
-    window.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
-    for (const path of [thread, long, `/calls/${call}`]) {
-      await window.goto(`${world.receiver.url}${path}`);
-      expect(await window.evaluate('document.documentElement.scrollWidth - innerWidth'), path).toBeLessThanOrEqual(0);
-    }
-    await window.goto(`${world.receiver.url}${thread}`);
-    // Ours stand to the right of theirs.
-    const [theirs, ours] = await Promise.all(
-      ['.text.in .bubble', '.text.out .bubble'].map((each) => window.locator(each).first().boundingBox()),
-    );
-    expect(ours?.x).toBeGreaterThan(theirs?.x ?? 0);
-    expect(errors).toEqual([]);
-    await window.close();
   });
 });
