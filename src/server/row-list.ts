@@ -96,12 +96,15 @@ export async function readRowList(
   return { columns: shown, rows, areWordsHidden: shown.length < columns.length };
 }
 
-/** Reads all rows as CSV; too many are the reader's to narrow. */
+/** Reads all rows, for programs. If they are too many, the reader has to narrow the filter. */
+export async function readAll(connection: Database, source: RowSource): Promise<RowList> {
+  const list = await limited(connection, (tx) => readRowList(tx, source, { limit: maxCsvRows + 1 }));
+  if (list.rows.length <= maxCsvRows) return list;
+  throw new BadAddress(`These are more than ${maxCsvRows} rows: choose fewer days or a filter.`);
+}
+
 export async function readCsv(connection: Database, source: RowSource): Promise<string> {
-  const { columns, rows } = await limited(connection, (tx) => readRowList(tx, source, { limit: maxCsvRows + 1 }));
-  if (rows.length > maxCsvRows) {
-    throw new BadAddress(`These are more than ${maxCsvRows} rows: choose fewer days or a filter.`);
-  }
+  const { columns, rows } = await readAll(connection, source);
   const keys = columns.map(({ key }) => key);
   return csvOfLines([keys, ...rows.map((row) => keys.map((key) => row[key] ?? null))]);
 }

@@ -6,6 +6,7 @@ import type { Database, Transaction } from '../../db/database.ts';
 import { parseRules } from '../../rules/file/parse.ts';
 import type { RuleSet } from '../../rules/rule.ts';
 import {
+  answering,
   limited,
   onConnection,
   oneAtATime,
@@ -16,7 +17,7 @@ import {
   textOf,
 } from '../answering.ts';
 import { liveScript } from '../html.ts';
-import { maxCsvRows, pageNumberOf, readCsv, readPage } from '../row-list.ts';
+import { maxCsvRows, pageNumberOf, readAll, readCsv, readPage } from '../row-list.ts';
 import { doneSentence, registerActions } from './actions.ts';
 import { callPage } from './call-page.ts';
 import { deliveryPage } from './delivery.ts';
@@ -67,7 +68,7 @@ const records: readonly (readonly [
   ],
 ];
 
-/** Serves the lists of deliveries, reads, sends and so on, each as a page and as CSV, and a page for each of their rows. */
+/** Serves the lists of deliveries, reads, sends and so on, each as a page, as CSV and as JSON, and a page for each of their rows. */
 export function registerRecords(app: FastifyInstance, context: Context): void {
   const { db } = context.database;
   const { timeZone, rulesFile } = context.settings;
@@ -94,6 +95,16 @@ export function registerRecords(app: FastifyInstance, context: Context): void {
         const csv = await read((connection) => readCsv(connection, source));
         return { name: list.path.slice(1).replaceAll('/', '-'), csv };
       });
+      scope.get<{ Querystring: Parameters }>(`${list.path}.json`, ({ query }, reply) =>
+        answering<unknown>(
+          reply,
+          (error) => ({ error }),
+          async () => {
+            const source = sourceOf(list, choiceOf(list, query, timeZone));
+            return (await read((connection) => readAll(connection, source))).rows;
+          },
+        ),
+      );
     }
 
     for (const [path, current, readRecord] of records) {

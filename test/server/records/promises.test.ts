@@ -26,7 +26,7 @@ const records = [
   explained,
 ];
 const listPaths = lists.map(({ path, span }) => (span === undefined ? path : `${path}?span=all`));
-const csvPaths = listPaths.map((path) => path.replace(/$|(?=\?)/, '.csv'));
+const filesOf = (kind: string) => listPaths.map((path) => path.replace(/$|(?=\?)/, `.${kind}`));
 
 beforeAll(async () => {
   world = await openReceiver(settingsFor(await databaseForTest(migrated)));
@@ -63,7 +63,7 @@ afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-describe.each([...listPaths, ...csvPaths, ...records])('%s', (path) => {
+describe.each([...listPaths, ...filesOf('csv'), ...filesOf('json'), ...records])('%s', (path) => {
   test('opens to the admin token alone, and is not stored anywhere', async () => {
     expect((await fetch(`${world.receiver.url}${path}`)).status).toBe(401);
     const answer = await world.get(path);
@@ -75,7 +75,9 @@ describe.each([...listPaths, ...csvPaths, ...records])('%s', (path) => {
 
   test('shows what strangers wrote as text', async () => {
     const text = await (await world.get(path)).text();
-    if (path.includes('.csv')) {
+    if (path.includes('.json')) {
+      expect(JSON.stringify(JSON.parse(text))).toContain('=1+1<script>');
+    } else if (path.includes('.csv')) {
       expect(text).toContain("'=1+1");
       expect(text).not.toMatch(/(^|[,;\t\r\n]"?)=1\+1/);
     } else {
