@@ -1,8 +1,4 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { Target } from '../inbox/targets.ts';
-import { toType } from '../shared/command-name.ts';
-import { type DirectoryKind, wholeList } from '../shared/target-kinds.ts';
-import { isCallId, typedThreadKey } from '../shared/thread.ts';
 import type { TimeRange } from '../shared/time-range.ts';
 import { WrongUse } from './failures.ts';
 
@@ -79,28 +75,4 @@ export function rangeOf(given: RangeFlags, usualMs: number, now = new Date()): T
 /** Unix seconds. */
 export function secondsOf(moment: Date): number {
   return Math.floor(moment.getTime() / 1_000);
-}
-
-/** The key of a target as typed. Throws `WrongUse`. */
-export function keyOf(kind: Target['kind'], given: string | undefined): string {
-  switch (kind) {
-    case 'thread': {
-      const form = 'write line/number, and line/number,number for a group, with country codes';
-      if (!given) throw new WrongUse(`Name the thread: ${form}.`);
-      const key = typedThreadKey(given);
-      if (key === undefined) throw new WrongUse(`"${given}" is not a thread: ${form}.`);
-      return key;
-    }
-    case 'call':
-    case 'recordings':
-    case 'transcripts':
-      if (given !== undefined && isCallId(given)) return given;
-      if (!given)
-        throw new WrongUse(`Name the call: ${toType(`resync ${kind} 1783385492.057900`)}, with the id of the call.`);
-      throw new WrongUse(`"${given}" is not a call id, such as 1783385492.057900.`);
-    default:
-      kind satisfies DirectoryKind;
-      if (given === undefined || given === wholeList) return wholeList;
-      throw new WrongUse(`"${given}" is not allowed here: ${toType(`resync ${kind}`)} reads all ${kind} together.`);
-  }
 }

@@ -1,19 +1,22 @@
 import { linkSealer, type Sealer, WrongEncryptionKey } from '../credentials/sealer.ts';
 import { type Database, query, sql } from '../db/database.ts';
-import { maskedTarget, type Target } from '../inbox/targets.ts';
+import { maskedTarget, type TargetKind, targetKinds } from '../inbox/targets.ts';
 import { toTheSecond } from '../ops/format.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
-import { threadOf } from '../shared/thread.ts';
+import { isCallId, threadOf, typedThreadKey } from '../shared/thread.ts';
 import { readAgain } from '../sync/read-again.ts';
+import { type DirectoryKind, wholeList } from '../warehouse/directory.ts';
 import { mediaRow } from '../warehouse/messages.ts';
 import { recordingRow } from '../warehouse/recordings.ts';
-import { keyOf } from './arguments.ts';
 import { openContext, openDatabase } from './environment.ts';
+import { WrongUse } from './failures.ts';
 import type { Output } from './output.ts';
 
 /** Marks one target dirty, whether or not a delivery announced it. */
-export async function resync(kind: Target['kind'], given: string | undefined): Promise<Output> {
+export async function resync(name: string, given: string | undefined): Promise<Output> {
+  const kind = targetKinds.find((each) => each === name);
+  if (kind === undefined) throw new WrongUse(`"${name}" is not one of ${targetKinds.join(', ')}.`);
   const target = { kind, key: keyOf(kind, given) };
   await using context = await openContext('resync');
   const { database, pauses, notifier } = context;
@@ -22,6 +25,30 @@ export async function resync(kind: Target['kind'], given: string | undefined): P
   }
   await notifier.idle();
   return { json: target, text: `${target.kind} ${target.key} will be read.` };
+}
+
+/** The key of a target as typed. Throws `WrongUse`. */
+export function keyOf(kind: TargetKind, given: string | undefined): string {
+  switch (kind) {
+    case 'thread': {
+      const form = 'write line/number, and line/number,number for a group, with country codes';
+      if (!given) throw new WrongUse(`Name the thread: ${form}.`);
+      const key = typedThreadKey(given);
+      if (key === undefined) throw new WrongUse(`"${given}" is not a thread: ${form}.`);
+      return key;
+    }
+    case 'call':
+    case 'recordings':
+    case 'transcripts':
+      if (given !== undefined && isCallId(given)) return given;
+      if (!given)
+        throw new WrongUse(`Name the call: ${toType(`resync ${kind} 1783385492.057900`)}, with the id of the call.`);
+      throw new WrongUse(`"${given}" is not a call id, such as 1783385492.057900.`);
+    default:
+      kind satisfies DirectoryKind;
+      if (given === undefined || given === wholeList) return wholeList;
+      throw new WrongUse(`"${given}" is not allowed here: ${toType(`resync ${kind}`)} reads all ${kind} together.`);
+  }
 }
 
 interface Held {

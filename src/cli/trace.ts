@@ -4,10 +4,10 @@ import { type Trace, type TraceKind, trace, traceKinds } from '../ops/trace.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { maskKey, maskNumbers } from '../shared/masking.ts';
-import { keyOf } from './arguments.ts';
 import { openDatabase } from './environment.ts';
 import { WrongUse } from './failures.ts';
 import { type Output, renderColumns } from './output.ts';
+import { keyOf } from './resync.ts';
 
 interface Subject {
   readonly kind: TraceKind;

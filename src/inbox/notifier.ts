@@ -3,8 +3,8 @@ import type { QueueName } from '../../config/queues.ts';
 import type { TargetJob } from '../queues/backend.ts';
 import type { Queues } from '../queues/queues.ts';
 import type { Log } from '../shared/log.ts';
-import type { DirectoryKind } from '../shared/target-kinds.ts';
 import { withTimeout } from '../shared/timeout.ts';
+import type { DirectoryKind } from '../warehouse/directory.ts';
 import { type DueTarget, type TargetKind, targetKinds } from './targets.ts';
 
 /** The queue whose workers read a kind of target. */

@@ -1,8 +1,10 @@
 import { type Database, hotQuery, relation, sql, type Transaction } from '../db/database.ts';
 import { maskKey } from '../shared/masking.ts';
-import type { TargetKind } from '../shared/target-kinds.ts';
+import { directoryKinds } from '../warehouse/directory.ts';
 
-export { isDirectory, type TargetKind, targetKinds } from '../shared/target-kinds.ts';
+/** The kinds of sync target. The targets of a kind are a stream, which is parked and resumed as a whole. */
+export const targetKinds = ['thread', 'call', 'recordings', 'transcripts', ...directoryKinds] as const;
+export type TargetKind = (typeof targetKinds)[number];
 
 /** A thing to read through the API. */
 export interface Target {

@@ -1,7 +1,7 @@
 import { accountRemedy } from '../credentials/account.ts';
-import { isDirectory } from '../inbox/targets.ts';
 import { toType } from '../shared/command-name.ts';
 import { maskKey } from '../shared/masking.ts';
+import { isDirectory } from '../warehouse/directory.ts';
 import { ago, countOf, quantity, span, streamNames } from './format.ts';
 import { checkAutomation } from './health-checks/automation.ts';
 import { bearers, type HealthCheck } from './health-checks/check.ts';

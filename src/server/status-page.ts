@@ -1,5 +1,5 @@
 import { queueNames } from '../../config/queues.ts';
-import { isDirectory, type TargetKind, targetKinds } from '../inbox/targets.ts';
+import { type TargetKind, targetKinds } from '../inbox/targets.ts';
 import type { SendState } from '../ledger/send.ts';
 import {
   ago,
@@ -19,7 +19,7 @@ import { credentialWords } from '../ops/snapshot/deployment.ts';
 import type { Backlog, Completeness, InboxStatus, TargetError } from '../ops/snapshot/mirror.ts';
 import { known, type Part, type Snapshot } from '../ops/snapshot.ts';
 import { eventTypeOf } from '../shared/event-types.ts';
-import { ofEachList } from '../warehouse/directory.ts';
+import { isDirectory, ofEachList } from '../warehouse/directory.ts';
 import { documentOf, type Html, html, readAssets, refreshSeconds, withCode } from './html.ts';
 
 export const style = readAssets('page.css', 'status-page.css');

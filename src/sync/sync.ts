@@ -18,14 +18,14 @@ import {
 import type { DueFloor } from '../inbox/due-floor.ts';
 import { kindsOfQueues, queueOf } from '../inbox/notifier.ts';
 import { parkStream, resumeStreams } from '../inbox/parking.ts';
-import { isDirectory, markDirty, maskedTarget, priorities, type Target, type TargetKind } from '../inbox/targets.ts';
+import { markDirty, maskedTarget, priorities, type Target, type TargetKind } from '../inbox/targets.ts';
 import { createBatch, oneAtATime } from '../shared/batch.ts';
 import type { Log } from '../shared/log.ts';
 import { threadOf } from '../shared/thread.ts';
 import { currentTracing, detached, inSpan, ofPostgres } from '../shared/tracing.ts';
 import { isBlamed, workingOn } from '../shared/work.ts';
 import { heldThread } from '../warehouse/conversations.ts';
-import { ofEachList } from '../warehouse/directory.ts';
+import { isDirectory, ofEachList } from '../warehouse/directory.ts';
 import { heldCall } from '../warehouse/held-calls.ts';
 import { provenance, type ReadContext, type ReadResult, type TargetReader } from './read-result.ts';
 import { readRecordings, readTranscripts, refusedArtefacts } from './readers/artefacts.ts';

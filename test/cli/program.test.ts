@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { keyOf } from '../../src/cli/arguments.ts';
 import { createProgram } from '../../src/cli/program.ts';
+import { keyOf } from '../../src/cli/resync.ts';
 
 const program = createProgram({ startWorkers: () => Promise.reject(new Error('no command runs here')) });
 

@@ -1,7 +1,6 @@
 import { Argument, type Command, InvalidArgumentError } from 'commander';
 import { commandName, toType } from '../../shared/command-name.ts';
 import { type EventType, eventTypeOf, eventTypes } from '../../shared/event-types.ts';
-import { directoryKinds, targetKinds } from '../../shared/target-kinds.ts';
 import { addConsent, momentArgument, momentWords, wholeNumber } from '../arguments.ts';
 import { exitCodes } from '../failures.ts';
 
@@ -46,11 +45,8 @@ export function addMirror(program: Command): void {
   program
     .command('resync')
     .description('Makes the workers read one target again, whether or not a delivery announced it.')
-    .addArgument(new Argument('<kind>', 'what it is').choices(targetKinds))
-    .argument(
-      '[key]',
-      `a call id, or line/number for a thread (line/number,number… for a group); none for ${directoryKinds.join(', ')}`,
-    )
+    .argument('<kind>', 'thread, call, recordings, transcripts, or a list of the account: users, lines and so on')
+    .argument('[key]', 'a call id, or line/number for a thread (line/number,number… for a group); none for a list')
     .action(async (kind, key) => (await import('../resync.ts')).resync(kind, key));
   program
     .command('trace')

@@ -1,6 +1,5 @@
 import { ServiceError } from '../../api-client/client.ts';
-import type { DirectoryKind } from '../../shared/target-kinds.ts';
-import { directory } from '../../warehouse/directory.ts';
+import { type DirectoryKind, directory } from '../../warehouse/directory.ts';
 import { provenance, type TargetReader } from '../read-result.ts';
 import { isLastMiss } from '../retry-policy.ts';
 
