@@ -29,6 +29,7 @@ import { maskNumbers } from '../shared/masking.ts';
 import type { Pair } from '../shared/thread.ts';
 import { wantedTypes } from '../sync/subscriptions/ensure.ts';
 import { deliversTo, hookUrl } from '../sync/subscriptions/matching.ts';
+import { directory } from '../warehouse/directory.ts';
 import { quantity } from './format.ts';
 import { healthChecks } from './health-checks.ts';
 import { readConnections, readProcesses } from './processes.ts';
@@ -372,7 +373,9 @@ async function diagnoseApi(service: Service, db: Database, credential: OpenCrede
   const lacksScope = failure instanceof ServiceError && failure.advice === 'scope';
   // All other probes would fail in the same way.
   if (found[0]?.level === 'problem' && !lacksScope) return { found, subscriptions: undefined };
-  await probe('Users', operations.users.list, () => service.users.list(call()));
+  for (const [kind, list] of Object.entries(directory)) {
+    if (kind !== 'lines') await probe(list.label, list, () => list.ask(service, call()));
+  }
   const otherAccount = await compareAccount(db, accountReads(service)).catch(() => undefined);
   if (otherAccount !== undefined)
     found.push(onApi.problem(`The account is not recognized: ${otherAccount}.`, accountRemedy));

@@ -1,4 +1,4 @@
-import type { Answer, CallOptions, Service } from '../api-client/client.ts';
+import type { Answer, CallOptions, Scope, Service } from '../api-client/client.ts';
 import { type Database, query, sql, type Transaction } from '../db/database.ts';
 import { takeLock } from '../db/locks.ts';
 import { withoutMentions } from './erasure/erased.ts';
@@ -17,8 +17,9 @@ export interface ListRead<Row> {
 interface Declared<Row, C extends Columns> {
   /** Its name for people, in the plural. */
   readonly label: string;
-  /** The operation that lists it, and its name in logs and in the column `source`. */
+  /** The operation that lists it: its name in logs and in the column `source`, its scope, and its call. */
   readonly operation: string;
+  readonly scope: Scope;
   ask(service: Service, call: CallOptions): Promise<Answer<readonly Row[]>>;
   /** Its table, with a key of one column. */
   readonly table: MirrorTable<Row, C>;
@@ -41,6 +42,7 @@ interface ListParts<Row> {
 export interface DirectoryList<Row = unknown> {
   readonly label: string;
   readonly operation: string;
+  readonly scope: Scope;
   readonly table: { readonly name: string };
   ask(service: Service, call: CallOptions): Promise<Answer<readonly Row[]>>;
   /** Whether any row is held that is not deleted. */
@@ -53,7 +55,7 @@ export interface DirectoryList<Row = unknown> {
 export function directoryList<Row extends Answered, C extends Columns>(
   declared: Declared<Row, C>,
 ): DirectoryList<Row> & Pick<Declared<Row, C>, 'table'> {
-  const { label, operation, table, entity, tracked, isPersonal, writeParts } = declared;
+  const { label, operation, scope, table, entity, tracked, isPersonal, writeParts } = declared;
   const [key = ''] = table.key;
 
   async function write(tx: Transaction, follow: Follow, given: ListRead<Row>): Promise<void> {
@@ -73,7 +75,7 @@ export function directoryList<Row extends Answered, C extends Columns>(
   }
 
   return {
-    ...{ label, operation, table, ask: declared.ask, write },
+    ...{ label, operation, scope, table, ask: declared.ask, write },
     holdsAny: async (db) =>
       (await query(db, sql`select from ${sql.table(table.name)} where deleted_at is null limit 1`)).length > 0,
   };

@@ -1,4 +1,5 @@
 import type { Line } from '../api-client/client.ts';
+import { operations } from '../api-client/operations.ts';
 import { type Database, query, sql, type Transaction } from '../db/database.ts';
 import { normalizeNumber } from '../shared/numbers.ts';
 import { directoryList } from './directory-list.ts';
@@ -9,6 +10,7 @@ import { mirrorTable } from './upsert.ts';
 export const lines = directoryList({
   label: 'Lines',
   operation: 'lines.list',
+  scope: operations.lines.list.scope,
   ask: (service, call) => service.lines.list(call),
   table: mirrorTable<Line>()(
     'warehouse.sms_lines',

@@ -1,4 +1,5 @@
 import type { User } from '../api-client/client.ts';
+import { operations } from '../api-client/operations.ts';
 import { query, sql, type Transaction } from '../db/database.ts';
 import { normalizeNumber } from '../shared/numbers.ts';
 import { directoryList } from './directory-list.ts';
@@ -13,6 +14,7 @@ import { refreshFacts } from './write-calls.ts';
 export const users = directoryList({
   label: 'Users',
   operation: 'users.list',
+  scope: operations.users.list.scope,
   ask: (service, call) => service.users.list(call),
   table: mirrorTable<User>()('warehouse.users', ['user_id'], {
     user_id: ['bigint', (user) => user.id],
