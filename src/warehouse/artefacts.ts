@@ -141,36 +141,17 @@ interface Paired {
  * - `single_leg`: no match, but the call has one recording and one transcript. Wrong if another recording is missing.
  */
 export function pairTranscript(file: string | null, uniqueIds: readonly string[], transcriptCount: number): Paired {
-  const places = uniqueIds.map((id) => ({ id, place: placeOf(file ?? '', id.replace('.', '')) }));
-  for (const [pairing, place] of [
-    ['exact', 'alone'],
-    ['substring', 'after_digits'],
-  ] as const) {
-    const found = places.filter((each) => each.place === place);
-    if (found.length === 1) return { pairing, uniqueId: found[0]?.id ?? null };
+  const legs = uniqueIds.map((id) => ({ id, digits: id.replace('.', '') })).filter(({ digits }) => digits !== '');
+  for (const [pairing, before] of [['exact', '(?<!\\d)'] as const, ['substring', ''] as const]) {
+    const found = legs.filter(({ digits }) => new RegExp(`${before}${RegExp.escape(digits)}(?!\\d)`).test(file ?? ''));
     if (found.length > 1) return { pairing: 'ambiguous', uniqueId: null };
+    if (found[0]) return { pairing, uniqueId: found[0].id };
   }
-  const [only] = places;
-  if (places.length === 1 && transcriptCount === 1 && only?.place === 'absent') {
+  const [only] = legs;
+  if (only && legs.length === 1 && transcriptCount === 1 && !file?.includes(only.digits)) {
     return { pairing: 'single_leg', uniqueId: only.id };
   }
-  return { pairing: places.length > 0 && transcriptCount > 1 ? 'ambiguous' : 'none', uniqueId: null };
-}
-
-/** The best match of an id's digits in a name. */
-function placeOf(name: string, digits: string): 'alone' | 'after_digits' | 'before_digits' | 'absent' {
-  let best: 'after_digits' | 'before_digits' | 'absent' = 'absent';
-  for (let at = name.indexOf(digits); at >= 0 && digits !== ''; at = name.indexOf(digits, at + 1)) {
-    const isBeforeDigit = isDigit(name[at + digits.length]);
-    if (!isBeforeDigit && !isDigit(name[at - 1])) return 'alone';
-    if (!isBeforeDigit) best = 'after_digits';
-    else if (best === 'absent') best = 'before_digits';
-  }
-  return best;
-}
-
-function isDigit(character: string | undefined): boolean {
-  return character !== undefined && character >= '0' && character <= '9';
+  return { pairing: legs.length > 0 && transcriptCount > 1 ? 'ambiguous' : 'none', uniqueId: null };
 }
 
 /**
