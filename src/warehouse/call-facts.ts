@@ -57,21 +57,25 @@ export interface Attribution {
   readonly source: 'legs' | 'summary';
 }
 
-/** Columns of `warehouse.calls`, and the attributions. */
-export interface CallFacts {
-  readonly waitSeconds: number | null;
-  readonly ringSeconds: number | null;
-  readonly menuSeconds: number | null;
+/** Columns of `warehouse.calls`. */
+export interface FactColumns {
+  readonly legs_wait_seconds: number | null;
+  readonly legs_ring_seconds: number | null;
+  readonly menu_seconds: number | null;
   readonly reached: Reached;
-  readonly isMessageLeft: boolean;
-  readonly messageSeconds: number | null;
-  readonly abandonedIn: 'menu' | 'queue' | 'ringing' | 'unknown' | null;
-  readonly answeredUserId: string | null;
-  readonly placedUserId: string | null;
+  readonly is_message_left: boolean;
+  readonly message_seconds: number | null;
+  readonly abandoned_in: 'menu' | 'queue' | 'ringing' | 'unknown' | null;
+  readonly answered_user_id: string | null;
+  readonly placed_user_id: string | null;
   readonly queue: string | null;
   readonly huntgroup: string | null;
-  /** Undefined unless the call was read with its legs and has a start. */
-  readonly attributions: readonly Attribution[] | undefined;
+}
+
+export interface CallFacts {
+  readonly columns: FactColumns;
+  /** None unless the call was read with its legs and has a start. */
+  readonly attributions: readonly Attribution[];
 }
 
 /** The facts of a call. Pure. `legs` are those that exist, in their order. */
@@ -82,14 +86,16 @@ export function callFacts(call: CallColumns, legs: readonly LegColumns[], userAt
   const userOf = (extension: string | null | undefined) =>
     extension && startedAt !== null ? userAt(extension, startedAt) : null;
   return {
-    ...times(call, steps),
-    ...howFar(call, legs),
-    abandonedIn: abandonedIn(call, steps, path),
-    answeredUserId: userOf(path.answeredBy),
-    placedUserId: userOf(path.placedBy),
-    queue: path.queue,
-    huntgroup: path.huntgroup,
-    attributions: call.hasLegs && startedAt !== null ? attributions(call, steps, userOf) : undefined,
+    columns: {
+      ...times(call, steps),
+      ...howFar(call, legs),
+      abandoned_in: abandonedIn(call, steps, path),
+      answered_user_id: userOf(path.answeredBy),
+      placed_user_id: userOf(path.placedBy),
+      queue: path.queue,
+      huntgroup: path.huntgroup,
+    },
+    attributions: call.hasLegs && startedAt !== null ? attributions(call, steps, userOf) : [],
   };
 }
 
@@ -162,7 +168,7 @@ export const latest = (moments: readonly (number | null)[]) => {
   return known.length > 0 ? Math.max(...known) : undefined;
 };
 
-type Times = Pick<CallFacts, 'waitSeconds' | 'ringSeconds' | 'menuSeconds'>;
+type Times = Pick<FactColumns, 'legs_wait_seconds' | 'legs_ring_seconds' | 'menu_seconds'>;
 
 /**
  * How long the caller waited, telephones rang and menus played, by the legs. Talk after the first answer, ringing after a transfer
@@ -195,7 +201,7 @@ function times(call: CallColumns, steps: readonly Step[]): Times {
       until,
     );
   }
-  return { waitSeconds: whole(wait), ringSeconds: whole(ring), menuSeconds: whole(menu) };
+  return { legs_wait_seconds: whole(wait), legs_ring_seconds: whole(ring), menu_seconds: whole(menu) };
 }
 
 /** When the waiting ended: the first answer was connected, the mailbox answered, or the call ended unanswered. */
@@ -350,7 +356,11 @@ const nobody: Parties = {
 };
 
 /** How far the caller had come who gave up. A missed call that never left the menu is not flagged, and yet only the caller can have ended it. */
-function abandonedIn(call: CallColumns, steps: readonly Step[], { queue, huntgroup }: Path): CallFacts['abandonedIn'] {
+function abandonedIn(
+  call: CallColumns,
+  steps: readonly Step[],
+  { queue, huntgroup }: Path,
+): FactColumns['abandoned_in'] {
   if (call.direction !== 'inbound') return null;
   if (call.isAbandoned && call.status !== 'answered' && call.status !== 'voicemail') {
     if (queue !== null || huntgroup !== null) return 'queue';
@@ -381,7 +391,7 @@ const minMessageSeconds = 3;
 export function howFar(
   call: CallEnds,
   legs: readonly LegEnds[],
-): Pick<CallFacts, 'reached' | 'isMessageLeft' | 'messageSeconds'> {
+): Pick<FactColumns, 'reached' | 'is_message_left' | 'message_seconds'> {
   const steps = legs.map((leg) => ({ leg, place: placeOf(leg.calledType) }));
   const mailboxes = steps.filter(({ place }) => place === 'mailbox').map(({ leg }) => leg);
   const isVoicemail = wordOf(call.status) === 'voicemail';
@@ -404,8 +414,8 @@ export function howFar(
   const isRecorded = call.isRecorded === true || mailboxes.some((leg) => leg.isRecorded === true);
   return {
     reached: furthest(),
-    isMessageLeft: isMailbox && (isRecorded || (seconds ?? 0) >= minMessageSeconds),
-    messageSeconds: storable(seconds),
+    is_message_left: isMailbox && (isRecorded || (seconds ?? 0) >= minMessageSeconds),
+    message_seconds: storable(seconds),
   };
 }
 

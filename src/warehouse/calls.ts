@@ -1,9 +1,9 @@
 import type { Call, CallSummary } from '../api-client/client.ts';
 import type { Transaction } from '../db/database.ts';
 import { normalizeNumber } from '../shared/numbers.ts';
-import type { CallFacts } from './call-facts.ts';
+import type { FactColumns } from './call-facts.ts';
 import type { ArtefactState, JsonRow } from './held-calls.ts';
-import { markDeleted, mirrorTable, type Provenance } from './upsert.ts';
+import { computedColumns, markDeleted, mirrorTable, type Provenance } from './upsert.ts';
 import type { Follow } from './what-follows.ts';
 
 /** A call as read: a row of a search, or the whole call with its legs. */
@@ -19,20 +19,12 @@ interface JudgedRead extends CallRead {
 }
 
 /** The columns that `callFacts` computes. */
-export const factNames = [
-  'legs_wait_seconds',
-  'legs_ring_seconds',
-  'menu_seconds',
-  'reached',
-  'is_message_left',
-  'message_seconds',
-  'abandoned_in',
-  'answered_user_id',
-  'placed_user_id',
-  'queue',
-  'huntgroup',
-] as const;
-const nothing = () => undefined;
+const factTypes = {
+  ...({ legs_wait_seconds: 'integer', legs_ring_seconds: 'integer', menu_seconds: 'integer' } as const),
+  ...({ reached: 'text', is_message_left: 'boolean', message_seconds: 'integer', abandoned_in: 'text' } as const),
+  ...({ answered_user_id: 'bigint', placed_user_id: 'bigint', queue: 'text', huntgroup: 'text' } as const),
+} satisfies Record<keyof FactColumns, string>;
+export const factNames = Object.keys(factTypes) as (keyof FactColumns)[];
 
 export const calls = mirrorTable<JudgedRead>()(
   'warehouse.calls',
@@ -72,17 +64,7 @@ export const calls = mirrorTable<JudgedRead>()(
     leg_count: ['smallint', ({ call }) => legsOf(call)?.length],
     legs_fetched_at: ['timestamptz', ({ call, read }) => legsOf(call) && read.fetchedAt],
     legs_fetch_seq: ['bigint', ({ call, read }) => legsOf(call) && read.fetchSeq],
-    legs_wait_seconds: ['integer', nothing],
-    legs_ring_seconds: ['integer', nothing],
-    menu_seconds: ['integer', nothing],
-    reached: ['text', nothing],
-    is_message_left: ['boolean', nothing],
-    message_seconds: ['integer', nothing],
-    abandoned_in: ['text', nothing],
-    answered_user_id: ['bigint', nothing],
-    placed_user_id: ['bigint', nothing],
-    queue: ['text', nothing],
-    huntgroup: ['text', nothing],
+    ...computedColumns(factTypes),
   },
   {
     computed: factNames,
@@ -129,23 +111,6 @@ export function endpointsOf(call: CallSummary | Call): string[] {
         fullNumber([each]),
       );
   return [...parties, ...numbers].filter((each) => each !== undefined);
-}
-
-/** The columns of the computed facts. */
-export function factColumns(facts: CallFacts): Readonly<Record<(typeof factNames)[number], unknown>> {
-  return {
-    legs_wait_seconds: facts.waitSeconds,
-    legs_ring_seconds: facts.ringSeconds,
-    menu_seconds: facts.menuSeconds,
-    reached: facts.reached,
-    is_message_left: facts.isMessageLeft,
-    message_seconds: facts.messageSeconds,
-    abandoned_in: facts.abandonedIn,
-    answered_user_id: facts.answeredUserId,
-    placed_user_id: facts.placedUserId,
-    queue: facts.queue,
-    huntgroup: facts.huntgroup,
-  };
 }
 
 function hasOutsideEnd({ callerType, calledType }: CallSummary): boolean {

@@ -7,9 +7,9 @@ export type JsonRow = Readonly<Record<string, unknown>>;
 /** A held call with its legs, deleted ones too, and its attributions. */
 export interface HeldRow {
   readonly call: JsonRow;
-  /** Numbers of the reads that wrote the call, and its legs. */
-  readonly fetchSeq: bigint;
-  readonly legsFetchSeq: bigint;
+  /** Numbers of the reads that wrote the call, and its legs; 0: none. */
+  readonly fetchSeq: string;
+  readonly legsFetchSeq: string;
   readonly legs: readonly JsonRow[];
   readonly attributions: readonly JsonRow[];
 }
@@ -45,9 +45,9 @@ export async function holdCalls(
   callIds: readonly string[],
   endpoints: readonly string[] = [],
 ): Promise<HeldCalls> {
-  const [row] = await hotQuery<{ held: HeldJson[] | null; endpoints: Endpoint[] | null; lines: string[] }>(
+  const [row] = await hotQuery(
     tx,
-    sql`
+    sql<{ held: (HeldRow & { isSeen: boolean | null })[]; endpoints: Endpoint[]; lines: string[] }>`
       with named as materialized (
         select unnest(${endpoints}::text[]) as endpoint
         union
@@ -56,40 +56,25 @@ export async function holdCalls(
         select unnest(array[caller_number, called_number]) from warehouse.calls where call_id = any(${callIds})
       )
       select
-        (select json_agg(json_build_object('call', c, 'fetchSeq', c.fetch_seq::text, 'legsFetchSeq', c.legs_fetch_seq::text,
+        (select coalesce(json_agg(json_build_object('call', c,
+            'fetchSeq', c.fetch_seq::text, 'legsFetchSeq', coalesce(c.legs_fetch_seq, 0)::text,
             -- The lock may have waited for another transaction, whose legs this statement does not see.
             'isSeen', (select x.xmin = c.version from warehouse.calls x where x.call_id = c.call_id),
-            'legs', (select json_agg(l order by l.ordinal) from warehouse.call_legs l where l.call_id = c.call_id),
-            'attributions', (select json_agg(json_build_object('kind', a.kind, 'endpoint', a.endpoint, 'role', a.role,
-                'source', a.source, 'started_at', a.started_at, 'user_id', a.user_id::text, 'talk_seconds', a.talk_seconds))
-              from warehouse.call_attributions a where a.call_id = c.call_id)))
+            'legs', (select coalesce(json_agg(l order by l.ordinal), '[]') from warehouse.call_legs l where l.call_id = c.call_id),
+            'attributions', (select coalesce(json_agg(json_build_object('kind', a.kind, 'endpoint', a.endpoint, 'role', a.role,
+                'source', a.source, 'started_at', a.started_at, 'user_id', a.user_id::text, 'talk_seconds', a.talk_seconds)), '[]')
+              from warehouse.call_attributions a where a.call_id = c.call_id))), '[]')
           from (select *, xmin as version from warehouse.calls where call_id = any(${callIds}) order by call_id for update) c) as held,
-        (select json_agg(json_build_object('endpoint', e.endpoint, 'kind', e.kind, 'user_id', e.user_id::text,
-            'valid_from', e.valid_from, 'valid_to', e.valid_to))
+        (select coalesce(json_agg(json_build_object('endpoint', e.endpoint, 'kind', e.kind, 'user_id', e.user_id::text,
+            'valid_from', e.valid_from, 'valid_to', e.valid_to)), '[]')
           from named join warehouse.user_endpoints e using (endpoint)) as endpoints,
         array(select line from named join warehouse.sms_lines l on l.line = named.endpoint) as lines`,
   );
-  if (row?.held?.some(({ isSeen }) => !isSeen)) throw new ChangedMeanwhile();
-  const calls = new Map((row?.held ?? []).map((each) => [String(each.call.call_id), heldRow(each)]));
-  return { calls, directory: directoryOf(row?.endpoints ?? [], row?.lines ?? []) };
-}
-
-interface HeldJson {
-  readonly call: JsonRow;
-  readonly isSeen: boolean | null;
-  readonly fetchSeq: string;
-  readonly legsFetchSeq: string | null;
-  readonly legs: readonly JsonRow[] | null;
-  readonly attributions: readonly JsonRow[] | null;
-}
-
-function heldRow({ call, fetchSeq, legsFetchSeq, legs, attributions }: HeldJson): HeldRow {
+  const { held = [], endpoints: owned = [], lines = [] } = row ?? {};
+  if (held.some(({ isSeen }) => !isSeen)) throw new ChangedMeanwhile();
   return {
-    call,
-    fetchSeq: BigInt(fetchSeq),
-    legsFetchSeq: BigInt(legsFetchSeq ?? 0),
-    legs: legs ?? [],
-    attributions: attributions ?? [],
+    calls: new Map(held.map((each) => [String(each.call.call_id), each])),
+    directory: directoryOf(owned, lines),
   };
 }
 

@@ -75,6 +75,12 @@ export function mirrorTable<Source>() {
   };
 }
 
+/** Declares columns that no read fills: they are computed when the others are merged. */
+export function computedColumns<const C extends Columns>(types: C) {
+  const columns = Object.entries(types).map(([name, type]) => [name, [type, () => undefined]]);
+  return Object.fromEntries(columns) as { readonly [K in keyof C]: readonly [type: C[K], value: () => undefined] };
+}
+
 /** The read that a row comes from: its number, its start, and the operation. */
 export interface Provenance {
   readonly fetchSeq: string;

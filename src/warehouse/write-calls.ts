@@ -3,7 +3,7 @@ import type { Call, CallSummary } from '../api-client/client.ts';
 import { ChangedMeanwhile, hotQuery, relation, relationOf, sql, type Transaction } from '../db/database.ts';
 import { storableJson } from '../shared/storable.ts';
 import { type Attribution, type CallFacts, callFacts } from './call-facts.ts';
-import { type CallRead, calls, endpointsOf, factColumns, factNames, legsOf } from './calls.ts';
+import { type CallRead, calls, endpointsOf, factNames, legsOf } from './calls.ts';
 import { eraseCalls, withoutErasedParties } from './erasure/calls.ts';
 import { extrasOf } from './extra.ts';
 import {
@@ -66,16 +66,16 @@ export async function writeCalls(
 
 type CallRow = Row<typeof calls.columns>;
 
-/** What a read of a call changes. */
+/** What a read of a call changes: nothing, if later reads wrote the call and its legs. */
 interface Plan {
   readonly write: CallWrite;
   /** Undefined: a later read wrote the call. */
-  readonly row: Mirrored<typeof calls.columns> | undefined;
+  readonly row?: Mirrored<typeof calls.columns> | undefined;
   /** The columns that its legs change, where a later read wrote the call. */
-  readonly lateLegs: JsonRow | undefined;
-  readonly legs: readonly Mirrored<typeof callLegs.columns>[];
-  readonly goneLegs: readonly GoneLeg[];
-  readonly attributions: AttributionChanges;
+  readonly lateLegs?: JsonRow | undefined;
+  readonly legs?: readonly Mirrored<typeof callLegs.columns>[];
+  readonly goneLegs?: readonly GoneLeg[];
+  readonly attributions?: AttributionChanges;
 }
 
 interface GoneLeg {
@@ -90,17 +90,20 @@ function planOf(
   directory: Directory,
   extraOf: ReadonlyMap<object, Extra | undefined>,
 ): Plan {
-  const fetchSeq = BigInt(read.fetchSeq);
-  const isNewer = held === undefined || held.fetchSeq <= fetchSeq;
+  const isNewer = held === undefined || BigInt(held.fetchSeq) <= BigInt(read.fetchSeq);
   const legs = legsIn(call, read, held, extraOf);
-  if (!isNewer && !legs.areNewer) return nothingToDo(call.id, read, held);
+  const isErased = held?.call.is_erased === true;
+  const ofRead = { callId: call.id, source: read.source, before: held?.call, isErased };
+  if (!isNewer && !legs.areNewer) {
+    return { write: { ...ofRead, after: held.call, isChanged: false, isReported: false } };
+  }
   const given = calls.row({ call, read, isOwn: directory.isOwn, held: held?.call });
   const { leg_count, legs_fetched_at, legs_fetch_seq } = given;
   const mirrored: JsonRow = isNewer
     ? { ...mergedWith(calls, given, held?.call), deleted_at: null }
     : { ...held.call, leg_count, legs_fetched_at, legs_fetch_seq };
   const facts = callFacts(callColumns(mirrored), legs.now.map(legColumns), directory.userAt);
-  const after: JsonRow = { ...mirrored, ...factColumns(facts) };
+  const after: JsonRow = { ...mirrored, ...facts.columns };
   const attributions = attributionChanges(call.id, after, facts, held);
 
   const isListedAgain = held?.call.deleted_at != null && isNewer;
@@ -109,7 +112,8 @@ function planOf(
   const isNewOrBack = held === undefined || isListedAgain;
   return {
     write: {
-      ...{ callId: call.id, source: read.source, before: held?.call, after, isErased: held?.call.is_erased === true },
+      ...ofRead,
+      after,
       isChanged: isNewOrBack || differs(calls.content),
       isReported:
         isNewOrBack ||
@@ -122,17 +126,6 @@ function planOf(
     legs: legs.changed,
     goneLegs: legs.gone,
     attributions,
-  };
-}
-
-/** Later reads wrote the call and its legs. */
-function nothingToDo(callId: string, { source }: Provenance, { call }: HeldRow): Plan {
-  const state = { isErased: call.is_erased === true, isChanged: false, isReported: false };
-  return {
-    write: { callId, source, before: call, after: call, ...state },
-    row: undefined,
-    lateLegs: undefined,
-    ...{ legs: [], goneLegs: [], attributions: { written: [], gone: [] } },
   };
 }
 
@@ -160,7 +153,7 @@ function legsIn(
 ): LegsOfRead {
   const listed = legsOf(call);
   const existing = (held?.legs ?? []).filter(({ deleted_at }) => deleted_at === null);
-  if (listed === undefined || (held?.legsFetchSeq ?? 0n) > BigInt(read.fetchSeq)) {
+  if (listed === undefined || BigInt(held?.legsFetchSeq ?? 0) > BigInt(read.fetchSeq)) {
     return { areNewer: false, now: existing, changed: [], gone: [] };
   }
   const rows = keyedLegs(call.id, listed).map((each) => {
@@ -193,7 +186,7 @@ interface AttributionChanges {
 function attributionChanges(
   callId: string,
   { started_at: startedAt }: JsonRow,
-  { attributions = [] }: CallFacts,
+  { attributions }: CallFacts,
   held: HeldRow | undefined,
 ): AttributionChanges {
   const keyOf = ({ kind, endpoint, role }: { kind?: unknown; endpoint?: unknown; role?: unknown }) =>
@@ -222,9 +215,9 @@ function attributionChanges(
 /** Writes everything in one statement: what a call has in each table depends on no other table. */
 async function carryOut(tx: Transaction, plans: readonly Plan[]): Promise<void> {
   const rows = plans.flatMap(({ row }) => row ?? []);
-  const legs = plans.flatMap((each) => each.legs);
-  const goneLegs = plans.flatMap((each) => each.goneLegs);
-  const lateLegs = plans.map((each) => each.lateLegs).filter((row) => row !== undefined);
+  const legs = plans.flatMap((each) => each.legs ?? []);
+  const goneLegs = plans.flatMap((each) => each.goneLegs ?? []);
+  const lateLegs = plans.flatMap((each): JsonRow[] => (each.lateLegs ? [each.lateLegs] : []));
   const steps: RawBuilder<unknown>[] = [];
   if (lateLegs.length > 0) steps.push(sql`late_legs as (${updateColumns([...factNames, ...legsColumns], lateLegs)})`);
   if (legs.length > 0) steps.push(sql`legs as (${insertInto(callLegs, rowsOf(callLegs, legs))})`);
@@ -235,7 +228,7 @@ async function carryOut(tx: Transaction, plans: readonly Plan[]): Promise<void> 
       from ${relation('g', goneLegs, { call_id: ['text', (each) => each.callId], leg_key: ['text', ({ key }) => key], fetch_seq: ['bigint', (each) => each.fetchSeq] })}
       where t.call_id = g.call_id and t.leg_key = g.leg_key)`);
   }
-  steps.push(...attributionSteps(plans.map((each) => each.attributions)));
+  steps.push(...attributionSteps(plans.flatMap((each) => each.attributions ?? [])));
   if (rows.length === 0 && steps.length === 0) return;
   const written = await hotQuery<{ call_id: string; is_new: boolean }>(
     tx,
@@ -305,7 +298,7 @@ export async function refreshFacts(tx: Transaction, callIds: readonly string[]):
       const { call } = held;
       const existing = held.legs.filter(({ deleted_at }) => deleted_at === null);
       const facts = callFacts(callColumns(call), existing.map(legColumns), directory.userAt);
-      const row = { call_id: callId, ...factColumns(facts) };
+      const row = { call_id: callId, ...facts.columns };
       const attributions = attributionChanges(callId, call, facts, held);
       const differs = factNames.some((column) => !sameValue(calls.columns, column, call[column], row[column]));
       return { row, call, attributions, differs };

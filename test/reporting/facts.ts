@@ -171,11 +171,11 @@ async function stateReached(db: Database): Promise<void> {
     );
     for (const [id, { call, legs }] of calls) {
       const existing = legs.filter(({ deleted_at }) => deleted_at === null);
-      const facts = callFacts(callColumns(call), existing.map(legColumns), () => null);
+      const { columns } = callFacts(callColumns(call), existing.map(legColumns), () => null);
       await query(
         tx,
-        sql`update warehouse.calls set reached = ${facts.reached}, is_message_left = ${facts.isMessageLeft},
-           message_seconds = ${facts.messageSeconds}, abandoned_in = ${facts.abandonedIn}
+        sql`update warehouse.calls set reached = ${columns.reached}, is_message_left = ${columns.is_message_left},
+           message_seconds = ${columns.message_seconds}, abandoned_in = ${columns.abandoned_in}
          where call_id = ${id}`,
       );
     }

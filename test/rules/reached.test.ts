@@ -26,8 +26,8 @@ test.each<[string, CallEnds, string[], boolean, number | null]>([
   ['called missed, with a message', missed, ['external>user noanswer 0', 'user>mailbox answer 20'], true, 20],
   ['somebody passed the caller on', voicemail, ['external>user answer 60', 'user>mailbox answer 1'], false, 1],
   ['in two mailboxes', voicemail, ['user>mailbox answer 2', 'mailbox>voicemail answer 1'], true, 3],
-])('a message was left: %s', (_what, call, legs, isMessageLeft, messageSeconds) => {
-  expect(howFar(call, legs.map(leg))).toMatchObject({ isMessageLeft, messageSeconds });
+])('a message was left: %s', (_what, call, legs, isLeft, seconds) => {
+  expect(howFar(call, legs.map(leg))).toMatchObject({ is_message_left: isLeft, message_seconds: seconds });
 });
 
 test('on a call of ours nobody came anywhere, unless it was answered', () => {
