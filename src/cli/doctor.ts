@@ -2,7 +2,6 @@ import { styleText } from 'node:util';
 import { SettingsError } from '../../config/settings.ts';
 import { readySettings } from '../context.ts';
 import { type Diagnosis, diagnose, diagnosesOf, isFault } from '../ops/doctor.ts';
-import { withCure } from '../ops/health-checks.ts';
 import { toType } from '../shared/command-name.ts';
 import { createLog } from '../shared/log.ts';
 import { printable } from '../shared/storable.ts';
@@ -14,7 +13,7 @@ import { labelled } from './output.ts';
 export async function run(options: { json?: boolean }): Promise<void> {
   const diagnoses = await diagnoseAll();
   const faults = diagnoses.filter(isFault);
-  if (options.json) console.log(JSON.stringify(withCure(diagnoses)));
+  if (options.json) console.log(JSON.stringify(diagnoses));
   else process.stdout.write(`${report(diagnoses, faults.length)}\n`);
   process.exitCode = faults.length === 0 ? exitCodes.done : exitCodes.failed;
 }

@@ -132,16 +132,16 @@ async function launch(cluster: Cluster, port: number, settings: Readonly<Record<
   await ended;
   const { buffer, bytesRead } = await file.read(Buffer.alloc(4096), 0, 4096, logStart);
   const reason = buffer.toString('utf8', 0, bytesRead).trim() || 'it ended without a message';
-  throw new ServerEnded(reason);
+  throw new ServerEnded(reason, (await isPortFree(port)) ? 'not_started' : 'port_taken');
 }
 
-/** The server ended during its start. Its log, which is in English, is the only place that says why. */
+/** The server ended during its start. Its log is the only place that says why. */
 class ServerEnded extends UserError {
   readonly code: 'port_taken' | 'not_started';
 
-  constructor(reason: string) {
+  constructor(reason: string, code: ServerEnded['code']) {
     super(`The embedded Postgres did not start: ${reason}`);
-    this.code = reason.includes('could not create any TCP/IP sockets') ? 'port_taken' : 'not_started';
+    this.code = code;
   }
 }
 
@@ -251,6 +251,17 @@ async function freePort(): Promise<number> {
   const { port } = probe.address() as AddressInfo;
   probe.close();
   return port;
+}
+
+/** Whether a server can listen at a port of 127.0.0.1. */
+async function isPortFree(port: number): Promise<boolean> {
+  const probe = createServer().listen(port, '127.0.0.1');
+  const isFree = await once(probe, 'listening').then(
+    () => true,
+    () => false,
+  );
+  probe.close();
+  return isFree;
 }
 
 /** Whether the server with this process id says in its lock file that it takes connections. */

@@ -16,7 +16,7 @@ import { countToReseal } from '../credentials/resealing.ts';
 import { linkSealer } from '../credentials/sealer.ts';
 import { createDatabase, type Database, type OpenDatabase, query, sql } from '../db/database.ts';
 import { isMigrated } from '../db/migrate.ts';
-import { describeRefusal, freeDisk } from '../db/refusals.ts';
+import { describeRefusal } from '../db/refusals.ts';
 import { SharedSessions } from '../db/session.ts';
 import { writeProbe } from '../db/write-probe.ts';
 import { createQueues, type Queues } from '../queues/queues.ts';
@@ -31,29 +31,56 @@ import { wantedTypes } from '../sync/subscriptions/ensure.ts';
 import { deliversTo, hookUrl } from '../sync/subscriptions/matching.ts';
 import { directory } from '../warehouse/directory.ts';
 import { quantity } from './format.ts';
+import type { Finding, Level } from './health-checks/check.ts';
+import { diskFull, migrationsMissing } from './health-checks/postgres.ts';
 import { healthChecks } from './health-checks.ts';
-import { readConnections, readProcesses } from './processes.ts';
+import { readProcesses } from './processes.ts';
 import { credentialWords } from './snapshot/deployment.ts';
 import { known, type Snapshot, takeSnapshot } from './snapshot.ts';
 
-const [onPostgres, onApi, onReceiver] = [diagnosesOf('Postgres'), diagnosesOf('API'), diagnosesOf('Receiver')];
+/** One sentence about a subject, with a remedy unless the level is `ok`. A notice is no fault. */
+export type Diagnosis =
+  | { readonly level: 'ok'; readonly subject: string; readonly sentence: string }
+  | {
+      readonly level: Level;
+      readonly subject: string;
+      readonly sentence: string;
+      readonly remedy: string;
+      /** The id of the health check that found it. */
+      readonly check?: string;
+    };
 
-/** Deliveries per second, over the busiest minute, beyond which the queues in Postgres fall behind. */
-const outgrownPerSecond = 300;
+/** Creates diagnoses of one subject. */
+export function diagnosesOf(subject: string) {
+  return {
+    ok: (sentence: string): Diagnosis => ({ level: 'ok', subject, sentence }),
+    warning: (sentence: string, remedy: string): Diagnosis => ({ level: 'warning', subject, sentence, remedy }),
+    problem: (sentence: string, remedy: string): Diagnosis => ({ level: 'problem', subject, sentence, remedy }),
+    found: ({ check, level, sentence, remedy }: Finding): Diagnosis => ({ level, subject, check, sentence, remedy }),
+  };
+}
 
-/** Checks each part of a deployment, without changes. A part that cannot be checked gives a diagnosis too. Never rejects. */
+const onSettings = diagnosesOf('Settings');
+const onPostgres = diagnosesOf('Postgres');
+const onQueue = diagnosesOf('Queue');
+const onMirror = diagnosesOf('Mirror');
+const onApi = diagnosesOf('API');
+const onReceiver = diagnosesOf('Receiver');
+
+/** Whether the operator has to act. */
+export function isFault({ level }: Pick<Diagnosis, 'level'>): boolean {
+  return level === 'warning' || level === 'problem';
+}
+
+/**
+ * Runs the health checks, and probes what they cannot see: whether Postgres, the service and the receiver answer, and Postgres
+ * takes writes. Changes nothing. A part that cannot be checked gives a diagnosis too. Never rejects.
+ */
 export async function diagnose(settings: ReadySettings, log: Log): Promise<Diagnosis[]> {
   await using database = createDatabase({ url: settings.databaseUrl, log, maxConnections: 2, name: 'doctor' });
   const { db } = database;
-  const onSettings = diagnosesOf('Settings');
-  const found = [onSettings.ok('The settings are well-formed.')];
-  const zoneRemedy = await timeZoneRemedy(db, settings.timeZone).catch(() => undefined);
-  if (zoneRemedy !== undefined)
-    found.push(onSettings.problem(`TIME_ZONE=${settings.timeZone} ${otherZone}`, zoneRemedy));
-  const host = plainTextHost(settings.databaseUrl);
-  if (host !== undefined) found.push(onPostgres.warning(plainText.sentence(host), plainText.remedy));
-  const postgres = await diagnosePostgres(db, settings.poolSize);
-  found.push(...postgres);
+  const postgres = await probePostgres(db);
+  const found = [...(await diagnoseSettings(settings, db)), ...postgres.found];
   let serviceAheadMs: number | undefined;
   const onAnswer = ({ date }: { date: string | undefined }) => {
     const at = Date.parse(date ?? '');
@@ -64,12 +91,11 @@ export async function diagnose(settings: ReadySettings, log: Log): Promise<Diagn
   const service =
     open && createService({ baseUrl: open.baseUrl, credential: open.credential, log, retry: { tries: 2 }, onAnswer });
   try {
-    const mirror = postgres.length > 1 ? await diagnoseMirror(settings, database, service, log) : undefined;
-    found.push(...(mirror?.found ?? []), ...(await diagnoseKeys(settings, db)));
-    found.push(...diagnoseCredential(settings, mirror?.snapshot));
-    const api = service && (await diagnoseApi(service, db, open.kind));
+    const mirror = postgres.isUsable ? await checkHealth(settings, database, service, log) : undefined;
+    found.push(...(mirror?.found ?? []), ...diagnoseCredential(settings, mirror?.snapshot));
+    const api = service && (await probeApi(service, db, open.kind));
     found.push(...(api?.found ?? [noApi]), ...(await diagnoseServiceClock(serviceAheadMs, db)));
-    const held = mirror?.snapshot && known(mirror.snapshot.subscriptions, undefined);
+    const held = mirror?.snapshot && known(mirror.snapshot.subscriptions);
     const isDelivered = held?.ours.some(({ isEnabled }) => isEnabled) ?? false;
     found.push(...(await diagnoseReceiver(settings, api?.subscriptions, isDelivered)));
   } finally {
@@ -84,45 +110,56 @@ const noApi = onApi.warning(
   'Set API_BASE_URL, and API_KEY or ENCRYPTION_KEY, to the values that the worker has.',
 );
 
-/** Checks the queues, and runs the health checks of the status page. No snapshot when the queues cannot be opened. */
-async function diagnoseMirror(
+/** The settings of this process, compared with Postgres and with the running processes where they can be asked. */
+async function diagnoseSettings(settings: ReadySettings, db: Database): Promise<Diagnosis[]> {
+  const found = [onSettings.ok('The settings are well-formed.')];
+  const zoneRemedy = await timeZoneRemedy(db, settings.timeZone).catch(() => undefined);
+  if (zoneRemedy !== undefined)
+    found.push(onSettings.problem(`TIME_ZONE=${settings.timeZone} ${otherZone}`, zoneRemedy));
+  const host = plainTextHost(settings.databaseUrl);
+  if (host !== undefined) found.push(onPostgres.warning(plainText.sentence(host), plainText.remedy));
+  const keyName = linkSealer(settings)?.keyName;
+  const processes = await readProcesses(db).catch(() => []);
+  if (keyName !== undefined && processes.some((each) => each.keyName !== null && each.keyName !== keyName)) {
+    const remedy = 'Set the same ENCRYPTION_KEY in every process and here (without one, the same API_KEY).';
+    found.push(onSettings.problem('ENCRYPTION_KEY here is another one than that of a running process.', remedy));
+  } else if (settings.encryptionKeyPrevious !== undefined) {
+    const count = await countToReseal(db, settings).catch(() => undefined);
+    if (count === 0)
+      found.push(onSettings.ok('No stored value needs ENCRYPTION_KEY_PREVIOUS any more: it can be removed.'));
+    else if (count !== undefined) {
+      const sentence = `Stored values that may need ENCRYPTION_KEY_PREVIOUS: ${quantity(count)}. A worker seals them with ENCRYPTION_KEY when it starts.`;
+      found.push(onSettings.ok(sentence));
+    }
+  }
+  return found;
+}
+
+/** Runs the health checks of the status page. No snapshot when the queues cannot be opened. */
+async function checkHealth(
   settings: ReadySettings,
   database: OpenDatabase,
   service: Service | undefined,
   log: Log,
 ): Promise<{ found: Diagnosis[]; snapshot?: Snapshot }> {
-  const on = diagnosesOf('Queue');
   let queues: Queues;
   try {
     const { redisUrl, databaseUrl } = settings;
     queues = await createQueues({ redisUrl, databaseUrl, log, isReadOnly: true });
   } catch (error) {
-    return { found: [on.problem(`The queues cannot be opened: ${messageOf(error)}.`, `Run ${toType('migrate')}.`)] };
+    const sentence = `The queues cannot be opened: ${messageOf(error)}.`;
+    return { found: [onQueue.problem(sentence, `Run ${toType('migrate')}.`)] };
   }
   try {
     const snapshot = await takeSnapshot({ database, queues, service, settings });
-    const status = known(snapshot.queues, undefined);
-    const found: Diagnosis[] = [];
-    if (status?.isReachable && status.warnings.length === 0) {
-      found.push(on.ok(`The queues in ${status.backend === 'redis' ? 'Redis' : 'Postgres'} answer.`));
-    }
-    const perSecond = Math.max(0, ...(known(snapshot.inbox, undefined)?.perMinute ?? [])) / 60;
-    if (status?.backend === 'postgres' && perSecond > outgrownPerSecond) {
-      found.push(
-        on.warning(
-          `The queues in Postgres are too slow for this load: ${quantity(Math.round(perSecond))} deliveries a second arrived in the busiest minute.`,
-          'Set REDIS_URL: queues in Redis handle about ten times as many.',
-        ),
-      );
-    }
-    // The section of Postgres has the connections already.
-    const others = healthChecks(snapshot).filter(({ check }) => check !== 'connections_short');
-    const checks = others.map((check) => ({ ...check, subject: 'Mirror' }));
-    found.push(...checks);
-    if (!checks.some(isFault)) found.push(diagnosesOf('Mirror').ok('Nothing is overdue, parked, failing or refused.'));
+    const found = healthChecks(snapshot).map(onMirror.found);
+    const status = known(snapshot.queues);
+    if (status?.isReachable && status.faults.length === 0)
+      found.push(onQueue.ok(`The queues in ${status.backend === 'redis' ? 'Redis' : 'Postgres'} answer.`));
+    if (!found.some(isFault)) found.push(onMirror.ok('Nothing is overdue, parked, failing or refused.'));
     return { found, snapshot };
   } catch (error) {
-    return { found: [on.problem(messageOf(error), `Run ${toType('doctor')} again when Postgres answers.`)] };
+    return { found: [onMirror.problem(messageOf(error), `Run ${toType('doctor')} again when Postgres answers.`)] };
   } finally {
     await queues.close();
   }
@@ -146,30 +183,6 @@ async function diagnoseServiceClock(aheadMs: number | undefined, db: Database): 
   ];
 }
 
-/** One sentence about a subject, with a remedy unless the level is `ok`. A notice is no fault. */
-export type Diagnosis =
-  | { readonly level: 'ok'; readonly subject: string; readonly sentence: string }
-  | {
-      readonly level: 'notice' | 'warning' | 'problem';
-      readonly subject: string;
-      readonly sentence: string;
-      readonly remedy: string;
-    };
-
-/** Creates diagnoses of one subject. */
-export function diagnosesOf(subject: string) {
-  return {
-    ok: (sentence: string): Diagnosis => ({ level: 'ok', subject, sentence }),
-    warning: (sentence: string, remedy: string): Diagnosis => ({ level: 'warning', subject, sentence, remedy }),
-    problem: (sentence: string, remedy: string): Diagnosis => ({ level: 'problem', subject, sentence, remedy }),
-  };
-}
-
-/** Whether the operator has to act. */
-export function isFault({ level }: Pick<Diagnosis, 'level'>): boolean {
-  return level === 'warning' || level === 'problem';
-}
-
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   // When a host name has several addresses, the error of a refused connection has an empty message.
@@ -189,8 +202,8 @@ interface Server {
   jit: boolean;
 }
 
-/** Checks the server. Never rejects: an unreachable server is the only diagnosis then. */
-async function diagnosePostgres(db: Database, poolSize: number): Promise<Diagnosis[]> {
+/** Probes the server. `isUsable`: it answers and has the schema, so that the health checks can run. */
+async function probePostgres(db: Database): Promise<{ found: Diagnosis[]; isUsable: boolean }> {
   const began = Date.now();
   let server: Server | undefined;
   try {
@@ -202,47 +215,37 @@ async function diagnosePostgres(db: Database, poolSize: number): Promise<Diagnos
          clock_timestamp() as now, current_setting('jit')::boolean and pg_jit_available() as jit`,
     );
   } catch (error) {
-    if (error instanceof SharedSessions) return [onPostgres.problem(error.message, error.remedy ?? '')];
-    const refusal = describeRefusal(error);
-    if (refusal) return [onPostgres.problem(refusal.sentence, refusal.remedy)];
-    return [
-      onPostgres.problem(
-        `Postgres cannot be reached: ${messageOf(error)}.`,
-        'Check that it runs, and that the host, user, password and database of DATABASE_URL are right.',
-      ),
-    ];
+    return { found: [diagnoseConnection(error)], isUsable: false };
   }
-  if (!server) return [];
+  if (!server) return { found: [], isUsable: false };
   const skew = (server.now.getTime() - (began + Date.now()) / 2) / 1_000;
-  const refused = server.readOnly ? undefined : await query(db, writeProbe, []).then(() => undefined, messageOf);
-  const refusal =
-    refused !== undefined &&
-    onPostgres.problem(
-      `Postgres accepts no writes: ${refused}.`,
-      'Check that its disk is not full, and that the standbys it waits for run.',
-    );
-  return [
-    ...(refusal ? [refusal] : []),
-    diagnoseVersion(server),
+  // Where it cannot be read, the health checks say so.
+  const isUsable = await isMigrated(db).catch(() => true);
+  const found = [
+    server.number < oldestVersion
+      ? onPostgres.problem(`Postgres ${server.version} is too old.`, 'Use Postgres 15 or newer.')
+      : onPostgres.ok(`Postgres ${server.version} answers.`),
     onPostgres.ok('Each connection has a session of its own.'),
-    await diagnoseSchema(db),
+    isUsable
+      ? onPostgres.ok('The schema has all migrations of this release.')
+      : onPostgres.found(migrationsMissing.findingOf(true)),
     diagnoseDurability(server),
     diagnoseClock(skew),
-    await diagnoseConnections(db, poolSize),
-    ...(await diagnoseDisk(db, server)),
+    ...(server.readOnly ? [] : await probeWrites(db)),
     ...(await diagnoseReaders(db)),
     ...diagnoseJit(server),
   ];
+  return { found, isUsable };
 }
 
-function diagnoseVersion({ number, version, readOnly }: Server): Diagnosis {
-  if (number < oldestVersion) return onPostgres.problem(`Postgres ${version} is too old.`, 'Use Postgres 15 or newer.');
-  if (readOnly)
-    return onPostgres.problem(
-      'Postgres accepts no writes: it is a standby or read-only.',
-      'Set DATABASE_URL to the primary.',
-    );
-  return onPostgres.ok(`Postgres ${version} answers.`);
+function diagnoseConnection(error: unknown): Diagnosis {
+  if (error instanceof SharedSessions) return onPostgres.problem(error.message, error.remedy ?? '');
+  const refusal = describeRefusal(error);
+  if (refusal) return onPostgres.problem(refusal.sentence, refusal.remedy);
+  return onPostgres.problem(
+    `Postgres cannot be reached: ${messageOf(error)}.`,
+    'Check that it runs, and that the host, user, password and database of DATABASE_URL are right.',
+  );
 }
 
 export function diagnoseJit({ jit }: Pick<Server, 'jit'>): Diagnosis[] {
@@ -253,18 +256,6 @@ export function diagnoseJit({ jit }: Pick<Server, 'jit'>): Diagnosis[] {
       'Run `alter role … set jit = off` for the user of DATABASE_URL.',
     ),
   ];
-}
-
-async function diagnoseSchema(db: Database): Promise<Diagnosis> {
-  try {
-    if (await isMigrated(db)) return onPostgres.ok('The schema has all migrations of this release.');
-    return onPostgres.problem('The schema lacks migrations of this release.', `Run ${toType('migrate')}.`);
-  } catch (error) {
-    return onPostgres.problem(
-      `The schema cannot be read: ${messageOf(error)}.`,
-      'Let the user of DATABASE_URL own the schema ops.',
-    );
-  }
 }
 
 function diagnoseDurability({ commits, fsync }: Server): Diagnosis {
@@ -288,25 +279,19 @@ function diagnoseClock(skewSeconds: number): Diagnosis {
   );
 }
 
-async function diagnoseConnections(db: Database, poolSize: number): Promise<Diagnosis> {
-  try {
-    const { sentence, remedy, isTooMuch } = await readConnections(db, poolSize);
-    if (remedy === undefined) return onPostgres.ok(sentence);
-    return isTooMuch ? onPostgres.problem(sentence, remedy) : onPostgres.warning(sentence, remedy);
-  } catch (error) {
-    return onPostgres.warning(
-      `The limits on connections cannot be read: ${messageOf(error)}.`,
-      `Run ${toType('doctor')} again.`,
-    );
-  }
-}
-
 /** Kilobytes that the probe writes: more than is free in the pages of any table. */
 const probeKilobytes = 1_024;
 
-/** Writes a table and takes it back. A tablespace can be full while small writes still find room in the pages of a table. */
-async function diagnoseDisk(db: Database, { readOnly }: Server): Promise<Diagnosis[]> {
-  if (readOnly) return [];
+/**
+ * Commits an empty write, which a missing standby holds up; then writes a table and takes it back, since a tablespace can be
+ * full while small writes still find room in the pages of a table.
+ */
+async function probeWrites(db: Database): Promise<Diagnosis[]> {
+  const refusal = await query(db, writeProbe, []).then(() => undefined, messageOf);
+  if (refusal !== undefined) {
+    const remedy = 'Check that its disk is not full, and that the standbys it waits for run.';
+    return [onPostgres.problem(`Postgres accepts no writes: ${refusal}.`, remedy)];
+  }
   const takenBack = new Error('only a probe');
   const failure = await db
     .transaction()
@@ -322,7 +307,7 @@ async function diagnoseDisk(db: Database, { readOnly }: Server): Promise<Diagnos
     })
     .catch((error: unknown) => error);
   const isFull = failure instanceof Error && 'code' in failure && failure.code === '53100';
-  if (isFull) return [onPostgres.problem(`The disk of Postgres is full: ${messageOf(failure)}.`, freeDisk)];
+  if (isFull) return [onPostgres.found(diskFull.findingOf(true))];
   // Without the schema or the right, the other checks say so.
   return failure === takenBack ? [onPostgres.ok('Postgres has room to write.')] : [];
 }
@@ -344,14 +329,11 @@ async function diagnoseReaders(db: Database): Promise<Diagnosis[]> {
 
 const probeTimeoutMs = 15_000;
 
-interface ApiDiagnosis {
-  readonly found: readonly Diagnosis[];
-  /** All subscriptions of the account; undefined when they could not be listed. */
-  readonly subscriptions: readonly Subscription[] | undefined;
-}
-
-/** Sends one small read of each kind that the mirror needs. Changes nothing, marks nothing read, and never rejects. */
-async function diagnoseApi(service: Service, db: Database, credential: OpenCredential['kind']): Promise<ApiDiagnosis> {
+/**
+ * Sends one small read of each kind that the mirror needs. Changes nothing, marks nothing read, and never rejects.
+ * `subscriptions`: all of the account; undefined when they could not be listed.
+ */
+async function probeApi(service: Service, db: Database, credential: OpenCredential['kind']) {
   const found: Diagnosis[] = [];
   const call = () => ({ signal: AbortSignal.timeout(probeTimeoutMs) });
   let failure: unknown;
@@ -450,34 +432,9 @@ function diagnoseRefusal(error: unknown, what: string, scope: string, credential
   }
 }
 
-/**
- * Whether this key is that of the running processes, and whether ENCRYPTION_KEY_PREVIOUS is still needed. Empty where there is
- * nothing to say, or the tables do not exist yet.
- */
-async function diagnoseKeys(settings: ReadySettings, db: Database): Promise<Diagnosis[]> {
-  const keyName = linkSealer(settings)?.keyName;
-  const processes = await readProcesses(db).catch(() => []);
-  if (keyName !== undefined && processes.some((each) => each.keyName !== null && each.keyName !== keyName)) {
-    return [
-      diagnosesOf('Settings').problem(
-        'ENCRYPTION_KEY here is another one than that of a running process.',
-        'Set the same ENCRYPTION_KEY in every process and here (without one, the same API_KEY).',
-      ),
-    ];
-  }
-  if (settings.encryptionKeyPrevious === undefined) return [];
-  const count = await countToReseal(db, settings).catch(() => undefined);
-  if (count === undefined) return [];
-  const sentence =
-    count === 0
-      ? 'No stored value needs ENCRYPTION_KEY_PREVIOUS any more: it can be removed.'
-      : `Stored values that may need ENCRYPTION_KEY_PREVIOUS: ${quantity(count)}. A worker seals them with ENCRYPTION_KEY when it starts.`;
-  return [diagnosesOf('Settings').ok(sentence)];
-}
-
 /** The credential in use. Empty when it cannot be read. */
 function diagnoseCredential({ api, encryptionKey }: ReadySettings, snapshot: Snapshot | undefined): Diagnosis[] {
-  const status = snapshot && known(snapshot.credential, undefined);
+  const status = snapshot && known(snapshot.credential);
   // Without API_KEY and ENCRYPTION_KEY this process cannot query the service: see `noApi`.
   if (status === undefined || (api.key === undefined && encryptionKey === undefined)) return [];
   if (status.use === 'none')

@@ -118,17 +118,6 @@ export async function readConnections(db: Database, poolSize: number): Promise<R
   return judgeConnections(running.length > 0 ? running : assumed, tightest);
 }
 
-/** The tightest limit on connections, where the running processes may need more; null otherwise, and while none runs. */
-export async function readRunningConnections(
-  db: Database,
-): Promise<{ sentence: string; remedy: string; isTooMuch: boolean } | null> {
-  const [tightest] = await query<ConnectionLimit>(db, connectionLimits, []);
-  const running = await readProcesses(db);
-  if (!tightest || running.length === 0) return null;
-  const { remedy, ...judged } = judgeConnections(running, tightest);
-  return remedy === undefined ? null : { ...judged, remedy };
-}
-
 /** Logs the possible connections and the limit of Postgres. Logs nothing while Postgres is unreachable. */
 export async function reportConnections({
   database: { db },

@@ -1,27 +1,25 @@
 import type { CircuitState } from '../api-client/client.ts';
 import type { Context } from '../context.ts';
-import { type Blocker, type LockWait, readLockWaits, readLongTransactions } from '../db/blockers.ts';
 import { diskFullMs } from '../db/connections.ts';
 import { type Database, query, sql, type Transaction } from '../db/database.ts';
 import { describeRefusal } from '../db/refusals.ts';
 import { UserError } from '../shared/errors.ts';
 import { readRelease } from '../shared/release.ts';
-import { readProcesses, readRunningConnections } from './processes.ts';
+import { readProcesses } from './processes.ts';
 import { readRules, readSends } from './snapshot/automation.ts';
 import {
   readAlerts,
   readCredential,
   readDisk,
   readDrift,
+  readPostgres,
   readQueues,
   readSchema,
   readSubscriptions,
 } from './snapshot/deployment.ts';
 import {
-  readArtefacts,
   readBacklog,
   readCompleteness,
-  readErrors,
   readFreshness,
   readInbox,
   readParked,
@@ -38,13 +36,10 @@ export type Part<T> =
 /** What reads each part from the database, in this order. */
 const readers = {
   schema: readSchema,
-  postgres: readPostgres,
   freshness: readFreshness,
   backlog: readBacklog,
   parked: readParked,
   setAside: readSetAside,
-  errors: readErrors,
-  artefacts: readArtefacts,
   completeness: readCompleteness,
   inbox: readInbox,
   holdings: readRowCounts,
@@ -70,6 +65,7 @@ export interface Snapshot extends StoredParts {
   readonly commit: string;
   /** Of this process, in seconds. */
   readonly uptimeSeconds: number;
+  readonly postgres: PartOf<typeof readPostgres>;
   readonly credential: PartOf<typeof readCredential>;
   readonly queues: PartOf<typeof readQueues>;
   readonly disk: PartOf<typeof readDisk>;
@@ -112,6 +108,7 @@ export async function takeSnapshot({ database, queues, service, settings, metric
       return {
         ...{ takenAt: moment?.now ?? new Date(), release, commit, uptimeSeconds: Math.round(process.uptime()) },
         ...(Object.fromEntries(parts) as unknown as StoredParts),
+        postgres: await ask((db) => readPostgres(db, settings.poolSize)),
         credential: await ask((db) => readCredential(db, settings.api.key)),
         disk: await part(() => readDisk(settings)),
         queues: await queueFacts,
@@ -151,7 +148,9 @@ export async function part<T>(read: () => Promise<T>): Promise<Part<T>> {
 }
 
 /** The value of a part, or `otherwise` while it is unknown. */
-export function known<T, F>(part: Part<T>, otherwise: F): T | F {
+export function known<T>(part: Part<T>): T | undefined;
+export function known<T, F>(part: Part<T>, otherwise: F): T | F;
+export function known<T, F>(part: Part<T>, otherwise?: F): T | F | undefined {
   return part.state === 'known' ? part.value : otherwise;
 }
 
@@ -167,32 +166,5 @@ export function cachedFor<T>(keptMs: number, take: () => Promise<T>): () => Prom
       latest.then(() => setTimeout(forget, keptMs).unref(), forget);
     }
     return latest;
-  };
-}
-
-/** What is wrong with the server, or what others do to it. */
-export interface PostgresStatus {
-  /** Sessions that ours wait for. */
-  readonly waits: readonly LockWait[];
-  /** Long transactions of others. */
-  readonly long: readonly Blocker[];
-  /** When a process of ours was last told that the disk is full; null unless that was within the last two minutes. */
-  readonly diskFullAt: Date | null;
-  /** The limit on connections, where it is lower than what the running processes may open; null otherwise. */
-  readonly connections: { readonly sentence: string; readonly remedy: string; readonly isTooMuch: boolean } | null;
-}
-
-async function readPostgres(db: Database): Promise<PostgresStatus> {
-  const [disk] = await query(
-    db,
-    sql<{
-      at: Date | null;
-    }>`select max(disk_full_at) as at from ops.processes where disk_full_at > now() - interval '2 minutes'`,
-  );
-  return {
-    waits: await readLockWaits(db),
-    long: await readLongTransactions(db),
-    diskFullAt: disk?.at ?? null,
-    connections: await readRunningConnections(db),
   };
 }

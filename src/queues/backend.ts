@@ -50,10 +50,14 @@ export interface StoreHealth {
   readonly isReachable: boolean;
   /** Why it is not, as one sentence, if known. */
   readonly reason?: string | undefined;
-  /** Settings of the store that may lose jobs: one sentence each, with the remedy after a colon. */
-  readonly warnings: readonly string[];
-  /** The same for settings that only delay jobs. */
-  readonly notices: readonly string[];
+  /** Settings of the store that lose jobs (warning) or only delay them (notice). */
+  readonly faults: readonly StoreFault[];
+}
+
+interface StoreFault {
+  readonly level: 'warning' | 'notice';
+  readonly sentence: string;
+  readonly remedy: string;
 }
 
 /** What differs between the two stores of queues. */

@@ -102,8 +102,7 @@ export async function createPostgresStore(
       const isNotified = await testNotifications(producers).catch(() => undefined);
       return {
         isReachable: isNotified !== undefined,
-        warnings: isNotified === false ? [notNotified] : [],
-        notices: [],
+        faults: isNotified === false ? [notNotified] : [],
       };
     },
     connections: (workers) => pools.producers + (workers > 0 ? pools.jobs + queuePools.listen : 0),
@@ -129,8 +128,11 @@ class PollingBackend extends PostgresQueueBackend {
   }
 }
 
-const notNotified =
-  'Postgres does not pass on notifications, so jobs are taken up to 5 s late: connect DATABASE_URL to Postgres directly, or to a pooler in session mode.';
+const notNotified = {
+  level: 'warning',
+  sentence: 'Postgres does not pass on notifications, so jobs are taken up to 5 s late.',
+  remedy: 'Connect DATABASE_URL to Postgres directly, or to a pooler in session mode.',
+} as const;
 
 const probeChannel = 'trunkline_probe';
 const probeMs = 1_000;

@@ -217,7 +217,7 @@ export async function createQueues(options: QueuesOptions): Promise<Queues> {
     },
 
     async health() {
-      const unreachable: StoreHealth = { isReachable: false, warnings: [], notices: [] };
+      const unreachable: StoreHealth = { isReachable: false, faults: [] };
       const health = await withTimeout(queueTiming.timeout, store.health(), () => unreachable);
       return { backend: store.backend, ...health };
     },

@@ -153,31 +153,34 @@ async function healthOf(
   lastError: () => Error | undefined,
   prefixOf: () => string,
 ): Promise<StoreHealth> {
-  const unreachable = () => ({ isReachable: false, reason: reasonOf(lastError()), warnings: [], notices: [] });
+  const unreachable = () => ({ isReachable: false, reason: reasonOf(lastError()), faults: [] });
   if (redis.status !== 'ready') return unreachable();
   const info = await redis.info().catch(() => undefined);
   if (info === undefined) return unreachable();
-  const warnings: string[] = [];
-  const notices: string[] = [];
+  const faults: StoreHealth['faults'][number][] = [];
+  const warn = (sentence: string, remedy: string) => faults.push({ level: 'warning', sentence, remedy });
   const infoOf = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1];
   const maxMemory = Number(infoOf('maxmemory'));
   if (maxMemory > 0 && Number(infoOf('used_memory')) >= maxMemory) {
-    warnings.push('Redis takes no jobs, since its memory is used up: raise maxmemory.');
+    warn('Redis takes no jobs, since its memory is used up.', 'Raise maxmemory.');
   }
   if (infoOf('role') === 'slave' && infoOf('slave_read_only') !== '0') {
-    warnings.push('Redis takes no jobs, since it is a read-only replica: name its primary in REDIS_URL.');
+    warn('Redis takes no jobs, since it is a read-only replica.', 'Name its primary in REDIS_URL.');
   }
   // A full or read-only Redis refuses the probe too, and the warning says why.
-  const refusal = warnings.length > 0 ? undefined : await probe(redis, prefixOf);
-  if (refusal !== undefined) return { isReachable: false, reason: refusal, warnings: [], notices: [] };
+  const refusal = faults.length > 0 ? undefined : await probe(redis, prefixOf);
+  if (refusal !== undefined) return { isReachable: false, reason: refusal, faults: [] };
   const policy = infoOf('maxmemory_policy');
   if (policy !== undefined && policy !== 'noeviction') {
-    warnings.push(`Redis may evict queued jobs (maxmemory-policy is ${policy}): set it to noeviction.`);
+    warn(`Redis may evict queued jobs (maxmemory-policy is ${policy}).`, 'Set it to noeviction.');
   }
   if (infoOf('aof_enabled') === '0') {
-    notices.push(
-      'Redis loses queued jobs when it is killed (no append-only file); they are enqueued again from Postgres within seconds: set appendonly to yes to avoid that.',
-    );
+    faults.push({
+      level: 'notice',
+      sentence:
+        'Redis loses queued jobs when it is killed (no append-only file); they are enqueued again from Postgres within seconds.',
+      remedy: 'Set appendonly to yes to avoid that.',
+    });
   }
-  return { isReachable: true, warnings, notices };
+  return { isReachable: true, faults };
 }

@@ -1,4 +1,3 @@
-import { queueNames } from '../../config/queues.ts';
 import { type TargetKind, targetKinds } from '../inbox/targets.ts';
 import type { SendState } from '../ledger/send.ts';
 import {
@@ -14,9 +13,10 @@ import {
   streamNames,
   toTheSecond,
 } from '../ops/format.ts';
-import { healthChecks, lateSeconds, verdictOf } from '../ops/health-checks.ts';
+import { lateSeconds } from '../ops/health-checks/mirror.ts';
+import { healthChecks, verdictOf } from '../ops/health-checks.ts';
 import { credentialWords } from '../ops/snapshot/deployment.ts';
-import type { Backlog, Completeness, InboxStatus, TargetError } from '../ops/snapshot/mirror.ts';
+import type { Backlog, Completeness, InboxStatus } from '../ops/snapshot/mirror.ts';
 import { known, type Part, type Snapshot } from '../ops/snapshot.ts';
 import { eventTypeOf } from '../shared/event-types.ts';
 import { isDirectory, ofEachList } from '../warehouse/directory.ts';
@@ -35,17 +35,17 @@ export function renderPage(snapshot: Snapshot, { timeZone }: { readonly timeZone
     at === null
       ? html`<span class="soft">never</span>`
       : html`<time datetime="${at.toISOString()}" title="${exactly(at, timeZone)}">${ago(at, takenAt)}</time>`;
-  const schema = known(snapshot.schema, undefined);
-  const credential = known(snapshot.credential, undefined);
+  const schema = known(snapshot.schema);
+  const credential = known(snapshot.credential);
   return frame(
     verdictOf(snapshot).sentence,
     html`${verdict(snapshot)}
 ${streams(snapshot, moment)}
 <div class="columns">
-  <div class="stack">${inbox(snapshot, moment)}${completeness(snapshot, moment)}${sends(snapshot, moment)}</div>
-  <div class="stack">${artefacts(snapshot)}${queues(snapshot)}${subscriptions(snapshot, moment)}${rules(snapshot, moment)}${holdings(snapshot)}</div>
+  <div class="stack">${inbox(snapshot)}${completeness(snapshot, moment)}</div>
+  <div class="stack">${sends(snapshot, moment)}${rules(snapshot, moment)}${subscriptions(snapshot, moment)}</div>
 </div>
-${errors(snapshot, moment)}${drift(snapshot, moment)}
+${drift(snapshot, moment)}
 <footer>
   <span><time datetime="${takenAt.toISOString()}" title="${exactly(takenAt, timeZone)}">${toTheSecond(takenAt, timeZone).slice(11, 19)}</time> ${timeZone}</span>
   <span>release ${snapshot.release} (${snapshot.commit})</span>
@@ -151,16 +151,13 @@ function pending(backlog: Backlog | undefined): Html {
   return parts.length === 0 ? html`nothing pending` : html`${least}${parts.join(' · ')}`;
 }
 
-/** Deliveries: per minute, by type, and the latest. */
-function inbox(snapshot: Snapshot, moment: Moment): Html {
+/** Deliveries per minute and by type. */
+function inbox({ inbox }: Snapshot): Html {
   return card(
     'Deliveries',
     '/deliveries',
-    snapshot.inbox,
-    (status) => {
-      if (status.latest.length === 0) return html`<p class="soft">None yet. Deliveries show here as they arrive.</p>`;
-      return html`${pace(status)}${types(status)}${latest(status, moment)}`;
-    },
+    inbox,
+    (status) => html`${pace(status)}${types(status)}`,
     ({ types }) => ({
       words: `${quantity(types.reduce((sum, { lastHour }) => sum + lastHour, 0))} in the last hour`,
       isFine: true,
@@ -198,16 +195,6 @@ function deliveriesLink(type: string | null, span: 'hour' | 'day', text: string)
   return known === undefined ? html`${text}` : html`<a href="${`/deliveries?type=${known}&span=${span}`}">${text}</a>`;
 }
 
-function latest({ latest }: InboxStatus, moment: Moment): Html {
-  const lines = latest.map(({ id, receivedAt, type, targets, isRecognized }) => {
-    const what = isRecognized
-      ? targets.map((target) => html`<code>${target}</code> `)
-      : html`<span class="warning">not recognized</span>`;
-    return html`<span class="when">${moment(receivedAt)}</span><span><a href="/deliveries/${id}">${type ?? 'no type'}</a></span><span class="aside">${what}</span>`;
-  });
-  return html`<h2 class="latest">Latest</h2>${entries(lines)}`;
-}
-
 /** Hourly coverage of the last two days, and missing texts. */
 function completeness({ completeness }: Snapshot, moment: Moment): Html {
   return card(
@@ -235,13 +222,11 @@ ${status.lines.map(
   );
 }
 
-const hourClasses = { proven: 'complete', waiting: 'pending', differs: 'gone', failed: 'forbidden' } as const;
-
 function strip({ hours }: Completeness): Html {
   const width = 100 / hours.length;
   return html`<svg class="bar" viewBox="0 0 100 7" preserveAspectRatio="none" role="img" aria-label="${proven({ hours })}">${hours.map(
     ({ state }, at) =>
-      html`<rect class="${hourClasses[state]}" x="${(at * width).toFixed(2)}" y="0" width="${(width * 0.86).toFixed(2)}" height="7"/>`,
+      html`<rect class="${state}" x="${(at * width).toFixed(2)}" y="0" width="${(width * 0.86).toFixed(2)}" height="7"/>`,
   )}</svg>`;
 }
 
@@ -289,57 +274,6 @@ ${rows.length > 0 ? html`<table><tbody>${rows}</tbody></table>` : html`<p class=
   );
 }
 
-const artefactStates = ['complete', 'pending', 'none', 'gone', 'forbidden'] as const;
-
-function artefacts({ artefacts }: Snapshot): Html {
-  return card(
-    'Of the newest calls',
-    undefined,
-    artefacts,
-    ({ calls, recordings, transcripts }) =>
-      calls === 0
-        ? html`<p class="soft">No calls yet.</p>`
-        : html`<h3>Recordings</h3>${shares(recordings)}<h3>Transcripts</h3>${shares(transcripts)}`,
-    ({ calls }) => ({ words: countOf(calls, 'call'), isFine: true }),
-  );
-}
-
-function shares(counts: Readonly<Record<string, number>>): Html {
-  const present = artefactStates.flatMap((state) => (counts[state] ? [{ state, count: counts[state] }] : []));
-  const total = present.reduce((sum, { count }) => sum + count, 0);
-  let from = 0;
-  const bars = present.map(({ state, count }) => {
-    const width = (count / Math.max(1, total)) * 100;
-    from += width;
-    return html`<rect class="${state}" x="${(from - width).toFixed(2)}" y="0" width="${width.toFixed(2)}" height="7"/>`;
-  });
-  return html`<svg class="bar" viewBox="0 0 100 7" preserveAspectRatio="none" aria-hidden="true">${bars}</svg>
-<p class="key">${present.map(
-    ({ state, count }) =>
-      html`<span class="${state}"><span class="dot"></span><b>${quantity(count)} ${state}</b></span>`,
-  )}${present.length === 0 && 'not read yet'}</p>`;
-}
-
-function queues({ queues }: Snapshot): Html {
-  return card(
-    'Queue',
-    '/targets',
-    queues,
-    ({ backend, isReachable, waiting }) => {
-      const state = isReachable
-        ? html`<span class="ok">reachable</span>`
-        : html`<span class="problem">unreachable</span>`;
-      return html`<table><tbody>
-<tr><td>${backend === 'redis' ? 'Redis' : 'Postgres'}</td><td class="number">${state}</td></tr>
-${queueNames.map((name) => {
-  const count = waiting[name];
-  return html`<tr><td>${name}</td><td class="number soft">${count === null ? 'not known' : `${quantity(count)} waiting`}</td></tr>`;
-})}</tbody></table>`;
-    },
-    ({ isReachable }) => ({ words: isReachable ? 'reachable' : 'unreachable', isFine: isReachable }),
-  );
-}
-
 function subscriptions({ subscriptions }: Snapshot, moment: Moment): Html {
   return card(
     'Webhook subscriptions',
@@ -361,53 +295,24 @@ function subscriptions({ subscriptions }: Snapshot, moment: Moment): Html {
   );
 }
 
-function holdings({ holdings }: Snapshot): Html {
-  return card(
-    'Rows held',
-    undefined,
-    holdings,
-    (tables) =>
-      html`<table><tbody>${tables.map(
-        ({ table, rows, isExact }) =>
-          html`<tr><td><code>${table}</code></td><td class="number">${!isExact && html`<span class="soft">about</span> `}${quantity(rows)}</td></tr>`,
-      )}</tbody></table>`,
-    (tables) => ({ words: countOf(tables.length, 'table'), isFine: true }),
-  );
-}
-
-function errors({ errors }: Snapshot, moment: Moment): Html {
-  if (known(errors, undefined)?.length === 0) return html``;
-  return html`<div class="wide">${card('Latest failures', '/targets', errors, (rows) => entries(rows.map((row) => refusal(row, moment))))}</div>`;
-}
-
-function refusal({ kind, key, error, state, attempts, readAt, nextAt }: TargetError, moment: Moment): Html {
-  const next = nextAt && html`${attempts > 0 && html`${attempts}×, `}again ${moment(nextAt)}`;
-  return html`<span class="when">${moment(readAt)}</span>
-<span>${streamNames[kind]} <code>${key}</code><br><span class="soft">${error}</span></span>
-<span class="aside soft">${next ?? state}</span>`;
-}
-
 function drift({ drift }: Snapshot, moment: Moment): Html {
-  if (known(drift, undefined)?.kinds === 0) return html``;
+  if (known(drift)?.kinds === 0) return html``;
   return html`<div class="wide">${card(
     'Answers that differ from the specification',
     undefined,
     drift,
     ({ latest }) =>
-      entries(
-        latest.map(
-          (row) => html`<span class="when">${moment(row.lastSeenAt)}</span>
-<span><code>${row.operation}</code> ${row.path} <span class="soft">${row.what.replaceAll('_', ' ')}: ${row.sample}</span></span>
-<span class="aside soft">${quantity(row.seen)}×</span>`,
-        ),
-      ),
+      html`<table><tbody>${latest.map(
+        ({ operation, path, what, sample, seen, lastSeenAt }) =>
+          html`<tr><td><code>${operation}</code> ${path} <span class="soft">${what.replaceAll('_', ' ')}: ${sample}</span></td><td class="number soft">${quantity(seen)}×, ${moment(lastSeenAt)}</td></tr>`,
+      )}</tbody></table>`,
     ({ kinds }) => ({ words: countOf(kinds, 'kind'), isFine: true }),
   )}</div>`;
 }
 
 /** Which rules are in force, and what they did today. */
 function rules({ rules }: Snapshot, moment: Moment): Html {
-  if (rules.state === 'known' && known(rules, undefined) === undefined) return html``;
+  if (rules.state === 'known' && known(rules) === undefined) return html``;
   return card(
     'Rules',
     '/rules',
@@ -459,9 +364,4 @@ function card<T>(
   if (!brief) return html`<section class="card">${heading}${show(part.value)}</section>`;
   const { words, isFine } = brief(part.value);
   return html`<details class="card fold"${!isFine && html` open`}><summary>${heading}<span class="brief">${words}</span></summary>${show(part.value)}</details>`;
-}
-
-/** A list whose entries have three columns: time, subject and detail. On a phone each takes two rows. */
-function entries(lines: readonly Html[]): Html {
-  return html`<ol class="entries">${lines.map((line) => html`<li>${line}</li>`)}</ol>`;
 }

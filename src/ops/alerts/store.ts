@@ -1,5 +1,6 @@
 import { type Database, inTransaction, query, relation, sql } from '../../db/database.ts';
 import { takeLock } from '../../db/locks.ts';
+import type { Finding } from '../health-checks/check.ts';
 import type { AlertMessage, TargetName } from './targets.ts';
 
 /*
@@ -7,16 +8,6 @@ import type { AlertMessage, TargetName } from './targets.ts';
  *             └──── not found: deleted                  ◀── found again
  * A warning that begins and becomes a problem is escalated; a problem stays one until its end.
  */
-
-/** A health check that found something, as it is told outside. */
-export interface Finding {
-  readonly check: string;
-  readonly level: 'warning' | 'problem';
-  readonly sentence: string;
-  readonly remedy: string;
-  /** Since when it is known to be so; undefined: since it was first found. */
-  readonly since: Date | undefined;
-}
 
 /**
  * Makes this process the one that watches the health checks, unless another one is. It has to run, and to call this again
@@ -121,7 +112,7 @@ export function recordFindings(
 }
 
 /** An alert that was told while nothing could be written. */
-export interface ToldAlert extends Omit<Finding, 'since'> {
+export interface ToldAlert extends Omit<Finding, 'since' | 'alert'> {
   readonly alertId: string;
   readonly since: Date;
   /** The targets that accepted its begin; the others are still to be told. */

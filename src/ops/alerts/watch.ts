@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { NotifySettings } from '../../../config/settings.ts';
 import type { Context } from '../../context.ts';
-import { freeDisk } from '../../db/refusals.ts';
 import { firstAllowedMoment } from '../../ledger/gates/quiet-hours.ts';
-import { toType } from '../../shared/command-name.ts';
 import type { Log } from '../../shared/log.ts';
 import { startLoop } from '../../shared/loop.ts';
-import type { HealthCheck } from '../health-checks/check.ts';
+import type { Finding } from '../health-checks/check.ts';
+import { statusUnknown } from '../health-checks/deployment.ts';
+import { connectionsShort, databaseReadOnly, databaseUnavailable, diskFull } from '../health-checks/postgres.ts';
 import { healthChecks } from '../health-checks.ts';
 import { takeSnapshot } from '../snapshot.ts';
-import { claimMessage, claimWatch, type Finding, recordDelivery, recordFindings, recordTold } from './store.ts';
+import { claimMessage, claimWatch, recordDelivery, recordFindings, recordTold } from './store.ts';
 import { type AlertMessage, createTargets, type Target, type TargetName } from './targets.ts';
 
 /** Milliseconds. */
@@ -66,7 +66,7 @@ export function startAlerts(context: AlertContext, pace = defaultPace): { stop()
     const { began, escalated, ended } = await recordFindings(db, findingsOf(found, settings.notify.minLevel), {
       targets: targets.map(({ name }) => name),
       holdMs: pace.holdMs,
-      isWhole: !found.some(({ check }) => check === 'status_unknown'),
+      isWhole: !found.some(({ check }) => check === statusUnknown.id),
     });
     if (began.length > 0) log.warn({ checks: began }, 'Alerts began');
     if (escalated.length > 0) log.warn({ checks: escalated }, 'Alerts escalated: they are problems now');
@@ -119,8 +119,8 @@ function isQuiet(now: Date, { notify, timeZone }: { notify: NotifySettings; time
 const maxSentences = 3;
 
 /** One finding of each check that is severe enough, in words that may leave the house. */
-export function findingsOf(checks: readonly HealthCheck[], minLevel: NotifySettings['minLevel']): Finding[] {
-  const severe = checks.filter(({ level }) => level === 'problem' || level === minLevel);
+export function findingsOf(all: readonly Finding[], minLevel: NotifySettings['minLevel']): Finding[] {
+  const severe = all.filter(({ level }) => level === 'problem' || level === minLevel);
   return [...Map.groupBy(severe, ({ check }) => check)].flatMap(([check, found]) => {
     const [worst] = found;
     if (worst === undefined || worst.level === 'notice') return [];
@@ -137,33 +137,14 @@ export function findingsOf(checks: readonly HealthCheck[], minLevel: NotifySetti
   });
 }
 
-/** SQLSTATEs of a Postgres that answers and cannot serve: read-only, its disk is full, all connections are open. */
-const outageOf: Readonly<Record<string, keyof typeof words>> = {
-  '25006': 'database_read_only',
-  '53100': 'disk_full',
-  '53300': 'connections_short',
+/** By SQLSTATE, what is told of a Postgres that answers and cannot serve. */
+const outages: Readonly<Record<string, Finding>> = {
+  '25006': databaseReadOnly.findingOf(true),
+  '53100': diskFull.findingOf(true),
+  '53300': connectionsShort.findingOf('all_taken'),
 };
 /** SQLSTATE classes of a mistake in a statement, such as a missing migration: the log names it, and it is no outage. */
 const ownMistake = /^(?:42|22|23)...$/;
-
-const words = {
-  database_unavailable: {
-    sentence: 'Postgres does not answer, so deliveries are answered 503 and nothing is mirrored.',
-    remedy: `Check that Postgres runs, that its disk is not full (its own log says so), and that DATABASE_URL is right: ${toType('doctor')} names the reason.`,
-  },
-  database_read_only: {
-    sentence: 'Postgres accepts no writes, so deliveries are answered 503 and nothing is mirrored.',
-    remedy: 'Check that DATABASE_URL names the primary and that its disk is not full.',
-  },
-  disk_full: {
-    sentence: 'The disk of Postgres is full, so deliveries are answered 503 and nothing is mirrored.',
-    remedy: freeDisk,
-  },
-  connections_short: {
-    sentence: 'Postgres takes no more connections, so deliveries are answered 503 or nothing is mirrored.',
-    remedy: `Run fewer web and worker processes, lower their DATABASE_POOL_SIZE, or raise the limit: ${toType('doctor')} names it.`,
-  },
-} as const;
 
 /**
  * Tells of a Postgres in which no alert can be recorded. The process that watched last does so from memory, and records the
@@ -172,13 +153,13 @@ const words = {
 function createOutages({ database: { db }, log }: AlertContext, targets: readonly Target[], { holdMs }: AlertPace) {
   const names = targets.map(({ name }) => name);
   let isWatching = false;
-  const begin = (check: keyof typeof words) => {
-    return { check, alertId: randomUUID(), since: new Date(), attempt: 0, toldTo: new Set<TargetName>() };
+  const begin = (finding: Finding) => {
+    return { finding, alertId: randomUUID(), since: new Date(), attempt: 0, toldTo: new Set<TargetName>() };
   };
   type Outage = ReturnType<typeof begin>;
   let outage: Outage | undefined;
   let overAt: number | undefined;
-  const alertOf = (outage: Outage) => ({ ...outage, ...words[outage.check], level: 'problem' as const });
+  const alertOf = ({ finding, ...outage }: Outage) => ({ ...finding, ...outage });
 
   async function tell(outage: Outage): Promise<void> {
     if (Date.now() - outage.since.getTime() < holdMs) return;
@@ -204,9 +185,9 @@ function createOutages({ database: { db }, log }: AlertContext, targets: readonl
       } catch (error) {
         const code = String((error as { code?: unknown }).code ?? '');
         if (!isWatching || ownMistake.test(code)) throw error;
-        const check = outageOf[code] ?? 'database_unavailable';
-        outage ??= begin(check);
-        if (outage.toldTo.size === 0) outage.check = check;
+        const finding = outages[code] ?? databaseUnavailable.findingOf(undefined);
+        outage ??= begin(finding);
+        if (outage.toldTo.size === 0) outage.finding = finding;
         overAt = undefined;
         await tell(outage);
         throw error;

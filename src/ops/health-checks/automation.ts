@@ -1,83 +1,59 @@
 import { toType } from '../../shared/command-name.ts';
 import { ago, countOf, dollars, quantity } from '../format.ts';
-import type { ActionFailure, SendsStatus, SendTrouble } from '../snapshot/automation.ts';
+import type { SendsStatus, SendTrouble } from '../snapshot/automation.ts';
 import { known, type Snapshot } from '../snapshot.ts';
-import { type Bearer, bearers, type HealthCheck } from './check.ts';
-
-/** The checks of rules and of automatic texts. */
-export function* checkAutomation(snapshot: Snapshot): Iterable<HealthCheck> {
-  yield* checkModes(snapshot);
-  yield* checkSends(snapshot);
-  yield* checkRules(snapshot);
-}
+import { type Bearer, bearers, defineCheck } from './check.ts';
 
 /** The RULES_MODE of the worker that takes a reply decides whether it is sent. */
-function* checkModes({ processes }: Snapshot): Iterable<HealthCheck> {
-  const workers = known(processes, []).filter(({ rulesMode }) => rulesMode !== null);
-  const byMode = Map.groupBy(workers, ({ rulesMode }) => rulesMode);
-  if (byMode.size < 2) return;
-  const counts = [...byMode].map(([mode, { length }]) => `${length} with ${mode}`).sort();
-  yield {
-    check: 'rules_mode',
-    level: 'problem',
-    sentence: `The workers differ in RULES_MODE (${counts.join(', ')}), so only some actions of rules are performed.`,
-    remedy: 'Set RULES_MODE to the same value for all workers, and restart those that had another one.',
-  };
-}
+const rulesMode = defineCheck({
+  id: 'rules_mode',
+  meaning: 'The workers differ in RULES_MODE, so only some actions of rules are performed.',
+  measure({ processes }) {
+    const workers = known(processes, []).filter(({ rulesMode }) => rulesMode !== null);
+    const byMode = Map.groupBy(workers, ({ rulesMode }) => rulesMode);
+    const counts = [...byMode].map(([mode, { length }]) => `${length} with ${mode}`).sort();
+    return byMode.size > 1 && counts.join(', ');
+  },
+  level: 'problem',
+  sentence: (counts) => `The workers differ in RULES_MODE (${counts}), so only some actions of rules are performed.`,
+  remedy: 'Set RULES_MODE to the same value for all workers, and restart those that had another one.',
+});
 
-function* checkRules({ rules, credential }: Snapshot): Iterable<HealthCheck> {
-  const status = known(rules, undefined);
-  if (status === undefined) return;
-  const { problem, version, mode, workers, hoursZone, usersZone, failing, failures } = status;
-  if (problem && mode !== 'off') {
-    // The first problem: its place and message, the line, and the remedy.
-    const lines = problem.split('\n\n', 1).flatMap((one) => one.split('\n'));
-    const [first = problem] = lines;
-    const place = /^.+?:\d+:\d+(?=: )/.exec(first)?.[0];
-    const remedy = lines.length > 1 ? ` ${lines.at(-1)?.trim()}` : '';
-    yield {
-      check: 'rules_file',
-      level: version ? 'warning' : 'problem',
-      sentence: version
-        ? 'The rules file has an error; the rules loaded before stay in force.'
-        : 'No rules are in force: the rules file cannot be used. Mirroring goes on.',
-      remedy: `${first}${remedy} ${toType('rules check')} shows all errors.`,
-      // A message can quote the rules; the place of an error quotes nothing.
-      alert: {
-        remedy: `${place === undefined ? first : `The first error is at ${place}.`} ${toType('rules check')} shows all of them with a remedy.`,
-      },
-    };
-  }
-  const versions = Map.groupBy(workers, (worker) => worker.version);
-  if (versions.size > 1) {
-    const each = [...versions].map(
-      ([has, those]) => `${those.length} ${has === null ? 'without rules' : `with version ${has}`}`,
+const rulesFile = defineCheck({
+  id: 'rules_file',
+  meaning: 'The rules file cannot be used; the rules loaded before stay in force, if there were any.',
+  measure({ rules }) {
+    const status = known(rules);
+    if (!status?.problem || status.mode === 'off') return undefined;
+    return { isInForce: status.version !== null, firstLine: status.problem.split('\n', 1).join() };
+  },
+  level: { among: ['problem', 'warning'], of: ({ isInForce }) => (isInForce ? 'warning' : 'problem') },
+  sentence: ({ isInForce }) =>
+    isInForce
+      ? 'The rules file has an error; the rules loaded before stay in force.'
+      : 'No rules are in force: the rules file cannot be used. Mirroring goes on.',
+  remedy: ({ firstLine }) => `${firstLine} ${toType('rules check')} shows all errors with their remedies.`,
+  // A message can quote the rules.
+  alert: { remedy: `${toType('rules check')} shows all errors with their remedies.` },
+});
+
+const rulesDiffer = defineCheck({
+  id: 'rules_differ',
+  meaning: 'The running workers have different rules.',
+  measure({ rules }) {
+    const { workers = [], version = null } = known(rules) ?? {};
+    const versions = Map.groupBy(workers, (worker) => worker.version);
+    const counts = [...versions].map(
+      ([has, { length }]) => `${length} ${has === null ? 'without rules' : `with version ${has}`}`,
     );
-    yield {
-      check: 'rules_differ',
-      level: 'warning',
-      sentence: `The running workers have different rules (${each.join(', ')}); new texts and calls are evaluated by version ${version}.`,
-      remedy:
-        'A deploy ends this within minutes. Otherwise give all workers the same rules file (RULES_FILE), and stop those of an old release.',
-    };
-  }
-  if (hoursZone === 'UTC' && usersZone !== null && usersZone !== 'UTC' && mode !== 'off') {
-    const { message, remedy } = hoursInUtc(usersZone);
-    // In a dry run nobody is told wrong hours.
-    yield { check: 'rules_time_zone', level: mode === 'live' ? 'warning' : 'notice', sentence: message, remedy };
-  }
-  const use = known(credential, undefined)?.use ?? 'none';
-  for (const failure of failures) yield checkAction(failure, use);
-  if (failing.length > 0) {
-    const count = failing.reduce((sum, each) => sum + each.count, 0);
-    yield {
-      check: 'rules_failed',
-      level: 'warning',
-      sentence: `Rules could not be evaluated ${quantity(count)} times in the last day: ${failing.map(({ rule }) => rule).join(', ')}.`,
-      remedy: `These rules did nothing. The reason is in ops.rule_runs, and begins with "error:". ${toType('rules check')} checks the file.`,
-    };
-  }
-}
+    return counts.length > 1 && { counts, version };
+  },
+  level: 'warning',
+  sentence: ({ counts, version }) =>
+    `The running workers have different rules (${counts.join(', ')}); new texts and calls are evaluated by version ${version}.`,
+  remedy:
+    'A deploy ends this within minutes. Otherwise give all workers the same rules file (RULES_FILE), and stop those of an old release.',
+});
 
 /** Says that rules take local times for UTC. `zone` is the most frequent time zone of the account's users. */
 export function hoursInUtc(zone: string): { readonly message: string; readonly remedy: string } {
@@ -87,28 +63,25 @@ export function hoursInUtc(zone: string): { readonly message: string; readonly r
   };
 }
 
-function checkAction({ rule, kind, state, reason, count }: ActionFailure, use: Bearer): HealthCheck {
-  const times = count === 1 ? '' : ` ${quantity(count)} times`;
-  const isUnclear = state === 'unclear';
-  const what = isUnclear
-    ? `The rule ${rule} may or may not have performed ${kind}${times}`
-    : `The rule ${rule} failed to ${kind}${times} in the last day`;
-  return {
-    check: isUnclear ? 'action_unclear' : 'action_failed',
-    level: 'warning',
-    sentence: `${what}: ${reason}.`,
-    alert: { sentence: `${what}.` },
-    remedy: isUnclear
-      ? 'Check the conversation: the action is not retried. See ops.rule_actions, state unclear.'
-      : // The scope of all actions except replies, which are sends (section 4.2).
-        remedyOf(reason, use, 'sms:write', 'see ops.rule_actions, state failed'),
-  };
-}
+const rulesTimeZone = defineCheck({
+  id: 'rules_time_zone',
+  meaning: 'Rules speak of hours, which are in UTC, while most users of the account are in another time zone.',
+  measure({ rules }) {
+    const { mode = 'off', hoursZone = null, usersZone = null } = known(rules) ?? {};
+    const isOff = mode === 'off' || hoursZone !== 'UTC' || usersZone === null || usersZone === 'UTC';
+    return !isOff && { isLive: mode === 'live', ...hoursInUtc(usersZone) };
+  },
+  // In a dry run nobody is told wrong hours.
+  level: { among: ['warning', 'notice'], of: ({ isLive }) => (isLive ? 'warning' : 'notice') },
+  sentence: ({ message }) => message,
+  remedy: ({ remedy }) => remedy,
+});
+
+const useOf = ({ credential }: Snapshot) => known(credential)?.use ?? 'none';
 
 /** The remedy for a refusal by the service (section 7). A reason begins with the error code. */
 function remedyOf(reason: string, use: Bearer, scope: string, otherwise: string): string {
-  const code = /^[a-z_]+/.exec(reason)?.[0] ?? '';
-  const status = /\((\d{3})\)/.exec(reason)?.[1];
+  const [, code = '', status] = /^([a-z_]+)(?:.*?\((\d{3})\))?/.exec(reason) ?? [];
   switch (code) {
     case 'login_required':
     case 'unauthenticated':
@@ -122,7 +95,7 @@ function remedyOf(reason: string, use: Bearer, scope: string, otherwise: string)
     case 'invalid_request':
       return status === '422'
         ? 'The account has no rate for the destination: have it enabled at the service, or exclude such numbers from the rule.'
-        : `The service does not accept the request: ${otherwise}.`;
+        : `The service does not accept the request. ${otherwise}`;
     case 'network':
     case 'timeout':
     case 'server':
@@ -130,124 +103,235 @@ function remedyOf(reason: string, use: Bearer, scope: string, otherwise: string)
     case 'circuit_open':
       return 'The service was unavailable or overloaded: check that API_BASE_URL is reachable. If this lasts, ask the service’s operator.';
     default:
-      return `${otherwise.charAt(0).toUpperCase()}${otherwise.slice(1)}.`;
+      return otherwise;
   }
 }
+
+/** Actions of the last day that did not end well, with their rule. */
+function failedActions(snapshot: Snapshot, wanted: 'failed' | 'unclear') {
+  const failures = known(snapshot.rules)?.failures ?? [];
+  return failures
+    .filter(({ state }) => state === wanted)
+    .map((each) => ({
+      ...each,
+      use: useOf(snapshot),
+      times: each.count === 1 ? '' : ` ${quantity(each.count)} times`,
+    }));
+}
+
+const actionFailed = defineCheck({
+  id: 'action_failed',
+  meaning: 'Actions of rules failed in the last day.',
+  measure: (snapshot) =>
+    failedActions(snapshot, 'failed').map((each) => ({
+      ...each,
+      what: `The rule ${each.rule} failed to ${each.kind}${each.times} in the last day`,
+    })),
+  level: 'warning',
+  sentence: ({ what, reason }) => `${what}: ${reason}.`,
+  // The scope of all actions except replies, which are sends (section 4.2).
+  remedy: ({ reason, use }) => remedyOf(reason, use, 'sms:write', 'See ops.rule_actions, state failed.'),
+  alert: { sentence: ({ what }) => `${what}.` },
+});
+
+const actionUnclear = defineCheck({
+  id: 'action_unclear',
+  meaning: 'The answer to an action of a rule was lost, so it may have been performed.',
+  measure: (snapshot) =>
+    failedActions(snapshot, 'unclear').map((each) => ({
+      ...each,
+      what: `The rule ${each.rule} may or may not have performed ${each.kind}${each.times}`,
+    })),
+  level: 'warning',
+  sentence: ({ what, reason }) => `${what}: ${reason}.`,
+  remedy: 'Check the conversation: the action is not retried. See ops.rule_actions, state unclear.',
+  alert: { sentence: ({ what }) => `${what}.` },
+});
+
+const rulesFailed = defineCheck({
+  id: 'rules_failed',
+  meaning: 'Rules could not be evaluated in the last day, and did nothing.',
+  measure({ rules }) {
+    const failing = known(rules)?.failing ?? [];
+    const count = failing.reduce((sum, each) => sum + each.count, 0);
+    return count > 0 && { count, names: failing.map(({ rule }) => rule).join(', ') };
+  },
+  level: 'warning',
+  sentence: ({ count, names }) => `Rules could not be evaluated ${quantity(count)} times in the last day: ${names}.`,
+  remedy: `These rules did nothing. The reason is in ops.rule_runs, and begins with "error:". ${toType('rules check')} checks the file.`,
+});
+
+const resumes = `${toType('sends resume')} resumes them; texts that have expired by then are not sent.`;
+
+const sendsPaused = defineCheck({
+  id: 'sends_paused',
+  meaning: 'All automatic texts are paused, by the operator or by the daemon itself.',
+  measure({ sends, takenAt }) {
+    const control = known(sends)?.control;
+    if (!control?.isPaused) return undefined;
+    const { by, since, reason } = control;
+    const who = by === 'ledger' ? 'the daemon itself' : 'the operator';
+    return { by, since, reason, paused: `Paused ${ago(since, takenAt)} by ${who}.` };
+  },
+  level: { among: ['problem', 'warning'], of: ({ by }) => (by === 'ledger' ? 'problem' : 'warning') },
+  sentence: 'All automatic texts are paused.',
+  remedy: ({ paused, reason }) => `${paused} The reason: ${reason}. ${resumes}`,
+  since: ({ since }) => since,
+  alert: { remedy: ({ paused }) => `${paused} ${toType('status')} shows the reason, ${resumes}` },
+});
+
+const optOutsWaiting = defineCheck({
+  id: 'opt_outs_waiting',
+  meaning: 'Numbers may have opted out: no automatic text goes to them until somebody decides.',
+  measure: ({ sends }) => known(sends)?.waitingOptOuts,
+  level: 'notice',
+  sentence: (count) =>
+    `${countOf(count, 'number')} may have opted out by a text: no automatic text goes there until somebody decides.`,
+  remedy: `Read the texts with ${toType('opt-outs list')} or on the page of sends, and confirm or clear each.`,
+});
+
+const sendsReview = defineCheck({
+  id: 'sends_review',
+  meaning: 'Automatic texts may or may not have gone out, and a person has to find out.',
+  measure: ({ sends }) => known(sends)?.counts.NEEDS_HUMAN,
+  level: 'problem',
+  sentence: (count) => `${countOf(count, 'automatic text')} may or may not have gone out.`,
+  remedy: `Manual review: list them with ${toType('sends list --state NEEDS_HUMAN')}, read the thread, and record the outcome with ${toType('sends settle')}. Nothing is sent again.`,
+});
+
+const sendsUnknown = defineCheck({
+  id: 'sends_unknown',
+  meaning: 'The answer to the request of an automatic text was lost; the text is searched for in its thread.',
+  measure: ({ sends }) => known(sends)?.counts.UNKNOWN,
+  level: 'warning',
+  sentence: (count) =>
+    `The outcome of ${countOf(count, 'automatic text')} is unknown: the answer to the request was lost.`,
+  remedy: `Trunkline searches the threads for the texts, for a day at most, and sends nothing again. ${toType('sends list --state UNKNOWN')} lists them.`,
+});
 
 /** The share of the daily budget of money from which on the operator is warned. */
 const nearCap = 0.8;
+const ofMoney = 'gate:budget_money';
 
-function* checkSends({ sends, credential, takenAt }: Snapshot): Iterable<HealthCheck> {
-  if (sends.state === 'unknown') return;
-  const { control, counts, today, dailyMicros, troubles, waitingOptOuts } = sends.value;
-  const use = known(credential, undefined)?.use ?? 'none';
-  if (control.isPaused) {
-    const paused = `Paused ${ago(control.since, takenAt)} by ${control.by === 'ledger' ? 'the daemon itself' : 'the operator'}.`;
-    const resume = `${toType('sends resume')} resumes them; texts that have expired by then are not sent.`;
-    yield {
-      check: 'sends_paused',
-      level: control.by === 'ledger' ? 'problem' : 'warning',
-      since: control.since,
-      sentence: 'All automatic texts are paused.',
-      remedy: `${paused} The reason: ${control.reason}. ${resume}`,
-      alert: { remedy: `${paused} ${toType('status')} shows the reason, ${resume}` },
-    };
-  }
-  if (waitingOptOuts > 0) {
-    yield {
-      check: 'opt_outs_waiting',
-      level: 'notice',
-      sentence: `${countOf(waitingOptOuts, 'number')} may have opted out by a text: no automatic text goes to ${waitingOptOuts === 1 ? 'it' : 'them'} until somebody decides.`,
-      remedy: `Read the texts with ${toType('opt-outs list')} or on the page of sends, and confirm or clear each.`,
-    };
-  }
-  const open = counts.NEEDS_HUMAN ?? 0;
-  if (open > 0) {
-    yield {
-      check: 'sends_review',
-      level: 'problem',
-      sentence: `${countOf(open, 'automatic text')} may or may not have gone out.`,
-      remedy: `Manual review: list them with ${toType('sends list --state NEEDS_HUMAN')}, read the thread, and record the outcome with ${toType('sends settle')}. Nothing is sent again.`,
-    };
-  }
-  const unknown = counts.UNKNOWN ?? 0;
-  if (unknown > 0) {
-    yield {
-      check: 'sends_unknown',
-      level: 'warning',
-      sentence: `The outcome of ${countOf(unknown, 'automatic text')} is unknown: the answer to the request was lost.`,
-      remedy: `Trunkline searches the threads for the texts, for a day at most, and sends nothing again. ${toType('sends list --state UNKNOWN')} lists them.`,
-    };
-  }
-  const used = (today.spent + today.reserved) / dailyMicros;
-  const isUsedUp = troubles.some(
-    ({ kind, reason, isOver }) => kind === 'budget' && !isOver && reason === 'gate:budget_money',
-  );
-  if (dailyMicros > 0 && used >= nearCap && !isUsedUp) {
-    yield {
-      check: 'sends_near_cap',
-      level: 'warning',
-      sentence: `${Math.floor(used * 100)}% of the daily budget of automatic texts are used (${dollars(today.spent + today.reserved)} of ${dollars(dailyMicros)}).`,
-      remedy: `Beyond it, no text is sent until midnight UTC. To send more, raise it under \`budgets\` in the rules file; to stop, run ${toType('sends pause')}.`,
-    };
-  }
-  for (const trouble of troubles) yield checkTrouble(trouble, sends.value, use, takenAt);
+const sendsNearCap = defineCheck({
+  id: 'sends_near_cap',
+  meaning: 'At least 80% of the daily budget of automatic texts are used.',
+  measure({ sends }) {
+    const { today, dailyMicros = 0, troubles = [] } = known(sends) ?? {};
+    const used = (today?.spent ?? 0) + (today?.reserved ?? 0);
+    const isUsedUp = troubles.some(({ kind, reason, isOver }) => kind === 'budget' && reason === ofMoney && !isOver);
+    return dailyMicros > 0 && used >= nearCap * dailyMicros && !isUsedUp && { used, dailyMicros };
+  },
+  level: 'warning',
+  sentence: ({ used, dailyMicros }) =>
+    `${Math.floor((used / dailyMicros) * 100)}% of the daily budget of automatic texts are used (${dollars(used)} of ${dollars(dailyMicros)}).`,
+  remedy: `Beyond it, no text is sent until midnight UTC. To send more, raise it under \`budgets\` in the rules file; to stop, run ${toType('sends pause')}.`,
+});
+
+/** The troubles of a kind, each with its texts, such as `3 automatic texts`, and the words that agree with them. */
+function troublesOf({ sends }: Snapshot, wanted: SendTrouble['kind']) {
+  const troubles = known(sends)?.troubles.filter(({ kind }) => kind === wanted) ?? [];
+  return troubles.map((trouble) => ({
+    ...trouble,
+    texts: countOf(trouble.count, 'automatic text'),
+    ...(trouble.count === 1 ? { was: 'was', has: 'has', it: 'it' } : { was: 'were', has: 'have', it: 'they' }),
+  }));
 }
 
-function checkTrouble(trouble: SendTrouble, sends: SendsStatus, use: Bearer, takenAt: Date): HealthCheck {
-  const { kind, reason, count, lastAt, lines, isTotal, isOver } = trouble;
-  const texts = countOf(count, 'automatic text');
-  const was = count === 1 ? 'was' : 'were';
-  const when = `the last ${ago(lastAt, takenAt)}`;
-  switch (kind) {
-    case 'refused': {
-      const after = `${reason}, ${when}${isOver ? '; later ones were sent' : isTotal ? ', and none has been sent since' : ''}.`;
-      return {
-        check: 'sends_refused',
-        level: isOver ? 'notice' : isTotal && count > 1 ? 'problem' : 'warning',
-        sentence: `${texts} of the last day ${was} not sent from ${lines.join(', ')}: ${after}`,
-        remedy: remedyOf(reason, use, 'sms:send', `${toType('sends show ID')} shows the history of each of them`),
-        alert: { sentence: `${texts} of the last day ${was} not sent: ${after}` },
-      };
-    }
-    case 'budget': {
-      const which = reason.slice('gate:budget_'.length).split(/\W/, 1)[0] ?? '';
-      return {
-        check: 'sends_over_budget',
-        level: isOver ? 'notice' : 'warning',
-        sentence: `${texts} ${was} not sent today: the daily budget ${budgetWords(which, sends)} ${isOver ? 'was used up; later ones were sent' : 'is used up'}.`,
-        remedy: 'The budget is renewed at midnight UTC. To send more, raise it under `budgets` in the rules file.',
-      };
-    }
-    case 'reserved': {
-      const which = reason.slice('gate:budget_'.length).split(/\W/, 1)[0] ?? '';
-      return {
-        check: 'sends_waiting',
-        level: 'warning',
-        sentence: `${texts} ${count === 1 ? 'has' : 'have'} waited for more than a minute for the outcome of others, which may need the rest of the daily budget ${budgetWords(which, sends)}.`,
-        remedy: `${count === 1 ? 'It follows' : 'They follow'} once the others have gone out or were found: ${toType('sends list --state UNKNOWN')} lists those that are looked for. A higher budget, under \`budgets\` in the rules file, lets more leave at a time.`,
-      };
-    }
-    case 'held_up':
-      return {
-        check: 'sends_waiting',
-        level: 'warning',
-        sentence: `${texts} ${count === 1 ? 'has' : 'have'} waited for more than a minute to be sent${reason === '' ? '' : `: ${reason}`}.`,
-        remedy: 'Check that a worker processes the queue `sends`, and that the service answers it.',
-        alert: { sentence: `${texts} ${count === 1 ? 'has' : 'have'} waited for more than a minute to be sent.` },
-      };
-    case 'too_old':
-      return {
-        check: 'sends_expired',
-        level: 'notice',
-        sentence: `${texts} of the last day expired before ${count === 1 ? 'it' : 'they'} could be sent, ${when}.`,
-        remedy: `A reply to an old trigger is not sent. ${toType('sends list --state EXPIRED')} lists them.`,
-      };
+/** The daily budget that a gate names, such as `of money ($5.00 spent, of $5.00)`. */
+function budgetWords(reason: string, sends: SendsStatus | undefined): string {
+  if (reason !== ofMoney || sends === undefined) {
+    return reason === 'gate:budget_line' ? 'of texts per line' : 'of texts per account';
   }
+  const { today, dailyMicros } = sends;
+  const reserved = today.reserved > 0 ? ` and ${dollars(today.reserved)} reserved` : '';
+  return `of money (${dollars(today.spent)} spent${reserved}, of ${dollars(dailyMicros)})`;
 }
 
-function budgetWords(which: string, { today, dailyMicros }: SendsStatus): string {
-  const set = today.reserved > 0 ? ` and ${dollars(today.reserved)} reserved` : '';
-  if (which === 'money') return `of money (${dollars(today.spent)} spent${set}, of ${dollars(dailyMicros)})`;
-  return which === 'line' ? 'of texts per line' : 'of texts per account';
-}
+const sendsRefused = defineCheck({
+  id: 'sends_refused',
+  meaning: 'Automatic texts of the last day were refused by the service, or could not be handed to it.',
+  measure: (snapshot) =>
+    troublesOf(snapshot, 'refused').map((trouble) => {
+      const { reason, lastAt, isOver, isTotal } = trouble;
+      const since = isOver ? '; later ones were sent' : isTotal ? ', and none has been sent since' : '';
+      return {
+        ...trouble,
+        use: useOf(snapshot),
+        why: `${reason}, the last ${ago(lastAt, snapshot.takenAt)}${since}.`,
+      };
+    }),
+  level: {
+    among: ['problem', 'warning', 'notice'],
+    of: ({ isOver, isTotal, count }) => (isOver ? 'notice' : isTotal && count > 1 ? 'problem' : 'warning'),
+  },
+  sentence: ({ texts, was, lines, why }) => `${texts} of the last day ${was} not sent from ${lines.join(', ')}: ${why}`,
+  remedy: ({ reason, use }) =>
+    remedyOf(reason, use, 'sms:send', `${toType('sends show ID')} shows the history of each of them.`),
+  alert: { sentence: ({ texts, was, why }) => `${texts} of the last day ${was} not sent: ${why}` },
+});
+
+const sendsOverBudget = defineCheck({
+  id: 'sends_over_budget',
+  meaning: 'A daily budget is used up, so automatic texts were not sent today.',
+  measure: (snapshot) =>
+    troublesOf(snapshot, 'budget').map((trouble) => ({
+      ...trouble,
+      budget: budgetWords(trouble.reason, known(snapshot.sends)),
+    })),
+  level: { among: ['warning', 'notice'], of: ({ isOver }) => (isOver ? 'notice' : 'warning') },
+  sentence: ({ texts, was, budget, isOver }) =>
+    `${texts} ${was} not sent today: the daily budget ${budget} ${isOver ? 'was used up; later ones were sent' : 'is used up'}.`,
+  remedy: 'The budget is renewed at midnight UTC. To send more, raise it under `budgets` in the rules file.',
+});
+
+const sendsWaiting = defineCheck({
+  id: 'sends_waiting',
+  meaning: 'Automatic texts have waited for more than a minute to be sent.',
+  measure: (snapshot) => [
+    ...troublesOf(snapshot, 'reserved').map(({ texts, has, reason }) => ({
+      what: `${texts} ${has} waited for more than a minute for the outcome of others, which may need the rest of the daily budget ${budgetWords(reason, known(snapshot.sends))}`,
+      quoted: '',
+      remedy: `They are sent once the others have gone out or were found: ${toType('sends list --state UNKNOWN')} lists those that are looked for. A higher budget, under \`budgets\` in the rules file, lets more leave at a time.`,
+    })),
+    ...troublesOf(snapshot, 'held_up').map(({ texts, has, reason }) => ({
+      what: `${texts} ${has} waited for more than a minute to be sent`,
+      quoted: reason === '' ? '' : `: ${reason}`,
+      remedy: 'Check that a worker processes the queue `sends`, and that the service answers it.',
+    })),
+  ],
+  level: 'warning',
+  sentence: ({ what, quoted }) => `${what}${quoted}.`,
+  remedy: ({ remedy }) => remedy,
+  alert: { sentence: ({ what }) => `${what}.` },
+});
+
+const sendsExpired = defineCheck({
+  id: 'sends_expired',
+  meaning: 'Automatic texts of the last day expired before they could be sent.',
+  measure: (snapshot) =>
+    troublesOf(snapshot, 'too_old').map((trouble) => ({ ...trouble, when: ago(trouble.lastAt, snapshot.takenAt) })),
+  level: 'notice',
+  sentence: ({ texts, it, when }) => `${texts} of the last day expired before ${it} could be sent, the last ${when}.`,
+  remedy: `A reply to an old trigger is not sent. ${toType('sends list --state EXPIRED')} lists them.`,
+});
+
+/** Whether rules are evaluated and their texts leave. */
+export const automationChecks = [
+  rulesMode,
+  sendsPaused,
+  optOutsWaiting,
+  sendsReview,
+  sendsUnknown,
+  sendsNearCap,
+  sendsRefused,
+  sendsOverBudget,
+  sendsWaiting,
+  sendsExpired,
+  rulesFile,
+  rulesDiffer,
+  rulesTimeZone,
+  actionFailed,
+  actionUnclear,
+  rulesFailed,
+];

@@ -1,82 +1,88 @@
 import { toType } from '../../shared/command-name.ts';
+import type { Snapshot } from '../snapshot.ts';
 
-/** The ids of all checks: alerts and metrics are told apart by them, so they stay the same across releases. */
-export const checkNames = [
-  'account_shared',
-  'account_unrecognized',
-  'action_failed',
-  'action_unclear',
-  'alerts_undelivered',
-  'answers_partial',
-  'connections_short',
-  'coverage_late',
-  'coverage_unproven',
-  'credential_refused',
-  'database_read_only',
-  'database_unavailable',
-  'deliveries_refused',
-  'deliveries_unrecognized',
-  'disk_full',
-  'disk_low',
-  'gap_open',
-  'history_uncompared',
-  'keys_differ',
-  'lock_waited',
-  'migrations_missing',
-  'mirror_behind',
-  'opt_outs_waiting',
-  'queue_unreachable',
-  'queue_settings',
-  'reads_failing',
-  'reads_forbidden',
-  'reads_waiting',
-  'receivers_differ',
-  'reports_incomplete',
-  'reports_late',
-  'reports_stale',
-  'rules_differ',
-  'reports_undated',
-  'rules_failed',
-  'rules_file',
-  'rules_mode',
-  'rules_time_zone',
-  'scope_missing',
-  'sends_expired',
-  'sends_near_cap',
-  'sends_over_budget',
-  'sends_paused',
-  'sends_refused',
-  'sends_review',
-  'sends_unknown',
-  'sends_waiting',
-  'service_failing',
-  'service_silent',
-  'status_unknown',
-  'subscription_broken',
-  'texts_missing',
-  'transaction_open',
-  'views_stale',
-  'web_missing',
-  'work_set_aside',
-] as const;
+/**
+ * problem: data is missing or at risk, or sends do not leave. warning: needs attention. notice: for information; it affects
+ * neither the verdict nor an exit code.
+ */
+export const levels = ['problem', 'warning', 'notice'] as const;
+export type Level = (typeof levels)[number];
 
-export type CheckName = (typeof checkNames)[number];
-
-/** A problem, warning or notice for the operator, with its remedy. */
-export interface HealthCheck {
-  readonly check: CheckName;
-  /**
-   * problem: data is missing or at risk, or sends do not leave. warning: needs attention. notice: for information; it affects
-   * neither the verdict nor an exit code.
-   */
-  readonly level: 'problem' | 'warning' | 'notice';
+/** What a check found, for the operator. */
+export interface Finding {
+  /** The id of the check. */
+  readonly check: string;
+  readonly level: Level;
   readonly sentence: string;
   readonly remedy: string;
   /** Since when it is known to be so. */
-  readonly since?: Date;
+  readonly since: Date | undefined;
   /** What an alert says instead, where the texts above quote others or name a line: alerts leave the house. */
-  readonly alert?: { readonly sentence?: string; readonly remedy?: string };
+  readonly alert?: { readonly sentence: string; readonly remedy: string };
 }
+
+type Nothing = undefined | null | false | 0;
+
+/** A text, or how it follows from what was measured. */
+type Words<Fact> = string | ((fact: Fact) => string);
+
+/** Everything that is said of a check. Pages, commands, JSON, alerts, metrics, alert rules and docs come from it. */
+interface Declaration<Fact, Parts> {
+  /** Alerts and metrics are told apart by it, so it stays the same across releases. */
+  readonly id: string;
+  /** What it means, for the docs and the alert rules of Prometheus. Default: the sentence. */
+  readonly meaning?: string;
+  /** Returns what is wrong: one fact, or one for each finding. Nothing, false, 0 and an empty list: all is well. */
+  measure(parts: Parts): Fact | readonly Fact[] | Nothing;
+  readonly level: Level | { readonly among: readonly Level[]; of(fact: Fact): Level };
+  readonly sentence: Words<Fact>;
+  readonly remedy: Words<Fact>;
+  since?(fact: Fact): Date | null | undefined;
+  readonly alert?: { readonly sentence?: Words<Fact>; readonly remedy?: Words<Fact> };
+  /** The ids of checks that find a mere consequence of this, and whose remedy would mislead. */
+  readonly hides?: readonly string[];
+}
+
+/** A check that can be run. */
+export interface HealthCheck<Fact = unknown, Parts = Snapshot> {
+  readonly id: string;
+  readonly meaning: string;
+  /** The levels that its findings may have. */
+  readonly levels: readonly Level[];
+  readonly hides: readonly string[];
+  find(parts: Parts): Finding[];
+  /** The finding for a fact that was measured elsewhere. */
+  findingOf(fact: Fact): Finding;
+}
+
+export function defineCheck<Fact, Parts = Snapshot>(declared: Declaration<Fact, Parts>): HealthCheck<Fact, Parts> {
+  const { id, level, sentence, remedy, alert, hides = [] } = declared;
+  const say = (words: Words<Fact>, fact: Fact) => (typeof words === 'string' ? words : words(fact));
+  const findingOf = (fact: Fact): Finding => ({
+    check: id,
+    level: typeof level === 'string' ? level : level.of(fact),
+    sentence: say(sentence, fact),
+    remedy: say(remedy, fact),
+    since: declared.since?.(fact) ?? undefined,
+    ...(alert && {
+      alert: { sentence: say(alert.sentence ?? sentence, fact), remedy: say(alert.remedy ?? remedy, fact) },
+    }),
+  });
+  const meaning = declared.meaning ?? (typeof sentence === 'string' ? sentence : undefined);
+  if (meaning === undefined) throw new Error(`The check ${id} has no meaning`);
+  return {
+    ...{ id, meaning, hides, findingOf },
+    levels: typeof level === 'string' ? [level] : level.among,
+    find(parts) {
+      const measured = declared.measure(parts);
+      if (!measured) return [];
+      return (Array.isArray(measured) ? (measured as readonly Fact[]) : [measured as Fact]).map(findingOf);
+    },
+  };
+}
+
+/** For alerts, which quote no error. */
+export const showsError = `${toType('status')} shows the error.`;
 
 /** The refused party by credential, and its remedy: an API key has no user whose role could be changed. */
 export const bearers = {

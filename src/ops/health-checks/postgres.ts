@@ -1,62 +1,168 @@
-import { blockerName, blockerRemedy } from '../../db/blockers.ts';
+import { type Blocker, blockerName, blockerRemedy } from '../../db/blockers.ts';
 import { freeDisk } from '../../db/refusals.ts';
+import { toType } from '../../shared/command-name.ts';
 import { countOf, span } from '../format.ts';
-import { known, type Snapshot } from '../snapshot.ts';
-import type { HealthCheck } from './check.ts';
+import type { PostgresStatus } from '../snapshot/deployment.ts';
+import { known } from '../snapshot.ts';
+import { defineCheck } from './check.ts';
+
+/** Nothing can be measured then: it is told by whoever could not ask Postgres. */
+export const databaseUnavailable = defineCheck({
+  id: 'database_unavailable',
+  measure: () => undefined,
+  level: 'problem',
+  sentence: 'Postgres does not answer, so deliveries are answered 503 and nothing is mirrored.',
+  remedy: `Check that Postgres runs, that its disk is not full (its own log says so), and that DATABASE_URL is right: ${toType('doctor')} names the reason.`,
+});
+
+export const databaseReadOnly = defineCheck({
+  id: 'database_read_only',
+  measure: ({ schema }) => known(schema)?.takesWrites === false,
+  level: 'problem',
+  sentence: 'Postgres accepts no writes, so deliveries are answered 503 and nothing is mirrored.',
+  remedy: 'Check that DATABASE_URL names the primary and that its disk is not full, and read the log of `web`.',
+  // Processes cannot report themselves.
+  hides: ['mirror_behind', 'web_missing', 'coverage_late', 'deliveries_refused'],
+});
+
+export const diskFull = defineCheck({
+  id: 'disk_full',
+  measure: ({ postgres, isDiskFull }) => isDiskFull || known(postgres)?.diskFullAt,
+  level: 'problem',
+  sentence: 'The disk of Postgres is full, so deliveries are answered 503 or nothing is mirrored.',
+  remedy: freeDisk,
+});
+
+/** `all_taken`: Postgres has just refused one more. */
+export const connectionsShort = defineCheck<NonNullable<PostgresStatus['connections']> | 'all_taken'>({
+  id: 'connections_short',
+  meaning: 'Postgres allows fewer connections than the running processes may open, or all are open.',
+  measure: ({ postgres }) => known(postgres)?.connections,
+  level: { among: ['problem', 'warning'], of: (limit) => (limit === 'all_taken' ? 'problem' : 'warning') },
+  sentence(limit) {
+    if (limit === 'all_taken')
+      return 'Postgres takes no more connections, so deliveries are answered 503 or nothing is mirrored.';
+    return limit.isTooMuch
+      ? `Trunkline may open more connections than Postgres allows: ${limit.sentence}`
+      : `Postgres has too few connections left for Trunkline: ${limit.sentence}`;
+  },
+  remedy: (limit) =>
+    limit === 'all_taken'
+      ? `Run fewer web and worker processes, lower their DATABASE_POOL_SIZE, or raise the limit: ${toType('doctor')} names it.`
+      : limit.remedy,
+});
+
+export const migrationsMissing = defineCheck({
+  id: 'migrations_missing',
+  measure: ({ schema }) => known(schema)?.isMigrated === false,
+  level: 'problem',
+  sentence: 'The database lacks migrations of this release.',
+  remedy: `Run ${toType('migrate')}.`,
+});
+
+const deliveriesRefused = defineCheck({
+  id: 'deliveries_refused',
+  measure: ({ isRefusing }) => isRefusing,
+  level: 'problem',
+  sentence: 'The last delivery could not be stored and was answered 503.',
+  remedy: 'Check that Postgres runs and that its disk is not full, and read the log of `web`.',
+});
+
+const viewsStale = defineCheck({
+  id: 'views_stale',
+  meaning: 'Views of the schema reporting are missing, or those of an earlier release.',
+  measure({ schema }) {
+    const views = known(schema)?.outdatedViews ?? [];
+    return views.length > 0 && { views };
+  },
+  level: 'warning',
+  sentence: ({ views }) =>
+    `The reports are not all those of this release: ${views.slice(0, 3).join(', ')}${views.length > 3 ? ` and ${views.length - 3} more` : ''}.`,
+  remedy: `Run ${toType('migrate')}; it names whatever is in the way.`,
+});
 
 /** Seconds after which a wait for a lock is a problem. */
 const longWaitSeconds = 30;
 
-/** What others do to the database: full disk, locks, long transactions, connections. */
-export function* checkPostgres({ postgres, isDiskFull, takenAt }: Snapshot): Iterable<HealthCheck> {
-  const status = known(postgres, undefined);
-  const secondsSince = (at: Date) => Math.max(0, (takenAt.getTime() - at.getTime()) / 1_000);
-  if (isDiskFull || (status !== undefined && status.diskFullAt !== null)) {
-    yield {
-      check: 'disk_full',
-      level: 'problem',
-      sentence: 'The disk of Postgres is full: deliveries are answered 503, or nothing is mirrored.',
-      remedy: freeDisk,
-    };
-  }
-  if (status === undefined) return;
-  for (const wait of status.waits) {
-    const seconds = secondsSince(wait.waitingSince);
-    const open = wait.since === null ? '' : ` Its transaction has been open for ${span(secondsSince(wait.since))}.`;
-    const remedy = blockerRemedy([wait]);
-    yield {
-      check: 'lock_waited',
-      level: wait.waiting > 0 && seconds > longWaitSeconds ? 'problem' : 'warning',
-      since: wait.waitingSince,
-      sentence:
-        wait.waiting === 0
-          ? `${blockerName(wait)} holds a lock of the queues in Postgres: new texts and calls are mirrored without their jobs, some seconds late.`
-          : `${countOf(wait.waiting, 'session')} of Trunkline ${wait.waiting === 1 ? 'waits' : 'wait'} for a lock that ${blockerName(wait)} has held for ${span(seconds)} or longer.${open}`,
-      remedy,
-      // The name of an application is whatever its user writes.
-      alert: { sentence: `Trunkline needs a lock that ${blockerName({ ...wait, application: null })} holds.` },
-    };
-  }
-  for (const each of status.long) {
-    if (each.since === null) continue;
-    yield {
-      check: 'transaction_open',
-      level: 'warning',
-      since: each.since,
-      sentence: `A transaction of ${blockerName(each)} has been open for ${span(secondsSince(each.since))}: until it ends, Postgres removes no outdated rows, and reads become slower.`,
-      remedy: blockerRemedy([each]),
-      alert: { sentence: `A transaction of ${blockerName({ ...each, application: null })} is open for too long.` },
-    };
-  }
-  if (status.connections !== null) {
-    const { sentence, remedy, isTooMuch } = status.connections;
-    yield {
-      check: 'connections_short',
-      level: 'warning',
-      sentence: isTooMuch
-        ? `Trunkline may open more connections than Postgres allows: ${sentence}`
-        : `Postgres has too few connections left for Trunkline: ${sentence}`,
-      remedy,
-    };
-  }
+/** The name of an application is whatever its user writes. */
+const nameInAlert = (blocker: Blocker) => blockerName({ ...blocker, application: null });
+
+const lockWaited = defineCheck({
+  id: 'lock_waited',
+  meaning: 'Somebody else holds a lock in Postgres that Trunkline needs.',
+  measure({ postgres, takenAt }) {
+    return known(postgres)?.waits.map((wait) => ({
+      ...wait,
+      seconds: secondsBetween(wait.waitingSince, takenAt),
+      openSeconds: wait.since && secondsBetween(wait.since, takenAt),
+    }));
+  },
+  level: {
+    among: ['problem', 'warning'],
+    of: ({ waiting, seconds }) => (waiting > 0 && seconds > longWaitSeconds ? 'problem' : 'warning'),
+  },
+  sentence(wait) {
+    const { waiting, seconds, openSeconds } = wait;
+    if (waiting === 0)
+      return `${blockerName(wait)} holds a lock of the queues in Postgres: new texts and calls are mirrored without their jobs, some seconds late.`;
+    const open = openSeconds === null ? '' : ` Its transaction has been open for ${span(openSeconds)}.`;
+    return `${blockerName(wait)} has held a lock for ${span(seconds)} or longer, and ${countOf(waiting, 'session')} of Trunkline wait for it.${open}`;
+  },
+  remedy: (wait) => blockerRemedy([wait]),
+  since: ({ waitingSince }) => waitingSince,
+  alert: { sentence: (wait) => `Trunkline needs a lock that ${nameInAlert(wait)} holds.` },
+});
+
+const transactionOpen = defineCheck({
+  id: 'transaction_open',
+  meaning: 'A transaction of another program has been open for more than ten minutes.',
+  measure: ({ postgres, takenAt }) =>
+    known(postgres)?.long.flatMap((each) =>
+      each.since === null ? [] : [{ ...each, seconds: secondsBetween(each.since, takenAt) }],
+    ),
+  level: 'warning',
+  sentence: (open) =>
+    `A transaction of ${blockerName(open)} has been open for ${span(open.seconds)}: until it ends, Postgres removes no outdated rows, and reads become slower.`,
+  remedy: (open) => blockerRemedy([open]),
+  since: ({ since }) => since,
+  alert: { sentence: (open) => `A transaction of ${nameInAlert(open)} is open for too long.` },
+});
+
+function secondsBetween(from: Date, to: Date): number {
+  return Math.max(0, (to.getTime() - from.getTime()) / 1_000);
 }
+
+/** Below this share or these bytes of free space. */
+const lowDisk = { share: 0.1, bytes: 1024 ** 3 };
+const fullDisk = { share: 0.02, bytes: 256 * 1024 ** 2 };
+
+const gigabytes = (bytes: number) => `${(bytes / 1024 ** 3).toFixed(1)} GiB`;
+
+const diskLow = defineCheck({
+  id: 'disk_low',
+  meaning: 'The disk of the embedded Postgres is nearly full. The disk of another one cannot be seen.',
+  measure({ disk }) {
+    const status = known(disk);
+    if (status === undefined) return undefined;
+    const { freeBytes, totalBytes } = status;
+    const isBelow = ({ share, bytes }: typeof lowDisk) => freeBytes < bytes || freeBytes < share * totalBytes;
+    return isBelow(lowDisk) && { ...status, isNearlyFull: isBelow(fullDisk) };
+  },
+  level: { among: ['problem', 'warning'], of: ({ isNearlyFull }) => (isNearlyFull ? 'problem' : 'warning') },
+  sentence: ({ freeBytes, totalBytes }) =>
+    `The disk of the database has ${gigabytes(freeBytes)} of ${gigabytes(totalBytes)} left. When it is full, deliveries are answered 503 and nothing is mirrored.`,
+  remedy: 'Free space on the disk of DATA_DIR, or enlarge it. Nothing has to be restarted.',
+});
+
+export const postgresChecks = [
+  databaseUnavailable,
+  diskFull,
+  lockWaited,
+  transactionOpen,
+  connectionsShort,
+  databaseReadOnly,
+  deliveriesRefused,
+  migrationsMissing,
+  viewsStale,
+  diskLow,
+];

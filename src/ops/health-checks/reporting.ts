@@ -1,51 +1,21 @@
 import { toType } from '../../shared/command-name.ts';
 import { countOf, span } from '../format.ts';
-import type { DrainFailure, ReportingStatus, SetAsideChange } from '../snapshot/reporting.ts';
-import type { HealthCheck } from './check.ts';
+import type { DrainFailure, SetAsideChange } from '../snapshot/reporting.ts';
+import { known, type Snapshot } from '../snapshot.ts';
+import { defineCheck, type Finding, showsError } from './check.ts';
 
-/** Seconds after which changes that the reports do not show are told. A drain comes every ten, or while reads are late, every 900. */
+/** What these checks need of a snapshot. */
+type ReportParts = Pick<Snapshot, 'reporting' | 'takenAt'>;
+
+/** Seconds after which changes that the reports lack are told. A drain comes every ten, or while reads are late, every 900. */
 export const lateReportSeconds = 300;
 const veryLateSeconds = 3_600;
-
-/** What the reports lack, and why: every failure of a rollup ends in one of these. */
-export function* checkReports(status: ReportingStatus, takenAt: Date): Iterable<HealthCheck> {
-  yield* checkLateness(status, takenAt);
-  yield* checkSetAside(status);
-  yield* checkUndated(status);
-  yield* checkDefinitions(status);
-}
 
 const updated: Readonly<Record<DrainFailure['what'], string>> = {
   rollups: 'The reports of calls and texts',
   outcomes: 'The reports of rules and their texts',
 };
 
-function* checkLateness({ waitingSince, failures }: ReportingStatus, takenAt: Date): Iterable<HealthCheck> {
-  const secondsSince = (since: Date | null) =>
-    since === null ? 0 : Math.max(0, (takenAt.getTime() - since.getTime()) / 1_000);
-  for (const { what, error, code, since } of failures) {
-    const remedy = `${remedyOf(code)} It is tried again every ten seconds, and nothing is lost: all facts are in the schema warehouse.`;
-    yield {
-      check: 'reports_late',
-      level: secondsSince(since) > veryLateSeconds ? 'problem' : 'warning',
-      since,
-      sentence: `${updated[what]} stand still: the update has failed for ${span(secondsSince(since))} (${error}).`,
-      remedy,
-      alert: { sentence: `${updated[what]} stand still: the update fails.`, remedy: `${showsError} ${remedy}` },
-    };
-  }
-  const late = secondsSince(waitingSince);
-  if (waitingSince === null || late <= lateReportSeconds || failures.length > 0) return;
-  yield {
-    check: 'reports_late',
-    level: late > veryLateSeconds ? 'problem' : 'warning',
-    since: waitingSince,
-    sentence: `The reports are ${span(late)} behind: they lack what changed since then.`,
-    remedy: `Check that a worker runs, and read its log for "Updating the rollups". While reads wait for longer than a minute, the reports come every 15 minutes only. If neither is so, a session may hold a lock: ${lockQuery}.`,
-  };
-}
-
-const showsError = `${toType('status')} shows the error.`;
 const lockQuery =
   "`select pid, usename, state, query from pg_stat_activity where pid in (select pid from pg_locks where granted and relation::regclass::text ~ '^(rollups|ops)')` lists who holds one";
 
@@ -71,33 +41,39 @@ function remedyOf(code: string | null): string {
   }
 }
 
-function* checkSetAside({ setAside: { count, since, samples } }: ReportingStatus): Iterable<HealthCheck> {
-  if (count === 0) return;
-  const retry = 'They are tried again within a quarter of an hour.';
-  const rows = 'ops.rollup_troubles lists them with their errors: mend the row in the schema warehouse';
-  yield {
-    check: 'reports_incomplete',
-    level: 'warning',
-    ...(since !== null && { since }),
-    sentence: `The reports lack ${countOf(count, 'change')} that could not be counted: ${samples.map(nameOf).join('; ')}${count > samples.length ? '; and more' : ''}.`,
-    remedy: `A value there is out of range. ${rows}, or report it. ${retry}`,
-    alert: {
-      sentence: `The reports lack ${countOf(count, 'change')} that could not be counted.`,
-      remedy: `${showsError} ${rows}, or report it. ${retry}`,
-    },
-  };
-}
+/** What stands still, or how far the reports are behind: every failure of a rollup ends in this check or the next one. */
+const reportsLate = defineCheck({
+  id: 'reports_late',
+  meaning: 'The reports lack changes of more than five minutes ago, or their update fails.',
+  measure({ reporting, takenAt }: ReportParts) {
+    const status = known(reporting);
+    if (status === undefined) return undefined;
+    const secondsSince = (since: Date) => Math.max(0, (takenAt.getTime() - since.getTime()) / 1_000);
+    const failing = status.failures.map(({ what, error, code, since }) => {
+      const seconds = secondsSince(since);
+      const remedy = `${remedyOf(code)} It is tried again every ten seconds, and nothing is lost: all facts are in the schema warehouse.`;
+      return {
+        ...{ since, seconds, remedy },
+        sentence: `${updated[what]} stand still: the update has failed for ${span(seconds)} (${error}).`,
+        alert: { sentence: `${updated[what]} stand still: the update fails.`, remedy: `${showsError} ${remedy}` },
+      };
+    });
+    const { waitingSince: since } = status;
+    if (failing.length > 0 || since === null || secondsSince(since) <= lateReportSeconds) return failing;
+    const seconds = secondsSince(since);
+    const sentence = `The reports are ${span(seconds)} behind: they lack what changed since then.`;
+    const remedy = `Check that a worker runs, and read its log for "Updating the rollups". While reads wait for longer than a minute, the reports come every 15 minutes only. If neither is so, a session may hold a lock: ${lockQuery}.`;
+    return { since, seconds, sentence, remedy, alert: { sentence, remedy } };
+  },
+  level: { among: ['problem', 'warning'], of: ({ seconds }) => (seconds > veryLateSeconds ? 'problem' : 'warning') },
+  sentence: ({ sentence }) => sentence,
+  remedy: ({ remedy }) => remedy,
+  since: ({ since }) => since,
+  alert: { sentence: ({ alert }) => alert.sentence, remedy: ({ alert }) => alert.remedy },
+});
 
-function* checkUndated({ undatedCalls }: ReportingStatus): Iterable<HealthCheck> {
-  if (undatedCalls === 0) return;
-  yield {
-    check: 'reports_undated',
-    level: 'warning',
-    sentence: `${countOf(undatedCalls, 'call')} ${undatedCalls === 1 ? 'has' : 'have'} no start that was understood, so no report has ${undatedCalls === 1 ? 'it' : 'them'}.`,
-    remedy:
-      'Look at `select call_id from warehouse.calls where started_at is null and deleted_at is null`: ops.drift has the form of the time that the service sent. Report it. The count is taken hourly.',
-  };
-}
+const namesRows =
+  'ops.rollup_troubles lists them with their errors: correct the row in the schema warehouse, or report it. They are tried again within a quarter of an hour.';
 
 function nameOf({ kind, bucketAt, conversationId, error }: SetAsideChange): string {
   const what =
@@ -107,17 +83,60 @@ function nameOf({ kind, bucketAt, conversationId, error }: SetAsideChange): stri
   return `${what} (${error})`;
 }
 
-function* checkDefinitions({ timeZone, wantedTimeZone, isCurrent }: ReportingStatus): Iterable<HealthCheck> {
-  const isOtherZone = wantedTimeZone !== null && wantedTimeZone !== timeZone;
-  if (isCurrent && !isOtherZone) return;
-  yield {
-    check: 'reports_stale',
-    level: 'warning',
-    sentence: isOtherZone
-      ? `TIME_ZONE is ${wantedTimeZone}, but the days and hours of the reports are still those of ${timeZone}.`
-      : 'Not all reports follow the definitions of now: hours, holidays, delivery words or reporting.params changed, or a rebuild has not ended.',
-    remedy: isOtherZone
-      ? `Run ${toType('reporting rebuild')}; workers may keep running. Or set TIME_ZONE back to ${timeZone}.`
-      : `Run ${toType('reporting rebuild')}, unless it runs; workers may keep running.`,
-  };
+const reportsIncomplete = defineCheck({
+  id: 'reports_incomplete',
+  meaning: 'The reports lack days or conversations that could not be counted as a whole.',
+  measure({ reporting }: ReportParts) {
+    const setAside = known(reporting)?.setAside;
+    return setAside && setAside.count > 0 && setAside;
+  },
+  level: 'warning',
+  sentence: ({ count, samples }) =>
+    `The reports lack ${countOf(count, 'change')} that could not be counted: ${samples.map(nameOf).join('; ')}${count > samples.length ? '; and more' : ''}.`,
+  remedy: `A value there is out of range. ${namesRows}`,
+  since: ({ since }) => since,
+  alert: {
+    sentence: ({ count }) => `The reports lack ${countOf(count, 'change')} that could not be counted.`,
+    remedy: `${showsError} ${namesRows}`,
+  },
+});
+
+const reportsUndated = defineCheck({
+  id: 'reports_undated',
+  meaning: 'Calls have no start that was understood, so no day of the reports has them.',
+  measure: ({ reporting }: ReportParts) => known(reporting)?.undatedCalls,
+  level: 'warning',
+  sentence: (count) =>
+    `${countOf(count, 'call')} ${count === 1 ? 'has' : 'have'} no start that was understood, so no report has ${count === 1 ? 'it' : 'them'}.`,
+  remedy:
+    'Look at `select call_id from warehouse.calls where started_at is null and deleted_at is null`: ops.drift has the form of the time that the service sent. Report it. The count is taken hourly.',
+});
+
+const reportsStale = defineCheck({
+  id: 'reports_stale',
+  meaning: 'The reports follow definitions, or a time zone, that were changed since.',
+  measure({ reporting }: ReportParts) {
+    const status = known(reporting);
+    if (status === undefined) return undefined;
+    const { timeZone, wantedTimeZone, isCurrent } = status;
+    const wanted = wantedTimeZone === timeZone ? null : wantedTimeZone;
+    return (!isCurrent || wanted !== null) && { timeZone, wanted };
+  },
+  level: 'warning',
+  sentence: ({ timeZone, wanted }) =>
+    wanted === null
+      ? 'Not all reports follow the definitions of now: hours, holidays, delivery words or reporting.params changed, or a rebuild has not ended.'
+      : `TIME_ZONE is ${wanted}, but the days and hours of the reports are still those of ${timeZone}.`,
+  remedy: ({ timeZone, wanted }) =>
+    wanted === null
+      ? `Run ${toType('reporting rebuild')}, unless it runs; workers may keep running.`
+      : `Run ${toType('reporting rebuild')}; workers may keep running. Or set TIME_ZONE back to ${timeZone}.`,
+});
+
+/** Whether the reports show what is mirrored. */
+export const reportChecks = [reportsLate, reportsIncomplete, reportsUndated, reportsStale];
+
+/** What the reports lack, and why. */
+export function reportFindings(parts: ReportParts): Finding[] {
+  return reportChecks.flatMap((check) => check.find(parts));
 }

@@ -3,12 +3,14 @@ import { join } from 'node:path';
 import { type QueueName, queueNames } from '../../../config/queues.ts';
 import { isLoopbackUrl, type Settings } from '../../../config/settings.ts';
 import { type LoginStatus, readLoginStatus } from '../../credentials/tokens.ts';
+import { type Blocker, type LockWait, readLockWaits, readLongTransactions } from '../../db/blockers.ts';
 import { type Database, query, sql } from '../../db/database.ts';
 import { isAhead, isMigrated } from '../../db/migrate.ts';
 import { outdatedViews } from '../../db/repeatable.ts';
 import type { Queues, QueuesHealth } from '../../queues/queues.ts';
 import { checkSeconds } from '../../sync/subscriptions/store.ts';
 import { ago } from '../format.ts';
+import { readConnections } from '../processes.ts';
 
 /** Where answers of the API differ from its specification. */
 export interface DriftStatus {
@@ -130,6 +132,32 @@ export async function readSchema(db: Database): Promise<SchemaStatus> {
     outdatedViews: isCurrent && !(await isAhead(db)) ? await outdatedViews(db) : [],
     takesWrites: server?.takesWrites ?? true,
     postgres: server?.postgres ?? '',
+  };
+}
+
+/** What is wrong with the server, or what others do to it. */
+export interface PostgresStatus {
+  /** Sessions that ours wait for. */
+  readonly waits: readonly LockWait[];
+  /** Long transactions of others. */
+  readonly long: readonly Blocker[];
+  /** When a process of ours was last told that the disk is full; null unless that was within the last two minutes. */
+  readonly diskFullAt: Date | null;
+  /** The limit on connections, where it is lower than what the processes may open; null otherwise. */
+  readonly connections: { readonly sentence: string; readonly remedy: string; readonly isTooMuch: boolean } | null;
+}
+
+export async function readPostgres(db: Database, poolSize: number): Promise<PostgresStatus> {
+  const [disk] = await query<{ at: Date | null }>(
+    db,
+    sql`select max(disk_full_at) as at from ops.processes where disk_full_at > now() - interval '2 minutes'`,
+  );
+  const { remedy, ...limit } = await readConnections(db, poolSize);
+  return {
+    waits: await readLockWaits(db),
+    long: await readLongTransactions(db),
+    diskFullAt: disk?.at ?? null,
+    connections: remedy === undefined ? null : { ...limit, remedy },
   };
 }
 

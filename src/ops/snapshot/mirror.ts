@@ -3,7 +3,7 @@ import { type Database, query, relation, sql } from '../../db/database.ts';
 import { isEventSetAside, isSetAside } from '../../inbox/lost-reads.ts';
 import { isRetrying } from '../../inbox/sweep.ts';
 import { priorities, type TargetKind, targetKinds, unconfirmed } from '../../inbox/targets.ts';
-import { maskKey, maskNumbers, maskTarget } from '../../shared/masking.ts';
+import { maskKey, maskNumbers } from '../../shared/masking.ts';
 import { directory } from '../../warehouse/directory.ts';
 
 /** How fresh the mirror of one stream is. Null until something is mirrored. */
@@ -13,13 +13,6 @@ export interface Freshness {
   readonly newestAt: Date | null;
   /** When the newest read that was mirrored began. */
   readonly readAt: Date | null;
-}
-
-/** The states of the recordings and transcripts of the newest calls. */
-export interface Artefacts {
-  readonly calls: number;
-  readonly recordings: Readonly<Record<string, number>>;
-  readonly transcripts: Readonly<Record<string, number>>;
 }
 
 /** How many of the newest rows are read, through the index on their time: whole tables are too large. */
@@ -32,7 +25,9 @@ export function readFreshness(db: Database): Promise<Freshness[]> {
   );
   return query<Freshness>(
     db,
-    sql`with c as (${newestCalls}), m as (
+    sql`with c as (
+       select * from warehouse.calls where started_at <= now() order by started_at desc limit ${newestRows}
+     ), m as (
        select sent_at, fetched_at from warehouse.sms_messages where sent_at <= now() order by sent_at desc limit ${newestRows}
      )
      select 'thread' as kind, max(sent_at) as "newestAt", max(fetched_at) as "readAt" from m
@@ -42,26 +37,6 @@ export function readFreshness(db: Database): Promise<Freshness[]> {
      ${sql.join(lists, sql``)}`,
   );
 }
-
-export async function readArtefacts(db: Database): Promise<Artefacts> {
-  const rows = await query<{ what: 'recordings' | 'transcripts'; state: string; calls: number }>(
-    db,
-    sql`select what, state, count(*)::int as calls
-     from (${newestCalls}) c
-     cross join lateral (values ('recordings', recordings_state), ('transcripts', transcripts_state)) s (what, state)
-     where state is not null group by what, state`,
-  );
-  const of = (what: string) => rows.filter((row) => row.what === what);
-  const countsOf = (what: string) => Object.fromEntries(of(what).map(({ state, calls }) => [state, calls]));
-  const sumOf = (what: string) => of(what).reduce((sum, { calls }) => sum + calls, 0);
-  return {
-    calls: Math.max(sumOf('recordings'), sumOf('transcripts')),
-    recordings: countsOf('recordings'),
-    transcripts: countsOf('transcripts'),
-  };
-}
-
-const newestCalls = sql`select * from warehouse.calls where started_at <= now() order by started_at desc limit ${newestRows}`;
 
 /** The pending reads of one stream. */
 export interface Backlog {
@@ -101,21 +76,8 @@ export interface ParkedStream {
   readonly missingScope: string | null;
 }
 
-/** A target whose last read failed or was refused. */
-export interface TargetError {
-  readonly kind: TargetKind;
-  /** Numbers masked. */
-  readonly key: string;
-  readonly state: string;
-  readonly attempts: number;
-  readonly error: string;
-  readonly readAt: Date | null;
-  readonly nextAt: Date | null;
-}
-
 /** How many pending and how many forbidden targets are counted; a longer backlog needs no exact figure. */
 const maxCounted = 20_000;
-const newestErrors = 10;
 
 /**
  * Counts pending reads through their index, however many targets there are. Forbidden threads of foreign lines do not count:
@@ -159,18 +121,6 @@ export async function readParked(db: Database): Promise<ParkedStream[]> {
   return rows.map((row) => ({ ...row, reason: maskNumbers(row.reason) }));
 }
 
-/** The newest errors, of at most 20,000 reads that failed or were refused: these have an index of their own. */
-export async function readErrors(db: Database): Promise<TargetError[]> {
-  const rows = await query<TargetError>(
-    db,
-    sql`select kind, key, state, attempts, last_error as error, read_at as "readAt",
-       case when dirty_version > clean_version then due_at end as "nextAt"
-     from (select * from ops.sync_targets where last_error is not null limit ${maxCounted}) t
-     order by read_at desc nulls last limit ${newestErrors}`,
-  );
-  return rows.map((row) => ({ ...row, key: maskKey(row.kind, row.key), error: maskNumbers(row.error) }));
-}
-
 /** Work that is set aside, because it ended its process twice. */
 export interface SetAside {
   /** Its reads, or the evaluation of the rules on it. */
@@ -210,7 +160,6 @@ export interface InboxStatus {
   readonly perMinute: readonly number[];
   /** Stored deliveries that could not be parsed, and how many of them arrived in the last day. */
   readonly unrecognized: { readonly count: number; readonly lastDay: number; readonly isAtLeast: boolean };
-  readonly latest: readonly LatestDelivery[];
 }
 
 export interface TypeCount {
@@ -220,19 +169,9 @@ export interface TypeCount {
   readonly lastDay: number;
 }
 
-export interface LatestDelivery {
-  readonly id: string;
-  readonly receivedAt: Date;
-  readonly type: string | null;
-  /** Each as `kind key`, numbers masked. */
-  readonly targets: readonly string[];
-  readonly isRecognized: boolean;
-}
-
 /** How many of the newest deliveries are counted: a day of a large account. Bounds the query in a flood. */
 const maxDeliveriesCounted = 50_000;
 const maxUnrecognized = 1_000;
-const latestShown = 20;
 const minutes = 60;
 
 export async function readInbox(db: Database): Promise<InboxStatus> {
@@ -248,11 +187,6 @@ export async function readInbox(db: Database): Promise<InboxStatus> {
     db,
     sql`select count(*)::int as count, count(*) filter (where received_at > now() - interval '1 day')::int as "lastDay"
      from (select received_at from ops.deliveries where not is_recognized order by delivery_id desc limit ${maxUnrecognized}) u`,
-  );
-  const latest = await query<LatestDelivery>(
-    db,
-    sql`select delivery_id as id, received_at as "receivedAt", event_type as type, targets[1:5] as targets, is_recognized as "isRecognized"
-     from ops.deliveries order by delivery_id desc limit ${latestShown}`,
   );
   const perMinute = Array.from({ length: minutes }, (_, at) =>
     total(counts.filter(({ minute }) => Math.max(0, minute) === minutes - 1 - at)),
@@ -271,7 +205,6 @@ export async function readInbox(db: Database): Promise<InboxStatus> {
       lastDay: unrecognized?.lastDay ?? 0,
       isAtLeast: unrecognized?.count === maxUnrecognized,
     },
-    latest: latest.map((each) => ({ ...each, targets: each.targets.map(maskTarget) })),
   };
 }
 

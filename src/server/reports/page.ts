@@ -1,5 +1,5 @@
 import { exactly } from '../../ops/format.ts';
-import { checkReports } from '../../ops/health-checks/reporting.ts';
+import { reportFindings } from '../../ops/health-checks/reporting.ts';
 import { known } from '../../ops/snapshot.ts';
 import { commandName } from '../../shared/command-name.ts';
 import { dayField, type Html, html, select, trusted } from '../html.ts';
@@ -54,7 +54,7 @@ ${isNothing(report) && nothing(choice)}
 function latenessWords({ lateness, takenAt }: Report): Html {
   if (lateness.state === 'unknown')
     return html`<p class="limit">Whether the figures are up to date could not be read: ${lateness.reason}</p>`;
-  return html`${[...checkReports(lateness.value, takenAt)].map(
+  return html`${reportFindings({ reporting: lateness, takenAt }).map(
     ({ check, sentence, remedy }) => html`<p class="limit" data-check="${check}">${sentence} ${remedy}</p>`,
   )}`;
 }

@@ -1,0 +1,206 @@
+import { toType } from '../../shared/command-name.ts';
+import { countOf, quantity } from '../format.ts';
+import { type RunningProcess, receives } from '../processes.ts';
+import { known } from '../snapshot.ts';
+import { defineCheck, showsError } from './check.ts';
+
+const queueUnreachable = defineCheck({
+  id: 'queue_unreachable',
+  measure({ queues }) {
+    const status = known(queues);
+    return status && !status.isReachable && status;
+  },
+  level: 'problem',
+  sentence: 'The queue cannot be reached, so nothing new is read.',
+  remedy({ backend, reason }) {
+    const check =
+      backend === 'redis'
+        ? 'Check that Redis runs and that REDIS_URL is right.'
+        : 'Check that the queue’s schema in Postgres is there.';
+    return `${reason === undefined ? '' : `${reason} `}${check} Deliveries are kept meanwhile.`;
+  },
+  hides: ['mirror_behind'],
+});
+
+/** Deliveries per second, over the busiest minute, beyond which the queues in Postgres fall behind. */
+const outgrownPerSecond = 300;
+
+const queueSettings = defineCheck({
+  id: 'queue_settings',
+  meaning: 'A setting of Redis, or of Postgres, loses or delays jobs of the queues.',
+  measure({ queues, inbox }) {
+    const status = known(queues);
+    const perSecond = Math.max(0, ...(known(inbox)?.perMinute ?? [])) / 60;
+    const outgrown = {
+      level: 'warning',
+      sentence: `The queues in Postgres are too slow for this load: ${quantity(Math.round(perSecond))} deliveries a second arrived in the busiest minute.`,
+      remedy: 'Set REDIS_URL: queues in Redis handle about ten times as many.',
+    } as const;
+    const isOutgrown = status?.backend === 'postgres' && perSecond > outgrownPerSecond;
+    return [...(status?.faults ?? []), ...(isOutgrown ? [outgrown] : [])];
+  },
+  level: { among: ['warning', 'notice'], of: ({ level }) => level },
+  sentence: ({ sentence }) => sentence,
+  remedy: ({ remedy }) => remedy,
+});
+
+/** Without any process, this is no deployment yet. */
+const webMissing = defineCheck({
+  id: 'web_missing',
+  measure({ processes }) {
+    const running = known(processes, []);
+    return running.length > 0 && !running.some(receives);
+  },
+  level: 'problem',
+  sentence: 'No `web` process runs, so nobody receives the webhooks of the service.',
+  remedy: `Start one (${toType('web')}); if one runs, check that it uses this database. What is missed meanwhile is searched for when one runs.`,
+});
+
+/** Seconds for which the processes of a rolling deploy may differ. */
+const rollingSeconds = 60;
+
+/** When the youngest process whose value differs from another's was started, if that is longer ago than a rolling deploy takes. */
+function differingSince(
+  running: readonly RunningProcess[],
+  takenAt: Date,
+  settingOf: (each: RunningProcess) => string | null,
+): Date | false | undefined {
+  const having = running.filter((each) => settingOf(each) !== null);
+  const youngest = having.at(-1);
+  const other = youngest && having.findLast((each) => settingOf(each) !== settingOf(youngest));
+  const since = other && having[having.indexOf(other) + 1]?.startedAt;
+  return since && takenAt.getTime() - since.getTime() > rollingSeconds * 1_000 && since;
+}
+
+/** The processes whose value differs from that of most; from the youngest's where no value is the most common. */
+function differing(running: readonly RunningProcess[], settingOf: (each: RunningProcess) => string | null) {
+  const having = running.filter((each) => settingOf(each) !== null);
+  // Youngest first, and the sort keeps their order.
+  const [most] = [...Map.groupBy(having.toReversed(), settingOf).values()].sort((a, b) => b.length - a.length);
+  return having.filter((each) => !most?.includes(each));
+}
+
+function startsOf(running: readonly RunningProcess[]): string {
+  return running.map(({ role, startedAt }) => `${role} of ${startedAt.toISOString().slice(0, 19)}Z`).join(', ');
+}
+
+const keyOf = ({ keyName }: RunningProcess) => keyName;
+
+const keysDiffer = defineCheck({
+  id: 'keys_differ',
+  measure({ processes, takenAt }) {
+    const running = known(processes, []);
+    const since = differingSince(running, takenAt, keyOf);
+    return since && { since, others: differing(running, keyOf) };
+  },
+  level: 'problem',
+  sentence:
+    'Processes have different values of ENCRYPTION_KEY, so links to recordings that one stores cannot be opened by another.',
+  remedy: ({ others }) =>
+    `Set the same ENCRYPTION_KEY in every process (without one, the same API_KEY), and restart what differs from the others: ${startsOf(others)}.`,
+  since: ({ since }) => since,
+});
+
+const receiversDiffer = defineCheck({
+  id: 'receivers_differ',
+  measure({ processes, takenAt }) {
+    const running = known(processes, []);
+    const since = differingSince(running, takenAt, ({ addressHash }) => addressHash);
+    return since && { since, receivers: running.filter(receives) };
+  },
+  level: 'warning',
+  sentence:
+    'Receivers have different values of WEBHOOK_SECRET or PUBLIC_URL. The one that was started last has the webhooks.',
+  remedy: ({ receivers }) =>
+    `Each accepts both secrets meanwhile. Give them the same settings, and restart the one that is out of date: ${startsOf(receivers)}.`,
+  since: ({ since }) => since,
+});
+
+const ensures = `Run ${toType('subscriptions ensure')}; it enables them, or prints what to create by hand.`;
+
+const subscriptionBroken = defineCheck({
+  id: 'subscription_broken',
+  meaning: 'A webhook subscription is disabled or missing, or was changed at the service and repaired.',
+  measure({ subscriptions, inbox }) {
+    const status = known(subscriptions);
+    if (status === undefined) return undefined;
+    const { ours, broken, repaired } = status;
+    if (!ours.some(({ isEnabled }) => isEnabled)) {
+      // Without PUBLIC_URL, subscriptions created by hand cannot be recognized as ours, but they deliver.
+      const arrives = known(inbox)?.types.some(({ lastDay }) => lastDay > 0) ?? false;
+      if (arrives && broken.length === 0) return undefined;
+      const sentence = 'No webhook subscription delivers to this receiver, so new texts and calls are not announced.';
+      return { sentence, remedy: `The receiver registers them when it runs with PUBLIC_URL. ${ensures}`, since: null };
+    }
+    const disabled = ours.filter(({ isEnabled }) => !isEnabled).map(({ type }) => type ?? 'unknown');
+    const types = [...new Set([...disabled, ...broken])];
+    if (types.length > 0) {
+      const state = broken.length === 0 ? 'disabled' : 'disabled or missing';
+      return { sentence: `The subscription of ${types.join(', ')} is ${state}.`, remedy: ensures, since: null };
+    }
+    if (repaired.length === 0) return undefined;
+    const faults = repaired.map(({ type, fault }) => `that of ${type} was ${fault}`).join(', ');
+    return {
+      sentence: `Webhook subscriptions were changed at the service (${faults}); they are repaired.`,
+      remedy:
+        'Nothing has to be done: what was lost meanwhile is searched. If no receiver of yours with other settings was stopped then, find out who changes them in the portal.',
+      since: new Date(Math.min(...repaired.map(({ since }) => since.getTime()))),
+    };
+  },
+  level: 'warning',
+  sentence: ({ sentence }) => sentence,
+  remedy: ({ remedy }) => remedy,
+  since: ({ since }) => since,
+});
+
+/** Each deployment answers texts by rules of its own, and knows nothing of the other. */
+const accountShared = defineCheck({
+  id: 'account_shared',
+  meaning: 'Another deployment of Trunkline receives the webhooks of this account.',
+  measure({ subscriptions, rules }) {
+    const hosts = known(subscriptions)?.otherDeployments ?? [];
+    return hosts.length > 0 && { hosts, isLive: known(rules)?.mode === 'live' };
+  },
+  level: { among: ['warning', 'notice'], of: ({ isLive }) => (isLive ? 'warning' : 'notice') },
+  sentence: ({ hosts }) =>
+    `Another deployment of Trunkline receives the webhooks of this account: ${hosts.join(', ')}.`,
+  remedy: `If both have RULES_MODE=live, each text may be answered twice: let one of them send. If it does not run any more, remove its subscriptions (${toType('subscriptions list')}, ${toType('subscriptions remove')}).`,
+  alert: { sentence: 'Another deployment of Trunkline receives the webhooks of this account.' },
+});
+
+/** While a part is unknown, what its checks do not find may still be so. */
+export const statusUnknown = defineCheck({
+  id: 'status_unknown',
+  meaning: 'Parts of the status could not be read from Postgres.',
+  measure(snapshot) {
+    const unknown = Object.entries(snapshot).filter(([, part]) => part?.state === 'unknown');
+    const names = unknown.map(([name]) => name).join(', ');
+    return unknown[0] && { names, reason: String(unknown[0][1].reason) };
+  },
+  level: 'warning',
+  sentence: ({ names }) => `Parts of this status could not be read: ${names}.`,
+  remedy: ({ reason }) => `The error was: ${reason}`,
+  alert: { remedy: showsError },
+});
+
+const alertsUndelivered = defineCheck({
+  id: 'alerts_undelivered',
+  meaning: 'A target refused alerts three times.',
+  measure: ({ alerts }) => known(alerts)?.undelivered,
+  level: 'warning',
+  sentence: ({ count, target, error }) => `${countOf(count, 'alert')} could not be sent by ${target}: ${error}.`,
+  remedy: `Check the NOTIFY_ variables of this target with ${toType('notify test')}. The messages are retried for a day.`,
+});
+
+/** Whether the parts of a deployment fit together. */
+export const deploymentChecks = [
+  queueUnreachable,
+  webMissing,
+  keysDiffer,
+  receiversDiffer,
+  subscriptionBroken,
+  accountShared,
+  statusUnknown,
+  queueSettings,
+  alertsUndelivered,
+];

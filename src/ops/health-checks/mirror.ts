@@ -1,0 +1,190 @@
+import { isDirectory } from '../../warehouse/directory.ts';
+import { toType } from '../../shared/command-name.ts';
+import { maskKey } from '../../shared/masking.ts';
+import { countOf, quantity, span, streamNames } from '../format.ts';
+import { works } from '../processes.ts';
+import type { Completeness } from '../snapshot/mirror.ts';
+import { known } from '../snapshot.ts';
+import { defineCheck, showsError } from './check.ts';
+
+/** Seconds after which a due read is late; the sweep reads it after five. */
+export const lateSeconds = 30;
+const veryLateSeconds = 600;
+
+const mirrorBehind = defineCheck({
+  id: 'mirror_behind',
+  meaning: 'Reads have been due for more than half a minute.',
+  measure({ parked, backlog, processes, takenAt }) {
+    const parkedKinds = known(parked, []).map(({ kind }) => kind);
+    const waiting = known(backlog, []).filter(({ kind }) => !parkedKinds.includes(kind));
+    const seconds = Math.max(0, ...waiting.map(({ oldestDueSeconds }) => oldestDueSeconds ?? 0));
+    const due = waiting.reduce((sum, each) => sum + each.due, 0);
+    const workers = known(processes)?.filter(works).length;
+    return seconds > lateSeconds && { seconds, due, workers, takenAt };
+  },
+  level: {
+    among: ['problem', 'warning'],
+    of: ({ seconds, workers }) => (seconds > veryLateSeconds || workers === 0 ? 'problem' : 'warning'),
+  },
+  sentence: ({ seconds, due, workers }) =>
+    `The mirror is ${span(seconds)} behind, with ${countOf(due, 'overdue read')}${workers === 0 ? ', and no worker runs' : ''}.`,
+  remedy: ({ workers }) =>
+    workers
+      ? `Read the log of the workers (${workers} running), or start another one (${toType('worker')}).`
+      : `Start a worker (${toType('worker')}); if one runs, check that it uses this database.`,
+  since: ({ takenAt, seconds }) => new Date(takenAt.getTime() - seconds * 1_000),
+});
+
+const subjects = { thread: 'texts', call: 'a call', recordings: 'recordings', transcripts: 'transcripts' } as const;
+
+const logNamesIt = 'The log of the worker says where it hung or failed. Update Trunkline, or report it;';
+
+/** What ended its process twice is read no more, so that other reads go on. */
+const workSetAside = defineCheck({
+  id: 'work_set_aside',
+  meaning: 'A read, or the rules on a text or call, ended its process twice and is set aside.',
+  measure: ({ setAside }) =>
+    known(setAside, []).map((each) => ({
+      ...each,
+      did: `${each.work === 'read' ? 'The read of' : 'The evaluation of the rules on'} ${isDirectory(each.kind) ? `the ${each.kind}` : subjects[each.kind]}`,
+    })),
+  level: 'problem',
+  sentence: ({ did, kind, key }) => `${did} (${maskKey(kind, key)}) ended its process twice, so it is set aside.`,
+  remedy({ kind, key, nextAt }) {
+    const command = toType(`resync ${kind}${key === 'all' ? '' : ` ${key}`}`);
+    return `${logNamesIt} ${command} takes it up again. By itself it is tried again on ${nextAt.toISOString().slice(0, 16)}Z.`;
+  },
+  since: ({ since }) => since,
+  alert: {
+    sentence: ({ did }) => `${did} ended its process twice, so it is set aside.`,
+    remedy: `${logNamesIt} ${toType('status')} names it, and ${toType('resync')} takes it up again.`,
+  },
+});
+
+const readsWaiting = defineCheck({
+  id: 'reads_waiting',
+  meaning: 'Reads failed once or twice and wait for a retry for more than half a minute.',
+  measure({ backlog, takenAt }) {
+    const waiting = known(backlog, []).filter(({ longestPutOffSeconds }) => (longestPutOffSeconds ?? 0) > lateSeconds);
+    const longest = Math.max(...waiting.map(({ longestPutOffSeconds }) => longestPutOffSeconds ?? 0));
+    const count = waiting.reduce((sum, { putOff }) => sum + putOff, 0);
+    // The waits double, so a read has failed for about as long as it waits now.
+    const since = new Date(takenAt.getTime() - longest * 1_000);
+    return waiting[0] && { count, since, error: waiting[0].sampleErrors[0] ?? 'not recorded' };
+  },
+  level: 'warning',
+  sentence: ({ count }) => `${countOf(count, 'read')} failed and ${count === 1 ? 'waits' : 'wait'} for a retry.`,
+  remedy: ({ error }) => `Nothing has to be done. The last error was: ${error}`,
+  since: ({ since }) => since,
+  alert: { remedy: `They are retried. If this lasts, the service may be down: ${toType('doctor')} asks it.` },
+});
+
+const readsFailing = defineCheck({
+  id: 'reads_failing',
+  meaning: 'Reads failed three times or more.',
+  measure: ({ backlog }) => known(backlog, []).filter(({ stubborn }) => stubborn > 0),
+  level: 'warning',
+  sentence: ({ stubborn, kind }) =>
+    `${countOf(stubborn, 'read')} of ${streamNames[kind].toLowerCase()} failed three times or more.`,
+  remedy: ({ sampleErrors }) => `They are retried. The last error was: ${sampleErrors[0] ?? 'not recorded'}`,
+  alert: { remedy: `They are retried. ${showsError}` },
+});
+
+const deliveriesUnrecognized = defineCheck({
+  id: 'deliveries_unrecognized',
+  meaning: 'Deliveries of the last day could not be parsed.',
+  measure: ({ inbox }) => known(inbox)?.unrecognized.lastDay,
+  level: 'notice',
+  sentence: (count) =>
+    `${quantity(count)} ${count === 1 ? 'delivery' : 'deliveries'} of the last day could not be parsed.`,
+  remedy: `They are kept: ${toType('events list --unrecognized')} shows them; ${toType('events discard --before DATE --unrecognized')} removes them.`,
+});
+
+function withAny(status: Completeness | undefined, count: 'openGapCount' | 'unprovenCount') {
+  return status && status[count] > 0 && status;
+}
+
+const gapOpen = defineCheck({
+  id: 'gap_open',
+  meaning: 'Webhooks may have been lost for a time that is not searched yet.',
+  measure: ({ completeness }) => withAny(known(completeness), 'openGapCount'),
+  level: 'warning',
+  sentence: ({ openGapCount }) =>
+    `Webhooks may have been lost in ${countOf(openGapCount, 'period')}: a possible gap, not searched yet.`,
+  remedy: `It is searched automatically, as soon as a worker runs and the service answers it: ${toType('doctor')} says what is in the way. ops.gaps has the times and reasons.`,
+  since: ({ openGapSince }) => openGapSince,
+});
+
+const coverageUnproven = defineCheck({
+  id: 'coverage_unproven',
+  meaning: 'Hours of call history were compared with the service and are not proven complete.',
+  measure: ({ completeness }) => withAny(known(completeness), 'unprovenCount'),
+  level: 'warning',
+  sentence: ({ unprovenCount }) =>
+    `${countOf(unprovenCount, 'hour')} of call history ${unprovenCount === 1 ? 'is' : 'are'} not proven complete.`,
+  remedy: ({ difference }) =>
+    `They are compared again automatically. The newest reason: ${difference ?? 'not recorded'}`,
+  alert: { remedy: `They are compared again automatically. ${showsError}` },
+});
+
+/** An hour is compared two minutes after its end, and until then the newest proven one ended an hour before. */
+const lateProofSeconds = 2 * 3_600;
+
+const coverageLate = defineCheck({
+  id: 'coverage_late',
+  meaning: 'The newest hour of call history that is proven complete ended more than two hours ago.',
+  measure({ completeness, takenAt }) {
+    const until = known(completeness)?.provenUntil ?? takenAt;
+    const seconds = (takenAt.getTime() - until.getTime()) / 1_000;
+    return seconds > lateProofSeconds && seconds;
+  },
+  level: 'warning',
+  sentence: (seconds) =>
+    `Call history is proven complete only up to ${span(seconds)} ago; each hour should be, soon after its end.`,
+  remedy: `Check that a worker runs and that the service answers it: ${toType('doctor')} names the reason.`,
+});
+
+const textsMissing = defineCheck({
+  id: 'texts_missing',
+  meaning: 'The service counts unread texts that cannot be found.',
+  measure({ completeness }) {
+    const lines = known(completeness)?.lines.filter(({ state }) => state === 'unexplained') ?? [];
+    return lines.length > 0 && { lines };
+  },
+  level: 'warning',
+  sentence: ({ lines }) =>
+    `Unread texts of ${lines.map(({ line }) => line).join(', ')} cannot be found: a possible gap.`,
+  remedy: `If you know who may have written, run ${toType('resync thread LINE/NUMBER')}, or ${toType('backfill threads --numbers FILE')} with a file of their numbers.`,
+  alert: {
+    sentence: ({ lines }) => `Unread texts of ${countOf(lines.length, 'line')} cannot be found: a possible gap.`,
+  },
+});
+
+const historyUncompared = defineCheck({
+  id: 'history_uncompared',
+  meaning: 'Some of the last days were never compared with the service, or older texts were never searched for.',
+  measure({ completeness }) {
+    const uncompared = known(completeness)?.uncompared;
+    return uncompared && (uncompared.days > 0 || uncompared.texts) && uncompared;
+  },
+  level: 'notice',
+  sentence({ days, of }) {
+    if (days === 0) return 'Texts from before the first start were never searched for.';
+    return `Call history of ${days === of ? '' : `${days} of `}the last ${of} days was never compared with the service.`;
+  },
+  remedy: `${toType('backfill calls')} fills in and proves call history, ${toType('backfill threads')} searches for older texts, and ${toType('coverage')} shows what is proven for each day.`,
+});
+
+/** Whether everything is mirrored. */
+export const mirrorChecks = [
+  mirrorBehind,
+  workSetAside,
+  readsWaiting,
+  readsFailing,
+  gapOpen,
+  coverageUnproven,
+  coverageLate,
+  textsMissing,
+  historyUncompared,
+  deliveriesUnrecognized,
+];

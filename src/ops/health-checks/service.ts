@@ -1,0 +1,176 @@
+import { accountRemedy } from '../../credentials/account.ts';
+import { isDirectory } from '../../warehouse/directory.ts';
+import { toType } from '../../shared/command-name.ts';
+import { ago, countOf, span, streamNames } from '../format.ts';
+import { known } from '../snapshot.ts';
+import { bearers, defineCheck } from './check.ts';
+
+/** Each process asks with its own address and credential. */
+const accountUnrecognized = defineCheck({
+  id: 'account_unrecognized',
+  meaning: 'Another account answers, or something else than the service: nothing is read, proven or sent.',
+  measure({ processes }) {
+    const running = known(processes, []);
+    const refused = running.filter(({ accountProblem }) => accountProblem !== null);
+    const isAll = refused.length === running.length;
+    const whose = isAll ? 'The account' : `The account of ${refused.length} of ${running.length} processes`;
+    return refused[0] && { whose, accountProblem: refused[0].accountProblem };
+  },
+  level: 'problem',
+  sentence: ({ whose, accountProblem }) =>
+    `${whose} is not recognized, so nothing is read, proven or sent: ${accountProblem}.`,
+  remedy: accountRemedy,
+  alert: { sentence: ({ whose }) => `${whose} is not recognized, so nothing is read, proven or sent.` },
+});
+
+/** `Texts, calls and lines`. */
+function namesOf(streams: readonly { readonly kind: keyof typeof streamNames }[]): string {
+  const names = streams.map(({ kind }, at) => (at === 0 ? streamNames[kind] : streamNames[kind].toLowerCase()));
+  return names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+}
+
+const credentialRefused = defineCheck<{ sentence: string; remedy: string; reason: string; since: Date | null }>({
+  id: 'credential_refused',
+  meaning: 'The service refuses the credential, or a login is needed: nothing is read.',
+  measure({ credential, parked }) {
+    const status = known(credential);
+    const logIn = `Run ${toType('auth login')}`;
+    if (status?.use === 'login' && status.state === 'lost') {
+      const sentence = 'The login is no longer valid, so nothing is read.';
+      return { sentence, remedy: logIn, reason: status.lastError ?? 'not recorded', since: null };
+    }
+    // The sentences of refusals differ by operation; the credential is the same one. Each group begins with its oldest stream.
+    const refused = known(parked, []).filter(({ missingScope }) => missingScope === null);
+    const groups = Map.groupBy(refused, ({ code }) => code === 'login_required');
+    return [...groups].flatMap(([isLoginNeeded, streams]) =>
+      streams.slice(0, 1).map(({ reason, since }) => ({
+        sentence: `${namesOf(streams)} are not read: ${isLoginNeeded ? 'a login is needed' : 'the service refuses the credential'}.`,
+        remedy: isLoginNeeded || status?.use === 'login' ? logIn : 'Set API_KEY to a valid key in every process',
+        reason,
+        since,
+      })),
+    );
+  },
+  level: 'problem',
+  sentence: ({ sentence }) => sentence,
+  remedy: ({ remedy, reason }) => `${remedy}. Nothing is lost: reading then resumes. The reason: ${reason}.`,
+  since: ({ since }) => since,
+  alert: { remedy: ({ remedy }) => `${remedy}. Nothing is lost: reading then resumes.` },
+});
+
+const scopeMissing = defineCheck({
+  id: 'scope_missing',
+  meaning: 'The credential lacks a scope: what needs it is not read.',
+  measure({ parked, credential }) {
+    const isLoggedIn = known(credential)?.use === 'login';
+    const lacking = known(parked, []).filter(({ missingScope }) => missingScope !== null);
+    return [...Map.groupBy(lacking, ({ missingScope }) => missingScope)].map(([scope, streams]) => ({
+      ...{ scope, streams, isLoggedIn, since: streams[0]?.since },
+    }));
+  },
+  level: 'problem',
+  sentence: ({ scope, streams }) => `${namesOf(streams)} are not read: the credential lacks the scope ${scope}.`,
+  remedy({ scope, isLoggedIn }) {
+    const grant = isLoggedIn ? `Run ${toType('auth login')} and grant ${scope}` : `Grant ${scope} to the credential`;
+    return `${grant}. Nothing is lost: reading then resumes.`;
+  },
+  since: ({ since }) => since,
+});
+
+/** Seconds without any answer, and seconds without an answer of one operation while others are answered. */
+const unansweredSeconds = 5;
+const unansweredOperationSeconds = 15;
+
+/** Every process reports how long its requests wait, so that a hanging service is found before a request times out. */
+const serviceSilent = defineCheck({
+  id: 'service_silent',
+  meaning: 'The service accepts requests and does not answer them.',
+  measure({ processes, takenAt }) {
+    const waiting = known(processes, []).flatMap(({ waitingSeconds, waitingOperation, answeredSeconds }) => {
+      if (waitingSeconds === null) return [];
+      const isSilent = answeredSeconds === null || answeredSeconds >= waitingSeconds;
+      if (waitingSeconds <= (isSilent ? unansweredSeconds : unansweredOperationSeconds)) return [];
+      return [{ waitingSeconds, waitingOperation, answeredSeconds, isSilent, takenAt }];
+    });
+    return waiting.sort((a, b) => b.waitingSeconds - a.waitingSeconds)[0];
+  },
+  level: { among: ['problem', 'warning'], of: ({ isSilent }) => (isSilent ? 'problem' : 'warning') },
+  sentence: ({ isSilent, waitingSeconds, waitingOperation }) =>
+    isSilent
+      ? `The service does not answer: a request (${waitingOperation}) has been waiting for ${span(waitingSeconds)}.`
+      : `The service has not answered ${waitingOperation} for ${span(waitingSeconds)}; it answers other requests.`,
+  remedy({ isSilent, answeredSeconds }) {
+    if (!isSilent) return 'Pending reads are kept and retried. If this lasts, ask the service’s operator.';
+    const last =
+      answeredSeconds === null ? 'It has not answered yet' : `Its last answer was ${span(answeredSeconds)} ago`;
+    return `${last}. Pending reads are kept and retried. Check that API_BASE_URL is reachable from the worker, or ask the service’s operator.`;
+  },
+  since: ({ takenAt, waitingSeconds }) => new Date(takenAt.getTime() - waitingSeconds * 1_000),
+});
+
+const retried = 'Pending reads are kept and retried.';
+const asksService = `${toType('doctor')} asks the service and names the error. If this lasts, ask the service’s operator.`;
+
+const serviceFailing = defineCheck({
+  id: 'service_failing',
+  meaning: 'Every request to the service fails.',
+  measure({ circuit, processes, takenAt }) {
+    const longest = Math.max(...known(processes, []).map(({ failingSeconds }) => failingSeconds ?? -1));
+    const isOpen = circuit !== undefined && circuit.state !== 'closed';
+    const seconds = longest < 0 ? undefined : longest;
+    return (seconds !== undefined || isOpen) && { seconds, retryMs: circuit?.retryAfterMs, takenAt };
+  },
+  level: 'problem',
+  sentence: ({ seconds }) =>
+    seconds === undefined
+      ? 'The service fails repeatedly, so no request is sent for a while.'
+      : `The service fails: every request has failed for ${span(seconds)}.`,
+  remedy({ retryMs }) {
+    const next = retryMs === undefined ? '' : ` The next retry is in ${span(retryMs / 1_000)}.`;
+    return `${retried}${next} ${asksService}`;
+  },
+  since: ({ seconds, takenAt }) => (seconds === undefined ? undefined : new Date(takenAt.getTime() - seconds * 1_000)),
+  alert: { remedy: `${retried} ${asksService}` },
+});
+
+/** Recordings may be forbidden on purpose; missing texts or calls never are. */
+const readsForbidden = defineCheck({
+  id: 'reads_forbidden',
+  meaning: 'The credential may not read some conversations, calls, users or lines.',
+  measure({ backlog, credential }) {
+    const bearer = bearers[known(credential)?.use ?? 'none'];
+    return known(backlog, []).flatMap(({ kind, forbidden }) => {
+      if (forbidden === 0 || kind === 'recordings' || kind === 'transcripts') return [];
+      const noun = kind === 'thread' ? 'conversation' : 'call';
+      return [{ bearer, what: isDirectory(kind) ? `the account’s ${kind}` : countOf(forbidden, noun) }];
+    });
+  },
+  level: 'warning',
+  sentence: ({ bearer, what }) => `${bearer.name} may not read ${what}.`,
+  remedy: ({ bearer }) => `${bearer.remedy}. The reads are retried within a day, or now with ${toType('resync')}.`,
+});
+
+/** Partial answers prove no absence (section 8): deleted rows stay, and no rule texts into such a thread. */
+const answersPartial = defineCheck({
+  id: 'answers_partial',
+  meaning: 'Answers of the service may be incomplete, so that nothing counts as deleted because they lack it.',
+  measure({ drift, takenAt }) {
+    const partial = known(drift)?.partial ?? [];
+    return partial[0] && { latest: partial[0], partial, takenAt };
+  },
+  level: 'warning',
+  sentence: ({ partial }) => `Answers of ${partial.map(({ operation }) => operation).join(', ')} may be incomplete.`,
+  remedy: ({ latest, takenAt }) =>
+    `They contain \`${latest.path}\` beside their data, last seen ${ago(latest.lastSeenAt, takenAt)}: the service may have begun to page its lists. Until a release of Trunkline reads further pages, nothing counts as deleted because such an answer lacks it.`,
+});
+
+/** Whether the service answers, and whom. */
+export const serviceChecks = [
+  accountUnrecognized,
+  credentialRefused,
+  scopeMissing,
+  serviceSilent,
+  serviceFailing,
+  readsForbidden,
+  answersPartial,
+];
