@@ -95,8 +95,6 @@ export async function createContext(
       checkAccount: createAccountCheck({ db: database.db, log, isOwnSandbox: options.isOwnSandbox ?? false }),
       onAnswer: metrics.apiAnswered,
     });
-  metrics.watchPool('main', database.pool);
-  if (service) metrics.watchService(service);
   return {
     processId: randomUUID(),
     connections: shares?.total,

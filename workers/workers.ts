@@ -135,7 +135,6 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       if (outcome === 'mirrored') rules.kick();
     },
   });
-  metrics.watchLeases(sync.leases);
   const closing = new AbortController();
   const names = options.queues ?? workNames;
   const queueNames = names.filter((name) => name !== 'sends');

@@ -2,7 +2,7 @@ import { isDirectory } from '../warehouse/directory.ts';
 import { ago, countOf } from './format.ts';
 import { automationChecks } from './health-checks/automation.ts';
 import { type Finding, type HealthCheck, levels } from './health-checks/check.ts';
-import { deploymentChecks } from './health-checks/deployment.ts';
+import { processChecks, queueUnreachable, settingChecks } from './health-checks/deployment.ts';
 import { mirrorChecks } from './health-checks/mirror.ts';
 import { postgresChecks } from './health-checks/postgres.ts';
 import { reportChecks } from './health-checks/reporting.ts';
@@ -12,11 +12,13 @@ import { known, type Snapshot } from './snapshot.ts';
 /** All checks, in the order in which findings of one level are told: data first, then sends and rules, then settings. */
 export const allChecks: readonly HealthCheck[] = [
   ...postgresChecks,
+  queueUnreachable,
   ...serviceChecks,
   ...mirrorChecks,
+  ...processChecks,
   ...automationChecks,
   ...reportChecks,
-  ...deploymentChecks,
+  ...settingChecks,
 ];
 
 /** Runs all checks on a snapshot. Returns what they find, the most severe first, without consequences of another finding. */

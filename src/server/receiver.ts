@@ -43,7 +43,6 @@ export async function createReceiver(
     statementMs: 8_000,
   });
   opened.use(stored);
-  metrics.watchPool('inbox', stored.pool);
   const erased = createErasedNumbers(database.db, log);
   opened.defer(erased.stop);
   const inbox = createInbox(stored, pauses, notifier.notify, erased);

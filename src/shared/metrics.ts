@@ -12,20 +12,6 @@ interface ApiRequest {
   readonly milliseconds: number;
 }
 
-/** A pool of connections. */
-interface PoolUse {
-  readonly totalCount: number;
-  readonly idleCount: number;
-  readonly waitingCount: number;
-}
-
-/** What the API client lets through. */
-interface ServiceUse {
-  readonly circuit: { state(): { readonly state: string } };
-  /** Whether each operation that was used is paused because the service throttles it. */
-  throttled(): ReadonlyMap<string, boolean>;
-}
-
 const refusingMs = 60_000;
 
 /** What Node says of this process, whose measuring goes on for as long as it lives: once, however many contexts there are. */
@@ -94,62 +80,13 @@ export function createMetrics() {
     labelNames: ['operation'] as const,
     registers,
   });
-  const pools = new Map<string, PoolUse>();
-  let service: ServiceUse | undefined;
-  let leases = () => 0;
-  const own = <L extends string = never>(
-    name: string,
-    help: string,
-    labelNames: readonly L[],
-    collect: (gauge: Gauge<L>) => void,
-  ) =>
-    new Gauge({
-      name: `trunkline_${name}`,
-      help,
-      labelNames,
-      registers,
-      collect() {
-        collect(this);
-      },
-    });
-  own(
-    'build_info',
-    'Always 1: the version, the commit and the newest migration of the release that runs here.',
-    ['version', 'commit', 'schema'],
-    (gauge) => gauge.set({ ...readRelease() }, 1),
-  );
-  own('deliveries_refusing', '1 while the last delivery could not be stored, for a minute.', [], (gauge) =>
-    gauge.set(isRefusing() ? 1 : 0),
-  );
-  own(
-    'api_circuit_open',
-    '1 while the circuit breaker holds requests to the service back, until one succeeds.',
-    [],
-    (gauge) => gauge.set(service && service.circuit.state().state !== 'closed' ? 1 : 0),
-  );
-  own(
-    'api_throttled',
-    '1 while the requests of an operation wait because the service throttles it; only operations that were used.',
-    ['operation'],
-    (gauge) => {
-      for (const [operation, isPaused] of service?.throttled() ?? []) gauge.set({ operation }, isPaused ? 1 : 0);
-    },
-  );
-  own('leases', 'Sync targets that this process has claimed and is reading.', [], (gauge) => gauge.set(leases()));
-  own(
-    'pool_connections',
-    'Connections to Postgres by pool: `main`, and `inbox`, which stores deliveries.',
-    ['pool', 'state'],
-    (gauge) => {
-      for (const [pool, { totalCount, idleCount }] of pools) {
-        gauge.set({ pool, state: 'idle' }, idleCount);
-        gauge.set({ pool, state: 'busy' }, totalCount - idleCount);
-      }
-    },
-  );
-  own('pool_waiting', 'Statements and transactions that wait for a connection of the pool.', ['pool'], (gauge) => {
-    for (const [pool, { waitingCount }] of pools) gauge.set({ pool }, waitingCount);
+  const build = new Gauge({
+    name: 'trunkline_build_info',
+    help: 'Always 1: the version, the commit and the newest migration of the release that runs here.',
+    labelNames: ['version', 'commit', 'schema'],
+    registers,
   });
+  build.set({ ...readRelease() }, 1);
   const isRefusing = () => refusedAt !== undefined && performance.now() - refusedAt < refusingMs;
   return {
     registry,
@@ -174,14 +111,6 @@ export function createMetrics() {
       answers.observe({ operation, outcome }, milliseconds / 1_000);
       requestsToService.inc({ operation, status: String(status ?? 'none') });
       if (attempt > 1) retries.inc({ operation });
-    },
-    // From now on, these are reported: the connections of a pool, the API client, how many claims this process holds.
-    watchPool: (name: string, pool: PoolUse) => void pools.set(name, pool),
-    watchService(watched: ServiceUse) {
-      service = watched;
-    },
-    watchLeases(held: () => number) {
-      leases = held;
     },
   };
 }

@@ -287,8 +287,6 @@ export function createSync(deps: SyncDeps) {
     readNext,
     readUnconfirmed,
     readSuspects,
-    /** How many targets this process has claimed. */
-    leases: () => leases.count,
     /** Resolves when no result waits for its commit. */
     idle: () => writer.idle(),
   };

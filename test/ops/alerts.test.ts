@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createContext } from '../../src/context.ts';
-import { claimMessage, type Finding, recordFindings } from '../../src/ops/alerts/store.ts';
+import { claimMessage, recordFindings } from '../../src/ops/alerts/store.ts';
 import { type AlertPace, findingsOf, startAlerts } from '../../src/ops/alerts/watch.ts';
+import type { Finding } from '../../src/ops/health-checks/check.ts';
 import { reportProcess } from '../../src/ops/processes.ts';
 import { runInProcess } from '../cli/in-process.ts';
 import { migratedDatabase } from '../world/database.ts';
@@ -185,7 +186,7 @@ test('Slack and e-mail get sentences', async () => {
   await expect.poll(() => [slack.received.length, mail.received.length]).toEqual([1, 1]);
   const { text } = JSON.parse(slack.received[0]?.body ?? '');
   expect(text).toMatch(
-    /^\*Problem at hooks\.example\.com: The mirror is 1 min behind: 1 read is overdue, and no worker runs\.\*\n/,
+    /^\*Problem at hooks\.example\.com: The mirror is 1 min behind, with 1 overdue read, and no worker runs\.\*\n/,
   );
   expect(text).toMatch(/\nWhat to do: Start a worker \(`npx trunkline worker`\).*\nSince .* UTC \(mirror_behind\)\.$/);
   expect(mail.received[0]?.to).toEqual(['one@example.com', 'two@example.com']);
@@ -298,11 +299,17 @@ describe('what is told', () => {
   });
 
   test('is one finding of each check, of the level that is wished', () => {
-    const refused = { check: 'credential_refused', level: 'problem', remedy: 'r' } as const;
+    const refused = { check: 'credential_refused', level: 'problem', remedy: 'r', since: undefined } as const;
     const checks = [
       ...['a', 'b', 'b', 'c', 'd'].map((sentence) => ({ ...refused, sentence: `${sentence}.` })),
-      { check: 'texts_missing', level: 'warning', sentence: '…0100', remedy: 'r', alert: { sentence: 'a line' } },
-      { check: 'history_uncompared', level: 'notice', sentence: 'n', remedy: 'r' },
+      {
+        ...refused,
+        check: 'texts_missing',
+        level: 'warning',
+        sentence: '…0100',
+        alert: { sentence: 'a line', remedy: 'r' },
+      },
+      { ...refused, check: 'history_uncompared', level: 'notice', sentence: 'n' },
     ] as const;
     expect(findingsOf(checks, 'warning')).toMatchObject([
       { check: 'credential_refused', level: 'problem', sentence: 'a. b. c. And 1 more.' },

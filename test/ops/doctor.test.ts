@@ -218,7 +218,7 @@ test('tells a database without the schema', async () => {
   const url = new URL(databaseUrl);
   url.pathname = '/postgres';
   const sentences = faults(await diagnose(settingsFor(url.href, environment()), log));
-  expect(sentences[0]).toBe('The schema lacks migrations of this release.');
+  expect(sentences[0]).toBe('The database lacks migrations of this release.');
 });
 
 test.each(['the schema of this release', 'no schema at all'])(

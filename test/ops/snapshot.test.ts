@@ -2,12 +2,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { renderTable } from '../../src/cli/status.ts';
 import { type Context, createContext } from '../../src/context.ts';
 import { query } from '../../src/db/database.ts';
-import type { HealthCheck } from '../../src/ops/health-checks/check.ts';
-import { healthChecks, verdictOf } from '../../src/ops/health-checks.ts';
+import { healthChecks } from '../../src/ops/health-checks.ts';
 import { known, type Snapshot, takeSnapshot } from '../../src/ops/snapshot.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { databaseForTest } from '../stores/databases.ts';
-import { startRedis } from '../stores/redis.ts';
 import { fill, migrated, settingsFor } from './receiver.ts';
 
 const databaseUrl = await databaseForTest(migrated);
@@ -96,13 +94,6 @@ test('a thread that is refused counts only for a line of ours, while the lines a
   await query(db, 'delete from warehouse.sms_lines', []);
 });
 
-test('errors come newest first, those of settled targets too', () => {
-  expect(known(snapshot.errors, []).map(({ key, state, nextAt }) => [key, state, nextAt !== null])).toEqual([
-    ['…0100/…0123', 'active', true],
-    ['1783385493.057901', 'forbidden', false],
-  ]);
-});
-
 test('deliveries are counted by type and minute', () => {
   const inbox = known(snapshot.inbox, undefined);
   expect(inbox?.types).toEqual([
@@ -111,36 +102,9 @@ test('deliveries are counted by type and minute', () => {
   ]);
   expect(inbox?.perMinute.slice(-3)).toEqual([0, 1, 1]);
   expect(inbox?.unrecognized).toEqual({ count: 1, lastDay: 1, isAtLeast: false });
-  expect(inbox?.latest.map(({ isRecognized }) => isRecognized)).toEqual([false, true, true]);
 });
 
-test('answers that may be only a part are a concern for a day, those with any other new key are none', async () => {
-  const { db } = context.database;
-  await query(
-    db,
-    `insert into ops.drift (operation, path, what, sample, seen_count, last_seen_at)
-     values ('users.list', 'paging', 'sibling_key', 'object', 2, now()), ('users.list', 'next', 'sibling_key', 'text', 1, now() - interval '1 hour'),
-       ('lines.list', 'paging', 'sibling_key', 'object', 1, now() - interval '2 days')`,
-    [],
-  );
-  const told = await takeSnapshot(context);
-  await query(db, `delete from ops.drift where what = 'sibling_key'`, []);
-  const partial = ({ sentence }: HealthCheck) => sentence.includes('incomplete');
-  expect(healthChecks(snapshot).filter(partial)).toEqual([]);
-  expect(healthChecks(told).filter(partial)).toMatchObject([
-    {
-      sentence: 'Answers of users.list may be incomplete.',
-      remedy: expect.stringContaining('`paging`'),
-    },
-  ]);
-});
-
-test('artefact states, drift, subscriptions and rows are told', () => {
-  expect(known(snapshot.artefacts, undefined)).toEqual({
-    calls: 2,
-    recordings: { complete: 1, forbidden: 1 },
-    transcripts: { pending: 1 },
-  });
+test('drift, subscriptions and rows are told', () => {
   expect(known(snapshot.drift, undefined)).toMatchObject({ kinds: 1, latest: [{ operation: 'calls.get', seen: 12 }] });
   expect(known(snapshot.subscriptions, undefined)).toMatchObject({
     ours: [{ type: 'AccountSMS', isEnabled: true }],
@@ -148,23 +112,6 @@ test('artefact states, drift, subscriptions and rows are told', () => {
   });
   expect(known(snapshot.holdings, [])).toContainEqual({ table: 'warehouse.calls', rows: 2, isExact: true });
   expect(known(snapshot.schema, undefined)).toMatchObject({ isMigrated: true });
-});
-
-test('the verdict is the gravest concern, and names the scope to grant', () => {
-  expect(verdictOf(snapshot)).toEqual({
-    level: 'problem',
-    sentence: 'Transcripts are not read: the credential lacks the scope recordings:read.',
-  });
-  const levels = healthChecks(snapshot).map(({ level }) => level);
-  expect(levels).toEqual(['problem', 'warning', 'notice', 'notice']);
-});
-
-test('a terminal shows every check once, the gravest as the headline', () => {
-  const checks = healthChecks(snapshot);
-  const lines = renderTable(snapshot).split('\n');
-  const [worst] = checks;
-  expect(lines.slice(0, 2).map((line) => line.trim())).toEqual([worst?.sentence, worst?.remedy]);
-  expect(lines.filter((line) => line.startsWith('  - '))).toHaveLength(checks.length - 1);
 });
 
 test('nothing of it holds a whole number or a body', () => {
@@ -203,25 +150,4 @@ test('a part that is locked shows so in its place, and the others are told', asy
     const warnings = healthChecks(partial).filter(({ level }) => level === 'warning');
     expect(warnings.at(-1)?.sentence).toBe('Parts of this status could not be read: drift.');
   });
-});
-
-test('a Postgres that takes no writes is the gravest concern', async () => {
-  const readOnly = `${databaseUrl}?options=-c%20default_transaction_read_only%3Don`;
-  await using other = await createContext(settingsFor(readOnly), silent);
-  expect(verdictOf(await takeSnapshot(other))).toEqual({
-    level: 'problem',
-    sentence: 'Postgres accepts no writes, so deliveries are answered 503 and nothing is mirrored.',
-  });
-});
-
-test('a Redis that is away is a concern, not a failure', async () => {
-  const redis = await startRedis();
-  await using other = await createContext(settingsFor(databaseUrl, { REDIS_URL: redis.url }), silent);
-  expect((await takeSnapshot(other)).queues).toMatchObject({ value: { isReachable: true, waiting: { calls: 0 } } });
-  await redis.stop();
-  const away = await takeSnapshot(other);
-  expect(away.queues).toMatchObject({ state: 'known', value: { isReachable: false, waiting: { calls: null } } });
-  expect(healthChecks(away).map(({ sentence }) => sentence)).toContain(
-    'The queue cannot be reached, so nothing new is read.',
-  );
 });

@@ -129,9 +129,10 @@ test('warns of a Redis that forgets or evicts jobs', async () => {
   const redis = await usingRedis({ args: ['--appendonly', 'no', '--maxmemory-policy', 'allkeys-lru'] });
   const queues = await usingQueues(redis.url);
   await vi.waitUntil(async () => (await queues.health()).isReachable, settled);
-  const { warnings, notices } = await queues.health();
-  expect(warnings).toEqual([expect.stringContaining('noeviction')]);
-  expect(notices).toEqual([expect.stringContaining('appendonly')]);
+  expect((await queues.health()).faults).toMatchObject([
+    { level: 'warning', remedy: 'Set it to noeviction.' },
+    { level: 'notice', remedy: expect.stringContaining('appendonly') },
+  ]);
 });
 
 test('warns of a Redis whose memory is used up', async () => {
@@ -139,8 +140,7 @@ test('warns of a Redis whose memory is used up', async () => {
   const queues = await usingQueues(redis.url);
   await vi.waitUntil(async () => (await queues.health()).isReachable, settled);
   await refusesInTime(queues);
-  const { warnings } = await queues.health();
-  expect(warnings).toEqual([expect.stringContaining('maxmemory')]);
+  expect((await queues.health()).faults).toMatchObject([{ level: 'warning', remedy: 'Raise maxmemory.' }]);
 });
 
 test('says once that Redis went and once that it came back', async () => {

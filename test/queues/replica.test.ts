@@ -57,8 +57,8 @@ test('a Redis that is a read-only replica is told of, since it answers and takes
   const { queues, hears } = await queuesIn(redis.url);
   await hears('before');
   await demote(redis, primary.port);
-  await vi.waitUntil(async () => (await queues.health()).warnings.length > 0, settled);
-  expect((await queues.health()).warnings).toEqual([
-    'Redis takes no jobs, since it is a read-only replica: name its primary in REDIS_URL.',
+  await vi.waitUntil(async () => (await queues.health()).faults.length > 0, settled);
+  expect((await queues.health()).faults).toMatchObject([
+    { level: 'warning', sentence: 'Redis takes no jobs, since it is a read-only replica.' },
   ]);
 });

@@ -55,8 +55,6 @@ describe.each(backends)('the pages with queues on %s', (backend) => {
     expect(metrics).toContain('trunkline_targets{kind="call",state="due"} 1');
     expect(metrics).toContain('trunkline_targets{kind="thread",state="failing"} 1');
     expect(metrics).toMatch(/trunkline_oldest_due_seconds\{kind="call"\} [2-9]\d/);
-    expect(metrics).toContain('trunkline_stream_parked{kind="transcripts"} 1');
-    expect(metrics).toContain('trunkline_stream_parked{kind="call"} 0');
     expect(metrics).toContain('trunkline_queue_waiting{queue="conversations"} 1');
   });
 

@@ -4,7 +4,7 @@ import { type RunningProcess, receives } from '../processes.ts';
 import { known } from '../snapshot.ts';
 import { defineCheck, showsError } from './check.ts';
 
-const queueUnreachable = defineCheck({
+export const queueUnreachable = defineCheck({
   id: 'queue_unreachable',
   measure({ queues }) {
     const status = known(queues);
@@ -192,15 +192,8 @@ const alertsUndelivered = defineCheck({
   remedy: `Check the NOTIFY_ variables of this target with ${toType('notify test')}. The messages are retried for a day.`,
 });
 
-/** Whether the parts of a deployment fit together. */
-export const deploymentChecks = [
-  queueUnreachable,
-  webMissing,
-  keysDiffer,
-  receiversDiffer,
-  subscriptionBroken,
-  accountShared,
-  statusUnknown,
-  queueSettings,
-  alertsUndelivered,
-];
+/** Whether the processes of a deployment are there and fit together. */
+export const processChecks = [webMissing, keysDiffer, receiversDiffer];
+
+/** What else an operator has set, or others have changed. */
+export const settingChecks = [subscriptionBroken, accountShared, statusUnknown, queueSettings, alertsUndelivered];

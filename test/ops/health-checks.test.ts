@@ -1,0 +1,753 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { renderTable } from '../../src/cli/status.ts';
+import { levels } from '../../src/ops/health-checks/check.ts';
+import { allChecks, healthChecks, statusJson, verdictOf } from '../../src/ops/health-checks.ts';
+import { type Snapshot, takeSnapshot } from '../../src/ops/snapshot.ts';
+import { renderPage } from '../../src/server/status-page.ts';
+import { runInProcess } from '../cli/in-process.ts';
+import { databaseForTest } from '../stores/databases.ts';
+import { openDatabase } from '../world/database.ts';
+import { migrated, openReceiver, secret, settingsFor, type TestReceiver } from './receiver.ts';
+
+const databaseUrl = await databaseForTest(migrated);
+const database = openDatabase(databaseUrl);
+let world: TestReceiver;
+
+beforeAll(async () => {
+  world = await openReceiver(settingsFor(databaseUrl, { API_KEY: 'of-nobody', API_BASE_URL: 'http://127.0.0.1:1' }));
+});
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
+});
+
+const provenance = `content_hash, source, fetch_seq, fetched_at`;
+const given = `'h', 'test', 1, now()`;
+
+/** A deployment of which nothing is known to be wrong: it runs, a subscription delivers, and all history is compared. */
+async function allIsWell(): Promise<void> {
+  await database.query(`
+    truncate ops.sends, ops.send_events, ops.send_budgets, ops.rule_runs, ops.rule_actions, ops.rules_loaded, ops.processes,
+      ops.deliveries, ops.sync_targets, ops.streams, ops.coverage, ops.backfills, ops.gaps, ops.drift, ops.alerts,
+      ops.alert_messages, ops.rollup_markers, ops.rollup_troubles, ops.subscription_watch, ops.opt_outs, rollups.audits,
+      warehouse.webhook_subscriptions, warehouse.sms_unread_snapshots, warehouse.users cascade;
+    update ops.send_control set is_paused = false, pause_reason = null, paused_by = null;
+    update ops.rollup_state set wanted_time_zone = null;
+    update ops.views set text_hash = substr(text_hash, 2) where text_hash like '!%';
+    update ops.migrations set name = substr(name, 2) where name like '!%';
+    insert into ops.processes (process_id, role, started_at, seen_at, rules_mode, api_answered_at)
+    values ('s', 'start', now() - interval '1 hour', now(), 'live', now());
+    insert into warehouse.webhook_subscriptions (subscription_id, event_type, is_enabled, is_ours, ${provenance})
+    values (1, 'AccountSMS', true, true, ${given});
+    insert into ops.coverage (stream, from_at, to_at, state, is_watched, due_at, checked_at)
+    select 'calls', hour, hour + interval '1 hour', 'proven', false, 'infinity', now()
+    from generate_series(date_trunc('hour', now()) - interval '15 days', date_trunc('hour', now()) - interval '1 hour', interval '1 hour') hour;
+    insert into ops.backfills (stream, asked_from, asked_to, has_artefacts, done_until, finished_at)
+    values ('threads', now(), now(), false, now(), now())`);
+  world.context.metrics.deliveryAccepted('AccountSMS', true);
+}
+
+const target = (columns: string, values: string) =>
+  `insert into ops.sync_targets (kind, key, dirty_version, clean_version, ${columns}) values ${values}`;
+const send = (state: string, reason: string, ago = '1 minute', count = 1) =>
+  `insert into ops.sends (rule, line, number, trigger_kind, trigger_id, trigger_at, mode, body, state, reason, planned_at, expires_at, settled_at, unknown_at)
+   select 'greet', '18005550100', (18455550000 + n)::text, 'message', n::text, now(), 'live', 'hello', '${state}', '${reason}',
+     now() - interval '${ago}', now() + interval '1 hour',
+     case when '${state}' not in ('PLANNED', 'HELD', 'UNKNOWN') then now() - interval '${ago}' end,
+     case when '${state}' = 'UNKNOWN' then now() end
+   from generate_series(1, ${count}) n`;
+const process = (columns: string, values: string, minutes = 5) =>
+  `insert into ops.processes (process_id, role, started_at, seen_at, ${columns})
+   values (gen_random_uuid(), 'worker', now() - interval '${minutes} minutes', now(), ${values})`;
+const rules = (columns: string, values: string) =>
+  `insert into ops.rules_loaded (process_id, version, mode, loaded_at, ${columns}) values ('s', 'v1', 'live', now(), ${values})`;
+const action = (state: string, reason: string) =>
+  `${rules('rules', `'[]'`)};
+   with run as (
+     insert into ops.rule_runs (rule, version, trigger_kind, trigger_key, trigger_at, mode, is_matched, reason)
+     values ('close', 'v1', 'message_in', '1/1', now(), 'live', true, 'matched') returning run_id
+   )
+   insert into ops.rule_actions (run_id, ordinal, kind, state, reason, settled_at)
+   select run_id, 1, 'resolve', '${state}', '${reason}', now() from run`;
+const spent = (micros: number) =>
+  `insert into ops.send_budgets (scope, budget_date, spent_micros) values ('account', (now() at time zone 'UTC')::date, ${micros})`;
+
+interface Fault {
+  readonly check: string;
+  readonly level: string;
+  /** Puts the fault into the database. */
+  readonly sql?: string;
+  /** What only this process sees. */
+  readonly act?: () => void;
+  /** What a test cannot bring about: a disk that is nearly full, a queue that is away. */
+  readonly seen?: Partial<Snapshot>;
+  readonly says: RegExp;
+  readonly remedy: RegExp;
+}
+
+const queueStatus = { backend: 'redis', isReachable: true, faults: [], waiting: {} as never } as const;
+const knownAs = <T>(value: T) => ({ state: 'known', value }) as const;
+
+const faults: readonly Fault[] = [
+  {
+    check: 'disk_full',
+    level: 'problem',
+    sql: process('disk_full_at', 'now()'),
+    says: /disk of Postgres is full/,
+    remedy: /Free space/,
+  },
+  {
+    check: 'connections_short',
+    level: 'warning',
+    sql: process('connections', '100000'),
+    says: /more connections than Postgres allows: .*100000 connections/,
+    remedy: /DATABASE_POOL_SIZE/,
+  },
+  {
+    check: 'deliveries_refused',
+    level: 'problem',
+    act: () => world.context.metrics.deliveryRefused('unavailable'),
+    says: /^The last delivery could not be stored and was answered 503\.$/,
+    remedy: /log of `web`/,
+  },
+  {
+    check: 'migrations_missing',
+    level: 'problem',
+    sql: `update ops.migrations set name = '!' || name where name = (select max(name) from ops.migrations)`,
+    says: /^The database lacks migrations of this release\.$/,
+    remedy: /trunkline migrate/,
+  },
+  {
+    check: 'views_stale',
+    level: 'warning',
+    sql: `update ops.views set text_hash = '!' || text_hash where view_name = (select min(view_name) from ops.views)`,
+    says: /^The reports are not all those of this release: /,
+    remedy: /trunkline migrate/,
+  },
+  {
+    check: 'disk_low',
+    level: 'problem',
+    seen: { disk: knownAs({ freeBytes: 0.1 * 1024 ** 3, totalBytes: 20 * 1024 ** 3 }) },
+    says: /^The disk of the database has 0\.1 GiB of 20\.0 GiB left\. /,
+    remedy: /DATA_DIR/,
+  },
+  {
+    check: 'disk_low',
+    level: 'warning',
+    seen: { disk: knownAs({ freeBytes: 1.5 * 1024 ** 3, totalBytes: 20 * 1024 ** 3 }) },
+    says: /1\.5 GiB of 20\.0 GiB/,
+    remedy: /DATA_DIR/,
+  },
+  {
+    check: 'account_unrecognized',
+    level: 'problem',
+    sql: process('account_problem', `'another account answers'`),
+    says: /^The account of 1 of 2 processes is not recognized, .*: another account answers\.$/,
+    remedy: /API_BASE_URL and API_KEY/,
+  },
+  {
+    check: 'credential_refused',
+    level: 'problem',
+    sql: `insert into ops.streams (kind, parked_until, reason)
+      values ('call', now(), 'calls.search: revoked (401)'), ('lines', now(), 'lines.list: revoked (401)')`,
+    says: /^(Calls and lines|Lines and calls) are not read: the service refuses the credential\.$/,
+    remedy: /^Set API_KEY to a valid key in every process\. .*revoked \(401\)/,
+  },
+  {
+    check: 'credential_refused',
+    level: 'problem',
+    seen: {
+      credential: knownAs({
+        ...{ use: 'login', state: 'lost', scopes: ['sms:read'], user: 'Karen', loggedInAt: new Date() },
+        ...{ expiresAt: new Date(), lastError: 'its answer is lost' },
+      }),
+    },
+    says: /^The login is no longer valid, so nothing is read\.$/,
+    remedy: /auth login.*its answer is lost/,
+  },
+  {
+    check: 'scope_missing',
+    level: 'problem',
+    sql: `insert into ops.streams (kind, parked_until, code, reason, missing_scope)
+      values ('transcripts', now(), 'insufficient_scope', 'no', 'recordings:read')`,
+    says: /^Transcripts are not read: the credential lacks the scope recordings:read\.$/,
+    remedy: /^Grant recordings:read to the credential\./,
+  },
+  {
+    check: 'service_silent',
+    level: 'problem',
+    sql: process('api_waiting_from, api_waiting_operation', `now() - interval '9 seconds', 'calls.search'`),
+    says: /^The service does not answer: a request \(calls\.search\) has been waiting for 9 s\.$/,
+    remedy: /API_BASE_URL is reachable/,
+  },
+  {
+    check: 'service_silent',
+    level: 'warning',
+    sql: process(
+      'api_answered_at, api_waiting_from, api_waiting_operation',
+      `now(), now() - interval '20 seconds', 'calls.search'`,
+    ),
+    says: /^The service has not answered calls\.search for 20 s; it answers other requests\.$/,
+    remedy: /operator/,
+  },
+  {
+    check: 'service_failing',
+    level: 'problem',
+    sql: process('api_failing_from', `now() - interval '45 seconds'`),
+    says: /^The service fails: every request has failed for 45 s\.$/,
+    remedy: /trunkline doctor/,
+  },
+  {
+    check: 'service_failing',
+    level: 'problem',
+    seen: { circuit: { state: 'open', retryAfterMs: 5_000 } },
+    says: /^The service fails repeatedly/,
+    remedy: /The next retry is in 5 s/,
+  },
+  {
+    check: 'reads_forbidden',
+    level: 'warning',
+    sql: target('state, last_error', `('call', '1783385492.057900', 1, 1, 'forbidden', 'not yours')`),
+    says: /^The API key may not read 1 call\.$/,
+    remedy: /portal.*trunkline resync/,
+  },
+  {
+    check: 'answers_partial',
+    level: 'warning',
+    sql: `insert into ops.drift (operation, path, what, sample) values ('users.list', 'paging', 'sibling_key', 'object')`,
+    says: /^Answers of users\.list may be incomplete\.$/,
+    remedy: /`paging`/,
+  },
+  {
+    check: 'mirror_behind',
+    level: 'warning',
+    sql: target('due_at', `('call', '1783385492.057900', 2, 1, now() - interval '2 minutes')`),
+    says: /^The mirror is 2 min behind, with 1 overdue read\.$/,
+    remedy: /trunkline worker/,
+  },
+  {
+    check: 'mirror_behind',
+    level: 'problem',
+    sql: `update ops.processes set role = 'web'; ${target('due_at', `('call', '1783385492.057900', 2, 1, now() - interval '2 minutes')`)}`,
+    says: /behind, with 1 overdue read, and no worker runs\.$/,
+    remedy: /^Start a worker/,
+  },
+  {
+    check: 'work_set_aside',
+    level: 'problem',
+    sql: target('due_at, lost_reads', `('call', '1783385492.057900', 2, 1, now() + interval '30 days', 3)`),
+    says: /^The read of a call \(1783385492\.057900\) ended its process twice/,
+    remedy: /trunkline resync call 1783385492\.057900/,
+  },
+  {
+    check: 'reads_waiting',
+    level: 'warning',
+    sql: target(
+      'due_at, read_at, last_error',
+      `('users', 'all', 2, 1, now() + interval '50 seconds', now() - interval '10 seconds', 'given a rest')`,
+    ),
+    says: /^1 read failed and waits for a retry\.$/,
+    remedy: /given a rest/,
+  },
+  {
+    check: 'reads_failing',
+    level: 'warning',
+    sql: target(
+      'due_at, read_at, attempts, last_error',
+      `('call', '1783385492.057900', 2, 1, now() + interval '1 second', now(), 3, 'out of order')`,
+    ),
+    says: /^1 read of calls failed three times or more\.$/,
+    remedy: /out of order/,
+  },
+  {
+    check: 'gap_open',
+    level: 'warning',
+    sql: `insert into ops.gaps (stream, from_at, to_at, reason) values ('texts', now(), now(), 'r')`,
+    says: /^Webhooks may have been lost in 1 period/,
+    remedy: /searched automatically/,
+  },
+  {
+    check: 'coverage_unproven',
+    level: 'warning',
+    sql: `update ops.coverage set state = 'differs', last_error = 'the service counts 3 and lists 2'
+      where from_at = (select min(from_at) from ops.coverage)`,
+    says: /^1 hour of call history is not proven complete\.$/,
+    remedy: /counts 3 and lists 2/,
+  },
+  {
+    check: 'coverage_late',
+    level: 'warning',
+    sql: `update ops.coverage set state = 'waiting' where from_at > now() - interval '5 hours'`,
+    says: /^Call history is proven complete only up to \d h ago/,
+    remedy: /trunkline doctor/,
+  },
+  {
+    check: 'texts_missing',
+    level: 'warning',
+    sql: `insert into warehouse.sms_unread_snapshots (line, observed_at, reported_count, held_count, state)
+      values ('18005550100', now(), 1, 0, 'unexplained')`,
+    says: /^Unread texts of …0100 cannot be found: a possible gap\.$/,
+    remedy: /resync thread LINE\/NUMBER/,
+  },
+  {
+    check: 'history_uncompared',
+    level: 'notice',
+    sql: `delete from ops.coverage where from_at < now() - interval '2 days'`,
+    says: /^Call history of 1\d of the last 14 days was never compared/,
+    remedy: /backfill calls/,
+  },
+  {
+    check: 'history_uncompared',
+    level: 'notice',
+    sql: 'delete from ops.backfills',
+    says: /^Texts from before the first start were never searched for\.$/,
+    remedy: /backfill threads/,
+  },
+  {
+    check: 'deliveries_unrecognized',
+    level: 'notice',
+    sql: `insert into ops.deliveries (body, body_hash, targets, is_recognized) values ('odd', 'h', '{}', false)`,
+    says: /^1 delivery of the last day could not be parsed\.$/,
+    remedy: /events list --unrecognized/,
+  },
+  {
+    check: 'rules_mode',
+    level: 'problem',
+    sql: process('rules_mode', `'dry-run'`),
+    says: /differ in RULES_MODE \(1 with dry-run, 1 with live\)/,
+    remedy: /same value/,
+  },
+  {
+    check: 'rules_file',
+    level: 'warning',
+    sql: rules('problem', `'rules.yaml:3:5: no such fact'`),
+    says: /^The rules file has an error; the rules loaded before stay in force\.$/,
+    remedy: /^rules\.yaml:3:5: no such fact .*rules check/,
+  },
+  {
+    check: 'rules_file',
+    level: 'problem',
+    sql: `${rules('problem', `'rules.yaml:3:5: no such fact'`)}; update ops.rules_loaded set version = null`,
+    says: /^No rules are in force/,
+    remedy: /rules check/,
+  },
+  {
+    check: 'rules_differ',
+    level: 'warning',
+    sql: `${rules('rules', `'[]'`)};
+      insert into ops.rules_loaded (process_id, version, mode, loaded_at) values ('other', 'v2', 'live', now())`,
+    says: /different rules \(1 with version v\d, 1 with version v\d\)/,
+    remedy: /RULES_FILE/,
+  },
+  {
+    check: 'rules_time_zone',
+    level: 'warning',
+    sql: `${rules('is_using_hours', 'true')};
+      insert into warehouse.users (user_id, time_zone, ${provenance}) values (1, 'America/Denver', ${given})`,
+    says: /hours, which are in UTC .* in America\/Denver\.$/,
+    remedy: /^Set TIME_ZONE to America\/Denver/,
+  },
+  {
+    check: 'rules_time_zone',
+    level: 'notice',
+    sql: `${rules('is_using_hours', 'true')}; update ops.rules_loaded set mode = 'dry-run';
+      insert into warehouse.users (user_id, time_zone, ${provenance}) values (1, 'America/Denver', ${given})`,
+    says: /hours, which are in UTC/,
+    remedy: /^Set TIME_ZONE/,
+  },
+  {
+    check: 'action_failed',
+    level: 'warning',
+    sql: action('failed', 'insufficient_scope: conversations.resolve'),
+    says: /^The rule close failed to resolve in the last day: insufficient_scope/,
+    remedy: /^Grant the scope sms:write to the credential\.$/,
+  },
+  {
+    check: 'action_unclear',
+    level: 'warning',
+    sql: action('unclear', 'timeout'),
+    says: /^The rule close may or may not have performed resolve: timeout\.$/,
+    remedy: /not retried/,
+  },
+  {
+    check: 'rules_failed',
+    level: 'warning',
+    sql: `${rules('rules', `'[]'`)};
+      insert into ops.rule_runs (rule, version, trigger_kind, trigger_key, trigger_at, mode, is_matched, reason)
+      values ('broken', 'v1', 'message_in', '1/2', now(), 'live', false, 'error: no such key')`,
+    says: /could not be evaluated 1 times in the last day: broken\.$/,
+    remedy: /ops\.rule_runs/,
+  },
+  {
+    check: 'sends_paused',
+    level: 'warning',
+    sql: `update ops.send_control set is_paused = true, pause_reason = 'maintenance', paused_by = 'operator', changed_at = now() - interval '5 minutes'`,
+    says: /^All automatic texts are paused\.$/,
+    remedy: /^Paused 5 min ago by the operator\. The reason: maintenance\. .*sends resume/,
+  },
+  {
+    check: 'sends_paused',
+    level: 'problem',
+    sql: `update ops.send_control set is_paused = true, pause_reason = 'lost answers', paused_by = 'ledger', changed_at = now()`,
+    says: /^All automatic texts are paused\.$/,
+    remedy: /by the daemon itself/,
+  },
+  {
+    check: 'opt_outs_waiting',
+    level: 'notice',
+    sql: `insert into ops.opt_outs (number, line, decision, source, decided_at) values ('18455550123', '18005550100', 'unsure', 'text', now())`,
+    says: /^1 number may have opted out/,
+    remedy: /opt-outs list/,
+  },
+  {
+    check: 'sends_review',
+    level: 'problem',
+    sql: send('NEEDS_HUMAN', 'no message matches'),
+    says: /^1 automatic text may or may not have gone out\.$/,
+    remedy: /sends settle/,
+  },
+  {
+    check: 'sends_unknown',
+    level: 'warning',
+    sql: send('UNKNOWN', 'timeout'),
+    says: /^The outcome of 1 automatic text is unknown/,
+    remedy: /sends nothing again/,
+  },
+  {
+    check: 'sends_near_cap',
+    level: 'warning',
+    sql: spent(4_200_000),
+    says: /^84% of the daily budget of automatic texts are used \(\$4\.20 of \$5\.00\)\.$/,
+    remedy: /sends pause/,
+  },
+  {
+    check: 'sends_refused',
+    level: 'problem',
+    sql: send('REJECTED', 'insufficient_scope (403)', '1 minute', 5),
+    says: /^5 automatic texts of the last day were not sent from …0100: insufficient_scope \(403\).*none has been sent since/,
+    remedy: /^Grant the scope sms:send to the credential\.$/,
+  },
+  ...[
+    ['unauthenticated (401)', /API_KEY/],
+    ['permission_denied (403)', /^The account does not own the line/],
+    ['invalid_request (422)', /^The account has no rate/],
+    ['network', /API_BASE_URL is reachable/],
+    ['something new', /sends show ID/],
+  ].map(([reason, remedy]) => ({
+    check: 'sends_refused',
+    level: 'warning',
+    sql: send('REJECTED', reason as string),
+    says: /^1 automatic text of the last day was not sent from …0100/,
+    remedy: remedy as RegExp,
+  })),
+  {
+    check: 'sends_refused',
+    level: 'notice',
+    sql: `${send('REJECTED', 'network', '10 minutes')}; ${send('SENT', '').replaceAll('n::text', '(n + 50)::text')}`,
+    says: /later ones were sent/,
+    remedy: /API_BASE_URL/,
+  },
+  {
+    check: 'sends_over_budget',
+    level: 'warning',
+    sql: `${spent(5_000_000)}; ${send('DENIED', 'gate:budget_money', '0 seconds')}`,
+    says: /^1 automatic text was not sent today: the daily budget of money \(\$5\.00 spent, of \$5\.00\) is used up\.$/,
+    remedy: /midnight UTC.*rules file/,
+  },
+  {
+    check: 'sends_over_budget',
+    level: 'notice',
+    sql: `${send('DENIED', 'gate:budget_line', '1 second')}; ${send('SENT', '', '0 seconds').replaceAll('n::text', '(n + 50)::text')}`,
+    says: /the daily budget of texts per line was used up; later ones were sent\.$/,
+    remedy: /midnight UTC/,
+  },
+  {
+    check: 'sends_waiting',
+    level: 'warning',
+    sql: send('PLANNED', 'the thread could not be read', '5 minutes'),
+    says: /^1 automatic text has waited for more than a minute to be sent: the thread could not be read\.$/,
+    remedy: /worker/,
+  },
+  {
+    check: 'sends_waiting',
+    level: 'warning',
+    sql: send('HELD', 'gate:budget_money', '2 minutes'),
+    says: /^1 automatic text has waited .* need the rest of the daily budget of money/,
+    remedy: /sends list --state UNKNOWN/,
+  },
+  {
+    check: 'sends_expired',
+    level: 'notice',
+    sql: send('EXPIRED', ''),
+    says: /^1 automatic text of the last day expired before it could be sent/,
+    remedy: /sends list --state EXPIRED/,
+  },
+  {
+    check: 'reports_late',
+    level: 'warning',
+    sql: `insert into ops.rollup_markers (kind, bucket_at, marked_at) values ('calls', now(), now() - interval '10 minutes')`,
+    says: /^The reports are 10 min behind/,
+    remedy: /worker runs/,
+  },
+  {
+    check: 'reports_late',
+    level: 'problem',
+    sql: `insert into ops.rollup_markers (kind, bucket_at, marked_at) values ('calls', now(), now() - interval '2 hours')`,
+    says: /^The reports are 2 h behind/,
+    remedy: /worker runs/,
+  },
+  {
+    check: 'reports_incomplete',
+    level: 'warning',
+    sql: `insert into ops.rollup_troubles (kind, bucket_at, error) values ('calls', '2026-03-03T00:00:00Z', 'out of range')`,
+    says: /^The reports lack 1 change that could not be counted: calls from 2026-03-03 00:00 UTC \(out of range\)\.$/,
+    remedy: /ops\.rollup_troubles/,
+  },
+  {
+    check: 'reports_undated',
+    level: 'warning',
+    sql: `insert into rollups.audits (check_name, found_count) values ('calls without a start', 1)`,
+    says: /^1 call has no start that was understood/,
+    remedy: /ops\.drift/,
+  },
+  {
+    check: 'reports_stale',
+    level: 'warning',
+    sql: `update ops.rollup_state set wanted_time_zone = 'America/New_York'`,
+    says: /^TIME_ZONE is America\/New_York, but .* still those of UTC\.$/,
+    remedy: /reporting rebuild/,
+  },
+  {
+    check: 'queue_unreachable',
+    level: 'problem',
+    seen: { queues: knownAs({ ...queueStatus, isReachable: false, reason: 'It is away.' }) },
+    says: /^The queue cannot be reached/,
+    remedy: /^It is away\. Check that Redis runs/,
+  },
+  {
+    check: 'queue_settings',
+    level: 'notice',
+    seen: { queues: knownAs({ ...queueStatus, faults: [{ level: 'notice', sentence: 's.', remedy: 'r.' }] }) },
+    says: /^s\.$/,
+    remedy: /^r\.$/,
+  },
+  {
+    check: 'queue_settings',
+    level: 'warning',
+    sql: `insert into ops.deliveries (event_type, body, body_hash, targets, is_recognized, received_at)
+      select 'AccountSMS', '', 'h', '{}', true, now() - interval '90 seconds' from generate_series(1, 18600)`,
+    says: /^The queues in Postgres are too slow for this load: 310 deliveries a second/,
+    remedy: /REDIS_URL/,
+  },
+  {
+    check: 'web_missing',
+    level: 'problem',
+    sql: `update ops.processes set role = 'worker'`,
+    says: /^No `web` process runs/,
+    remedy: /trunkline web/,
+  },
+  {
+    check: 'keys_differ',
+    level: 'problem',
+    sql: [process('key_name', `'one'`, 9), process('key_name', `'one'`, 8), process('key_name', `'other'`, 2)].join(
+      ';',
+    ),
+    says: /different values of ENCRYPTION_KEY/,
+    // Only the process that differs from most is named.
+    remedy: /: worker of 20[^,]+\.$/,
+  },
+  {
+    check: 'receivers_differ',
+    level: 'warning',
+    sql: `${process('address_hash', `'one'`, 9)}; ${process('address_hash', `'other'`, 2)};
+      update ops.processes set role = 'web' where address_hash is not null`,
+    says: /different values of WEBHOOK_SECRET or PUBLIC_URL/,
+    remedy: /: .*web of 20/,
+  },
+  {
+    check: 'subscription_broken',
+    level: 'warning',
+    sql: `delete from warehouse.webhook_subscriptions`,
+    says: /^No webhook subscription delivers to this receiver/,
+    remedy: /PUBLIC_URL.*subscriptions ensure/,
+  },
+  {
+    check: 'subscription_broken',
+    level: 'warning',
+    sql: `insert into ops.subscription_watch (event_type, is_created_here, state) values ('AccountEndedCalls', true, 'broken')`,
+    says: /^The subscription of AccountEndedCalls is disabled or missing\.$/,
+    remedy: /subscriptions ensure/,
+  },
+  {
+    check: 'subscription_broken',
+    level: 'warning',
+    sql: `insert into ops.subscription_watch (event_type, is_created_here, state, in_place_at, last_fault)
+      values ('AccountSMS', true, 'in_place', now(), 'deleted')`,
+    says: /changed at the service \(that of AccountSMS was deleted\); they are repaired\.$/,
+    remedy: /^Nothing has to be done/,
+  },
+  ...(['warning', 'notice'] as const).map((level) => ({
+    check: 'account_shared',
+    level,
+    sql: `${level === 'warning' ? rules('rules', `'[]'`) : 'select'};
+      insert into warehouse.webhook_subscriptions (subscription_id, event_type, name, url_host, is_enabled, is_ours, ${provenance})
+      values (2, 'AccountSMS', 'Trunkline AccountSMS', 'other.example', true, false, ${given})`,
+    says: /^Another deployment of Trunkline receives the webhooks of this account: other\.example\.$/,
+    remedy: /subscriptions remove/,
+  })),
+  {
+    check: 'status_unknown',
+    level: 'warning',
+    seen: { inbox: { state: 'unknown', reason: 'canceling statement' } },
+    says: /^Parts of this status could not be read: inbox\.$/,
+    remedy: /canceling statement/,
+  },
+  {
+    check: 'alerts_undelivered',
+    level: 'warning',
+    sql: `with a as (insert into ops.alerts (check_name, level, sentence, remedy, known_at) values ('c', 'problem', 's', 'r', now()) returning alert_id)
+      insert into ops.alert_messages (alert_id, target, kind, attempts, last_error) select alert_id, 'slack', 'began', 3, 'it answered 404' from a`,
+    says: /^1 alert could not be sent by slack: it answered 404\.$/,
+    remedy: /notify test/,
+  },
+];
+
+const findingsIn = async (seen: Partial<Snapshot> = {}) =>
+  healthChecks({ ...(await takeSnapshot(world.context)), ...seen });
+
+describe('a fault is found while it lasts', () => {
+  test.each(faults)('$check, $level', async ({ check, level, sql, act, seen, says, remedy }) => {
+    await allIsWell();
+    expect(await findingsIn()).toEqual([]);
+    if (sql !== undefined) await database.query(sql);
+    act?.();
+    const finding = { check, level, sentence: expect.stringMatching(says), remedy: expect.stringMatching(remedy) };
+    expect(await findingsIn(seen)).toEqual([expect.objectContaining(finding)]);
+    await allIsWell();
+    expect(await findingsIn()).toEqual([]);
+  });
+
+  test('so is every check at each of its levels, but for those that need a Postgres of their own', () => {
+    const shown = new Set(faults.map(({ check, level }) => `${check} ${level}`));
+    const declared = allChecks.flatMap(({ id, levels }) => levels.map((level) => `${id} ${level}`));
+    expect(declared.filter((each) => !shown.has(each)).sort()).toEqual([
+      ...['connections_short problem', 'database_read_only problem', 'database_unavailable problem'],
+      ...['lock_waited problem', 'lock_waited warning', 'transaction_open warning'],
+    ]);
+  });
+});
+
+describe('nothing is wrong', () => {
+  test.each([
+    [
+      'texts are only simulated, or kept back by a gate or by quiet hours',
+      [
+        `${send('DENIED', 'gate:budget_money')}; update ops.sends set mode = 'dry-run'`,
+        send('DENIED', 'dry_run'),
+        send('DENIED', 'gate:opted_out'),
+        send('DENIED', 'gate:budget_thread'),
+        send('HELD', 'gate:budget_money', '30 seconds'),
+        send('HELD', 'gate:quiet_hours', '5 hours'),
+      ],
+    ],
+    [
+      'processes differ for less than a rolling deploy takes',
+      [
+        `${process('key_name', `'one'`)}; ${process('key_name', `'other'`, 0)}`,
+        `${process('address_hash', `'one'`)}; ${process('address_hash', `'other'`, 0)}`,
+      ],
+    ],
+    [
+      'a process ended while it waited for an answer',
+      [
+        `${process('api_waiting_from, api_answered_at', `now() - interval '12200 ms', now() - interval '13 seconds'`)};
+       update ops.processes set seen_at = now() - interval '12 seconds' where api_waiting_from is not null`,
+      ],
+    ],
+    [
+      'an answer has a new key beside its data since long',
+      [
+        `insert into ops.drift (operation, path, what, sample, last_seen_at)
+       values ('lines.list', 'paging', 'sibling_key', 'object', now() - interval '2 days'), ('calls.get', 'legs[].queue', 'unknown_key', 'string', now())`,
+      ],
+    ],
+    [
+      'a subscription was repaired an hour ago',
+      [
+        `insert into ops.subscription_watch (event_type, is_created_here, state, in_place_at, changed_at, last_fault)
+       values ('AccountSMS', true, 'in_place', now(), now() - interval '1 hour', 'deleted')`,
+      ],
+    ],
+  ])('where %s', async (_, statements) => {
+    for (const statement of statements) {
+      await allIsWell();
+      await database.query(statement);
+      expect(await findingsIn()).toEqual([]);
+    }
+  });
+
+  test('but for a line from which no text left since, though texts left from another', async () => {
+    await allIsWell();
+    await database.query(`${send('REJECTED', 'network', '10 minutes')}; update ops.sends set line = '18005550199';
+      ${send('SENT', '').replaceAll('n::text', '(n + 50)::text')}`);
+    expect(await findingsIn()).toMatchObject([{ check: 'sends_refused', level: 'warning' }]);
+  });
+});
+
+describe('of what is found', () => {
+  const shown = ['sends_unknown', 'account_unrecognized', 'deliveries_unrecognized', 'gap_open'];
+  const given = { DATABASE_URL: databaseUrl, WEBHOOK_SECRET: secret };
+  const commands = ['status', 'doctor'] as const;
+
+  beforeAll(async () => {
+    await allIsWell();
+    for (const check of shown) await database.query(faults.find((each) => each.check === check)?.sql ?? '');
+  });
+
+  test('the most severe is the headline, and all stand on the page, in a terminal and in the JSON with their remedies', async () => {
+    const snapshot = await takeSnapshot(world.context);
+    const found = healthChecks(snapshot);
+    expect(new Set(found.map(({ check }) => check))).toEqual(new Set(shown));
+    expect(found.map(({ level }) => level)).toEqual(['problem', 'warning', 'warning', 'notice']);
+    expect(verdictOf(snapshot)).toEqual({ level: 'problem', sentence: found[0]?.sentence });
+    expect(statusJson(snapshot)).toMatchObject({ verdict: verdictOf(snapshot), concerns: found });
+    const page = renderPage(snapshot, { timeZone: 'UTC' }).replace(/<[^>]*>/g, '');
+    const terminal = renderTable(snapshot).replace(/\s+/g, ' ');
+    for (const { sentence, remedy } of found) {
+      for (const text of [sentence, remedy]) {
+        expect(page).toContain(text.replaceAll('`', '').replaceAll('"', '&quot;'));
+        expect(terminal).toContain(text);
+      }
+    }
+  });
+
+  test.each(commands)('`%s` prints JSON with all, and ends with 1', async (command) => {
+    const { code, out } = await runInProcess(given, command, '--json');
+    expect(code).toBe(1);
+    const json = JSON.parse(out);
+    const told = command === 'status' ? json.concerns : json;
+    for (const check of shown)
+      expect(told).toContainEqual(expect.objectContaining({ check, remedy: expect.any(String) }));
+  });
+
+  test('a scrape has the level of each check, and 0 for all others', async () => {
+    const metrics = await (await world.get('/metrics')).text();
+    const values = [...metrics.matchAll(/^trunkline_health_check\{check="(\w+)"\} (\d)$/gm)];
+    expect(values.map(([, check]) => check).sort()).toEqual(allChecks.map(({ id }) => id).sort());
+    expect(
+      Object.fromEntries(values.filter(([, , value]) => value !== '0').map(([, check, value]) => [check, value])),
+    ).toEqual({
+      ...{ account_unrecognized: '3', sends_unknown: '2', gap_open: '2', deliveries_unrecognized: '1' },
+    });
+    for (const [at, level] of levels.entries()) {
+      expect(metrics).toContain(`trunkline_health_checks{level="${level}"} ${[1, 2, 1][at]}`);
+    }
+  });
+
+  test('nothing is left when it is over, and `status` ends with 0', async () => {
+    await allIsWell();
+    const { code, out } = await runInProcess(given, 'status', '--json');
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ verdict: { level: 'ok' }, concerns: [] });
+  });
+});
