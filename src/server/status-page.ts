@@ -157,7 +157,10 @@ function inbox({ inbox }: Snapshot): Html {
     'Deliveries',
     '/deliveries',
     inbox,
-    (status) => html`${pace(status)}${types(status)}`,
+    (status) =>
+      status.types.length === 0
+        ? html`<p class="soft">None in the last day.</p>`
+        : html`${pace(status)}${types(status)}`,
     ({ types }) => ({
       words: `${quantity(types.reduce((sum, { lastHour }) => sum + lastHour, 0))} in the last hour`,
       isFine: true,
@@ -284,7 +287,7 @@ function subscriptions({ subscriptions }: Snapshot, moment: Moment): Html {
         ({ type, isEnabled }) =>
           html`<tr><td>${type ?? 'no type'}</td><td class="number ${isEnabled ? 'ok' : 'warning'}">${isEnabled ? 'enabled' : 'disabled'}</td></tr>`,
       );
-      const others = othersCount > 0 && html` · ${quantity(othersCount)} others`;
+      const others = othersCount > 0 && html` · ${countOf(othersCount, 'other')}`;
       return html`${rows.length > 0 ? html`<table><tbody>${rows}</tbody></table>` : html`<p class="soft">None of ours.</p>`}
 <p class="note">read ${moment(readAt)}${others}</p>`;
     },

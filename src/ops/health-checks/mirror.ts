@@ -76,7 +76,7 @@ const readsWaiting = defineCheck({
   sentence: ({ count }) => `${countOf(count, 'read')} failed and ${count === 1 ? 'waits' : 'wait'} for a retry.`,
   remedy: ({ error }) => `Nothing has to be done. The last error was: ${error}`,
   since: ({ since }) => since,
-  alert: { remedy: `They are retried. If this lasts, the service may be down: ${toType('doctor')} asks it.` },
+  alert: { remedy: `Trunkline tries again. If this lasts, the service may be down: ${toType('doctor')} asks it.` },
 });
 
 const readsFailing = defineCheck({
@@ -86,8 +86,8 @@ const readsFailing = defineCheck({
   level: 'warning',
   sentence: ({ stubborn, kind }) =>
     `${countOf(stubborn, 'read')} of ${streamNames[kind].toLowerCase()} failed three times or more.`,
-  remedy: ({ sampleErrors }) => `They are retried. The last error was: ${sampleErrors[0] ?? 'not recorded'}`,
-  alert: { remedy: `They are retried. ${showsError}` },
+  remedy: ({ sampleErrors }) => `Trunkline tries again. The last error was: ${sampleErrors[0] ?? 'not recorded'}`,
+  alert: { remedy: `Trunkline tries again. ${showsError}` },
 });
 
 const deliveriesUnrecognized = defineCheck({
@@ -123,8 +123,8 @@ const coverageUnproven = defineCheck({
   sentence: ({ unprovenCount }) =>
     `${countOf(unprovenCount, 'hour')} of call history ${unprovenCount === 1 ? 'is' : 'are'} not proven complete.`,
   remedy: ({ difference }) =>
-    `They are compared again automatically. The newest reason: ${difference ?? 'not recorded'}`,
-  alert: { remedy: `They are compared again automatically. ${showsError}` },
+    `Trunkline compares again automatically. The newest reason: ${difference ?? 'not recorded'}`,
+  alert: { remedy: `Trunkline compares again automatically. ${showsError}` },
 });
 
 /** An hour is compared two minutes after its end, and until then the newest proven one ended an hour before. */
