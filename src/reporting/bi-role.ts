@@ -2,7 +2,7 @@ import { type Database, query, type Transaction } from '../db/database.ts';
 import { takeLock } from '../db/locks.ts';
 import { UserError } from '../shared/errors.ts';
 
-/** The role cannot be made, or would see too much; the message says how to cure it. */
+/** The role cannot be made, or would see too much; the message says how to remedy it. */
 export class NoBiRole extends UserError {
   readonly code = 'no_bi_role';
 }
