@@ -1,6 +1,6 @@
-import { isDirectory } from '../../warehouse/directory.ts';
 import { toType } from '../../shared/command-name.ts';
 import { maskKey } from '../../shared/masking.ts';
+import { isDirectory } from '../../warehouse/directory.ts';
 import { countOf, quantity, span, streamNames } from '../format.ts';
 import { works } from '../processes.ts';
 import type { Completeness } from '../snapshot/mirror.ts';

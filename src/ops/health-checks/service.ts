@@ -1,6 +1,6 @@
 import { accountRemedy } from '../../credentials/account.ts';
-import { isDirectory } from '../../warehouse/directory.ts';
 import { toType } from '../../shared/command-name.ts';
+import { isDirectory } from '../../warehouse/directory.ts';
 import { ago, countOf, span, streamNames } from '../format.ts';
 import { known } from '../snapshot.ts';
 import { bearers, defineCheck } from './check.ts';
