@@ -7,7 +7,7 @@ import { auditQuality } from '../../src/reporting/audits.ts';
 import { drainOutcomes } from '../../src/reporting/outcomes.ts';
 import { drainRollups } from '../../src/reporting/rollups.ts';
 import { renderReport } from '../../src/server/reports/page.ts';
-import { reading, readReport } from '../../src/server/reports/pictures.ts';
+import { reading, readReport } from '../../src/server/reports/report.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { factsDatabase } from '../reporting/facts.ts';
 import { databaseForTest } from '../stores/databases.ts';

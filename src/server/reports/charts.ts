@@ -29,6 +29,9 @@ export interface Column {
   readonly rows?: string;
   /** Its values do not rise once a day is over, whatever the day says of the others. */
   readonly isFinal?: boolean;
+  /** Its colour in a chart; undefined: no chart has it. */
+  readonly tone?: keyof typeof colors;
+  readonly isDashed?: boolean;
 }
 
 /** One local day and its value in each column. Null means "nothing to measure", which is not zero. */
@@ -44,22 +47,16 @@ export interface Day {
 export interface Figures {
   readonly columns: readonly Column[];
   readonly days: readonly Day[];
-  /** The values of the whole period by column, where they do not follow from those of the days: percentiles. */
-  readonly whole?: Readonly<Record<string, number | null>>;
-}
-
-export interface Series {
-  /** The key of its column. */
-  readonly key: string;
-  readonly tone: keyof typeof colors;
-  readonly isDashed?: boolean;
+  /** The values of the whole period by column. */
+  readonly whole: Readonly<Record<string, number | null>>;
 }
 
 /** Stacked bars of counts, or of shares of each day; lines; or lines of durations on a logarithmic axis (`lengths`). */
 export interface Chart {
   readonly title?: string;
   readonly kind: 'stack' | 'shares' | 'lines' | 'lengths';
-  readonly series: readonly Series[];
+  /** The keys of its columns, from bottom to top. */
+  readonly keys: readonly string[];
 }
 
 // The page's fonts: the library has to measure texts before it places them.
@@ -68,10 +65,11 @@ const text = { color: 'var(--soft)', fontSize: 11, fontFamily };
 
 /** The options of one chart; `isLive` adds tooltip, legend selection and zoom. */
 export function chartOptions(chart: Chart, figures: Figures, isLive = false): object {
-  const { kind, series } = chart;
+  const { kind } = chart;
   const columns = chartColumns(chart, figures);
   const unit = kind === 'shares' ? 'percent' : (columns[0]?.unit ?? 'count');
-  const values = series.map(({ key }) => valuesOf(figures, key));
+  const values = columns.map(({ key }) => valuesOf(figures, key));
+  const isOpen = figures.days.map(({ state }) => state === 'open');
   const totals = figures.days.map((_, day) => values.reduce((sum, each) => sum + (each[day] ?? 0), 0));
   return {
     animation: false,
@@ -119,13 +117,10 @@ export function chartOptions(chart: Chart, figures: Figures, isLive = false): ob
       },
       dataZoom: { type: 'inside', zoomOnMouseWheel: 'ctrl', moveOnMouseMove: 'shift', preventDefaultMouseMove: false },
     }),
-    series: series.map((each, at) => {
-      const name = columns[at]?.name;
+    series: columns.map((column, at) => {
       const data = values[at] ?? [];
-      const isOpen = figures.days.map(({ state }) => state === 'open');
-      if (kind === 'lines' || kind === 'lengths') return line(each, name, data, isOpen, isLive);
-      const shown = kind === 'shares' ? data.map((value, day) => share(value, totals[day] ?? 0)) : data;
-      return bars(each, name, shown, isOpen);
+      if (kind === 'lines' || kind === 'lengths') return line(column, data, isOpen, isLive);
+      return bars(column, kind === 'shares' ? data.map((value, day) => share(value, totals[day] ?? 0)) : data, isOpen);
     }),
   };
 }
@@ -149,17 +144,12 @@ function yAxis(kind: Chart['kind'], unit: Unit): object {
 }
 
 /** The column of a day that is not over is pale. */
-function bars(
-  { tone }: Series,
-  name: string | undefined,
-  values: readonly (number | null)[],
-  isOpen: boolean[],
-): object {
+function bars({ name, tone }: Column, values: readonly (number | null)[], isOpen: boolean[]): object {
   return {
     name,
     type: 'bar',
     stack: 'all',
-    color: colors[tone],
+    color: colors[tone ?? 'plain'],
     barCategoryGap: values.length > 7 ? '20%' : '50%',
     barMaxWidth: 56,
     emphasis: { disabled: true },
@@ -172,8 +162,7 @@ function bars(
  * In the browser each value has an invisible dot, to click on.
  */
 function line(
-  { tone, isDashed }: Series,
-  name: string | undefined,
+  { name, tone, isDashed }: Column,
   values: readonly (number | null)[],
   isOpen: boolean[],
   isLive: boolean,
@@ -183,7 +172,7 @@ function line(
   return {
     name,
     type: 'line',
-    color: colors[tone],
+    color: colors[tone ?? 'plain'],
     lineStyle: { width: isDashed ? 1.5 : 2, ...(isDashed && { type: 'dotted' }) },
     ...(isLive ? { symbol: 'circle', symbolSize: 14, itemStyle: { opacity: 0 } } : { symbol: 'none' }),
     showAllSymbol: true,
@@ -200,8 +189,8 @@ function share(value: number | null, total: number): number | null {
   return value === null || total === 0 ? null : (100 * value) / total;
 }
 
-function chartColumns({ series }: Chart, { columns }: Figures): Column[] {
-  return series.flatMap(({ key }) => columns.find((column) => column.key === key) ?? []);
+function chartColumns({ keys }: Chart, { columns }: Figures): Column[] {
+  return keys.flatMap((key) => columns.find((column) => column.key === key) ?? []);
 }
 
 /** The values of one column, oldest day first. Throws for an unknown column. */

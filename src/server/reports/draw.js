@@ -6,7 +6,7 @@ for (const figure of document.querySelectorAll('figure')) {
   const [chart, figures, links] = ['chart', 'figures', 'links'].map((name) => JSON.parse(figure.dataset[name]));
   drawing.setOption(chartOptions(chart, figures, true));
   drawing.on('click', ({ seriesIndex, dataIndex }) => {
-    const link = links[chart.series[seriesIndex].key];
+    const link = links[chart.keys[seriesIndex]];
     const { date } = figures.days[dataIndex];
     if (link) location.assign(`${link}&from=${date}&to=${date}`);
   });

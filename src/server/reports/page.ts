@@ -26,11 +26,12 @@ import {
   presets,
   queryOf,
 } from './choice.ts';
-import { type Headline, isEmpty, type Picture, sumOf } from './figures.ts';
+import { chartsOf, type Headline, isEmpty, type Picture, wholeOf } from './figures.ts';
 import { frame } from './frame.ts';
 import type { Freshness, Option } from './freshness.ts';
-import type { Drawn, Report } from './pictures.ts';
-import { followed, rowSetOf } from './rows.ts';
+import { rowSetOf } from './pictures.ts';
+import type { Drawn, Report } from './report.ts';
+import { followed } from './rows.ts';
 
 /** The report page of a choice. Complete without JavaScript; made for screens, phones and paper. */
 export async function renderReport(report: Report): Promise<string> {
@@ -123,7 +124,7 @@ function linkOf(rows: string, choice: Choice): string {
 
 function followedBy(rows: string, choice: Choice): Choice {
   const set = rowSetOf(new URLSearchParams(rows).get('set'));
-  return set ? followed(set, choice) : choice;
+  return set ? followed(set.table, choice) : choice;
 }
 
 /** The filters of a choice that a figure does not follow. */
@@ -221,12 +222,11 @@ function content(picture: Picture, figures: Figures, report: Report, draw: Draw)
   const { choice } = report;
   const limits = html`<div class="limits">${ignoredWords(figures.columns, choice).map((words) => html`<p class="limit">${words}</p>`)}</div>`;
   if (isEmpty(figures)) return html`<p class="empty">${picture.emptiness}</p>${limits}`;
-  const { sentence, charts, note } = picture.show(figures);
-  return html`<p class="sentence">${sentence}</p>
+  return html`<p class="sentence">${picture.sentence(figures)}</p>
 ${limits}
-${charts.map((chart) => figureOf(picture.title, chart, figures, choice, draw))}
+${chartsOf(picture, figures).map((chart) => figureOf(picture.title, chart, figures, choice, draw))}
 <div class="notes">${risingWords(picture, figures, report)}
-${note && html`<p class="note">${note}</p>`}
+<p class="note">${picture.note(figures)}</p>
 <details><summary>Figures</summary>${table(picture.title, figures, choice)}</details></div>`;
 }
 
@@ -312,7 +312,7 @@ function table(title: string, figures: Figures, choice: Choice): Html {
 <thead><tr><th scope="col">Day</th>${columns.map(({ name, unit }) => html`<th scope="col" class="number">${name}${unit === 'percent' && ' %'}</th>`)}</tr></thead>
 <tbody><tr class="whole"><th scope="row">All days</th>${columns.map((column) =>
     column.unit === 'count' || column.unit === 'dollars'
-      ? cell(sumOf(figures, column.key), column, choice)
+      ? cell(wholeOf(figures, column.key), column, choice)
       : html`<td></td>`,
   )}</tr>${days
     .toReversed()

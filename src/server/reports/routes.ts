@@ -11,8 +11,9 @@ import { csvOf } from './figures.ts';
 import { chartsScript, libraryFile, renderOutage, style } from './frame.ts';
 import { readOptions } from './freshness.ts';
 import { fileName, renderReport, renderRowsPage } from './page.ts';
-import { pictures, type Report, reading, readReport } from './pictures.ts';
-import { followed, narrowed, type RowSet, rowSetOf, rowSource } from './rows.ts';
+import { narrowed, pictures, rowSetOf } from './pictures.ts';
+import { type Report, reading, readReport } from './report.ts';
+import { followed, type RowSet, rowSource } from './rows.ts';
 
 /** Milliseconds for which a report is cached: the rollups change about every half minute. */
 const sharedMs = 10_000;
@@ -74,7 +75,7 @@ export function registerReports(app: FastifyInstance, { database }: Pick<Context
       const window = { page: pageNumberOf(query.page), maxCounted };
       const { choice, rows, options } = await readOnce(() =>
         reading(db, query, async (each) => {
-          const choice = followed(set, each.choice);
+          const choice = followed(set.table, each.choice);
           const rows = await readPage(each.db, rowSource(set, choice), window);
           return { choice, rows, options: await limited(each.db, readOptions) };
         }),
@@ -87,7 +88,7 @@ export function registerReports(app: FastifyInstance, { database }: Pick<Context
       const { set, name } = setOf(query);
       return readOnce(() =>
         reading(db, query, async (each) => {
-          const choice = followed(set, each.choice);
+          const choice = followed(set.table, each.choice);
           return { name: fileName(name, choice), csv: await readCsv(each.db, rowSource(set, choice)) };
         }),
       );

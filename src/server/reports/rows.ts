@@ -13,8 +13,10 @@ import {
 } from '../row-list.ts';
 import { type Choice, type Filter, filterNames } from './choice.ts';
 
+export type { Condition };
+
 /** A kind of rows: the relation `r`, and how filters apply to it. */
-interface RowTable {
+export interface RowTable {
   readonly relation: Condition;
   /** Instant that decides on which day a row counts; indexed. */
   readonly moment: Condition;
@@ -25,6 +27,10 @@ interface RowTable {
   /** Relations for names, joined to the rows of one page only. */
   readonly joins?: Condition;
   readonly columns: readonly RowColumn[];
+  /** Their local day; default: a column `local_date`. */
+  readonly day?: Condition;
+  /** Totals `r` by `local_date` that count the same, as a relation with a where clause, if they know the filters. */
+  readonly totals?: (filters: Choice['filters']) => Condition | undefined;
 }
 
 /** The rows behind a figure. */
@@ -40,6 +46,9 @@ const byQueue = (queue: string) =>
 const byAgent = (agent: string) =>
   sql`(select true from reporting.fct_call_agent a where a.call_id = r.call_id and a.user_key = ${agent} and a.role in ('answered', 'placed') limit 1)`;
 const byLine = (line: string) => sql`r.line = ${line}`;
+
+const isNumber = (number: string | undefined) => (number === undefined ? sql`true` : sql`r.number_key = ${number}`);
+const isLine = (line: string | undefined) => (line === undefined ? sql`true` : byLine(line));
 
 const wasNobody = 'a call that nobody answered belongs to no agent';
 const hasNoQueue = 'texts go through no queue';
@@ -74,7 +83,7 @@ const words: Readonly<Record<string, string>> = {
 };
 const inWords = (each: RowColumn): RowColumn => ({ ...each, show: (value) => words[value] ?? value });
 
-const calls: RowTable = {
+export const calls: RowTable = {
   relation: sql`reporting.fct_call`,
   moment: sql`r.started_at`,
   key: sql`r.call_id`,
@@ -99,16 +108,25 @@ const calls: RowTable = {
     count('talk_seconds', 'Talk s'),
     csvOnly(column('call_id', 'Call')),
   ],
+  totals({ number, queue, agent }) {
+    if (queue !== undefined || (agent !== undefined && number !== undefined)) return undefined;
+    const ofAgent = sql`(select local_date, direction, handled_count as call_count from reporting.agent_hourly where user_key = ${agent})`;
+    return agent === undefined ? sql`reporting.call_hourly r where ${isNumber(number)}` : sql`${ofAgent} r where true`;
+  },
 };
 
 /** Calls of which nobody answered some: an agent's filter would leave these out and make every share 100 %. */
-const inbound: RowTable = {
+export const inbound: RowTable = {
   ...calls,
   where: sql`not r.is_internal and r.direction = 'inbound'`,
   filters: { ...calls.filters, agent: wasNobody },
+  totals: ({ number, queue }) =>
+    queue === undefined
+      ? sql`reporting.call_hourly r where r.direction = 'inbound' and ${isNumber(number)}`
+      : undefined,
 };
 
-const missed: RowTable = {
+export const missed: RowTable = {
   relation: sql`reporting.missed_calls`,
   moment: sql`r.started_at`,
   key: sql`r.call_id`,
@@ -134,7 +152,7 @@ const missed: RowTable = {
   ],
 };
 
-const texts: RowTable = {
+export const texts: RowTable = {
   relation: sql`reporting.fct_sms_message`,
   moment: sql`r.sent_at`,
   key: sql`r.message_id`,
@@ -157,9 +175,15 @@ const texts: RowTable = {
     csvOnly(column('message_id', 'Message')),
     thread,
   ],
+  totals: ({ number, agent }) => (agent === undefined ? sql`reporting.sms_daily r where ${isLine(number)}` : undefined),
 };
 
-const turns: RowTable = {
+export const inboundTexts: RowTable = {
+  ...texts,
+  filters: { ...texts.filters, agent: 'texts come in to a line, not to an agent' },
+};
+
+export const turns: RowTable = {
   relation: sql`reporting.fct_sms_turn`,
   moment: sql`r.turn_started_at`,
   key: sql`(r.conversation_id, r.turn_number)`,
@@ -182,12 +206,12 @@ const turns: RowTable = {
   ],
 };
 
-const replies: RowTable = {
+export const replies: RowTable = {
   ...turns,
   filters: { ...turns.filters, agent: (agent) => sql`r.user_key = ${agent}` },
 };
 
-const transcripts: RowTable = {
+export const transcripts: RowTable = {
   relation: sql`reporting.fct_transcript`,
   moment: sql`r.call_started_at`,
   key: sql`r.transcript_id`,
@@ -215,7 +239,7 @@ const rulesHaveNoQueue = 'texts of rules go through no queue';
 const rulesHaveNoAgent = 'rules send them, not agents';
 
 /** Sends by the day on which they went out, or were to. */
-const charged: RowTable = {
+export const charged: RowTable = {
   relation: sql`ops.sends`,
   moment: sql`coalesce(r.dispatched_at, r.reserved_at)`,
   key: sql`r.send_id`,
@@ -236,98 +260,30 @@ const charged: RowTable = {
     { ...thread, value: sql`r.line || '/' || r.number` },
     csvOnly(column('message_id', 'Message')),
   ],
+  day: sql`reporting.local_day(coalesce(r.dispatched_at, r.reserved_at))`,
+  totals: ({ number }) => sql`reporting.sms_daily r where ${isLine(number)}`,
 };
 
-/** Sends by the day on which the rule planned them. */
-const planned: RowTable = { ...charged, moment: sql`r.planned_at`, where: sql`true` };
+/** Sends by the day on which the rule planned them. The totals of rules know no line. */
+export const planned: RowTable = {
+  ...charged,
+  moment: sql`r.planned_at`,
+  where: sql`true`,
+  day: sql`reporting.local_day(r.planned_at)`,
+  totals: ({ number }) => (number === undefined ? sql`reporting.rule_outcomes r where true` : undefined),
+};
 
-const set = (title: string, table: RowTable, where = sql`true`): RowSet => ({ title, table, where });
-const returnedBy = (...ways: readonly string[]) => sql`r.returned_by in (${sql.join(ways)})`;
-const notReturned = (which: string, reason: Condition) =>
-  set(`Missed calls that were not returned, ${which}`, missed, sql`r.is_unreturned and ${reason}`);
-const isUnclear = sql`r.state in ('RESERVED', 'DISPATCHED', 'UNKNOWN', 'NEEDS_HUMAN')`;
-
-/** Every set of rows that a figure opens, by its name in the URL. The definitions are those of the views and rollups. */
-export const rowSets = {
-  inbound_calls: set('Calls in', calls, sql`r.direction = 'inbound'`),
-  outbound_calls: set('Calls out', calls, sql`r.direction = 'outbound'`),
-  all_inbound: set('Inbound calls', inbound),
-  short_abandoned: set('Calls given up at once', inbound, sql`r.outcome = 'short_abandoned'`),
-  answerable: set('Calls that could be answered', inbound, sql`r.outcome <> 'short_abandoned'`),
-  answered: set('Answered calls', inbound, sql`r.outcome = 'answered'`),
-  answerable_open: set(
-    'Calls in business hours that left the menu',
-    inbound,
-    sql`r.is_business_hours and r.outcome <> 'short_abandoned' and not (r.outcome in ('abandoned', 'missed') and r.reached = 'menu')`,
-  ),
-  answered_open: set('Calls answered in business hours', inbound, sql`r.is_business_hours and r.outcome = 'answered'`),
-  answered_in_time: set(
-    'Calls answered in time',
-    inbound,
-    sql`r.answer_wait_seconds <= (select service_level_seconds from reporting.params)`,
-  ),
-  wait_unknown: set(
-    'Calls answered after an unknown wait',
-    inbound,
-    sql`r.outcome = 'answered' and r.answer_wait_seconds is null`,
-  ),
-  missed: set('Missed calls', missed),
-  returned_by_call: set('Missed calls that were called back', missed, returnedBy('called_back', 'outbound_call')),
-  returned_by_text: set('Missed calls that a user texted', missed, returnedBy('text')),
-  caller_got_through: set('Missed calls whose caller got through later', missed, returnedBy('caller_got_through')),
-  not_returned: set('Missed calls that were not returned', missed, sql`r.is_unreturned`),
-  not_returned_closed: notReturned('that came while closed', sql`r.reason = 'closed'`),
-  not_returned_menu: notReturned('whose caller never left the menu', sql`r.reason = 'menu'`),
-  not_returned_silent: notReturned('with a mailbox and no message', sql`r.reason = 'mailbox_without_message'`),
-  not_returned_waiting: notReturned(
-    'whose caller waited or left a message in business hours',
-    sql`r.reason not in ('closed', 'menu', 'mailbox_without_message')`,
-  ),
-  texted_by_rule: set('Missed calls that only a rule texted', missed, returnedBy('automatic_text')),
-  texted_by_unknown: set('Missed calls that only an unknown sender texted', missed, returnedBy('text_by_unknown')),
-  inbound_texts: set(
-    'Texts in',
-    { ...texts, filters: { ...texts.filters, agent: 'texts come in to a line, not to an agent' } },
-    sql`r.direction = 'in'`,
-  ),
-  outbound_texts: set('Texts out', texts, sql`r.direction = 'out'`),
-  turns: set('Customers’ turns', turns),
-  replied: set('Turns that a person replied to', replies, sql`r.user_reply_seconds is not null`),
-  analysed: set('Analysed recordings', transcripts),
-  sent: set('Texts that rules sent', charged, sql`r.state = 'SENT'`),
-  would_send: set('Texts that dry-run would have sent', planned, sql`r.state = 'DENIED' and r.reason = 'dry_run'`),
-  kept_back: set(
-    'Texts that a gate kept back',
-    planned,
-    sql`(r.state = 'DENIED' and r.reason is distinct from 'dry_run' or r.state = 'EXPIRED')`,
-  ),
-  price_not_reported: set(
-    'Texts whose price was not reported',
-    charged,
-    sql`r.state = 'SENT' and r.settled_micros is null`,
-  ),
-  price_unknown: set(
-    'Texts whose price or outcome is not known',
-    charged,
-    sql`(r.state = 'SENT' and r.settled_micros is null or ${isUnclear})`,
-  ),
-  outcome_unknown: set('Texts whose outcome is not known yet', charged, isUnclear),
-} satisfies Record<string, RowSet>;
-
-export function rowSetOf(name: unknown): RowSet | undefined {
-  return typeof name === 'string' && Object.hasOwn(rowSets, name) ? rowSets[name as keyof typeof rowSets] : undefined;
+/** The filters of a choice that rows follow; figures and rows are read with the same. */
+export function followed({ filters }: RowTable, choice: Choice): Choice {
+  const kept = filterNames.filter((name) => typeof filters[name] !== 'string' && choice.filters[name] !== undefined);
+  return { ...choice, filters: Object.fromEntries(kept.map((name) => [name, choice.filters[name]])) };
 }
 
-/** The filters of a choice that a set follows; figures and rows are read with the same. */
-export function followed(set: RowSet, choice: Choice): Choice {
-  const kept = filterNames.filter((name) => typeof set.table.filters[name] !== 'string');
-  const filters = kept.flatMap((name) => (choice.filters[name] === undefined ? [] : [[name, choice.filters[name]]]));
-  return { ...choice, filters: Object.fromEntries(filters) };
-}
+/** The local day of totals `r` is within the choice. */
+export const ofDays = ({ from, to }: Choice): Condition => sql`r.local_date between ${from}::date and ${to}::date`;
 
-/** The rows `r` of a set, as a from and a where clause. */
-export function rowsFrom(set: RowSet, choice: Choice): Condition {
-  const { table } = set;
+/** The rows `r` of a table, as a from and a where clause. */
+export function rowsFrom(table: RowTable, choice: Choice): Condition {
   const conditions = filterNames.flatMap((name) => {
     const [condition, value] = [table.filters[name], choice.filters[name]];
     return value === undefined || typeof condition === 'string' ? [] : [condition(value)];
@@ -335,20 +291,16 @@ export function rowsFrom(set: RowSet, choice: Choice): Condition {
   // Instants are compared, not days, so that an index on them serves.
   const begin = sql`${table.moment} >= reporting.day_start(${choice.from}::date)`;
   const end = sql`${table.moment} < reporting.day_start(${choice.to}::date + 1)`;
-  const parts = [begin, end, table.where, set.where, ...conditions];
-  return sql`from ${table.relation} r where ${sql.join(parts, sql` and `)}`;
-}
-
-/** The set `analysed`, narrowed by sentiments: one of these, or none of those. */
-export function narrowed(set: RowSet, only: readonly string[], except: readonly string[]): RowSet {
-  if (set.table !== transcripts || only.length + except.length === 0) return set;
-  const word = sql`lower(r.call_sentiment)`;
-  const where = only.length > 0 ? sql`${word} = any(${only})` : sql`not (${word} = any(${except}))`;
-  return { ...set, title: only.length > 0 ? `${set.title}: ${only.join(', ')}` : `${set.title}: other`, where };
+  return sql`from ${table.relation} r where ${sql.join([begin, end, table.where, ...conditions], sql` and `)}`;
 }
 
 /** The rows of a set, newest first. */
-export function rowSource(set: RowSet, choice: Choice): RowSource {
-  const { columns, moment, key, joins } = set.table;
-  return { columns, joins, from: rowsFrom(set, choice), order: sql`order by ${moment} desc, ${key} desc` };
+export function rowSource({ table, where }: RowSet, choice: Choice): RowSource {
+  const { columns, moment, key, joins } = table;
+  return {
+    columns,
+    joins,
+    from: sql`${rowsFrom(table, choice)} and ${where}`,
+    order: sql`order by ${moment} desc, ${key} desc`,
+  };
 }

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { type Chart, chartOptions, type Day, type Figures, formatValue } from '../../../src/server/reports/charts.ts';
-import { csvOf } from '../../../src/server/reports/figures.ts';
+import { chartsOf, csvOf } from '../../../src/server/reports/figures.ts';
 import type { Freshness } from '../../../src/server/reports/freshness.ts';
 import { renderReport } from '../../../src/server/reports/page.ts';
-import { pictures, type Report } from '../../../src/server/reports/pictures.ts';
+import { pictures } from '../../../src/server/reports/pictures.ts';
+import type { Report } from '../../../src/server/reports/report.ts';
 
 const takenAt = new Date('2026-11-21T12:00:00Z');
 const dates = ['15', '16', '17', '18', '19', '20', '21'].map((day) => `2026-11-${day}`);
@@ -23,8 +24,14 @@ const keys: Readonly<Record<string, readonly string[]>> = {
 
 /** Figures of a picture, day by day; what is not told of a day is nothing. */
 function figuresOf(name: string, days: readonly (readonly (number | null)[])[]): Figures {
-  const columns = (keys[name] ?? []).map((key) => ({ key, name: key, unit: 'count' as const, rows: `set=${key}` }));
-  return {
+  const columns = (keys[name] ?? []).map((key) => ({
+    key,
+    name: key,
+    unit: 'count' as const,
+    tone: 'main' as const,
+    rows: `set=${key}`,
+  }));
+  return withSums({
     columns,
     days: dates.map((date, at) =>
       dayOf(
@@ -32,7 +39,13 @@ function figuresOf(name: string, days: readonly (readonly (number | null)[])[]):
         columns.map((_, column) => days[at]?.[column] ?? null),
       ),
     ),
-  };
+  });
+}
+
+/** The whole period, of counts. */
+function withSums({ columns, days }: Omit<Figures, 'whole'>): Figures {
+  const sumOf = (at: number) => days.reduce((sum, { values }) => sum + (values[at] ?? 0), 0);
+  return { columns, days, whole: Object.fromEntries(columns.map(({ key }, at) => [key, sumOf(at)])) };
 }
 
 /** A day as a report has it: the last is not over. */
@@ -137,7 +150,7 @@ describe('a picture', async () => {
 describe('a day that is over and still rises', async () => {
   const figures = figuresOf('volume', [[10], [20], [30], [40], [50], [60], [70]]);
   const days = figures.days.map((day) => (day.date === '2026-11-20' ? { ...day, state: 'rising' as const } : day));
-  const [chart] = pictures[0]?.show(figures).charts ?? [];
+  const [chart] = pictures.slice(0, 1).flatMap((picture) => chartsOf(picture, figures));
   if (!chart) throw new Error('There is no chart');
 
   test('is shaded in the picture, and told in words beside it and in the table', async () => {
@@ -178,29 +191,30 @@ test('the CSV has a line for each day, and an empty field where there is nothing
 
 describe('an axis', () => {
   const axis = (chart: Chart, unit: Figures['columns'][number]['unit']) => {
-    const figures = { columns: [{ key: 'it', name: 'It', unit }], days: [{ date: '2026-11-15', values: [1] }] };
+    const days = [{ date: '2026-11-15', values: [1] }];
+    const figures = withSums({ columns: [{ key: 'it', name: 'It', unit, tone: 'main' }], days });
     return (chartOptions(chart, figures) as { yAxis: { axisLabel: { formatter(value: number): string } } }).yAxis;
   };
-  const series = [{ key: 'it', tone: 'main' }] as const;
+  const keys = ['it'];
 
   test('of counts and of dollars has no step that is a part of one, or of a cent', () => {
-    expect(axis({ kind: 'stack', series }, 'count')).toMatchObject({ type: 'value', min: 0, minInterval: 1 });
-    expect(axis({ kind: 'stack', series }, 'dollars')).toMatchObject({ type: 'value', min: 0, minInterval: 0.01 });
+    expect(axis({ kind: 'stack', keys }, 'count')).toMatchObject({ type: 'value', min: 0, minInterval: 1 });
+    expect(axis({ kind: 'stack', keys }, 'dollars')).toMatchObject({ type: 'value', min: 0, minInterval: 0.01 });
   });
 
   test('of shares ends at 100', () => {
-    expect(axis({ kind: 'shares', series }, 'count')).toMatchObject({ min: 0, max: 100 });
-    expect(axis({ kind: 'lines', series }, 'percent')).toMatchObject({ min: 0, max: 100 });
+    expect(axis({ kind: 'shares', keys }, 'count')).toMatchObject({ min: 0, max: 100 });
+    expect(axis({ kind: 'lines', keys }, 'percent')).toMatchObject({ min: 0, max: 100 });
   });
 
   test('of lengths goes by powers, in lengths that people know', () => {
-    const { axisLabel, ...rest } = axis({ kind: 'lengths', series }, 'seconds');
+    const { axisLabel, ...rest } = axis({ kind: 'lengths', keys }, 'seconds');
     expect(rest).toMatchObject({ type: 'log', logBase: 60, min: 1 });
     expect([1, 60, 3_600, 216_000].map(axisLabel.formatter)).toEqual(['1 s', '1 min', '1 h', '2.5 d']);
   });
 
   test('of money is without cents that are nothing', () => {
-    const { axisLabel } = axis({ kind: 'stack', series }, 'dollars');
+    const { axisLabel } = axis({ kind: 'stack', keys }, 'dollars');
     expect([160, 0.08, 0].map(axisLabel.formatter)).toEqual(['$160', '$0.08', '0']);
   });
 });
@@ -218,9 +232,9 @@ test('a length of time is told in the unit that fits it', () => {
 
 describe('a line', () => {
   const data = (...values: readonly (number | null)[]) => {
-    const columns = [{ key: 'it', name: 'It', unit: 'percent' as const }];
+    const columns = [{ key: 'it', name: 'It', unit: 'percent' as const, tone: 'main' as const }];
     const days = dates.map((date, at) => dayOf(date, [values[at] ?? null]));
-    const options = chartOptions({ kind: 'lines', series: [{ key: 'it', tone: 'main' }] }, { columns, days });
+    const options = chartOptions({ kind: 'lines', keys: ['it'] }, withSums({ columns, days }));
     return (options as { series: { data: unknown[] }[] }).series[0]?.data;
   };
 
@@ -248,13 +262,16 @@ describe('the cost of automatic texts', () => {
     'outcome_unknown',
   ];
   const page = (...values: readonly number[]) =>
-    render('cost', {
-      columns: names.map((key) => ({ key, name: key, unit: key.endsWith('usd') ? 'dollars' : 'count' })),
-      days: dates.map((date, at) => ({
-        date,
-        values: names.map((_, column) => (at === 2 ? (values[column] ?? 0) : 0)),
-      })),
-    });
+    render(
+      'cost',
+      withSums({
+        columns: names.map((key) => ({ key, name: key, unit: key.endsWith('usd') ? 'dollars' : 'count' })),
+        days: dates.map((date, at) => ({
+          date,
+          values: names.map((_, column) => (at === 2 ? (values[column] ?? 0) : 0)),
+        })),
+      }),
+    );
 
   test.each([
     [[12, 0, 0, 0.09, 0, 0, 0], '$0.09 for 12 texts that rules sent.'],

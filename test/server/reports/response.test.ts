@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { pictures, reading, readReport } from '../../../src/server/reports/pictures.ts';
+import { pictures } from '../../../src/server/reports/pictures.ts';
+import { reading, readReport } from '../../../src/server/reports/report.ts';
 import { factsDatabase } from '../../reporting/facts.ts';
 
 test('the sentence about responses is the median of all turns, not of the daysâ€™ medians', async () => {
@@ -21,5 +22,5 @@ test('the sentence about responses is the median of all turns, not of the daysâ€
   const which = pictures.filter(({ name }) => name === 'response-time');
   const [drawn] = (await reading(facts.db, { days: '7' }, (each) => readReport(each, which))).drawn;
   if (drawn?.figures.state !== 'known') throw new Error('The picture was not read');
-  expect(drawn.picture.show(drawn.figures.value).sentence).toBe('Half of the replies of people came within 60 min.');
+  expect(drawn.picture.sentence(drawn.figures.value)).toBe('Half of the replies of people came within 60 min.');
 });

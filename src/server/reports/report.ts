@@ -1,0 +1,102 @@
+import { type Database, query, sql } from '../../db/database.ts';
+import { type ReportingStatus, readReporting } from '../../ops/snapshot/reporting.ts';
+import { known, type Part, part, readWithTimeout } from '../../ops/snapshot.ts';
+import { onConnection, type Parameters } from '../answering.ts';
+import type { Day, Figures } from './charts.ts';
+import { type Choice, choiceOf, finishedPart, periodBefore } from './choice.ts';
+import { type Headline, headlinesOf, type Picture, type Rising, readFigures } from './figures.ts';
+import { type Freshness, type Option, readFreshness, readOptions } from './freshness.ts';
+import { pictures } from './pictures.ts';
+
+/** A picture and its figures. */
+export interface Drawn {
+  readonly picture: Picture;
+  readonly figures: Part<Figures>;
+  /** Of the whole period, of its days that are over, and of as many days before; the latter two are undefined where none is over. */
+  readonly headlines?: Readonly<Record<'now' | 'over' | 'before', readonly Headline[] | undefined>>;
+}
+
+/** What a page of the reports is read with: one connection, and the choice of its address. */
+export interface Reading {
+  readonly db: Database;
+  readonly choice: Choice;
+  /** By the clock of the database. */
+  readonly takenAt: Date;
+  /** Of the local days. */
+  readonly timeZone: string;
+  /** The local day now. */
+  readonly today: string;
+}
+
+export interface Report extends Omit<Reading, 'db'> {
+  readonly freshness: Part<Freshness>;
+  readonly options: Part<readonly Option[]>;
+  /** How late the figures are, and what they lack. */
+  readonly lateness: Part<ReportingStatus>;
+  readonly drawn: readonly Drawn[];
+}
+
+/** Reads with one connection for the choice of an address. Rejects with `DatabaseUnavailable`, `BadAddress` and nothing else. */
+export function reading<T>(db: Database, parameters: Parameters, read: (reading: Reading) => Promise<T>): Promise<T> {
+  return onConnection(db, async (connection) => {
+    const [now] = await query<Pick<Reading, 'takenAt' | 'timeZone' | 'today'>>(
+      connection,
+      sql`select clock_timestamp() as "takenAt", time_zone as "timeZone", reporting.local_day(now())::text as today from reporting.params`,
+    );
+    if (!now) throw new Error('reporting.params has no row');
+    return await read({ db: connection, choice: choiceOf(parameters, now.today), ...now });
+  });
+}
+
+/** Reads pictures one after the other, each statement for a few seconds at most; `isCompared`: with their headlines. */
+export async function readReport(
+  { db, ...of }: Reading,
+  which: readonly Picture[] = pictures,
+  isCompared = true,
+): Promise<Report> {
+  const { choice, today } = of;
+  const ask = <T>(read: (db: Database) => Promise<T>) => part(() => readWithTimeout(db, read));
+  const freshness = await ask((tx) => readFreshness(tx, choice));
+  const options = await ask(readOptions);
+  const lateness = await ask(readReporting);
+  const over = finishedPart(choice, today);
+  const drawn: Drawn[] = [];
+  for (const picture of which) {
+    const measures = await ask(async (tx) =>
+      typeof picture.measures === 'function' ? picture.measures(tx, choice) : picture.measures,
+    );
+    const figures = await ask(async (tx) =>
+      withStates(await readFigures(tx, choice, known(measures, [])), picture.rising, freshness, today),
+    );
+    if (!isCompared || measures.state !== 'known' || figures.state !== 'known') {
+      drawn.push({ picture, figures });
+      continue;
+    }
+    const compared = measures.value.filter(({ headline }) => headline);
+    const headlines = async (tx: Database, of: Choice) =>
+      headlinesOf(compared, await readFigures(tx, of, measures.value));
+    const others = await ask(async (tx) =>
+      over === undefined || compared.length === 0
+        ? {}
+        : {
+            over: over === choice ? headlinesOf(compared, figures.value) : await headlines(tx, over),
+            before: await headlines(tx, periodBefore(over)),
+          },
+    );
+    const values = { over: undefined, before: undefined, ...(others.state === 'known' && others.value) };
+    drawn.push({ picture, figures, headlines: { now: headlinesOf(compared, figures.value), ...values } });
+  }
+  return { ...of, freshness, options, lateness, drawn };
+}
+
+/** Says of each day whether it is not over, or still rises. */
+function withStates(figures: Figures, rising: Rising, freshness: Part<Freshness>, today: string): Figures {
+  const known = freshness.state === 'known' ? freshness.value : undefined;
+  const incomplete = new Set(rising === 'nothing' ? [] : known?.incompleteDays);
+  const days = figures.days.map((day): Day => {
+    if (day.date === today) return { ...day, state: 'open' };
+    const isRising = incomplete.has(day.date) || (rising === 'returns' && known && day.date >= known.returnsFrom);
+    return isRising ? { ...day, state: 'rising' } : day;
+  });
+  return { ...figures, days };
+}
