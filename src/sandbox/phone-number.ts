@@ -1,5 +1,3 @@
-import { invalidRequest } from './http/errors.ts';
-
 /** Removes the formatting of a phone number (2.4). */
 export function stripFormatting(text: string): string {
   return text.replace(/[\s()+.\-\u2010-\u2015\u00a0]/g, '');
@@ -10,11 +8,4 @@ export function normalizeNumber(text: string): string | null {
   const digits = stripFormatting(text);
   if (!/^\d{3,15}$/.test(digits)) return null;
   return digits.length === 10 ? `1${digits}` : digits;
-}
-
-/** Normalizes a required phone number. Throws a 400 that names the field (section 7). */
-export function requireNumber(text: string, field: string): string {
-  const number = normalizeNumber(text);
-  if (number === null) throw invalidRequest(`${field} must be a phone number, got ${JSON.stringify(text)}`);
-  return number;
 }

@@ -55,7 +55,7 @@ test('close does not wait for an answer that latency holds back', async () => {
 });
 
 test('bad input in code is one clear error', async () => {
-  await expect(sandbox.emit.sms({ line: 'nowhere' })).rejects.toThrow('line must be a phone number, got "nowhere"');
+  await expect(sandbox.emit.sms({ line: 'nowhere' })).rejects.toThrow('line: must be a phone number, got "nowhere"');
   await expect(sandbox.emit.call({ transfers: 9 })).rejects.toThrow('transfers');
 });
 

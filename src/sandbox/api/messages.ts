@@ -2,10 +2,19 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Message } from '../account.ts';
 import type { Context } from '../context.ts';
-import { type Api, countField, dataOf, idField, instant, linePath, noContent, pairPath } from '../http/api.ts';
+import {
+  type Api,
+  countField,
+  dataOf,
+  idField,
+  instant,
+  linePath,
+  noContent,
+  pairPath,
+  phoneNumber,
+} from '../http/api.ts';
 import { credentialOf, requireLine, requireUser, usableLines } from '../http/auth.ts';
 import { notFound, permissionDenied } from '../http/errors.ts';
-import { requireNumber } from '../phone-number.ts';
 import {
   isInConversation,
   isReadBy,
@@ -71,9 +80,14 @@ function messageResource(message: Message, reader: Reader, now: number, links: L
 const maxLimit = 200;
 const range = `must be from 1 to ${maxLimit}`;
 
+const groupNumbers = z
+  .string()
+  .transform((text) => text.split(',').filter((part) => part.trim() !== ''))
+  .pipe(z.array(phoneNumber));
+
 const threadQuery = z.object({
   markRead: z.enum(['true', 'false']).default('false').describe('Also marks the returned messages read.'),
-  groupParticipants: z.string().optional().describe('Comma-separated; addresses a group thread.'),
+  groupParticipants: groupNumbers.optional().describe('Comma-separated; addresses a group thread.'),
   limit: countField.pipe(z.number().min(1, range).max(maxLimit, range)).default(50),
   offset: countField.default(0),
 });
@@ -204,8 +218,13 @@ const since = instant
   .transform((text) => (text === undefined ? undefined : endOfSecond(Date.parse(text))))
   .describe('RFC 3339; only messages after it. Without it, all.');
 
+const lineNumbers = z
+  .string()
+  .transform((text) => text.split(','))
+  .pipe(z.array(phoneNumber));
+
 const unreadQuery = z.object({
-  lines: z.string().optional().describe('Comma-separated numbers; omit for all.'),
+  lines: lineNumbers.optional().describe('Comma-separated numbers; omit for all.'),
   since,
 });
 
@@ -218,10 +237,9 @@ const unreadCounts = z
 export function unreadRoutes(api: Api, { store }: Pick<Context, 'store'>): void {
   const { messages } = store;
 
-  function namedLines(request: FastifyRequest, names: string | undefined): string[] {
-    if (names === undefined) return usableLines(store, request).map((line) => line.number);
-    const numbers = new Set(names.split(',').map((name) => requireNumber(name, 'lines')));
-    return [...numbers].map((number) => requireLine(store, request, number).number);
+  function namedLines(request: FastifyRequest, numbers: string[] | undefined): string[] {
+    if (numbers === undefined) return usableLines(store, request).map((line) => line.number);
+    return [...new Set(numbers)].map((number) => requireLine(store, request, number).number);
   }
 
   api.get('/sms/unread', {
@@ -274,10 +292,9 @@ function endOfSecond(moment: number): number {
   return moment % 1000 === 0 ? moment + 999 : moment;
 }
 
-/** The parties of a thread except the line. Throws a 400 when a participant is not a phone number. */
-export function threadParties({ line, number }: z.output<typeof pairPath>, groupParticipants = ''): string[] {
-  const others = groupParticipants.split(',').filter((part) => part.trim() !== '');
-  const parties = new Set([number, ...others.map((part) => requireNumber(part, 'groupParticipants'))]);
+/** The parties of a thread except the line. */
+export function threadParties({ line, number }: z.output<typeof pairPath>, groupParticipants: string[] = []): string[] {
+  const parties = new Set([number, ...groupParticipants]);
   parties.delete(line);
   return [...parties];
 }

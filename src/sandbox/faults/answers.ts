@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { threadParties } from '../api/messages.ts';
-import { errorEnvelope, invalidRequest, typeOfStatus } from '../http/errors.ts';
+import { errorEnvelope, typeOfStatus } from '../http/errors.ts';
 import { type CallDeps, callEvent, simulateCall, simulateSms, smsEvent } from '../traffic/events.ts';
 import { changeBody } from './bodies.ts';
 import type { InjectedFault } from './faults.ts';
@@ -49,11 +49,6 @@ export function injectAnswerFaults(app: FastifyInstance, context: CallDeps): voi
     }
     const replacement = replacementOf(drawn, 'before', now());
     if (replacement !== undefined) return setHead(reply, replacement).send(replacement.body);
-    refuseLimit(request, drawn);
-  });
-
-  app.addHook('preHandler', async (request) => {
-    if (request.faults !== undefined) changePage(context, request, request.faults);
   });
 
   app.addHook('onSend', (request, reply, payload, done) => {
@@ -152,45 +147,22 @@ function proxyPage(status: number): string {
   return `<html>\r\n<head><title>${status}</title></head>\r\n<body>\r\n<center><h1>${status}</h1></center>\r\n</body>\r\n</html>\r\n`;
 }
 
-/** 400 for a limit that the smaller range does not allow (4.2: not clamped). */
-function refuseLimit(request: FastifyRequest, drawn: DrawnFaults): void {
-  const query = new URLSearchParams(request.url.split('?')[1]);
-  for (const fault of drawn) {
-    if (fault.kind === 'limit' && Number(query.get('limit') ?? 0) > fault.max) {
-      throw invalidRequest(`limit must be from 1 to ${fault.max}`);
-    }
-  }
-}
-
 interface ThreadRead {
   params: { line: string; number: string };
-  query: { groupParticipants?: string; limit: number; offset: number };
-}
-
-/** Changes the page that a validated thread read asks for: a smaller limit, or an offset from the oldest message. */
-function changePage({ store }: Pick<CallDeps, 'store'>, request: FastifyRequest, drawn: DrawnFaults): void {
-  if (request.routeOptions.schema?.operationId !== 'readThread') return;
-  const { params, query } = request as unknown as ThreadRead;
-  for (const fault of drawn) {
-    if (fault.kind === 'limit') query.limit = Math.min(query.limit, fault.max);
-    if (fault.kind !== 'oldestFirst') continue;
-    const { length } = store.messages.thread(params.line, threadParties(params, query.groupParticipants));
-    const end = Math.min(length, query.offset + query.limit);
-    query.limit = Math.max(0, end - query.offset);
-    query.offset = length - end;
-  }
+  query: { groupParticipants?: string[] };
 }
 
 /** Adds a call to the window that was searched, or a message to the thread that was read. */
 function shiftPages(context: CallDeps, request: FastifyRequest, { announce }: AnswerFaultOf<'shift'>): void {
-  if (request.routeOptions.schema?.operationId === 'searchCalls') {
+  const operationId = request.routeOptions.schema?.operationId;
+  if (operationId === 'searchCalls') {
     const { start, end } = request.body as { start: number; end: number };
     const latest = Math.min(end, Math.floor(context.now().getTime() / 1000));
     if (latest < start) return;
     const startTime = new Date(latest * 1000).toISOString();
     simulateCall(context, callEvent.parse({ startTime, durationSeconds: 0, status: 'missed', announce }));
-    return;
   }
+  if (operationId !== 'readThread') return;
   const read = request as unknown as ThreadRead;
   const parties = threadParties(read.params, read.query.groupParticipants);
   const group = parties.length > 1 ? { participants: parties } : {};

@@ -47,9 +47,6 @@ function change(envelope: Row, fault: InjectedFault<AnswerFault>): void {
     case 'fields':
       changeFields(envelope.data, fault, fault.random);
       return;
-    case 'oldestFirst':
-      if (isRow(envelope.data) && Array.isArray(envelope.data.messages)) envelope.data.messages.reverse();
-      return;
   }
 }
 

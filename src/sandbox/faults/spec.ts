@@ -91,8 +91,6 @@ const answerFault = z.discriminatedUnion('kind', [
   answerKind('shift', 'After each page of calls or of a thread, a new one appears in the pages just read.', {
     announce: z.boolean().default(false).describe('With a webhook.'),
   }),
-  answerKind('oldestFirst', 'Threads are paged from the oldest.', {}),
-  answerKind('limit', 'Threads refuse a larger limit.', { max: z.int().min(1).default(20) }),
 ]);
 export type AnswerFault = z.output<typeof answerFault>;
 export type AnswerFaultOf<Kind extends AnswerFault['kind']> = Extract<AnswerFault, { kind: Kind }>;

@@ -94,28 +94,24 @@ interface Consent {
   ticket: string;
   /** Users with portal access, in display order. */
   users: readonly User[];
-  /** The earlier choice, and why the form is shown again. */
-  chosen?: { userId: string; scopes: readonly string[]; notice: string };
 }
 
 /** The page that asks a user to approve a client; the form is posted to the page's own address (5.3). */
-export function consentPage({ client, redirectUri, scopes, ticket, users, chosen }: Consent): string {
-  const options = users.map(({ id, firstName, lastName, title }) => {
-    const isChosen = String(id) === chosen?.userId;
-    return html`<option value="${String(id)}"${isChosen && html` selected`}>${firstName} ${lastName}${title && `, ${title}`}</option>
-`;
-  });
-  const choices = scopes.map((scope) => {
-    const isChecked = chosen === undefined || chosen.scopes.includes(scope);
-    return html`<label><input type="checkbox" name="scope" value="${scope}"${isChecked && html` checked`}>
+export function consentPage({ client, redirectUri, scopes, ticket, users }: Consent): string {
+  const options = users.map(
+    ({ id, firstName, lastName, title }) =>
+      html`<option value="${String(id)}">${firstName} ${lastName}${title && `, ${title}`}</option>
+`,
+  );
+  const choices = scopes.map(
+    (scope) => html`<label><input type="checkbox" name="scope" value="${scope}" checked>
 ${scopeWords[scope]} <code>${scope}</code></label>
-`;
-  });
+`,
+  );
   return page(
     `Allow ${client.name}?`,
     html`<h1><b>${client.name}</b> asks to act for you</h1>
 <p>The program chose this name. You will return to ${new URL(redirectUri).host}.</p>
-${chosen && html`<p role="alert">${chosen.notice}</p>`}
 <form method="post">
 <input type="hidden" name="ticket" value="${ticket}">
 <label for="user">Sign in as</label>
@@ -135,6 +131,6 @@ export function refusalPage(message: string): string {
     'This login cannot continue',
     html`<h1>This login cannot continue</h1>
 <p>${message}</p>
-<p>Go back to the program that sent you here and start again.</p>`,
+<p>Go back to the page before, or to the program that sent you here.</p>`,
   );
 }

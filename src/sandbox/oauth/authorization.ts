@@ -178,13 +178,10 @@ export function authorizationRoutes(api: Api, { store, now }: Pick<Context, 'sto
         pending.delete(ticket);
         return redirect(reply, redirectUri, { error: 'access_denied', error_description: 'the user said no', state });
       }
-      const users = usersWithAccess();
-      const user = users.find(({ id }) => String(id) === userId);
-      const isEmpty = !request.scopes.some((scope) => chosen.includes(scope));
-      if (user === undefined || isEmpty) {
-        const notice = user === undefined ? 'Choose a user to sign in as.' : 'Tick at least one scope, or deny.';
-        const page = consentPage({ ...request, ticket, users, chosen: { userId, scopes: chosen, notice } });
-        return show(reply, 400, page, redirectUri);
+      const user = usersWithAccess().find(({ id }) => String(id) === userId);
+      if (user === undefined) return refuse(reply, 'Choose a user to sign in as.');
+      if (!request.scopes.some((scope) => chosen.includes(scope))) {
+        return refuse(reply, 'Tick at least one scope, or deny.');
       }
       pending.delete(ticket);
       return redirect(reply, redirectUri, { code: approve(request, user.id, chosen), state });

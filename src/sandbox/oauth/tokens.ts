@@ -46,8 +46,6 @@ export type TokenAnswer = z.output<typeof tokenAnswer>;
 
 type TokenTables = Pick<Store, 'codes' | 'accessTokens' | 'refreshTokens'>;
 
-const deleteAfterMs = 3_600_000;
-
 /** 256 random bits that fit into a URL and a header. */
 export function randomSecret(): string {
   return randomBytes(32).toString('base64url');
@@ -55,7 +53,6 @@ export function randomSecret(): string {
 
 /** Issues a pair of tokens for a grant; `seconds` is the lifetime of the access token. */
 export function issueTokens(store: TokenTables, grant: Grant, seconds: number, now: number): TokenAnswer {
-  deleteExpired(store, now);
   const { grantId, clientId, userId, scopes } = grant;
   const granted = { grantId, clientId, userId, scopes };
   const access = store.accessTokens.put({ ...granted, token: randomSecret(), expiresAt: now + seconds * 1000 });
@@ -79,14 +76,6 @@ export function revokeGrant(store: TokenTables, grantId: string): void {
 /** Revokes every access token. Refresh tokens stay valid. */
 export function expireAccessTokens({ accessTokens }: TokenTables): void {
   for (const { token } of accessTokens.values()) accessTokens.delete(token);
-}
-
-/** Bounds the state. A token or code that expired an hour ago gets the same error when it is unknown. */
-function deleteExpired({ accessTokens, codes }: TokenTables, now: number): void {
-  for (const { token, expiresAt } of accessTokens.values()) {
-    if (expiresAt + deleteAfterMs < now) accessTokens.delete(token);
-  }
-  for (const { code, expiresAt } of codes.values()) if (expiresAt + deleteAfterMs < now) codes.delete(code);
 }
 
 /**

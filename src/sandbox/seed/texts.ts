@@ -11,27 +11,8 @@ const dialogues: Record<Customer['language'], readonly (readonly string[])[]> = 
       '>great thanks 👍',
       '<You are welcome. He will text when he parks.',
     ],
-    [
-      '>The radiator in the back room is cold again',
-      '<Sorry to hear that. Is the valve fully open?',
-      '>yes tried that twice',
-      '<We can send someone tomorrow at 9. Does that work?',
-      '>ok',
-    ],
-    ['<Your invoice 20418 over $245.00 is ready. Reply with questions.', '>paid it yesterday, check pls'],
     ['<Reminder: boiler inspection tomorrow 8–10 am. Reply C to confirm.', '>C', '<Confirmed, see you tomorrow.'],
     ['>STOP'],
-    [
-      '>whats the price for a new faucet installed',
-      '<From $180 with a standard faucet. Shall we call you?',
-      '>3rd',
-      '>sorry wrong chat 😅',
-    ],
-    [
-      '>Water is coming through the ceiling!! 🚨🚨',
-      '<Close the main valve now. A technician is 12 minutes away.',
-      '>closed. please hurry',
-    ],
     [
       '>Can you send the quote again? I can’t find the e-mail…',
       '<Just sent it. Please check the spam folder too.',
@@ -44,16 +25,9 @@ const dialogues: Record<Customer['language'], readonly (readonly string[])[]> = 
       '<Claro que sí. ¿Le viene bien a las 15:30?',
       '>Perfecto, muchas gracias 🙏',
     ],
-    ['>El calentador hace un ruido extraño, ¿es peligroso?', '<Apáguelo por ahora, le llamamos en unos minutos.'],
   ],
-  he: [
-    ['>שלום, מתי מגיע הטכנאי?', '<הוא אמור להגיע עד השעה 14:00.', '>תודה רבה!'],
-    ['>אפשר לקבוע תור ליום ראשון בבוקר?', '<כן, בשעה 9:30. מתאים?', '>מתאים מאוד 😊'],
-  ],
-  ar: [
-    ['>مرحبا، هل يمكنكم إصلاح السخان اليوم؟', '<نعم، سيصل الفني بين الثالثة والخامسة.', '>شكراً جزيلاً'],
-    ['>كم تكلفة تركيب مضخة حرارية؟', '<نرسل لكم عرض السعر اليوم.'],
-  ],
+  he: [['>שלום, מתי מגיע הטכנאי?', '<הוא אמור להגיע עד השעה 14:00.', '>תודה רבה!']],
+  ar: [['>مرحبا، هل يمكنكم إصلاح السخان اليوم؟', '<نعم، سيصل الفني بين الثالثة والخامسة.', '>شكراً جزيلاً']],
 };
 
 /** A group conversation: tenants of one house and the company. */

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { type Call, type Message, segmentSchema, type Transcript } from '../account.ts';
 import { generatedTranscripts, transcriptsOf, uniqueIdOf } from '../api/call-resource.ts';
 import type { Context } from '../context.ts';
+import { phoneNumber } from '../http/api.ts';
 import { invalidRequest, notFound } from '../http/errors.ts';
-import { requireNumber } from '../phone-number.ts';
 import { callWishes, finalizeCall, generateCall, outsideNumber, repeatWindowSeconds } from '../seed/calls.ts';
 import type { Customer } from '../seed/directory.ts';
 import { openers, replies } from '../seed/texts.ts';
@@ -17,11 +17,11 @@ const usualTranscriptMs = { min: 6_000, max: 15_000 };
 /** A simulated text. Missing fields are generated. */
 export const smsEvent = z.strictObject({
   /** A line of the account. */
-  line: z.string().optional(),
+  line: phoneNumber.optional(),
   /** The other party; in a group the sender. */
-  number: z.string().optional(),
+  number: phoneNumber.optional(),
   /** All other parties of a group thread. */
-  participants: z.array(z.string()).optional(),
+  participants: z.array(phoneNumber).default([]),
   direction: z.enum(['in', 'out']).default('in'),
   text: z.string().optional(),
   /** File names. */
@@ -48,16 +48,15 @@ type TextDeps = CarrierDeps & Pick<Context, 'directory'>;
 /** Receives or sends a text, with its webhooks and receipt. Throws a 400 for a field that the account does not know. */
 export function simulateSms(deps: TextDeps, event: z.output<typeof smsEvent>): SmsMade {
   const { store, directory, random, now } = deps;
-  const line = event.line === undefined ? random.pick(store.lines.values()).number : requireNumber(event.line, 'line');
+  const { line = random.pick(store.lines.values()).number } = event;
   if (store.lines.get(line) === undefined) {
     throw invalidRequest(`line must be an SMS line of the account, got ${line}`);
   }
   if (event.sentBy !== undefined && store.users.get(event.sentBy) === undefined) {
     throw invalidRequest(`sentBy must be a user of the account, got ${event.sentBy}`);
   }
-  const given = event.number === undefined ? undefined : requireNumber(event.number, 'number');
-  const participants = partiesOf(event.participants ?? [], given);
-  const speaker = given ?? participants[0] ?? random.pick(directory.customers).number;
+  const participants = partiesOf(event.participants, event.number);
+  const speaker = event.number ?? participants[0] ?? random.pick(directory.customers).number;
 
   const message: Message = {
     id: store.messages.nextId(),
@@ -80,15 +79,14 @@ export function simulateSms(deps: TextDeps, event: z.output<typeof smsEvent>): S
 
 /** One party is not a group. */
 function partiesOf(participants: readonly string[], number: string | undefined): string[] {
-  const parties = participants.map((party, index) => requireNumber(party, `participants[${index}]`));
-  const distinct = [...new Set(number === undefined ? parties : [...parties, number])].sort();
+  const distinct = [...new Set(number === undefined ? participants : [...participants, number])].sort();
   return distinct.length > 1 ? distinct : [];
 }
 
 /** A simulated call that has ended. Missing fields are generated. */
 export const callEvent = callWishes.extend({
   /** The outside party. */
-  number: z.string().optional(),
+  number: phoneNumber.optional(),
   callerName: z.string().optional(),
   startTime: z.iso.datetime({ offset: true }).optional(),
   /** Milliseconds from now until the API lists the legs. */
@@ -222,14 +220,11 @@ function linkCallBack(deps: CallDeps, call: Call): void {
   if (abandoned !== undefined) deps.store.calls.put({ ...abandoned, calledBack: call.id });
 }
 
-function customerOf({ directory, random }: CallDeps, { number, callerName: name }: CallOrder): Customer {
-  const given = number === undefined ? undefined : requireNumber(number, 'number');
-  const customer =
-    given === undefined
-      ? random.pick(directory.customers)
-      : (directory.customers.find((known) => known.number === given) ??
-        ({ number: given, name: 'WIRELESS CALLER', language: 'en' } as const));
-  return name === undefined ? customer : { ...customer, name };
+function customerOf({ directory, random }: CallDeps, { number, callerName }: CallOrder): Customer {
+  const known = directory.customers.find((customer) => customer.number === number);
+  const stranger: Customer = { number: number ?? '', name: 'WIRELESS CALLER', language: 'en' };
+  const customer = number === undefined ? random.pick(directory.customers) : (known ?? stranger);
+  return callerName === undefined ? customer : { ...customer, name: callerName };
 }
 
 function groupOf({ directory }: CallDeps, group: string | undefined): string | undefined {

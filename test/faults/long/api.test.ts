@@ -46,8 +46,6 @@ const failing: readonly (readonly [string, ...FaultInput[]])[] = [
   ['redirects', { kind: 'redirect', rate: 0.3 }],
   ['sends call ids as numbers', { kind: 'unquotedCallIds' }],
   ['pages threads that shift', { kind: 'shift', announce: true, rate: 0.1, operation: 'readThread' }],
-  ['pages threads from their beginning', { kind: 'oldestFirst' }],
-  ['refuses a limit out of its range', { kind: 'limit', max: 10 }],
   ['is down', { kind: 'error', status: 503, rate: 1 }],
 ];
 

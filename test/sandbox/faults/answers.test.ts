@@ -253,18 +253,4 @@ describe('pages', () => {
     expect(first).toEqual([25, 24, 23, 22, 21]);
     expect(second[0]).toBe(21);
   });
-
-  test('threads are paged from the oldest message', async () => {
-    sandbox.faults({ kind: 'oldestFirst' });
-    expect(await texts('limit=4')).toEqual([1, 2, 3, 4]);
-    expect(await texts('limit=4&offset=23')).toEqual([24, 25]);
-    expect(await texts('limit=4&offset=25')).toEqual([]);
-  });
-
-  test('threads refuse limits that they allowed, and answer fewer where none is named', async () => {
-    sandbox.faults({ kind: 'limit', max: 10 });
-    const refused = await ask('GET', `${thread}?limit=11`);
-    expect([refused.status, refused.body.error.type]).toEqual([400, 'invalid_request']);
-    expect([(await texts('limit=10')).length, (await texts('')).length]).toEqual([10, 10]);
-  });
 });
