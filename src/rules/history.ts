@@ -29,7 +29,7 @@ export interface History {
   earlier(rule: Pick<Match, 'rule' | 'mode'>, scope: Scope, seconds: number, thread: Pair, before: Date): number;
   add(match: Match): void;
   /** Sets how the reply of a match ended. */
-  settle(match: Pick<Match, 'rule' | 'line' | 'number' | 'at'>, reply: 'sent' | 'none'): void;
+  setReply(match: Pick<Match, 'rule' | 'line' | 'number' | 'at'>, reply: 'sent' | 'none'): void;
 }
 
 type Held = Omit<Match, 'reply'> & { reply: ReplyState };
@@ -49,7 +49,7 @@ export function createHistory(matches: readonly Match[]): History {
 
   return {
     add,
-    settle({ rule, at, ...thread }, reply) {
+    setReply({ rule, at, ...thread }, reply) {
       const isMeant = (held: Held) => held.at.getTime() === at.getTime() && pairKey(held) === pairKey(thread);
       const meant = byRule.get(rule)?.findLast(isMeant);
       if (meant) meant.reply = reply;

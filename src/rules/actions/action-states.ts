@@ -37,7 +37,7 @@ export interface ClaimedAction {
   readonly tries: number;
   /** An earlier request carried the note, and the note may exist. */
   readonly wasBegun: boolean;
-  /** Milliseconds since the match, or since the rule's own reply was settled. */
+  /** Milliseconds since the match, or since the outcome of the rule's own reply. */
   readonly waitedMs: number;
   /** End of the claim, as Postgres wrote it. It identifies the claim. */
   readonly claim: string;
@@ -219,7 +219,7 @@ export async function beginAction(db: Database, claim: Claim, hasNote: boolean):
  * Records how an attempt ended, and counts it once it is final. `done` is recorded even after the claim was lost; anything else
  * only while it is held. The argument is deleted with the last attempt: it can quote what people wrote.
  */
-export async function settleAction(tx: Database | Transaction, claim: Claim, outcome: Outcome): Promise<void> {
+export async function recordOutcome(tx: Database | Transaction, claim: Claim, outcome: Outcome): Promise<void> {
   if (outcome.state === 'later') {
     const { afterMs, reason, tries, isBegun } = outcome;
     await query(
@@ -239,14 +239,14 @@ export async function settleAction(tx: Database | Transaction, claim: Claim, out
   await query(
     tx,
     sql`
-      with settled as (
+      with decided as (
         update ops.rule_actions set state = ${state}, reason = coalesce(${reason}, reason), settled_at = now(), argument = null
         where ${isOurs} returning run_id
       )
       insert into ops.rule_tallies (happened_at, version, counts)
       select r.evaluated_at, r.version,
         jsonb_build_array(jsonb_build_object('rule', r.rule, 'mode', r.mode, 'word', ${`action_${state}`}::text, 'count', 1))
-      from settled join ops.rule_runs r using (run_id)`,
+      from decided join ops.rule_runs r using (run_id)`,
   );
 }
 
@@ -256,8 +256,8 @@ export async function isAnyWaiting(db: Database): Promise<boolean> {
   return waiting.length > 0;
 }
 
-/** Settles replies whose sends the ledger has settled. A send that needs manual review or may still be found stays open. */
-export async function settleReplies(db: Database): Promise<void> {
+/** Records the outcomes of replies whose sends are decided. A send that needs manual review or may still be found stays open. */
+export async function recordReplyOutcomes(db: Database): Promise<void> {
   await query(
     db,
     sql`

@@ -12,8 +12,8 @@ import {
   type Outcome,
   overtakenBy,
   readSeconds,
-  settleAction,
-  settleReplies,
+  recordOutcome,
+  recordReplyOutcomes,
 } from './action-states.ts';
 import { findAssignee, newerText, type ObservedState, recordBlock, recordState } from './mirror.ts';
 
@@ -34,7 +34,7 @@ const maxAtOnce = 8;
 /** Performs all due actions. Safe in any number of processes: a claim gives each action to one of them. */
 export async function performDueActions(context: ActionContext, signal: AbortSignal): Promise<void> {
   while (!signal.aborted && (await isAnyWaiting(context.db))) {
-    await settleReplies(context.db);
+    await recordReplyOutcomes(context.db);
     if (context.mode !== 'live' && (await isAnyLive(context.db))) return;
     const claimed = await claimActions(context.db, maxAtOnce);
     if (claimed.length === 0) return;
@@ -57,7 +57,7 @@ interface Request {
 export async function performAction(context: ActionContext, action: ClaimedAction, signal: AbortSignal): Promise<void> {
   const outcome = await attempt(context, action, signal);
   if (!outcome) return;
-  await settleAction(context.db, action, outcome);
+  await recordOutcome(context.db, action, outcome);
   if (outcome.state === 'failed' || outcome.state === 'unclear') {
     context.log.warn(
       { rule: action.rule, run: action.runId, action: action.kind, reason: outcome.reason },
@@ -90,7 +90,7 @@ async function attempt(
     const record = await request.send();
     await inTransaction(db, async (tx) => {
       await record(tx);
-      await settleAction(tx, action, action.wasBegun ? doneWithoutNote : { state: 'done' });
+      await recordOutcome(tx, action, action.wasBegun ? doneWithoutNote : { state: 'done' });
     });
     return undefined;
   } catch (error) {

@@ -6,26 +6,12 @@ import type { FactsOf } from './declared.ts';
 const maxDays = 14;
 const minuteMs = 60_000;
 
-/** Minutes whose facts are kept: a day of triggers. */
-const maxMinutes = 1_440;
-const factsOfMinutes = new WeakMap<BusinessHours, Map<number, FactsOf<'hours'>>>();
-
 /**
- * The facts about business hours at a moment. Worked out once a minute: they change with the minute only, as opening times and
- * offsets from UTC are whole minutes.
+ * The facts about business hours at a moment, which change with the minute only. Each opening and closing time is converted to an
+ * instant on its own, so they hold on days with 23 or 25 hours too.
  */
-export function hoursAt(hours: BusinessHours, at: Date): FactsOf<'hours'> {
-  const minute = Math.floor(at.getTime() / minuteMs);
-  const known = factsOfMinutes.get(hours) ?? new Map<number, FactsOf<'hours'>>();
-  factsOfMinutes.set(hours, known);
-  const facts = known.get(minute) ?? factsAt(hours, new Date(minute * minuteMs));
-  if (known.size >= maxMinutes && !known.has(minute)) known.clear();
-  known.set(minute, facts);
-  return facts;
-}
-
-/** Each opening and closing time is converted to an instant on its own, so they hold on days with 23 or 25 hours too. */
-function factsAt(hours: BusinessHours, at: Date): FactsOf<'hours'> {
+export function hoursAt(hours: BusinessHours, moment: Date): FactsOf<'hours'> {
+  const at = new Date(Math.floor(moment.getTime() / minuteMs) * minuteMs);
   const local = localTime(at, hours.timeZone);
   const span = openSpans(hours, local.date).find(({ from, to }) => from <= at && at < to);
   const weekday = weekdayOf(local.date);
@@ -70,31 +56,14 @@ function closingOf(hours: BusinessHours, end: Date, date: string): Date {
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-function formatOf(timeZone: string): Intl.DateTimeFormat {
-  const held = formats.get(timeZone);
-  if (held) return held;
-  const format = new Intl.DateTimeFormat('en-CA', {
-    timeZone,
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
-  });
-  formats.set(timeZone, format);
-  return format;
-}
-
 /** The local day and time of an instant. */
-export function localTime(at: Date, timeZone: string): { readonly date: string; readonly time: string } {
-  const parts = Object.fromEntries(
-    formatOf(timeZone)
-      .formatToParts(at)
-      .map(({ type, value }) => [type, value]),
-  );
-  return { date: `${parts.year}-${parts.month}-${parts.day}`, time: `${parts.hour}:${parts.minute}` };
+function localTime(at: Date, timeZone: string): { readonly date: string; readonly time: string } {
+  // Swedish dates and times are those of ISO 8601.
+  const format =
+    formats.get(timeZone) ?? new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' });
+  formats.set(timeZone, format);
+  const [date = '', time = ''] = format.format(at).split(' ');
+  return { date, time };
 }
 
 /**

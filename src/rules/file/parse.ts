@@ -8,7 +8,7 @@ import { createTemplates, type Template } from '../conditions/template.ts';
 import type { Assignee, NamedLine, NamedUser, Rule, RuleSet, Step } from '../rule.ts';
 import { schemaProblems, schemaWording, tagProblems, yamlProblem } from './mistakes.ts';
 import { type FilePosition, type Positions, positionsIn, RulesError, type RulesProblem } from './problems.ts';
-import { accountLimitsOf, type RulesFile, ruleSchema, rulesSchema, type WrittenRule } from './schema.ts';
+import { accountLimitsOf, type RulesFile, rulesSchema, type WrittenRule } from './schema.ts';
 
 export interface ParseOptions {
   /** The path as messages show it. */
@@ -20,40 +20,37 @@ export interface ParseOptions {
 type Path = readonly PropertyKey[];
 
 /**
- * Parses a rules file and evaluates each rule on sample facts. Throws one `RulesError` with all problems, in the order of the
- * file.
+ * Parses a rules file and evaluates each rule on sample facts. Throws one `RulesError` with all problems of form, else with all of
+ * meaning, in the order of the file.
  */
 export function parseRules(text: string, { file, timeZone }: ParseOptions): RuleSet {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const positions = positionsIn(text, document, lines);
   const tags = tagProblems(text, document, positions);
-  // A tag makes its line mean something else: other problems of that line would mislead.
-  const fail = (problems: readonly RulesProblem[]) => {
+  const refuse = (problems: readonly RulesProblem[]) => {
+    // A tag makes its line mean something else: other problems of that line would mislead.
     const others = problems.filter(({ line }) => tags.every((tag) => tag.line !== line));
-    return new RulesError(file, text, [...tags, ...others].sort(byPosition));
+    throw new RulesError(file, text, [...tags, ...others].sort(byPosition));
   };
   const unreadable = yamlProblem(document, positions);
-  if (unreadable) throw fail([unreadable]);
-  const written: unknown = document.toJS({ maxAliasCount: 100 }) ?? {};
-  const parsed = rulesSchema.safeParse(written, { reportInput: true, error: schemaWording });
-  const problems = [
-    ...(parsed.success ? [] : schemaProblems(parsed.error, positions)),
-    ...duplicateNames(written, positions),
-  ];
+  if (unreadable) return refuse([unreadable]);
+  const { success, data, error } = rulesSchema.safeParse(document.toJS({ maxAliasCount: 100 }) ?? {}, {
+    reportInput: true,
+    error: schemaWording,
+  });
+  if (!success) return refuse(schemaProblems(error, positions));
+  const problems = duplicateNames(data.rules, positions);
   const warnings: RulesProblem[] = [];
-  const valid = parsed.success ? parsed.data.rules.map((rule, at) => ({ rule, at })) : validRules(written);
-  const hours = parsed.success ? parsed.data.business_hours : undefined;
-  const rules = buildRules(valid, { timeZone, hours }, positions, { problems, warnings });
-  if (!parsed.success || problems.length > 0 || tags.length > 0) throw fail(problems);
+  const rules = buildRules(data, timeZone, positions, { problems, warnings });
+  if (problems.length > 0 || tags.length > 0) return refuse(problems);
   return {
     version: fingerprint(text),
     rules,
-    hours: businessHours(parsed.data.business_hours, timeZone),
-    accountLimits: accountLimitsOf(parsed.data),
-    users: namedUsers(parsed.data.rules, positions),
-    hoursAt: firstWithHours(rules, parsed.data.rules, positions),
-    lines: namedLines(parsed.data.rules, positions),
+    hours: businessHours(data.business_hours, timeZone),
+    accountLimits: accountLimitsOf(data),
+    ...namesIn(data.rules, positions),
+    hoursAt: firstWithHours(rules, data.rules, positions),
     warnings: warnings.sort(byPosition),
   };
 }
@@ -77,54 +74,30 @@ function firstWithHours(
   return at < 0 ? undefined : positions.ofValue(['rules', at, 'name']);
 }
 
-function namedUsers(rules: readonly WrittenRule[], positions: Positions): NamedUser[] {
-  return rules.flatMap((rule, at) =>
-    rule.do.flatMap(({ assign, resolve }, index): NamedUser[] => {
-      const path = ['rules', at, 'do', index];
-      if (assign !== undefined && !isRole(assign)) return [{ ...positions.ofValue([...path, 'assign']), user: assign }];
+/** The users and lines that steps name. */
+function namesIn(rules: readonly WrittenRule[], positions: Positions): Pick<RuleSet, 'users' | 'lines'> {
+  const users: NamedUser[] = [];
+  const lines: NamedLine[] = [];
+  for (const [at, rule] of rules.entries()) {
+    for (const [index, { assign, resolve, reply }] of rule.do.entries()) {
+      const positionOf = (...keys: string[]) => positions.ofValue(['rules', at, 'do', index, ...keys]);
+      if (assign !== undefined && !isRole(assign)) users.push({ ...positionOf('assign'), user: assign });
       const credited = typeof resolve === 'object' ? resolve.user : undefined;
-      return credited === undefined ? [] : [{ ...positions.ofValue([...path, 'resolve', 'user']), user: credited }];
-    }),
-  );
-}
-
-function namedLines(rules: readonly WrittenRule[], positions: Positions): NamedLine[] {
-  return rules.flatMap((rule, at) =>
-    rule.do.flatMap(({ reply }, index): NamedLine[] => {
-      if (typeof reply !== 'object' || reply.from === undefined) return [];
-      return [{ ...positions.ofValue(['rules', at, 'do', index, 'reply', 'from']), number: reply.from }];
-    }),
-  );
+      if (credited !== undefined) users.push({ ...positionOf('resolve', 'user'), user: credited });
+      const from = typeof reply === 'object' ? reply.from : undefined;
+      if (from !== undefined) lines.push({ ...positionOf('reply', 'from'), number: from });
+    }
+  }
+  return { users, lines };
 }
 
 function byPosition(a: RulesProblem, b: RulesProblem): number {
   return a.line - b.line || a.column - b.column;
 }
 
-/** A rule that the schema accepts, and its index among all rules of the file. */
-interface ValidRule {
-  readonly rule: WrittenRule;
-  readonly at: number;
-}
-
-/** The rules that can be compiled even though something else in the file is wrong. */
-function validRules(written: unknown): ValidRule[] {
-  return writtenRules(written).flatMap((each, at) => {
-    const { success, data } = ruleSchema.safeParse(each);
-    return success ? [{ rule: data, at }] : [];
-  });
-}
-
-function writtenRules(written: unknown): readonly unknown[] {
-  const { rules } = written as { rules?: unknown };
-  return Array.isArray(rules) ? rules : [];
-}
-
-function duplicateNames(written: unknown, positions: Positions): RulesProblem[] {
+function duplicateNames(rules: readonly WrittenRule[], positions: Positions): RulesProblem[] {
   const lines = new Map<string, number>();
-  return writtenRules(written).flatMap((rule, at) => {
-    const name = (rule as { name?: unknown } | null)?.name;
-    if (typeof name !== 'string') return [];
+  return rules.flatMap(({ name }, at) => {
     const position = positions.ofValue(['rules', at, 'name']);
     const before = lines.get(name);
     lines.set(name, position.line);
@@ -135,8 +108,8 @@ function duplicateNames(written: unknown, positions: Positions): RulesProblem[] 
 }
 
 function buildRules(
-  valid: readonly ValidRule[],
-  { timeZone, hours }: { readonly timeZone: string; readonly hours: RulesFile['business_hours'] },
+  { rules, business_hours: hours }: RulesFile,
+  timeZone: string,
   positions: Positions,
   { problems, warnings }: { readonly problems: RulesProblem[]; readonly warnings: RulesProblem[] },
 ): Rule[] {
@@ -160,7 +133,7 @@ function buildRules(
     return condition;
   }
 
-  return valid.map(({ rule, at }) => {
+  return rules.map((rule, at) => {
     const path = ['rules', at];
     const { limits = {} } = rule;
     // An idle thread expects no quick reaction, so one that became idle during an outage still counts.

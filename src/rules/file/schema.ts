@@ -190,7 +190,7 @@ const step = z
   });
 
 /** One item of `rules`. */
-export const ruleSchema = z
+const ruleSchema = z
   .strictObject({
     name: z
       .string()

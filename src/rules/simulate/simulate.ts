@@ -132,7 +132,7 @@ async function performMatch(run: Simulation, each: KnownCase, evaluation: Evalua
   }
   if (!reply) return run.count(each, evaluation);
   const planned = await planReply(run, each, evaluation, reply);
-  if ('kind' in planned) return settleReply(run, each, evaluation, planned, trigger.at, subject);
+  if ('kind' in planned) return recordReply(run, each, evaluation, planned, trigger.at, subject);
   threadOf(run, planned.plan).newest = planned;
   await sendReply(run, planned, trigger.at);
 }
@@ -172,7 +172,7 @@ async function planReply(
     if (other.kind === trigger.kind && other.id === trigger.id) return denied('thread_busy');
     if (newest.heldUntil) {
       newest.heldUntil = undefined;
-      await settleReply(run, newest.case, newest.evaluation, denied('superseded'), trigger.at, newest.plan);
+      await recordReply(run, newest.case, newest.evaluation, denied('superseded'), trigger.at, newest.plan);
     }
   }
   run.answered.add(key);
@@ -197,14 +197,14 @@ async function sendReply(run: Simulation, planned: PlannedReply, at: Date): Prom
   const outcome = await run.judge(plan, threadOf(run, plan), at);
   const isHeld = outcome.kind === 'held' && outcome.until < run.options.to;
   planned.heldUntil = isHeld ? outcome.until : undefined;
-  if (!isHeld) return settleReply(run, each, evaluation, outcome, at, plan);
+  if (!isHeld) return recordReply(run, each, evaluation, outcome, at, plan);
   addTask(run, outcome.until, async () => {
     if (planned.heldUntil) await sendReply(run, planned, outcome.until);
   });
 }
 
 /** Records the outcome of a reply in a thread, and performs what follows it. */
-async function settleReply(
+async function recordReply(
   run: Simulation,
   each: KnownCase,
   evaluation: Evaluation,
@@ -217,7 +217,7 @@ async function settleReply(
   if (outcome.kind === 'held') return;
   const { line, number } = subject;
   const match = { line, number, rule: evaluation.rule.name, at: trigger.at };
-  run.history.settle(match, outcome.kind === 'sent' ? 'sent' : 'none');
+  run.history.setReply(match, outcome.kind === 'sent' ? 'sent' : 'none');
   if (outcome.kind !== 'sent') return;
   const text = evaluation.actions.find((action) => action.kind === 'reply')?.text ?? '';
   threadOf(run, thread).sends.push({ at, text });
