@@ -1,4 +1,4 @@
-import { type Document, isMap, isNode, isPair, isScalar, type LineCounter, type Node, type Scalar } from 'yaml';
+import { type Document, isMap, isNode, isPair, isScalar, type LineCounter, type Node } from 'yaml';
 import { UserError } from '../../shared/errors.ts';
 
 /** Line and column, both from 1. */
@@ -78,34 +78,11 @@ export function positionsIn(source: string, document: Document, lines: LineCount
     within(path, offset) {
       const node = document.getIn(path, true);
       if (!isScalar(node) || !node.range) return this.ofValue(path);
-      return at(sourceOffset(source, node, offset));
+      const [start, end] = node.range;
+      // Quotes, folds and indents only add characters: what stands there is found at this offset or later.
+      const [token = ''] = /^\S+/.exec(String(node.value).slice(offset)) ?? [];
+      const found = source.indexOf(token, start + offset);
+      return at(token === '' ? end : found >= 0 && found < end ? found : start);
     },
   };
-}
-
-/**
- * The offset in the source of a character of a scalar. Quotes, folds, indents and escapes make them differ, so both are
- * walked side by side: a source character that is not the next of the value belongs to the notation.
- */
-function sourceOffset(source: string, node: Scalar, offset: number): number {
-  const [start, end] = node.range ?? [0, 0];
-  const value = String(node.value);
-  const isBlock = node.type === 'BLOCK_FOLDED' || node.type === 'BLOCK_LITERAL';
-  const isQuoted = node.type === 'QUOTE_DOUBLE' || node.type === 'QUOTE_SINGLE';
-  let at = isBlock ? source.indexOf('\n', start) + 1 : start + (isQuoted ? 1 : 0);
-  for (let index = 0; index < value.length && at < end; index += 1) {
-    const character = value[index] as string;
-    if (/\s/.test(character)) {
-      if (index === offset) return at;
-      if (/\s/.test(source[at] ?? '')) at += 1;
-      // A fold is one space in the value; a new line adds its indent.
-      const next = value[index + 1];
-      if (next !== undefined && !/\s/.test(next)) while (/\s/.test(source[at] ?? '') && at < end) at += 1;
-      continue;
-    }
-    while (source[at] !== character && at < end) at += 1;
-    if (index === offset) return at;
-    at += 1;
-  }
-  return Math.min(at, Math.max(start, end - (isQuoted ? 1 : 0)));
 }

@@ -263,7 +263,7 @@ const ruleSchema = z
     }
   });
 
-/** The whole file. `config/rules.schema.json` is generated from it. */
+/** The whole file. `config/rules.schema.json` says the same to editors. */
 export const rulesSchema = z.strictObject({
   business_hours: z
     .strictObject({
@@ -290,8 +290,3 @@ export const rulesSchema = z.strictObject({
 
 export type RulesFile = z.output<typeof rulesSchema>;
 export type WrittenRule = RulesFile['rules'][number];
-
-/** The JSON Schema for editors. */
-export function rulesJsonSchema(): object {
-  return z.toJSONSchema(rulesSchema, { target: 'draft-7', io: 'input' });
-}
