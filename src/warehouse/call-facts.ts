@@ -88,7 +88,7 @@ export function callFacts(call: CallColumns, legs: readonly LegColumns[], userAt
   return {
     columns: {
       ...times(call, steps),
-      ...howFar(call, legs),
+      ...howFar(call, steps),
       abandoned_in: abandonedIn(call, steps, path),
       answered_user_id: userOf(path.answeredBy),
       placed_user_id: userOf(path.placedBy),
@@ -113,35 +113,29 @@ const places = {
 } as const;
 type Place = (typeof places)[keyof typeof places];
 
-/** A leg, read. */
-export interface Step {
-  readonly ordinal: number;
+/** A leg, with what its words and times mean. */
+export interface Step extends LegColumns {
   readonly caller: Place | undefined;
   readonly called: Place | undefined;
   /** The leg says a type of whom it called, known or not. */
   readonly isTyped: boolean;
-  readonly callerNumber: string | null;
-  readonly calledNumber: string | null;
   readonly endpoint: string;
   readonly isAnswered: boolean;
-  readonly startedAt: number | null;
-  readonly endedAt: number | null;
   readonly talkAt: number | null;
-  readonly talkSeconds: number | null;
 }
 
 export function stepOf(leg: LegColumns): Step {
-  const { ordinal, callerNumber, calledNumber, startedAt, endedAt, durationSeconds, talkSeconds } = leg;
+  const { startedAt, durationSeconds, talkSeconds } = leg;
   const after = (seconds: number | null) =>
     startedAt === null || seconds === null ? null : startedAt + seconds * 1000;
   return {
-    ...{ ordinal, callerNumber, calledNumber, startedAt, talkSeconds },
+    ...leg,
     caller: placeOf(leg.callerType),
     called: placeOf(leg.calledType),
-    isTyped: leg.calledType !== null,
+    isTyped: wordOf(leg.calledType) !== '',
     endpoint: endpointOf(leg),
-    isAnswered: isLegAnswered(leg),
-    endedAt: endedAt ?? after(durationSeconds),
+    isAnswered: (talkSeconds ?? 0) > 0 || wordOf(leg.status).startsWith('answer'),
+    endedAt: leg.endedAt ?? after(durationSeconds),
     talkAt: after(durationSeconds === null || talkSeconds === null ? null : durationSeconds - talkSeconds),
   };
 }
@@ -151,7 +145,10 @@ const longestEndpoint = 200;
 
 /** The number of a called party; of a queue or huntgroup without one, its name. */
 function endpointOf({ calledNumber, calledName }: Parties): string {
-  const name = calledNumber || calledName || '';
+  return shortened(calledNumber || calledName || '');
+}
+
+function shortened(name: string): string {
   return name.length > longestEndpoint ? [...name].slice(0, longestEndpoint).join('') : name;
 }
 
@@ -159,14 +156,12 @@ const isGroup = (place: Place | undefined) => place === 'queue' || place === 'hu
 const attributes = (place: Place | undefined) => place === 'user' || isGroup(place);
 export const isTelephone = (place: Place | undefined) => place === 'user' || place === 'external';
 
-const earliest = (moments: readonly (number | null)[]) => {
+const extreme = (pick: (...all: number[]) => number) => (moments: readonly (number | null)[]) => {
   const known = moments.filter((each) => each !== null);
-  return known.length > 0 ? Math.min(...known) : undefined;
+  return known.length > 0 ? pick(...known) : undefined;
 };
-export const latest = (moments: readonly (number | null)[]) => {
-  const known = moments.filter((each) => each !== null);
-  return known.length > 0 ? Math.max(...known) : undefined;
-};
+const earliest = extreme(Math.min);
+export const latest = extreme(Math.max);
 
 type Times = Pick<FactColumns, 'legs_wait_seconds' | 'legs_ring_seconds' | 'menu_seconds'>;
 
@@ -252,49 +247,28 @@ export function endsOf(
 ): readonly (Step & { readonly source: 'legs' | 'summary' })[] {
   const typed = steps.filter(({ caller, called }) => attributes(caller) || attributes(called));
   if (typed.length > 0) return typed.map((step) => ({ ...step, source: 'legs' }));
-  const { callerNumber, calledNumber, talkSeconds, startedAt } = call;
-  return [
-    {
-      ...{ ordinal: 1, callerNumber, calledNumber, talkSeconds, startedAt, endedAt: null, talkAt: null, isTyped: true },
-      caller: placeOf(call.callerType),
-      called: placeOf(call.calledType),
-      endpoint: endpointOf(call),
-      isAnswered: call.status === 'answered',
-      source: 'summary',
-    },
-  ];
+  const isAnswered = call.status === 'answered';
+  return [{ ...stepOf({ ...call, ordinal: 1, durationSeconds: null }), isAnswered, source: 'summary' }];
 }
 
 /** Who answered and placed a call, and the group that it was answered from, else the last that it entered. */
 interface Path {
-  readonly answeredBy: string | undefined;
-  readonly placedBy: string | undefined;
+  readonly answeredBy: string | null | undefined;
+  readonly placedBy: string | null | undefined;
   readonly queue: string | null;
   readonly huntgroup: string | null;
 }
 
 function pathOf(call: CallColumns, steps: readonly Step[]): Path {
-  const typed = endsOf(call, steps);
-  const isByLegs = typed[0]?.source === 'legs';
-  const ends = isByLegs ? steps : [...steps, ...typed];
-  const answers = ends
-    .filter(({ called, isAnswered }) => isTelephone(called) && isAnswered)
-    .map(({ ordinal }) => ordinal);
-  const firstAnswer = answers.length > 0 ? Math.min(...answers) : Number.POSITIVE_INFINITY;
+  const ends = endsOf(call, steps);
+  const answers = steps.filter(({ called, isAnswered }) => isTelephone(called) && isAnswered);
+  const firstAnswer = Math.min(...answers.map(({ ordinal }) => ordinal));
   const lastGroup = (place: 'queue' | 'huntgroup') =>
-    ends
-      .filter(({ called, ordinal }) => called === place && ordinal <= firstAnswer)
-      .toSorted((a, b) => a.ordinal - b.ordinal)
-      .at(-1)?.endpoint || null;
+    ends.findLast(({ called, ordinal }) => called === place && ordinal <= firstAnswer)?.endpoint || null;
   return {
-    answeredBy:
-      ends.filter(({ called, isAnswered }) => called === 'user' && isAnswered).toSorted(byStart)[0]?.calledNumber ??
-      undefined,
-    placedBy: ends
-      .flatMap(({ caller, ordinal, callerNumber }) =>
-        caller === 'user' && ordinal === 1 && callerNumber !== null ? [callerNumber] : [],
-      )
-      .toSorted()[0],
+    answeredBy: ends.filter(({ called, isAnswered }) => called === 'user' && isAnswered).toSorted(byStart)[0]
+      ?.calledNumber,
+    placedBy: ends.find(({ caller, ordinal }) => caller === 'user' && ordinal === 1)?.callerNumber,
     queue: lastGroup('queue'),
     huntgroup: lastGroup('huntgroup'),
   };
@@ -313,7 +287,7 @@ function attributions(
     source: Attribution['source'],
     talkSeconds: number | null = null,
   ) => {
-    const name = endpointOf({ ...nobody, calledNumber: endpoint });
+    const name = shortened(endpoint ?? '');
     if (name === '') return;
     const key = JSON.stringify([kind, name, role]);
     const before = merged.get(key);
@@ -323,37 +297,19 @@ function attributions(
       userId: kind === 'extension' ? userOf(name) : null,
     });
   };
-  for (const {
-    caller,
-    called,
-    callerNumber,
-    calledNumber,
-    endpoint,
-    ordinal,
-    isAnswered,
-    talkSeconds,
-    source,
-  } of endsOf(call, steps)) {
-    if (caller === 'user' && ordinal === 1) touch('extension', callerNumber, 'placed', source, talkSeconds);
-    if (called === 'user') {
-      touch('extension', calledNumber, isAnswered ? 'answered' : 'rang', source, isAnswered ? talkSeconds : null);
+  for (const { caller, called, callerNumber, calledNumber, source, ...end } of endsOf(call, steps)) {
+    const talk = end.isAnswered ? end.talkSeconds : null;
+    if (caller === 'user' && end.ordinal === 1) touch('extension', callerNumber, 'placed', source, end.talkSeconds);
+    if (called === 'user') touch('extension', calledNumber, end.isAnswered ? 'answered' : 'rang', source, talk);
+    if (caller === 'user' && end.ordinal > 1) {
+      if (called === 'user') touch('extension', calledNumber, 'transferred_to', source);
+      touch('extension', callerNumber, 'transferred_out', source);
     }
-    if (called === 'user' && caller === 'user' && ordinal > 1)
-      touch('extension', calledNumber, 'transferred_to', source);
-    if (caller === 'user' && ordinal > 1) touch('extension', callerNumber, 'transferred_out', source);
-    if (called === 'queue' || called === 'huntgroup') touch(called, endpoint, 'entered', source);
+    if (called === 'queue' || called === 'huntgroup') touch(called, end.endpoint, 'entered', source);
   }
   touch('number', call.accountNumber, call.direction === 'outbound' ? 'placed' : 'entered', 'summary');
   return [...merged.values()].map((each) => ({ ...each, talkSeconds: storable(each.talkSeconds) }));
 }
-
-const nobody: Parties = {
-  callerType: null,
-  callerNumber: null,
-  calledType: null,
-  calledName: null,
-  calledNumber: null,
-};
 
 /** How far the caller had come who gave up. A missed call that never left the menu is not flagged, and yet only the caller can have ended it. */
 function abandonedIn(
@@ -372,14 +328,6 @@ function abandonedIn(
   return call.status === 'missed' && isMenuOnly ? 'menu' : null;
 }
 
-/** The part of a call that tells how far it came. */
-export type CallEnds = Pick<
-  CallColumns,
-  'direction' | 'status' | 'statusCode' | 'calledType' | 'talkSeconds' | 'isRecorded'
->;
-/** The same of a leg. */
-export type LegEnds = Pick<LegColumns, 'callerType' | 'calledType' | 'status' | 'talkSeconds' | 'isRecorded'>;
-
 /** A mailbox that was connected for less than this took no message. */
 const minMessageSeconds = 3;
 
@@ -388,57 +336,48 @@ const minMessageSeconds = 3;
  * connected. Rules should take `unknown` for "not far enough". Without any leg only the status of the call counts: the service lists
  * legs late.
  */
-export function howFar(
-  call: CallEnds,
-  legs: readonly LegEnds[],
+function howFar(
+  call: CallColumns,
+  steps: readonly Step[],
 ): Pick<FactColumns, 'reached' | 'is_message_left' | 'message_seconds'> {
-  const steps = legs.map((leg) => ({ leg, place: placeOf(leg.calledType) }));
-  const mailboxes = steps.filter(({ place }) => place === 'mailbox').map(({ leg }) => leg);
+  const mailboxes = steps.filter(({ called }) => called === 'mailbox');
   const isVoicemail = wordOf(call.status) === 'voicemail';
   const isMailbox = isVoicemail || mailboxes.length > 0;
-  const furthest = (): Reached => {
-    if (isAnswered(call) || steps.some(({ leg, place }) => isTelephone(place) && isLegAnswered(leg))) return 'person';
-    // On a call of ours there is no caller to come anywhere: its legs show whom we rang.
-    if (wordOf(call.direction) === 'outbound') return 'unknown';
-    if (isMailbox) return 'mailbox';
-    if (steps.some(({ leg, place }) => isTelephone(place) && !isFromOutside(leg))) return 'rang';
-    if (steps.some(({ leg, place }) => isGroup(place) || isGroup(placeOf(leg.callerType)))) return 'queue';
-    if (legs.length === 0) return 'unknown';
-    if (steps.every(({ place }) => place === 'menu')) return 'menu';
-    return legs.every(({ calledType }) => wordOf(calledType) === '') ? byCalledType(call) : 'unknown';
-  };
   const known = mailboxes.flatMap(({ talkSeconds }) => talkSeconds ?? []);
   // The talk time of the whole call can be that of a person who passed the caller on, or of a menu.
-  const ofCall = isVoicemail && !steps.some(({ place }) => place === 'menu') ? call.talkSeconds : null;
+  const ofCall = isVoicemail && !steps.some(({ called }) => called === 'menu') ? call.talkSeconds : null;
   const seconds = known.length > 0 ? sum(known) : ofCall;
-  const isRecorded = call.isRecorded === true || mailboxes.some((leg) => leg.isRecorded === true);
+  const isRecorded = [call, ...mailboxes].some((each) => each.isRecorded === true);
   return {
-    reached: furthest(),
+    reached: furthest(call, steps, isMailbox),
     is_message_left: isMailbox && (isRecorded || (seconds ?? 0) >= minMessageSeconds),
     message_seconds: storable(seconds),
   };
 }
 
+function furthest(call: CallColumns, steps: readonly Step[], isMailbox: boolean): Reached {
+  // All status codes from 1 report that somebody answered.
+  const isAnswered = wordOf(call.status) === 'answered' || (call.statusCode ?? 0) >= 1;
+  if (isAnswered || steps.some((step) => isTelephone(step.called) && step.isAnswered)) return 'person';
+  // On a call of ours there is no caller to come anywhere: its legs show whom we rang.
+  if (wordOf(call.direction) === 'outbound') return 'unknown';
+  if (isMailbox) return 'mailbox';
+  // A leg from outside to outside rings at no telephone that one of ours passed the caller on to.
+  const isOutside = (place: Place | undefined) => place === undefined || place === 'external';
+  if (steps.some(({ caller, called }) => called === 'user' || (called === 'external' && !isOutside(caller))))
+    return 'rang';
+  if (steps.some(({ caller, called }) => isGroup(called) || isGroup(caller))) return 'queue';
+  if (steps.length === 0) return 'unknown';
+  if (steps.every(({ called }) => called === 'menu')) return 'menu';
+  return steps.some(({ isTyped }) => isTyped) ? 'unknown' : byCalledType(call);
+}
+
 /** Where the call itself says that it went, for legs without types. An outside party says nothing about telephones of ours. */
-function byCalledType({ calledType }: CallEnds): Reached {
+function byCalledType({ calledType }: CallColumns): Reached {
   const place = placeOf(calledType);
   if (isGroup(place)) return 'queue';
   if (place === 'user') return 'rang';
   return place === 'menu' || place === 'mailbox' ? place : 'unknown';
-}
-
-/** A leg from outside to outside rings at no telephone that one of ours passed the caller on to. */
-function isFromOutside({ callerType, calledType }: LegEnds): boolean {
-  return wordOf(calledType) === 'external' && ['external', ''].includes(wordOf(callerType));
-}
-
-/** All status codes from 1 report that somebody answered. */
-function isAnswered({ status, statusCode }: CallEnds): boolean {
-  return wordOf(status) === 'answered' || (statusCode ?? 0) >= 1;
-}
-
-function isLegAnswered({ status, talkSeconds }: Pick<LegColumns, 'status' | 'talkSeconds'>): boolean {
-  return (talkSeconds ?? 0) > 0 || wordOf(status).startsWith('answer');
 }
 
 function placeOf(type: string | null): Place | undefined {

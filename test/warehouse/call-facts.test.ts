@@ -1,32 +1,30 @@
-import type { CallEnds, LegEnds } from '../../src/warehouse/call-facts.ts';
+import { expect, test } from 'vitest';
+import { type CallColumns, callFacts, type LegColumns } from '../../src/warehouse/call-facts.ts';
 
-export const missed: CallEnds = {
-  direction: 'inbound',
-  status: 'missed',
-  statusCode: -1,
-  calledType: null,
-  talkSeconds: 0,
-  isRecorded: false,
+const nobody = { callerType: null, callerNumber: null, calledType: null, calledName: null, calledNumber: null };
+const missed: CallColumns = {
+  ...{ ...nobody, direction: 'inbound', status: 'missed', statusCode: -1, startedAt: null, endedAt: null },
+  ...{ talkSeconds: 0, isRecorded: false, isAbandoned: null, accountNumber: null, hasLegs: true },
 };
-export const voicemail: CallEnds = { ...missed, status: 'voicemail', statusCode: 0 };
-export const answered: CallEnds = { ...missed, status: 'answered', statusCode: 1, talkSeconds: 40 };
+const voicemail: CallColumns = { ...missed, status: 'voicemail', statusCode: 0 };
+const answered: CallColumns = { ...missed, status: 'answered', statusCode: 1, talkSeconds: 40 };
 
 /** `external>ivr answer 20`: caller and called type, status and talk time; `-` for what the service does not say. */
-export function leg(text: string): LegEnds {
+function leg(text: string, at = 0): LegColumns {
   const [parties = '', status = '-', talk = '-', recorded = '-'] = text.split(' ');
   const [callerType, calledType] = parties.split('>');
   const given = (word: string | undefined) => (word === '-' || word === undefined ? null : word.replaceAll('_', ' '));
   return {
-    callerType: given(callerType),
-    calledType: given(calledType),
-    status: given(status),
+    ...{ ...nobody, ordinal: at + 1, callerType: given(callerType), calledType: given(calledType) },
+    ...{ status: given(status), startedAt: null, endedAt: null, durationSeconds: null },
     talkSeconds: talk === '-' ? null : Number(talk),
     isRecorded: recorded === '-' ? null : recorded === 'recorded',
   };
 }
 
-/** What, the call, its legs, and how far its caller came: for `howFar` of the rules and `fct_call.reached` of the reports. */
-export const reachedCases: readonly (readonly [string, CallEnds, readonly string[], string])[] = [
+const factsOf = (call: CallColumns, legs: readonly string[]) => callFacts(call, legs.map(leg), () => null).columns;
+
+test.each<[string, CallColumns, string[], string]>([
   ['only the menu', missed, ['external>ivr answer 20'], 'menu'],
   ['two menus', missed, ['external>ivr answer 20', 'ivr>ivr answer 70'], 'menu'],
   ['the menu, in capital letters', missed, ['EXTERNAL>IVR ANSWERED 20'], 'menu'],
@@ -77,4 +75,37 @@ export const reachedCases: readonly (readonly [string, CallEnds, readonly string
   ['answered, in other words', { ...missed, status: 'Answered' }, [], 'person'],
   ['a voicemail in capital letters', { ...missed, status: 'VOICEMAIL' }, [], 'mailbox'],
   ['a status that begins with a mark', missed, ['external>user -Answer 0'], 'person'],
-];
+])('how far a call came: %s', (_what, call, legs, reached) => {
+  expect(factsOf(call, legs).reached).toBe(reached);
+});
+
+test.each<[string, CallColumns, string[], boolean, number | null]>([
+  ['a message of 30 seconds', voicemail, ['external>user noanswer 0', 'user>mailbox answer 30'], true, 30],
+  ['hung up at the greeting', voicemail, ['external>user noanswer 0', 'user>mailbox answer 1'], false, 1],
+  [
+    'the talk time of the whole call does not count',
+    { ...voicemail, talkSeconds: 30 },
+    ['user>mailbox answer 1'],
+    false,
+    1,
+  ],
+  ['short, but recorded', { ...voicemail, isRecorded: true }, ['user>mailbox answer 1'], true, 1],
+  ['a leg was recorded', voicemail, ['user>mailbox answer 1 recorded'], true, 1],
+  ['the mailbox does not tell its time', { ...voicemail, talkSeconds: 12 }, ['user>mailbox'], true, 12],
+  ['nothing tells a time', { ...voicemail, talkSeconds: null }, ['user>mailbox'], false, null],
+  ['without legs, by the call', { ...voicemail, talkSeconds: 12 }, [], true, 12],
+  ['a menu, recorded', { ...missed, isRecorded: true }, ['external>ivr answer 20'], false, null],
+  ['a voicemail whose only leg is a menu', { ...voicemail, talkSeconds: 45 }, ['external>ivr answer 45'], false, null],
+  ['called missed, with a message', missed, ['external>user noanswer 0', 'user>mailbox answer 20'], true, 20],
+  ['somebody passed the caller on', voicemail, ['external>user answer 60', 'user>mailbox answer 1'], false, 1],
+  ['in two mailboxes', voicemail, ['user>mailbox answer 2', 'mailbox>voicemail answer 1'], true, 3],
+])('a message was left: %s', (_what, call, legs, isLeft, seconds) => {
+  expect(factsOf(call, legs)).toMatchObject({ is_message_left: isLeft, message_seconds: seconds });
+});
+
+test('on a call of ours nobody came anywhere, unless it was answered', () => {
+  const legs = ['user>external noanswer 0'];
+  expect(factsOf({ ...missed, direction: 'outbound' }, legs).reached).toBe('unknown');
+  expect(factsOf({ ...voicemail, direction: 'outbound' }, legs).reached).toBe('unknown');
+  expect(factsOf({ ...answered, direction: 'outbound' }, legs).reached).toBe('person');
+});
