@@ -91,7 +91,6 @@ create table secrets.oauth_tokens (
   access_token bytea not null,
   refresh_token bytea not null,
   scopes text[] not null,
-  user_hint text,
   version bigint not null default nextval('secrets.oauth_version'),
   state text not null default 'valid' check (state in ('valid', 'refreshing', 'lost')),
   logged_in_at timestamptz not null default now(),
@@ -110,7 +109,6 @@ comment on column secrets.oauth_tokens.client_id is 'Client id of the daemon the
 comment on column secrets.oauth_tokens.access_token is 'Sent with each request, sealed.';
 comment on column secrets.oauth_tokens.refresh_token is 'Used once for the next pair, sealed.';
 comment on column secrets.oauth_tokens.scopes is 'As granted.';
-comment on column secrets.oauth_tokens.user_hint is 'Who logged in, where the service reports it.';
 comment on column secrets.oauth_tokens.version is 'Number of the pair.';
 comment on column secrets.oauth_tokens.state is 'valid; refreshing while a request for the next pair may be in flight; lost when only another login helps.';
 comment on column secrets.oauth_tokens.logged_in_at is 'When the user logged in.';

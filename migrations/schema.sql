@@ -943,7 +943,6 @@ create table secrets.oauth_tokens (
   access_token bytea not null, -- Sent with each request, sealed.
   refresh_token bytea not null, -- Used once for the next pair, sealed.
   scopes text[] not null, -- As granted.
-  user_hint text, -- Who logged in, where the service reports it.
   version bigint not null default nextval('secrets.oauth_version'::regclass), -- Number of the pair.
   state text not null default 'valid'::text, -- valid; refreshing while a request for the next pair may be in flight; lost when only another login helps.
   logged_in_at timestamptz not null default now(), -- When the user logged in.

@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../../config/settings.ts';
-import { createService, ServiceError } from '../api-client/client.ts';
+import { ServiceError } from '../api-client/client.ts';
 import { createOAuth } from '../api-client/oauth/oauth.ts';
-import { readySettings } from '../context.ts';
-import { openCredential, serviceName } from '../credentials/credentials.ts';
+import { serviceName } from '../credentials/credentials.ts';
 import { abandonLogin, beginLogin, type LoginOutcome, readOutcome } from '../credentials/login.ts';
 import { type Sealer, tokenSealer } from '../credentials/sealer.ts';
-import { forgetTokens, type LoginStatus, readLoginStatus, storeUserName } from '../credentials/tokens.ts';
+import { forgetTokens, type LoginStatus, readLoginStatus } from '../credentials/tokens.ts';
 import type { Database } from '../db/database.ts';
 import { toTheSecond } from '../ops/format.ts';
 import { toType } from '../shared/command-name.ts';
@@ -18,7 +17,6 @@ import { type ConsentFlags, confirm, createCommandLog } from './terminal.ts';
 const log = createCommandLog('error');
 
 const outcomeCheckMs = 300;
-const userLookupMs = 10_000;
 
 interface LoginOptions {
   readonly scopes?: readonly string[];
@@ -32,7 +30,6 @@ interface LoginOptions {
 export async function login({ scopes, wait, register = false, json }: LoginOptions): Promise<Output> {
   await using database = await openDatabase('auth', { needed: ['API_BASE_URL', 'PUBLIC_URL', 'ENCRYPTION_KEY'] });
   const { db, settings } = database;
-  const baseUrl = settings.api.baseUrl as string;
   const begun = await begin(db, settings, { scopes, registerAgain: register, validMs: wait * 1_000 });
   const say = json ? console.error : console.log;
   say(`Open this address in a browser, as the user for whom the daemon shall act:\n\n  ${begun.url}\n`);
@@ -42,20 +39,18 @@ export async function login({ scopes, wait, register = false, json }: LoginOptio
   if (ended.outcome === 'denied') throw new UserError('The user refused; nothing was granted.');
   if (ended.outcome === 'failed') throw new UserError(`The login failed: ${ended.reason}.`);
 
-  const user = await findUser(settings, baseUrl);
-  if (user !== undefined) await storeUserName(db, user);
   const standing = await readLoginStatus(db);
   const missing = [...begun.notOffered, ...ended.missingScopes];
   const apiKeyIsSet = settings.api.key !== undefined;
   const lines = [
-    `Logged in${user === undefined ? '' : ` as ${user}`}. Granted: ${standing?.scopes.join(' ')}`,
+    `Logged in. Granted: ${standing?.scopes.join(' ')}`,
     begun.notOffered.length > 0 && `The service does not offer: ${begun.notOffered.join(' ')}`,
     ended.missingScopes.length > 0 && `Requested but not granted: ${ended.missingScopes.join(' ')}`,
     missing.length > 0 && 'Data that needs these scopes is not mirrored; everything else is.',
     apiKeyIsSet && 'API_KEY is set and takes precedence: unset it to use the login.',
   ];
   return {
-    json: { user: user ?? null, scopes: standing?.scopes ?? [], missing, apiKeyIsSet },
+    json: { scopes: standing?.scopes ?? [], missing, apiKeyIsSet },
     text: lines.filter(Boolean).join('\n'),
   };
 }
@@ -99,24 +94,6 @@ function timeoutSentence({ receiver }: Settings): string {
   ].join(' ');
 }
 
-/** The user of the token: the only user of the directory, else undefined, since the API does not name the user. */
-async function findUser(settings: Settings, baseUrl: string): Promise<string | undefined> {
-  const open = openCredential({ ...readySettings(settings), api: { baseUrl, key: undefined } }, log);
-  if (open === undefined) return undefined;
-  const service = createService({ baseUrl, credential: open.credential, log });
-  try {
-    const { data } = await service.users.list({ signal: AbortSignal.timeout(userLookupMs) });
-    const [only, ...others] = data;
-    if (only === undefined || others.length > 0) return undefined;
-    return [only.firstName, only.lastName].filter(Boolean).join(' ') || undefined;
-  } catch {
-    return undefined;
-  } finally {
-    await service.close();
-    await open.close();
-  }
-}
-
 /** Prints which credential is in use, and the state of the login. */
 export async function showLogin(): Promise<Output> {
   await using database = await openDatabase('auth', { alike: ['TIME_ZONE'] });
@@ -154,13 +131,12 @@ function describeCredential(
 ): string {
   const names = { api_key: 'API_KEY.', login: 'the login.', none: 'nothing; nobody is logged in.' };
   if (login === undefined) return `In use: ${names[inUse]}`;
-  const { state, scopes, user, service, loggedInAt, expiresAt, lastError } = login;
+  const { state, scopes, service, loggedInAt, expiresAt, lastError } = login;
   const states = { valid: 'valid', refreshing: 'valid, being refreshed', lost: `lost: run ${toType('auth login')}` };
   const facts = pairsOf(
     {
       state: states[state],
       service,
-      user: user ?? 'not known',
       scopes: scopes.join(' '),
       made: toTheSecond(loggedInAt, timeZone),
       expires: `${toTheSecond(expiresAt, timeZone)}${state === 'lost' ? '' : ', refreshed by itself'}`,

@@ -21,8 +21,6 @@ export interface LoginStatus {
   readonly service: string;
   readonly state: TokenState;
   readonly scopes: readonly string[];
-  /** Who logged in, if known. */
-  readonly user: string | null;
   readonly loggedInAt: Date;
   readonly expiresAt: Date;
   readonly lastError: string | null;
@@ -56,9 +54,7 @@ interface Row extends Omit<StoredTokens, 'accessToken' | 'refreshToken'> {
 export async function readLoginStatus(db: Database): Promise<LoginStatus | undefined> {
   const [row] = await query(
     db,
-    sql<LoginStatus>`select service, state, scopes, user_hint as "user", logged_in_at as "loggedInAt",
-       expires_at as "expiresAt",
-       last_error as "lastError" from secrets.oauth_tokens`,
+    sql<LoginStatus>`select service, state, scopes, logged_in_at as "loggedInAt", expires_at as "expiresAt", last_error as "lastError" from secrets.oauth_tokens`,
   );
   return row;
 }
@@ -99,14 +95,9 @@ export async function storeLogin(
      on conflict (is_only) do update set
        service = excluded.service, client_id = excluded.client_id, access_token = excluded.access_token,
        refresh_token = excluded.refresh_token, scopes = excluded.scopes, expires_at = excluded.expires_at,
-       user_hint = null, version = nextval('secrets.oauth_version'), state = 'valid', logged_in_at = now(),
+       version = nextval('secrets.oauth_version'), state = 'valid', logged_in_at = now(),
        issued_at = now(), refresh_began_at = null, retry_at = '-infinity', failures = 0, refusals = 0, last_error = null`,
   );
-}
-
-/** Stores who logged in. */
-export async function storeUserName(db: Database, name: string): Promise<void> {
-  await query(db, sql`update secrets.oauth_tokens set user_hint = ${name}`);
 }
 
 /** Deletes the tokens; false when there were none. */

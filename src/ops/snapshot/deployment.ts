@@ -182,10 +182,8 @@ export function credentialWords(status: CredentialStatus, at: Date): string {
       return 'API key';
     case 'none':
       return 'no API key here, and no login';
-    case 'login': {
-      const whose = `login${status.user === null ? '' : ` of ${status.user}`}`;
-      return status.state === 'lost' ? `${whose}, lost: log in again` : `${whose}, made ${ago(status.loggedInAt, at)}`;
-    }
+    case 'login':
+      return status.state === 'lost' ? 'login, lost: log in again' : `login, made ${ago(status.loggedInAt, at)}`;
   }
 }
 
