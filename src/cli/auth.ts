@@ -96,7 +96,7 @@ function timeoutSentence({ receiver }: Settings): string {
 
 /** Prints which credential is in use, and the state of the login. */
 export async function showLogin(): Promise<Output> {
-  await using database = await openDatabase('auth', { alike: ['TIME_ZONE'] });
+  await using database = await openDatabase('auth');
   const { db, settings } = database;
   const login = await readLoginStatus(db);
   const inUse = settings.api.key !== undefined ? 'api_key' : login ? 'login' : 'none';

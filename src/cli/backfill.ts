@@ -42,7 +42,7 @@ export async function backfillCallHistory({
   ...given
 }: RangeFlags & { artefacts?: boolean }): Promise<Output> {
   const { from, to } = rangeOf({ ...given, from: given.from ?? defaultStart(given.to) }, 0);
-  await using context = await openContext('backfill', { needed: api, alike: ['TIME_ZONE'] });
+  await using context = await openContext('backfill', { needed: api });
   const inWords = (moment: Date) => toTheSecond(moment, context.settings.timeZone);
   if (!given.from) console.error(`From ${inWords(from)} to ${inWords(to)}, since no --from was given.`);
   const { db } = context.database;

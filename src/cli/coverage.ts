@@ -77,7 +77,7 @@ const coverageDays = 14;
  */
 export async function showCoverage(given: RangeFlags): Promise<Output> {
   const { from, to } = rangeOf(given, (coverageDays - 1) * dayMs);
-  await using database = await openDatabase('coverage', { alike: ['TIME_ZONE'] });
+  await using database = await openDatabase('coverage');
   const { db, settings } = database;
   const days = await daysOfCoverage(db, from, to);
   return tableOf(days, columnsOfDays, { remarks: renderTexts(days, await wereTextsCompared(db), settings.timeZone) });

@@ -8,32 +8,32 @@ import { createCommandLog } from './terminal.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Settings that change results, so that a command must use the daemon's. */
-type SharedSetting = 'TIME_ZONE' | 'RULES_FILE' | 'RULES_MODE';
+/** Settings that change what a command tells or predicts. */
+const daemonSettings = ['TIME_ZONE', 'RULES_FILE', 'RULES_MODE'] as const;
 
 interface CommandNeeds {
   readonly needed?: readonly Variable[];
   readonly servesPages?: boolean | Variable;
-  /** Settings that must equal the daemon's, for commands that predict or repeat its work. */
-  readonly alike?: readonly SharedSetting[];
+  /** Takes these settings from the daemon too. A process that acts by itself does not. */
+  readonly isLikeDaemon?: boolean;
 }
 
 /**
- * The settings of a command, from the environment. Missing stores and API, and missing settings of `alike`, come from a
+ * The settings of a command, from the environment. Missing stores and API, and with `isLikeDaemon` what changes results, come from a
  * running `trunkline start` with the same DATA_DIR, unless DATABASE_URL names another database; standard error then names
  * them. Rejects with a SettingsError.
  */
 export async function commandSettings(
-  { alike = [], ...options }: CommandNeeds = {},
+  { isLikeDaemon = false, ...options }: CommandNeeds = {},
   environment: Environment = process.env,
 ): Promise<Settings> {
-  const wanted = [...(options.needed ?? []), ...alike];
+  const wanted = [...(options.needed ?? []), ...(isLikeDaemon ? daemonSettings : [])];
   const isComplete = environment.DATABASE_URL && wanted.every((name) => environment[name]);
   const running = isComplete ? undefined : await findRunning(environment.DATA_DIR || '.data');
   // The database of one account is never combined with the API of another.
   const isOfAnother = environment.DATABASE_URL && withPlainSslMode(environment.DATABASE_URL) !== running?.databaseUrl;
   if (!running || isOfAnother) return readSettings(environment, options);
-  const borrowed = borrow(running, environment, alike);
+  const borrowed = borrow(running, environment, isLikeDaemon);
   if (borrowed.parts.length > 0)
     console.error(`Using ${new Intl.ListFormat('en-GB').format(borrowed.parts)} of the running ${toType('start')}.`);
   return readSettings(borrowed.environment, options);
@@ -63,12 +63,12 @@ export async function openContext(name: string, needs: CommandNeeds = {}): Promi
   return createContext(readySettings(settings), { log: createCommandLog(), name, maxConnections: 4 });
 }
 
-function withDatabase({ needed = [], ...needs }: CommandNeeds): CommandNeeds {
-  return { ...needs, needed: ['DATABASE_URL', ...needed] };
+function withDatabase({ needed = [] }: CommandNeeds): CommandNeeds {
+  return { isLikeDaemon: true, needed: ['DATABASE_URL', ...needed] };
 }
 
 /** The environment with what it borrows, and the borrowed settings in words. */
-function borrow(running: Running, given: Environment, alike: readonly SharedSetting[]) {
+function borrow(running: Running, given: Environment, isLikeDaemon: boolean) {
   const parts: string[] = [];
   let environment = given;
   if (!given.DATABASE_URL) {
@@ -81,8 +81,8 @@ function borrow(running: Running, given: Environment, alike: readonly SharedSett
     environment = { ...environment, API_BASE_URL: running.api.baseUrl, API_KEY: running.api.key };
     parts.push(running.isSandbox ? 'the sandbox' : 'the API');
   }
-  for (const [name, value] of sharedSettings(running)) {
-    if (!alike.includes(name) || given[name]) continue;
+  for (const [name, value] of isLikeDaemon ? settingsOf(running) : []) {
+    if (given[name]) continue;
     environment = { ...environment, [name]: value };
     parts.push(`the ${name}`);
   }
@@ -98,9 +98,9 @@ function borrow(running: Running, given: Environment, alike: readonly SharedSett
 }
 
 /** The running daemon's settings that differ from the defaults. */
-function sharedSettings({ timeZone, rulesFile, rulesMode }: Running): [SharedSetting, string][] {
+function settingsOf({ timeZone, rulesFile, rulesMode }: Running): [name: string, value: string][] {
   const usual = readSettings({});
-  const each: [SharedSetting, string | undefined, string | undefined][] = [
+  const each: [string, string | undefined, string | undefined][] = [
     ['TIME_ZONE', timeZone, undefined],
     ['RULES_FILE', rulesFile, resolve(usual.rulesFile)],
     ['RULES_MODE', rulesMode, usual.rulesMode],

@@ -31,7 +31,7 @@ export async function listEvents({
   since?: Date;
   limit: number;
 }): Promise<Output> {
-  await using database = await openDatabase('events', { alike: ['TIME_ZONE'] });
+  await using database = await openDatabase('events');
   const found = await listDeliveries(database.db, { isUnrecognized: unrecognized, type, since }, limit);
   const columns: Column<Listed>[] = [
     ['id', ({ id }) => id],
@@ -58,7 +58,7 @@ function describeTargets({ isErased, isRecognized, targets }: Listed): string {
 }
 
 export async function showEvent(id: string): Promise<Output> {
-  await using database = await openDatabase('events', { alike: ['TIME_ZONE'] });
+  await using database = await openDatabase('events');
   const found = await findDelivery(database.db, id);
   if (!found) throw noSuch(id);
   const facts = pairsOf({

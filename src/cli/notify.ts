@@ -48,7 +48,7 @@ interface ListedAlert {
 }
 
 export async function listAlerts({ limit }: { limit: number }): Promise<Output> {
-  await using database = await openDatabase('notify', { alike: ['TIME_ZONE'] });
+  await using database = await openDatabase('notify');
   const alerts = await query(
     database.db,
     sql<ListedAlert>`select check_name as check, level, known_at as since, ended_at as "endedAt", sentence,

@@ -10,7 +10,7 @@ const shownCharacters = 100;
 
 /** Lists the numbers that wait for a decision, in full, with their last text: both are needed to decide. */
 export async function listWaitingNumbers({ limit }: { limit: number }): Promise<Output> {
-  await using database = await openDatabase('opt-outs', { alike: ['TIME_ZONE'] });
+  await using database = await openDatabase('opt-outs');
   const waiting = (await listWaiting(database.db, limit)).map(({ seenAt: _, ...each }) => each);
   const more = (await countWaiting(database.db)) - waiting.length;
   const columns: Column<(typeof waiting)[number]>[] = [

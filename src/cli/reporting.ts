@@ -19,7 +19,7 @@ export async function rebuild({ from, to, timeZone, shortAbandon }: RebuildFlags
   if (isChanged && (from || to)) {
     throw new WrongUse('A changed definition applies to all days: omit --from and --to.');
   }
-  await using database = await openDatabase('reporting', { alike: ['TIME_ZONE'] });
+  await using database = await openDatabase('reporting');
   const { db, settings } = database;
   // All days have to be in one time zone.
   const wanted = settings.isTimeZoneSet ? settings.timeZone : await wantedTimeZone(db);

@@ -62,7 +62,7 @@ interface Held {
 /** The links to a call's recordings, or to the files attached to a thread's texts. */
 export async function listLinks(kind: 'recordings' | 'thread', given: string | undefined): Promise<Output> {
   const key = keyOf(kind, given);
-  await using database = await openDatabase('links', { alike: ['TIME_ZONE'] });
+  await using database = await openDatabase('links');
   const { settings } = database;
   const sealer = linkSealer(settings);
   if (!sealer) throw new UserError('Set ENCRYPTION_KEY (or API_KEY, if the workers have none) to the workers’ value.');

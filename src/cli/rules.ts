@@ -38,15 +38,12 @@ interface Flags {
   readonly json?: boolean;
 }
 
-/** Settings that change what rules do: a command must use the daemon's. */
-const rulesSettings = ['TIME_ZONE', 'RULES_FILE', 'RULES_MODE'] as const;
-
 /**
  * Checks a rules file. Exit code 1 for an error or a warning. That TIME_ZONE is not set is no fault of the file: a notice, unless
  * RULES_MODE is live.
  */
 export async function runCheck(path: string | undefined, { json }: Flags): Promise<void> {
-  const { rulesFile, rulesMode, timeZone, databaseUrl } = await commandSettings({ alike: rulesSettings });
+  const { rulesFile, rulesMode, timeZone, databaseUrl } = await commandSettings({ isLikeDaemon: true });
   const file = path ?? rulesFile;
   const set = await load(file, timeZone, json);
   if (!set) return;
@@ -146,7 +143,7 @@ async function unknownLines(db: Database, { lines }: RuleSet): Promise<RulesProb
 }
 
 export async function runList({ json }: Flags): Promise<void> {
-  await using database = await openDatabase('rules', { alike: rulesSettings });
+  await using database = await openDatabase('rules');
   const { db, settings } = database;
   const set = await load(settings.rulesFile, settings.timeZone, json);
   if (!set) return;
@@ -257,7 +254,7 @@ function printable(value: unknown): string {
 }
 
 export async function runExplain(which: string, { json }: Flags): Promise<void> {
-  await using database = await openDatabase('rules', { alike: rulesSettings });
+  await using database = await openDatabase('rules');
   const { db, settings } = database;
   const { rulesFile, timeZone } = settings;
   const choice = choiceOf(which);
@@ -367,7 +364,7 @@ export async function runSimulate({
   ...given
 }: RangeFlags & Flags & { file?: string }): Promise<void> {
   const { from, to } = rangeOf(given, defaultSpanMs);
-  await using database = await openDatabase('rules', { alike: rulesSettings });
+  await using database = await openDatabase('rules');
   const { rulesFile, timeZone } = database.settings;
   const file = named ?? rulesFile;
   const set = await load(file, timeZone, json);

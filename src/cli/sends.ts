@@ -175,7 +175,7 @@ async function sendOf(db: Database, given: string) {
 }
 
 async function inLedger(work: (db: Database, timeZone: string) => Promise<Output>): Promise<Output> {
-  await using database = await openDatabase('sends', { alike: ['TIME_ZONE'] });
+  await using database = await openDatabase('sends');
   return await work(database.db, database.settings.timeZone);
 }
 

@@ -21,7 +21,7 @@ export async function traceOne(
   { since }: { readonly since?: Date },
 ): Promise<Output> {
   const subjects = subjectsOf(what, id);
-  await using database = await openDatabase('trace', { alike: ['TIME_ZONE'] });
+  await using database = await openDatabase('trace');
   const { timeZone } = database.settings;
   const { subject, found } = await findTrace(database.db, subjects, since);
   return {

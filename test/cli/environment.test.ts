@@ -14,7 +14,6 @@ const usual: Running = {
   adminToken: 't',
 };
 const chosen = { timeZone: 'America/New_York', rulesFile: '/etc/trunkline/rules.yaml', rulesMode: 'live' };
-const alike = ['TIME_ZONE', 'RULES_FILE', 'RULES_MODE'] as const;
 
 let folder = '';
 let forget: (() => Promise<void>) | undefined;
@@ -28,10 +27,10 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 async function beside(
   running: Partial<Running>,
   environment: Readonly<Record<string, string>> = {},
-  names: typeof alike | readonly [] = alike,
+  isLikeDaemon = true,
 ) {
   forget = await announceRunning(folder, { ...usual, ...running });
-  const options = { needed: ['DATABASE_URL'], alike: names } as const;
+  const options = { needed: ['DATABASE_URL'], isLikeDaemon } as const;
   const { timeZone, rulesFile, rulesMode } = await commandSettings(options, { DATA_DIR: folder, ...environment });
   return { timeZone, rulesFile, rulesMode };
 }
@@ -55,7 +54,7 @@ test('a start with another database is another one', async () => {
 });
 
 test('a process that acts goes by its own environment alone', async () => {
-  expect(await beside(chosen, {}, [])).toEqual(own);
+  expect(await beside(chosen, {}, false)).toEqual(own);
 });
 
 test('a start that was given nothing of it changes nothing', async () => {
@@ -65,6 +64,6 @@ test('a start that was given nothing of it changes nothing', async () => {
 
 test('the note of an older release tells of nothing that is judged by, and of the database all the same', async () => {
   forget = await announceRunning(folder, usual);
-  const settings = await commandSettings({ needed: ['DATABASE_URL'], alike }, { DATA_DIR: folder });
+  const settings = await commandSettings({ needed: ['DATABASE_URL'], isLikeDaemon: true }, { DATA_DIR: folder });
   expect(settings).toMatchObject({ ...own, databaseUrl });
 });
