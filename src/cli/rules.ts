@@ -31,46 +31,37 @@ import { UserError } from '../shared/errors.ts';
 import { normalizeNumber } from '../shared/numbers.ts';
 import { type RangeFlags, rangeOf } from './arguments.ts';
 import { commandSettings, openDatabase } from './environment.ts';
-import { renderColumns } from './output.ts';
+import { type Column, type Output, renderColumns, tableOf } from './output.ts';
 import { createCommandLog, createProgress } from './terminal.ts';
-
-interface Flags {
-  readonly json?: boolean;
-}
 
 /**
  * Checks a rules file. Exit code 1 for an error or a warning. That TIME_ZONE is not set is no fault of the file: a notice, unless
  * RULES_MODE is live.
  */
-export async function runCheck(path: string | undefined, { json }: Flags): Promise<void> {
+export async function checkRules(path: string | undefined): Promise<Output> {
   const { rulesFile, rulesMode, timeZone, databaseUrl } = await commandSettings({ isLikeDaemon: true });
   const file = path ?? rulesFile;
-  const set = await load(file, timeZone, json);
-  if (!set) return;
-  const { hours, directory } = await checkDirectory(set, databaseUrl, timeZone);
+  const loaded = await load(file, timeZone).catch((error: unknown) => {
+    if (error instanceof RulesError) return error;
+    throw error;
+  });
+  if (loaded instanceof RulesError) return { json: { file, problems: loaded.problems }, failed: loaded };
+  const { hours, directory } = await checkDirectory(loaded, databaseUrl, timeZone);
   const isLive = rulesMode === 'live';
-  const warnings = [...set.warnings, ...(isLive ? hours : []), ...directory];
+  const warnings = [...loaded.warnings, ...(isLive ? hours : []), ...directory];
   const notices = isLive ? [] : hours;
-  if (warnings.length > 0) process.exitCode = 1;
-  if (json) {
-    const { version, rules } = set;
-    return console.log(
-      JSON.stringify({
-        ...{ file, version, rules: rules.length, problems: [], warnings, notices },
-      }),
-    );
-  }
   const text = await readFile(file, 'utf8');
   const print = (level: string, { message, ...rest }: RulesProblem) =>
     console.error(`${renderProblem(file, text, { ...rest, message: `${level}: ${message}` })}\n`);
   for (const each of warnings) print('warning', each);
   for (const each of notices) print('notice', each);
-  const rules = `${counted(set.rules.length, 'rule')}, version ${set.version}`;
-  console.log(
-    warnings.length > 0
-      ? `${file} can be used, but see ${counted(warnings.length, 'warning')}: ${rules}.`
-      : `${file} is valid: ${rules}.`,
-  );
+  const { version, rules } = loaded;
+  const verdict = warnings.length > 0 ? `can be used, but see ${counted(warnings.length, 'warning')}` : 'is valid';
+  return {
+    json: { file, version, rules: rules.length, problems: [], warnings, notices },
+    text: `${file} ${verdict}: ${counted(rules.length, 'rule')}, version ${version}.`,
+    failed: warnings.length > 0,
+  };
 }
 
 /** What the account says against the file. */
@@ -142,11 +133,11 @@ async function unknownLines(db: Database, { lines }: RuleSet): Promise<RulesProb
     }));
 }
 
-export async function runList({ json }: Flags): Promise<void> {
+export async function listRules(): Promise<Output> {
   await using database = await openDatabase('rules');
   const { db, settings } = database;
-  const set = await load(settings.rulesFile, settings.timeZone, json);
-  if (!set) return;
+  const { rulesFile, rulesMode, timeZone } = settings;
+  const set = await load(rulesFile, timeZone);
   const counts = await readRuleCounts(db, 'ever');
   const matches = await query<{ rule: string; lastAt: Date }>(
     db,
@@ -156,16 +147,19 @@ export async function runList({ json }: Flags): Promise<void> {
   const rows = set.rules.map((rule) => {
     const { tried = 0, matched = 0 } = counts.find((each) => each.rule === rule.name) ?? {};
     const { lastAt = null } = matches.find((each) => each.rule === rule.name) ?? {};
-    const mode = lesserMode(rule.mode, inForce?.mode ?? settings.rulesMode);
+    const mode = lesserMode(rule.mode, inForce?.mode ?? rulesMode);
     return { rule: rule.name, on: rule.on, does: rule.steps.map(({ kind }) => kind), mode, tried, matched, lastAt };
   });
-  if (json) return console.log(JSON.stringify(rows));
-  const head = ['rule', 'on', 'does', 'mode', 'tried', 'matched', 'last'];
-  const lines = rows.map(({ rule, on, does, mode, tried, matched, lastAt }) => {
-    return [rule, on, does.join(', '), mode, tried, matched, lastAt ? toTheSecond(lastAt, settings.timeZone) : ''];
-  });
-  console.log(renderColumns(head, lines));
-  console.log(describeUse(set, inForce));
+  const columns: Column<(typeof rows)[number]>[] = [
+    ['rule', ({ rule }) => rule],
+    ['on', ({ on }) => on],
+    ['does', ({ does }) => does.join(', ')],
+    ['mode', ({ mode }) => mode],
+    ['tried', ({ tried }) => tried],
+    ['matched', ({ matched }) => matched],
+    ['last', ({ lastAt }) => lastAt],
+  ];
+  return tableOf(rows, columns, { timeZone, remarks: [describeUse(set, inForce)] });
 }
 
 /** The rules that the workers use: those of the worker that evaluates, and what all running workers have. */
@@ -200,7 +194,7 @@ function versionWords(version: string | null): string {
   return version === null ? 'no rules' : `version ${version}`;
 }
 
-export function runFacts(on: TriggerKind | undefined, { json }: Flags): void {
+export async function listFacts(on: TriggerKind | undefined): Promise<Output> {
   const groups = (Object.keys(declaredFacts) as FactGroup[]).filter((group) => !on || groupsOf[on].includes(group));
   const facts = [
     describedFact('now', nowFact, triggerKinds),
@@ -210,22 +204,22 @@ export function runFacts(on: TriggerKind | undefined, { json }: Flags): void {
       ),
     ),
   ];
-  if (json) {
-    console.log(JSON.stringify(facts));
-    return;
-  }
-  for (const [triggers, some] of Map.groupBy(facts, (each) => each.triggers.join(', '))) {
-    const isEverywhere = some[0]?.triggers.length === triggerKinds.length;
-    console.log(isEverywhere ? 'In every rule:' : `In rules on ${triggers}:`);
-    for (const { fact, type, isOptional, meaning, values, format, example } of some) {
+  const lines = [...Map.groupBy(facts, (each) => each.triggers.join(', '))].flatMap(([triggers, some]) => [
+    some[0]?.triggers.length === triggerKinds.length ? 'In every rule:' : `In rules on ${triggers}:`,
+    ...some.flatMap(({ fact, type, isOptional, meaning, values, format, example }) => {
       const forms = `${values ? ` One of ${values.map(printable).join(', ')}.` : ''}${format ? formats[format] : ''}`;
-      console.log(`  ${fact}  ${type}${isOptional ? ', can be missing' : ''}`);
-      console.log(`      ${meaning}${forms} Example: ${printable(example)}`);
-    }
-    console.log('');
-  }
-  console.log('Types are those of CEL: compare an int with a number, a timestamp with now - duration("2h").');
-  console.log('Where a fact is missing that a condition needs, the condition is false; has(…) asks for it.');
+      return [
+        `  ${fact}  ${type}${isOptional ? ', can be missing' : ''}`,
+        `      ${meaning}${forms} Example: ${printable(example)}`,
+      ];
+    }),
+    '',
+  ]);
+  lines.push(
+    'Types are those of CEL: compare an int with a number, a timestamp with now - duration("2h").',
+    'Where a fact is missing that a condition needs, the condition is false; has(…) asks for it.',
+  );
+  return { json: facts, text: lines.join('\n') };
 }
 
 function describedFact(
@@ -253,23 +247,24 @@ function printable(value: unknown): string {
   return JSON.stringify(value.length > maxLength ? `${value.slice(0, maxLength)}…` : value);
 }
 
-export async function runExplain(which: string, { json }: Flags): Promise<void> {
+export async function explainRules(which: string): Promise<Output> {
   await using database = await openDatabase('rules');
   const { db, settings } = database;
   const { rulesFile, timeZone } = settings;
   const choice = choiceOf(which);
-  const set = await load(rulesFile, timeZone, json);
-  if (!set) return;
+  const set = await load(rulesFile, timeZone);
   const inForce = await readInForce(db);
   const mode = inForce?.mode ?? settings.rulesMode;
   const explanation = await explain(db, set, choice, mode);
   if (!explanation) throw new UserError(`The mirror has ${nothingOf(choice)}.`);
-  if (json) return console.log(JSON.stringify({ ...explanation, file: rulesFile, version: set.version, mode }));
-  for (const line of headOf(explanation, timeZone)) console.log(line);
   const { message, call, rules } = explanation;
   const of = message && call ? 'this text or call' : message ? 'a text' : 'this call';
-  for (const rule of rules) console.log(`\n${renderExplanation(rule, { maxMode: mode, timeZone, of }).join('\n')}`);
-  console.log(`\nEvaluated with the data known then, by ${rulesFile}. ${describeUse(set, inForce)}`);
+  const lines = [
+    ...headOf(explanation, timeZone),
+    ...rules.flatMap((rule) => ['', ...renderExplanation(rule, { maxMode: mode, timeZone, of })]),
+    `\nEvaluated with the data known then, by ${rulesFile}. ${describeUse(set, inForce)}`,
+  ];
+  return { json: { ...explanation, file: rulesFile, version: set.version, mode }, text: lines.join('\n') };
 }
 
 function nothingOf(choice: Choice): string {
@@ -358,17 +353,12 @@ function renderExplanation(
 
 const defaultSpanMs = 7 * 86_400_000;
 
-export async function runSimulate({
-  file: named,
-  json,
-  ...given
-}: RangeFlags & Flags & { file?: string }): Promise<void> {
+export async function simulateRules({ file: named, ...given }: RangeFlags & { file?: string }): Promise<Output> {
   const { from, to } = rangeOf(given, defaultSpanMs);
   await using database = await openDatabase('rules');
   const { rulesFile, timeZone } = database.settings;
   const file = named ?? rulesFile;
-  const set = await load(file, timeZone, json);
-  if (!set) return;
+  const set = await load(file, timeZone);
   const progress = createProgress('triggers');
   const report = await simulate(database.db, {
     set,
@@ -377,25 +367,19 @@ export async function runSimulate({
     onProgress: (done, of) => progress.show(done / of, done),
   });
   progress.end();
-  if (json) return console.log(JSON.stringify({ ...report, file, timeZone }));
-  console.log(renderReport(report, timeZone));
-  console.log(`Simulated with ${file}, version ${set.version}, in the time zone ${timeZone}.`);
+  return {
+    json: { ...report, file, timeZone },
+    text: `${renderReport(report, timeZone)}
+Simulated with ${file}, version ${set.version}, in the time zone ${timeZone}.`,
+  };
 }
 
-/** The rules of a file; undefined when it has errors, which are then printed. */
-async function load(file: string, timeZone: string, json: boolean | undefined): Promise<RuleSet | undefined> {
+/** The rules of a file. Rejects with a `RulesError` when it has errors. */
+async function load(file: string, timeZone: string): Promise<RuleSet> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw new UserError(`${file} cannot be read (${error.code}): set RULES_FILE, or name the file.`);
   });
-  try {
-    return parseRules(text, { file, timeZone });
-  } catch (error) {
-    if (!(error instanceof RulesError)) throw error;
-    if (json) console.log(JSON.stringify({ file, problems: error.problems }));
-    else console.error(error.message);
-    process.exitCode = 1;
-    return undefined;
-  }
+  return parseRules(text, { file, timeZone });
 }
 
 function renderReport(report: Report, timeZone: string): string {

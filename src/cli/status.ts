@@ -10,12 +10,11 @@ import { DatabaseUnavailable, known, type Part, type Snapshot, takeSnapshot } fr
 import { signInLink } from '../server/sign-in.ts';
 import { UserError } from '../shared/errors.ts';
 import { commandSettings } from './environment.ts';
-import { exitCodes } from './failures.ts';
-import { labelled, renderColumns } from './output.ts';
+import { labelled, type Output, renderColumns } from './output.ts';
 import { createCommandLog } from './terminal.ts';
 
-/** Prints the snapshot of the status page. Exit code 1 while the operator has to act, as with `doctor`. */
-export async function run(options: { json?: boolean }): Promise<void> {
+/** The snapshot of the status page. Exit code 1 while the operator has to act, as with `doctor`. */
+export async function showStatus(): Promise<Output> {
   const settings = await commandSettings({ needed: ['DATABASE_URL'] });
   await using context = await createContext(readySettings(settings), {
     log: createCommandLog('error'),
@@ -26,12 +25,14 @@ export async function run(options: { json?: boolean }): Promise<void> {
   const snapshot = await takeSnapshot(context).catch((error: unknown) => {
     throw error instanceof DatabaseUnavailable ? new UserError(error.message) : error;
   });
-  console.log(options.json ? JSON.stringify(statusJson(snapshot)) : renderTable(snapshot));
   const running = await findRunning(settings.dataDir);
-  if (!options.json && running && running.databaseUrl === settings.databaseUrl) {
-    console.log(`\nstatus page  ${signInLink(running.statusUrl, running.adminToken)}`);
-  }
-  if (verdictOf(snapshot).level !== 'ok') process.exitCode = exitCodes.failed;
+  const isOurs = running?.databaseUrl === settings.databaseUrl;
+  const link = running && isOurs ? `\n\nstatus page  ${signInLink(running.statusUrl, running.adminToken)}` : '';
+  return {
+    json: statusJson(snapshot),
+    text: renderTable(snapshot) + link,
+    failed: verdictOf(snapshot).level !== 'ok',
+  };
 }
 
 /** The snapshot as text for a terminal: the verdict, what to do, and the streams. */

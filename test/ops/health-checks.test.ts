@@ -158,7 +158,7 @@ const faults: readonly Fault[] = [
     level: 'problem',
     seen: {
       credential: knownAs({
-        ...{ use: 'login', state: 'lost', scopes: ['sms:read'], user: 'Karen', loggedInAt: new Date() },
+        ...{ use: 'login', state: 'lost', scopes: ['sms:read'], loggedInAt: new Date() },
         ...{ expiresAt: new Date(), lastError: 'its answer is lost' },
       }),
     },

@@ -21,29 +21,29 @@ function addRules(program: Command): void {
     .description(
       'Check the rules file. Prints each error and warning with its line and a remedy; exit code 1 for either.',
     )
-    .action(async (file, options) => (await import('../rules.ts')).runCheck(file, options));
+    .action(async (file) => (await import('../rules.ts')).checkRules(file));
   group
     .command('list')
     .description('List the rules in order, and what each has done.')
-    .action(async (options) => (await import('../rules.ts')).runList(options));
+    .action(async () => (await import('../rules.ts')).listRules());
   group
     .command('facts')
     .description('List the facts of conditions and texts, with type, meaning, values and an example.')
     .addArgument(new Argument('[trigger]', 'only the facts of this trigger').choices(triggerKinds))
-    .action(async (trigger, options) => (await import('../rules.ts')).runFacts(trigger, options));
+    .action(async (trigger) => (await import('../rules.ts')).listFacts(trigger));
   group
     .command('explain <text-or-call>')
     .description(
       'Explain why rules act on a text or call, or not: <line>/<number> for the newest inbound text, the idle time of its thread and the newest call; or the id of a text or call.',
     )
-    .action(async (which, options) => (await import('../rules.ts')).runExplain(which, options));
+    .action(async (which) => (await import('../rules.ts')).explainRules(which));
   group
     .command('simulate')
     .description('Show what the rules would have done and cost in a past period. Sends and writes nothing.')
     .option('--from <moment>', `${momentWords}; default: a week before the end`, momentArgument)
     .option('--to <moment>', 'its end, exclusive; default: now', momentArgument)
     .option('--file <path>', 'this rules file instead of RULES_FILE')
-    .action(async (options) => (await import('../rules.ts')).runSimulate(options));
+    .action(async (options) => (await import('../rules.ts')).simulateRules(options));
 }
 
 /** The ledger of what rules send, and its kill switch. */

@@ -43,7 +43,7 @@ export function addProcesses(program: Command, entry: Entry): void {
   program
     .command('status')
     .description('Shows how fresh the mirror is, what is pending, and what fails.')
-    .action(async (options) => (await import('../status.ts')).run(options));
+    .action(async () => (await import('../status.ts')).showStatus());
   program
     .command('doctor')
     .description('Checks settings, stores, API and webhooks, and prints a remedy for each fault.')
