@@ -6,6 +6,12 @@ import { type Customer, type Directory, type Group, userEndpoint } from './direc
 /** For `repeated` and `calledBack` (2.9). */
 export const repeatWindowSeconds = 86_400;
 
+/** What calls are generated from. */
+interface Source {
+  random: Random;
+  directory: Directory;
+}
+
 /** Who took the call: a person, a mailbox, nobody, or nobody before the caller hung up. */
 type Ending = 'answered' | 'voicemail' | 'missed' | 'abandoned';
 
@@ -27,14 +33,9 @@ function addLeg(legs: Leg[], from: Endpoint, to: Endpoint, step: Step): void {
 }
 
 /** Customer → menu → queue or huntgroup → agents, or a hang-up in the menu. */
-function inboundLegs(
-  random: Random,
-  directory: Directory,
-  caller: Endpoint,
-  ending: Ending,
-  transfers: number,
-  group: Group = random.pick(directory.groups),
-): Leg[] {
+function inboundLegs(source: Source, caller: Endpoint, ending: Ending, transfers: number, given?: Group): Leg[] {
+  const { random, directory } = source;
+  const group = given ?? random.pick(directory.groups);
   const legs: Leg[] = [];
   addLeg(legs, caller, directory.ivr, { talkSeconds: random.int(6, 28) });
   if (ending === 'abandoned' && random.chance(0.25)) return legs;
@@ -60,24 +61,18 @@ function inboundLegs(
     return legs;
   }
   addLeg(legs, group.endpoint, agent, { ringSeconds: random.int(2, 12), talkSeconds: talkLength(random) });
-  addTransfers(random, directory, legs, transfers);
+  addTransfers(source, legs, transfers);
   return legs;
 }
 
 /** A call without menu and group: outbound, internal, or to an agent's own number. */
-function directLegs(
-  random: Random,
-  directory: Directory,
-  from: Endpoint,
-  to: Endpoint,
-  ending: Ending,
-  transfers: number,
-): Leg[] {
+function directLegs(source: Source, from: Endpoint, to: Endpoint, ending: Ending, transfers: number): Leg[] {
+  const { random } = source;
   const legs: Leg[] = [];
   const ringSeconds = random.int(3, ending === 'answered' ? 18 : 32);
   if (ending === 'answered') {
     addLeg(legs, from, to, { ringSeconds, talkSeconds: talkLength(random) });
-    addTransfers(random, directory, legs, transfers);
+    addTransfers(source, legs, transfers);
     return legs;
   }
   const outcome = ending === 'abandoned' ? 'cancel' : random.chance(0.15) ? 'busy' : 'noanswer';
@@ -88,7 +83,7 @@ function directLegs(
   return legs;
 }
 
-function addTransfers(random: Random, directory: Directory, legs: Leg[], transfers: number): void {
+function addTransfers({ random, directory }: Source, legs: Leg[], transfers: number): void {
   for (let count = 0; count < transfers; count++) {
     const from = legs.at(-1)?.to;
     if (from === undefined) return;
@@ -128,12 +123,7 @@ function durationOf(legs: readonly Leg[]): number {
 }
 
 /** The legs of an inbound call that takes a given way, each from where the one before led. */
-function orderedLegs(
-  random: Random,
-  directory: Directory,
-  caller: Endpoint,
-  way: NonNullable<CallOptions['legs']>,
-): Leg[] {
+function orderedLegs({ random, directory }: Source, caller: Endpoint, way: NonNullable<CallOptions['legs']>): Leg[] {
   const legs: Leg[] = [];
   const group = random.pick(directory.groups);
   const user = userEndpoint(random.pick(group.members));
@@ -181,13 +171,14 @@ type CallDraft = Omit<Call, 'id' | 'start' | 'sequence' | 'repeated' | 'recordin
 
 const kinds = ['inbound', 'outbound', 'internal'] as const;
 
-export function generateCall(random: Random, directory: Directory, options: CallOptions = {}): CallDraft {
+export function generateCall(source: Source, options: CallOptions = {}): CallDraft {
+  const { random, directory } = source;
   const kind = options.direction ?? kinds[random.weighted([66, 27, 7])] ?? 'inbound';
   const ending = endingOf(random, kind, options);
   const transfers = ending === 'answered' ? (options.transfers ?? random.weighted([90, 8, 2])) : 0;
-  const { caller, legs: drawn, dialled } = routeCall(random, directory, kind, ending, transfers, options);
+  const { caller, legs: drawn, dialled } = routeCall(source, kind, ending, transfers, options);
   if (options.durationSeconds !== undefined) fitDuration(drawn, options.durationSeconds);
-  const legs = options.legs ? orderedLegs(random, directory, caller, options.legs) : drawn;
+  const legs = options.legs ? orderedLegs(source, caller, options.legs) : drawn;
 
   const people = legs.filter((leg) => isConversation(leg) && leg.talkSeconds > 0);
   const isAnswered = ending === 'answered';
@@ -261,18 +252,18 @@ function isConversation(leg: Leg): boolean {
 }
 
 function routeCall(
-  random: Random,
-  directory: Directory,
+  source: Source,
   kind: NonNullable<CallOptions['direction']>,
   ending: Ending,
   transfers: number,
   options: CallOptions,
 ): { caller: Endpoint; legs: Leg[]; dialled: string } {
+  const { random, directory } = source;
   const agent = random.pick(directory.users);
   const desk = userEndpoint(agent);
   const customer = options.customer ?? random.pick(directory.customers);
   const outside: Endpoint = { type: 'external', name: customer.name, number: customer.number };
-  const direct = (from: Endpoint, to: Endpoint) => directLegs(random, directory, from, to, ending, transfers);
+  const direct = (from: Endpoint, to: Endpoint) => directLegs(source, from, to, ending, transfers);
 
   if (kind === 'outbound') return { caller: desk, legs: direct(desk, outside), dialled: customer.number };
   if (kind === 'internal') {
@@ -286,6 +277,6 @@ function routeCall(
   const group = directory.groups.find(
     ({ endpoint }) => endpoint.name === options.group || endpoint.number === options.group,
   );
-  const legs = inboundLegs(random, directory, outside, ending, transfers, group);
+  const legs = inboundLegs(source, outside, ending, transfers, group);
   return { caller: outside, legs, dialled: directory.mainNumber };
 }

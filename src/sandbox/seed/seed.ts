@@ -58,7 +58,7 @@ export function seedStore(store: Store, origin: Origin, directory: Directory): v
   for (const call of generateHistory(store, origin, directory)) store.calls.load(call);
   const random = createRandom(deriveSeed(origin.seed, 'threads'));
   const firstId = store.messages.nextId();
-  for (const message of generateThreads(random, directory, origin.threads, origin.startedAt, firstId)) {
+  for (const message of generateThreads({ random, directory }, origin.threads, origin.startedAt, firstId)) {
     store.messages.load(message);
     const { line, number, blockReason: reason, sentAt } = message;
     // A blocked text needs an earlier block of its recipient.
@@ -79,8 +79,8 @@ function generateHistory(store: Store, origin: Origin, directory: Directory): Ca
     const returned = takeDueCallBack(waiting, start);
     const customer = returned && customerOf.get(returned.caller.number);
     const draft = customer
-      ? generateCall(random, directory, { direction: 'outbound', status: 'answered', customer })
-      : generateCall(random, directory, { status: random.chance(0.006) ? 'unknown' : undefined });
+      ? generateCall({ random, directory }, { direction: 'outbound', status: 'answered', customer })
+      : generateCall({ random, directory }, { status: random.chance(0.006) ? 'unknown' : undefined });
 
     const number = draft.direction === 'inbound' ? outsideNumber(draft) : '';
     const recent = (lastCalls.get(number) ?? []).filter((moment) => moment > start - repeatWindowSeconds);

@@ -61,54 +61,48 @@ export const failedReceipts = [
 
 type Draft = Omit<Message, 'id'>;
 
+interface Source {
+  random: Random;
+  directory: Directory;
+}
+
 const dayMs = 86_400_000;
 
 /** Conversations that ended before `end` (ms). Message ids are in order of sending. */
-export function generateThreads(
-  random: Random,
-  directory: Directory,
-  count: number,
-  end: number,
-  firstId: number,
-): Message[] {
-  const { customers, lines } = directory;
+export function generateThreads(source: Source, count: number, end: number, firstId: number): Message[] {
+  const { customers, lines } = source.directory;
   const drafts: Draft[] = [];
   // Every customer gets one thread before any gets two, and each pair of line and customer is used once.
   for (let index = 0; index < Math.min(count, customers.length * lines.length); index++) {
     const customer = customers[index % customers.length] as Customer;
     const line = lines[(index + Math.floor(index / customers.length)) % lines.length]?.number ?? '';
-    if (index % 10 === 7) drafts.push(...groupThread(random, directory, line, index, end));
-    else drafts.push(...pairThread(random, directory, line, customer, index, end));
+    if (index % 10 === 7) drafts.push(...groupThread(source, line, index, end));
+    else drafts.push(...pairThread(source, line, customer, index, end));
   }
   drafts.sort((one, other) => one.sentAt - other.sentAt);
   return drafts.map((draft, index) => ({ id: firstId + index, ...draft }));
 }
 
-function pairThread(
-  random: Random,
-  directory: Directory,
-  line: string,
-  customer: Customer,
-  index: number,
-  end: number,
-): Draft[] {
+function pairThread(source: Source, line: string, customer: Customer, index: number, end: number): Draft[] {
+  const { random } = source;
   const base = { line, number: customer.number, participants: [] };
   const drafts: Draft[] = [];
   let clock = end - random.int(1, 13) * dayMs - random.int(0, dayMs / 2);
   for (let round = random.int(1, 4); round > 0 && clock < end - 600_000; round--) {
     for (const turn of random.pick(dialogues[customer.language])) {
-      drafts.push(messageDraft(random, directory, base, turn, clock, customer.number));
+      drafts.push(messageDraft(source, base, turn, clock, customer.number));
       clock = Math.min(clock + random.int(20, 1500) * 1000, end - 60_000);
     }
     clock += random.int(1, 4) * dayMs;
   }
-  drafts.push(...specialMessages(random, directory, base, index, Math.min(clock, end - 30_000), end));
+  drafts.push(...specialMessages(source, base, index, Math.min(clock, end - 30_000), end));
   return drafts;
 }
 
-function groupThread(random: Random, directory: Directory, line: string, index: number, end: number): Draft[] {
+function groupThread(source: Source, line: string, index: number, end: number): Draft[] {
+  const { random } = source;
   const size = random.int(2, 4);
-  const { customers } = directory;
+  const { customers } = source.directory;
   const participants = Array.from({ length: size }, (_, step) => customers[(index + step * 3 + 1) % customers.length])
     .map((customer) => customer?.number ?? '')
     .filter((number, at, all) => number !== '' && all.indexOf(number) === at)
@@ -117,13 +111,12 @@ function groupThread(random: Random, directory: Directory, line: string, index: 
   let clock = end - random.int(1, 10) * dayMs;
   return groupTurns.map((turn) => {
     clock += random.int(30, 900) * 1000;
-    return messageDraft(random, directory, base, turn, clock, random.pick(participants));
+    return messageDraft(source, base, turn, clock, random.pick(participants));
   });
 }
 
 function messageDraft(
-  random: Random,
-  directory: Directory,
+  { random, directory }: Source,
   base: Pick<Message, 'line' | 'number' | 'participants'>,
   turn: string,
   sentAt: number,
@@ -150,8 +143,7 @@ function delivered(random: Random, sentAt: number): NonNullable<Message['deliver
 
 /** Rare messages: pictures, a scheduled text, a failed receipt, a blocked text. */
 function specialMessages(
-  random: Random,
-  directory: Directory,
+  { random, directory }: Source,
   base: Pick<Message, 'line' | 'number' | 'participants'>,
   index: number,
   at: number,

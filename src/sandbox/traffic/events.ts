@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Call, type Message, segmentSchema, type Transcript } from '../account.ts';
+import { type Call, type Message, type Transcript, transcriptSchema } from '../account.ts';
 import { generatedTranscripts, transcriptsOf, uniqueIdOf } from '../api/call-resource.ts';
 import type { Context } from '../context.ts';
 import { phoneNumber } from '../http/api.ts';
@@ -151,9 +151,9 @@ function changedCall({ store }: CallDeps, callId: string, { status, recorded, sh
 
 /** A call that is not in the history yet. Without a start time it ends now. */
 export function draftCall(deps: CallDeps, order: CallOrder): Call {
-  const { store, directory, random, now } = deps;
+  const { store, now } = deps;
   const options = { ...order, customer: customerOf(deps, order), group: groupOf(deps, order.group) };
-  const draft = generateCall(random, directory, options);
+  const draft = generateCall(deps, options);
   const start =
     order.startTime === undefined
       ? Math.floor(now().getTime() / 1000) - draft.duration
@@ -237,16 +237,9 @@ function groupOf({ directory }: CallDeps, group: string | undefined): string | u
 
 /** A simulated transcript that is finished now. Given fields replace generated ones. */
 export const transcriptEvent = z.strictObject({
+  ...transcriptSchema.omit({ id: true, recording: true }).partial().shape,
   /** By default a new call. */
   callId: z.string().optional(),
-  segments: z.array(z.strictObject(segmentSchema.shape)).optional(),
-  shortSummary: z.string().optional(),
-  callPurpose: z.string().optional(),
-  callSentiment: z.string().optional(),
-  customerSatisfactionScore: z.int().optional(),
-  agentPerformanceScore: z.int().optional(),
-  actionRequired: z.boolean().optional(),
-  urgentActionRequired: z.boolean().optional(),
   /** False: no webhook. */
   announce: z.boolean().default(true),
 });

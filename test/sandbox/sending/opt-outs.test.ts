@@ -91,7 +91,7 @@ test('who said STOP in the seeded history is opted out, after a start, a reset a
 async function seededStops(target: Sandbox, threads: number): Promise<Message[]> {
   const origin = { seed: 1, calls: 0, threads, startedAt: Date.now() };
   const random = createRandom(deriveSeed(origin.seed, 'threads'));
-  const messages = generateThreads(random, directoryOf(origin), threads, origin.startedAt, 1);
+  const messages = generateThreads({ random, directory: directoryOf(origin) }, threads, origin.startedAt, 1);
   const stops = messages.filter(({ direction, text }) => direction === 'in' && text === 'STOP');
   const [first] = stops;
   if (first === undefined) return [];
