@@ -91,30 +91,59 @@ export interface Leg {
   transferred: boolean;
 }
 
-type CallStatus = 'answered' | 'missed' | 'voicemail' | 'unknown';
+const callerTypes = 'external, user, queue, huntgroup; others appear.';
 
-export interface Call {
-  id: string;
+export const partyFields = {
+  callerType: z.string().describe(callerTypes),
+  callerName: z.string(),
+  callerNumber: z.string().describe('An extension on an internal leg.'),
+  calledType: z.string().describe(callerTypes),
+  calledName: z.string(),
+  calledNumber: z.string(),
+};
+
+/** Section 2.9, a row of call search, stored as rendered. */
+export const callSummarySchema = z
+  .object({
+    id: z.string().describe('Unix timestamp, a dot, a sequence number. Keep it as text.'),
+    direction: z.enum(['inbound', 'outbound']),
+    status: z.enum(['answered', 'missed', 'voicemail', 'unknown']),
+    statusCode: z.int().describe('-1 missed, 0 voicemail, otherwise the number of people who answered.'),
+    ...partyFields,
+    dialledNumber: z.string().describe('The dialled number; for inbound calls the DID.'),
+    callerIdInternal: z.string(),
+    callerIdExternal: z.string(),
+    startTime: z.string(),
+    endTime: z.string().optional().describe('Absent for a call without a recorded end.'),
+    durationSeconds: z.int().describe('Includes enqueuing.'),
+    talkTimeSeconds: z.int(),
+    transferred: z.int().describe('Number of transfers.'),
+    abandoned: z.boolean(),
+    recorded: z.boolean(),
+    calledBack: z.string().optional().describe('Id of the call that returned this one.'),
+    repeated: z.int(),
+  })
+  .meta({ id: 'CallSummary' });
+export type CallSummary = z.output<typeof callSummarySchema>;
+
+export function partiesOf(caller: Endpoint, called: Endpoint) {
+  return {
+    callerType: caller.type,
+    callerName: caller.name,
+    callerNumber: caller.number,
+    calledType: called.type,
+    calledName: called.name,
+    calledNumber: called.number,
+  };
+}
+
+export interface Call extends CallSummary {
   /** Unix seconds; also the number before the dot of the id. */
   start: number;
   sequence: number;
-  direction: 'inbound' | 'outbound';
   internal: boolean;
-  status: CallStatus;
-  answeredBy: number;
   caller: Endpoint;
   called: Endpoint;
-  dialled: string;
-  callerIdInternal: string;
-  callerIdExternal: string;
-  duration: number;
-  talk: number;
-  hasEnd: boolean;
-  transfers: number;
-  abandoned: boolean;
-  recorded: boolean;
-  calledBack?: string;
-  repeated: number;
   legs: Leg[];
   /** Milliseconds; the API lists the legs from then on. Absent: from the start. */
   legsAt?: number;

@@ -1,44 +1,18 @@
 import { z } from 'zod';
-import type { Call, Leg, Transcript } from '../account.ts';
+import {
+  type Call,
+  type CallSummary,
+  callSummarySchema,
+  type Leg,
+  partiesOf,
+  partyFields,
+  type Transcript,
+} from '../account.ts';
 import { callTemplateOf, generateTranscript, isSummarized } from '../seed/transcripts.ts';
 import { rfc3339 } from '../time.ts';
 import type { Links } from './files.ts';
 
 const shortestTranscriptSeconds = 15;
-
-const callerTypes = 'external, user, queue, huntgroup; others appear.';
-
-const party = {
-  callerType: z.string().describe(callerTypes),
-  callerName: z.string(),
-  callerNumber: z.string().describe('An extension on an internal leg.'),
-  calledType: z.string().describe(callerTypes),
-  calledName: z.string(),
-  calledNumber: z.string(),
-};
-
-/** Section 2.9, a row of call search. */
-export const callSummarySchema = z
-  .object({
-    id: z.string().describe('Unix timestamp, a dot, a sequence number. Keep it as text.'),
-    direction: z.enum(['inbound', 'outbound']),
-    status: z.enum(['answered', 'missed', 'voicemail', 'unknown']),
-    statusCode: z.int().describe('-1 missed, 0 voicemail, otherwise the number of people who answered.'),
-    ...party,
-    dialledNumber: z.string().describe('The dialled number; for inbound calls the DID.'),
-    callerIdInternal: z.string(),
-    callerIdExternal: z.string(),
-    startTime: z.string(),
-    endTime: z.string().optional().describe('Absent for a call without a recorded end.'),
-    durationSeconds: z.int().describe('Includes enqueuing.'),
-    talkTimeSeconds: z.int(),
-    transferred: z.int().describe('Number of transfers.'),
-    abandoned: z.boolean(),
-    recorded: z.boolean(),
-    calledBack: z.string().optional().describe('Id of the call that returned this one.'),
-    repeated: z.int(),
-  })
-  .meta({ id: 'CallSummary' });
 
 /** Assumed: the specification does not show all fields of a leg. */
 const legSchema = z
@@ -47,7 +21,7 @@ const legSchema = z
     callId: z.string(),
     bridgedFromCallId: z.string().optional(),
     status: z.string(),
-    ...party,
+    ...partyFields,
     startTime: z.string(),
     endTime: z.string().optional(),
     durationSeconds: z.int(),
@@ -73,41 +47,11 @@ export const recordingSchema = z
   })
   .meta({ id: 'Recording' });
 
-/** The sort fields of a search: those of a call summary (2.9). */
-export const summaryFields = callSummarySchema.keyof().options;
-
-export type CallSummary = z.output<typeof callSummarySchema>;
-
-/** One object literal, for speed: benches render hundreds of pages of 500 rows a second. */
-export function callSummary(call: Call): CallSummary {
-  const { caller, called } = call;
-  const summary = {
-    id: call.id,
-    direction: call.direction,
-    status: call.status,
-    statusCode: statusCode(call),
-    callerType: caller.type,
-    callerName: caller.name,
-    callerNumber: caller.number,
-    calledType: called.type,
-    calledName: called.name,
-    calledNumber: called.number,
-    dialledNumber: call.dialled,
-    callerIdInternal: call.callerIdInternal,
-    callerIdExternal: call.callerIdExternal,
-    startTime: rfc3339(call.start * 1000),
-    endTime: call.hasEnd ? rfc3339((call.start + call.duration) * 1000) : undefined,
-    durationSeconds: call.duration,
-    talkTimeSeconds: call.talk,
-    transferred: call.transfers,
-    abandoned: call.abandoned,
-    recorded: call.recorded,
-    calledBack: call.calledBack,
-    repeated: call.repeated,
-  };
-  if (call.shown === undefined) return summary;
-  const { legs: _, ...shown } = call.shown;
-  return asShown(summary, shown);
+export function callSummary({ start, sequence, internal, caller, called, legs, legsAt, ...call }: Call): CallSummary {
+  const { transcriptSeed, recordingsAt, transcriptsAt, transcripts, shown, ...summary } = call;
+  if (shown === undefined) return summary;
+  const { legs: _, ...fields } = shown;
+  return asShown(summary, fields);
 }
 
 /** The answer with fields that differ, as an odd service might show them. */
@@ -142,23 +86,13 @@ function legResource(call: Call, leg: Leg, index: number): z.output<typeof callS
     callId: legCallId(call, leg),
     bridgedFromCallId: before === undefined ? undefined : uniqueIdOf(call, before),
     status: leg.outcome,
-    callerType: leg.from.type,
-    callerName: leg.from.name,
-    callerNumber: leg.from.number,
-    calledType: leg.to.type,
-    calledName: leg.to.name,
-    calledNumber: leg.to.number,
+    ...partiesOf(leg.from, leg.to),
     startTime: rfc3339(begin),
-    endTime: call.hasEnd ? rfc3339(begin + (leg.ringSeconds + leg.talkSeconds) * 1000) : undefined,
+    endTime: call.endTime && rfc3339(begin + (leg.ringSeconds + leg.talkSeconds) * 1000),
     durationSeconds: leg.ringSeconds + leg.talkSeconds,
     talkTimeSeconds: leg.talkSeconds,
     recorded: leg.recorded,
   };
-}
-
-/** Section 2.9. The code of `unknown` is assumed. */
-export function statusCode({ status, answeredBy }: Call): number {
-  return { missed: -1, voicemail: 0, answered: answeredBy, unknown: -2 }[status];
 }
 
 /** The recordings that are ready, one per recorded leg (2.10). */

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { Call, Endpoint } from '../account.ts';
+import { type Call, type CallSummary, callSummarySchema, type Endpoint } from '../account.ts';
 import { normalizeNumber } from '../phone-number.ts';
 import type { Store } from '../store/store.ts';
 import { isTimeZone, minuteOfDay } from '../time.ts';
-import { type CallSummary, statusCode, summaryFields, type Topic, topicsOf } from './call-resource.ts';
+import { type Topic, topicsOf } from './call-resource.ts';
 
 const maxWindowSeconds = 366 * 86_400;
 const searchLimit = { default: 50, max: 500 };
@@ -55,7 +55,7 @@ export const searchRequest = z
     filters: filters.default({}),
     sort: z
       .strictObject({
-        field: z.enum(summaryFields),
+        field: callSummarySchema.keyof(),
         direction: z.enum(['asc', 'desc']).default('desc'),
       })
       .optional(),
@@ -89,9 +89,9 @@ function predicatesOf(request: SearchRequest, users: Store['users'], now: number
     direction && ((call) => call.direction === direction),
     isOneOf(filters.directions, (call) => call.direction),
     isOneOf(filters.statuses, (call) => call.status),
-    isWithin(filters.duration, (call) => call.duration),
-    isWithin(filters.talkTime, (call) => call.talk),
-    isWithin(filters.waitTime, (call) => call.duration - call.talk),
+    isWithin(filters.duration, (call) => call.durationSeconds),
+    isWithin(filters.talkTime, (call) => call.talkTimeSeconds),
+    isWithin(filters.waitTime, (call) => call.durationSeconds - call.talkTimeSeconds),
     startsDuring(filters.timeOfDay, timeZone),
     hasNumber(filters.numbers),
     involves(filters.extensions, 'user', 'mailbox'),
@@ -132,8 +132,8 @@ function involvesUser(values: Filters['users'], users: Store['users']): Predicat
 function hasNumber(values: Filters['numbers']): Predicate | undefined {
   const wanted = new Set(values?.map((number) => normalizeNumber(number) ?? number));
   if (wanted.size === 0) return undefined;
-  return ({ caller, called, dialled, callerIdExternal }) =>
-    [caller.number, called.number, dialled, callerIdExternal].some((number) => wanted.has(number));
+  return ({ callerNumber, calledNumber, dialledNumber, callerIdExternal }) =>
+    [callerNumber, calledNumber, dialledNumber, callerIdExternal].some((number) => wanted.has(number));
 }
 
 function mentions(search: Filters['search'] = ''): Predicate | undefined {
@@ -171,34 +171,6 @@ function not(test: Predicate | undefined): Predicate | undefined {
   return test && ((call) => !test(call));
 }
 
-type Key = string | number | boolean | undefined;
-
-/** The sort key of each field of a summary; undefined where the field is absent. */
-const keys: Record<keyof CallSummary, (call: Call) => Key> = {
-  id: (call) => call.id,
-  direction: (call) => call.direction,
-  status: (call) => call.status,
-  statusCode,
-  callerType: ({ caller }) => caller.type,
-  callerName: ({ caller }) => caller.name,
-  callerNumber: ({ caller }) => caller.number,
-  calledType: ({ called }) => called.type,
-  calledName: ({ called }) => called.name,
-  calledNumber: ({ called }) => called.number,
-  dialledNumber: (call) => call.dialled,
-  callerIdInternal: (call) => call.callerIdInternal,
-  callerIdExternal: (call) => call.callerIdExternal,
-  startTime: (call) => call.start,
-  endTime: (call) => (call.hasEnd ? call.start + call.duration : undefined),
-  durationSeconds: (call) => call.duration,
-  talkTimeSeconds: (call) => call.talk,
-  transferred: (call) => call.transfers,
-  abandoned: (call) => call.abandoned,
-  recorded: (call) => call.recorded,
-  calledBack: (call) => call.calledBack,
-  repeated: (call) => call.repeated,
-};
-
 /**
  * One page of the calls, given oldest first, in the requested order: by default newest first, and newest first among
  * equal values. Absent values sort first, or last when descending.
@@ -208,10 +180,12 @@ function pageOf(calls: readonly Call[], { sort, offset, limit }: SearchRequest):
   const page = [offset, offset + limit] as const;
   if (sort === undefined) return newestFirst.slice(...page);
   const sign = sort.direction === 'asc' ? 1 : -1;
-  const rows = newestFirst.map((call) => ({ call, key: keys[sort.field](call) }));
+  const rows = newestFirst.map((call) => ({ call, key: call[sort.field] }));
   rows.sort((one, other) => sign * compare(one.key, other.key));
   return rows.slice(...page).map(({ call }) => call);
 }
+
+type Key = CallSummary[keyof CallSummary];
 
 function compare(one: Key, other: Key): number {
   if (one === other) return 0;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Call, transcriptSchema } from '../account.ts';
+import { type Call, callSummarySchema, transcriptSchema } from '../account.ts';
 import type { Context } from '../context.ts';
 import { type Api, dataOf } from '../http/api.ts';
 import { notFound, permissionDenied } from '../http/errors.ts';
@@ -7,7 +7,6 @@ import { settingsOf } from '../store/store.ts';
 import {
   callSchema,
   callSummary,
-  callSummarySchema,
   callWithLegs,
   recordingSchema,
   recordingsOf,

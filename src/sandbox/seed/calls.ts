@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import type { Call, Endpoint, Leg } from '../account.ts';
+import { type Call, type Endpoint, type Leg, partiesOf } from '../account.ts';
 import type { Random } from '../random.ts';
+import { rfc3339 } from '../time.ts';
 import { type Customer, type Directory, type Group, userEndpoint } from './directory.ts';
 
 /** For `repeated` and `calledBack` (2.9). */
@@ -167,7 +168,8 @@ export const callWishes = z.strictObject({
 type CallOptions = z.output<typeof callWishes> & { customer?: Customer | undefined };
 
 /** A call without start, id and artefact times. */
-type CallDraft = Omit<Call, 'id' | 'start' | 'sequence' | 'repeated' | 'recordingsAt' | 'transcriptsAt'>;
+type CallDraft = Omit<Call, keyof Start | 'sequence' | 'repeated' | 'recordingsAt' | 'transcriptsAt'>;
+type Start = Pick<Call, 'id' | 'start' | 'startTime' | 'endTime'>;
 
 const kinds = ['inbound', 'outbound', 'internal'] as const;
 
@@ -195,18 +197,18 @@ export function generateCall(source: Source, options: CallOptions = {}): CallDra
     direction: kind === 'inbound' ? 'inbound' : 'outbound',
     internal: kind === 'internal',
     status,
-    answeredBy: isAnswered ? Math.max(1, people.length) : 0,
-    caller,
-    called,
-    dialled,
+    statusCode: statusCodeOf(status, people.length),
+    ...partiesOf(caller, called),
+    dialledNumber: dialled,
     callerIdInternal: agent?.number ?? '',
     callerIdExternal: kind === 'inbound' ? caller.number : kind === 'outbound' ? directory.mainNumber : '',
-    duration: options.legs ? (options.durationSeconds ?? durationOf(legs)) : durationOf(legs),
-    talk: isAnswered ? people.reduce((sum, leg) => sum + leg.talkSeconds, 0) : 0,
-    hasEnd: status !== 'unknown',
-    transfers,
+    durationSeconds: options.legs ? (options.durationSeconds ?? durationOf(legs)) : durationOf(legs),
+    talkTimeSeconds: isAnswered ? people.reduce((sum, leg) => sum + leg.talkSeconds, 0) : 0,
+    transferred: transfers,
     abandoned: ending === 'abandoned',
     recorded: recorded || isMessage,
+    caller,
+    called,
     legs,
     transcriptSeed: random.int(1, 2 ** 31),
   };
@@ -215,15 +217,19 @@ export function generateCall(source: Source, options: CallOptions = {}): CallDra
 /** Sets the start (unix seconds) of a call, and the sequence numbers of its legs from `sequence` on. */
 export function finalizeCall(draft: CallDraft, start: number, sequence: number, repeated: number): Call {
   for (const [index, leg] of draft.legs.entries()) leg.sequence = sequence + index;
-  return {
-    id: `${start}.${sequence}`,
-    start,
-    sequence,
-    ...draft,
-    repeated,
-    recordingsAt: null,
-    transcriptsAt: null,
-  };
+  const call = { ...draft, sequence, repeated, recordingsAt: null, transcriptsAt: null };
+  return { ...call, ...startOf(call, start) };
+}
+
+/** What follows from the start of a call. An `unknown` one has no recorded end. */
+export function startOf({ sequence, status, durationSeconds }: CallDraft & { sequence: number }, start: number): Start {
+  const endTime = status === 'unknown' ? undefined : rfc3339((start + durationSeconds) * 1000);
+  return { id: `${start}.${sequence}`, start, startTime: rfc3339(start * 1000), endTime };
+}
+
+/** Section 2.9. The code of `unknown` is assumed. */
+export function statusCodeOf(status: Call['status'], people: number): number {
+  return { missed: -1, voicemail: 0, answered: Math.max(1, people), unknown: -2 }[status];
 }
 
 /** The outside party's number; empty on an internal call. */

@@ -88,7 +88,7 @@ function generateHistory(store: Store, origin: Origin, directory: Directory): Ca
     if (number !== '') lastCalls.set(number, [...recent, start]);
     if (returned !== undefined) returned.calledBack = call.id;
     if (call.abandoned && number !== '' && random.chance(0.55)) {
-      waiting.push({ call, notBefore: start + call.duration + random.int(300, 7200) });
+      waiting.push({ call, notBefore: start + call.durationSeconds + random.int(300, 7200) });
     }
     return withArtefacts(call);
   });
@@ -97,7 +97,7 @@ function generateHistory(store: Store, origin: Origin, directory: Directory): Ca
 /** Recordings and transcripts were ready shortly after the call. */
 function withArtefacts(call: Call): Call {
   if (!call.recorded) return call;
-  const hangUp = (call.start + call.duration) * 1000;
+  const hangUp = (call.start + call.durationSeconds) * 1000;
   call.recordingsAt = hangUp + 40_000;
   call.transcriptsAt = hangUp + 150_000;
   return call;

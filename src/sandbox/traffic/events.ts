@@ -4,7 +4,14 @@ import { generatedTranscripts, transcriptsOf, uniqueIdOf } from '../api/call-res
 import type { Context } from '../context.ts';
 import { phoneNumber } from '../http/api.ts';
 import { invalidRequest, notFound } from '../http/errors.ts';
-import { callWishes, finalizeCall, generateCall, outsideNumber, repeatWindowSeconds } from '../seed/calls.ts';
+import {
+  callWishes,
+  finalizeCall,
+  generateCall,
+  outsideNumber,
+  repeatWindowSeconds,
+  statusCodeOf,
+} from '../seed/calls.ts';
 import type { Customer } from '../seed/directory.ts';
 import { openers, replies } from '../seed/texts.ts';
 import { type CarrierDeps, receiveText, sendText } from '../sending/carrier.ts';
@@ -143,7 +150,7 @@ function changedCall({ store }: CallDeps, callId: string, { status, recorded, sh
   if (call === undefined) throw notFound(`the call ${callId}`);
   return {
     ...call,
-    status: status ?? call.status,
+    ...(status !== undefined && { status, statusCode: statusCodeOf(status, 1) }),
     recorded: recorded ?? call.recorded,
     ...((shown ?? call.shown) !== undefined && { shown: shown ?? call.shown }),
   };
@@ -156,7 +163,7 @@ export function draftCall(deps: CallDeps, order: CallOrder): Call {
   const draft = generateCall(deps, options);
   const start =
     order.startTime === undefined
-      ? Math.floor(now().getTime() / 1000) - draft.duration
+      ? Math.floor(now().getTime() / 1000) - draft.durationSeconds
       : Math.floor(Date.parse(order.startTime) / 1000);
   const number = draft.direction === 'inbound' ? outsideNumber(draft) : '';
   const recent = store.calls.between(start - repeatWindowSeconds, start);

@@ -1,3 +1,4 @@
+import { startOf } from '../seed/calls.ts';
 import { fullName } from '../seed/directory.ts';
 import { liveCallPayload } from '../webhooks/payloads.ts';
 import { type CallDeps, callEvent, draftCall, endCall, simulateSms, smsEvent } from './events.ts';
@@ -41,7 +42,7 @@ function startLiveCall(deps: CallDeps): void {
   // The start is moved back so that the recorded end is the moment of the hang-up.
   const hangUp = Math.ceil((now().getTime() + ringing + talking) / 1000);
   const draft = draftCall(deps, callEvent.parse({}));
-  const call = { ...draft, start: hangUp - draft.duration, id: `${hangUp - draft.duration}.${draft.sequence}` };
+  const call = { ...draft, ...startOf(draft, hangUp - draft.durationSeconds) };
 
   announce('AccountRealTimeCalls', liveCallPayload(call, 'ringing'));
   timers.after(ringing, () => {

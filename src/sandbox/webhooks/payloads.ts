@@ -42,8 +42,8 @@ export function endedCallPayload(call: Call, links: Links, type: 'AccountEndedCa
     ...(isIncoming
       ? { externalCallerId: call.caller.number, externalCallerName: call.caller.name }
       : { calledNumber: call.called.number, calledName: call.called.name }),
-    callDuration: call.duration,
-    talkDuration: call.talk,
+    callDuration: call.durationSeconds,
+    talkDuration: call.talkTimeSeconds,
     ...(recorded === undefined ? {} : { recordingUrl: links.recording(uniqueIdOf(call, recorded)) }),
     cdrs: call.legs.map((leg) => ({
       status: leg.outcome === 'busy' ? 'noanswer' : leg.outcome,
@@ -73,7 +73,7 @@ export function liveCallPayload(call: Call, status: LiveStatus): Payload {
     sendType: partyWord(leg?.from ?? call.caller),
     sendName: leg?.from.name ?? '',
     sendNumber: leg?.from.number ?? '',
-    calledNumber: call.dialled,
+    calledNumber: call.dialledNumber,
     callerIdExternal: call.callerIdExternal,
     callStartTime: startedAt,
     startTime: localTime((call.start + (leg?.offset ?? 0)) * 1000, accountTimeZone),
