@@ -126,17 +126,6 @@ export function renderTable(snapshot: Snapshot): string {
         ...queueNames.map((name) => `${name} ${waiting[name] === null ? '?' : quantity(waiting[name])}`),
       ].join(', '),
     ),
-    line('drift', snapshot.drift, ({ kinds, latest }) =>
-      kinds === 0
-        ? 'none'
-        : `${quantity(kinds)} differences, the latest: ${latest
-            .slice(0, 3)
-            .map(
-              ({ operation, path, what, sample, seen }) =>
-                `${operation} ${path} ${what}: ${sample} (${quantity(seen)}×)`,
-            )
-            .join('; ')}`,
-    ),
     line('credential', snapshot.credential, (status) => credentialWords(status, takenAt)),
     line(
       'schema',

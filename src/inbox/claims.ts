@@ -360,8 +360,6 @@ export interface Leases {
   release(claim: Claim): void;
   /** Releases a claim whose end could not be recorded: gives it back once Postgres answers, so that its target is no suspect. */
   giveBack(claim: Claim): void;
-  /** How many claims are held. */
-  readonly count: number;
 }
 
 export function createLeases(db: Database): Leases {
@@ -389,9 +387,6 @@ export function createLeases(db: Database): Leases {
       held.delete(claim);
       returned.push(claim);
       timer ??= setTimeout(renew, renewEveryMs);
-    },
-    get count() {
-      return held.size;
     },
   };
 }

@@ -222,18 +222,12 @@ async function probePostgres(db: Database): Promise<{ found: Diagnosis[]; isUsab
   // Where it cannot be read, the health checks say so.
   const isUsable = await isMigrated(db).catch(() => true);
   const found = [
-    server.number < oldestVersion
-      ? onPostgres.problem(`Postgres ${server.version} is too old.`, 'Use Postgres 15 or newer.')
-      : onPostgres.ok(`Postgres ${server.version} answers.`),
-    onPostgres.ok('Each connection has a session of its own.'),
+    ...diagnoseServer(server, skew),
     isUsable
       ? onPostgres.ok('The schema has all migrations of this release.')
       : onPostgres.found(migrationsMissing.findingOf(true)),
-    diagnoseDurability(server),
-    diagnoseClock(skew),
     ...(server.readOnly ? [] : await probeWrites(db)),
     ...(await diagnoseReaders(db)),
-    ...diagnoseJit(server),
   ];
   return { found, isUsable };
 }
@@ -248,35 +242,35 @@ function diagnoseConnection(error: unknown): Diagnosis {
   );
 }
 
-export function diagnoseJit({ jit }: Pick<Server, 'jit'>): Diagnosis[] {
-  if (!jit) return [];
-  return [
-    onPostgres.warning(
-      'Postgres compiles statements (jit is on) although our sessions switch that off; a write may then take seconds.',
-      'Run `alter role … set jit = off` for the user of DATABASE_URL.',
-    ),
-  ];
-}
-
-function diagnoseDurability({ commits, fsync }: Server): Diagnosis {
-  if (fsync === 'off')
-    return onPostgres.problem('A crash of the machine can corrupt the database (fsync is off).', 'Set fsync to on.');
-  if (commits === 'off') {
-    return onPostgres.problem(
-      'A crash can lose deliveries that were answered 202 (synchronous_commit is off).',
-      'Set synchronous_commit to on for the user of DATABASE_URL.',
-    );
-  }
-  return onPostgres.ok(`Commits are durable (synchronous_commit is ${commits}).`);
-}
-
-function diagnoseClock(skewSeconds: number): Diagnosis {
+/** What the server is set to. `skewSeconds`: how far its clock is ahead of this machine’s. */
+export function diagnoseServer({ number, version, fsync, commits, jit }: Server, skewSeconds: number): Diagnosis[] {
+  const { ok, warning, problem } = onPostgres;
   const skew = Math.abs(skewSeconds);
-  if (skew <= maxSkewSeconds) return onPostgres.ok('The clocks of Postgres and of this machine agree.');
-  return onPostgres.warning(
-    `The clock of Postgres is ${skew.toFixed(1)} s ${skewSeconds > 0 ? 'ahead of' : 'behind'} this machine’s.`,
-    'Set both clocks by NTP: rechecks for late recordings shift by the difference.',
-  );
+  return [
+    number < oldestVersion
+      ? problem(`Postgres ${version} is too old.`, 'Use Postgres 15 or newer.')
+      : ok(`Postgres ${version} answers.`),
+    fsync === 'off'
+      ? problem('A crash of the machine can corrupt the database (fsync is off).', 'Set fsync to on.')
+      : commits === 'off'
+        ? problem(
+            'A crash can lose deliveries that were answered 202 (synchronous_commit is off).',
+            'Set synchronous_commit to on for the user of DATABASE_URL.',
+          )
+        : ok(`Commits are durable (synchronous_commit is ${commits}).`),
+    skew > maxSkewSeconds
+      ? warning(
+          `The clock of Postgres is ${skew.toFixed(1)} s ${skewSeconds > 0 ? 'ahead of' : 'behind'} this machine’s.`,
+          'Set both clocks by NTP: rechecks for late recordings shift by the difference.',
+        )
+      : ok('The clocks of Postgres and of this machine agree.'),
+    jit
+      ? warning(
+          'Postgres compiles statements (jit is on) although our sessions switch that off; a write may then take seconds.',
+          'Run `alter role … set jit = off` for the user of DATABASE_URL.',
+        )
+      : ok('Each connection has a session of its own, with our settings.'),
+  ];
 }
 
 /** Kilobytes that the probe writes: more than is free in the pages of any table. */

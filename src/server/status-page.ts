@@ -45,7 +45,6 @@ ${streams(snapshot, moment)}
   <div class="stack">${inbox(snapshot)}${completeness(snapshot, moment)}</div>
   <div class="stack">${sends(snapshot, moment)}${rules(snapshot, moment)}${subscriptions(snapshot, moment)}</div>
 </div>
-${drift(snapshot, moment)}
 <footer>
   <span><time datetime="${takenAt.toISOString()}" title="${exactly(takenAt, timeZone)}">${toTheSecond(takenAt, timeZone).slice(11, 19)}</time> ${timeZone}</span>
   <span>release ${snapshot.release} (${snapshot.commit})</span>
@@ -296,21 +295,6 @@ function subscriptions({ subscriptions }: Snapshot, moment: Moment): Html {
       return { words: `${quantity(enabled)} enabled`, isFine: enabled > 0 && enabled === ours.length };
     },
   );
-}
-
-function drift({ drift }: Snapshot, moment: Moment): Html {
-  if (known(drift)?.kinds === 0) return html``;
-  return html`<div class="wide">${card(
-    'Answers that differ from the specification',
-    undefined,
-    drift,
-    ({ latest }) =>
-      html`<table><tbody>${latest.map(
-        ({ operation, path, what, sample, seen, lastSeenAt }) =>
-          html`<tr><td><code>${operation}</code> ${path} <span class="soft">${what.replaceAll('_', ' ')}: ${sample}</span></td><td class="number soft">${quantity(seen)}×, ${moment(lastSeenAt)}</td></tr>`,
-      )}</tbody></table>`,
-    ({ kinds }) => ({ words: countOf(kinds, 'kind'), isFine: true }),
-  )}</div>`;
 }
 
 /** Which rules are in force, and what they did today. */

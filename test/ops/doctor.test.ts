@@ -10,7 +10,7 @@ import { apiKey, createService } from '../../src/api-client/client.ts';
 import { query } from '../../src/db/database.ts';
 import { startPostgres } from '../../src/local/postgres.ts';
 import type { Diagnosis } from '../../src/ops/doctor.ts';
-import { diagnose, diagnoseJit, diagnoseReceiver } from '../../src/ops/doctor.ts';
+import { diagnose, diagnoseReceiver, diagnoseServer } from '../../src/ops/doctor.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { EventType } from '../../src/shared/event-types.ts';
 import { createLog } from '../../src/shared/log.ts';
@@ -172,16 +172,24 @@ test('takes for subscribed what `subscriptions ensure` leaves in place, however 
   ]);
 });
 
-test('warns of a session in which Postgres compiles statements', async () => {
-  expect(diagnoseJit({ jit: false })).toEqual([]);
-  expect(diagnoseJit({ jit: true })).toEqual([
-    {
-      subject: 'Postgres',
-      level: 'warning',
-      sentence: expect.stringContaining('jit is on'),
-      remedy: 'Run `alter role … set jit = off` for the user of DATABASE_URL.',
-    },
-  ]);
+test.each([
+  [{ number: 140_020 }, 0, 'Postgres 14 is too old.'],
+  [{ fsync: 'off' }, 0, 'A crash of the machine can corrupt the database (fsync is off).'],
+  [{ commits: 'off' }, 0, 'A crash can lose deliveries that were answered 202 (synchronous_commit is off).'],
+  [{ jit: true }, 0, expect.stringContaining('jit is on')],
+  [{}, -90, 'The clock of Postgres is 90.0 s behind this machine’s.'],
+  [{}, 1, undefined],
+])('tells a server with %j whose clock is %i s ahead', (setting, skewSeconds, sentence) => {
+  const server = {
+    number: 180_004,
+    version: '14',
+    commits: 'on',
+    fsync: 'on',
+    readOnly: false,
+    now: new Date(),
+    jit: false,
+  };
+  expect(faults(diagnoseServer({ ...server, ...setting }, skewSeconds))).toEqual(sentence ? [sentence] : []);
 });
 
 test.each([

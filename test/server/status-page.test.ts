@@ -78,7 +78,7 @@ function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
       unrecognized: { count: 0, lastDay: 0, isAtLeast: false },
     }),
     holdings: known([{ table: 'warehouse.calls', rows: 1_234_567, isExact: false }]),
-    drift: known({ kinds: 0, latest: [], partial: [] }),
+    drift: known({ partial: [] }),
     subscriptions: known({
       ours: [{ type: 'AccountSMS', isEnabled: true }],
       broken: [],
@@ -97,7 +97,6 @@ function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
         timeZone: 'UTC',
         wantedTimeZone: null,
         isCurrent: true,
-        behindSince: null,
         waitingSince: null,
         failures: [],
       },
@@ -198,11 +197,7 @@ test('tells times from now, and exactly in the zone of the settings where the po
 test('escapes whatever the service, the database or a sender wrote', () => {
   const hostile = `"><img src=x onerror='alert(1)'>&`;
   const page = render({
-    drift: known({
-      kinds: 1,
-      latest: [{ operation: hostile, path: hostile, what: hostile, sample: hostile, seen: 1, lastSeenAt: takenAt }],
-      partial: [{ operation: hostile, path: hostile, lastSeenAt: takenAt }],
-    }),
+    drift: known({ partial: [{ operation: hostile, path: hostile, lastSeenAt: takenAt }] }),
     subscriptions: known({
       ours: [{ type: hostile, isEnabled: false }],
       broken: [],
@@ -214,7 +209,7 @@ test('escapes whatever the service, the database or a sender wrote', () => {
     holdings: { state: 'unknown', reason: hostile },
   });
   expect(page).not.toContain('<img');
-  expect(page.split('&quot;&gt;&lt;img src=x onerror=&#39;alert(1)&#39;&gt;&amp;').length).toBeGreaterThan(9);
+  expect(page.split('&quot;&gt;&lt;img src=x onerror=&#39;alert(1)&#39;&gt;&amp;').length).toBe(6);
 });
 
 test('shows a part that could not be asked in its place', () => {

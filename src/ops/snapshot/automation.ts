@@ -24,8 +24,6 @@ export interface RulesStatus {
   readonly today: readonly RuleCounts[];
   /** Evaluations of the last day that ended in an error, by rule. */
   readonly failing: readonly { readonly rule: string; readonly count: number }[];
-  /** Actions of the last day, by kind and state. */
-  readonly actions: readonly { readonly kind: string; readonly state: string; readonly count: number }[];
   /** Actions that the service refused, or whose effect is not certain, in the last day; the most frequent first. */
   readonly failures: readonly ActionFailure[];
 }
@@ -56,12 +54,6 @@ export async function readRules(db: Database): Promise<RulesStatus | undefined> 
     sql`select rule, count(*)::integer as count from ops.rule_runs
      where not is_matched and reason like 'error:%' and evaluated_at > now() - interval '1 day' group by rule order by rule`,
   );
-  const actions = await query<RulesStatus['actions'][number]>(
-    db,
-    sql`select a.kind, a.state, count(*)::integer as count
-     from ops.rule_runs r join ops.rule_actions a using (run_id)
-     where r.evaluated_at > now() - interval '1 day' group by 1, 2 order by 1, 2`,
-  );
   const failures = await query<ActionFailure>(
     db,
     sql`select r.rule, a.kind, a.state, coalesce(a.reason, 'no reason recorded') as reason, count(*)::integer as count
@@ -69,7 +61,7 @@ export async function readRules(db: Database): Promise<RulesStatus | undefined> 
      where a.state in ('failed', 'unclear') and a.settled_at > now() - interval '1 day'
      group by 1, 2, 3, 4 order by count desc, 1, 2 limit 5`,
   );
-  return { ...loaded, today: await readRuleCounts(db, 'today'), failing, actions, failures };
+  return { ...loaded, today: await readRuleCounts(db, 'today'), failing, failures };
 }
 
 /** The most frequent time zone of the account's users; null while none is known. */

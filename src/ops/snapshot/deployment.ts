@@ -12,21 +12,9 @@ import { checkSeconds } from '../../sync/subscriptions/store.ts';
 import { ago } from '../format.ts';
 import { readConnections } from '../processes.ts';
 
-/** Where answers of the API differ from its specification. */
+/** Signs of partial answers in the last day, newest first, one per operation. */
 export interface DriftStatus {
-  readonly kinds: number;
-  readonly latest: readonly DriftRow[];
-  /** Signs of partial answers in the last day, newest first, one per operation. */
-  readonly partial: readonly Pick<DriftRow, 'operation' | 'path' | 'lastSeenAt'>[];
-}
-
-export interface DriftRow {
-  readonly operation: string;
-  readonly path: string;
-  readonly what: string;
-  readonly sample: string;
-  readonly seen: number;
-  readonly lastSeenAt: Date;
+  readonly partial: readonly { readonly operation: string; readonly path: string; readonly lastSeenAt: Date }[];
 }
 
 /** The webhook subscriptions that deliver to this receiver, as last mirrored. */
@@ -54,17 +42,10 @@ export interface SchemaStatus {
   readonly postgres: string;
 }
 
-const maxDriftRows = 8;
 /** For how long a repair of a subscription is shown. */
 const repairedMinutes = 5;
 
 export async function readDrift(db: Database): Promise<DriftStatus> {
-  const latest = await query<DriftRow & { kinds: number }>(
-    db,
-    sql`select operation, path, what, sample, seen_count::float8 as seen, last_seen_at as "lastSeenAt",
-       count(*) over ()::int as kinds
-     from ops.drift order by last_seen_at desc, operation, path limit ${maxDriftRows}`,
-  );
   const partial = await query<DriftStatus['partial'][number]>(
     db,
     sql`select * from (
@@ -72,7 +53,7 @@ export async function readDrift(db: Database): Promise<DriftStatus> {
        where what = 'sibling_key' and last_seen_at > now() - interval '1 day' order by operation, last_seen_at desc
      ) newest order by "lastSeenAt" desc`,
   );
-  return { kinds: latest[0]?.kinds ?? 0, latest: latest.map(({ kinds: _, ...row }) => row), partial };
+  return { partial };
 }
 
 export async function readSubscriptions(db: Database): Promise<SubscriptionsStatus> {

@@ -9,15 +9,13 @@ export interface ReportingStatus {
   readonly wantedTimeZone: string | null;
   /** Whether all rollups were made with the definitions of now. */
   readonly isCurrent: boolean;
-  /** The oldest change that the reports do not show, those set aside included; null when they show all. */
-  readonly behindSince: Date | null;
-  /** The same without what was set aside: the oldest change that the next drain takes. */
+  /** The oldest change that the next drain takes; null when there is none. */
   readonly waitingSince: Date | null;
   /** The drains that fail now, so that what they update stands still. */
   readonly failures: readonly DrainFailure[];
-  /** Changes that could not be worked in and are retried, while all others are. */
   /** Held calls without a start that was understood, which no day has; as last counted, hourly. */
   readonly undatedCalls: number;
+  /** Changes that could not be worked in and are retried, while all others are. */
   readonly setAside: {
     readonly count: number;
     readonly since: Date | null;
@@ -83,12 +81,10 @@ export async function readReporting(db: Database): Promise<ReportingStatus> {
     [maxSamples],
   );
   const { setAsideCount, setAsideSince, ...status } = facts;
-  const moments = [status.waitingSince, setAsideSince].flatMap((each) => (each === null ? [] : [Number(each)]));
   const masked = <T extends { readonly error: string }>(rows: readonly T[]) =>
     rows.map((row) => ({ ...row, error: maskNumbers(row.error) }));
   return {
     ...status,
-    behindSince: moments.length === 0 ? null : new Date(Math.min(...moments)),
     failures: masked(failures),
     setAside: { count: setAsideCount, since: setAsideSince, samples: masked(samples) },
   };

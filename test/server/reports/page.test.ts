@@ -75,7 +75,6 @@ const report: Report = {
         timeZone: 'UTC',
         wantedTimeZone: null,
         isCurrent: true,
-        behindSince: null,
         waitingSince: null,
         failures: [],
       },
