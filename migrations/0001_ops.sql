@@ -390,45 +390,23 @@ comment on column ops.thread_candidates.probed_at is 'When the pair was last pro
 
 -- Attribution of calls to users and groups by searches
 
-create table ops.attribution_windows (
-  kind text not null check (kind in ('queue', 'huntgroup', 'user', 'extension')),
-  from_at timestamptz not null,
-  to_at timestamptz not null,
-  due_at timestamptz not null default now(),
-  claimed_until timestamptz not null default '-infinity',
-  attempts integer not null default 0,
-  reached text,
-  searched_count integer not null default 0,
+create table ops.attribution_days (
+  local_date date primary key,
+  claimed_until timestamptz not null,
+  reached_count integer not null default 0,
+  request_count integer not null default 0,
   attributed_count integer not null default 0,
   finished_at timestamptz,
-  last_error text,
-  primary key (kind, from_at, to_at)
+  problem text
 );
-create index attribution_windows_waiting on ops.attribution_windows (from_at) where finished_at is null;
-comment on table ops.attribution_windows is 'Ranges of call history, proven complete, that are searched once for each known queue, huntgroup, user or extension. The listed calls are attributed to it.';
-comment on column ops.attribution_windows.kind is 'The filter of the searches. Windows are hours for queue and huntgroup, days (UTC) for user, extension and older history.';
-comment on column ops.attribution_windows.from_at is 'Start of the range.';
-comment on column ops.attribution_windows.to_at is 'End of the range, exclusive.';
-comment on column ops.attribution_windows.due_at is 'The earliest time at which its search starts or continues.';
-comment on column ops.attribution_windows.claimed_until is 'End of the lease of the process that searches it.';
-comment on column ops.attribution_windows.attempts is 'Failures in a row.';
-comment on column ops.attribution_windows.reached is 'The last name searched, in alphabetical order; NULL before the first.';
-comment on column ops.attribution_windows.searched_count is 'Requests so far.';
-comment on column ops.attribution_windows.attributed_count is 'Attributions found by these searches alone.';
-comment on column ops.attribution_windows.finished_at is 'When the last name was searched.';
-comment on column ops.attribution_windows.last_error is 'Why the search failed, or the first name that the service refused.';
-
-create table ops.attribution_parking (
-  kind text primary key,
-  parked_until timestamptz not null,
-  times_parked integer not null default 1,
-  reason text not null
-);
-comment on table ops.attribution_parking is 'Kinds of search that are parked because the service refuses or ignores their filter.';
-comment on column ops.attribution_parking.kind is 'The filter of the searches.';
-comment on column ops.attribution_parking.parked_until is 'When a search of this kind is tried again.';
-comment on column ops.attribution_parking.times_parked is 'Times in a row.';
-comment on column ops.attribution_parking.reason is 'The answer of the service.';
+comment on table ops.attribution_days is 'Local days whose calls the service was asked for by each queue, huntgroup and user: in the night after, with few requests.';
+comment on column ops.attribution_days.local_date is 'The day.';
+comment on column ops.attribution_days.claimed_until is 'End of the lease of the process that asks.';
+comment on column ops.attribution_days.reached_count is 'Filters asked so far.';
+comment on column ops.attribution_days.request_count is 'Requests so far.';
+comment on column ops.attribution_days.attributed_count is 'Attributions found by these searches alone.';
+comment on column ops.attribution_days.finished_at is 'When the last filter was asked.';
+comment on column ops.attribution_days.problem is 'Why not every filter attributed calls; NULL = each did.';
 
 -- Erasure
 

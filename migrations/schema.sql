@@ -45,32 +45,17 @@ create table ops.alerts (
 );
 CREATE UNIQUE INDEX alerts_open ON ops.alerts USING btree (check_name) WHERE (ended_at IS NULL);
 
--- Kinds of search that are parked because the service refuses or ignores their filter.
-create table ops.attribution_parking (
-  kind text not null, -- The filter of the searches.
-  parked_until timestamptz not null, -- When a search of this kind is tried again.
-  times_parked integer not null default 1, -- Times in a row.
-  reason text not null, -- The answer of the service.
-  constraint attribution_parking_pkey PRIMARY KEY (kind)
-);
-
--- Ranges of call history, proven complete, that are searched once for each known queue, huntgroup, user or extension. The listed calls are attributed to it.
-create table ops.attribution_windows (
-  kind text not null, -- The filter of the searches. Windows are hours for queue and huntgroup, days (UTC) for user, extension and older history.
-  from_at timestamptz not null, -- Start of the range.
-  to_at timestamptz not null, -- End of the range, exclusive.
-  due_at timestamptz not null default now(), -- The earliest time at which its search starts or continues.
-  claimed_until timestamptz not null default '-infinity'::timestamp with time zone, -- End of the lease of the process that searches it.
-  attempts integer not null default 0, -- Failures in a row.
-  reached text, -- The last name searched, in alphabetical order; NULL before the first.
-  searched_count integer not null default 0, -- Requests so far.
+-- Local days whose calls the service was asked for by each queue, huntgroup and user: in the night after, with few requests.
+create table ops.attribution_days (
+  local_date date not null, -- The day.
+  claimed_until timestamptz not null, -- End of the lease of the process that asks.
+  reached_count integer not null default 0, -- Filters asked so far.
+  request_count integer not null default 0, -- Requests so far.
   attributed_count integer not null default 0, -- Attributions found by these searches alone.
-  finished_at timestamptz, -- When the last name was searched.
-  last_error text, -- Why the search failed, or the first name that the service refused.
-  constraint attribution_windows_pkey PRIMARY KEY (kind, from_at, to_at),
-  constraint attribution_windows_kind_check CHECK ((kind = ANY (ARRAY['queue'::text, 'huntgroup'::text, 'user'::text, 'extension'::text])))
+  finished_at timestamptz, -- When the last filter was asked.
+  problem text, -- Why not every filter attributed calls; NULL = each did.
+  constraint attribution_days_pkey PRIMARY KEY (local_date)
 );
-CREATE INDEX attribution_windows_waiting ON ops.attribution_windows USING btree (from_at) WHERE (finished_at IS NULL);
 
 -- Back-fills requested with `npx trunkline backfill`. An unfinished one resumes where it stopped.
 create table ops.backfills (

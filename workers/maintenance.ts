@@ -1,5 +1,5 @@
 import type { RetentionDays } from '../config/settings.ts';
-import type { AttributionRounds } from '../src/completeness/attribution/attribution.ts';
+import type { Attribution } from '../src/completeness/attribution.ts';
 import type { Reconciler } from '../src/completeness/coverage/reconcile.ts';
 import type { GapDetection } from '../src/completeness/gaps/gap-detection.ts';
 import { forgetUnconfirmed } from '../src/inbox/claims.ts';
@@ -24,6 +24,8 @@ const reparseEveryMs = 5_000;
 const deliveriesEveryMs = 300_000;
 const retentionEveryMs = 3_600_000;
 const forgetEveryMs = 60_000;
+/** How often to check whether the last day can be attributed: that is done once. */
+const attributionEveryMs = 600_000;
 const rollupsEveryMs = 10_000;
 /** How often to check whether the hourly audit is due: its schedule is shared by all processes. */
 const auditEveryMs = 60_000;
@@ -37,7 +39,7 @@ export function startMaintenance(deps: {
   drift: DriftLog;
   reconciler: Reconciler;
   gapDetection: GapDetection;
-  attribution: AttributionRounds;
+  attribution: Attribution;
   pace: CompletenessPace;
   eventRetentionDays: number;
   retentionDays: RetentionDays;
@@ -57,7 +59,7 @@ export function startMaintenance(deps: {
     every(pace.callsMs, 'Comparing call history', (signal) => reconciler.round(signal)),
     every(pace.textsMs, 'Detecting missing texts', (signal) => gapDetection.round(signal)),
     every(pace.textsMs, 'Comparing unread counts', (signal) => gapDetection.compareUnread(signal)),
-    every(pace.textsMs, 'Attributing calls', (signal) => attribution.round(signal)),
+    every(attributionEveryMs, 'Attributing calls', (signal) => attribution.round(signal)),
     every(rollupsEveryMs, 'Counting rule outcomes', (signal) => drainOutcomes(db, signal)),
     every(rollupsEveryMs, 'Updating the rollups', (signal) => drainBehindMirror(db, signal)),
     every(auditEveryMs, 'Auditing data quality', () => auditQuality(db)),

@@ -1,6 +1,6 @@
 import { type QueueName, queueSettings, type WorkName, workNames } from '../config/queues.ts';
 import { SettingsError } from '../config/settings.ts';
-import { createAttributionRounds } from '../src/completeness/attribution/attribution.ts';
+import { createAttribution } from '../src/completeness/attribution.ts';
 import { unproveHours } from '../src/completeness/coverage/coverage.ts';
 import { createReconciler } from '../src/completeness/coverage/reconcile.ts';
 import { createGapDetection } from '../src/completeness/gaps/gap-detection.ts';
@@ -161,7 +161,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       log,
       drift,
       reconciler: createReconciler({ db, service, log, pauses, onAnswer, notify: notifier.notify }),
-      attribution: createAttributionRounds({ db, service, log, onAnswer }),
+      attribution: createAttribution({ db, service, log, onAnswer }),
       gapDetection: createGapDetection({
         ...{ db, service, log, pauses, onAnswer, notify: notifier.notify },
         unreadScope: settings.api.key === undefined ? 'personal' : 'line',

@@ -35,11 +35,8 @@ union all
 select 'complete', 'hours of calls not proven', count(*), null, 'Hours that are over and in which not everything that the service lists is held yet; completeness has them by day.'
 from ops.coverage where stream = 'calls' and to_at <= now() and state <> 'proven'
 union all
-select 'complete', 'searches of calls refused', count(*), null, 'Of the four kinds (queue, huntgroup, user, extension), those that the service refuses or whose filter it does not heed: legs and ends alone tell what touched a call.'
-from ops.attribution_parking
-union all
-select 'complete', 'searches of calls waiting', count(*), null, 'Hours and days that are not searched by every queue, huntgroup, user or extension yet.'
-from ops.attribution_windows where finished_at is null
+select 'complete', 'nights of attribution with a problem, 7 days', count(*), max(finished_at), 'Days whose calls the service did not tell by each queue, huntgroup and user: legs and ends alone tell what touched them. ops.attribution_days says why.'
+from ops.attribution_days where problem is not null and local_date > reporting.local_day(now()) - 8
 union all
 select 'quality', 'delivery words not mapped', count(distinct lower(trim(f.status))), null, 'Words of carriers that reporting.delivery_status_map lacks; their texts count as undetermined.'
 from rollups.sms_day_rollup r cross join jsonb_to_recordset(r.failures) f (class text, status text) where f.class = 'unmapped'

@@ -38,9 +38,9 @@ const backfillDays = 366;
  * there.
  */
 export async function backfillCallHistory({
-  artefacts = false,
+  withoutLegs = false,
   ...given
-}: RangeFlags & { artefacts?: boolean }): Promise<Output> {
+}: RangeFlags & { withoutLegs?: boolean }): Promise<Output> {
   const { from, to } = rangeOf({ ...given, from: given.from ?? defaultStart(given.to) }, 0);
   await using context = await openContext('backfill', { needed: api });
   const inWords = (moment: Date) => toTheSecond(moment, context.settings.timeZone);
@@ -58,7 +58,7 @@ export async function backfillCallHistory({
       onAnswer: (operation, answer) => drift.add(operation, answer.drift),
       onWait: (error, ms) => printNote(`${error.message}. Waiting ${Math.ceil(ms / 1_000)} s.`),
     },
-    { range: { from: secondsOf(from), to: secondsOf(to) }, withArtefacts: artefacts },
+    { range: { from: secondsOf(from), to: secondsOf(to) }, withArtefacts: !withoutLegs },
     ({ share, mirrored }) => progress.show(share, mirrored),
     stopping.signal,
   ).finally(async () => {
@@ -72,10 +72,14 @@ export async function backfillCallHistory({
   const lines = [
     `${mirrored} calls mirrored; everything before ${inWords(doneUntil)} is compared${resumed}.`,
     ...unproven.map(({ from: hour, problem }) => `Not proven: ${inWords(hour)}: ${problem}.`),
-    artefacts && `The workers read legs, recordings and transcripts next; ${toType('status')} shows the backlog.`,
+    !withoutLegs && `The workers read legs, recordings and transcripts next; ${toType('status')} shows the backlog.`,
   ];
   // The default range and a span begin later the next time, which would be another back-fill.
-  const flags = [`--from ${from.toISOString()}`, given.to && `--to ${to.toISOString()}`, artefacts && '--artefacts'];
+  const flags = [
+    `--from ${from.toISOString()}`,
+    given.to && `--to ${to.toISOString()}`,
+    withoutLegs && '--without-legs',
+  ];
   const toResume = toType(`backfill calls ${flags.filter(Boolean).join(' ')}`);
   return {
     json: { ...outcome, doneUntil },

@@ -219,7 +219,7 @@ async function voidProofs(tx: Transaction, since: Date | '-infinity'): Promise<v
   await query(tx, sql`update ops.thread_candidates set probed_at = null where probed_at >= ${since}::timestamptz`);
   await query(
     tx,
-    sql`update ops.attribution_windows set finished_at = null, reached = null, due_at = now() where finished_at >= ${since}::timestamptz`,
+    sql`update ops.attribution_days set finished_at = null, reached_count = 0, request_count = 0 where finished_at >= ${since}::timestamptz`,
   );
   await query(tx, sql`delete from warehouse.sms_unread_snapshots where observed_at >= ${since}::timestamptz`);
 }

@@ -110,7 +110,7 @@ beforeAll(async () => {
     },
   );
   await insert('ops.opt_outs', { line: '15559990000', number: '15551000002' });
-  await insert('ops.attribution_parking', { kind: 'queue', parked_until: at, reason: secret });
+  await insert('ops.attribution_days', { local_date: at, claimed_until: at, problem: secret });
   await facts.drain();
   await drainOutcomes(facts.db);
   expect(await grantBiRole(facts.db, role)).toEqual({ name: role, isCreated: true });

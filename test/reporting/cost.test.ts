@@ -141,19 +141,15 @@ test('what was skipped as opted out stands beside the words, the last of both de
 test('data_quality counts the texts that nobody knows of, those without a price, and the rules that failed', async () => {
   await send('broken', '2026-11-03T12:00:00Z', 81, { state: 'NEEDS_HUMAN', settled_micros: null });
   await run('broken', new Date().toISOString(), { word: 'error' });
-  await query(
-    `insert into ops.attribution_parking (kind, parked_until, reason) values ('queue', now(), 'refused'), ('user', now(), 'refused')`,
-  );
-  await query(`insert into ops.attribution_windows (kind, from_at, to_at, finished_at)
-    values ('queue', '2026-06-01', '2026-06-02', now()), ('user', '2026-06-01', '2026-06-02', null)`);
+  await query(`insert into ops.attribution_days (local_date, claimed_until, finished_at, problem)
+    values (reporting.local_day(now()) - 1, now(), now(), 'refused'), (reporting.local_day(now()) - 2, now(), now(), null)`);
   await drainOutcomes(facts.db);
   const found = await query<{ check_name: string; found_count: string }>(
-    `select check_name, found_count from reporting.data_quality where check_name ~ 'rules|searches' order by 1`,
+    `select check_name, found_count from reporting.data_quality where check_name ~ 'rules|attribution' order by 1`,
   );
   expect(Object.fromEntries(found.map(({ check_name, found_count }) => [check_name, Number(found_count)]))).toEqual({
     'evaluations of rules that failed, 7 days': 1,
-    'searches of calls refused': 2,
-    'searches of calls waiting': 1,
+    'nights of attribution with a problem, 7 days': 1,
     'texts of rules without a price': 1,
     'texts of rules that may have been sent': 1,
   });

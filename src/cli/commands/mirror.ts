@@ -14,7 +14,7 @@ export function addMirror(program: Command): void {
     .description('Mirrors call history, oldest first. Resumes where it was interrupted; live work has priority.')
     .option('--from <moment>', `${momentWords}; default: 366 days before the end`, momentArgument)
     .option(...to)
-    .option('--artefacts', 'legs, recordings and transcripts too')
+    .option('--without-legs', 'leave out legs, and with them recordings, transcripts and who took part')
     .action(async (options) => (await import('../backfill.ts')).backfillCallHistory(options));
   backfill
     .command('threads')

@@ -1,0 +1,239 @@
+import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { apiKey, createService, type Service } from '../../src/api-client/client.ts';
+import { createAttribution, listByFilter } from '../../src/completeness/attribution.ts';
+import { scheduleHours } from '../../src/completeness/coverage/coverage.ts';
+import { createReconciler } from '../../src/completeness/coverage/reconcile.ts';
+import { createSandbox } from '../../src/sandbox/sandbox.ts';
+import { createLog } from '../../src/shared/log.ts';
+import { factsDatabase } from '../reporting/facts.ts';
+import { type Reply, startOddService } from '../world/service.ts';
+import { callAt, createHistory, serveHistory } from './coverage/history.ts';
+
+const facts = await factsDatabase();
+const { query, value } = facts;
+afterAll(() => facts[Symbol.asyncDispose]());
+beforeEach(() =>
+  query(
+    `truncate ops.coverage, ops.attribution_days, warehouse.calls, warehouse.call_legs, warehouse.call_attributions,
+       warehouse.users, warehouse.user_endpoints, rollups.queue_visits, rollups.endpoints`,
+  ),
+);
+
+const log = createLog('silent');
+const onAnswer = () => undefined;
+
+/** Yesterday, in Unix seconds: the tests' time zone is UTC. */
+const today = Math.floor(Date.now() / 86_400_000) * 86_400;
+const yesterday = { from: today - 86_400, to: today };
+const noon = new Date((today - 43_200) * 1_000).toISOString();
+
+function clientOf(baseUrl: string, key: string): Service {
+  const service = createService({
+    baseUrl,
+    credential: apiKey(key),
+    log,
+    retry: { tries: 1 },
+    circuit: { failures: 1_000 },
+  });
+  onTestFinished(() => service.close());
+  return service;
+}
+
+const attributionOf = (service: Service) => createAttribution({ db: facts.db, service, log, onAnswer });
+const endpoint = (kind: string, name: string) =>
+  query(`insert into rollups.endpoints (kind, endpoint, last_date) values ($1, $2, current_date)`, kind, name);
+const days = () =>
+  query(
+    'select reached_count, request_count, finished_at is not null as is_finished, problem from ops.attribution_days',
+  );
+
+test('calls are attributed to the queues, huntgroups and users that their legs would tell, though no leg was read', async () => {
+  const sandbox = await createSandbox({ calls: 600, threads: 1 });
+  onTestFinished(() => sandbox.close());
+  const service = clientOf(sandbox.url, sandbox.apiKey);
+  for (const { id, extensions = [] } of (await service.users.list()).data) await facts.user(Number(id), extensions);
+  for (const name of ['601', '602', '603']) await endpoint('queue', name);
+  await endpoint('huntgroup', '54344');
+  await scheduleHours(facts.db, yesterday);
+  const pauses = { activeMs: 0, refusedMs: 0 };
+  const reconciler = createReconciler({ db: facts.db, service, log, onAnswer, notify: onAnswer, pauses });
+  await reconciler.round();
+
+  await attributionOf(service).round();
+  expect(await days()).toMatchObject([{ is_finished: true, problem: null }]);
+  const calls = await query<{ call_id: string }>(
+    'select call_id from warehouse.calls where started_at >= to_timestamp($1) and started_at < to_timestamp($2)',
+    yesterday.from,
+    yesterday.to,
+  );
+  expect(calls.length).toBeGreaterThan(10);
+  for (const { call_id } of calls) {
+    const { data: whole } = await service.calls.get(call_id);
+    const ends = [whole, ...(whole.legs ?? [])].flatMap(({ callerType, callerNumber, calledType, calledNumber }) => [
+      [callerType, callerNumber],
+      [calledType, calledNumber],
+    ]);
+    const groups = ends.filter(([type]) => type === 'queue' || type === 'huntgroup').map((end) => end.join(' '));
+    const users = await query<{ id: string }>(
+      `select distinct user_id::text as id from warehouse.user_endpoints where kind = 'extension' and endpoint = any($1)`,
+      ends.filter(([type]) => type === 'user').map(([, number]) => number),
+    );
+    const attributed = await query<{ name: string }>(
+      `select kind || ' ' || endpoint as name from warehouse.call_attributions where call_id = $1
+       union
+       select called_type || ' ' || called_number from warehouse.calls where call_id = $1 and called_type in ('queue', 'huntgroup')
+       union
+       select 'user ' || e.user_id from warehouse.calls c join warehouse.user_endpoints e on e.kind = 'extension'
+         and (c.caller_type = 'user' and c.caller_number = e.endpoint or c.called_type = 'user' and c.called_number = e.endpoint)
+       where call_id = $1`,
+      call_id,
+    );
+    const expected = new Set([...groups, ...users.map(({ id }) => `user ${id}`)]);
+    expect(attributed.map(({ name }) => name).sort(), call_id).toEqual([...expected].sort());
+  }
+  expect(
+    await value(`select count(*)::integer from warehouse.call_attributions where source = 'search_filter'`),
+  ).toBeGreaterThan(5);
+
+  const asked = sandbox.requests(100_000).length;
+  await attributionOf(service).round();
+  expect(sandbox.requests(100_000)).toHaveLength(asked);
+});
+
+describe('a service', () => {
+  type Filters = Readonly<Record<string, readonly string[]>>;
+  const none: Reply = { data: { total: 0, limit: 500, offset: 0, calls: [] } };
+  const unused = 'trunkline-nobody';
+
+  async function closedDay(changes: { proven?: string } = {}) {
+    await query(
+      `insert into ops.coverage (stream, from_at, to_at, is_watched, due_at, state, reported_count, proven_at)
+       select 'calls', h, h + interval '1 hour', true, now(), 'proven', 5, h + interval '1 hour' + $3::interval
+       from generate_series(to_timestamp($1), to_timestamp($2) - interval '1 second', '1 hour') h`,
+      yesterday.from,
+      yesterday.to,
+      changes.proven ?? '20 minutes',
+    );
+  }
+
+  async function answering(answer: (filters: Filters) => Reply) {
+    const odd = await startOddService();
+    onTestFinished(() => odd[Symbol.asyncDispose]());
+    const asked: string[] = [];
+    odd.answer = ({ body }) => {
+      const { filters } = JSON.parse(body) as { filters: Filters };
+      asked.push(...Object.entries(filters).map(([key, names]) => `${key} ${names}`));
+      return answer(filters);
+    };
+    return { round: () => attributionOf(clientOf(odd.url, 'key')).round(), asked };
+  }
+
+  test.each(['2 minutes', undefined])('is not asked for a day that is not proven complete (%s)', async (proven) => {
+    if (proven) await closedDay({ proven });
+    const { round, asked } = await answering(() => none);
+    await round();
+    expect(asked).toEqual([]);
+  });
+
+  test('that refuses or ignores a filter attributes nothing by it, and the others go on', async () => {
+    await closedDay();
+    for (const kind of ['queue', 'huntgroup']) await endpoint(kind, '601');
+    await facts.user(1, ['201']);
+    await facts.call({ call_id: '1700000001.1', started_at: noon });
+    const all: Reply = { data: { total: 1, limit: 500, offset: 0, calls: [{ id: '1700000001.1' }] } };
+    const { round, asked } = await answering(({ queues, users }) => {
+      if (queues) return { error: 'invalid_request', status: 400 };
+      return !users || users.includes('1') ? all : none;
+    });
+    await round();
+    expect(asked).toEqual([`huntgroups ${unused}`, `queues ${unused}`, `users ${unused}`, 'users 1']);
+    expect(
+      await query('select kind, endpoint, role, user_id::integer, source from warehouse.call_attributions'),
+    ).toEqual([{ kind: 'user', endpoint: '1', role: 'touched', user_id: 1, source: 'search_filter' }]);
+    expect(await days()).toMatchObject([{ is_finished: true, problem: expect.stringContaining('huntgroup') }]);
+  });
+
+  test('is asked about 200 times a night at most', async () => {
+    await closedDay();
+    for (let user = 1; user <= 250; user += 1) await facts.user(user, []);
+    const { round, asked } = await answering(() => none);
+    await round();
+    expect(asked).toHaveLength(200);
+    expect(await days()).toMatchObject([
+      { is_finished: true, problem: expect.stringContaining('too many for a night') },
+    ]);
+    await round();
+    expect(asked).toHaveLength(200);
+  });
+
+  test('that goes down meanwhile is asked on where it was', async () => {
+    await closedDay();
+    for (const user of [1, 2, 3]) await facts.user(user, []);
+    let isDown = false;
+    const { round, asked } = await answering(() => {
+      if (isDown) return { error: 'internal_error', status: 500 };
+      isDown = asked.length === 5;
+      return none;
+    });
+    await round();
+    expect(await days()).toMatchObject([{ reached_count: 5, is_finished: false }]);
+    isDown = false;
+    asked.length = 0;
+    await round();
+    expect(asked).toEqual([]);
+    await query('update ops.attribution_days set claimed_until = now()');
+    await round();
+    expect(asked.filter((each) => !each.endsWith(unused))).toHaveLength(1);
+    expect(await days()).toMatchObject([{ is_finished: true, problem: null }]);
+  });
+
+  test('that lists calls that are not held, or of whom somebody was erased, attributes those that are', async () => {
+    await closedDay();
+    await endpoint('queue', '601');
+    await facts.call({ call_id: '1700000001.1', started_at: noon, legs_fetched_at: noon });
+    await facts.call({ call_id: '1700000002.1', started_at: noon, is_erased: true });
+    await facts.call({ call_id: '1700000003.1', started_at: noon, deleted_at: noon, deleted_reason: 'gone' });
+    const calls = ['1700000001.1', '1700000002.1', '1700000003.1', '1700000004.1'].map((id) => ({ id }));
+    const { round } = await answering(({ queues }) =>
+      queues?.includes('601') ? { data: { total: 4, limit: 500, offset: 0, calls } } : none,
+    );
+    await round();
+    expect(await query('select call_id, kind, endpoint, role from warehouse.call_attributions')).toEqual([
+      { call_id: '1700000001.1', kind: 'queue', endpoint: '601', role: 'entered' },
+    ]);
+  });
+});
+
+test('legs that come later say how a user took part, and the search says no more', async () => {
+  await facts.user(1, ['201']);
+  for (const [kind, name, role, source] of [
+    ['user', '1', 'touched', 'search_filter'],
+    ['extension', '201', 'answered', 'legs'],
+  ]) {
+    await query(
+      `insert into warehouse.call_attributions (call_id, kind, endpoint, role, started_at, user_id, source)
+       values ('1700000001.1', $1, $2, $3, $4, 1, $5)`,
+      ...[kind, name, role, noon, source],
+    );
+  }
+  await query(
+    `insert into ops.coverage (stream, from_at, to_at, is_watched, due_at, state, reported_count, proven_at)
+     values ('calls', to_timestamp($1), to_timestamp($2), true, now(), 'proven', 1, now())`,
+    yesterday.from,
+    yesterday.to,
+  );
+  const { client } = await serveHistory(createHistory());
+  await attributionOf(client).round();
+  expect(await query('select role from warehouse.call_attributions')).toEqual([{ role: 'answered' }]);
+});
+
+test.each([true, false])('a filtered search is listed to its end (its total is told: %s)', async (isTotalTold) => {
+  const history = createHistory();
+  for (let at = 0; at < 100; at += 1) history.calls.push(callAt(yesterday.from + 60, at + 1));
+  history.cap = 40;
+  if (!isTotalTold) history.bend = ({ calls }) => ({ data: { calls } });
+  const { client } = await serveHistory(history);
+  const listed = await listByFilter({ service: client, onAnswer }, yesterday, { kind: 'queue', name: '601' });
+  expect(listed.callIds).toHaveLength(100);
+  expect([listed.total, listed.requests]).toEqual(isTotalTold ? [100, 3] : [undefined, 4]);
+});
