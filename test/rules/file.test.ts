@@ -1,11 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import { parse } from 'yaml';
 import { z } from 'zod';
 import { parseRules } from '../../src/rules/file/parse.ts';
 import { rulesSchema } from '../../src/rules/file/schema.ts';
 import { triggerKinds } from '../../src/rules/triggers.ts';
-import { nearest } from '../../src/shared/suggestions.ts';
 import { options, refusalOf } from './refusal.ts';
 
 /** A rule on texts with one line changed; `if` stands in line 4, the step in line 5. */
@@ -287,15 +285,4 @@ test.each(triggerKinds)('a rule on %s can use every fact that it is given', (kin
   const length = kind === 'thread_idle' ? '\n    for: 1h' : '';
   const text = `rules:\n  - name: one\n    on: ${kind}${length}\n    if: hours.is_open && thread.message_count >= 0 && now > timestamp("2020-01-01T00:00:00Z")\n    do: [{ comment: '{{ thread.number }} {{ now | date: "%H" }}' }]\n`;
   expect(parseRules(text, options).rules).toHaveLength(1);
-});
-
-test('"on" is a word and not a truth', () => {
-  expect(parse('on: 1')).toEqual({ on: 1 });
-});
-
-test.each([
-  ['mesage', ['message', 'thread'], 'message'],
-  ['xyz', ['message', 'thread'], undefined],
-])('nearest to %s', (word, known, expected) => {
-  expect(nearest(word, known)).toBe(expected);
 });

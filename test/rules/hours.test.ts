@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { hoursAt, instantOf } from '../../src/rules/facts/hours.ts';
 import { plainText } from '../../src/rules/facts/values.ts';
 import { type BusinessHours, weekdays } from '../../src/shared/business-hours.ts';
@@ -100,20 +100,4 @@ test.each([
     expect(is_open).toBe(time >= '09:00' && time < '17:00');
     expect(Number(opens_at)).toBeGreaterThan(ms);
   }
-});
-
-test('the facts of a minute are worked out once, and those of other hours on their own', () => {
-  const week = hours('Asia/Tokyo');
-  const formatted = vi.spyOn(Intl.DateTimeFormat.prototype, 'formatToParts');
-  const at = (second: number) => new Date(Date.parse('2026-06-01T03:00:00Z') + second * 1_000);
-  hoursAt(week, at(0));
-  const once = formatted.mock.calls.length;
-  for (let second = 0; second < 60; second += 1) hoursAt(week, at(second));
-  expect(formatted.mock.calls.length).toBe(once);
-  expect(hoursAt({ ...week, holidays: new Set(['2026-06-01']) }, at(1))).toMatchObject({ is_open: false });
-  expect(hoursAt(week, at(1))).toMatchObject({ is_open: true });
-  // More minutes than are kept.
-  for (let minute = 0; minute < 2_000; minute += 1) hoursAt(week, at(minute * 60));
-  expect(hoursAt(week, at(1))).toMatchObject({ is_open: true, time: '12:00' });
-  formatted.mockRestore();
 });

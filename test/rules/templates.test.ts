@@ -9,21 +9,6 @@ function rendered(text: string): string[] {
   return sampleFacts('transcript_ready').map((facts) => template.render(facts));
 }
 
-// A comment is nothing to Liquid, and enough for a text not to be a plain one.
-const byTheEngine = (text: string) => rendered(`${text}{% comment %}{% endcomment %}`);
-
-test.each([
-  'Nothing but words.',
-  ' Spaces around. ',
-  'Line {{ thread.line }}, number {{thread.number}}.',
-  '{{ thread.message_count }}{{ thread.exists }}',
-  'Missing: [{{ contact.name }}] [{{ transcript.satisfaction }}] [{{ thread.is_resolved }}]',
-  '{{ line.can_text }} }} and "quotes" and {single} braces',
-  'Several\nlines {{ transcript.text }}\n',
-])('a text of words and facts alone comes out as the engine writes it: %j', (text) => {
-  expect(rendered(text)).toEqual(byTheEngine(text));
-});
-
 test('a process that stands still while it writes a text writes it all the same', () => {
   let now = 0;
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => {
