@@ -8,7 +8,7 @@ import { readHistory } from './history.ts';
 import type { Mode, Rule, RuleSet } from './rule.ts';
 import { noPlanWords, replyPlan } from './runs.ts';
 import { createJudge, type Judge } from './simulate/judge.ts';
-import { idleDurations } from './simulate/triggers.ts';
+import { idleDurations, triggersOfCall } from './simulate/triggers.ts';
 import type { Trigger } from './triggers.ts';
 
 export interface ExplainedText {
@@ -111,7 +111,7 @@ export async function explainIn(
   if (!message && !call) return undefined;
   const triggers = [
     ...(message ? await triggersOf(tx, set, message, 'messageId' in choice) : []),
-    ...(call ? await triggersOfCall(tx, call) : []),
+    ...(call ? await triggersOfCall(tx, call.callId) : []),
   ];
   const rules = await explainRules(tx, set, triggers, mode);
   return { ...(message && { message }), ...(call && { call }), rules };
@@ -135,25 +135,6 @@ async function findCall(
       order by started_at desc, call_id desc limit 1`,
   );
   return found;
-}
-
-/** The triggers of an ended call and of its transcripts. */
-async function triggersOfCall(tx: Transaction, { callId, status, at }: ExplainedCall): Promise<Trigger[]> {
-  const transcripts = await query<Trigger>(
-    tx,
-    sql`
-      select e.kind, t.transcript_id as key, date_trunc('milliseconds', t.first_seen_at) as at
-      from warehouse.transcripts t, lateral (values ('transcript_ready', true),
-        ('action_required', t.is_action_required or t.is_urgent_action_required)) e (kind, is_so)
-      where t.call_id = ${callId} and t.deleted_at is null and e.is_so order by t.transcript_id`,
-  );
-  const kinds = { missed: 'call_missed', voicemail: 'voicemail_left' } as const;
-  const named = kinds[status as keyof typeof kinds];
-  return [
-    { kind: 'call_ended', key: callId, at },
-    ...(named ? [{ kind: named, key: callId, at }] : []),
-    ...transcripts,
-  ];
 }
 
 async function findText(

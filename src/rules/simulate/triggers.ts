@@ -3,22 +3,40 @@ import { query, sql, type Transaction } from '../../db/database.ts';
 import type { Pair } from '../../shared/thread.ts';
 import type { TimeRange } from '../../shared/time-range.ts';
 import type { Rule } from '../rule.ts';
-import type { Trigger, TriggerKind } from '../triggers.ts';
+import type { Trigger } from '../triggers.ts';
 
 /** All triggers of a span that some rule waits for, in the order of their moments. */
-export async function pastTriggers(tx: Transaction, rules: readonly Rule[], span: TimeRange<Date>): Promise<Trigger[]> {
+export async function pastTriggers(
+  tx: Transaction,
+  rules: readonly Rule[],
+  { from, to }: TimeRange<Date>,
+): Promise<Trigger[]> {
   const wanted = new Set(rules.map(({ on }) => on));
-  const triggers: Trigger[] = [];
-  for (const [kinds, statement] of triggerSources) {
-    if (!kinds.some((kind) => wanted.has(kind))) continue;
-    const rows = await query<Trigger>(tx, statement(span));
-    triggers.push(...rows.filter(({ kind }) => wanted.has(kind)));
-  }
+  const isIn = (moment: string) => sql`${sql.ref(moment)} >= ${from} and ${sql.ref(moment)} < ${to}`;
+  const triggers = [
+    ...(wanted.has('message_received') ? await query(tx, textTriggers(isIn('sent_at'))) : []),
+    ...(await query(
+      tx,
+      callTriggers(sql`started_at >= ${from}::timestamptz - interval '1 day' and ${isIn('ended_at')}`),
+    )),
+    ...(await query(
+      tx,
+      transcriptTriggers(sql`c.started_at >= ${from}::timestamptz - interval '2 days' and ${isIn('moment.at')}`),
+    )),
+  ].filter(({ kind }) => wanted.has(kind));
   for (const idleSeconds of idleDurations(rules)) {
-    const rows = await query<Pick<Trigger, 'key' | 'at'>>(tx, pastIdleTriggers(span, idleSeconds));
+    const rows = await query<Pick<Trigger, 'key' | 'at'>>(tx, pastIdleTriggers({ from, to }, idleSeconds));
     triggers.push(...rows.map(({ key, at }): Trigger => ({ kind: 'thread_idle', key, at, idleSeconds })));
   }
   return triggers.sort((a, b) => a.at.getTime() - b.at.getTime());
+}
+
+/** The triggers of an ended call and of its transcripts. */
+export async function triggersOfCall(tx: Transaction, callId: string): Promise<Trigger[]> {
+  return [
+    ...(await query(tx, callTriggers(sql`call_id = ${callId}`))),
+    ...(await query(tx, transcriptTriggers(sql`t.call_id = ${callId}`))),
+  ];
 }
 
 /** The idle times, in seconds, that active rules wait for. */
@@ -26,38 +44,29 @@ export function idleDurations(rules: readonly Rule[]): Set<number> {
   return new Set(rules.flatMap(({ idleSeconds, mode }) => (mode === 'off' ? [] : (idleSeconds ?? []))));
 }
 
-const triggerSources: readonly (readonly [readonly TriggerKind[], (span: TimeRange<Date>) => RawBuilder<Trigger>])[] = [
-  [
-    ['message_received'],
-    ({ from, to }) => sql`
-      select 'message_received' as kind, conversation_id || '/' || message_id as key, sent_at as at
-      from warehouse.sms_messages
-      where direction = 'in' and sent_at >= ${from} and sent_at < ${to} and is_scheduled is not true and deleted_at is null
-      order by sent_at, message_id`,
-  ],
-  [
-    ['call_missed', 'call_ended', 'voicemail_left'],
-    ({ from, to }) => sql`
-      select e.kind, call_id as key, ended_at as at from warehouse.calls, lateral (values ('call_ended', true),
-        ('call_missed', status = 'missed'), ('voicemail_left', status = 'voicemail')) e (kind, is_so)
-      where e.is_so and started_at >= ${from}::timestamptz - interval '1 day' and ended_at >= ${from} and ended_at < ${to}
-        and deleted_at is null and not is_erased
-      order by ended_at, call_id, e.kind`,
-  ],
-  [
-    ['transcript_ready', 'action_required'],
-    // A transcript that a back-fill mirrored counts from two minutes after its call.
-    ({ from, to }) => sql`
-      select e.kind, t.transcript_id as key, moment.at
-      from warehouse.transcripts t join warehouse.calls c using (call_id), lateral (
-        select case when t.first_seen_at < c.ended_at + interval '1 day' then t.first_seen_at
-          else c.ended_at + interval '2 minutes' end as at) moment, lateral (values ('transcript_ready', true),
-        ('action_required', t.is_action_required or t.is_urgent_action_required)) e (kind, is_so)
-      where e.is_so and c.started_at >= ${from}::timestamptz - interval '2 days' and moment.at >= ${from} and moment.at < ${to}
-        and t.deleted_at is null and c.deleted_at is null
-      order by moment.at, t.transcript_id, e.kind`,
-  ],
-];
+type Condition = RawBuilder<unknown>;
+
+const textTriggers = (isChosen: Condition) => sql<Trigger>`
+  select 'message_received' as kind, conversation_id || '/' || message_id as key, sent_at as at
+  from warehouse.sms_messages
+  where direction = 'in' and ${isChosen} and is_scheduled is not true and deleted_at is null
+  order by sent_at, message_id`;
+
+const callTriggers = (isChosen: Condition) => sql<Trigger>`
+  select e.kind, call_id as key, ended_at as at from warehouse.calls, lateral (values ('call_ended', true),
+    ('call_missed', status = 'missed'), ('voicemail_left', status = 'voicemail')) e (kind, is_so)
+  where e.is_so and ${isChosen} and ended_at is not null and deleted_at is null and not is_erased
+  order by ended_at, call_id, e.kind`;
+
+/** A transcript that a back-fill mirrored counts from two minutes after its call. */
+const transcriptTriggers = (isChosen: Condition) => sql<Trigger>`
+  select e.kind, t.transcript_id as key, moment.at
+  from warehouse.transcripts t join warehouse.calls c using (call_id), lateral (
+    select case when t.first_seen_at < c.ended_at + interval '1 day' then t.first_seen_at
+      else c.ended_at + interval '2 minutes' end as at) moment, lateral (values ('transcript_ready', true),
+    ('action_required', t.is_action_required or t.is_urgent_action_required)) e (kind, is_so)
+  where e.is_so and ${isChosen} and t.deleted_at is null and c.deleted_at is null
+  order by moment.at, t.transcript_id, e.kind`;
 
 /** Threads that became idle in the span. Leaves out texts that rules sent in it, since the simulation sends its own. */
 function pastIdleTriggers({ from, to }: TimeRange<Date>, idleSeconds: number): RawBuilder<Pick<Trigger, 'key' | 'at'>> {
