@@ -7,6 +7,8 @@ import { readUsersZone } from '../ops/snapshot/automation.ts';
 import { readRuleCounts } from '../reporting/outcomes.ts';
 import {
   type Choice,
+  type ExplainedCall,
+  type ExplainedText,
   type Explanation,
   explain,
   outcomeWords,
@@ -187,7 +189,7 @@ function describeUse({ version }: RuleSet, inForce: InForce | undefined): string
   }
   const modes = `RULES_MODE of the workers is ${[...new Set(running.map((one) => one.mode))].join(' and ') || mode}.`;
   if (inForce.version === version) return `In force, version ${version}. ${modes}`;
-  return `This file is version ${version}; the workers use ${versionWords(inForce.version)}. ${modes}${refused}`;
+  return `This file is version ${version}; the workers use ${versionWords(inForce.version)}, and read it on SIGHUP. ${modes}${refused}`;
 }
 
 function versionWords(version: string | null): string {
@@ -275,30 +277,21 @@ function nothingOf(choice: Choice): string {
 
 /** What is explained. */
 function headOf({ message, call }: Explanation, timeZone: string): string[] {
-  const ways = ({
-    direction,
-    line,
-    number,
-  }: {
-    direction: string | null;
-    line: string | null;
-    number: string | null;
-  }) => {
-    const [from, to] = direction === 'in' || direction === 'inbound' ? [number, line] : [line, number];
-    return `from ${from ?? 'an unknown number'} to ${to ?? 'an unknown number'}`;
-  };
-  return [
-    ...(message
-      ? [
-          `Text ${message.messageId} of ${toTheSecond(message.at, timeZone)} ${ways(message)}: ${printable(message.text)}`,
-        ]
-      : []),
-    ...(call
-      ? [
-          `Call ${call.callId} that ended ${toTheSecond(call.at, timeZone)} ${ways(call)}: ${call.status ?? 'no status'}`,
-        ]
-      : []),
-  ];
+  const lines: string[] = [];
+  if (message) {
+    const { messageId, at, text } = message;
+    lines.push(`Text ${messageId} of ${toTheSecond(at, timeZone)} ${partiesOf(message)}: ${printable(text)}`);
+  }
+  if (call) {
+    const { callId, at, status } = call;
+    lines.push(`Call ${callId} that ended ${toTheSecond(at, timeZone)} ${partiesOf(call)}: ${status ?? 'no status'}`);
+  }
+  return lines;
+}
+
+function partiesOf({ direction, line, number }: ExplainedText | ExplainedCall): string {
+  const [from, to] = direction === 'in' || direction === 'inbound' ? [number, line] : [line, number];
+  return `from ${from ?? 'an unknown number'} to ${to ?? 'an unknown number'}`;
 }
 
 function choiceOf(which: string): Choice {

@@ -59,38 +59,35 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
   const loop = (name: string, everyMs: number, job: (signal: AbortSignal) => Promise<unknown>) =>
     startLoop({ name, everyMs, log, job, restMs });
 
+  let loaded = await loadRules(options, undefined);
   // Rules are used once ops.rules_loaded has them: workers read there which rules are in force.
-  let published: RulesInForce | undefined;
-  let unpublished: RulesInForce | undefined;
-  const publishing = loop('Recording which rules are in force', Math.min(pace.eventsMs, reportEveryMs), async () => {
-    const current = unpublished ?? published;
-    if (!current) return;
-    if (unpublished || !(await reportRules(db, processId))) await recordRules(options, current);
-    published = current;
-    if (unpublished && current.set) await options.onHours?.(current.set.hours);
-    if (unpublished === current) unpublished = undefined;
+  let recorded: RulesInForce | undefined;
+  let hoursOf: RulesInForce | undefined;
+  const recording = loop('Recording which rules are in force', Math.min(pace.eventsMs, reportEveryMs), async () => {
+    const current = loaded;
+    if (current !== recorded || !(await reportRules(db, processId))) await recordRules(options, current);
+    recorded = current;
+    if (current.set && current !== hoursOf) await options.onHours?.(current.set.hours);
+    hoursOf = current;
   });
-  let rules = await loadRules(options, undefined);
-  unpublished = rules;
   // One after the other: the file as it was at the last call is in force in the end.
   let reloading = Promise.resolve();
   async function reload(): Promise<void> {
-    rules = await loadRules(options, rules);
-    unpublished = rules;
-    void publishing.kick();
+    loaded = await loadRules(options, loaded);
+    void recording.kick();
   }
   const evaluation: EvaluationContext = {
     db,
     log,
     processId,
     mode,
-    rules: () => published?.set,
+    rules: () => recorded?.set,
     onMatched: () => {
       options.onMatched?.();
       void acting.kick();
     },
   };
-  await publishing.kick();
+  await recording.kick();
   const evaluating = loop('Evaluating the rules', pace.eventsMs, async (signal) => {
     await renderWaitingReplies(evaluation, signal);
     await processEvents(evaluation, signal);
@@ -108,10 +105,10 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
     reload: () => {
       reloading = reloading.then(reload);
     },
-    accountLimits: () => rules.set?.accountLimits ?? {},
+    accountLimits: () => loaded.set?.accountLimits ?? {},
     async stop() {
       await reloading;
-      await Promise.all([publishing, evaluating, findingIdle, acting, forgetting].map((each) => each.stop()));
+      await Promise.all([recording, evaluating, findingIdle, acting, forgetting].map((each) => each.stop()));
       await query(db, sql`update ops.rules_loaded set stopped_at = now() where process_id = ${processId}`).catch(
         () => undefined,
       );
