@@ -20,7 +20,7 @@ const broken = 'rules:\n  - name: greet\n    on: message_recieved\n    do: [{ re
 
 test.each([
   { file: 'is missing', text: undefined, place: 'cannot be read (ENOENT)', remedy: 'Set RULES_FILE, or create it.' },
-  { file: 'has a mistake', text: broken, place: 'rules.yaml:3:9: ', remedy: 'message_received' },
+  { file: 'has a mistake', text: broken, place: 'rules.yaml:3:9: ', remedy: 'rules check` shows all errors' },
 ])(
   'a worker whose named rules file $file mirrors without rules, and says what to do',
   async ({ text, place, remedy }) => {
