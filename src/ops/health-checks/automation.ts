@@ -32,7 +32,8 @@ const rulesFile = defineCheck({
     isInForce
       ? 'The rules file has an error; the rules loaded before stay in force.'
       : 'No rules are in force: the rules file cannot be used. Mirroring goes on.',
-  remedy: ({ firstLine }) => `${firstLine} ${toType('rules check')} shows all errors with their remedies. Workers read the file again on SIGHUP.`,
+  remedy: ({ firstLine }) =>
+    `${firstLine} ${toType('rules check')} shows all errors with their remedies. Workers read the file again on SIGHUP.`,
   // A message can quote the rules.
   alert: { remedy: `${toType('rules check')} shows all errors with their remedies.` },
 });
