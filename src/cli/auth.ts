@@ -147,13 +147,9 @@ function describeCredential(
   return `In use: ${names[inUse]}\n\n${facts}`;
 }
 
-/** Matches a refusal of the callback URL. Messages contain `[address]` in place of the URL. */
-const namesRedirect = /redirect|\b(?:uris?|hosts?|https)\b|\[address\]/i;
-
 /** The remedy for a login that cannot begin. */
-export function remedyOf({ operation, advice, message }: ServiceError): string {
-  if (operation !== 'oauth.register' || advice === 'retry') return 'Check that API_BASE_URL is right.';
-  return namesRedirect.test(message)
-    ? 'PUBLIC_URL must be HTTPS, with a host that the service’s operator allows.'
-    : 'The service refuses to register this program: ask its operator why.';
+function remedyOf({ operation, advice }: ServiceError): string {
+  return operation === 'oauth.register' && advice !== 'retry'
+    ? 'PUBLIC_URL must be HTTPS, with a host that the service’s operator allows. If it is, ask the operator for the reason.'
+    : 'Check that API_BASE_URL is right.';
 }

@@ -74,13 +74,18 @@ describe('auth login', () => {
     expect(login.err()).not.toContain('    at ');
   });
 
-  test('blames no address where the service refuses something else', async () => {
+  test('repeats the reason of another refusal, and names who can help', async () => {
     const refusal = { error: { type: 'invalid_request', message: 'unknown field software_id' } };
     const { url } = await startService({ registration: (response) => json(response, 400, refusal) });
     const login = trunkline({ ...daemon.environment, API_BASE_URL: url }, 'auth', 'login');
     expect(await login.ended).toBe(1);
     expect(login.err()).toMatch(/^The login cannot start .*unknown field software_id.*operator/);
-    expect(login.err()).not.toContain('PUBLIC_URL');
+  });
+
+  test('that cannot reach the service says so', async () => {
+    const login = trunkline({ ...daemon.environment, API_BASE_URL: 'http://127.0.0.1:1' }, 'auth', 'login');
+    expect(await login.ended).toBe(1);
+    expect(login.err()).toMatch(/^The login cannot start .*Check that API_BASE_URL is right/);
   });
 
   test('names what it lacks', async () => {

@@ -6,8 +6,7 @@ import { BadAddress } from '../answering.ts';
 import { type Html, html } from '../html.ts';
 import { hiddenWords } from '../row-list.ts';
 import { renderRun } from './automation.ts';
-import { renderOrigins } from './origin.ts';
-import { facts, items, type RecordPage, section, soft, steps } from './page-parts.ts';
+import { facts, items, type RecordPage, renderOrigins, section, soft, steps } from './page-parts.ts';
 import {
   type CallFacts,
   type CallLeg,

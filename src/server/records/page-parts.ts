@@ -1,4 +1,5 @@
-import { countOf } from '../../ops/format.ts';
+import { countOf, streamNames } from '../../ops/format.ts';
+import type { TargetState } from '../../ops/target-states.ts';
 import type { Trace } from '../../ops/trace.ts';
 import { documentOf, type Html, html, readAssets } from '../html.ts';
 import type { View } from './view.ts';
@@ -128,4 +129,27 @@ function subjectLink(subject: string, view: View): Html {
   const [kind = '', key] = subject.split(' ');
   const page = { delivery: '/deliveries', call: '/calls', send: '/sends' }[kind];
   return page === undefined ? html`${subject}` : view.link(`${page}/${key}`, subject);
+}
+
+/** How each target was read last, what announced it, and when it is read next. */
+export function renderOrigins(origins: readonly TargetState[], view: View): Html {
+  return items(
+    origins.map((each) => {
+      const pending = each.isPending && html`; to be read ${view.time(each.dueAt)}`;
+      return html`<b>${streamNames[each.kind]}</b>: ${readWords(each, view)}${causeOf(each, view)}${pending}`;
+    }),
+  );
+}
+
+function readWords({ readAt, state, error }: TargetState, { time }: View): Html {
+  if (readAt === null) return html`not read yet`;
+  const end = state === 'active' ? '' : `, which ended as ${state}`;
+  return html`last read ${time(readAt)}${end}${error !== null && html` (${error})`}`;
+}
+
+function causeOf({ deliveryId, receivedAt, eventType }: TargetState, { link, time }: View): Html {
+  if (deliveryId === null) return html``;
+  if (receivedAt === null) return html`, last announced by delivery ${deliveryId}, which is no longer kept`;
+  const delivery = link(`/deliveries/${deliveryId}`, `delivery ${deliveryId}`);
+  return html`, last announced by ${delivery} (${eventType ?? 'no type'}, ${time(receivedAt)})`;
 }

@@ -6,8 +6,7 @@ import { BadAddress, type Parameters, textOf } from '../answering.ts';
 import { type Html, html } from '../html.ts';
 import { hiddenWords } from '../row-list.ts';
 import { type RuleRun, renderRun } from './automation.ts';
-import { renderOrigins } from './origin.ts';
-import { facts, type RecordPage, section, soft } from './page-parts.ts';
+import { facts, type RecordPage, renderOrigins, section, soft } from './page-parts.ts';
 import {
   isErasedThread,
   type OptState,
