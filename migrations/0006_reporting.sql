@@ -458,6 +458,7 @@ create table rollups.transcript_agents (
   transcript_id bigint primary key,
   call_id text not null,
   call_started_at timestamptz not null,
+  local_date date not null,
   agent_user_id bigint,
   call_purpose text,
   call_sentiment text,
@@ -471,6 +472,7 @@ comment on table rollups.transcript_agents is 'When the call of each transcript 
 comment on column rollups.transcript_agents.transcript_id is 'The transcript.';
 comment on column rollups.transcript_agents.call_id is 'Its call.';
 comment on column rollups.transcript_agents.call_started_at is 'Start of the call.';
+comment on column rollups.transcript_agents.local_date is 'Its local day.';
 comment on column rollups.transcript_agents.agent_user_id is 'Who had the extension of the recorded leg then; NULL = not known.';
 comment on column rollups.transcript_agents.call_purpose is 'As in warehouse.transcripts, like the following.';
 comment on column rollups.transcript_agents.call_sentiment is 'The account''s own word.';

@@ -16,9 +16,9 @@ export async function rebuildTranscripts(tx: Transaction, _: Day, { from, to }: 
     {
       table: 'transcript_agents',
       keys: ['transcript_id'],
-      values: ['call_id', 'call_started_at', 'agent_user_id', ...scores],
+      values: ['call_id', 'call_started_at', 'local_date', 'agent_user_id', ...scores],
       scope: within('t.call_started_at'),
-      fresh: `select x.transcript_id, x.call_id, c.started_at as call_started_at,
+      fresh: `select x.transcript_id, x.call_id, c.started_at as call_started_at, reporting.local_day(c.started_at) as local_date,
           case when count(distinct e.user_id) = 1 then min(e.user_id) end as agent_user_id, ${scores.map((each) => `x.${each}`).join(', ')}
         from warehouse.calls c
           join warehouse.transcripts x on x.call_id = c.call_id
