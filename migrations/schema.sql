@@ -862,6 +862,7 @@ create table rollups.transcript_agents (
   transcript_id bigint not null, -- The transcript.
   call_id text not null, -- Its call.
   call_started_at timestamptz not null, -- Start of the call.
+  local_date date not null, -- Its local day.
   agent_user_id bigint, -- Who had the extension of the recorded leg then; NULL = not known.
   call_purpose text, -- As in warehouse.transcripts, like the following.
   call_sentiment text, -- The account's own word.

@@ -1,6 +1,6 @@
 import { type Database, query, sql } from '../../db/database.ts';
 import { type ReportingStatus, readReporting } from '../../ops/snapshot/reporting.ts';
-import { known, type Part, part, readWithTimeout } from '../../ops/snapshot.ts';
+import { type Part, part, readWithTimeout } from '../../ops/snapshot.ts';
 import { onConnection, type Parameters } from '../answering.ts';
 import type { Day, Figures } from './charts.ts';
 import { type Choice, choiceOf, finishedPart, periodBefore } from './choice.ts';
@@ -62,29 +62,31 @@ export async function readReport(
   const over = finishedPart(choice, today);
   const drawn: Drawn[] = [];
   for (const picture of which) {
-    const measures = await ask(async (tx) =>
-      typeof picture.measures === 'function' ? picture.measures(tx, choice) : picture.measures,
-    );
-    const figures = await ask(async (tx) =>
-      withStates(await readFigures(tx, choice, known(measures, [])), picture.rising, freshness, today),
-    );
-    if (!isCompared || measures.state !== 'known' || figures.state !== 'known') {
-      drawn.push({ picture, figures });
+    const read = await ask(async (tx) => {
+      const { measures } = picture;
+      const all = typeof measures === 'function' ? await measures(tx, choice) : measures;
+      return { all, figures: withStates(await readFigures(tx, choice, all), picture.rising, freshness, today) };
+    });
+    if (read.state !== 'known') {
+      drawn.push({ picture, figures: read });
       continue;
     }
-    const compared = measures.value.filter(({ headline }) => headline);
-    const headlines = async (tx: Database, of: Choice) =>
-      headlinesOf(compared, await readFigures(tx, of, measures.value));
+    const { all, figures } = read.value;
+    const compared = all.filter(({ headline }) => headline);
+    const headlines = async (tx: Database, of: Choice) => headlinesOf(compared, await readFigures(tx, of, all));
     const others = await ask(async (tx) =>
-      over === undefined || compared.length === 0
+      !isCompared || over === undefined || compared.length === 0
         ? {}
         : {
-            over: over === choice ? headlinesOf(compared, figures.value) : await headlines(tx, over),
+            over: over === choice ? headlinesOf(compared, figures) : await headlines(tx, over),
             before: await headlines(tx, periodBefore(over)),
           },
     );
     const values = { over: undefined, before: undefined, ...(others.state === 'known' && others.value) };
-    drawn.push({ picture, figures, headlines: { now: headlinesOf(compared, figures.value), ...values } });
+    drawn.push({
+      ...{ picture, figures: { state: 'known', value: figures } },
+      headlines: { now: headlinesOf(compared, figures), ...values },
+    });
   }
   return { ...of, freshness, options, lateness, drawn };
 }
