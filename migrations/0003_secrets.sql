@@ -3,7 +3,6 @@ create table secrets.recording_urls (
   unique_id text not null,
   url text not null,
   first_seen_at timestamptz not null default now(),
-  last_seen_at timestamptz not null default now(),
   primary key (call_id, unique_id)
 );
 comment on table secrets.recording_urls is 'Signed links to audio. They do not expire; anyone holding one can play the call. `npx trunkline links` prints them, and RETENTION_DAYS deletes them.';
@@ -11,7 +10,6 @@ comment on column secrets.recording_urls.call_id is 'The call whose recordings w
 comment on column secrets.recording_urls.unique_id is 'The recorded leg.';
 comment on column secrets.recording_urls.url is 'The link, sealed with ENCRYPTION_KEY, or without one with a key derived from API_KEY.';
 comment on column secrets.recording_urls.first_seen_at is 'When it was first mirrored.';
-comment on column secrets.recording_urls.last_seen_at is 'When it was last listed.';
 
 create table secrets.message_media (
   conversation_id bigint not null,

@@ -950,7 +950,6 @@ create table secrets.recording_urls (
   unique_id text not null, -- The recorded leg.
   url text not null, -- The link, sealed with ENCRYPTION_KEY, or without one with a key derived from API_KEY.
   first_seen_at timestamptz not null default now(), -- When it was first mirrored.
-  last_seen_at timestamptz not null default now(), -- When it was last listed.
   constraint recording_urls_pkey PRIMARY KEY (call_id, unique_id)
 );
 

@@ -11,7 +11,7 @@ import { defaultReadPauses, type ReadPauses } from './inbox/targets.ts';
 import { createQueues, type Queues } from './queues/queues.ts';
 import type { Log } from './shared/log.ts';
 import { createMetrics, type Metrics } from './shared/metrics.ts';
-import type { SealLink } from './warehouse/upsert.ts';
+import type { SealLink } from './warehouse/links.ts';
 
 /** What the parts of one process share. Its creator disposes of it, last. */
 export interface Context extends AsyncDisposable {

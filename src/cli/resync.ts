@@ -7,8 +7,7 @@ import { UserError } from '../shared/errors.ts';
 import { isCallId, threadOf, typedThreadKey } from '../shared/thread.ts';
 import { readAgain } from '../sync/read-again.ts';
 import { type DirectoryKind, wholeList } from '../warehouse/directory.ts';
-import { mediaRow } from '../warehouse/messages.ts';
-import { recordingRow } from '../warehouse/recordings.ts';
+import { linkRow } from '../warehouse/links.ts';
 import { openContext, openDatabase } from './environment.ts';
 import { WrongUse } from './failures.ts';
 import type { Output } from './output.ts';
@@ -80,7 +79,7 @@ async function recordingsOf(db: Database, callId: string): Promise<Held[]> {
      from secrets.recording_urls left join warehouse.recordings using (call_id, unique_id)
      where call_id = ${callId} order by started_at, unique_id`,
   );
-  return rows.map((each) => ({ ...each, row: recordingRow(callId, each.id) }));
+  return rows.map((each) => ({ ...each, row: linkRow('recording_urls', callId, each.id) }));
 }
 
 async function filesOf(db: Database, key: string): Promise<Held[]> {
@@ -95,7 +94,7 @@ async function filesOf(db: Database, key: string): Promise<Held[]> {
   );
   return rows.map(({ conversationId, ordinal, ...each }) => ({
     ...each,
-    row: mediaRow(conversationId, each.id, ordinal),
+    row: linkRow('message_media', conversationId, each.id, ordinal),
   }));
 }
 

@@ -1,21 +1,16 @@
 import { type Database, query, relation, sql } from '../db/database.ts';
+import { type LinkTable, linkRow, linkTables } from '../warehouse/links.ts';
 import { type KeySettings, linkSealer, type Sealer, tokenSealer, WrongEncryptionKey } from './sealer.ts';
 
-/** The tables of links: the columns of each primary key, with their types. */
-const linkTables = {
-  'secrets.recording_urls': { call_id: 'text', unique_id: 'text' },
-  'secrets.message_media': { conversation_id: 'bigint', message_id: 'bigint', ordinal: 'smallint' },
-  'secrets.webhook_urls': { subscription_id: 'bigint' },
-} as const;
-
 const batchSize = 500;
+const linkTableNames = Object.keys(linkTables) as LinkTable[];
 
 /** Seals with the current key every value sealed with the previous one, or unsealed. Resolves to the number of values. */
 export async function reseal(db: Database, settings: KeySettings, signal: AbortSignal): Promise<number> {
   const [links, tokens] = [linkSealer(settings), tokenSealer(settings)];
   let count = tokens ? await resealTokens(db, tokens) : 0;
-  for (const [table, key] of links ? Object.entries(linkTables) : []) {
-    for await (const sealed of resealLinks(db, table, key, links as Sealer)) {
+  for (const table of links ? linkTableNames : []) {
+    for await (const sealed of resealLinks(db, table, links as Sealer)) {
       count += sealed;
       if (signal.aborted) return count;
     }
@@ -23,16 +18,11 @@ export async function reseal(db: Database, settings: KeySettings, signal: AbortS
   return count;
 }
 
-async function* resealLinks(
-  db: Database,
-  name: string,
-  key: Readonly<Record<string, 'text' | 'bigint' | 'smallint'>>,
-  sealer: Sealer,
-): AsyncGenerator<number> {
+async function* resealLinks(db: Database, name: LinkTable, sealer: Sealer): AsyncGenerator<number> {
+  const key: Readonly<Record<string, 'text' | 'bigint' | 'smallint'>> = linkTables[name];
   const columns = Object.keys(key);
-  // A link is sealed for its row, written as `recording_urls call leg`.
-  const rowOf = (values: readonly string[]) => [name.replace('secrets.', ''), ...values].join(' ');
-  const [table, names] = [sql.table(name), sql.raw(columns.join())];
+  const rowOf = (values: readonly string[]) => linkRow(name, ...values);
+  const [table, names] = [sql.table(`secrets.${name}`), sql.raw(columns.join())];
   let after: string[] | undefined;
   for (;;) {
     const isNext = after
@@ -108,8 +98,9 @@ async function resealTokens(db: Database, sealer: Sealer): Promise<number> {
 export async function countToReseal(db: Database, settings: KeySettings): Promise<number> {
   const [links, tokens] = [linkSealer(settings), tokenSealer(settings)];
   const beginning = tokens?.beginning ?? Buffer.alloc(0);
-  const counts = Object.keys(linkTables).map(
-    (name) => sql`(select count(*) from ${sql.table(name)} where not starts_with(url, ${links?.linkBeginning ?? ''}))`,
+  const counts = linkTableNames.map(
+    (name) =>
+      sql`(select count(*) from ${sql.table(`secrets.${name}`)} where not starts_with(url, ${links?.linkBeginning ?? ''}))`,
   );
   const [row] = await query(
     db,

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
-import type { SealLink } from '../warehouse/upsert.ts';
+import type { SealLink } from '../warehouse/links.ts';
 
 /** What a sealed value is for. It cannot be opened for another purpose. */
 export type Purpose =

@@ -5,7 +5,8 @@ import { type DueTarget, markDirty, priorities, type ReadPauses } from '../inbox
 import { type Thread, threadKey } from '../shared/thread.ts';
 import { workingOn } from '../shared/work.ts';
 import { heldThread, writeThreads } from '../warehouse/conversations.ts';
-import { beginRead, type SealLink } from '../warehouse/upsert.ts';
+import type { SealLink } from '../warehouse/links.ts';
+import { beginRead } from '../warehouse/upsert.ts';
 import { following } from '../warehouse/what-follows.ts';
 import type { ReadContext } from './read-result.ts';
 import { createThreadReader } from './readers/thread.ts';

@@ -1,16 +1,9 @@
 import { hotQuery, relation, sql, type Transaction } from '../db/database.ts';
 import { type Answered, extrasOf } from './extra.ts';
 import { type ArtefactState, type HeldCalls, heldCallOf, holdCalls, type JsonRow, momentOf } from './held-calls.ts';
+import type { SealLink } from './links.ts';
 import { isExpired } from './retention.ts';
-import {
-  type Change,
-  type Columns,
-  type MirrorTable,
-  markDeleted,
-  type Provenance,
-  type SealLink,
-  upsert,
-} from './upsert.ts';
+import { type Change, type Columns, type MirrorTable, markDeleted, type Provenance, upsert } from './upsert.ts';
 import type { Follow, Following } from './what-follows.ts';
 
 /** One read of a call's recordings or transcripts. */

@@ -3,9 +3,10 @@ import { hotQuery, relation, sql, type Transaction } from '../db/database.ts';
 import type { Thread } from '../shared/thread.ts';
 import { extrasOf } from './extra.ts';
 import type { JsonRow } from './held-calls.ts';
+import { type SealLink, storeLinks } from './links.ts';
 import { optOutVerdict } from './opt-out.ts';
 import { isExpired } from './retention.ts';
-import { type Change, mirrorTable, type Provenance, type SealLink, upsert } from './upsert.ts';
+import { type Change, mirrorTable, type Provenance, upsert } from './upsert.ts';
 import { type Follow, followingLostTexts, followingText, textColumns } from './what-follows.ts';
 
 interface Listed {
@@ -98,7 +99,10 @@ export async function writeMessages(tx: Transaction, follow: Follow, threads: re
     threads.filter(({ isComplete }) => isComplete),
   );
   await storeReceipts(tx, written);
-  await storeMedia(tx, listed);
+  const media = listed.flatMap(({ conversationId, message: { id, media }, sealLink }) =>
+    (media ?? []).map((url, at) => ({ key: [conversationId, id, at + 1], url, sealLink })),
+  );
+  await storeLinks(tx, 'message_media', media);
   await storeReaders(tx, all);
   for (const change of written) follow(followingText(change));
   follow(followingLostTexts(lost));
@@ -171,37 +175,6 @@ async function withoutBodies(tx: Transaction, expired: readonly Listed[]) {
     const row = { ...smsMessages.row(each), body: null, body_length: length, body_segment_count: segments };
     return { row, read: each.read };
   });
-}
-
-/** Identifies the row of an attached file; its sealed link is bound to it. */
-export function mediaRow(conversationId: string, messageId: number | string, ordinal: number): string {
-  return `message_media ${conversationId} ${messageId} ${ordinal}`;
-}
-
-async function storeMedia(tx: Transaction, listed: readonly Listed[]): Promise<void> {
-  const media = listed.flatMap(({ conversationId, message: { id, media }, sealLink }) =>
-    sealLink === undefined
-      ? []
-      : (media ?? []).map((url, at) => {
-          const ordinal = at + 1;
-          return { conversationId, messageId: id, ordinal, url: sealLink(url, mediaRow(conversationId, id, ordinal)) };
-        }),
-  );
-  if (media.length === 0) return;
-  await hotQuery(
-    tx,
-    sql`
-      insert into secrets.message_media as t (conversation_id, message_id, ordinal, url)
-      select distinct on (conversation_id, message_id, ordinal) *
-      from ${relation('listed', media, {
-        conversation_id: ['bigint', (each) => each.conversationId],
-        message_id: ['bigint', (each) => each.messageId],
-        ordinal: 'smallint',
-        url: 'text',
-      })}
-      order by conversation_id, message_id, ordinal
-      on conflict (conversation_id, message_id, ordinal) do update set url = excluded.url where t.url <> excluded.url`,
-  );
 }
 
 /** Stores who has read texts; one that is unread to the credential's user is marked as read by others. */

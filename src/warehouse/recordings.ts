@@ -1,10 +1,11 @@
 import { type Recording, withFields } from '../api-client/client.ts';
-import { hotQuery, relation, sql, type Transaction } from '../db/database.ts';
+import type { Transaction } from '../db/database.ts';
 import { type ArtefactKind, type ArtefactRead, type Listed, writeArtefacts } from './artefacts.ts';
 import { eraseCalls, erasedCalls } from './erasure/calls.ts';
 import { erasedAmong } from './erasure/erased.ts';
 import { numbersMentioned } from './erasure/mentions.ts';
 import type { HeldCalls } from './held-calls.ts';
+import { storeLinks } from './links.ts';
 import { mirrorTable } from './upsert.ts';
 import type { Follow } from './what-follows.ts';
 
@@ -38,7 +39,7 @@ export async function writeRecordings(
 }
 
 const kind: ArtefactKind<RecordingsRead, Recording, typeof recordings.columns> = {
-  ...{ name: 'recordings', table: recordings, watched: [], withoutErased: withoutErasedEnds, storeContent: storeLinks },
+  ...{ name: 'recordings', table: recordings, watched: [], withoutErased: withoutErasedEnds, storeContent: storeUrls },
   listedBy: (read) => read.recordings,
 };
 
@@ -63,28 +64,9 @@ async function withoutErasedEnds(
   );
 }
 
-/** Identifies the row of a recording; its sealed link is bound to it. */
-export function recordingRow(callId: string, uniqueId: string): string {
-  return `recording_urls ${callId} ${uniqueId}`;
-}
-
-async function storeLinks(tx: Transaction, listed: readonly Listed<Recording>[]): Promise<string[]> {
-  const links = listed.flatMap(({ callId, each: { uniqueId, url }, sealLink, isExpired }) =>
-    url && sealLink && !isExpired ? [{ callId, uniqueId, url: sealLink(url, recordingRow(callId, uniqueId)) }] : [],
-  );
-  if (links.length === 0) return [];
-  await hotQuery(
-    tx,
-    sql`
-      insert into secrets.recording_urls as t (call_id, unique_id, url)
-      select distinct on (call_id, unique_id) *
-      from ${relation('listed', links, {
-        call_id: ['text', (link) => link.callId],
-        unique_id: ['text', (link) => link.uniqueId],
-        url: 'text',
-      })}
-      order by call_id, unique_id
-      on conflict (call_id, unique_id) do update set url = excluded.url, last_seen_at = now()`,
-  );
+async function storeUrls(tx: Transaction, listed: readonly Listed<Recording>[]): Promise<string[]> {
+  const kept = listed.filter(({ isExpired }) => !isExpired);
+  const links = kept.map(({ callId, each, sealLink }) => ({ key: [callId, each.uniqueId], url: each.url, sealLink }));
+  await storeLinks(tx, 'recording_urls', links);
   return [];
 }

@@ -1,7 +1,8 @@
 import type { Subscription } from '../api-client/client.ts';
-import { query, relation, sql, type Transaction } from '../db/database.ts';
+import type { Transaction } from '../db/database.ts';
 import { deleteUnlisted, isCurrent } from './directory-list.ts';
-import { mirrorTable, type Provenance, type SealLink, upsert } from './upsert.ts';
+import { type SealLink, storeLinks } from './links.ts';
+import { mirrorTable, type Provenance, upsert } from './upsert.ts';
 
 interface Listed {
   readonly each: Subscription;
@@ -39,24 +40,9 @@ export async function writeSubscriptions(tx: Transaction, found: SubscriptionsRe
     webhookSubscriptions,
     subscriptions.map((each) => ({ row: webhookSubscriptions.row({ each, isOurs: isOurs(each) }), read })),
   );
-  const addressed = subscriptions.flatMap(({ id, url }) =>
-    url !== undefined && sealLink ? [{ id, url: sealLink(url, subscriptionRow(id)) }] : [],
-  );
-  await query(
-    tx,
-    sql`
-      insert into secrets.webhook_urls (subscription_id, url)
-      select distinct on (subscription_id) *
-      from ${relation('listed', addressed, { subscription_id: ['bigint', (each) => each.id], url: 'text' })}
-      order by subscription_id
-      on conflict (subscription_id) do update set url = excluded.url`,
-  );
+  const links = subscriptions.map(({ id, url }) => ({ key: [id], url, sealLink }));
+  await storeLinks(tx, 'webhook_urls', links);
   if (isComplete) await deleteUnlisted(tx, 'warehouse.webhook_subscriptions', read.fetchSeq);
-}
-
-/** Identifies the row of a subscription; its sealed address is bound to it. */
-export function subscriptionRow(id: number | string): string {
-  return `webhook_urls ${id}`;
 }
 
 function hostOf(url: string | undefined): string | undefined {

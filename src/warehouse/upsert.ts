@@ -104,9 +104,6 @@ export function newestOfEach<T extends { readonly read: Provenance }>(
   return [...newest.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each);
 }
 
-/** Encrypts a URL and binds it to its row, which table and key identify. */
-export type SealLink = (url: string, row: string) => string;
-
 /** Numbers a read before it starts, so that its result never replaces that of a later one. */
 export async function beginRead(db: Database, source: string): Promise<Provenance> {
   const [read] = await hotQuery<{ fetch_seq: string; fetched_at: Date }>(

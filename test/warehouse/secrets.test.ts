@@ -7,9 +7,9 @@ import type { Transaction } from '../../src/db/database.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { redactUrls } from '../../src/warehouse/extra.ts';
 import { lines } from '../../src/warehouse/lines.ts';
-import { mediaRow } from '../../src/warehouse/messages.ts';
-import { recordingRow, writeRecordings } from '../../src/warehouse/recordings.ts';
-import { subscriptionRow, writeSubscriptions } from '../../src/warehouse/subscriptions.ts';
+import { linkRow } from '../../src/warehouse/links.ts';
+import { writeRecordings } from '../../src/warehouse/recordings.ts';
+import { writeSubscriptions } from '../../src/warehouse/subscriptions.ts';
 import { writeTranscripts } from '../../src/warehouse/transcripts.ts';
 import { users } from '../../src/warehouse/users.ts';
 import { writeCalls } from '../../src/warehouse/write-calls.ts';
@@ -99,9 +99,9 @@ test('bearer addresses are kept sealed, where only the daemon reads', async () =
     ),
   ).toEqual(
     expect.arrayContaining([
-      { url: links.sealLink(url('recording'), recordingRow(callId, callId)) },
-      { url: links.sealLink(url('media'), mediaRow('1', '1', 1)) },
-      { url: links.sealLink(url('hook'), subscriptionRow(1)) },
+      { url: links.sealLink(url('recording'), linkRow('recording_urls', callId, callId)) },
+      { url: links.sealLink(url('media'), linkRow('message_media', 1, 1, 1)) },
+      { url: links.sealLink(url('hook'), linkRow('webhook_urls', 1)) },
     ]),
   );
 });

@@ -9,8 +9,9 @@ import { type Database, query } from '../../db/database.ts';
 import { whileLocked } from '../../db/locks.ts';
 import { type EventType, eventTypeOf } from '../../shared/event-types.ts';
 import type { Log } from '../../shared/log.ts';
+import type { SealLink } from '../../warehouse/links.ts';
 import { writeSubscriptions } from '../../warehouse/subscriptions.ts';
-import { beginRead, type SealLink } from '../../warehouse/upsert.ts';
+import { beginRead } from '../../warehouse/upsert.ts';
 import { deliversTo, hookUrl, isOurAddress, listSubscriptions, receiverAt, receiverOf } from './matching.ts';
 import {
   type Ensured,

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { recordingRow } from '../../../src/warehouse/recordings.ts';
+import { linkRow } from '../../../src/warehouse/links.ts';
 import { links } from '../deployment/deployment.ts';
 import type { FaultyService, Resource } from '../deployment/service.ts';
 import { type Columns, differences, expectedRow, type Row } from './differences.ts';
@@ -96,7 +96,7 @@ export async function callDifferences(database: Pool, service: FaultyService, ca
           )
         ).map((row) => ({
           ...row,
-          url: links.openLink(String(row.url), recordingRow(callId, String(row.unique_id))),
+          url: links.openLink(String(row.url), linkRow('recording_urls', callId, String(row.unique_id))),
         })),
         'unique_id',
       ),

@@ -1,6 +1,5 @@
 import type { Pool } from 'pg';
-import { mediaRow } from '../../../src/warehouse/messages.ts';
-import { recordingRow } from '../../../src/warehouse/recordings.ts';
+import { linkRow } from '../../../src/warehouse/links.ts';
 import { type Deployment, links } from '../deployment/deployment.ts';
 import { textMark } from '../load/traffic.ts';
 
@@ -28,12 +27,15 @@ async function warehouseSecrets({ database }: Deployment): Promise<Record<string
   const utterances = await wordsOf('select full_text as words from warehouse.transcript_bodies');
   return {
     'a recording URL': (await rowsOf('select call_id, unique_id, url from secrets.recording_urls')).map((row) =>
-      links.openLink(row.url, recordingRow(String(row.call_id), String(row.unique_id))),
+      links.openLink(row.url, linkRow('recording_urls', String(row.call_id), String(row.unique_id))),
     ),
     'a media URL': (
       await rowsOf('select conversation_id, message_id, ordinal::text, url from secrets.message_media')
     ).map((row) =>
-      links.openLink(row.url, mediaRow(String(row.conversation_id), String(row.message_id), Number(row.ordinal))),
+      links.openLink(
+        row.url,
+        linkRow('message_media', String(row.conversation_id), String(row.message_id), Number(row.ordinal)),
+      ),
     ),
     'the signature of a link': ['signature='],
     'what was said': [...new Set(utterances.flatMap((text) => text.split('\n')))].filter(isTelling),

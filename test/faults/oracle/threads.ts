@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { mediaRow } from '../../../src/warehouse/messages.ts';
+import { linkRow } from '../../../src/warehouse/links.ts';
 import { links } from '../deployment/deployment.ts';
 import type { FaultyService, Resource } from '../deployment/service.ts';
 import type { ThreadName } from '../load/keys.ts';
@@ -44,7 +44,7 @@ export async function threadDifferences(database: Pool, service: FaultyService, 
   const opened = rows.map((row) => ({
     ...row,
     media: (row.media as string[]).map((url, at) =>
-      links.openLink(url, mediaRow(String(row.conversation_id), String(row.message_id), at + 1)),
+      links.openLink(url, linkRow('message_media', String(row.conversation_id), String(row.message_id), at + 1)),
     ),
   }));
   return differences(`thread ${thread.line}/${thread.number}/${thread.participants}`, expected, opened);
