@@ -94,7 +94,7 @@ export function replayEvents(id: string | undefined, { since }: { since?: Date }
     if (!done) throw noSuch(id ?? '');
     return resultOf(
       done,
-      `${counted(done.deliveries)} replayed: ${countOf(done.targets, 'target')} will be read again.`,
+      `${countOf(done.deliveries, 'delivery')} replayed: ${countOf(done.targets, 'target')} will be read again.`,
     );
   });
 }
@@ -102,7 +102,10 @@ export function replayEvents(id: string | undefined, { since }: { since?: Date }
 export function reparseEvents({ all, unlimited }: { all?: boolean; unlimited?: boolean }): Promise<Output> {
   return inInbox(async (deps) => {
     const done = await reparseDeliveries(deps, { isAll: all, isUnlimited: unlimited });
-    return resultOf(done, `${counted(done.deliveries)} recognized: ${countOf(done.targets, 'target')} will be read.`);
+    return resultOf(
+      done,
+      `${countOf(done.deliveries, 'delivery')} recognized: ${countOf(done.targets, 'target')} will be read.`,
+    );
   });
 }
 
@@ -117,13 +120,13 @@ export async function discardEvents(
   const preview = await confirm(flags, async () => {
     if (id !== undefined && !(await findDelivery(db, id))) throw noSuch(id);
     const deliveries = id === undefined ? await countBefore(db, moment, unrecognized) : 1;
-    return { sentence: `${counted(deliveries)} would be discarded.`, data: { deliveries } };
+    return { sentence: `${countOf(deliveries, 'delivery')} would be discarded.`, data: { deliveries } };
   });
   if (preview) return preview;
   const deliveries =
     id === undefined ? await discardBefore(db, moment, unrecognized) : Number(await discardDelivery(db, id));
   if (id !== undefined && deliveries === 0) throw noSuch(id);
-  return { json: { deliveries, isDone: true }, text: `${counted(deliveries)} discarded.` };
+  return { json: { deliveries, isDone: true }, text: `${countOf(deliveries, 'delivery')} discarded.` };
 }
 
 /** For what enqueues reads. */
@@ -137,10 +140,6 @@ async function inInbox(work: (deps: InboxDeps) => Promise<Output>): Promise<Outp
 
 function resultOf({ deliveries, targets }: ReplayResult, text: string): Output {
   return { json: { deliveries, targets }, text };
-}
-
-function counted(deliveries: number): string {
-  return deliveries === 1 ? '1 delivery' : `${deliveries} deliveries`;
 }
 
 function noSuch(id: string): UserError {

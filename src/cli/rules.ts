@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createDatabase, type Database, query, sql } from '../db/database.ts';
 import { type LoadedRules, readInUse, readRunning } from '../ledger/rules-in-force.ts';
-import { dollars, toTheSecond } from '../ops/format.ts';
+import { countOf, dollars, toTheSecond } from '../ops/format.ts';
 import { hoursInUtc } from '../ops/health-checks/automation.ts';
 import { readUsersZone } from '../ops/snapshot/automation.ts';
 import { readRuleCounts } from '../reporting/outcomes.ts';
@@ -58,10 +58,10 @@ export async function checkRules(path: string | undefined): Promise<Output> {
   for (const each of warnings) print('warning', each);
   for (const each of notices) print('notice', each);
   const { version, rules } = loaded;
-  const verdict = warnings.length > 0 ? `can be used, but see ${counted(warnings.length, 'warning')}` : 'is valid';
+  const verdict = warnings.length > 0 ? `can be used, but see ${countOf(warnings.length, 'warning')}` : 'is valid';
   return {
     json: { file, version, rules: rules.length, problems: [], warnings, notices },
-    text: `${file} ${verdict}: ${counted(rules.length, 'rule')}, version ${version}.`,
+    text: `${file} ${verdict}: ${countOf(rules.length, 'rule')}, version ${version}.`,
     failed: warnings.length > 0,
   };
 }
@@ -384,7 +384,7 @@ function renderReport(report: Report, timeZone: string): string {
   ]);
   const { from, to, matched, messages, segments, micros } = report;
   const span = `${toTheSecond(from, timeZone)} to ${toTheSecond(to, timeZone)}`;
-  const sum = `${span}: ${counted(matched, 'match')}, ${counted(messages, 'text')} in ${counted(segments, 'segment')}, at most ${dollars(micros)}. Nothing was sent or written.`;
+  const sum = `${span}: ${countOf(matched, 'match')}, ${countOf(messages, 'text')} in ${countOf(segments, 'segment')}, at most ${dollars(micros)}. Nothing was sent or written.`;
   return [renderColumns(head, rows), ...report.rules.flatMap((each) => renderDetails(each, timeZone)), sum].join('\n');
 }
 
@@ -394,7 +394,7 @@ function renderDetails({ rule, days, examples, unmatched }: RuleReport, timeZone
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(
       ([date, day]) =>
-        `  ${date}: ${counted(day.matched, 'match')}${day.messages > 0 ? `, ${counted(day.messages, 'text')}, ${counted(day.segments, 'segment')}, ${dollars(day.micros)}` : ''}`,
+        `  ${date}: ${countOf(day.matched, 'match')}${day.messages > 0 ? `, ${countOf(day.messages, 'text')}, ${countOf(day.segments, 'segment')}, ${dollars(day.micros)}` : ''}`,
     );
   const texts = examples.map(
     ({ at, thread, text, outcome }) =>
@@ -408,8 +408,4 @@ function listed(counts: Readonly<Record<string, number>>, separator = '\n'): str
     .sort(([, a], [, b]) => b - a)
     .map(([name, count]) => `${count} ${name.replace(/^gate:/, '')}`)
     .join(separator);
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : noun.endsWith('ch') ? 'es' : 's'}`;
 }

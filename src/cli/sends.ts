@@ -3,7 +3,16 @@ import { pauseSends, readControl, resumeSends } from '../ledger/control.ts';
 import { cancelSend } from '../ledger/plans.ts';
 import { findSend, listSends, readSend, type Send, type SendState } from '../ledger/send.ts';
 import { settleManually } from '../ledger/settle.ts';
-import { sendReasonWords, sendStateWords, toTheSecond } from '../ops/format.ts';
+import {
+  price,
+  sendCost,
+  sendMode,
+  sendModeWords,
+  sendReasonWords,
+  sendStateWords,
+  sendWords,
+  toTheSecond,
+} from '../ops/format.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { maskNumbers } from '../shared/masking.ts';
@@ -22,12 +31,12 @@ export function listOfSends({ state, limit }: { state?: SendState; limit: number
       ['rule', ({ rule }) => rule],
       ['line', ({ line }) => line],
       ['to', ({ number }) => number],
-      ['mode', modeOf],
+      ['mode', sendMode],
       ['state', ({ state, reason }) => sendStateWords(state, reason)],
       ['why', ({ state, reason }) => reason && sendReasonWords(state, reason)],
-      ['cost', ({ settledMicros }) => (settledMicros === null ? null : dollars(settledMicros))],
+      ['cost', ({ settledMicros }) => (settledMicros === null ? null : price(settledMicros))],
     ];
-    const simulated = sends.filter((send) => modeOf(send) === 'dry-run').length;
+    const simulated = sends.filter((send) => sendMode(send) === 'dry-run').length;
     const { isPaused, reason } = await readControl(db);
     return tableOf(sends, columns, {
       timeZone,
@@ -40,11 +49,6 @@ export function listOfSends({ state, limit }: { state?: SendState; limit: number
   });
 }
 
-/** Also "dry-run" for a live send that was stopped by its worker's RULES_MODE, or by a later mode of its rule. */
-function modeOf({ mode, reason }: Pick<Send, 'mode' | 'reason'>): Send['mode'] {
-  return reason === 'dry_run' ? 'dry-run' : mode;
-}
-
 function listed({ text: _, baseline: __, number, line, trigger: { kind, at }, ...send }: Send) {
   return { ...send, line: maskNumbers(line), number: maskNumbers(number), trigger: { kind, at } };
 }
@@ -53,32 +57,21 @@ export function showSend(given: string): Promise<Output> {
   return inLedger(async (db, timeZone) => {
     const { send, events } = await sendOf(db, given);
     const facts = pairsOf({
-      state: `${inWords(send.state, send.reason)} (${send.state})`,
+      state: `${sendWords(send.state, send.reason)} (${send.state})`,
       rule: send.ruleVersion === null ? send.rule : `${send.rule}, version ${send.ruleVersion}`,
-      mode: modeOf(send) === 'live' ? 'live' : 'dry-run: only simulated, nothing is sent',
+      mode: sendModeWords(send),
       from: send.line,
       to: send.number,
       answers: `${send.trigger.kind} ${send.trigger.id} of ${toTheSecond(send.trigger.at, timeZone)}`,
       segments: send.units ?? 'not counted',
-      cost: costOf(send),
+      cost: sendCost(send),
       message: send.messageId ?? 'none known',
     });
     const history = events.map(
-      ({ at, to, reason, actor }) => `${toTheSecond(at, timeZone)}  ${actor.padEnd(8)}  ${inWords(to, reason)}`,
+      ({ at, to, reason, actor }) => `${toTheSecond(at, timeZone)}  ${actor.padEnd(8)}  ${sendWords(to, reason)}`,
     );
     return { json: { ...send, events }, text: [facts, '', send.text, '', ...history].join('\n') };
   });
-}
-
-/** A state and its reason; codes are for `--json`. */
-function inWords(state: SendState, reason: string | null): string {
-  return `${sendStateWords(state, reason)}${reason === null ? '' : `: ${sendReasonWords(state, reason)}`}`;
-}
-
-function costOf({ settledMicros, reservedMicros, state }: Send): string {
-  if (settledMicros !== null) return dollars(settledMicros);
-  if (reservedMicros > 0) return `at most ${dollars(reservedMicros)}`;
-  return state === 'SENT' ? 'not reported' : 'nothing';
 }
 
 /** Records the outcome of a send in manual review; with `force` also of one that is still being reconciled. */
@@ -93,7 +86,7 @@ export function settleSend(
       throw new UserError('This send is UNKNOWN and still being reconciled. --force settles it anyway.');
     }
     if (state !== 'NEEDS_HUMAN' && state !== 'UNKNOWN') throw needsNoReview(state);
-    const amount = dollars(reservedMicros);
+    const amount = price(reservedMicros);
     const preview = await confirm(flags, async () => ({
       sentence: `It would be settled as ${to}, and ${amount} ${sent ? 'would count as spent' : 'would be free again'}.`,
       data: { sendId, state },
@@ -177,8 +170,4 @@ async function sendOf(db: Database, given: string) {
 async function inLedger(work: (db: Database, timeZone: string) => Promise<Output>): Promise<Output> {
   await using database = await openDatabase('sends');
   return await work(database.db, database.settings.timeZone);
-}
-
-function dollars(micros: number): string {
-  return `$${(micros / 1_000_000).toFixed(micros % 10_000 === 0 ? 2 : 6)}`;
 }

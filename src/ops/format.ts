@@ -1,7 +1,8 @@
 import type { MissingTexts } from '../completeness/gaps/unread-comparisons.ts';
 import type { TargetKind } from '../inbox/targets.ts';
-import type { SendState } from '../ledger/send.ts';
+import type { Send, SendState } from '../ledger/send.ts';
 import { toType } from '../shared/command-name.ts';
+import { maskNumbers } from '../shared/masking.ts';
 import { ofEachList } from '../warehouse/directory.ts';
 
 /** The display names of the kinds of target. */
@@ -100,6 +101,28 @@ export function sendStateWords(state: SendState, reason: string | null): string 
   return state === 'DENIED' && reason?.startsWith('gate:') === false ? 'dropped' : sendStateNames[state];
 }
 
+/** The state of a send and its reason, with numbers masked. */
+export function sendWords(state: SendState, reason: string | null): string {
+  const why = reason === null ? '' : `: ${maskNumbers(sendReasonWords(state, reason))}`;
+  return `${sendStateWords(state, reason)}${why}`;
+}
+
+/** Also dry-run: a live send that was stopped by its worker's RULES_MODE, or by a later mode of its rule. */
+export function sendMode({ mode, reason }: Pick<Send, 'mode' | 'reason'>): Send['mode'] {
+  return reason === 'dry_run' ? 'dry-run' : mode;
+}
+
+export function sendModeWords(send: Pick<Send, 'mode' | 'reason'>): string {
+  return sendMode(send) === 'live' ? 'live' : 'dry-run: only simulated, nothing is sent';
+}
+
+/** What a send cost, or costs at most. */
+export function sendCost({ settledMicros, reservedMicros, state }: Send): string {
+  if (settledMicros !== null) return price(settledMicros);
+  if (reservedMicros > 0) return `at most ${price(reservedMicros)}`;
+  return state === 'SENT' ? 'not reported' : 'nothing';
+}
+
 /** Words for the states of `ops.rule_actions` that are none themselves. */
 const actionStates: Readonly<Record<string, string>> = {
   waiting: 'waits',
@@ -136,9 +159,10 @@ export function quantity(count: number): string {
   return count.toLocaleString('en');
 }
 
-/** A count and its noun: `1 read`, `2,000 reads`. */
+/** A count and its noun: `1 read`, `2,000 reads`, `2 deliveries`. */
 export function countOf(count: number, noun: string): string {
-  return `${quantity(count)} ${noun}${count === 1 ? '' : 's'}`;
+  const many = noun.replace(/ch$/, 'che').replace(/(?<![aeiou])y$/, 'ie');
+  return `${quantity(count)} ${count === 1 ? noun : `${many}s`}`;
 }
 
 /** Date and time in full, in the operator's zone. */
@@ -174,4 +198,9 @@ export function simulatedWords(simulated = 0, count: number): string {
 /** Formats micro-dollars: `$1.23`. */
 export function dollars(micros: number): string {
   return `$${(micros / 1_000_000).toFixed(2)}`;
+}
+
+/** The price of few texts, with parts of a cent: `$0.05`, `$0.007900`. */
+export function price(micros: number): string {
+  return `$${(micros / 1_000_000).toFixed(micros % 10_000 === 0 ? 2 : 6)}`;
 }

@@ -3,10 +3,9 @@ import { type GateVerdict, judgeEach, recordedVerdicts } from '../../ledger/gate
 import { readGateInputs } from '../../ledger/gates/inputs.ts';
 import { accountLimits } from '../../ledger/limits.ts';
 import { isCancellable } from '../../ledger/plans.ts';
-import { readSend, type Send, type SendState } from '../../ledger/send.ts';
-import { dollars, sendReasonWords, sendStateWords } from '../../ops/format.ts';
+import { readSend, type Send } from '../../ledger/send.ts';
+import { price, sendCost, sendModeWords, sendReasonWords, sendWords } from '../../ops/format.ts';
 import type { RuleSet } from '../../rules/rule.ts';
-import { maskNumbers } from '../../shared/masking.ts';
 import { BadAddress } from '../answering.ts';
 import { type Html, html } from '../html.ts';
 import { areWordsShown, hiddenWords } from '../row-list.ts';
@@ -31,7 +30,6 @@ export async function sendPage(
   if (!found) throw new BadAddress(`There is no send ${id}.`, 404);
   const { send, events } = found;
   const isTextShown = await areWordsShown(tx);
-  const isDry = send.mode === 'dry-run' || send.reason === 'dry_run';
   return {
     title: `Send ${id.slice(0, 8)}`,
     heading: html`Send <span class="soft">${id.slice(0, 8)}</span>`,
@@ -47,11 +45,11 @@ export async function sendPage(
         ),
       section(
         'State',
-        html`<p><span class="state">${sendStateWords(send.state, send.reason)}</span>${reasonOf(send.state, send.reason)}. ${stateWords(send)}</p>
+        html`<p><span class="state">${sendWords(send.state, send.reason)}</span>. ${stateWords(send)}</p>
 ${facts(view, [
   ['rule', view.link(`/rules?rule=${encodeURIComponent(send.rule)}`, send.rule)],
   ['version', send.ruleVersion],
-  ['mode', isDry ? 'dry-run: only simulated, nothing is sent' : 'live'],
+  ['mode', sendModeWords(send)],
   ['from', send.line],
   ['to', view.link(`/threads/${send.line}/${send.number}`, send.number)],
   ['answers', trigger(send, view)],
@@ -60,7 +58,7 @@ ${facts(view, [
   ['expires', isCancellable(send) && send.expiresAt],
   ['dispatched', send.dispatchedAt],
   ['segments', send.units ?? 'not counted'],
-  ['cost', costOf(send)],
+  ['cost', sendCost(send)],
   ['message', send.messageId ?? 'none known'],
   ['tries without effect', send.tries > 0 && send.tries],
 ])}`,
@@ -69,20 +67,10 @@ ${facts(view, [
       gates(send, await verdicts(tx, send, rules)),
       section(
         'History',
-        steps(
-          events.map(({ at, to, reason, actor }) => [
-            view.time(at, true),
-            actor,
-            html`${sendStateWords(to, reason)}${reasonOf(to, reason)}`,
-          ]),
-        ),
+        steps(events.map(({ at, to, reason, actor }) => [view.time(at, true), actor, html`${sendWords(to, reason)}`])),
       ),
     ],
   };
-}
-
-function reasonOf(state: SendState, reason: string | null): string {
-  return reason === null ? '' : `: ${maskNumbers(sendReasonWords(state, reason))}`;
 }
 
 function text({ text }: Send, isTextShown: boolean): Html {
@@ -118,14 +106,8 @@ function stateWords({ state }: Send): string {
   }
 }
 
-function costOf({ settledMicros, reservedMicros, state }: Send): string {
-  if (settledMicros !== null) return dollars(settledMicros);
-  if (reservedMicros > 0) return `at most ${dollars(reservedMicros)}`;
-  return state === 'SENT' ? 'not reported' : 'nothing';
-}
-
 function review({ sendId, line, number, reservedMicros }: Send): Html {
-  const amount = dollars(reservedMicros);
+  const amount = price(reservedMicros);
   return ask({
     label: 'Settle',
     question: `Read the thread of ${line} with ${number} first. If the text is there, it was sent, and ${amount} count as spent; if not, ${amount} are free again. Nothing is sent either way.`,
