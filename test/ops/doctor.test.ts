@@ -14,7 +14,7 @@ import { diagnose, diagnoseReceiver, diagnoseServer } from '../../src/ops/doctor
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { EventType } from '../../src/shared/event-types.ts';
 import { createLog } from '../../src/shared/log.ts';
-import { ensureSubscriptions } from '../../src/sync/subscriptions/ensure.ts';
+import { ensureSubscriptions, wantedTypes } from '../../src/sync/subscriptions/ensure.ts';
 import { runInProcess } from '../cli/in-process.ts';
 import { migrated, openReceiver, secret, settingsFor, type TestReceiver } from './receiver.ts';
 
@@ -138,9 +138,7 @@ test('tells subscriptions that are missing at this address, and that nothing lis
   const findings = await diagnose(settingsFor(databaseUrl, environment({ PUBLIC_URL: 'http://127.0.0.1:1' })), log);
   expect(faults(findings)).toEqual([
     expect.stringContaining('Nothing answers at PUBLIC_URL'),
-    'There is no subscription of AccountSMS.',
-    'There is no subscription of AccountEndedCalls.',
-    'There is no subscription of AccountAITranscription.',
+    ...wantedTypes.map((type) => `There is no subscription of ${type}.`),
   ]);
 });
 
@@ -165,6 +163,7 @@ test('takes for subscribed what `subscriptions ensure` leaves in place, however 
     { id: 1, url: `${hooks}/AccountSMS/`, type: 'Account-SMS' },
     { id: 2, url: `${hooks}/AccountEndedCalls`, type: 'accountendedcalls' },
     { id: 3, url: `${hooks}/AccountAITranscription`, type: 'AccountSMS' },
+    ...wantedTypes.slice(3).map((type, at) => ({ id: 4 + at, url: `${hooks}/${type}`, type })),
   ].map((each) => ({ ...each, type: each.type as EventType, enabled: true, raw: {}, unknownKeys: [] }));
   const findings = await diagnoseReceiver(settings, subscriptions, false);
   expect(faults(findings).filter((each) => each.includes('subscription'))).toEqual([

@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest';
+import { wantedTypes } from '../../src/sync/subscriptions/ensure.ts';
 import { backends } from '../stores/backends.ts';
 import { createWorld, until, type World } from '../world.ts';
 
@@ -22,7 +23,7 @@ describe.each(backends)('on %s', (backend) => {
     expect(
       await query('select event_type, is_ours, is_enabled from warehouse.webhook_subscriptions order by 1'),
     ).toEqual(
-      ['AccountAITranscription', 'AccountEndedCalls', 'AccountSMS'].map((event_type) => ({
+      [...wantedTypes].sort().map((event_type) => ({
         event_type,
         is_ours: true,
         is_enabled: true,

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { ensureSubscriptions } from '../../../src/sync/subscriptions/ensure.ts';
+import { ensureSubscriptions, wantedTypes } from '../../../src/sync/subscriptions/ensure.ts';
 import { openAccount } from './account.ts';
 import type { Change } from './altering-proxy.ts';
 
@@ -8,7 +8,7 @@ beforeEach(() => database.query('truncate ops.gaps, ops.subscription_watch, ops.
 
 const stored = async () => (await service.webhooks.list()).data;
 const enabled = async () => (await stored()).map((each) => each.enabled);
-const all = (outcome: string) => Array(3).fill(outcome);
+const all = <T>(each: T) => wantedTypes.map(() => each);
 
 /** A look at the sandbox behind a proxy that changes what is asked or answered. */
 async function behind(change: Change) {
@@ -29,13 +29,13 @@ describe('a service that creates ours disabled', () => {
   test('has them enabled at once', async () => {
     const look = await behind({ passes });
     expect(outcomesOf(await look())).toEqual(all('created'));
-    expect(await enabled()).toEqual([true, true, true]);
+    expect(await enabled()).toEqual(all(true));
   });
 
   test('and lets nobody enable them keeps them as ours, and creates no others', async () => {
     const look = await behind({ passes, refuses: ({ method }) => (method === 'PUT' ? 403 : undefined) });
     for (let each = 0; each < 2; each += 1) expect(outcomesOf(await look())).toEqual(all('to_create_by_hand'));
-    expect(await stored()).toHaveLength(3);
+    expect(await stored()).toHaveLength(wantedTypes.length);
     expect(await database.query('select distinct is_created_here from ops.subscription_watch')).toEqual([
       { is_created_here: true },
     ]);
@@ -58,7 +58,7 @@ describe('a service that answers 400 to a create', () => {
     const look = await behind({ refuses });
     expect(outcomesOf(await look())).toEqual(all('created'));
     expect(outcomesOf(await look())).toEqual(all('in_place'));
-    expect(await stored()).toHaveLength(3);
+    expect(await stored()).toHaveLength(wantedTypes.length);
   });
 
   test('with a state, and creates ours disabled, has them enabled', async () => {
@@ -68,7 +68,7 @@ describe('a service that answers 400 to a create', () => {
         method === 'POST' && path === '/webhooks' ? { ...body, enabled: false } : body,
     });
     expect(outcomesOf(await look())).toEqual(all('created'));
-    expect(await enabled()).toEqual([true, true, true]);
+    expect(await enabled()).toEqual(all(true));
   });
 
   test('of any kind is asked twice for each type, and no more', async () => {
@@ -85,7 +85,7 @@ describe('a service that answers 400 to a create', () => {
         toDo: { instruction: 'create it with this type and url' },
       });
     }
-    expect(creates).toBe(6);
+    expect(creates).toBe(2 * wantedTypes.length);
   });
 });
 

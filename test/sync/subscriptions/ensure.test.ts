@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { apiKey, createService, type ObjectId } from '../../../src/api-client/client.ts';
-import { ensureSubscriptions, leaveSubscriptions } from '../../../src/sync/subscriptions/ensure.ts';
+import { ensureSubscriptions, leaveSubscriptions, wantedTypes } from '../../../src/sync/subscriptions/ensure.ts';
 import { hookUrl } from '../../../src/sync/subscriptions/matching.ts';
 import { openAccount } from './account.ts';
 
@@ -13,16 +13,16 @@ const ensure = (asked = service, previousSecret?: string) =>
   ensureSubscriptions({ service: asked, db: database.db, log, publicUrl, secret, previousSecret });
 const outcomes = async (...given: Parameters<typeof ensure>) =>
   Object.fromEntries((await ensure(...given)).map(({ type, outcome }) => [type, outcome]));
+const each = (outcome: string) => wantedTypes.map(() => outcome);
 const listed = async () => (await service.webhooks.list()).data.map(({ id, type, enabled }) => ({ id, type, enabled }));
 const create = async (address: string, type = 'AccountSMS' as const) =>
   (await service.webhooks.create({ name: 'made before', url: address, type })).data;
 
 describe('a subscription of ours', () => {
   test('is created when there is none, and then left alone', async () => {
-    const all = { AccountSMS: 'created', AccountEndedCalls: 'created', AccountAITranscription: 'created' };
-    expect(await outcomes()).toEqual(all);
-    expect(Object.values(await outcomes())).toEqual(['in_place', 'in_place', 'in_place']);
-    expect(await listed()).toHaveLength(3);
+    expect(await outcomes()).toEqual(Object.fromEntries(wantedTypes.map((type) => [type, 'created'])));
+    expect(Object.values(await outcomes())).toEqual(each('in_place'));
+    expect(await listed()).toHaveLength(wantedTypes.length);
   });
 
   test('that was disabled is enabled', async () => {
@@ -77,21 +77,21 @@ describe('two receivers with different secrets', () => {
 
   test('of which one knows the other’s as its previous: the move is a rotation, no fault and no gap', async () => {
     const ensured = await as(younger, secret);
-    expect(ensured).toHaveLength(3);
+    expect(ensured).toHaveLength(wantedTypes.length);
     for (const each of ensured) expect(each).toMatchObject({ outcome: 'repaired', faults: [] });
     expect(await secrets()).toEqual([younger]);
     expect(await gaps()).toEqual([]);
     expect(await database.query('select distinct state, last_fault from ops.subscription_watch')).toEqual([
       { state: 'in_place', last_fault: null },
     ]);
-    expect((await as(younger, secret)).map(({ outcome }) => outcome)).toEqual(Array(3).fill('in_place'));
+    expect((await as(younger, secret)).map(({ outcome }) => outcome)).toEqual(each('in_place'));
   });
 
   test('of which the elder still runs: it leaves the address alone, and says what to do', async () => {
     await as(younger, secret);
     for (let look = 0; look < 3; look += 1) {
       await expect(as(secret)).rejects.toMatchObject({ code: 'receivers_differ', message: /WEBHOOK_SECRET/ });
-      expect((await as(younger, secret)).map(({ outcome }) => outcome)).toEqual(Array(3).fill('in_place'));
+      expect((await as(younger, secret)).map(({ outcome }) => outcome)).toEqual(each('in_place'));
     }
     expect(await secrets()).toEqual([younger]);
     expect(await gaps()).toEqual([]);
@@ -103,13 +103,13 @@ describe('two receivers with different secrets', () => {
     await expect(as(secret)).rejects.toMatchObject({ code: 'receivers_differ' });
     await expect(as(secret)).rejects.toMatchObject({ code: 'receivers_differ' });
     expect(await secrets()).toEqual([younger]);
-    expect((await as(younger)).map(({ outcome }) => outcome)).toEqual(Array(3).fill('in_place'));
+    expect((await as(younger)).map(({ outcome }) => outcome)).toEqual(each('in_place'));
   });
 
   test('of which the younger is stopped: the elder takes its address back at once', async () => {
     await as(younger, secret);
     await leaveSubscriptions({ db: database.db, publicUrl, secret: younger });
-    expect((await as(secret)).map(({ outcome }) => outcome)).toEqual(Array(3).fill('repaired'));
+    expect((await as(secret)).map(({ outcome }) => outcome)).toEqual(each('repaired'));
   });
 
   test('of which one comes back with another secret: it takes over once, beside a third that keeps the old one', async () => {
@@ -129,7 +129,7 @@ describe('two receivers with different secrets', () => {
     for (let check = 0; check < 3; check += 1) {
       await expect(ensureSubscriptions(process(secret, 'second'))).rejects.toMatchObject({ code: 'receivers_differ' });
       const outcomes = await ensureSubscriptions(process(younger, 'first again'));
-      expect(outcomes.map(({ outcome }) => outcome)).toEqual(Array(3).fill('in_place'));
+      expect(outcomes.map(({ outcome }) => outcome)).toEqual(each('in_place'));
     }
     expect(await secrets()).toEqual([younger]);
     expect(await gaps()).toEqual([]);
@@ -147,7 +147,7 @@ describe('two receivers with different secrets', () => {
     await as(younger, secret);
     await expect(as(secret)).rejects.toMatchObject({ code: 'receivers_differ' });
     await database.query(`update ops.processes set checked_at = checked_at - interval '1 hour'`);
-    expect((await as(secret)).map(({ outcome }) => outcome)).toEqual(Array(3).fill('repaired'));
+    expect((await as(secret)).map(({ outcome }) => outcome)).toEqual(each('repaired'));
     expect(await secrets()).toEqual([secret]);
   });
 
@@ -194,17 +194,17 @@ test('a credential that may not write is told what to create by hand', async () 
     body: JSON.stringify({ name: 'reader', key, scopes: ['webhooks:read'] }),
   });
   const reader = createService({ baseUrl: sandbox.url, credential: apiKey(key), log });
-  expect(Object.values(await outcomes(reader))).toEqual(Array(3).fill('to_create_by_hand'));
+  expect(Object.values(await outcomes(reader))).toEqual(each('to_create_by_hand'));
   await reader.close();
 });
 
 test('one that was created with an answer of another shape is found by its address', async () => {
   await sandbox.reset();
-  sandbox.faults({ kind: 'noData', operation: 'createWebhook', times: 3 });
-  expect(Object.values(await outcomes())).toEqual(Array(3).fill('created'));
+  sandbox.faults({ kind: 'noData', operation: 'createWebhook', times: wantedTypes.length });
+  expect(Object.values(await outcomes())).toEqual(each('created'));
   sandbox.faults();
-  expect(await listed()).toHaveLength(3);
-  expect(Object.values(await outcomes())).toEqual(Array(3).fill('in_place'));
+  expect(await listed()).toHaveLength(wantedTypes.length);
+  expect(Object.values(await outcomes())).toEqual(each('in_place'));
 });
 
 test('a repair is remembered with its gap, though the service fails on the next one', async () => {
@@ -270,8 +270,8 @@ describe('a service in other words', () => {
           ? { ...answer, data: (answer.data as unknown[]).slice(-1), nextCursor: 'more' }
           : answer,
     });
-    expect(Object.values(await outcomes(asked))).toEqual(['in_place', 'in_place', 'in_place']);
-    expect(await listed()).toHaveLength(5);
+    expect(Object.values(await outcomes(asked))).toEqual(each('in_place'));
+    expect(await listed()).toHaveLength(wantedTypes.length + 2);
   });
 
   test('that writes an address in its own way has the same one', async () => {
@@ -287,12 +287,12 @@ describe('a service in other words', () => {
           ? { data: (answer.data as object[]).map((row) => ({ ...row, enabled: undefined })) }
           : answer,
     });
-    expect(Object.values(await outcomes(asked))).toEqual(['in_place', 'in_place', 'in_place']);
+    expect(Object.values(await outcomes(asked))).toEqual(each('in_place'));
   });
 
   test.each([405, 501])('that answers a create with %d says what to create by hand', async (status) => {
     const asked = await behind({ refuses: ({ method }) => (method === 'POST' ? status : undefined) });
-    expect(Object.values(await outcomes(asked))).toEqual(Array(3).fill('to_create_by_hand'));
+    expect(Object.values(await outcomes(asked))).toEqual(each('to_create_by_hand'));
   });
 });
 
