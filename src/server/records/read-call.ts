@@ -5,7 +5,7 @@ import { areWordsShown } from '../row-list.ts';
 import { type RuleRun, readRuns } from './automation.ts';
 
 /** Fields of one type. */
-type Fields<Names extends string, Type> = Readonly<Record<Names, Type>>;
+export type Fields<Names extends string, Type> = Readonly<Record<Names, Type>>;
 
 /** Who called whom, of a call or of one of its legs. */
 type Parties = Fields<'callerName' | 'callerNumber' | 'calledName' | 'calledNumber', string | null>;

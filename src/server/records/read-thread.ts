@@ -3,20 +3,16 @@ import { readTargetStates } from '../../ops/target-states.ts';
 import { type Thread, threadKey } from '../../shared/thread.ts';
 import { areWordsShown } from '../row-list.ts';
 import { readRuns, type Span } from './automation.ts';
+import type { Fields } from './read-call.ts';
 
-export interface ThreadState {
-  readonly conversationId: string;
-  readonly lineName: string | null;
+export interface ThreadState
+  extends Fields<'conversationId', string>,
+    Fields<'lineName' | 'resolvedByName' | 'assignedName', string | null>,
+    Fields<'firstAt' | 'lastAt' | 'resolvedObservedAt', Date | null> {
   readonly messageCount: number;
-  readonly firstAt: Date | null;
-  readonly lastAt: Date | null;
   readonly isResolved: boolean | null;
-  readonly resolvedByName: string | null;
-  readonly resolvedObservedAt: Date | null;
-  /** never_observed, stale_since_inbound or as_observed. */
-  readonly resolvedConfidence: string;
+  readonly resolvedConfidence: 'never_observed' | 'stale_since_inbound' | 'as_observed';
   readonly isAssignmentKnown: boolean;
-  readonly assignedName: string | null;
   /** Whether a read has listed it to its end. */
   readonly isComplete: boolean;
 }
@@ -28,47 +24,34 @@ export interface OptState {
   readonly evidence: 'inbound_word' | 'service_skip' | 'person';
 }
 
-export interface ThreadText {
+export interface ThreadText
+  extends Fields<'direction' | 'from' | 'userName' | 'blockReason' | 'optOutVerdict', string | null>,
+    Fields<'deliveryClass' | 'deliveryStatus' | 'deliveryError', string | null>,
+    Fields<'length' | 'mediaCount', number>,
+    Fields<'sentAt' | 'scheduledAt', Date | null> {
   readonly id: string;
-  readonly direction: string | null;
-  readonly from: string | null;
-  readonly sentAt: Date | null;
-  /** customer, user, automatic or unknown; null where no direction is reported, and of a scheduled text. */
-  readonly sender: string | null;
-  readonly userName: string | null;
+  /** Null where no direction is reported, and of a scheduled text. */
+  readonly sender: 'customer' | 'user' | 'automatic' | 'unknown' | null;
   /** Of an automatic text. */
   readonly rule: string | null;
   /** Null while words are hidden, and once they were removed. */
   readonly body: string | null;
-  readonly length: number;
-  readonly mediaCount: number;
-  readonly deliveryClass: string | null;
-  /** The carrier's own words. */
-  readonly deliveryStatus: string | null;
-  readonly deliveryError: string | null;
-  readonly blockReason: string | null;
   readonly isScheduled: boolean;
-  readonly scheduledAt: Date | null;
-  readonly optOutVerdict: string | null;
 }
 
-export interface ThreadCall {
-  readonly id: string;
+export interface ThreadCall extends Fields<'id' | 'outcome', string> {
   readonly startedAt: Date;
   readonly direction: string | null;
-  readonly outcome: string;
   readonly talkSeconds: number | null;
   readonly userName: string | null;
   readonly accountNumber: string | null;
 }
 
-export interface StateChange {
+export interface StateChange extends Fields<'userName' | 'runId', string | null> {
   readonly axis: 'resolved' | 'assigned' | 'comment';
   readonly at: Date;
   readonly isResolved: boolean | null;
-  readonly userName: string | null;
   readonly actor: string;
-  readonly runId: string | null;
 }
 
 /** Which page: the newest, the texts before one, or the page around one. */
