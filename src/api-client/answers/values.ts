@@ -94,12 +94,26 @@ export type Field<T> = (value: unknown, report: ReadReport, parent: string, key:
 /** A word of an enumeration, or one that the service has added since: kept unchanged. */
 type Word<W extends string> = W | (string & {});
 
-/** Text; a number that text can hold without loss (a phone number, an extension) becomes text. */
-export const text: Field<string> = (value, report, parent, key) => {
-  if (typeof value === 'string') return value;
-  report.addDrift('wrong_type', parent, key, jsonType(value));
-  return Number.isSafeInteger(value) ? String(value) : undefined;
-};
+/** Reads values of one JSON type; any other type loses the field. */
+function ofType<T>(isOfType: (value: unknown) => value is T): Field<T> {
+  return (value, report, parent, key) => {
+    if (isOfType(value)) return value;
+    report.addDrift(
+      'wrong_type',
+      parent,
+      key,
+      Number.isFinite(value) && !Number.isInteger(value) ? 'fraction' : jsonType(value),
+    );
+    return undefined;
+  };
+}
+
+export const text = ofType((value) => typeof value === 'string');
+export const flag = ofType((value) => typeof value === 'boolean');
+/** A finite number. */
+export const decimal = ofType((value): value is number => Number.isFinite(value));
+/** An integer that a double holds exactly. */
+export const integer = ofType((value): value is number => Number.isSafeInteger(value));
 
 /** Longer identifiers are not plausible, and could exceed what an index holds. */
 const maxNameLength = 200;
@@ -123,21 +137,14 @@ export const callId: Field<string> = (value, report, parent, key) => {
   return typeof value === 'string' && value !== '' && value.length <= maxNameLength ? value : undefined;
 };
 
-/** An integer that a double holds exactly; numeric text becomes a number. */
-export const integer: Field<number> = (value, report, parent, key) => {
-  if (typeof value === 'number' && Number.isSafeInteger(value)) return value;
-  report.addDrift('wrong_type', parent, key, typeof value === 'number' ? 'fraction' : jsonType(value));
-  return typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : undefined;
-};
-
 const maxId = 2n ** 63n - 1n;
 
 /** An id: an integer, or its digits as text beyond what a double holds exactly, up to 64 bits. Never rounded. */
 export const id: Field<number | string> = (value, report, parent, key) => {
-  const isLong = typeof value === 'string' && /^[1-9]\d{15,18}$/.test(value) && BigInt(value) <= maxId;
-  if (!isLong) return integer(value, report, parent, key);
-  report.addDrift('unknown_value', parent, key, 'long');
-  return Number.isSafeInteger(Number(value)) ? Number(value) : value;
+  if (typeof value !== 'string') return integer(value, report, parent, key);
+  const isId = /^[1-9]\d{0,18}$/.test(value) && BigInt(value) <= maxId;
+  report.addDrift(isId ? 'unknown_value' : 'wrong_type', parent, key, isId ? 'long' : 'text');
+  return isId && Number.isSafeInteger(Number(value)) ? Number(value) : isId ? value : undefined;
 };
 
 const maxCount = 2 ** 31 - 1;
@@ -148,20 +155,6 @@ export const count: Field<number> = (value, report, parent, key) => {
   if (read === undefined || Math.abs(read) <= maxCount) return read;
   report.addDrift('unknown_value', parent, key, 'number');
   return undefined;
-};
-
-/** A finite number; numeric text becomes a number. */
-export const decimal: Field<number> = (value, report, parent, key) => {
-  if (typeof value === 'number' && Number.isFinite(value)) return value;
-  report.addDrift('wrong_type', parent, key, jsonType(value));
-  return typeof value === 'string' && /^-?\d{1,15}(\.\d{1,15})?$/.test(value) ? Number(value) : undefined;
-};
-
-/** true or false, also as text; not 0 and 1. */
-export const flag: Field<boolean> = (value, report, parent, key) => {
-  if (typeof value === 'boolean') return value;
-  report.addDrift('wrong_type', parent, key, jsonType(value));
-  return value === 'true' ? true : value === 'false' ? false : undefined;
 };
 
 // Some languages write "no time" as year 0 or 1. RFC 3339 allows offsets beyond ±15:59, but Postgres does not.
@@ -198,24 +191,12 @@ export function word<const W extends string>(...words: W[]): Field<Word<W>> {
   };
 }
 
-const directions = new Map<string, 'in' | 'out'>([
-  ['in', 'in'],
-  ['out', 'out'],
-  ['inbound', 'in'],
-  ['outbound', 'out'],
-  ['received', 'in'],
-  ['sent', 'out'],
-]);
-
-/** A message's direction: the specified words, or those that webhook events use. */
+/** A message's direction. */
 export const messageDirection: Field<'in' | 'out'> = (value, report, parent, key) => {
-  if (typeof value !== 'string') {
-    report.addDrift('wrong_type', parent, key, jsonType(value));
-    return undefined;
-  }
-  const read = directions.get(value);
-  if (read !== value) report.addDrift('unknown_value', parent, key, loggableWord(value));
-  return read;
+  const read = text(value, report, parent, key);
+  if (read === 'in' || read === 'out' || read === undefined) return read;
+  report.addDrift('unknown_value', parent, key, loggableWord(read));
+  return undefined;
 };
 
 /**
