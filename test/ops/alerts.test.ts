@@ -1,3 +1,4 @@
+import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createContext } from '../../src/context.ts';
 import { claimMessage, recordFindings } from '../../src/ops/alerts/store.ts';
@@ -5,6 +6,7 @@ import { type AlertPace, findingsOf, startAlerts } from '../../src/ops/alerts/wa
 import type { Finding } from '../../src/ops/health-checks/check.ts';
 import { reportProcess } from '../../src/ops/processes.ts';
 import { runInProcess } from '../cli/in-process.ts';
+import { superuserUrlOf } from '../stores/databases.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { captureLog } from '../world/log.ts';
 import { type HttpReceiver, type MailReceiver, startHttpReceiver, startMailReceiver } from './alert-receivers.ts';
@@ -342,6 +344,28 @@ test('a database that takes no writes is told by the process that watched, once'
   await expect.poll(() => typesOf(webhook)).toEqual(bothTold);
   expect(new Set(webhook.received.map(({ body }) => JSON.parse(body).data.id)).size).toBe(1);
   for (const { stop } of worlds) await stop();
+});
+
+test('a database that takes no more connections is told by the process that watched', async () => {
+  await watching();
+  await expect.poll(() => value('select count(*)::integer from ops.processes where watches_until > now()')).toBe(1);
+  const name = await value('select current_database()');
+  const admin = new Client({ connectionString: superuserUrlOf(database.url) });
+  await admin.connect();
+  const limit = (connections: number) => admin.query(`alter database ${name} connection limit ${connections}`);
+  onTestFinished(async () => {
+    await limit(-1);
+    await admin.end();
+  });
+  await limit(0);
+  await admin.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
+  );
+  await expect.poll(() => typesOf(webhook)).toEqual(['alert.began']);
+  const told = { check: 'connections_short', level: 'problem' };
+  expect(JSON.parse(webhook.received[0]?.body ?? '').data).toMatchObject(told);
+  await limit(-1);
+  await expect.poll(() => typesOf(webhook)).toEqual(bothTold);
 });
 
 describe('trunkline notify', () => {

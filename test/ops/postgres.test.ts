@@ -73,6 +73,16 @@ test('a long transaction of another program is named, and ours is not', async ()
       await query(tx, sql`select 1`);
       const long = await readLongTransactions(database.db, 0);
       expect(long.map(({ application }) => application)).toEqual(['a dashboard']);
+      const world = await idle({ databaseUrl: url });
+      const snapshot = await takeSnapshot(world.context);
+      const status = { waits: [], long, diskFullAt: null, connections: null };
+      const found = healthChecks({ ...snapshot, postgres: { state: 'known', value: status } });
+      expect(found.find(({ check }) => check === 'transaction_open')).toMatchObject({
+        level: 'warning',
+        sentence: expect.stringContaining('(a dashboard, pid '),
+        remedy: expect.stringContaining('pg_terminate_backend'),
+        alert: { sentence: expect.not.stringContaining('dashboard') },
+      });
     });
 });
 
