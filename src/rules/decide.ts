@@ -1,7 +1,7 @@
 import type { Pair } from '../shared/thread.ts';
 import type { Facts } from './facts/declared.ts';
 import type { Case, KnownCase } from './facts/read.ts';
-import { celFacts, recordedFacts } from './facts/values.ts';
+import { celFacts } from './facts/values.ts';
 import type { History, Match } from './history.ts';
 import {
   type Action,
@@ -25,8 +25,8 @@ export interface Evaluation {
   readonly reason: string;
   /** Whether it gets a row in `ops.rule_runs`; the others are only counted. */
   readonly isRecorded: boolean;
-  /** The facts that the condition reads, if it is recorded. */
-  readonly facts: Readonly<Record<string, unknown>>;
+  /** What it decided by; undefined where nothing was to be decided. */
+  readonly facts: Facts | undefined;
   /** Empty unless it matched. */
   readonly actions: readonly Action[];
 }
@@ -45,7 +45,7 @@ export function decide(
   const waiting = rulesFor(set.rules, each.trigger, mode);
   if (!each.subject) {
     const isRecorded = leavesRow(each.trigger, each.facts);
-    const nothing = { isMatched: false, reason: each.facts, isRecorded, facts: {}, actions: [] };
+    const nothing = { isMatched: false, reason: each.facts, isRecorded, facts: undefined, actions: [] };
     return waiting.map((rule) => ({ ...rule, ...nothing }));
   }
   const evaluations = evaluateCase(waiting, each, history, ageSeconds);
@@ -82,13 +82,6 @@ function rulesFor(rules: readonly Rule[], { kind, idleSeconds, rules: names }: T
   });
 }
 
-/** The facts of one mode. */
-interface View {
-  readonly facts: Facts;
-  /** The facts as conditions take them. */
-  readonly shape: Readonly<Record<string, unknown>>;
-}
-
 /** The modes that a `stop` applies to: a dry-run rule stops no live rule. */
 const stoppedModes = { live: ['live', 'dry-run'], 'dry-run': ['dry-run'] } as const;
 
@@ -99,17 +92,8 @@ function evaluateCase(
   ageSeconds: number,
 ): Evaluation[] {
   const { subject, trigger } = each;
-  const views = new Map<ActiveMode, View>();
+  const views = new Map<ActiveMode, { readonly facts: Facts; readonly shape: ReturnType<typeof celFacts> }>();
   const stops = new Map<ActiveMode, string>();
-
-  function viewFor(mode: ActiveMode): View {
-    const known = views.get(mode);
-    if (known) return known;
-    const facts = factsFor(each, history, mode);
-    const view = { facts, shape: celFacts(facts) };
-    views.set(mode, view);
-    return view;
-  }
 
   function isLimitUsedUp({ rule: { name, limits }, mode }: WaitingRule, scope: Scope): boolean {
     const limit = limits[scope];
@@ -119,9 +103,13 @@ function evaluateCase(
     );
   }
 
-  function judge(one: WaitingRule, { facts, shape }: View): Pick<Evaluation, 'reason' | 'actions'> {
+  function judge(one: WaitingRule): Pick<Evaluation, 'reason' | 'actions' | 'facts'> {
     const { rule, mode } = one;
-    const refused = (reason: string) => ({ reason, actions: [] });
+    const known = views.get(mode);
+    const facts = known?.facts ?? factsFor(each, history, mode);
+    const shape = known?.shape ?? celFacts(facts);
+    views.set(mode, { facts, shape });
+    const refused = (reason: string) => ({ reason, actions: [], facts });
     const stoppedBy = stops.get(mode);
     if (stoppedBy !== undefined) return refused(`stopped:${stoppedBy}`);
     if (ageSeconds > rule.maxAgeSeconds) return refused('too_old');
@@ -129,7 +117,7 @@ function evaluateCase(
       if (rule.condition && !rule.condition.test(shape)) return refused('condition_false');
       const usedUp = scopes.find((scope) => isLimitUsedUp(one, scope));
       if (usedUp !== undefined) return refused(`limit:${usedUp}`);
-      return { reason: 'matched', actions: rule.steps.map((step) => actionOf(step, facts)) };
+      return { reason: 'matched', actions: rule.steps.map((step) => actionOf(step, facts)), facts };
     } catch (error) {
       // A library's message can quote the text it failed on: keep the first line without what is in quotes.
       const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
@@ -139,15 +127,12 @@ function evaluateCase(
 
   return waiting.map((one) => {
     const { rule, mode } = one;
-    const view = viewFor(mode);
-    const { reason, actions } = judge(one, view);
+    const { reason, actions, facts } = judge(one);
     const isMatched = reason === 'matched';
     if (isMatched && rule.stops) {
       for (const stopped of stoppedModes[mode]) if (!stops.has(stopped)) stops.set(stopped, rule.name);
     }
-    const isRecorded = leavesRow(trigger, reason);
-    const facts = isRecorded ? recordedFacts(view.facts, rule.condition?.paths ?? []) : {};
-    return { rule, mode, isMatched, reason, isRecorded, facts, actions };
+    return { rule, mode, isMatched, reason, isRecorded: leavesRow(trigger, reason), facts, actions };
   });
 }
 

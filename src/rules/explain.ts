@@ -1,6 +1,6 @@
 import { type Database, query, sql, type Transaction } from '../db/database.ts';
 import type { Clause } from './conditions/condition.ts';
-import { decide, type Evaluation, factsFor } from './decide.ts';
+import { decide, type Evaluation } from './decide.ts';
 import type { Facts } from './facts/declared.ts';
 import { type KnownCase, readCases } from './facts/read.ts';
 import { celFacts, factAt } from './facts/values.ts';
@@ -185,11 +185,6 @@ export async function explainRulesOn(
   if (!each) return [];
   const history = await readHistory(tx, set, each.subject ? [each.subject] : [], { from, until: from });
   const judge = await createJudge(tx, set, from);
-  // `decide` adds matches to the history: take the facts as the conditions see them first.
-  const facts = each.subject && {
-    live: factsFor(each, history, 'live'),
-    'dry-run': factsFor(each, history, 'dry-run'),
-  };
   // With RULES_MODE off, rules are explained as in a dry run.
   const evaluations = decide(set, mode === 'off' ? 'dry-run' : mode, each, history, 0);
   const [clock] = await query<{ now: Date }>(tx, sql`select clock_timestamp() as now`);
@@ -198,7 +193,7 @@ export async function explainRulesOn(
   const explained: RuleExplanation[] = [];
   let isAnswered = false;
   for (const evaluation of evaluations) {
-    const { rule, reason } = evaluation;
+    const { rule, reason, facts } = evaluation;
     const outcome = each.subject && evaluation.isMatched ? await replyOutcome(tx, judge, each, evaluation) : undefined;
     // The second reply to one trigger finds the first one under way.
     const reply = outcome !== undefined && isAnswered ? 'thread_busy' : outcome;
@@ -211,7 +206,7 @@ export async function explainRulesOn(
         ? { outcome: 'not_due', falseClauses: [] }
         : {
             outcome: reason,
-            falseClauses: facts && reason === 'condition_false' ? falseClauses(rule, facts[evaluation.mode]) : [],
+            falseClauses: facts && reason === 'condition_false' ? falseClauses(rule, facts) : [],
             ...(reply !== undefined && { reply }),
           }),
       isTooOldNow: ageMs > rule.maxAgeSeconds * 1_000,

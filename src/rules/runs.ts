@@ -3,6 +3,7 @@ import { planSend } from '../ledger/plans.ts';
 import type { SendPlan } from '../ledger/send.ts';
 import type { Evaluation } from './decide.ts';
 import type { Case, KnownCase } from './facts/read.ts';
+import { recordedFacts } from './facts/values.ts';
 import type { Action, Rule } from './rule.ts';
 
 /** A case with the results of all rules that waited for its trigger. */
@@ -85,7 +86,10 @@ async function insertRuns(tx: Transaction, version: string, results: readonly Re
           mode: ['text', ({ evaluation }) => evaluation.mode],
           is_matched: ['boolean', ({ evaluation }) => evaluation.isMatched],
           reason: ['text', ({ evaluation }) => evaluation.reason],
-          facts: ['jsonb', ({ evaluation }) => evaluation.facts],
+          facts: [
+            'jsonb',
+            ({ evaluation: { facts, rule } }) => (facts ? recordedFacts(facts, rule.condition?.paths ?? []) : {}),
+          ],
         },
         'place',
       )}
