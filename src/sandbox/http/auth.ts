@@ -63,15 +63,8 @@ export function requirePermission(credential: Credential, permission: Permission
   if (credential.kind === 'key') return;
   const { users, phoneNumbers, callReports, allowRecordings } = credential.role;
   const granted = { users: users !== null, phoneNumbers, callReports, recordings: callReports && allowRecordings };
-  if (!granted[permission]) throw permissionDenied(`the user's portal role lacks ${permissionNames[permission]}`);
+  if (!granted[permission]) throw permissionDenied(`the user's portal role lacks the permission ${permission}`);
 }
-
-const permissionNames: Record<Permission, string> = {
-  users: 'Users',
-  phoneNumbers: 'Phone numbers',
-  callReports: 'Call reports',
-  recordings: 'Call reports, allow recordings',
-};
 
 /** A token may use its user's lines and unassigned lines (2.1). */
 function mayUse(credential: Credential, line: Line): boolean {

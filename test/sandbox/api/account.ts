@@ -5,7 +5,6 @@ import { type Ask, caller } from '../client/caller.ts';
 /** Lines of the seeded account: one for everybody, and one that is assigned to some. */
 export const line = '16465550100';
 export const assignedLine = '16465550102';
-export const foreignLine = '12125550199';
 
 interface Person {
   id: number;

@@ -72,23 +72,3 @@ test('a reset forgets a send whose answer is still held back', async () => {
   await held;
   expect(sandbox.sends()).toEqual([]);
 });
-
-test.each<[string, FaultInput, Partial<ServiceError>]>([
-  ['HTML that poses as a success', { kind: 'html', status: 200 }, { code: 'unreadable' }],
-  ['no data', { kind: 'noData' }, { code: 'unreadable' }],
-  ['a bomb', { kind: 'bomb' }, { code: 'too_large' }],
-  ['a drip', { kind: 'drip', everyMs: 100 }, { code: 'timeout' }],
-  ['a reset', { kind: 'reset', when: 'midway' }, { code: 'network' }],
-  ['a flapping 404', { kind: 'error', status: 404 }, { code: 'not_found' }],
-])('a read that is answered with %s fails with its name', async (_, fault, expected) => {
-  sandbox.faults(fault);
-  expect(await failureOf(clientFor(fault).users.list())).toMatchObject(expected);
-});
-
-test('drift is no failure: rows come, and what is new is told', async () => {
-  sandbox.faults({ kind: 'newKeys' }, { kind: 'siblings' });
-  const { data, drift, siblings, isComplete } = await service.users.list();
-  expect(data.length).toBeGreaterThan(0);
-  expect(drift.map(({ what }) => what)).toEqual(expect.arrayContaining(['unknown_key', 'sibling_key']));
-  expect([siblings, isComplete]).toEqual([['paging'], false]);
-});
