@@ -23,13 +23,13 @@ import {
 /*
  * The life of a sync target (ops.sync_targets):
  *
- *   mark dirty: dirty + 1, due ──▶ claim: claimed = v ──▶ read ──▶ settle: clean = v ──▶ clean, or due at a recheck
+ *   mark dirty: dirty + 1, due ──▶ claim: claimed = v ──▶ read ──▶ finish: clean = v ──▶ clean, or due at a recheck
  *                 ▲            │   leased, so that ├────▶ fail: still dirty, due later
  *                 │            │   one reads it    └────▶ the process died: still dirty; see lost-reads.ts
- *                 └── a reference during the read leaves dirty > v: settle makes it due again
+ *                 └── a reference during the read leaves dirty > v: finish makes it due again
  */
 
-/** A target being read. A read that settles makes `version` clean. */
+/** A target being read. A read that finishes makes `version` clean. */
 export interface Claim extends Target {
   readonly version: string;
   /** The number of the read: a later read has a higher one. */
@@ -43,7 +43,7 @@ export interface Claim extends Target {
   readonly lostReads: number;
   /** How long its reads have been refused; undefined if the last one was not. */
   readonly refusedSeconds?: number | undefined;
-  /** No read of it was settled yet. */
+  /** No read of it was finished yet. */
   readonly isNew: boolean;
   readonly priority: Priority;
   /** Only deliveries name it, and no read has found it, so it may not exist. */
@@ -63,7 +63,7 @@ export interface Claim extends Target {
 /** How a read ended for good: `active` if it was mirrored, else why it cannot be. */
 export type TargetState = 'active' | 'gone' | 'forbidden' | 'refused';
 
-export interface Settlement extends Claim {
+export interface FinishedTarget extends Claim {
   readonly state: TargetState;
   readonly error: string | undefined;
   /** Schedules a recheck so many seconds from now. */
@@ -268,12 +268,12 @@ const versionsOf = (claims: readonly Claim[]) =>
   relation('c', claims, { kind: 'text', key: 'text', version: 'bigint' });
 
 /**
- * Settles reads in the transaction that mirrored their results, and marks their follow-ups dirty. Resolves to the targets to
+ * Finishes reads in the transaction that mirrored their results, and marks their follow-ups dirty. Resolves to the targets to
  * enqueue. A delivery can lock follow-ups in another order: both transactions retry after a deadlock.
  */
-export async function settleTargets(
+export async function finishTargets(
   tx: Transaction,
-  settlements: readonly Settlement[],
+  finished: readonly FinishedTarget[],
   followUps: readonly DirtyTarget[],
   pauses: ReadPauses,
 ): Promise<DueTarget[]> {
@@ -281,7 +281,7 @@ export async function settleTargets(
     when s.recheck_seconds is not null then now() + s.recheck_seconds * interval '1 second' else t.due_at end`;
   const rank = `case when s.is_found and t.priority >= ${unconfirmed.single} then ${priorities.live}
     when s.is_found or not t.is_unconfirmed then t.priority else greatest(t.priority, ${unconfirmed.single}) end`;
-  const settled = relation('s', settlements, {
+  const given = relation('s', finished, {
     kind: 'text',
     key: 'text',
     version: 'bigint',
@@ -292,9 +292,9 @@ export async function settleTargets(
   });
   const rows = await hotQuery(
     tx,
-    sql<DueTargetRow>`with s as (select * from ${settled}), locked as (
+    sql<DueTargetRow>`with s as (select * from ${given}), locked as (
        select kind, key from ops.sync_targets t join s using (kind, key) order by kind, key for update of t
-     ), settled as (
+     ), finished as (
        update ops.sync_targets t set
          clean_version = greatest(t.clean_version, s.version),
          dirty_version = t.dirty_version + case when t.dirty_version = s.version and s.recheck_seconds is not null then 1 else 0 end,
@@ -308,7 +308,7 @@ export async function settleTargets(
        returning t.kind, t.key, t.due_at, t.enqueued_at, t.dirty_version > t.clean_version as is_dirty
      )
      select kind, key, greatest(0, extract(epoch from due_at - now()) * 1000)::integer as after_ms
-     from settled where is_dirty and enqueued_at >= now()`,
+     from finished where is_dirty and enqueued_at >= now()`,
   );
   return [...dueTargetsOf(rows), ...(await markDirty(tx, followUps, pauses))];
 }

@@ -55,7 +55,7 @@ export interface DirtyTarget extends Target {
   readonly deliveryId?: string | undefined;
 }
 
-/** The minimum time between two reads of a target, by how the last one settled: bursts coalesce, refusals cost little. */
+/** The minimum time between two reads of a target, by how the last one finished: bursts coalesce, refusals cost little. */
 export interface ReadPauses {
   readonly activeMs: number;
   readonly refusedMs: number;

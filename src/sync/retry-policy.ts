@@ -8,7 +8,7 @@ export type RetryDecision =
   /** The credential may not read this kind of target: all of the kind wait. */
   | { readonly kind: 'park'; readonly code: ErrorCode; readonly missingScope: string | undefined }
   /** The answer is final until a new reference or a recheck: the same request would get the same answer. */
-  | { readonly kind: 'settle'; readonly state: 'gone' | 'forbidden' | 'refused' };
+  | { readonly kind: 'finish'; readonly state: 'gone' | 'forbidden' | 'refused' };
 
 /** Milliseconds before the first, second, … retry; the last wait repeats. */
 const waits = [1_000, 3_000, 10_000, 30_000, 60_000, 300_000];
@@ -25,7 +25,7 @@ const newTargetWaitMs = 1_000;
 /** Waits for a target known only from deliveries: it may be forged, or not available yet. */
 const unconfirmedWaits = [newTargetWaitMs, 15_000];
 
-/** Whether one more miss settles the target. */
+/** Whether one more miss ends its reads. */
 export function isLastMiss({ misses }: Pick<Claim, 'misses'>): boolean {
   return misses >= missWaits.length;
 }
@@ -44,16 +44,16 @@ export function decideRetry(
     case 'scope':
       return { kind: 'park', code: error.code, missingScope: error.scope };
     case 'permission':
-      return { kind: 'settle', state: 'forbidden' };
+      return { kind: 'finish', state: 'forbidden' };
     case 'refused':
-      return { kind: 'settle', state: 'refused' };
+      return { kind: 'finish', state: 'refused' };
     case 'not_found': {
       if (claim.isNew && claim.attempts === 0 && !claim.isUnconfirmed) {
         return { kind: 'retry', afterMs: newTargetWaitMs, countsAsAttempt: true };
       }
       const afterMs = missWaitsOf(claim)[claim.misses];
       return afterMs === undefined
-        ? { kind: 'settle', state: 'gone' }
+        ? { kind: 'finish', state: 'gone' }
         : { kind: 'retry', afterMs, countsAsAttempt: true, isMiss: true };
     }
     case 'retry':

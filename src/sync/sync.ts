@@ -206,7 +206,7 @@ export function createSync(deps: SyncDeps) {
   async function mirror(claim: Claim, result: ReadResult): Promise<EndedRead> {
     let isFound: boolean;
     try {
-      isFound = await settle(claim, 'active', result);
+      isFound = await finishRead(claim, 'active', result);
     } catch (error) {
       log.error({ err: error, ...subjectOf(claim) }, 'The result of a read could not be written; it is read again');
       await failTarget(db, claim, { error: messageOf(error), afterMs: unwrittenPauseMs, countsAsAttempt: true });
@@ -232,7 +232,7 @@ export function createSync(deps: SyncDeps) {
     }
     const decided = decideRetry(error, claim, Math.random);
     // A delivery may be forged, so it must not shorten the spaced reads of a held target.
-    const isEarly = decided.kind === 'settle' && decided.state === 'gone' && claim.misses < maxMisses;
+    const isEarly = decided.kind === 'finish' && decided.state === 'gone' && claim.misses < maxMisses;
     const isSpared = isEarly && claim.isUnconfirmed && (await isHeld(db, claim));
     const decision = isSpared ? nextSpacedMiss : decided;
     const message = messageOf(error);
@@ -252,19 +252,19 @@ export function createSync(deps: SyncDeps) {
         await parkStream(db, claim.kind, { ...decision, reason: message });
         await failTarget(db, claim, { error: message, afterMs: 0, countsAsAttempt: false });
         return { outcome: 'parked', isMissed: false };
-      case 'settle':
+      case 'finish':
         // Forged deliveries must not fill the log with warnings.
         log[claim.isUnconfirmed && decision.state === 'gone' ? 'debug' : 'warn'](
           { ...subjectOf(claim), err: error },
           `The service does not return this target: ${decision.state}`,
         );
-        await settle(claim, decision.state, await refusedResult(claim, decision.state, deps), message);
+        await finishRead(claim, decision.state, await refusedResult(claim, decision.state, deps), message);
         await resumeAfterProbe(claim);
         return { outcome: decision.state, isMissed: true };
     }
   }
 
-  function settle(claim: Claim, state: TargetState, result: ReadResult, error?: string): Promise<boolean> {
+  function finishRead(claim: Claim, state: TargetState, result: ReadResult, error?: string): Promise<boolean> {
     const { causes, attributes } = traceOf(claim);
     const options = { causes, attributes: { ...attributes, ...ofPostgres.attributes } };
     return inSpan(`write ${claim.kind}`, options, () => writer.write({ claim, state, error, result }));

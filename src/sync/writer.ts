@@ -1,6 +1,6 @@
 import type { RetentionDays } from '../../config/settings.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
-import { type Claim, type Settlement, settleTargets, type TargetState } from '../inbox/claims.ts';
+import { type Claim, type FinishedTarget, finishTargets, type TargetState } from '../inbox/claims.ts';
 import { type DirtyTarget, type DueTarget, priorities, type ReadPauses, type TargetKind } from '../inbox/targets.ts';
 import { createBatch, oneAtATime } from '../shared/batch.ts';
 import { workingOn } from '../shared/work.ts';
@@ -19,16 +19,16 @@ import type { EntityRead, ReadResult } from './read-result.ts';
 /*
  * What happens when reads are mirrored, in one transaction:
  *
- *   hold erasures ─▶ lock the calls ─▶ write threads, calls, recordings, transcripts, lists ─▶ record what follows ─▶ settle
+ *   hold erasures ─▶ lock the calls ─▶ write threads, calls, recordings, transcripts, lists ─▶ record what follows ─▶ finish
  *                                            └──────────────── follow(…) ────────────────────▲
  *
  * What follows from a write is computed by the function that wrote it, which hands it to `follow`; `following` records it: triggers of
  * rules (`ops.rule_events`), days whose reports changed (`ops.rollup_markers`, `ops.send_markers`) and changed fields
- * (`warehouse.field_changes`). Settling makes the follow-up reads due, such as the recordings of a call. After the commit the queues are
+ * (`warehouse.field_changes`). Finishing makes the follow-up reads due, such as the recordings of a call. After the commit the queues are
  * told. No trigger of Postgres does anything.
  */
 
-/** A read to write and to settle in one transaction. */
+/** A read to write and to finish in one transaction. */
 export interface FinishedRead {
   readonly claim: Claim;
   readonly state: TargetState;
@@ -38,7 +38,7 @@ export interface FinishedRead {
 
 interface Resolved {
   readonly entity: EntityRead | undefined;
-  readonly settlement: Settlement;
+  readonly finished: FinishedTarget;
   readonly isFound: boolean;
   readonly followUps: readonly DirtyTarget[];
 }
@@ -71,17 +71,17 @@ export function createWriter(deps: WriterDeps) {
       await hasErasures(tx);
       const held = await hold(tx, reads);
       const resolved = reads.map((read) => resolve(read, held));
-      const { news = [], history = [] } = Object.groupBy(resolved, ({ settlement }) =>
-        settlement.priority === priorities.history ? 'history' : 'news',
+      const { news = [], history = [] } = Object.groupBy(resolved, ({ finished }) =>
+        finished.priority === priorities.history ? 'history' : 'news',
       );
       const write = (some: readonly Resolved[], isHistory: boolean) =>
         following(tx, (follow) => writeEntities(tx, follow, entitiesOf(some), held, deps), { isHistory });
       await write(news, false);
       await write(history, true);
       return {
-        due: await settleTargets(
+        due: await finishTargets(
           tx,
-          resolved.map(({ settlement }) => settlement),
+          resolved.map(({ finished }) => finished),
           resolved.flatMap(({ followUps }) => followUps),
           pauses,
         ),
@@ -149,7 +149,7 @@ function resolve({ claim, state, error, result }: FinishedRead, { calls }: HeldC
   return {
     entity,
     isFound,
-    settlement: { ...claim, state, error, recheckSeconds, isFound },
+    finished: { ...claim, state, error, recheckSeconds, isFound },
     followUps: followUps.map((target) => ({ priority: claim.priority, deliveryId: claim.deliveryId, ...target })),
   };
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { createDatabase } from '../../src/db/database.ts';
-import { claimTargets, settleTargets } from '../../src/inbox/claims.ts';
+import { claimTargets, finishTargets } from '../../src/inbox/claims.ts';
 import { defaultReadPauses, type Target } from '../../src/inbox/targets.ts';
 import { createQueues } from '../../src/queues/queues.ts';
 import { createLog } from '../../src/shared/log.ts';
@@ -244,7 +244,7 @@ async function openWeb(
     );
     const claims = await claimTargets(database.db, rows);
     await database.db.transaction().execute((tx) =>
-      settleTargets(
+      finishTargets(
         tx,
         claims.map((claim) => ({ ...claim, state: 'active' as const, error: undefined })),
         [],

@@ -7,10 +7,10 @@ import {
   claimUnconfirmed,
   deferUnconfirmed,
   failTarget,
+  finishTargets,
   forgetUnconfirmed,
   releaseClaims,
   renewClaims,
-  settleTargets,
 } from '../../src/inbox/claims.ts';
 import { type DirtyTarget, markDirty, priorities, type ReadPauses, unconfirmed } from '../../src/inbox/targets.ts';
 import { migratedDatabase } from '../world/database.ts';
@@ -52,7 +52,7 @@ const settle = (
   db
     .transaction()
     .execute((tx) =>
-      settleTargets(tx, [{ ...claimed, state: 'active', error: undefined, ...more }], followUps, pauses),
+      finishTargets(tx, [{ ...claimed, state: 'active', error: undefined, ...more }], followUps, pauses),
     );
 
 async function row(target: { kind: string; key: string } = call) {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { claimTargets, settleTargets } from '../../src/inbox/claims.ts';
+import { claimTargets, finishTargets } from '../../src/inbox/claims.ts';
 import { createInbox, type Delivery, type ReferencedTarget } from '../../src/inbox/deliveries.ts';
 import { type DueTarget, markDirty } from '../../src/inbox/targets.ts';
 import { storableText } from '../../src/shared/storable.ts';
@@ -200,7 +200,7 @@ describe('deadlocks', () => {
     await db
       .transaction()
       .execute(async (tx) => {
-        await settleTargets(tx, [{ ...claim, state: 'active', error: undefined }], [], pauses);
+        await finishTargets(tx, [{ ...claim, state: 'active', error: undefined }], [], pauses);
         accepted = inbox.accept(delivery({ targets: [call, transcripts] })).then(() => 'kept', String);
         await until(async () => Number(await database.value(waitingForLocks)) > 0);
         await markDirty(tx, [call], pauses);

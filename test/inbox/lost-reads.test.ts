@@ -6,7 +6,7 @@ import {
   claimSuspects,
   claimTargets,
   failTarget,
-  settleTargets,
+  finishTargets,
 } from '../../src/inbox/claims.ts';
 import { isAbandoned, loseRead, noteLostReads } from '../../src/inbox/lost-reads.ts';
 import { markDirty } from '../../src/inbox/targets.ts';
@@ -33,7 +33,7 @@ async function die(): Promise<void> {
 const pass = () => database.query('update ops.sync_targets set due_at = now() where due_at > now()');
 const end = (claims: readonly Claim[]) =>
   db.transaction().execute((tx) =>
-    settleTargets(
+    finishTargets(
       tx,
       claims.map((claim) => ({ ...claim, state: 'active', error: undefined })),
       [],

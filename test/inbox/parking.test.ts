@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { claimTargets, settleTargets } from '../../src/inbox/claims.ts';
+import { claimTargets, finishTargets } from '../../src/inbox/claims.ts';
 import { parkStream, resumeStreams, retryForbidden } from '../../src/inbox/parking.ts';
 import { markDirty, priorities } from '../../src/inbox/targets.ts';
 import { migratedDatabase } from '../world/database.ts';
@@ -69,7 +69,7 @@ describe('what was forbidden, when somebody else has logged in', () => {
     const claims = await claimTargets(db, [target]);
     const outcome = { state, error: state === 'active' ? undefined : 'not yours', recheckSeconds: daySeconds };
     await database.db.transaction().execute((tx) =>
-      settleTargets(
+      finishTargets(
         tx,
         claims.map((claim) => ({ ...claim, ...outcome })),
         [],
@@ -112,7 +112,7 @@ describe('what was forbidden, when somebody else has logged in', () => {
     await retryForbidden(db, 15);
     const refusal = { state: 'forbidden', error: 'not yours', recheckSeconds: daySeconds } as const;
     await database.db.transaction().execute((tx) =>
-      settleTargets(
+      finishTargets(
         tx,
         claims.map((claim) => ({ ...claim, ...refusal })),
         [],

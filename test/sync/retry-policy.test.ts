@@ -89,7 +89,7 @@ describe('a failed read', () => {
     const outcome = decideRetry(error('not_found'), { ...first, ...claim }, half);
     return outcome.kind === 'retry' ? outcome.afterMs : outcome;
   };
-  const gone = { kind: 'settle', state: 'gone' };
+  const gone = { kind: 'finish', state: 'gone' };
 
   test('that does not find what was there is tried again twice, a minute apart at last', () => {
     expect([0, 1, 2].map((misses) => missing({ misses }))).toEqual([5_000, 60_000, gone]);
@@ -107,8 +107,8 @@ describe('a failed read', () => {
   });
 
   test('settles what asking again cannot change', () => {
-    expect(decideRetry(error('permission_denied'), first, half)).toEqual({ kind: 'settle', state: 'forbidden' });
-    expect(decideRetry(error('invalid_request'), first, half)).toEqual({ kind: 'settle', state: 'refused' });
+    expect(decideRetry(error('permission_denied'), first, half)).toEqual({ kind: 'finish', state: 'forbidden' });
+    expect(decideRetry(error('invalid_request'), first, half)).toEqual({ kind: 'finish', state: 'refused' });
   });
 });
 
