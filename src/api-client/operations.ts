@@ -24,7 +24,7 @@ import {
   type SubscriptionChanges,
   sendBody,
   sendProblem,
-  type Thread,
+  type ThreadAddress,
   type ThreadPage,
 } from './requests.ts';
 import { type CallOptions, fillPath, type ObjectId, type Operation, type Query } from './transport/operation.ts';
@@ -159,7 +159,7 @@ export const operations = {
 
   conversations: {
     read: conversation('GET /sms/conversations/{line}/{number}', 'messages:read', {
-      takes: (thread: Thread, page?: ThreadPage) => ({
+      takes: (thread: ThreadAddress, page?: ThreadPage) => ({
         path: at(thread),
         query: {
           groupParticipants: thread.groupParticipants?.join(','),

@@ -5,7 +5,7 @@ import type { ObjectId } from './transport/operation.ts';
 /** What operations take. What the service refuses with 400 is not checked here, sends apart. */
 
 /** A conversation has no id: our line and their number identify it, or our line and a group (section 2.5). */
-export interface Thread {
+export interface ThreadAddress {
   line: string;
   number: string;
   groupParticipants?: readonly string[] | undefined;

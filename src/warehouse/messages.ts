@@ -74,13 +74,17 @@ export interface ThreadRead {
   readonly retentionDays?: number | undefined;
 }
 
-type HeldThread = ThreadRead & { readonly conversationId: string };
+type ConversationRead = ThreadRead & { readonly conversationId: string };
 
 /**
  * Mirrors the messages of threads, and marks messages deleted that a complete read no longer lists. Of a message that is older
  * than its retention it stores the figures, and no content.
  */
-export async function writeMessages(tx: Transaction, follow: Follow, threads: readonly HeldThread[]): Promise<void> {
+export async function writeMessages(
+  tx: Transaction,
+  follow: Follow,
+  threads: readonly ConversationRead[],
+): Promise<void> {
   const all = threads.flatMap(({ conversationId, thread, messages, read, sealLink, retentionDays }) =>
     messages.map((message) => ({
       ...{ conversationId, thread, message, read, sealLink },
@@ -112,7 +116,7 @@ const receiptColumns = ['delivery_status', 'delivery_error', 'delivery_at'] as c
 const textsCompared = [...textColumns, 'delivery_at'] as const;
 
 /** Marks texts deleted that complete reads of their threads do not list. Resolves to their rows as they were. */
-async function markUnlisted(tx: Transaction, threads: readonly HeldThread[]): Promise<JsonRow[]> {
+async function markUnlisted(tx: Transaction, threads: readonly ConversationRead[]): Promise<JsonRow[]> {
   if (threads.length === 0) return [];
   const listed = threads.flatMap(({ conversationId, messages }) => messages.map(({ id }) => ({ conversationId, id })));
   const rows = await hotQuery<{ text: JsonRow }>(

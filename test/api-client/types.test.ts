@@ -31,7 +31,7 @@ import type {
   ServiceError,
   Subscription,
   Template,
-  Thread,
+  ThreadAddress,
   ThreadPage,
   ThreadRead,
   TokenSource,
@@ -73,7 +73,7 @@ test('one import names the types of everything that methods take and give', () =
   expectTypeOf<NonNullable<Parameters<Messages['send']>[1]>>().toEqualTypeOf<CallOptions>();
   expectTypeOf<NonNullable<SendRequest['attachments']>[number]>().toEqualTypeOf<Attachment>();
   expectTypeOf<Data<Conversations['read']>>().toEqualTypeOf<ThreadRead>();
-  expectTypeOf<First<Conversations['read']>>().toEqualTypeOf<Thread>();
+  expectTypeOf<First<Conversations['read']>>().toEqualTypeOf<ThreadAddress>();
   expectTypeOf<NonNullable<Parameters<Conversations['read']>[1]>>().toEqualTypeOf<ThreadPage>();
   expectTypeOf<ThreadRead['messages'][number]>().toEqualTypeOf<Message>();
   expectTypeOf<First<Conversations['resolve']>>().toEqualTypeOf<Pair>();

@@ -85,7 +85,7 @@ interface SimulatedThread extends ThreadChanges {
   newest?: PlannedReply;
 }
 
-function threadOf({ threads }: Simulation, pair: Pair): SimulatedThread {
+function simulatedThread({ threads }: Simulation, pair: Pair): SimulatedThread {
   const thread = threads.get(pairKey(pair)) ?? { sends: [], isBlocked: false };
   threads.set(pairKey(pair), thread);
   return thread;
@@ -106,7 +106,7 @@ interface PlannedReply {
 
 async function runCase(run: Simulation, real: Case): Promise<void> {
   const { trigger, subject } = real;
-  const thread = subject && threadOf(run, subject);
+  const thread = subject && simulatedThread(run, subject);
   const heldUntil = trigger.kind === 'thread_idle' ? thread?.newest?.heldUntil : undefined;
   if (thread && heldUntil) {
     // A held reply will end the idle time or be replaced: decide when that is known.
@@ -133,7 +133,7 @@ async function performMatch(run: Simulation, each: KnownCase, evaluation: Evalua
   if (!reply) return run.count(each, evaluation);
   const planned = await planReply(run, each, evaluation, reply);
   if ('kind' in planned) return recordReply(run, each, evaluation, planned, trigger.at, subject);
-  threadOf(run, planned.plan).newest = planned;
+  simulatedThread(run, planned.plan).newest = planned;
   await sendReply(run, planned, trigger.at);
 }
 
@@ -143,7 +143,7 @@ async function performAction(
   action: Action,
   at: Date,
 ): Promise<void> {
-  const thread = threadOf(run, subject);
+  const thread = simulatedThread(run, subject);
   if (action.kind === 'resolve' || action.kind === 'reopen') thread.resolved = { is: action.kind === 'resolve', at };
   if (action.kind === 'block') thread.isBlocked = true;
   if (action.kind !== 'assign') return;
@@ -166,7 +166,7 @@ async function planReply(
   const key = [rule.name, line, number, trigger.kind, trigger.id].join(' ');
   const isAnswered = run.answered.has(key) || (trigger.kind === 'call' && run.answeredCalls.has(trigger.id));
   if (isAnswered || (await wasAnswered(run, plan))) return denied('answered_before');
-  const { newest } = threadOf(run, plan);
+  const { newest } = simulatedThread(run, plan);
   if (newest && (newest.heldUntil || newest.plan.trigger.at.getTime() === trigger.at.getTime())) {
     const { trigger: other } = newest.plan;
     if (other.kind === trigger.kind && other.id === trigger.id) return denied('thread_busy');
@@ -194,7 +194,7 @@ async function wasAnswered({ tx, options }: Simulation, { rule, line, number, tr
 /** Sends a reply, or holds it until its quiet hours end if that is within the span. */
 async function sendReply(run: Simulation, planned: PlannedReply, at: Date): Promise<void> {
   const { plan, case: each, evaluation } = planned;
-  const outcome = await run.judge(plan, threadOf(run, plan), at);
+  const outcome = await run.judge(plan, simulatedThread(run, plan), at);
   const isHeld = outcome.kind === 'held' && outcome.until < run.options.to;
   planned.heldUntil = isHeld ? outcome.until : undefined;
   if (!isHeld) return recordReply(run, each, evaluation, outcome, at, plan);
@@ -220,7 +220,7 @@ async function recordReply(
   run.history.setReply(match, outcome.kind === 'sent' ? 'sent' : 'none');
   if (outcome.kind !== 'sent') return;
   const text = evaluation.actions.find((action) => action.kind === 'reply')?.text ?? '';
-  threadOf(run, thread).sends.push({ at, text });
+  simulatedThread(run, thread).sends.push({ at, text });
   if (subject.callId !== null) run.answeredCalls.add(subject.callId);
   for (const action of evaluation.actions) {
     if (action.kind === 'resolve') await performAction(run, each, action, at);
@@ -272,7 +272,7 @@ async function runTasks(run: Simulation, before: Trigger | undefined): Promise<v
 function isNoLongerIdle(run: Simulation, { trigger, subject }: Case, isOwn = false): boolean {
   if (trigger.kind !== 'thread_idle' || !subject) return false;
   const began = trigger.at.getTime() - (trigger.idleSeconds ?? 0) * 1_000;
-  return threadOf(run, subject).sends.some(
+  return simulatedThread(run, subject).sends.some(
     ({ at }) => (isOwn ? at.getTime() > began : at.getTime() >= began) && at <= trigger.at,
   );
 }

@@ -124,19 +124,19 @@ async function readState(db: Database, { line, number, participants }: Thread): 
   return row;
 }
 
-interface HeldThread extends Thread {
+interface ShownThread extends Thread {
   readonly conversationId: string;
 }
 
 // The index on (number, sent_at) gives the order: a thread can have very many texts.
-const isOf = ({ number, conversationId }: HeldThread) =>
+const isOf = ({ number, conversationId }: ShownThread) =>
   sql`m.number = ${number} and m.conversation_id = ${conversationId} and m.deleted_at is null`;
 
-const sentAtOf = ({ conversationId }: HeldThread, id: string) =>
+const sentAtOf = ({ conversationId }: ShownThread, id: string) =>
   sql`(select sent_at from warehouse.sms_messages where conversation_id = ${conversationId} and message_id = ${id})`;
 
 /** The text so many places after one in the order of sending; undefined when there are fewer. */
-async function boundAfter(db: Database, thread: HeldThread, id: string, places: number): Promise<string | undefined> {
+async function boundAfter(db: Database, thread: ShownThread, id: string, places: number): Promise<string | undefined> {
   const at = sentAtOf(thread, id);
   const [row] = await query(
     db,
@@ -148,7 +148,7 @@ async function boundAfter(db: Database, thread: HeldThread, id: string, places: 
 }
 
 /** The newest first, and one more than a page has. Texts without a time count as the newest. */
-function readTexts(db: Database, thread: HeldThread, before: string | undefined): Promise<ThreadText[]> {
+function readTexts(db: Database, thread: ShownThread, before: string | undefined): Promise<ThreadText[]> {
   const at = before === undefined ? undefined : sentAtOf(thread, before);
   const bound = at ? sql`and m.sent_at <= ${at} and (m.sent_at, m.message_id) < (${at}, ${before})` : sql``;
   return query(
@@ -173,7 +173,7 @@ function readTexts(db: Database, thread: HeldThread, before: string | undefined)
 /** The time of a page: up to the text after it, and from its first text, or as far back as anything goes on the oldest page. */
 async function spanOf(
   db: Database,
-  thread: HeldThread,
+  thread: ShownThread,
   { texts, before, hasOlder }: { texts: readonly ThreadText[]; before: string | undefined; hasOlder: boolean },
 ): Promise<Span> {
   const [row] =
