@@ -1,8 +1,8 @@
 import { type Database, query, sql } from '../db/database.ts';
 import { pauseSends, readControl, resumeSends } from '../ledger/control.ts';
+import { settleManually } from '../ledger/outcome.ts';
 import { cancelSend } from '../ledger/plans.ts';
 import { findSend, listSends, readSend, type Send, type SendState } from '../ledger/send.ts';
-import { settleManually } from '../ledger/settle.ts';
 import {
   price,
   sendCost,

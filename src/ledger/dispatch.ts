@@ -7,11 +7,18 @@ import { lockControl, readControl } from './control.ts';
 import { judge, type Verdict } from './gates/gates.ts';
 import { readGateInputs } from './gates/inputs.ts';
 import { defaultRuleLimits } from './limits.ts';
+import {
+  classifyAnswer,
+  classifyError,
+  markUnknown,
+  type Outcome,
+  type RecordedOutcome,
+  recordOutcome,
+} from './outcome.ts';
 import { releaseSuperseded } from './plans.ts';
 import { settleFound } from './reconcile.ts';
 import { isAnyLive } from './rules-in-force.ts';
 import { lockSend, type Send, transition } from './send.ts';
-import { classifyAnswer, classifyError, markUnknown, type Outcome, type SettleResult, settle } from './settle.ts';
 
 /** A send with its budget reserved, and the fence of this reservation. */
 export type ReservedSend = Pick<Send, 'sendId' | 'fence' | 'line' | 'number'>;
@@ -101,7 +108,7 @@ async function refuse(
 }
 
 /** `lost`: another worker has taken the send over, and nothing was changed. */
-export type DispatchResult = SettleResult | Refused | 'paused' | 'replanned';
+export type DispatchResult = RecordedOutcome | Refused | 'paused' | 'replanned';
 
 /** RESERVED to an outcome: a fresh read of the thread, the commit of the dispatch, one request, and its outcome. */
 export async function dispatch(ledger: Ledger, reserved: ReservedSend): Promise<DispatchResult> {
@@ -119,7 +126,7 @@ export async function dispatch(ledger: Ledger, reserved: ReservedSend): Promise<
   const isInTime = startStallTimer(ledger.timing.stallMs);
   const dispatched = await inTransaction(ledger.db, (tx) => commitDispatch(tx, ledger, reserved, isBlocked));
   if (typeof dispatched === 'string') return dispatched;
-  return settle(ledger, dispatched, await request(ledger, dispatched, isInTime));
+  return recordOutcome(ledger, dispatched, await request(ledger, dispatched, isInTime));
 }
 
 /** A send whose request may leave now. */

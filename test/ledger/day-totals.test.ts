@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { inTransaction } from '../../src/db/database.ts';
+import { settleManually } from '../../src/ledger/outcome.ts';
 import { cancelSend } from '../../src/ledger/plans.ts';
-import { settleManually } from '../../src/ledger/settle.ts';
 import { drainOutcomes } from '../../src/reporting/outcomes.ts';
 import type { FaultInput } from '../../src/sandbox/faults/spec.ts';
 import { recordFollowing } from '../../src/warehouse/what-follows.ts';

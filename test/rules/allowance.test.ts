@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest';
-import { settleManually } from '../../src/ledger/settle.ts';
+import { settleManually } from '../../src/ledger/outcome.ts';
 import { until } from '../world.ts';
 import { createRulesWorld } from './rules-world.ts';
 

@@ -85,13 +85,13 @@ function toMicros(dollars: number | undefined): number | undefined {
 }
 
 /** `lost`: another worker has taken the send over, and nothing was changed. */
-export type SettleResult = Outcome['kind'] | 'lost';
+export type RecordedOutcome = Outcome['kind'] | 'lost';
 
 /**
  * Records what the request came to. An answer that arrives after the lease still counts, unless the message was found in the
  * thread meanwhile: it belongs to the only request of this fence.
  */
-export async function settle(ledger: Ledger, dispatched: Send, outcome: Outcome): Promise<SettleResult> {
+export async function recordOutcome(ledger: Ledger, dispatched: Send, outcome: Outcome): Promise<RecordedOutcome> {
   const { db, log, pauses, notify } = ledger;
   const { sendId, fence, line, number } = dispatched;
   const [result, due] = await inTransaction(db, async (tx) => {
@@ -99,10 +99,10 @@ export async function settle(ledger: Ledger, dispatched: Send, outcome: Outcome)
     // Read without a lock: everybody locks the switch, which a higher price updates, before a send.
     const send = await findSend(tx, sendId);
     if (send?.fence !== fence) return ['lost', []] as const;
-    const settled = await settleIn(tx, ledger, send, outcome);
-    if (settled !== 'sent') return [settled, []] as const;
+    const recorded = await recordIn(tx, ledger, send, outcome);
+    if (recorded !== 'sent') return [recorded, []] as const;
     const thread = threadKey({ line, number, participants: [] });
-    return [settled, await markDirty(tx, [{ kind: 'thread', key: thread }], pauses)] as const;
+    return [recorded, await markDirty(tx, [{ kind: 'thread', key: thread }], pauses)] as const;
   });
   notify(due);
   const reason = 'reason' in outcome ? outcome.reason : undefined;
@@ -116,7 +116,7 @@ export async function settle(ledger: Ledger, dispatched: Send, outcome: Outcome)
 /** How many counted tries without effect end a send. Most expire earlier. */
 const maxTries = 200;
 
-async function settleIn(tx: Transaction, ledger: Ledger, send: Send, outcome: Outcome): Promise<SettleResult> {
+async function recordIn(tx: Transaction, ledger: Ledger, send: Send, outcome: Outcome): Promise<RecordedOutcome> {
   if (outcome.kind === 'unknown') return markUnknown(tx, ledger, send, outcome.reason);
   const step = { sendId: send.sendId, fence: send.fence, from: ['DISPATCHED', 'UNKNOWN'] } as const;
   if (outcome.kind === 'sent') {
