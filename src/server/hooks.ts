@@ -6,7 +6,7 @@ import type { Metrics } from '../shared/metrics.ts';
 import { currentTracing, inSpan, ofPostgres } from '../shared/tracing.ts';
 import { type DeliveryFacts, extract, withoutOwn } from '../webhooks/extract.ts';
 import { redactValue } from '../webhooks/redact.ts';
-import { type BodyBudget, type BodyShare, decodeBody, readBody } from './body.ts';
+import { type BodyBudget, type BodyShare, decodeBody, readBody } from './read-body.ts';
 
 export interface HookDeps {
   readonly inbox: Inbox;

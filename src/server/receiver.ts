@@ -11,11 +11,11 @@ import { secretHash } from '../sync/subscriptions/matching.ts';
 import { receiverSecrets, receiversRefreshMs } from '../sync/subscriptions/store.ts';
 import { ourLines } from '../warehouse/lines.ts';
 import { createGuard } from './admin.ts';
-import { createBodyBudget } from './body.ts';
 import { registerHealth } from './health.ts';
 import { largestBody, registerHooks, routingBelow } from './hooks.ts';
 import { type Listening, listen } from './listen.ts';
 import { registerOAuthCallback } from './oauth-callback.ts';
+import { createBodyBudget } from './read-body.ts';
 
 export type Receiver = Listening;
 
