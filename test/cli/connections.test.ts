@@ -102,7 +102,8 @@ test.each(backends)('with queues in %s, web and worker at work keep within a pla
   expect(web.err() + worker.err()).not.toContain('refused');
   const doctor = trunkline(environment, 'doctor', '--json');
   await doctor.ended;
-  expect(doctor.out()).toContain('1 web and 1 worker open up to 18 connections; the role');
+  expect(doctor.out()).toContain('"subject":"Postgres"');
+  expect(doctor.out()).not.toContain('1 web and 1 worker open up to 18 connections');
 });
 
 test('who asks for more connections than the role may open waits for those of its own pool', async () => {

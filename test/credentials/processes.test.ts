@@ -58,13 +58,13 @@ test('five hundred requests of four processes that are refused at once make one 
   for (let round = 1; round <= 3; round += 1) {
     const before = sandbox.requests(100_000).length;
     await loginWorld.expire();
-    // Every request is under way before the first is refused.
+    // As many as the limits of four processes let through are under way before the first is refused.
     sandbox.faults({ kind: 'slow', when: 'before', ms: 300 });
     const asked = await Promise.all(askers.map(({ ask }) => ask(125)));
     expect(asked).toEqual(Array.from({ length: 4 }, () => ({ answered: 125, failures: [] })));
     const requests = sandbox.requests(100_000).slice(before);
     const refusals = requests.filter(({ status }) => status === 401).length;
-    expect(refusals).toBeGreaterThan(200);
+    expect(refusals).toBeGreaterThan(100);
     refused += refusals;
     expect(requests.filter(({ path }) => path === '/api/v1/oauth/token').map(({ status }) => status)).toEqual([200]);
   }
