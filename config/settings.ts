@@ -220,7 +220,7 @@ const variables = z.object({
     .refine(isTimeZone, { error: 'must be an IANA time zone such as America/New_York' })
     .optional()
     .register(documentation, {
-      doc: 'Time zone of the days in the reports, of the status page, and of the business hours and times in rules.',
+      doc: 'Time zone of the days in the reports, of the status page, and of the business hours and times in rules. Until it is set, rules that speak of hours do not act on a real account; `UTC` is a choice too.',
       otherwise: 'UTC',
     }),
   SEARCH_LANGUAGE: z
@@ -420,6 +420,8 @@ function grouped(read: z.output<typeof variables>, given: Readonly<Record<string
     timeZone: read.TIME_ZONE ?? 'UTC',
     /** Whether somebody chose the time zone. */
     isTimeZoneSet: read.TIME_ZONE !== undefined,
+    /** Time zone of the hours in rules. Undefined while nobody has chosen one: rules that speak of hours do not act then. */
+    hoursZone: read.TIME_ZONE,
     /** A text search configuration; undefined keeps the one in use. */
     searchLanguage: read.SEARCH_LANGUAGE,
     logLevel: read.LOG_LEVEL as string,

@@ -10,7 +10,7 @@ create table ops.rules_loaded (
   limits jsonb not null default '{}',
   since jsonb not null default '{}',
   is_using_hours boolean not null default false,
-  time_zone text not null default 'UTC',
+  time_zone text,
   seen_at timestamptz not null default clock_timestamp(),
   stopped_at timestamptz
 );
@@ -18,7 +18,7 @@ comment on table ops.rules_loaded is 'The rules of each worker. Other workers de
 comment on column ops.rules_loaded.process_id is 'The worker, as in ops.processes.';
 comment on column ops.rules_loaded.version is 'Fingerprint of the file in force; NULL = no valid file yet.';
 comment on column ops.rules_loaded.mode is 'RULES_MODE of the worker.';
-comment on column ops.rules_loaded.rules is 'Name, trigger and mode of each rule, in order.';
+comment on column ops.rules_loaded.rules is 'Name, trigger and mode of each rule, in order; heldBack: why the mode is dry-run although the file says live.';
 comment on column ops.rules_loaded.loaded_at is 'When that file was read.';
 comment on column ops.rules_loaded.checked_at is 'When a worker last checked the file.';
 comment on column ops.rules_loaded.problem is 'Why the newest file is not in force; NULL when it is.';
@@ -26,7 +26,7 @@ comment on column ops.rules_loaded.problem_at is 'When that was detected.';
 comment on column ops.rules_loaded.limits is 'The account''s limits as the file sets them: sends a day, and micro-dollars.';
 comment on column ops.rules_loaded.since is 'Since when each rule has been in force without interruption, by name, trigger and idle time. A rule ignores threads that were idle long enough before, and triggers that another rule had replied to. Another worker''s start of the same rule counts.';
 comment on column ops.rules_loaded.is_using_hours is 'Whether a rule or a template speaks of local times.';
-comment on column ops.rules_loaded.time_zone is 'TIME_ZONE of the worker.';
+comment on column ops.rules_loaded.time_zone is 'Time zone of the hours in rules: TIME_ZONE of the worker. NULL = nobody has chosen one, so rules that speak of hours do not act.';
 comment on column ops.rules_loaded.seen_at is 'When the worker last reported itself, every two seconds.';
 comment on column ops.rules_loaded.stopped_at is 'When it stopped. What it planned stays in force for a minute longer.';
 

@@ -350,7 +350,7 @@ create table ops.rules_loaded (
   process_id text not null, -- The worker, as in ops.processes.
   version text, -- Fingerprint of the file in force; NULL = no valid file yet.
   mode text not null, -- RULES_MODE of the worker.
-  rules jsonb not null default '[]'::jsonb, -- Name, trigger and mode of each rule, in order.
+  rules jsonb not null default '[]'::jsonb, -- Name, trigger and mode of each rule, in order; heldBack: why the mode is dry-run although the file says live.
   loaded_at timestamptz, -- When that file was read.
   checked_at timestamptz not null default now(), -- When a worker last checked the file.
   problem text, -- Why the newest file is not in force; NULL when it is.
@@ -358,7 +358,7 @@ create table ops.rules_loaded (
   limits jsonb not null default '{}'::jsonb, -- The account's limits as the file sets them: sends a day, and micro-dollars.
   since jsonb not null default '{}'::jsonb, -- Since when each rule has been in force without interruption, by name, trigger and idle time. A rule ignores threads that were idle long enough before, and triggers that another rule had replied to. Another worker's start of the same rule counts.
   is_using_hours boolean not null default false, -- Whether a rule or a template speaks of local times.
-  time_zone text not null default 'UTC'::text, -- TIME_ZONE of the worker.
+  time_zone text, -- Time zone of the hours in rules: TIME_ZONE of the worker. NULL = nobody has chosen one, so rules that speak of hours do not act.
   seen_at timestamptz not null default clock_timestamp(), -- When the worker last reported itself, every two seconds.
   stopped_at timestamptz, -- When it stopped. What it planned stays in force for a minute longer.
   constraint rules_loaded_pkey PRIMARY KEY (process_id)

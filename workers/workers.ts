@@ -103,7 +103,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       processId: context.processId,
       mode: settings.rulesMode,
       file: settings.rulesFile,
-      timeZone: settings.timeZone,
+      timeZone: settings.hoursZone,
       retentionDays: settings.eventRetentionDays,
       readThread,
       actsFor: settings.api.key === undefined ? 'user' : 'account',

@@ -36,7 +36,8 @@ export async function commandSettings(
   const borrowed = borrow(running, environment, isLikeDaemon);
   if (borrowed.parts.length > 0)
     console.error(`Using ${new Intl.ListFormat('en-GB').format(borrowed.parts)} of the running ${toType('start')}.`);
-  return readSettings(borrowed.environment, options);
+  const settings = readSettings(borrowed.environment, options);
+  return running.isSandbox ? { ...settings, hoursZone: settings.timeZone } : settings;
 }
 
 /** The settings of the API. */

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createDatabase, type Database, query, sql } from '../db/database.ts';
 import { type LoadedRules, readInUse, readRunning } from '../ledger/rules-in-force.ts';
 import { countOf, dollars, toTheSecond } from '../ops/format.ts';
-import { hoursInUtc } from '../ops/health-checks/automation.ts';
+import { timeZoneUnset } from '../ops/health-checks/automation.ts';
 import { readUsersZone } from '../ops/snapshot/automation.ts';
 import { readRuleCounts } from '../reporting/outcomes.ts';
 import {
@@ -25,7 +25,7 @@ import {
 } from '../rules/facts/declared.ts';
 import { parseRules } from '../rules/file/parse.ts';
 import { RulesError, type RulesProblem, renderProblem } from '../rules/file/problems.ts';
-import { lesserMode, type Mode, type RuleSet } from '../rules/rule.ts';
+import { heldBackWords, lesserMode, type Mode, type RuleSet } from '../rules/rule.ts';
 import type { Report, RuleReport } from '../rules/simulate/report.ts';
 import { simulate } from '../rules/simulate/simulate.ts';
 import { type TriggerKind, triggerKinds } from '../rules/triggers.ts';
@@ -41,14 +41,14 @@ import { createCommandLog, createProgress } from './terminal.ts';
  * RULES_MODE is live.
  */
 export async function checkRules(path: string | undefined): Promise<Output> {
-  const { rulesFile, rulesMode, timeZone, databaseUrl } = await commandSettings({ isLikeDaemon: true });
+  const { rulesFile, rulesMode, hoursZone, databaseUrl } = await commandSettings({ isLikeDaemon: true });
   const file = path ?? rulesFile;
-  const loaded = await load(file, timeZone).catch((error: unknown) => {
+  const loaded = await load(file, hoursZone).catch((error: unknown) => {
     if (error instanceof RulesError) return error;
     throw error;
   });
   if (loaded instanceof RulesError) return { json: { file, problems: loaded.problems }, failed: loaded };
-  const { hours, directory } = await checkDirectory(loaded, databaseUrl, timeZone);
+  const { hours, directory } = await checkDirectory(loaded, databaseUrl, hoursZone);
   const isLive = rulesMode === 'live';
   const warnings = [...loaded.warnings, ...(isLive ? hours : []), ...directory];
   const notices = isLive ? [] : hours;
@@ -68,7 +68,7 @@ export async function checkRules(path: string | undefined): Promise<Output> {
 
 /** What the account says against the file. */
 interface DirectoryProblems {
-  /** Hours are in UTC because TIME_ZONE is. */
+  /** Rules speak of hours, and nobody has chosen their time zone. */
   readonly hours: readonly RulesProblem[];
   /** Unknown users and lines. */
   readonly directory: readonly RulesProblem[];
@@ -78,17 +78,17 @@ interface DirectoryProblems {
 async function checkDirectory(
   set: RuleSet,
   databaseUrl: string | undefined,
-  timeZone: string,
+  hoursZone: string | undefined,
 ): Promise<DirectoryProblems> {
-  const nothing = { hours: [], directory: [] };
-  const hoursAt = timeZone === 'UTC' ? set.hoursAt : undefined;
+  const hoursAt = hoursZone === undefined ? set.hoursAt : undefined;
+  const hoursIn = (zone: string | null) => (hoursAt ? [{ ...hoursAt, ...timeZoneUnset(zone, true) }] : []);
+  const nothing = { hours: hoursIn(null), directory: [] };
   if (databaseUrl === undefined || (set.users.length === 0 && set.lines.length === 0 && !hoursAt)) return nothing;
   try {
     const log = createCommandLog();
     await using database = createDatabase({ url: databaseUrl, log, maxConnections: 1, name: 'rules' });
-    const zone = hoursAt ? await readUsersZone(database.db) : null;
     return {
-      hours: hoursAt && zone !== null && zone !== 'UTC' ? [{ ...hoursAt, ...hoursInUtc(zone) }] : [],
+      hours: hoursIn(await readUsersZone(database.db)),
       directory: [...(await unknownUsers(database.db, set)), ...(await unknownLines(database.db, set))],
     };
   } catch (error) {
@@ -138,8 +138,8 @@ async function unknownLines(db: Database, { lines }: RuleSet): Promise<RulesProb
 export async function listRules(): Promise<Output> {
   await using database = await openDatabase('rules');
   const { db, settings } = database;
-  const { rulesFile, rulesMode, timeZone } = settings;
-  const set = await load(rulesFile, timeZone);
+  const { rulesFile, rulesMode, timeZone, hoursZone } = settings;
+  const set = await load(rulesFile, hoursZone);
   const counts = await readRuleCounts(db, 'ever');
   const matches = await query<{ rule: string; lastAt: Date }>(
     db,
@@ -150,13 +150,14 @@ export async function listRules(): Promise<Output> {
     const { tried = 0, matched = 0 } = counts.find((each) => each.rule === rule.name) ?? {};
     const { lastAt = null } = matches.find((each) => each.rule === rule.name) ?? {};
     const mode = lesserMode(rule.mode, inForce?.mode ?? rulesMode);
-    return { rule: rule.name, on: rule.on, does: rule.steps.map(({ kind }) => kind), mode, tried, matched, lastAt };
+    const { name, on, steps, heldBack } = rule;
+    return { rule: name, on, does: steps.map(({ kind }) => kind), mode, heldBack, tried, matched, lastAt };
   });
   const columns: Column<(typeof rows)[number]>[] = [
     ['rule', ({ rule }) => rule],
     ['on', ({ on }) => on],
     ['does', ({ does }) => does.join(', ')],
-    ['mode', ({ mode }) => mode],
+    ['mode', ({ mode, heldBack }) => (heldBack ? `${mode} (${heldBack})` : mode)],
     ['tried', ({ tried }) => tried],
     ['matched', ({ matched }) => matched],
     ['last', ({ lastAt }) => lastAt],
@@ -252,9 +253,9 @@ function printable(value: unknown): string {
 export async function explainRules(which: string): Promise<Output> {
   await using database = await openDatabase('rules');
   const { db, settings } = database;
-  const { rulesFile, timeZone } = settings;
+  const { rulesFile, timeZone, hoursZone } = settings;
   const choice = choiceOf(which);
-  const set = await load(rulesFile, timeZone);
+  const set = await load(rulesFile, hoursZone);
   const inForce = await readInForce(db);
   const mode = inForce?.mode ?? settings.rulesMode;
   const explanation = await explain(db, set, choice, mode);
@@ -312,7 +313,7 @@ interface RenderOptions {
 }
 
 function renderExplanation(
-  { rule, on, mode, outcome, falseClauses, reply, isTooOldNow, past }: RuleExplanation,
+  { rule, on, mode, heldBack, outcome, falseClauses, reply, isTooOldNow, past }: RuleExplanation,
   { maxMode, timeZone, of }: RenderOptions,
 ): string[] {
   const lines = [`${rule}: ${outcomeWords(outcome, on, of)}`];
@@ -325,7 +326,8 @@ function renderExplanation(
   }
   if (reply !== undefined) lines.push(`  ${replyWords(reply)}`);
   const least = lesserMode(mode, maxMode);
-  if (outcome === 'matched' && least !== 'live') lines.push(`  Nothing is done: its mode is ${least}.`);
+  const why = heldBack ? heldBackWords[heldBack] : `its mode is ${least}`;
+  if (outcome === 'matched' && least !== 'live') lines.push(`  Nothing is done: ${why}.`);
   if (outcome === 'matched' && isTooOldNow)
     lines.push('  It would not act now: the trigger is older than its max_age.');
   if (past) {
@@ -349,9 +351,9 @@ const defaultSpanMs = 7 * 86_400_000;
 export async function simulateRules({ file: named, ...given }: RangeFlags & { file?: string }): Promise<Output> {
   const { from, to } = rangeOf(given, defaultSpanMs);
   await using database = await openDatabase('rules');
-  const { rulesFile, timeZone } = database.settings;
+  const { rulesFile, timeZone, hoursZone } = database.settings;
   const file = named ?? rulesFile;
-  const set = await load(file, timeZone);
+  const set = await load(file, hoursZone);
   const progress = createProgress('triggers');
   const report = await simulate(database.db, {
     set,
@@ -368,7 +370,7 @@ Simulated with ${file}, version ${set.version}, in the time zone ${timeZone}.`,
 }
 
 /** The rules of a file. Rejects with a `RulesError` when it has errors. */
-async function load(file: string, timeZone: string): Promise<RuleSet> {
+async function load(file: string, timeZone: string | undefined): Promise<RuleSet> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw new UserError(`${file} cannot be read (${error.code}): set RULES_FILE, or name the file.`);
   });

@@ -29,7 +29,8 @@ export async function runAll(entry: Entry): Promise<Output> {
 }
 
 function describeStart(started: Started): string {
-  const { rulesFile, signInUrl, databaseUrl, psqlArgument, sandboxUrl, dataDir, adminTokenFile } = started;
+  const { rulesFile, signInUrl, databaseUrl, psqlArgument, sandboxUrl, dataDir, adminTokenFile, proposedZone } =
+    started;
   return [
     '',
     'Trunkline is running. Ctrl-C finishes the work in progress and stops it.',
@@ -41,6 +42,12 @@ function describeStart(started: Started): string {
     `  try           psql ${psqlArgument} -c 'select started_at, direction, status, external_number from warehouse.calls order by started_at desc limit 10'`,
     `  data folder   ${resolve(dataDir)}`,
     `  rules         ${rulesFile}; after a change: kill -HUP ${process.pid}`,
+    ...(proposedZone === undefined
+      ? []
+      : [
+          `  time zone     UTC, since TIME_ZONE is not set. Most users of the account are in ${proposedZone}: set TIME_ZONE=${proposedZone}.`,
+          '                Until you set it (UTC is a choice too), rules that speak of hours do not act.',
+        ]),
     ...(sandboxUrl === undefined
       ? []
       : [

@@ -56,13 +56,18 @@ export interface LoadedRules {
   readonly loadedAt: Date | null;
   /** Why its newest file is not in use. */
   readonly problem: string | null;
-  readonly rules: readonly { readonly name: string; readonly on: string; readonly mode: Mode }[];
+  readonly rules: readonly {
+    readonly name: string;
+    readonly on: string;
+    readonly mode: Mode;
+    readonly heldBack?: 'time_zone_unset';
+  }[];
   /** The rules that are not off, as `sinceKey` names them. */
   readonly keys: readonly string[];
   readonly limits: Partial<AccountLimits>;
-  /** Whether its rules speak of hours, and its TIME_ZONE. */
+  /** Whether its rules speak of hours, and their time zone: null while nobody has chosen one. */
   readonly usesHours: boolean;
-  readonly timeZone: string;
+  readonly timeZone: string | null;
 }
 
 const columns = sql`l.process_id as "processId", l.version, l.mode, l.loaded_at as "loadedAt", l.problem, l.rules,

@@ -1,10 +1,13 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Settings } from '../../config/settings.ts';
 import { type Context, connectionsOf, createContext } from '../context.ts';
 import { readAccount } from '../credentials/account.ts';
+import type { Database } from '../db/database.ts';
 import { migrateAll } from '../migrations.ts';
+import { readUsersZone } from '../ops/snapshot/automation.ts';
 import { startWatchdog } from '../ops/watchdog.ts';
 import { createSandbox, defaultSandboxPort } from '../sandbox/sandbox.ts';
 import { registerPages } from '../server/pages.ts';
@@ -34,6 +37,8 @@ export interface Started {
   readonly rulesFile: string;
   /** The file of the ADMIN_TOKEN that `start` generated; undefined if one was set. */
   readonly adminTokenFile: string | undefined;
+  /** The most frequent time zone of the account's users, while nobody has chosen one; undefined when none is known. */
+  readonly proposedZone: string | undefined;
   /** Reads the rules file again. */
   reloadRules(): void;
   /** Aborts running requests to the API. */
@@ -55,6 +60,19 @@ interface StartOptions {
 /** Milliseconds after the drain to close everything else, and the minimum for each part. */
 const closingMs = 700;
 const minMs = 100;
+
+/** Milliseconds that a first start waits for the users of the account, which the workers read at once. */
+const usersMs = 5_000;
+
+async function zoneOfUsers(db: Database): Promise<string | undefined> {
+  const deadline = performance.now() + usersMs;
+  let zone = await readUsersZone(db);
+  while (zone === null && performance.now() < deadline) {
+    await sleep(200);
+    zone = await readUsersZone(db);
+  }
+  return zone ?? undefined;
+}
 
 const packagedRules = fileURLToPath(new URL('../../config/rules.yaml', import.meta.url));
 
@@ -88,6 +106,7 @@ export async function start(settings: Settings, options: StartOptions): Promise<
       {
         ...settings,
         rulesFile,
+        hoursZone: sandbox ? settings.timeZone : settings.hoursZone,
         databaseUrl,
         api,
         encryptionKey,
@@ -140,6 +159,7 @@ export async function start(settings: Settings, options: StartOptions): Promise<
       dataDir: settings.dataDir,
       rulesFile: resolve(rulesFile),
       adminTokenFile,
+      proposedZone: context.settings.hoursZone === undefined ? await zoneOfUsers(context.database.db) : undefined,
       reloadRules: workers.reloadRules,
       abandon: (what) => context.service?.abandon(what),
       close,

@@ -28,7 +28,8 @@ export interface RulesEngineOptions extends ActionContext {
   /** The id of this process in ops.processes. */
   readonly processId: string;
   readonly file: string;
-  readonly timeZone: string;
+  /** Undefined while nobody has chosen one. */
+  readonly timeZone: string | undefined;
   /** Days for which refusals are kept; at least 30. */
   readonly retentionDays: number;
   readonly pace?: RulesPace;
@@ -182,7 +183,7 @@ async function recordRules(
   { set, loadedAt, problem }: RulesInForce,
 ): Promise<void> {
   const rules = set?.rules ?? [];
-  const listed = JSON.stringify(rules.map(({ name, on, mode: own }) => ({ name, on, mode: own })));
+  const listed = JSON.stringify(rules.map(({ name, on, mode: own, heldBack }) => ({ name, on, mode: own, heldBack })));
   const active = rules.filter((rule) => lesserMode(rule.mode, mode) !== 'off');
   const keys = relation('active', active, { key: ['text', sinceKey] });
   await query(
@@ -194,7 +195,7 @@ async function recordRules(
       insert into ops.rules_loaded as l (process_id, version, mode, rules, limits, is_using_hours, time_zone, loaded_at, checked_at, problem,
         problem_at, seen_at, since)
       values (${processId}, ${set?.version ?? null}, ${mode}, ${listed}, ${JSON.stringify(set?.accountLimits ?? {})},
-        ${set?.hoursAt !== undefined}, ${timeZone}, ${loadedAt ?? null}, now(), ${problem ?? null}, case when ${problem !== undefined} then now() end,
+        ${set?.hoursAt !== undefined}, ${timeZone ?? null}, ${loadedAt ?? null}, now(), ${problem ?? null}, case when ${problem !== undefined} then now() end,
         clock_timestamp(),
         case when ${set === undefined} then (select coalesce(jsonb_object_agg(key, to_jsonb(at)), '{}') from known) else
           (select coalesce(jsonb_object_agg(key, to_jsonb(coalesce(at, clock_timestamp()))), '{}')

@@ -5,7 +5,7 @@ import type { Facts } from './facts/declared.ts';
 import { type KnownCase, readCases } from './facts/read.ts';
 import { celFacts, factAt } from './facts/values.ts';
 import { readHistory } from './history.ts';
-import type { Mode, Rule, RuleSet } from './rule.ts';
+import type { HeldBack, Mode, Rule, RuleSet } from './rule.ts';
 import { noPlanWords, replyPlan } from './runs.ts';
 import { createJudge, type Judge } from './simulate/judge.ts';
 import { idleDurations, triggersOfCall } from './simulate/triggers.ts';
@@ -57,6 +57,7 @@ export interface RuleExplanation {
   readonly rule: string;
   readonly on: string;
   readonly mode: Mode;
+  readonly heldBack?: HeldBack | undefined;
   /**
    * `matched`, or why not, as `ops.rule_runs.reason` has it; `off`; `other_trigger` for a rule that does not wait for this
    * text or call; `not_due` while the thread is not idle for long enough.
@@ -167,9 +168,9 @@ async function explainRules(
   for (const trigger of triggers) {
     for (const each of await explainRulesOn(tx, set, trigger, mode)) explained.set(each.rule, each);
   }
-  return set.rules.map(({ name, on, mode }) => {
+  return set.rules.map(({ name, on, mode, heldBack }) => {
     const outcome = mode === 'off' ? 'off' : 'other_trigger';
-    return explained.get(name) ?? { rule: name, on, mode, outcome, falseClauses: [], isTooOldNow: false };
+    return explained.get(name) ?? { rule: name, on, mode, heldBack, outcome, falseClauses: [], isTooOldNow: false };
   });
 }
 
@@ -202,6 +203,7 @@ export async function explainRulesOn(
       rule: rule.name,
       on: rule.on,
       mode: rule.mode,
+      heldBack: rule.heldBack,
       ...(ageMs < 0
         ? { outcome: 'not_due', falseClauses: [] }
         : {

@@ -12,6 +12,14 @@ export type Mode = (typeof modes)[number];
 /** The mode of a rule that is evaluated. */
 export type ActiveMode = Exclude<Mode, 'off'>;
 
+/** `time_zone_unset`: the rule speaks of hours, and nobody has chosen their time zone. */
+export type HeldBack = 'time_zone_unset';
+
+/** In words. */
+export const heldBackWords: Readonly<Record<HeldBack, string>> = {
+  time_zone_unset: 'it speaks of hours, and TIME_ZONE is not set (time_zone_unset)',
+};
+
 /** The more restrictive of two modes. */
 export function lesserMode(a: Mode, b: Mode): Mode {
   return modes[Math.min(modes.indexOf(a), modes.indexOf(b))] ?? 'off';
@@ -65,6 +73,8 @@ export interface Rule {
   /** Later rules are not evaluated on a trigger that this one matched. */
   readonly stops: boolean;
   readonly mode: Mode;
+  /** Why its mode is `dry-run` although the file says `live`. */
+  readonly heldBack?: HeldBack | undefined;
   /** Fingerprint of the rule and the business hours as written: a waiting reply notices by it that its rule was changed. */
   readonly hash: string;
 }

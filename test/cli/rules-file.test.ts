@@ -53,11 +53,12 @@ test.each([
   },
 );
 
-test('the hours of rules are in UTC without TIME_ZONE, which is told where users have zones of their own', async () => {
+test('rules that speak of hours do not act until TIME_ZONE is chosen, and the zone of most users is proposed', async () => {
   const RULES_FILE = join(folder, 'hours.yaml');
   await writeFile(
     RULES_FILE,
-    'rules:\n  - name: closed\n    on: message_received\n    if: "!hours.is_open"\n    do: [{ reply: We are closed. }]\n',
+    'rules:\n  - name: closed\n    on: message_received\n    if: "!hours.is_open"\n    do: [{ reply: We are closed. }]\n' +
+      '  - name: opens\n    on: message_received\n    do: [{ reopen: true }]\n',
   );
   const database = await migratedDatabase();
   onTestFinished(() => database[Symbol.asyncDispose]());
@@ -71,17 +72,28 @@ test('the hours of rules are in UTC without TIME_ZONE, which is told where users
   // Where rules may act, it is a warning. In a dry run nobody is told wrong hours, and the file is right.
   const live = await runInProcess({ ...environment, RULES_MODE: 'live' }, 'rules', 'check');
   expect(live.code).toBe(1);
-  expect(live.err).toContain('hours.yaml:2:11: warning: Rules speak of hours, which are in UTC');
+  expect(live.err).toContain('hours.yaml:2:11: warning: TIME_ZONE is not set');
   const dry = await runInProcess(environment, 'rules', 'check');
   expect(dry.code).toBe(0);
-  expect(dry.out).toContain('is valid: 1 rule');
-  expect(dry.err).toContain('hours.yaml:2:11: notice: Rules speak of hours, which are in UTC');
-  expect(dry.err).toContain('Set TIME_ZONE to America/Chicago');
+  expect(dry.out).toContain('is valid: 2 rules');
+  expect(dry.err).toContain('hours.yaml:2:11: notice: TIME_ZONE is not set');
+  expect(dry.err).toContain('Set TIME_ZONE=America/Chicago');
   const { warnings, notices } = JSON.parse((await runInProcess(environment, 'rules', 'check', '--json')).out);
   expect([warnings.length, notices.length]).toEqual([0, 1]);
-  expect((await runInProcess({ ...environment, TIME_ZONE: 'America/Chicago' }, 'rules', 'check')).code).toBe(0);
-  await database.query(
-    `insert into ops.rules_loaded (process_id, version, mode, is_using_hours, time_zone) values ('a worker', 'v', 'live', true, 'UTC')`,
-  );
-  expect((await runInProcess(environment, 'status')).out).toContain('Set TIME_ZONE to America/Chicago');
+  const list = async (TIME_ZONE: string) => {
+    const { out } = await runInProcess({ ...environment, RULES_MODE: 'live', TIME_ZONE }, 'rules', 'list', '--json');
+    return JSON.parse(out).map(({ mode, heldBack }: { mode: string; heldBack?: string }) => [mode, heldBack]);
+  };
+  expect(await list('')).toEqual([
+    ['dry-run', 'time_zone_unset'],
+    ['live', undefined],
+  ]);
+  for (const chosen of ['America/Chicago', 'UTC']) {
+    const checked = await runInProcess({ ...environment, RULES_MODE: 'live', TIME_ZONE: chosen }, 'rules', 'check');
+    expect([checked.code, checked.err], chosen).toEqual([0, '']);
+    expect(await list(chosen)).toEqual([
+      ['live', undefined],
+      ['live', undefined],
+    ]);
+  }
 });

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import { createPart } from '../faults/deployment/part.ts';
 import { freePort } from '../faults/deployment/ports.ts';
 import { databaseForTest } from '../stores/databases.ts';
@@ -36,6 +37,14 @@ test('the password of a given DATABASE_URL is printed nowhere', async () => {
   const json = await outputOf(['--json'], env);
   expect(json).not.toContain(password);
   expect(json).toContain(`@127.0.0.1:${port}${pathname}"`);
+});
+
+test('a real account without TIME_ZONE is proposed the zone of most of its users', async () => {
+  const sandbox = await createSandbox({ calls: 0, threads: 0 });
+  onTestFinished(() => sandbox.close());
+  const output = await outputOf([], { API_BASE_URL: sandbox.url, API_KEY: sandbox.apiKey, RULES_MODE: 'live' });
+  expect(output).toContain('Most users of the account are in America/New_York: set TIME_ZONE=America/New_York.');
+  expect(await outputOf([], {})).not.toContain('TIME_ZONE=');
 });
 
 test('the line for psql names the file that holds the password of the embedded Postgres', async () => {

@@ -340,20 +340,20 @@ const faults: readonly Fault[] = [
     remedy: /RULES_FILE/,
   },
   {
-    check: 'rules_time_zone',
+    check: 'time_zone',
     level: 'warning',
-    sql: `${rules('is_using_hours', 'true')};
+    sql: `${rules('is_using_hours, time_zone', 'true, null')};
       insert into warehouse.users (user_id, time_zone, ${provenance}) values (1, 'America/Denver', ${given})`,
-    says: /hours, which are in UTC .* in America\/Denver\.$/,
-    remedy: /^Set TIME_ZONE to America\/Denver/,
+    says: /^TIME_ZONE is not set, so rules that speak of hours do not act\. Most users .* in America\/Denver\.$/,
+    remedy: /^Set TIME_ZONE=America\/Denver/,
   },
   {
-    check: 'rules_time_zone',
+    check: 'time_zone',
     level: 'notice',
-    sql: `${rules('is_using_hours', 'true')}; update ops.rules_loaded set mode = 'dry-run';
+    sql: `${rules('is_using_hours, time_zone', 'false, null')};
       insert into warehouse.users (user_id, time_zone, ${provenance}) values (1, 'America/Denver', ${given})`,
-    says: /hours, which are in UTC/,
-    remedy: /^Set TIME_ZONE/,
+    says: /^TIME_ZONE is not set, so the days of the reports are those of UTC\./,
+    remedy: /^Set TIME_ZONE=America\/Denver/,
   },
   {
     check: 'action_failed',

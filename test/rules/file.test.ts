@@ -275,6 +275,21 @@ test('the schema for editors is generated from the one that rules are checked wi
   );
 });
 
+test('until a time zone is chosen, rules that speak of hours are at most dry-run', () => {
+  const rules = [
+    'if: "!hours.is_open"\n    do: [{ reopen: true }]',
+    "do: [{ comment: '{{ hours.opens_at }}' }]",
+    'mode: off\n    if: hours.is_open\n    do: [{ reopen: true }]',
+    'do: [{ reopen: true }]',
+  ].map((rest, at) => `  - name: rule-${at}\n    on: message_received\n    ${rest}\n`);
+  const modes = (timeZone: string | undefined) =>
+    parseRules(`rules:\n${rules.join('')}`, { ...options, timeZone }).rules.map(
+      ({ mode, heldBack }) => heldBack ?? mode,
+    );
+  expect(modes(undefined)).toEqual(['time_zone_unset', 'time_zone_unset', 'off', 'live']);
+  expect(modes('UTC')).toEqual(['live', 'live', 'off', 'live']);
+});
+
 test('the version changes with the text', () => {
   const version = (text: string) => parseRules(text, options).version;
   expect(version('rules: []\n')).toBe(version('rules: []\n'));

@@ -56,23 +56,33 @@ const rulesDiffer = defineCheck({
     'A deploy ends this within minutes. Otherwise give all workers the same rules file (RULES_FILE), and stop those of an old release.',
 });
 
-/** Says that rules take local times for UTC. `zone` is the most frequent time zone of the account's users. */
-export function hoursInUtc(zone: string): { readonly message: string; readonly remedy: string } {
+/**
+ * Says that nobody has chosen a time zone, and proposes the most frequent one of the account's users, null while none is known.
+ * `usesHours`: rules speak of hours.
+ */
+export function timeZoneUnset(zone: string | null, usesHours: boolean): Record<'message' | 'remedy', string> {
+  const users = zone === null ? '' : ` Most users of the account are in ${zone}.`;
+  const effect = usesHours ? 'rules that speak of hours do not act' : 'the days of the reports are those of UTC';
+  const place = zone === null ? 'a place such as America/New_York' : 'another place';
   return {
-    message: `Rules speak of hours, which are in UTC because TIME_ZONE is not set or UTC, while most users of the account are in ${zone}.`,
-    remedy: `Set TIME_ZONE to ${zone} for all processes, and restart them.`,
+    message: `TIME_ZONE is not set, so ${effect}.${users}`,
+    remedy: `Set TIME_ZONE=${zone ?? 'UTC'}, or to ${place}, for all processes, and restart them.`,
   };
 }
 
-const rulesTimeZone = defineCheck({
-  id: 'rules_time_zone',
-  meaning: 'Rules speak of hours, which are in UTC, while most users of the account are in another time zone.',
+const timeZone = defineCheck({
+  id: 'time_zone',
+  meaning:
+    'Nobody has chosen a time zone, so the days of the reports are those of UTC, and rules that speak of hours do not act.',
   measure({ rules }) {
-    const { mode = 'off', hoursZone = null, usersZone = null } = known(rules) ?? {};
-    const isOff = mode === 'off' || hoursZone !== 'UTC' || usersZone === null || usersZone === 'UTC';
-    return !isOff && { isLive: mode === 'live', ...hoursInUtc(usersZone) };
+    const status = known(rules);
+    if (!status || status.timeZone !== null) return undefined;
+    const { mode, usersZone } = status;
+    const usesHours = status.usesHours && mode !== 'off';
+    const isWrong = usesHours || (usersZone !== null && usersZone !== 'UTC');
+    return isWrong && { isLive: usesHours && mode === 'live', ...timeZoneUnset(usersZone, usesHours) };
   },
-  // In a dry run nobody is told wrong hours.
+  // Only live rules would do something that they do not do.
   level: { among: ['warning', 'notice'], of: ({ isLive }) => (isLive ? 'warning' : 'notice') },
   sentence: ({ message }) => message,
   remedy: ({ remedy }) => remedy,
@@ -331,7 +341,7 @@ export const automationChecks = [
   sendsExpired,
   rulesFile,
   rulesDiffer,
-  rulesTimeZone,
+  timeZone,
   actionFailed,
   actionUnclear,
   rulesFailed,

@@ -16,8 +16,10 @@ export interface RulesStatus {
   readonly problem: string | null;
   /** What the running workers have, the newest file first. */
   readonly workers: readonly Pick<LoadedRules, 'version' | 'mode' | 'loadedAt'>[];
-  /** TIME_ZONE where rules speak of local times; null otherwise. */
-  readonly hoursZone: string | null;
+  /** Whether rules speak of hours. */
+  readonly usesHours: boolean;
+  /** The time zone of the hours; null while nobody has chosen one. */
+  readonly timeZone: string | null;
   /** The most frequent time zone of the account's users; null while none is known. */
   readonly usersZone: string | null;
   /** Evaluations of today, by the local day of the reports. */
@@ -46,7 +48,7 @@ export async function readRules(db: Database): Promise<RulesStatus | undefined> 
     ...{ version, mode, loadedAt, ruleCount: rules.length },
     problem: running.find(({ problem }) => problem !== null)?.problem ?? inUse.problem,
     workers: running.map((each) => ({ version: each.version, mode: each.mode, loadedAt: each.loadedAt })),
-    hoursZone: usesHours ? timeZone : null,
+    ...{ usesHours, timeZone },
     usersZone: await readUsersZone(db),
   };
   const failing = await query<RulesStatus['failing'][number]>(

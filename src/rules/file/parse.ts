@@ -13,8 +13,11 @@ import { accountLimitsOf, type RulesFile, rulesSchema, type WrittenRule } from '
 export interface ParseOptions {
   /** The path as messages show it. */
   readonly file: string;
-  /** IANA time zone of the business hours and of times in templates. */
-  readonly timeZone: string;
+  /**
+   * IANA time zone of the business hours and of times in templates. Undefined while nobody has chosen one: they are in UTC, and
+   * rules that speak of them are at most `dry-run`.
+   */
+  readonly timeZone: string | undefined;
 }
 
 type Path = readonly PropertyKey[];
@@ -47,10 +50,10 @@ export function parseRules(text: string, { file, timeZone }: ParseOptions): Rule
   return {
     version: fingerprint(text),
     rules,
-    hours: businessHours(data.business_hours, timeZone),
+    hours: businessHours(data.business_hours, timeZone ?? 'UTC'),
     accountLimits: accountLimitsOf(data),
     ...namesIn(data.rules, positions),
-    hoursAt: firstWithHours(rules, data.rules, positions),
+    hoursAt: firstWithHours(data.rules, rules, positions),
     warnings: warnings.sort(byPosition),
   };
 }
@@ -59,18 +62,21 @@ function fingerprint(text: string): string {
   return hash('sha256', text).slice(0, 12);
 }
 
-/** The first rule that is not off and that speaks of local times, in its condition or in a text. */
+/** Whether a rule speaks of local times, in its condition or in a text. */
+function usesHours(rule: WrittenRule, condition: Condition | undefined): boolean {
+  return (
+    condition?.paths?.some((path) => path.startsWith('hours.')) === true ||
+    /\{[{%][^}]*\bhours\./.test(JSON.stringify(rule.do))
+  );
+}
+
+/** The first rule that is not off and that speaks of local times. */
 function firstWithHours(
-  rules: readonly Rule[],
   written: readonly WrittenRule[],
+  rules: readonly Rule[],
   positions: Positions,
 ): FilePosition | undefined {
-  const at = rules.findIndex(
-    ({ mode, condition }, index) =>
-      mode !== 'off' &&
-      (condition?.paths.some((path) => path.startsWith('hours.')) ||
-        /\{[{%][^}]*\bhours\./.test(JSON.stringify(written[index]?.do))),
-  );
+  const at = written.findIndex((rule, index) => rule.mode !== 'off' && usesHours(rule, rules[index]?.condition));
   return at < 0 ? undefined : positions.ofValue(['rules', at, 'name']);
 }
 
@@ -109,10 +115,11 @@ function duplicateNames(rules: readonly WrittenRule[], positions: Positions): Ru
 
 function buildRules(
   { rules, business_hours: hours }: RulesFile,
-  timeZone: string,
+  chosenZone: string | undefined,
   positions: Positions,
   { problems, warnings }: { readonly problems: RulesProblem[]; readonly warnings: RulesProblem[] },
 ): Rule[] {
+  const timeZone = chosenZone ?? 'UTC';
   const compileTemplate = createTemplates(timeZone);
 
   /** Reports what is wrong with a text. The result is not used then: `parseRules` throws. */
@@ -139,12 +146,14 @@ function buildRules(
     // An idle thread expects no quick reaction, so one that became idle during an outage still counts.
     const maxAgeSeconds = limits.max_age ?? (rule.on === 'thread_idle' ? 86_400 : defaultRuleLimits.maxAgeSeconds);
     const template = (text: string, where: Path): Template => compiled(where, compileTemplate(rule.on, text));
+    const condition = conditionOf(rule, [...path, 'if']);
+    const isHeldBack = rule.mode === 'live' && chosenZone === undefined && usesHours(rule, condition);
     return {
       name: rule.name,
       description: rule.description,
       on: rule.on,
       idleSeconds: rule.for,
-      condition: conditionOf(rule, [...path, 'if']),
+      condition,
       steps: rule.do.map((step, index) => stepOf(step, [...path, 'do', index], template)),
       limits: { thread: limits.per_thread, line: limits.per_line, account: limits.per_account },
       maxAgeSeconds,
@@ -157,7 +166,7 @@ function buildRules(
         isFollowUp: rule.on === 'thread_idle' || undefined,
       },
       stops: rule.stop,
-      mode: rule.mode,
+      ...(isHeldBack ? { mode: 'dry-run', heldBack: 'time_zone_unset' } : { mode: rule.mode }),
       hash: fingerprint(JSON.stringify([rule, hours, timeZone])),
     };
   });

@@ -3,7 +3,7 @@ import { type LoadedRules, readInUse, readRunning } from '../../ledger/rules-in-
 import type { SendState } from '../../ledger/states.ts';
 import { actionStateWords, quantity, sendStateWords } from '../../ops/format.ts';
 import { type RuleCounts, readRuleCounts } from '../../reporting/outcomes.ts';
-import { lesserMode } from '../../rules/rule.ts';
+import { heldBackWords, lesserMode } from '../../rules/rule.ts';
 import { commandName } from '../../shared/command-name.ts';
 import { type Html, html } from '../html.ts';
 import { section, soft } from './page-parts.ts';
@@ -45,7 +45,7 @@ ${inForce(inUse, running, view)}`,
 }
 
 function row(
-  { name, on, mode }: LoadedRules['rules'][number],
+  { name, on, mode, heldBack }: LoadedRules['rules'][number],
   inUse: LoadedRules,
   { counts, did, view }: { counts: RuleCounts | undefined; did: readonly Did[]; view: View },
 ): Html {
@@ -55,7 +55,7 @@ function row(
         counts.failed > 0 && html`, <a class="warning" href="${path('failed')}">${quantity(counts.failed)} failed</a>`
       }`
     : html`not evaluated`;
-  return html`<tr><td>${name}<small>on ${on}, ${lesserMode(mode, inUse.mode)}</small></td><td>${count}</td><td>${
+  return html`<tr><td>${name}<small>on ${on}, ${lesserMode(mode, inUse.mode)}${heldBack && html`: ${heldBackWords[heldBack]}`}</small></td><td>${count}</td><td>${
     did.length === 0 ? '–' : didWords(did)
   }</td></tr>`;
 }

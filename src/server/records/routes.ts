@@ -71,8 +71,8 @@ const records: readonly (readonly [
 /** Serves the lists of deliveries, reads, sends and so on, each as a page, as CSV and as JSON, and a page for each of their rows. */
 export function registerRecords(app: FastifyInstance, context: Context): void {
   const { db } = context.database;
-  const { timeZone, rulesFile } = context.settings;
-  const rules = () => readRuleSet(rulesFile, timeZone);
+  const { timeZone, hoursZone, rulesFile } = context.settings;
+  const rules = () => readRuleSet(rulesFile, hoursZone);
   const readOnce = oneAtATime();
   const read = <T>(work: (connection: Database) => Promise<T>) => readOnce(() => onConnection(db, work));
   const doneOf = (query: Parameters) => doneSentence(textOf(query, 'done'));
@@ -119,7 +119,7 @@ export function registerRecords(app: FastifyInstance, context: Context): void {
 }
 
 /** The rules of the file that this process has; undefined when there is none, or it has mistakes. */
-async function readRuleSet(file: string, timeZone: string): Promise<RuleSet | undefined> {
+async function readRuleSet(file: string, timeZone: string | undefined): Promise<RuleSet | undefined> {
   try {
     return parseRules(await readFile(file, 'utf8'), { file, timeZone });
   } catch {

@@ -3,7 +3,7 @@ import type { SendState } from '../../ledger/states.ts';
 import { actionStateWords, sendReasonWords, sendStateWords } from '../../ops/format.ts';
 import { explainIn, explainRulesOn, outcomeWords, type RuleExplanation, replyWords } from '../../rules/explain.ts';
 import { declarationOf } from '../../rules/facts/declared.ts';
-import type { RuleSet } from '../../rules/rule.ts';
+import { heldBackWords, type RuleSet } from '../../rules/rule.ts';
 import type { TriggerKind } from '../../rules/triggers.ts';
 import { commandName } from '../../shared/command-name.ts';
 import { maskNumbers } from '../../shared/masking.ts';
@@ -177,7 +177,7 @@ function explanations(explained: readonly RuleExplanation[], first: string | und
   if (explained.length === 0) return soft('No rule of the present file waits for this.');
   const own = explained.toSorted((a, b) => Number(b.rule === first) - Number(a.rule === first));
   return html`${own.map(
-    ({ rule: name, on, outcome, falseClauses, reply }) =>
+    ({ rule: name, on, heldBack, outcome, falseClauses, reply }) =>
       html`<div class="rule"><h3><b>${name}</b> ${outcomeWords(outcome, on)}</h3>
 ${falseClauses.map(
   ({ clause, facts }) =>
@@ -187,6 +187,7 @@ ${falseClauses.map(
       ([path, value]) => html`<p class="soft"><code>${path}</code> = ${valueWords(path, value, isTextShown)}</p>`,
     )}</div>`,
 )}
+${heldBack && html`<p class="soft">Its steps are only recorded: ${heldBackWords[heldBack]}.</p>`}
 ${reply !== undefined && html`<p class="soft">${replyWords(reply)}</p>`}</div>`,
   )}
 `;

@@ -115,7 +115,8 @@ describe('the lists', () => {
     expect(await page('/rules')).toContain('No worker has loaded a rules file yet.');
     const { db } = world.context.database;
     const rules = ['thanks-resolves', 'out-of-hours-reply', 'never-tried'].map((name, at) => ({
-      ...{ name, on: 'message_received', mode: at === 2 ? 'off' : 'live' },
+      ...{ name, on: 'message_received', mode: at === 2 ? 'off' : at === 1 ? 'dry-run' : 'live' },
+      ...(at === 1 && { heldBack: 'time_zone_unset' }),
     }));
     await query(
       db,
@@ -128,7 +129,9 @@ describe('the lists', () => {
     );
     expect(rows).toEqual([
       ' thanks-resolves on message_received, dry-run matched 0 of 5 – ',
-      expect.stringMatching(/^ out-of-hours-reply on message_received, dry-run matched 1 of 1 reply: 1 /),
+      expect.stringMatching(
+        /^ out-of-hours-reply on message_received, dry-run: it speaks of hours, .* matched 1 of 1 reply: 1 /,
+      ),
       ' never-tried on message_received, off not evaluated – ',
     ]);
     expect(section).toContain('RULES_MODE is dry-run');
