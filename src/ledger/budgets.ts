@@ -5,20 +5,20 @@ import type { AccountLimits } from './limits.ts';
 import type { Send } from './send.ts';
 
 /*
- * Amounts are whole micro-dollars. A send counts in three scopes (account, line, thread); every transaction locks them in the
- * order of their names. A reservation is the worst case: the most segments, at the highest price ever charged. A higher price
- * shows only in the answer to a send. So the first send of a day is dispatched alone, and later as many at a time as the
- * daily budget could pay if each cost ten times its reservation, at least one.
+ * Amounts are whole micro-dollars. A send counts in three scopes (account, line, thread), and every transaction locks
+ * them ordered by name. A reservation is the worst case: the maximum number of segments at the highest price ever
+ * charged. Only the answer to a send shows a higher price. So the first send of a day is dispatched alone. Later, at
+ * most as many run at once as the daily budget could pay if each cost ten times its reservation, but at least one.
  */
 
 const maxPriceRise = 10;
 
-/** The name of a budget, as refusals and reports give it. */
+/** The name of a budget, as used in refusals and reports. */
 export type BudgetName = 'thread' | 'line' | 'account' | 'money';
 
 type Limits = Pick<AccountLimits, 'perThread' | 'perLine' | 'perAccount' | 'dailyMicros' | 'unitMicros'>;
 
-/** The scopes that a send counts in, with the limit of each, in lock order. */
+/** The scopes a send counts in, with the limit of each, in lock order. */
 export function scopesOf({ line, number }: Pair) {
   return [
     { name: 'account', scope: 'account', limit: 'perAccount' },
@@ -29,12 +29,17 @@ export function scopesOf({ line, number }: Pair) {
 
 export type Reservation =
   | { readonly budgetDate: string; readonly micros: number }
-  /** `isFinal` unless sends in progress or UNKNOWN may still release their part. NEEDS_HUMAN counts as spent. */
+  /**
+   * `isFinal` is false while a send in progress or an UNKNOWN send may still release budget. NEEDS_HUMAN counts as
+   * spent.
+   */
   | { readonly usedUp: BudgetName; readonly isFinal: boolean };
 
 const today = sql`(now() at time zone 'UTC')::date`;
 
-/** Reserves for one send of so many segments, today (UTC), or says which budget does not allow it. */
+/**
+ * Reserves today's (UTC) budget for one send of so many segments. If that fails, returns the budget that is used up.
+ */
 export async function reserveBudget(
   tx: Transaction,
   thread: Pair,
@@ -58,7 +63,7 @@ export async function reserveBudget(
   const [account] = rows;
   if (!account) throw new Error('the budget of the account has no row');
   const { day, spent, reserved } = account;
-  // Whoever else changes these figures holds the lock on the account until its commit.
+  // Every transaction that changes these figures holds the account's lock until it commits.
   const { price, inFlight, uncertain, uncertainMicros } = await readInProgress(tx, day, thread);
   for (const [at, { name, limit }] of scopes.entries()) {
     const cap = limits[limit];
@@ -77,11 +82,11 @@ export async function reserveBudget(
 }
 
 interface InProgress {
-  /** Micro-dollars: the highest price of a segment that was ever charged. */
+  /** Micro-dollars: the highest price of a segment ever charged. */
   readonly price: number;
   /** RESERVED and DISPATCHED sends of the day. */
   readonly inFlight: { readonly count: number; readonly micros: number };
-  /** Sends of the day that may still turn out not to have been sent, by scope, and what they have reserved. */
+  /** Today's sends that may turn out not to have been sent, by scope, and the amount they have reserved. */
   readonly uncertain: Readonly<Record<'account' | 'line' | 'thread', number>>;
   readonly uncertainMicros: number;
 }
@@ -105,7 +110,9 @@ async function readInProgress(tx: Transaction, day: string, { line, number }: Pa
   return row;
 }
 
-/** Which budget would not allow a send now; reserves nothing, and ignores what others have only reserved. */
+/**
+ * Returns the budget that would refuse a send now. Reserves nothing, and ignores what other sends have only reserved.
+ */
 export async function checkBudgets(
   tx: Transaction,
   thread: Pair,
@@ -130,17 +137,17 @@ export async function checkBudgets(
   return row?.used_up ?? undefined;
 }
 
-/** Releases the reservation of a send that did not go out. */
+/** Releases the reservation of a send that wasn't sent. */
 export function releaseBudget(tx: Transaction, send: Send): Promise<void> {
   return changeBudgets(tx, send, send.budgetDate, { sends: -1, reserved: -send.reservedMicros, spent: 0 });
 }
 
-/** Turns the reservation of a send into what it cost. */
+/** Replaces the reservation of a send by its actual cost. */
 export function chargeBudget(tx: Transaction, send: Send, micros: number): Promise<void> {
   return changeBudgets(tx, send, send.budgetDate, { sends: 0, reserved: -send.reservedMicros, spent: micros });
 }
 
-/** Counts a send whose budget was released although it went out. */
+/** Counts a send whose budget was released, but which was sent after all. */
 export function bookBudget(tx: Transaction, send: Send, micros: number): Promise<void> {
   return changeBudgets(tx, send, send.budgetDate, { sends: 1, reserved: 0, spent: micros });
 }
@@ -166,9 +173,9 @@ async function changeBudgets(
 }
 
 /**
- * The most segments that a text can be billed as (section 2.4). For vowels with an acute accent, where the specification and
- * the GSM alphabet differ, the dearer reading counts. Every segment but the last is taken to waste one unit, as happens when
- * a character of two units does not fit.
+ * The maximum number of segments that a text can be billed as (section 2.4). The specification and the GSM alphabet
+ * differ on vowels with an acute accent; the more expensive interpretation counts. Every segment but the last is
+ * assumed to waste one unit, because a two-unit character may not fit.
  */
 export function maxSegments(text: string): number {
   if (text === '') return 0;

@@ -8,17 +8,17 @@ import type { AccountLimits } from './limits.ts';
 export interface LedgerDeps {
   readonly db: Database;
   readonly log: Log;
-  /** The only place where the program holds the API's send operation. */
+  /** The only reference to the API's send operation in the program. */
   readonly messages: Messages;
-  /** Reads a thread now and mirrors it. Returns true when the mirror then holds the whole thread. */
+  /** Reads a thread now and mirrors it. Returns true if the mirror then holds the whole thread. */
   readonly readThread: (thread: Thread) => Promise<boolean>;
   /** Asks the service whether the line has blocked the number. */
   readonly isBlocked: (line: string, number: string) => Promise<boolean>;
-  /** The credential's kind. Messages sent with a user's tokens carry that user in `sentBy`. */
+  /** The kind of credential. Messages sent with a user's tokens have that user in `sentBy`. */
   readonly actsFor: 'account' | 'user';
-  /** `off` refuses every send; `dry-run` does everything but reserve and send. */
+  /** `off` refuses every send. `dry-run` passes all gates, but reserves and sends nothing. */
   readonly mode: 'off' | 'dry-run' | 'live';
-  /** The limits in effect now; defaults apply to what is missing. */
+  /** The limits in effect now. Missing ones get their defaults. */
   readonly limits?: () => Partial<AccountLimits>;
   readonly pauses: ReadPauses;
   readonly notify: (due: readonly DueTarget[]) => void;
@@ -27,23 +27,26 @@ export interface LedgerDeps {
 
 /** Milliseconds. */
 export interface LedgerTiming {
-  /** How long a worker may hold a RESERVED send, and then again a DISPATCHED one. */
+  /** How long a worker may hold a RESERVED send, and after its dispatch the DISPATCHED one. */
   readonly leaseMs: number;
-  /** Timeout of the request; well below the lease. */
+  /** Timeout of the request. Must be well below the lease. */
   readonly answerMs: number;
-  /** From the start of the dispatch to the first byte; a worker that stalled for longer sends nothing. Well below the lease. */
+  /**
+   * Maximum time from the start of the dispatch to the first byte. A worker that stalls longer sends nothing. Must be
+   * well below the lease.
+   */
   readonly stallMs: number;
-  /** Scheduled reads of the thread of an UNKNOWN send, counted from its dispatch; after the last comes manual review. */
+  /** When to read the thread of an UNKNOWN send, counted from its dispatch. Manual review follows the last read. */
   readonly reconcileAtMs: readonly number[];
-  /** How long after the last scheduled read an incomplete thread is still read before manual review. */
+  /** After the last scheduled read, an incomplete thread is read again for this long before manual review. */
   readonly graceMs: number;
-  /** Shortest wait before a thread that could not be read is read again. */
+  /** Minimum wait before a failed read of a thread is repeated. */
   readonly readRetryMs: number;
-  /** First wait after a request that provably had no effect; later waits are longer. */
+  /** The first wait after a request that provably had no effect. Later waits are longer. */
   readonly retryMs: number;
-  /** Wait before a HELD send is judged again that waits for other sends or for the rules. */
+  /** Wait before the gates judge again a send that is HELD because of other sends or the rules. */
   readonly waitMs: number;
-  /** A due send that a worker took up this long ago is taken up again: that worker may have died. */
+  /** After this time, another worker may take up a due send: the worker that took it may have died. */
   readonly lostAfterMs: number;
 }
 
@@ -61,7 +64,7 @@ export const defaultLedgerTiming: LedgerTiming = {
   lostAfterMs: 10_000,
 };
 
-/** The dependencies with all defaults filled in. */
+/** The dependencies, with defaults filled in. */
 export type Ledger = Omit<LedgerDeps, 'timing' | 'limits'> & {
   readonly timing: LedgerTiming;
   readonly limits: () => AccountLimits;

@@ -9,11 +9,11 @@ export interface Control {
   readonly reason: string | null;
   readonly by: 'operator' | 'ledger' | null;
   readonly since: Date;
-  /** Micro-dollars: the highest price that a segment ever cost. */
+  /** Micro-dollars: the highest price ever charged for a segment. */
   readonly highestUnitMicros: number;
 }
 
-/** With the lock `share`, a pause waits for the end of this transaction: no send leaves after a pause. */
+/** With the lock `share`, a pause waits until this transaction ends, so no send leaves after a pause. */
 export async function readControl(db: Database | Transaction, lock: 'none' | 'share' = 'none'): Promise<Control> {
   const [control] = await query(
     db,
@@ -25,12 +25,12 @@ export async function readControl(db: Database | Transaction, lock: 'none' | 'sh
   return control;
 }
 
-/** Locks the switch. To be called before the send is locked, by every transaction that makes an outcome unknown. */
+/** Locks the switch. A transaction that makes an outcome unknown must call this before it locks the send. */
 export async function lockControl(tx: Transaction): Promise<void> {
   await query(tx, sql`select from ops.send_control for update`);
 }
 
-/** Stops all sends. Once this resolves, no other request leaves; those in progress finish. */
+/** Pauses all sends. Once this resolves, no new request leaves; requests in progress finish. */
 export async function pauseSends(
   db: Database | Transaction,
   reason: string,
@@ -42,12 +42,12 @@ export async function pauseSends(
   );
 }
 
-/** Ends the pause. Sends that are due go out at once, unless they have expired. */
+/** Ends the pause. Due sends leave at once, unless they have expired. */
 export function resumeSends(db: Database): Promise<void> {
   return inTransaction(db, (tx) => resume(tx, null));
 }
 
-/** After a pause that the ledger ended itself, `by` keeps the outcomes that are still unknown counted. */
+/** `by` is `ledger` when the ledger ends its own pause: outcomes that are still unknown then keep counting. */
 async function resume(tx: Transaction, by: 'ledger' | null): Promise<void> {
   await query(
     tx,
@@ -59,15 +59,17 @@ async function resume(tx: Transaction, by: 'ledger' | null): Promise<void> {
   );
 }
 
-/** This many unknown outcomes within this many minutes pause all sends: the way to the service cannot be trusted. */
+/**
+ * This many unknown outcomes within this many minutes pause all sends: the connection to the service can't be trusted.
+ */
 const maxUnknown = 3;
 const withinMinutes = 10;
 const unknownWindow = sql.raw(`interval '${withinMinutes} minutes'`);
 
-/** A send that was found in its thread no longer counts as unknown. */
+/** A send whose message was found in its thread no longer counts as unknown. */
 const isUnclear = sql`s.state in ('UNKNOWN', 'NEEDS_HUMAN')`;
 
-/** Pauses when there are too many unknown outcomes, counted since an operator's last resume. The caller holds the switch. */
+/** Pauses if too many outcomes have become unknown since an operator last resumed. The caller holds the switch. */
 export async function pauseOnUnknowns(tx: Transaction): Promise<boolean> {
   const [row] = await query(
     tx,
@@ -81,10 +83,12 @@ export async function pauseOnUnknowns(tx: Transaction): Promise<boolean> {
   return true;
 }
 
-/** Of the switch: the ledger paused, not an operator. */
+/** SQL condition on the switch: the ledger paused, not an operator. */
 export const isPausedByLedger = sql`is_paused and paused_by = 'ledger'`;
 
-/** Ends a pause by the ledger once fewer outcomes than cause one are unknown. Leaves an operator's pause alone. */
+/**
+ * Ends the ledger's own pause once the number of unknown outcomes is below the limit. Never ends an operator's pause.
+ */
 export async function endAutomaticPause(db: Database): Promise<boolean> {
   if ((await readControl(db)).by !== 'ledger') return false;
   return inTransaction(db, async (tx) => {
@@ -107,14 +111,14 @@ export async function recordUnitPrice(tx: Transaction, micros: number): Promise<
   );
 }
 
-/** The user whom the service names as the author of our sends; null with an API key, and while it is not known. */
+/** The user whom the service names as the author of our sends. Null with an API key, and until it is known. */
 export async function readSender(tx: Transaction, actsFor: 'account' | 'user'): Promise<string | null> {
   if (actsFor === 'account') return null;
   const [row] = await query(tx, sql<{ sender_id: string | null }>`select sender_id from ops.send_control`);
   return row?.sender_id ?? null;
 }
 
-/** Learns that user from the message of a send that was identified by its id: no other answer of the API tells. */
+/** Learns that user from a sent message that was identified by its id. No other answer of the API names the user. */
 export async function recordSender(db: Database, sendId: string): Promise<void> {
   await query(
     db,
@@ -131,7 +135,7 @@ export interface LedgerSummary {
   /** Sends of the last day and all open ones, by state. */
   readonly counts: Readonly<Partial<Record<SendState, number>>>;
   readonly today: { readonly spent: number; readonly reserved: number; readonly sends: number };
-  /** The daily budget of the rules file in effect. */
+  /** The daily budget from the rules file in effect. */
   readonly dailyMicros: number;
 }
 

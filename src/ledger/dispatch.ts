@@ -20,12 +20,12 @@ import { settleFound } from './reconcile.ts';
 import { isAnyLive } from './rules-in-force.ts';
 import { lockSend, type Send, transition } from './send.ts';
 
-/** A send with its budget reserved, and the fence of this reservation. */
+/** A send with a reserved budget, and the fence of that reservation. */
 export type ReservedSend = Pick<Send, 'sendId' | 'fence' | 'line' | 'number'>;
 
 type Refused = 'held' | 'denied' | 'expired';
 
-/** PLANNED or HELD to RESERVED, in one transaction: the gates, by what the mirror holds, then the budgets. */
+/** PLANNED or HELD to RESERVED in one transaction: first the gates, based on the mirror, then the budgets. */
 export function reserveSend(
   ledger: Ledger,
   sendId: string,
@@ -38,7 +38,7 @@ export function reserveSend(
     const limits = ledger.limits();
     if (send.mode === 'live' && ledger.mode !== 'live' && (await isAnyLive(tx))) return leaveToOthers(tx, sendId);
     const isDry = [ledger.mode, send.mode, inputs.ruleMode].includes('dry-run');
-    // A live send asks the service about a block just before its dispatch; a dry run asks nothing.
+    // For a live send, the service is asked about a block just before the dispatch. A dry run asks nothing.
     const verdict = judge(send, inputs, isDry && inputs.wasBlocked, limits);
     if (verdict.kind === 'deny' || verdict.kind === 'expire') return refuse(tx, ledger, send, verdict);
     if ((inputs.isPaused || inputs.ruleMode === 'unknown') && !isDry) return 'paused';
@@ -70,13 +70,13 @@ export function reserveSend(
   });
 }
 
-/** Lets the next sweep of any worker take up a live send again, for one that may send it. */
+/** Makes a live send due again at once, for a worker that may send it. */
 async function leaveToOthers(tx: Transaction, sendId: string): Promise<'nothing_due'> {
   await query(tx, sql`update ops.sends set enqueued_at = '-infinity' where send_id = ${sendId}`);
   return 'nothing_due';
 }
 
-/** Records a verdict that keeps a send from going out now, and releases what it had reserved. */
+/** Records why a send can't leave now, and releases its reservation. */
 async function refuse(
   tx: Transaction,
   { timing }: Ledger,
@@ -89,7 +89,7 @@ async function refuse(
   if (send.state === 'RESERVED') await releaseBudget(tx, send);
   switch (verdict.kind) {
     case 'hold': {
-      // Quiet hours do not count as age.
+      // Time spent in quiet hours doesn't count as age.
       const maxAgeMs = 1_000 * (send.limits.maxAgeSeconds ?? defaultRuleLimits.maxAgeSeconds);
       const times = { due_at: verdict.until, expires_at: new Date(verdict.until.getTime() + maxAgeMs) };
       await transition(tx, { ...step, to: 'HELD', reason: 'gate:quiet_hours', set: { ...set, ...times } });
@@ -110,7 +110,7 @@ async function refuse(
 /** `lost`: another worker has taken the send over, and nothing was changed. */
 export type DispatchResult = RecordedOutcome | Refused | 'paused' | 'replanned';
 
-/** RESERVED to an outcome: a fresh read of the thread, the commit of the dispatch, one request, and its outcome. */
+/** RESERVED to an outcome: reads the thread, commits the dispatch, sends one request and records its outcome. */
 export async function dispatch(ledger: Ledger, reserved: ReservedSend): Promise<DispatchResult> {
   const { sendId, line, number } = reserved;
   let isBlocked: boolean;
@@ -122,7 +122,7 @@ export async function dispatch(ledger: Ledger, reserved: ReservedSend): Promise<
     ledger.log.info({ err: error, sendId }, 'The thread of a send could not be read; the send waits');
     return await giveUpReservation(ledger, reserved, 'the thread could not be read');
   }
-  // Starts before the commit: a worker that stalls in it may find its lease expired.
+  // Starts before the commit: the commit may stall until the lease has expired.
   const isInTime = startStallTimer(ledger.timing.stallMs);
   const dispatched = await inTransaction(ledger.db, (tx) => commitDispatch(tx, ledger, reserved, isBlocked));
   if (typeof dispatched === 'string') return dispatched;
@@ -131,13 +131,13 @@ export async function dispatch(ledger: Ledger, reserved: ReservedSend): Promise<
 
 /** A send whose request may leave now. */
 interface DispatchedSend extends Send {
-  /** The line as the service writes it. */
+  /** The line as the service spells it. */
   readonly from: string;
 }
 
 /**
- * RESERVED to DISPATCHED. This transaction commits before the first byte of the request. It share-locks the kill switch: a
- * pause waits for its commit and lets nothing out afterwards.
+ * RESERVED to DISPATCHED. This transaction commits before the first byte of the request leaves. It share-locks the kill
+ * switch, so a pause waits for this commit and lets no later send out.
  */
 async function commitDispatch(
   tx: Transaction,
@@ -148,9 +148,9 @@ async function commitDispatch(
   await commitDurably(tx);
   const control = await readControl(tx, 'share');
   const send = await lockSend(tx, sendId);
-  // After the end of the lease the send belongs to whoever takes it up next.
+  // Once the lease has ended, another worker may take up the send.
   if (send?.state !== 'RESERVED' || send.fence !== fence || send.isDue) return 'lost';
-  // The service may have carried out the last request although it refused it.
+  // The service may have carried out the previous request although its answer was a refusal.
   if (await settleFound(tx, ledger, send)) return 'sent';
   const inputs = await readGateInputs(tx, send);
   if (control.isPaused || inputs.ruleMode === 'unknown') {
@@ -178,7 +178,7 @@ async function commitDispatch(
   return { ...send, from: await senderForm(tx, send.line) };
 }
 
-/** With synchronous_commit = off, a crash of Postgres could undo this commit and let the request out a second time. */
+/** With synchronous_commit = off, a crash of Postgres could lose this commit, and the request would be sent twice. */
 async function commitDurably(tx: Transaction): Promise<void> {
   await query(
     tx,
@@ -196,13 +196,13 @@ async function readMessageIds(tx: Transaction, { line, number }: Send): Promise<
   return rows.map(({ id }) => id);
 }
 
-/** Measures by two clocks: the monotonic one stops while a machine sleeps. */
+/** Uses two clocks, because the monotonic one stops while a machine sleeps. */
 function startStallTimer(milliseconds: number): () => boolean {
   const [monotonic, wall] = [performance.now(), Date.now()];
   return () => performance.now() - monotonic <= milliseconds && Date.now() - wall <= milliseconds;
 }
 
-/** The one request of a send. It leaves while `isInTime` returns true, or not at all. */
+/** The only request of a send. Nothing is sent once `isInTime` returns false. */
 async function request({ messages, timing }: Ledger, send: DispatchedSend, isInTime: () => boolean): Promise<Outcome> {
   try {
     const { sendId, from, number, text } = send;
@@ -213,7 +213,7 @@ async function request({ messages, timing }: Ledger, send: DispatchedSend, isInT
   }
 }
 
-/** RESERVED to PLANNED by the worker that holds the lease. */
+/** RESERVED to PLANNED, by the worker that holds the lease. */
 function giveUpReservation(
   { db, timing }: Ledger,
   { sendId, fence }: ReservedSend,
@@ -227,7 +227,7 @@ function giveUpReservation(
   });
 }
 
-/** Ends a lease whose worker is gone: a RESERVED send has sent nothing, a DISPATCHED one may have. */
+/** Ends an expired lease. A RESERVED send has sent nothing; a DISPATCHED one may have. */
 export function endExpiredLease(
   ledger: Ledger,
   sendId: string,
@@ -243,7 +243,7 @@ export function endExpiredLease(
   });
 }
 
-/** The caller has locked the send. No request has left, and this fence will send none. */
+/** The caller has locked the send. No request has left, and none can leave with this fence. */
 async function returnToPlanned(tx: Transaction, send: Send, reason: string, dueInMs: number): Promise<void> {
   await releaseBudget(tx, send);
   const set = { reserved_micros: 0 };

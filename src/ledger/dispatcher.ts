@@ -10,11 +10,13 @@ import { findSend, markSends } from './send.ts';
 /** `nothing_due`: another worker has the send, or it is not due. */
 export type AdvanceResult = DispatchResult | 'nothing_due' | 'needs_human';
 
-/** Takes sends through their states. Any number of workers may run one, and each may die at any time. */
+/** Moves sends through their states. Any number of workers may run one, and each may crash at any time. */
 export interface Dispatcher {
-  /** Takes one send as far as it goes now. Rejects when the database fails; a later sweep then returns the send again. */
+  /**
+   * Takes one send as far as possible now. Rejects if the database fails; a later sweep then returns the send again.
+   */
   advance(sendId: string): Promise<AdvanceResult>;
-  /** Whether `sweep` might find anything: while nothing is being sent, one statement spares the others. */
+  /** Whether `sweep` might find anything. This one cheap statement avoids the others while nothing is being sent. */
   hasWork(): Promise<boolean>;
   /**
    * Returns up to `max` due sends to advance. Also links mirrored messages to their sends, releases the budgets of superseded
@@ -77,12 +79,13 @@ async function hasWork(db: Database): Promise<boolean> {
   return row?.has_work === true;
 }
 
-/** Further in the future than a clock that runs right lets any moment of the past be. */
+/** The clock of Postgres must have been wrong if a past event is further in the future than this. */
 const maxAhead = sql`interval '1 minute'`;
 
 /**
- * Corrects moments that were written while the clock of Postgres was ahead: a send planned, dispatched or taken up in the
- * future counts as of now, and a lease or a short wait that ends too late ends in time. Otherwise it would wait until then.
+ * Corrects times written while the clock of Postgres was ahead. A send planned, dispatched or taken up in the future
+ * gets the current time, and leases and short waits that end too late are shortened. Otherwise these sends would wait
+ * for that future time.
  */
 async function correctClock(db: Database, { leaseMs }: Ledger['timing']): Promise<void> {
   const isWaiting = sql`state = 'PLANNED' or (state = 'HELD' and reason is distinct from 'gate:quiet_hours')`;
@@ -105,9 +108,9 @@ async function correctClock(db: Database, { leaseMs }: Ledger['timing']): Promis
 }
 
 /**
- * Marks up to `max` due sends as taken up and returns them: those that were not taken up yet, or whose worker got lost. During
- * a pause, waiting live sends stay where they are until they expire. Any read of the thread since the last reconciliation
- * makes an UNKNOWN send due: this is how a reference to the thread reaches it.
+ * Marks up to `max` due sends as taken up and returns them: sends that nobody took up yet, or whose worker died. During
+ * a pause, waiting live sends stay untouched until they expire. An UNKNOWN send becomes due as soon as its thread was
+ * read after the last reconciliation, for example because of a delivery.
  */
 async function takeDueSends(db: Database, max: number, lostAfterMs: number): Promise<string[]> {
   await query(

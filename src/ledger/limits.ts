@@ -1,16 +1,16 @@
-/** What a rule may set for its sends. None of these switches an account limit off. */
+/** What a rule can set for its sends. None of these disables an account limit. */
 export interface RuleLimits {
-  /** An older trigger is not answered; quiet hours do not count. Default 600. */
+  /** Older triggers aren't answered; quiet hours don't count as age. Default 600. */
   readonly maxAgeSeconds?: number | undefined;
-  /** The rule does not write into a thread in which a person of the account wrote within these minutes. Default 30. */
+  /** The rule sends nothing to a thread in which a person of the account wrote within these minutes. Default 30. */
   readonly humanMinutes?: number | undefined;
-  /** Local times of the recipient between which nothing is sent; `none` for rules that answer at any hour. */
+  /** Recipient's local times between which nothing is sent. `none` for rules that may answer at any hour. */
   readonly quietHours?: QuietHours | 'none' | undefined;
   /** The sender counts as a machine after this many equal texts within a day in which we also wrote. Default 3. */
   readonly sameTexts?: number | undefined;
-  /** The sender counts as a machine after this many sends in a row that were each answered within seconds. Default 2. */
+  /** The sender counts as a machine after answering this many texts in a row within seconds. Default 2. */
   readonly quickAnswers?: number | undefined;
-  /** The send follows up on an idle thread: deny it once the other party has written again. */
+  /** The send follows up on an idle thread. Deny it if the other party has written again. */
   readonly isFollowUp?: boolean | undefined;
 }
 
@@ -27,7 +27,7 @@ export interface AccountLimits {
   readonly perAccount: number;
   /** Micro-dollars a day. */
   readonly dailyMicros: number;
-  /** Micro-dollars: the least that is reserved for a segment. Prices that the service charges can only raise it. */
+  /** Micro-dollars: the minimum reserved per segment. Prices charged by the service can only raise it. */
   readonly unitMicros: number;
   /** Prefixes of countries that may be texted. Default: the countries of the account's own lines. */
   readonly countries?: readonly string[];
@@ -43,7 +43,7 @@ export const defaultAccountLimits: Amounts = {
   unitMicros: 50_000,
 };
 
-/** Upper bounds of what an owner can set. */
+/** The maximum an owner can set. */
 export const ceilings: Amounts = {
   perThread: 10,
   perLine: 10_000,
@@ -52,7 +52,9 @@ export const ceilings: Amounts = {
   unitMicros: 10_000_000,
 };
 
-/** Fills in the limits: anything but a whole number from 0 becomes the default, and nothing exceeds the ceilings. */
+/**
+ * Fills in the limits. Anything but a non-negative whole number becomes the default, and nothing exceeds the ceilings.
+ */
 export function accountLimits(given: Partial<AccountLimits> = {}): AccountLimits {
   const limit = (name: keyof Amounts): number => {
     const value = given[name];

@@ -9,16 +9,16 @@ import { type Database, inTransaction, query, sql, type Transaction } from '../d
  *                     └── START   ──▶ no longer waiting on that line
  */
 
-/** A number about which somebody should decide. */
+/** A number that needs a decision. */
 export interface WaitingNumber {
   readonly number: string;
-  /** The lines that got the texts. */
+  /** The lines that received the texts. */
   readonly lines: readonly string[];
   readonly textCount: number;
   /** When the first and the last of these texts were sent. */
   readonly firstAt: Date;
   readonly lastAt: Date;
-  /** When the last of them became known here: pass it to {@link decideOptOut}. */
+  /** When the last of them became known here. Pass it to {@link decideOptOut}. */
   readonly seenAt: Date;
   /** The last text; null when it was removed. */
   readonly text: string | null;
@@ -48,12 +48,16 @@ export async function countWaiting(db: Database | Transaction): Promise<number> 
 
 export type OptOutDecision = 'confirm' | 'clear';
 
-/** `not_waiting`: there is nothing to clear. `newer_text`: they wrote again after what the person saw. Nothing changed. */
+/**
+ * `not_waiting`: there is nothing to clear. `newer_text`: the person has written again after `seenAt`. Neither changes
+ * anything.
+ */
 export type DecisionResult = 'done' | 'not_waiting' | 'newer_text';
 
 /**
- * Records the decision of a person about a number, for every line. `confirm` works for any number; `clear` only for one that waits,
- * or that a person had confirmed: it does not end an opt-out by keyword. `seenAt` is what the person saw, as {@link listWaiting} says.
+ * Records a manual decision about a number, for all lines. `confirm` works for any number. `clear` only works for a
+ * number that waits or was confirmed manually: it doesn't end an opt-out by keyword. `seenAt` comes from {@link
+ * listWaiting}.
  */
 export function decideOptOut(
   db: Database,

@@ -9,11 +9,11 @@ import type { Ledger } from './context.ts';
 import { lockControl, pauseOnUnknowns, recordUnitPrice } from './control.ts';
 import { findSend, isOpenSend, lockSend, type Send, transition } from './send.ts';
 
-/** What the one request of a send came to. */
+/** The outcome of the only request of a send. */
 export type Outcome =
   | {
       readonly kind: 'sent';
-      /** Undefined when the gateway returned none. */
+      /** Undefined if the gateway returned none. */
       readonly messageId: string | undefined;
       readonly type: string | undefined;
       readonly units: number | undefined;
@@ -23,17 +23,17 @@ export type Outcome =
     }
   | { readonly kind: 'skipped'; readonly reason: string; readonly hasOptedOut: boolean }
   | { readonly kind: 'rejected'; readonly reason: string }
-  /** Provably nothing was sent or charged: another try is harmless. */
+  /** Provably nothing was sent or charged, so a retry is safe. */
   | {
       readonly kind: 'not_sent';
       readonly reason: string;
       readonly retryAfterMs: number | undefined;
-      /** False when no request left, and when the service only asked for a pause. */
+      /** False if no request left, or if the service only asked for a pause. */
       readonly countsAsTry: boolean;
     }
   | { readonly kind: 'unknown'; readonly reason: string };
 
-/** Sections 2.3 and 7: 201 is sent and charged; 200 is every recipient skipped and nothing charged. */
+/** Sections 2.3 and 7: 201 means sent and charged; 200 means that every recipient was skipped and nothing charged. */
 export function classifyAnswer({ status, data }: Answer<Sent>): Outcome {
   const { billing, messages = [], skipped = [] } = data;
   if (status === 201) {
@@ -58,7 +58,7 @@ export function classifyAnswer({ status, data }: Answer<Sent>): Outcome {
   return { kind: 'unknown', reason: `status ${status} does not fit its answer` };
 }
 
-/** Errors of requests that never left, or that the service was too busy to take. */
+/** Errors of requests that never left, or that the service was too busy to process. */
 const untried: ReadonlySet<ServiceError['code']> = new Set([
   'account_unrecognized',
   'circuit_open',
@@ -67,7 +67,7 @@ const untried: ReadonlySet<ServiceError['code']> = new Set([
   'rate_limited',
 ]);
 
-/** An error is final only when the API client proves that the request had no effect. */
+/** An error is final only if the API client proves that the request had no effect. */
 export function classifyError(error: unknown): Outcome {
   if (!(error instanceof ServiceError)) {
     return { kind: 'unknown', reason: error instanceof Error ? error.name : 'an unexpected error' };
@@ -88,15 +88,15 @@ function toMicros(dollars: number | undefined): number | undefined {
 export type RecordedOutcome = Outcome['kind'] | 'lost';
 
 /**
- * Records what the request came to. An answer that arrives after the lease still counts, unless the message was found in the
- * thread meanwhile: it belongs to the only request of this fence.
+ * Records the outcome of the request. An answer that arrives after the end of the lease still counts, since it belongs
+ * to the only request with this fence, unless the message was found in the thread meanwhile.
  */
 export async function recordOutcome(ledger: Ledger, dispatched: Send, outcome: Outcome): Promise<RecordedOutcome> {
   const { db, log, pauses, notify } = ledger;
   const { sendId, fence, line, number } = dispatched;
   const [result, due] = await inTransaction(db, async (tx) => {
     if (outcome.kind === 'unknown') await lockControl(tx);
-    // Read without a lock: everybody locks the switch, which a higher price updates, before a send.
+    // Read without a lock: everybody locks the switch, which a higher price updates, before any send.
     const send = await findSend(tx, sendId);
     if (send?.fence !== fence) return ['lost', []] as const;
     const recorded = await recordIn(tx, ledger, send, outcome);
@@ -113,7 +113,7 @@ export async function recordOutcome(ledger: Ledger, dispatched: Send, outcome: O
   return result;
 }
 
-/** How many counted tries without effect end a send. Most expire earlier. */
+/** Maximum number of counted tries without effect. Most sends expire earlier. */
 const maxTries = 200;
 
 async function recordIn(tx: Transaction, ledger: Ledger, send: Send, outcome: Outcome): Promise<RecordedOutcome> {
@@ -126,7 +126,7 @@ async function recordIn(tx: Transaction, ledger: Ledger, send: Send, outcome: Ou
       settled_micros: micros ?? null,
       units: units ?? send.units,
       message_type: type ?? 'sms',
-      // A service that was reset or restored counts its ids again: such an id identifies nothing.
+      // A reset or restored service reuses ids, so an id that another send has doesn't identify the message.
       message_id: messageId === undefined || (await isTaken(tx, send, messageId)) ? null : messageId,
     };
     await recordUnitPrice(tx, highestUnit(send, micros, unitMicros));
@@ -148,8 +148,8 @@ async function recordIn(tx: Transaction, ledger: Ledger, send: Send, outcome: Ou
 }
 
 /**
- * The price of a segment that an answer shows: at least what would reserve the full cost of this text next time, even if
- * the service bills more segments than we count.
+ * The price of a segment, derived from an answer. High enough that the next reservation covers the full cost of this
+ * text, even if the service bills more segments than we count.
  */
 function highestUnit({ units }: Send, micros = 0, unitMicros = 0): number {
   return Math.max(unitMicros, Math.ceil(micros / Math.max(1, units ?? 1)));
@@ -163,7 +163,7 @@ async function isTaken(tx: Transaction, { sendId, line }: Send, messageId: strin
   return others.length > 0;
 }
 
-/** Whether the thread has another open send: an UNKNOWN one blocks others for its first three scheduled reads only. */
+/** Whether the thread has another open send. An UNKNOWN send blocks others only for its first three scheduled reads. */
 async function hasSuccessor(tx: Transaction, { sendId, line, number, mode }: Send): Promise<boolean> {
   const others = await query(
     tx,
@@ -173,7 +173,7 @@ async function hasSuccessor(tx: Transaction, { sendId, line, number, mode }: Sen
   return others.length > 0;
 }
 
-/** Grows with every try without effect, counted or not. */
+/** Grows with every try without effect, whether or not it counts. */
 async function retryWait(tx: Transaction, { timing }: Ledger, { sendId }: Send, askedMs?: number): Promise<number> {
   const [row] = await query(
     tx,
@@ -192,7 +192,7 @@ async function recordOptOut(tx: Transaction, { line, number }: Send): Promise<vo
   );
 }
 
-/** DISPATCHED to UNKNOWN. The reservation stays. The caller holds the lock of the kill switch. */
+/** DISPATCHED to UNKNOWN. Keeps the reservation. The caller holds the lock of the kill switch. */
 export async function markUnknown(
   tx: Transaction,
   { timing, log }: Ledger,
@@ -206,8 +206,8 @@ export async function markUnknown(
 }
 
 /**
- * Records the outcome of a send that needs manual review: `SENT` charges its reservation, `NOT_SENT` releases it. With
- * `isInsisted` also of one that is still UNKNOWN. False in any other state. Nothing is sent again.
+ * Records the outcome of a send in manual review: `SENT` charges its reservation, `NOT_SENT` releases it. With
+ * `isInsisted`, also accepts a send that is still UNKNOWN. Returns false for any other state. Nothing is sent again.
  */
 export function settleManually(
   db: Database,

@@ -15,17 +15,17 @@ import {
 } from './send.ts';
 
 /**
- * The id of the planned send, whose row exists once the transaction commits. `duplicate`: this rule has answered this trigger or is about to,
- * or another rule had before this one took effect, so that a renamed rule answers nobody twice; a call is answered once,
- * whatever rule and trigger of it. `thread_busy`: the thread
- * has another open send in this mode, and nothing was planned.
+ * The id of the planned send. Its row exists once the transaction commits.
+ * `duplicate`: this rule has already handled the trigger, or another rule had before this one took effect (so a renamed
+ * rule answers nobody twice). A call is answered only once, whatever the rule and the trigger.
+ * `thread_busy`: the thread has another open send in this mode. Nothing was planned.
  */
 export type PlanResult = { readonly sendId: string } | 'duplicate' | 'thread_busy';
 
 /**
- * Plans a send in the transaction of the rule's decision. It waits only for transactions on sends of the same thread, never
- * for a budget. It supersedes sends for older triggers from which no request can have left. Dry-run and live sends do not
- * block each other.
+ * Plans a send in the transaction of the rule's decision. Waits only for transactions on sends of the same thread,
+ * never for a budget. Supersedes sends for older triggers if no request of theirs can have left. Dry-run and live sends
+ * don't block each other.
  */
 export async function planSend(tx: Transaction, given: SendPlan): Promise<PlanResult> {
   const plan = { ...given, line: normalizeNumber(given.line), number: normalizeNumber(given.number) };
@@ -66,8 +66,9 @@ async function isPlanned(tx: Transaction, { rule, line, number, trigger, mode, r
 }
 
 /**
- * Denies the sends for older triggers. The new fence keeps the worker of a RESERVED one from dispatching it. Its budget is
- * left to the workers: this transaction may hold many threads, and budgets are locked in a fixed order.
+ * Denies the sends for older triggers. The new fence stops a worker that has reserved one from dispatching it. The
+ * workers release the budget: this transaction may hold locks on many threads, and budgets must be locked in a fixed
+ * order.
  */
 async function supersede(tx: Transaction, { line, number, trigger, mode }: PlanKey): Promise<void> {
   const older = await hotQuery(
@@ -82,10 +83,10 @@ async function supersede(tx: Transaction, { line, number, trigger, mode }: PlanK
   }
 }
 
-/** A superseded send whose budget was not released with it. */
+/** A superseded send whose budget is still reserved. */
 export const isUnreleased = sql`state = 'DENIED' and reserved_micros > 0`;
 
-/** Releases what superseded sends of a thread have reserved, before their successor reserves its own. */
+/** Releases the reservations of superseded sends in a thread, before their successor reserves its own. */
 export async function releaseSuperseded(tx: Transaction, { line, number }: Pair): Promise<void> {
   const rows = await hotQuery(
     tx,
@@ -105,7 +106,7 @@ export async function releaseSuperseded(tx: Transaction, { line, number }: Pair)
 
 const maxThreads = 20;
 
-/** The same in every thread, also where the successor never reserved. */
+/** The same for all threads, including those where the successor never reserved. */
 export async function releaseAllSuperseded(db: Database): Promise<void> {
   const threads = await query(
     db,
@@ -116,8 +117,8 @@ export async function releaseAllSuperseded(db: Database): Promise<void> {
 }
 
 /**
- * Ends a send from which no request can leave any more: the new fence stops a worker that has reserved it. False in a state in
- * which a request has left or nothing will leave.
+ * Cancels a send while no request of it can have left: the new fence stops a worker that has reserved it. Returns false
+ * if a request has left, or if the send has ended.
  */
 export function cancelSend(db: Database, sendId: string): Promise<boolean> {
   return inTransaction(db, async (tx) => {
@@ -130,7 +131,7 @@ export function cancelSend(db: Database, sendId: string): Promise<boolean> {
   });
 }
 
-/** Whether a send can be cancelled: no request of it is under way, and one may still leave. */
+/** Whether a send can be cancelled: no request is in flight, and one may still leave. */
 export function isCancellable({ state }: Pick<Send, 'state'>): boolean {
   return state === 'PLANNED' || state === 'HELD' || state === 'RESERVED';
 }

@@ -8,10 +8,10 @@ import { readControl, readSender, recordSender } from './control.ts';
 import { lockSend, type Send, type SendRow, type SendState, sendColumns, toSend, transition } from './send.ts';
 
 /**
- * Looks for the message of an UNKNOWN send in its thread. A single match is the send, even in a thread that could not be
- * read whole, unless it may be another send's. Two or more matches, or none after the last scheduled read, go to manual
- * review; so does a thread that cannot be read whole, some time after that read. Absence proves nothing: nothing is sent
- * again.
+ * Looks for the message of an UNKNOWN send in its thread. A single match is taken as the send, even if the thread
+ * couldn't be read completely, unless another send may have produced it. Several matches, or none after the last
+ * scheduled read, lead to manual review. So does a thread that still can't be read completely some time after that
+ * read. Not finding a message proves nothing, so nothing is sent again.
  */
 export async function reconcile(ledger: Ledger, unknown: Send): Promise<'sent' | 'unknown' | 'needs_human' | 'lost'> {
   const { db, log, timing } = ledger;
@@ -31,7 +31,7 @@ export async function reconcile(ledger: Ledger, unknown: Send): Promise<'sent' |
     if (match && matches.length === 1 && !contested) {
       const set = { message_id: match.messageId, is_reconciled: true };
       await transition(tx, { ...step, to: 'SENT', reason: 'reconciled', set });
-      // The price was in the lost answer.
+      // The lost answer had the actual price.
       await chargeBudget(tx, send, send.reservedMicros);
       return 'sent';
     }
@@ -51,8 +51,9 @@ export async function reconcile(ledger: Ledger, unknown: Send): Promise<'sent' |
 }
 
 /**
- * Records as SENT, at its worst-case cost, a send whose last request was answered as if it had no effect, while the mirror has
- * its message: a single match that no other send may have become. The caller has locked the send. False if there is none.
+ * Handles a send whose last request seemed to have no effect, although the mirror has its message: a single match that
+ * no other send can have produced. Records it as SENT at its worst-case cost. The caller has locked the send. Returns
+ * false if there is no such message.
  */
 export async function settleFound(tx: Transaction, ledger: Ledger, send: Send): Promise<boolean> {
   if (send.dispatchedAt === null || send.messageId !== null) return false;
@@ -77,11 +78,11 @@ export async function settleFound(tx: Transaction, ledger: Ledger, send: Send): 
   return true;
 }
 
-/** Sends that go on, or have ended, after a request that provably had no effect. */
+/** Sends that continue, or have ended, after a request that provably had no effect. */
 export const isRefuted = sql`state in ('PLANNED', 'HELD', 'NOT_SENT', 'REJECTED', 'DENIED', 'EXPIRED') and message_id is null
   and dispatched_at > now() - interval '48 hours'`;
 
-/** Does that for all sends of whose thread the mirror now has a text with the same words. */
+/** Does the same for all sends with a mirrored text of the same words in their thread. */
 export async function settleAllFound(ledger: Ledger): Promise<void> {
   const found = await query(
     ledger.db,
@@ -111,17 +112,17 @@ interface Candidate {
   readonly at: Date | null;
   readonly sentBy: string | null;
   readonly isScheduled: boolean;
-  /** Another send is known to have become it. */
+  /** This is known to be another send's message. */
   readonly isClaimed: boolean;
 }
 
-/** How far the service's clock may be behind ours, and ahead of ours or late to carry out a request. */
+/** How far the service's clock may be behind ours; and ahead of ours, including the time to process a request. */
 const earlierMs = 120_000;
 const laterMs = 900_000;
 
 /**
- * The texts that a send may have become (section 2.6): not in the baseline, to the same recipient, of the same text, within
- * the time window, not of another send, and with `senderId` or nobody as the author.
+ * The messages that a send may have produced (section 2.6): not in the baseline, same recipient, same text, within the
+ * time window, not another send's, and with `senderId` or nobody as author.
  */
 function findMatches(
   send: Pick<Send, 'number' | 'text' | 'baseline' | 'trigger' | 'plannedAt' | 'dispatchedAt'>,
@@ -145,22 +146,22 @@ function findMatches(
   );
 }
 
-/** By the service's clock. An answer to a text is later than that text by the same clock, however far that clock is behind. */
+/** By the service's clock. However far that clock is behind, an answer is later than its trigger. */
 function earliest({ trigger, dispatchedAt }: Pick<Send, 'trigger' | 'dispatchedAt'>): number {
   const dispatched = dispatchedAt?.getTime() ?? Number.NaN;
   const answered = trigger.kind === 'message' ? trigger.at.getTime() : dispatched;
   return Math.min(dispatched - earlierMs, Math.max(answered, dispatched - laterMs));
 }
 
-/** By the service's clock. A trigger that is later than its plan shows how far that clock is ahead, at least. */
+/** By the service's clock. A trigger later than its plan shows the minimum by which that clock is ahead. */
 function latest({ trigger, plannedAt, dispatchedAt }: Pick<Send, 'trigger' | 'plannedAt' | 'dispatchedAt'>): number {
   const aheadMs = Math.max(0, trigger.at.getTime() - plannedAt.getTime());
   return (dispatchedAt?.getTime() ?? Number.NaN) + aheadMs + laterMs;
 }
 
 /**
- * Whether one of the `rivals`, each given as the messages that it may have become, may be one of `ours`. Not when there are
- * enough other messages that can only be the rivals'.
+ * Whether one of the `rivals`, each given as its possible messages, may own one of `ours`. False if there are enough
+ * other messages that can only belong to the rivals.
  */
 function isContested(ours: readonly Candidate[], rivals: readonly (readonly Candidate[])[]): boolean {
   const contenders = rivals.filter((messages) => messages.some((message) => ours.includes(message)));
@@ -168,7 +169,7 @@ function isContested(ours: readonly Candidate[], rivals: readonly (readonly Cand
   return others.some((messages) => messages.length === 0) || new Set(others.flat()).size < contenders.length;
 }
 
-/** False when the mirror may lack some of the thread. */
+/** False if the mirror may lack a part of the thread. */
 async function tryReadThread({ log, readThread }: Ledger, { sendId, line, number }: Send): Promise<boolean> {
   try {
     return await readThread({ line, number, participants: [] });
@@ -178,7 +179,7 @@ async function tryReadThread({ log, readThread }: Ledger, { sendId, line, number
   }
 }
 
-/** Counts the scheduled reads whose time has come, not those that a reference caused. True after the last. */
+/** Counts scheduled reads that have come due, not those caused by a delivery. Returns true after the last. */
 async function countScheduledRead(
   tx: Transaction,
   { sendId }: Send,
@@ -197,10 +198,10 @@ async function countScheduledRead(
   return (row?.reads ?? 0) >= reconcileAtMs.length;
 }
 
-/** The wait before the next try, as a part of the time since the dispatch. */
+/** The wait before the next try, as a fraction of the time since the dispatch. */
 const waitPart = 0.1;
 
-/** Schedules another read of a thread that could not be read whole. True once the grace period is over. */
+/** Schedules another read of a thread that couldn't be read completely. Returns true once the grace period is over. */
 async function postponeRead(
   tx: Transaction,
   { sendId }: Send,
@@ -217,7 +218,7 @@ async function postponeRead(
   return row?.is_over ?? false;
 }
 
-/** The outbound texts of the thread of two parties, as the mirror holds them. */
+/** The mirrored outbound texts of a two-party thread. */
 async function readCandidates(tx: Transaction, { sendId, line, number }: Send): Promise<Candidate[]> {
   return query(
     tx,
@@ -230,7 +231,7 @@ async function readCandidates(tx: Transaction, { sendId, line, number }: Send): 
   );
 }
 
-/** Other sends of the thread whose message is not known: a matching message may be theirs. */
+/** Other sends of the thread whose message isn't known. A matching message may be theirs. */
 async function readRivals(tx: Transaction, { sendId, line, number }: Send): Promise<Send[]> {
   const rows = await query(
     tx,
@@ -241,13 +242,13 @@ async function readRivals(tx: Transaction, { sendId, line, number }: Send): Prom
   return rows.map(toSend);
 }
 
-/** A send whose message is looked for in the mirror, where it usually is within seconds. */
+/** A SENT send whose message isn't linked yet. It is usually mirrored within seconds. */
 export const isUnlinked = sql`state = 'SENT' and linked_at is null and settled_at > now() - interval '48 hours'`;
 const maxLinks = 100;
 
 /**
- * Sets `warehouse.sms_messages.send_id` where the message of a SENT send has been mirrored. Where the gateway returned no id,
- * finds the message as `reconcile` does.
+ * Sets `warehouse.sms_messages.send_id` once the message of a SENT send is mirrored. If the gateway returned no id,
+ * finds the message like `reconcile` does.
  */
 export async function linkMessages(ledger: Ledger): Promise<void> {
   const { db } = ledger;
@@ -279,7 +280,7 @@ async function linkMessage(tx: Transaction, ledger: Ledger, sendId: string): Pro
   );
   if (linked.length === 0) return;
   await query(tx, sql`update ops.sends set message_id = ${messageId}, linked_at = now() where send_id = ${sendId}`);
-  // Reports count it as an automatic text from now on.
+  // From now on, reports count it as an automatic text.
   await recordFollowing(tx, {
     texts: linked.map(({ sent_at }) => sent_at?.toISOString()),
     threads: linked.map(({ conversation_id }) => conversation_id),

@@ -3,19 +3,21 @@ import { type Database, query, sql, type Transaction } from '../db/database.ts';
 import type { AccountLimits } from './limits.ts';
 
 /*
- * ops.rules_loaded: the rules of each worker. During a deploy, workers have different ones. What was planned stays in force as
- * long as any of them has its rule, and one of them evaluates what is new.
+ * ops.rules_loaded holds the rules of each worker. During a deploy, workers may have different rules. A planned send
+ * stays in force as long as any worker has its rule, and a single worker evaluates new triggers.
  */
 
 type Mode = 'off' | 'dry-run' | 'live';
 
-/** Seconds without a sign of life after which a worker counts as dead. */
+/** Seconds without a heartbeat after which a worker counts as dead. */
 const goneAfterSeconds = 15;
 
-/** Of a worker that stopped, what it planned stays in force for so many seconds: its successor may have other rules. */
+/**
+ * After a worker has stopped, its planned sends stay in force for so many seconds: its successor may have other rules.
+ */
 export const inForceSeconds = 60;
 
-/** SQL: seen within so many seconds. A moment of the future was written while the clock of Postgres was wrong. */
+/** SQL: seen within so many seconds. Ignores a time in the future, written while the clock of Postgres was wrong. */
 const isSeenWithin = (seconds: number) =>
   sql`l.seen_at between now() - ${sql.lit(seconds)} * interval '1 second' and now() + ${sql.lit(inForceSeconds)} * interval '1 second'`;
 
@@ -23,9 +25,9 @@ const isSeenWithin = (seconds: number) =>
 export const isRunning = sql`(l.stopped_at is null and ${isSeenWithin(goneAfterSeconds)})`;
 
 /**
- * SQL: the mode of a rule: the most that the files of running workers give it; where none of them has it, of workers that
- * stopped within the last minute. `off` where nobody has it, `unknown` while no worker has a valid file, `live` where no worker
- * ever had rules.
+ * SQL: the mode of a rule: the most permissive one in the files of running workers. If none of them has the rule,
+ * workers that stopped within the last minute count. `off` if nobody has the rule, `unknown` while no worker has a
+ * valid file, `live` if no worker ever had rules.
  */
 export const ruleMode = (rule: RawBuilder<unknown>) => sql`(
   select case when not exists (select from ops.rules_loaded) then 'live' when count(*) = 0 then 'unknown'
@@ -40,7 +42,7 @@ export async function readRuleMode(db: Database | Transaction, rule: string): Pr
   return row?.mode ?? 'live';
 }
 
-/** Whether a worker with RULES_MODE=live runs: it performs what a worker with another mode may not. */
+/** Whether a worker with RULES_MODE=live is running. It does what workers in other modes may not do. */
 export async function isAnyLive(db: Database | Transaction): Promise<boolean> {
   const rows = await query(db, sql`select from ops.rules_loaded l where l.mode = 'live' and ${isRunning} limit 1`);
   return rows.length > 0;
@@ -49,12 +51,12 @@ export async function isAnyLive(db: Database | Transaction): Promise<boolean> {
 /** A running worker and its rules. */
 export interface LoadedRules {
   readonly processId: string;
-  /** Null until a file was valid. */
+  /** Null until a file has been valid. */
   readonly version: string | null;
   /** Its RULES_MODE. */
   readonly mode: Mode;
   readonly loadedAt: Date | null;
-  /** Why its newest file is not in use. */
+  /** Why its newest file isn't in use. */
   readonly problem: string | null;
   readonly rules: readonly {
     readonly name: string;
@@ -62,10 +64,10 @@ export interface LoadedRules {
     readonly mode: Mode;
     readonly heldBack?: 'time_zone_unset';
   }[];
-  /** The rules that are not off, as `sinceKey` names them. */
+  /** Keys (`sinceKey`) of the rules that aren't off. */
   readonly keys: readonly string[];
   readonly limits: Partial<AccountLimits>;
-  /** Whether its rules speak of hours, and their time zone: null while nobody has chosen one. */
+  /** Whether its rules depend on hours, and their time zone: null until somebody sets one. */
   readonly usesHours: boolean;
   readonly timeZone: string | null;
 }
@@ -74,7 +76,7 @@ const columns = sql`l.process_id as "processId", l.version, l.mode, l.loaded_at 
   case when l.version is null then '{}' else array(select jsonb_object_keys(l.since)) end as keys, l.limits,
   l.is_using_hours as "usesHours", l.time_zone as "timeZone"`;
 
-/** The running workers, the newest file first. */
+/** The running workers, newest file first. */
 export function readRunning(db: Database | Transaction): Promise<LoadedRules[]> {
   return query<LoadedRules>(
     db,
@@ -82,7 +84,7 @@ export function readRunning(db: Database | Transaction): Promise<LoadedRules[]> 
   );
 }
 
-/** The rules in use: those of the worker that evaluates; without a running worker, of the one seen last. */
+/** The rules in use: those of the evaluating worker. If no worker is running, those of the one seen last. */
 export async function readInUse(db: Database | Transaction): Promise<LoadedRules | undefined> {
   const running = await readRunning(db);
   const inUse = chooseEvaluator(running) ?? running[0];
@@ -95,8 +97,9 @@ export async function readInUse(db: Database | Transaction): Promise<LoadedRules
 }
 
 /**
- * The worker whose rules are evaluated where workers differ: of the highest RULES_MODE; of these, one whose rules include all
- * the others'; else the one whose file was loaded last. Undefined if none has rules. `running` has the newest file first.
+ * The worker whose rules are evaluated if workers differ. Only the highest RULES_MODE counts; among these, a worker
+ * whose rules include all the others', else the one that loaded its file last. Undefined if none has rules. `running`
+ * has the newest file first.
  */
 export function chooseEvaluator(running: readonly LoadedRules[]): LoadedRules | undefined {
   const loaded = running.filter(({ version, mode }) => version !== null && mode !== 'off');

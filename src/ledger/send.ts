@@ -30,10 +30,13 @@ export { type SendState, states } from './states.ts';
  * A thread has one open send at a time in each mode. An UNKNOWN send blocks the others for its first three scheduled reads.
  */
 
-/** SQL condition: `ops.sends s` blocks other sends of its thread. The same condition as the unique index sends_open. */
+/**
+ * SQL condition: `ops.sends s` blocks other sends of its thread. Must equal the condition of the unique index
+ * sends_open.
+ */
 export const isOpenSend = `(s.state in ('PLANNED', 'HELD', 'RESERVED', 'DISPATCHED') or (s.state = 'UNKNOWN' and s.search_count < 3))`;
 
-/** The states that each state may become; any other transition throws. */
+/** The allowed transitions from each state. Any other throws. */
 const nextStates: Readonly<Record<SendState, readonly SendState[]>> = {
   PLANNED: ['RESERVED', 'HELD', 'DENIED', 'EXPIRED', 'SENT'],
   HELD: ['RESERVED', 'HELD', 'DENIED', 'EXPIRED', 'SENT'],
@@ -53,35 +56,35 @@ const nextStates: Readonly<Record<SendState, readonly SendState[]>> = {
 export interface SendPlan {
   readonly rule: string;
   readonly ruleVersion?: string;
-  /** Fingerprint of the rule, by which its text is rendered again once the rule was changed. */
+  /** Fingerprint of the rule. When it changes, the text is rendered again. */
   readonly ruleHash?: string;
-  /** When the rule took effect. It does not answer triggers that any rule answered before. */
+  /** When the rule took effect. It ignores triggers that any rule answered before. */
   readonly ruleSince?: Date;
   readonly line: string;
-  /** One recipient: two would make a group MMS. */
+  /** The only recipient: two would make a group MMS. */
   readonly number: string;
-  /** What the rule answers, as read from the service. */
+  /** What the rule answers, with the values from the service. */
   readonly trigger: { readonly kind: 'message' | 'call'; readonly id: string; readonly at: Date };
   readonly text: string;
   readonly mode: 'dry-run' | 'live';
   readonly limits?: RuleLimits;
 }
 
-/** A row of ops.sends; times are those of the database's clock. */
+/** A row of ops.sends. Times are by the database's clock. */
 export interface Send extends Omit<SendPlan, 'ruleVersion' | 'ruleHash' | 'ruleSince' | 'limits'> {
   readonly sendId: string;
   readonly ruleVersion: string | null;
   readonly limits: RuleLimits;
   readonly state: SendState;
   readonly reason: string | null;
-  /** Counts reservations and supersessions: a worker with an older fence can no longer dispatch. */
+  /** Counts reservations and supersessions. A worker with an older fence can no longer dispatch. */
   readonly fence: number;
   readonly tries: number;
   readonly dueAt: Date;
   readonly expiresAt: Date;
-  /** Whether `dueAt` has passed; for RESERVED and DISPATCHED it is the end of the lease. */
+  /** Whether `dueAt` has passed. For RESERVED and DISPATCHED, `dueAt` is the end of the lease. */
   readonly isDue: boolean;
-  /** Ids of the messages that the thread held just before the dispatch. */
+  /** Ids of the thread's messages just before the dispatch. */
   readonly baseline: readonly string[];
   readonly units: number | null;
   readonly reservedMicros: number;
@@ -116,7 +119,7 @@ export async function findSend(db: Database | Transaction, sendId: string): Prom
   return rows.map(toSend)[0];
 }
 
-/** Waits for the row's lock and holds it until the transaction ends. */
+/** Locks the row until the transaction ends. */
 export async function lockSend(tx: Transaction, sendId: string): Promise<Send | undefined> {
   const rows = await hotQuery(
     tx,
@@ -160,29 +163,32 @@ export async function readSend(
 }
 
 /**
- * SQL: marks the days that sends count in, for `reporting/outcomes.ts` to count them again. A statement that changes what reports
- * show of sends has this as a part; `rows` are its relations with the sends before and after.
+ * SQL: marks the days on which sends count, so that `reporting/outcomes.ts` counts these days again. Include it in
+ * every statement that changes what reports show of sends. `rows` names its relations with the sends before and after.
  */
 export function markSends(...rows: readonly string[]) {
   const days = rows.map((each) => `select planned_at, coalesce(dispatched_at, reserved_at) from ${each}`);
   return sql.raw(`insert into ops.send_markers (planned_at, charged_at) ${days.join(' union ')}`);
 }
 
-/** A change of state that applies only while the send is still in one of the states `from`. */
+/** A change of state. It only applies while the send is still in one of the states `from`. */
 interface Transition {
   readonly sendId: string;
   readonly from: readonly SendState[];
-  /** Applies only while the send has this fence. Every step that follows a reservation gives it. */
+  /** The change only applies while the send has this fence. Every step after a reservation passes it. */
   readonly fence?: number;
   readonly to: SendState;
   readonly reason?: string | undefined;
   readonly actor?: 'rule' | 'worker' | 'operator';
-  /** Milliseconds until a worker takes the send up again; a PLANNED send at the latest when it expires. Default: unchanged. */
+  /**
+   * Milliseconds until a worker takes the send up again. A PLANNED send is taken up when it expires at the latest.
+   * Default: unchanged.
+   */
   readonly dueInMs?: number;
   readonly set?: Readonly<Partial<Record<SettableColumn, unknown>>>;
 }
 
-/** The columns that a transition sets beside the state, the reason and the times. */
+/** Columns that a transition may set besides state, reason and times. */
 type SettableColumn =
   | 'baseline_message_ids'
   | 'body'
@@ -216,8 +222,9 @@ const timeColumns: Partial<Record<SendState, string>> = {
 };
 
 /**
- * Changes the state by compare-and-set, records it in ops.send_events, and marks its days for the reports. Returns false, and changes nothing, when the send
- * no longer has that state or fence. Throws for a transition that `nextStates` does not list.
+ * Changes the state by compare-and-set, records it in ops.send_events, and marks its days for the reports. Returns
+ * false and changes nothing if the send no longer has that state or fence. Throws for a transition that isn't in
+ * `nextStates`.
  */
 export async function transition(tx: Transaction, step: Transition): Promise<boolean> {
   const { sendId, from, fence, to, reason = null, actor = 'worker', dueInMs, set = {} } = step;
@@ -226,13 +233,13 @@ export async function transition(tx: Transaction, step: Transition): Promise<boo
   const sets = [sql`state = ${to}`, sql`reason = ${reason}`];
   for (const [column, value] of Object.entries(set)) sets.push(sql`${sql.raw(column)} = ${value}`);
   if (dueInMs !== undefined) {
-    // Retry-After may ask for years; the send expires long before.
+    // Retry-After may ask for years, but the send expires long before.
     const latest = to === 'PLANNED' ? sql`expires_at + interval '1 second'` : sql`'infinity'`;
     const dueAt = sql`least(clock_timestamp() + ${dueInMs} * interval '1 ms', ${latest})`;
     sets.push(sql`due_at = ${dueAt}`, sql`enqueued_at = '-infinity'`);
   }
   const timeColumn = timeColumns[to];
-  // Not now(), which is when the transaction began.
+  // Not now(), which is the start of the transaction.
   if (timeColumn !== undefined) sets.push(sql`${sql.raw(timeColumn)} = clock_timestamp()`);
   const rows = await hotQuery(
     tx,

@@ -4,16 +4,16 @@ import { sql } from '../db/database.ts';
 /** Expressions of SQL. */
 interface Talked {
   readonly number: RawBuilder<unknown>;
-  /** The call that does not count itself; NULL for none. */
+  /** A call to leave out; NULL for none. */
   readonly callId: RawBuilder<unknown>;
   readonly since: RawBuilder<unknown>;
-  /** What ended later is left out. NULL for now: whatever is mirrored counts. */
+  /** Leaves out whatever ended later. NULL means now: everything mirrored counts. */
   readonly until: RawBuilder<unknown>;
 }
 
 /**
- * SQL condition: a person of the account has talked with a number by phone, or texted it, since a moment, on any line. A talk
- * that had begun before counts if it went on.
+ * SQL condition: since a given moment, a person of the account has talked with a number by phone or texted it, on any
+ * line. A talk that began earlier counts if it continued after that moment.
  */
 export function hasTalkedSince({ number, callId, since, until }: Talked) {
   return sql`(exists (

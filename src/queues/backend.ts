@@ -5,18 +5,18 @@ import { storableText } from '../shared/storable.ts';
 export interface TargetJob {
   readonly kind: string;
   readonly key: string;
-  /** The trace that its work continues, as a W3C `traceparent`. */
+  /** The trace to continue, as a W3C `traceparent`. */
   readonly traceparent?: string | undefined;
 }
 
-/** What a job carries: ids and never data, so that one job stands for any number of changes. */
+/** Ids only, never data, so one job can stand for any number of changes. */
 export type JobData = Pick<TargetJob, 'kind' | 'key'>;
 
-/** One job per target, sorted, so that two callers cannot deadlock. */
+/** One job per target, sorted so that two callers can't deadlock. */
 export function jobsOf(jobs: readonly TargetJob[]) {
   const byTarget = new Map<string, TargetJob>();
   for (const job of jobs) {
-    // A job that jsonb rejects would fail its whole batch.
+    // A value that jsonb rejects would fail the whole batch.
     const data = { kind: storableText(job.kind), key: storableText(job.key) };
     const id = targetId(data);
     byTarget.set(id, { ...data, traceparent: byTarget.get(id)?.traceparent ?? job.traceparent });
@@ -48,9 +48,9 @@ export type WorkerTuning = Omit<WorkerOptions, 'connection' | 'prefix'>;
 
 export interface StoreHealth {
   readonly isReachable: boolean;
-  /** Why it is not, as one sentence, if known. */
+  /** Why not, in one sentence, if known. */
   readonly reason?: string | undefined;
-  /** Settings of the store that lose jobs (warning) or only delay them (notice). */
+  /** Settings of the store that can lose jobs (warning) or only delay them (notice). */
   readonly faults: readonly StoreFault[];
 }
 
@@ -60,18 +60,18 @@ interface StoreFault {
   readonly remedy: string;
 }
 
-/** What differs between the two stores of queues. */
+/** The differences between the two stores of queues. */
 export interface QueueStore {
   readonly backend: 'redis' | 'postgres';
-  /** False while a command would only wait. */
+  /** False while a command would have to wait. */
   isConnected(): boolean;
   openQueue(name: string, options: Pick<QueueOptions, 'skipMetasUpdate' | 'telemetry'>): BullQueue;
   openWorker(name: string, processor: JobProcessor, tuning: WorkerTuning): BullWorker;
-  /** Removes the store's record of past jobs of a queue, which names their targets. */
+  /** Removes the store's record of past jobs of a queue, since it names their targets. */
   forgetEvents(queue: BullQueue): Promise<void>;
   health(): Promise<StoreHealth>;
-  /** The maximum of Postgres connections with so many workers. */
+  /** Maximum number of Postgres connections with this many workers. */
   connections(workers: number): number;
-  /** Closes every connection, whether or not the peer answers. */
+  /** Closes every connection, even if the peer doesn't answer. */
   disconnect(): Promise<void>;
 }

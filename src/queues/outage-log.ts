@@ -1,14 +1,14 @@
 import { isUntrusted } from '../db/refusals.ts';
 import type { Log } from '../shared/log.ts';
 
-/** While some requests still fail, others succeed, so the queues are back once none has failed for so many milliseconds. */
+/** During an outage some requests still succeed. It counts as over after so many milliseconds without a failure. */
 const quietMs = 10_000;
 
-/** Logs once when the store of the queues becomes unavailable, and once when it is available again. */
+/** Logs once when the queue store becomes unavailable, and once when it is available again. */
 export interface OutageLog {
   report(error: unknown): void;
   recovered(): void;
-  /** Stops logging: errors of connections that are being closed do not matter. */
+  /** Stops logging, because connections that are being closed report errors. */
   end(): void;
 }
 
@@ -26,7 +26,7 @@ export function createOutageLog(log: Log, backend: string): OutageLog {
     }
     const isUnreachable = isConnectionError(err);
     if (!isUnreachable && !isRefusal(err)) {
-      // Logs each kind of error once: job ids and counts in the messages differ.
+      // Logs each kind of error once. Messages differ only in job ids and counts.
       const kind = String(err).replace(/\d+/g, '#');
       if (!reported.has(kind)) log.warn({ err, backend }, 'The queue library reported an error; the worker continues');
       reported.add(kind);
@@ -52,7 +52,7 @@ export function createOutageLog(log: Log, backend: string): OutageLog {
   };
 }
 
-/** The library's codes for a job that is gone, finished, not locked any more, or locked by another worker. */
+/** The library's codes for a job that is gone, finished, no longer locked, or locked by another worker. */
 const lostLockCodes: readonly unknown[] = [-1, -2, -3, -6];
 
 function isLostLock(error: unknown): boolean {
@@ -77,7 +77,7 @@ function isConnectionError(error: unknown): boolean {
   );
 }
 
-/** A refusal of Redis or Postgres: a replica takes no writes, memory is used up. */
+/** Redis or Postgres answered with a refusal: it is a replica and takes no writes, or its memory is full. */
 function isRefusal(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const hasState = 'code' in error && /^[0-9A-Z]{5}$/.test(String(error.code));

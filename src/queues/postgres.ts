@@ -19,17 +19,18 @@ import type { OutageLog } from './outage-log.ts';
 
 const schema = 'bullmq';
 /**
- * A statement of the library that waits longer for a lock fails. A producer's fails long before the client gives up its connection,
- * which would leave one that waits on: several queues can fail in turn, and the store still tells its health.
+ * Lock timeouts of the library's statements. A producer's statement must fail long before the client gives up on its
+ * connection, which would otherwise keep waiting: several queues can fail one after the other, and the health check of
+ * the store needs a connection too.
  */
 const lockTimeouts = { producers: `${queueTiming.timeout / 4}ms`, jobs: '10s' } as const;
 
-/** The maximum of connections of a process for adding jobs, and for taking and finishing them. */
+/** Maximum connections of a process for adding jobs, and for taking and finishing them. */
 export type QueuePools = Readonly<Record<'producers' | 'jobs', number>>;
 
 /**
- * Migrates the schema `bullmq`; safe while other versions run and when two processes do it at once. Rejects with a lock timeout
- * (`isLockTimeout`) after a second: the library takes an advisory lock, which any role of the database may hold.
+ * Migrates the schema `bullmq`. Safe while other versions run, and for two processes at once. Rejects with a lock
+ * timeout (`isLockTimeout`) after a second: the library takes an advisory lock, which any role may be holding.
  */
 export async function migrateQueues(databaseUrl: string): Promise<void> {
   await withClient({ connectionString: databaseUrl }, async (client) => {
@@ -40,12 +41,12 @@ export async function migrateQueues(databaseUrl: string): Promise<void> {
   });
 }
 
-/** Every job leaves dead rows here, and taking the next one visits those that were not vacuumed yet. */
+/** Every job leaves dead rows in these tables, and taking the next job scans the ones that aren't vacuumed yet. */
 const rewrittenTables = ['job', 'event', 'dedup', 'dedup_next'];
 const vacuumedSoon =
   'autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0';
 
-/** Whether the schema has all migrations and settings of this release, so that nothing has to be locked. */
+/** Whether the schema has all migrations and settings of this release, so no lock is needed. */
 async function isNewest(client: Client): Promise<boolean> {
   const { rows } = await client.query<{ found: boolean }>(
     `select exists (select from pg_class where oid = to_regclass('${schema}.${rewrittenTables.at(-1)}') and reloptions is not null) as found`,
@@ -54,8 +55,8 @@ async function isNewest(client: Client): Promise<boolean> {
 }
 
 /**
- * Queues in Postgres: one small pool for all producers, one for all workers, and one connection that listens for all workers,
- * which also poll in case it dies unnoticed. Rejects when the schema is missing or not migrated.
+ * Queues in Postgres: one small pool for all producers, one for all workers, and one connection that listens for all
+ * workers. Workers also poll, in case that connection dies unnoticed. Rejects if the schema is missing or not migrated.
  */
 export async function createPostgresStore(
   databaseUrl: string,
@@ -69,7 +70,7 @@ export async function createPostgresStore(
   const bull = withBackend(createBackend);
   const opened: Pool[] = [];
   const open = (use: keyof typeof lockTimeouts, config: PoolConfig) => {
-    // The library's statements name no schema, and its functions take advisory locks, which any role of the database may hold.
+    // The library's statements name no schema, and its functions take advisory locks, which any role may be holding.
     const onConnect = prepareSession(databaseUrl, { search_path: schema, lock_timeout: lockTimeouts[use] });
     const settings = { ...config, application_name: 'trunkline queues', onConnect };
     // Each queue and worker of the library adds a listener to its pool.
@@ -96,7 +97,7 @@ export async function createPostgresStore(
       );
       return new bull.Worker(name, processor, { connection: ofWorkers, ...tuning }) as unknown as BullWorker;
     },
-    // The library cannot trim events of this backend.
+    // The library can't trim events in this backend.
     forgetEvents: async ({ name }) => void (await producers.query('delete from event where queue = $1', [name])),
     async health() {
       const isNotified = await testNotifications(producers).catch(() => undefined);
@@ -114,14 +115,15 @@ export async function createPostgresStore(
 }
 
 /**
- * The library reads the version of the schema on the first connection of each queue and worker, and keeps a failure for good:
- * all their later statements fail with it, and a worker repeats them without a pause. The store has read the version already.
+ * On the first connection of each queue and worker, the library reads the schema version. It never retries after a
+ * failure: all later statements fail too, and a worker repeats them without a pause. The store has read the version
+ * already.
  */
 class ReadyConnection extends PostgresConnection {
   override async waitUntilReady(): Promise<void> {}
 }
 
-/** After a wait for jobs that failed, the library would wait for a notification alone, for up to an hour. */
+/** After a failed wait for jobs, the library would rely on notifications alone, for up to an hour. */
 class PollingBackend extends PostgresQueueBackend {
   override get maximumBlockTimeout(): number {
     return queueTiming.pollEvery / 1_000;
@@ -137,7 +139,7 @@ const notNotified = {
 const probeChannel = 'trunkline_probe';
 const probeMs = 1_000;
 
-/** Whether a session that listens is notified; rejects when Postgres cannot be reached. */
+/** Whether LISTEN/NOTIFY works. Rejects if Postgres can't be reached. */
 async function testNotifications(pool: Pool): Promise<boolean> {
   const client = await pool.connect();
   let failure: Error | undefined;
@@ -159,7 +161,7 @@ async function testNotifications(pool: Pool): Promise<boolean> {
 
 type Listener = (error: Error) => void;
 
-/** A connection on which all workers listen. */
+/** A connection that all workers listen on. */
 interface SharedConnection {
   readonly client: PoolClient;
   readonly holders: Set<object>;
@@ -168,8 +170,8 @@ interface SharedConnection {
 }
 
 /**
- * A pool for the queue library whose workers listen on one shared connection instead of one each. The library takes a
- * connection out of the pool only to listen, or briefly at its start; each worker filters the notifications of its queue.
+ * A pool for the queue library in which all workers listen on one shared connection. The library takes connections out
+ * of this pool only to listen, or briefly at its start. Each worker filters notifications by its queue.
  */
 function withOneListener(jobs: Pool, listeners: Pool): PgPool {
   let shared: Promise<SharedConnection> | undefined;
@@ -189,7 +191,9 @@ function withOneListener(jobs: Pool, listeners: Pool): PgPool {
     shared = undefined;
   }
 
-  /** Destroys a connection that is broken or still listens. The next caller gets another, whoever still holds this one. */
+  /**
+   * Destroys a connection that is broken or still listens. Others may still hold it; the next caller gets a new one.
+   */
   function end(connection: SharedConnection): void {
     if (connection.isOver) return;
     connection.isOver = true;
@@ -217,12 +221,14 @@ function withOneListener(jobs: Pool, listeners: Pool): PgPool {
       query(text: string, values?: unknown[]) {
         const answer = connection.lastQuery.then(async () => {
           const result = await client.query(text, values);
-          // The library would believe that its next connection listens, when this one is lost right after the answer.
+          // The connection was lost right after the answer. Without this error, the library would believe that its next
+          // connection listens.
           if (connection.isOver) throw new Error('Connection terminated right after its answer');
           return result;
         });
         connection.lastQuery = answer.catch((error: Error) => {
-          // The library replaces a connection only after an error event, and a broken one may have had its own before.
+          // The library replaces a connection only after an error event, and a broken connection may have emitted its
+          // own before.
           if (!connection.isOver) client.emit('error', error);
           else for (const [event, listener] of [...own]) if (event === 'error') listener(error);
         });

@@ -28,13 +28,13 @@ export interface QueuesHealth extends StoreHealth {
   readonly backend: 'redis' | 'postgres';
 }
 
-/** Works one job. The signal fires when its lock is lost or the deadline of a close has passed. */
+/** Processes one job. The signal fires if its lock is lost, or if the deadline of a close has passed. */
 export type JobHandler = (job: JobData, signal: AbortSignal) => Promise<void>;
 
 export interface QueueWorker {
   /**
    * Takes no more jobs, waits for running handlers and frees the connections. Shortly before `deadlineMs` it aborts the
-   * handlers' signal, and then resolves whether or not the store can be reached: another worker takes unfinished jobs.
+   * handlers' signal. Then it resolves even if the store can't be reached: another worker takes the unfinished jobs.
    */
   close(deadlineMs: number): Promise<void>;
 }
@@ -48,47 +48,47 @@ export interface QueueWorker {
  */
 export interface Queues {
   /**
-   * Enqueues jobs, one per target while it waits, and one more while it is worked. Rejects with `QueueUnavailable` when the
-   * store does not take all of them in time; some may be enqueued.
+   * Enqueues jobs: at most one waiting job per target, plus one that runs. Rejects with `QueueUnavailable` if the store
+   * doesn't accept all of them in time; some may be enqueued.
    */
   enqueue(queue: QueueName, jobs: readonly TargetJob[]): Promise<void>;
-  /** How many jobs wait; rejects with `QueueUnavailable`. */
+  /** The number of waiting jobs. Rejects with `QueueUnavailable`. */
   waiting(queue: QueueName): Promise<number>;
   /**
-   * Removes matching jobs that are not running, and the store's record of past ones. Returns how many; a running job ends by
-   * itself. Rejects with `QueueUnavailable`.
+   * Removes matching jobs that aren't running, and the store's record of past ones. Returns their number. Running jobs
+   * end normally. Rejects with `QueueUnavailable`.
    */
   forget(queue: QueueName, isForgotten: (job: JobData) => boolean): Promise<number>;
-  /** Starts handlers. A handler that rejects ends its job. Default concurrency: the queue's own setting. */
+  /** Starts handlers. If a handler rejects, its job ends. Default concurrency: the queue's own setting. */
   work(queue: QueueName, options: { readonly concurrency?: number }, handler: JobHandler): QueueWorker;
   health(): Promise<QueuesHealth>;
-  /** The maximum of Postgres connections, with the workers that run now. */
+  /** Maximum Postgres connections, with the workers that run now. */
   connections(): number;
-  /** Resolves when all queues are open; needed before `work`. Rejects with `QueueUnavailable`. */
+  /** Resolves when all queues are open. Required before `work`. Rejects with `QueueUnavailable`. */
   open(): Promise<void>;
-  /** The queues of the library, for tests and benchmarks; empty until they are open. */
+  /** The library's queues, for tests and benchmarks. Empty until they are open. */
   readonly bull: readonly BullQueue[];
-  /** Closes running workers, waiting for them briefly, and every connection. */
+  /** Closes running workers after a short wait, and then every connection. */
   close(): Promise<void>;
 }
 
 export interface QueuesOptions {
-  /** The Redis that holds the queues; without one they live in Postgres. */
+  /** The Redis that holds the queues. Undefined: they are in Postgres. */
   readonly redisUrl: string | undefined;
   readonly databaseUrl: string;
   readonly log: Log;
-  /** Opening the queues changes nothing in the store. */
+  /** Opening the queues must change nothing in the store. */
   readonly isReadOnly?: boolean;
-  /** Default: those of config/queues.ts. */
+  /** Default: the pools in config/queues.ts. */
   readonly pools?: QueuePools | undefined;
   /** Milliseconds; defaults in config/queues.ts. */
   readonly timing?: Partial<Record<'lockDuration' | 'stalledInterval' | 'pollEvery', number>>;
 }
 
-/** Milliseconds that `close` waits for a store that does not answer. */
+/** Milliseconds that `close` waits for an unresponsive store. */
 const closeMs = 500;
 
-/** The store of the queues did not answer in time. The caller can go on: Postgres keeps what is due. */
+/** The queue store didn't answer in time. The caller can continue, because Postgres keeps what is pending. */
 export class QueueUnavailable extends UserError {
   readonly code = 'queue_unavailable';
 
@@ -99,14 +99,14 @@ export class QueueUnavailable extends UserError {
 }
 
 /**
- * Opens the queues. In Postgres: rejects if the database is unreachable, or the schema of the queues is not migrated. In Redis:
- * connects when Redis becomes reachable, and opens when Postgres does, whose deployment id is part of the keys
- * ({@link readDeploymentId}).
+ * Opens the queues. In Postgres, rejects if the database is unreachable or the queue schema isn't migrated. In Redis,
+ * connects once Redis is reachable, and opens once Postgres is: the keys contain its deployment id ({@link
+ * readDeploymentId}).
  */
 export async function createQueues(options: QueuesOptions): Promise<Queues> {
   const { log, redisUrl } = options;
   const outage = createOutageLog(log, redisUrl === undefined ? 'postgres' : 'redis');
-  // Loaded on demand: the queue library is large, and many commands need no queue.
+  // Loaded on demand: the queue library is large, and many commands don't need it.
   const store: QueueStore =
     redisUrl === undefined
       ? await (await import('./postgres.ts')).createPostgresStore(options.databaseUrl, outage, log, options.pools)
@@ -178,7 +178,7 @@ export async function createQueues(options: QueuesOptions): Promise<Queues> {
       const jobs = jobsOf(targets);
       if (jobs.length === 0) return;
       const causes = targets.flatMap(({ traceparent }) => traceparent ?? []);
-      // The span in progress is that of whoever enqueued first, and jobs of others go along.
+      // The current span belongs to the first caller, but the batch contains jobs of others too.
       await detached(() =>
         inSpan(`enqueue ${name}`, { causes }, async () => {
           for (let from = 0; from < jobs.length; from += enqueueBatch) {
@@ -241,12 +241,12 @@ export async function createQueues(options: QueuesOptions): Promise<Queues> {
 
 const pendingStates = ['waiting', 'prioritized', 'delayed', 'completed', 'failed'] as const;
 
-/** Removes matching jobs that are not running, each with its deduplication. Returns how many. */
+/** Removes matching jobs that aren't running, with their deduplication entries. Returns their number. */
 async function forgetJobs(queue: BullQueue, isForgotten: (job: JobData) => boolean): Promise<number> {
   let forgotten = 0;
   for (const job of await queue.getJobs([...pendingStates])) {
     if (!job || !isForgotten(job.data)) continue;
-    // A job can end before its removal.
+    // A job can end before it is removed.
     forgotten += await job.remove().then(
       () => 1,
       () => 0,
@@ -255,9 +255,9 @@ async function forgetJobs(queue: BullQueue, isForgotten: (job: JobData) => boole
   return forgotten;
 }
 
-/** The part of a deadline that remains for aborted handlers. */
+/** The part of a deadline that is left for aborted handlers. */
 const cancelMs = 1_000;
-/** How long the close of an idle worker waits for its store, which may be unavailable. */
+/** How long closing an idle worker waits for its store, which may be unavailable. */
 const storeMs = 1_000;
 const checkMs = 50;
 
@@ -273,7 +273,7 @@ function createQueueWorker(
   let idleSince = 0;
   const worker: BullWorker = store.openWorker(
     queue,
-    // The library passes a signal only to a processor that declares all three parameters.
+    // The library passes a signal only if the processor declares all three parameters.
     async (job, _token, signal) => {
       outage.recovered();
       running += 1;
@@ -304,10 +304,10 @@ function createQueueWorker(
     if (running > 0) {
       log.warn({ queue }, 'A worker was still busy at its deadline; another worker takes its jobs');
       worker.cancelAllJobs('the worker is closing');
-      // A handler that ends now still returns its job; otherwise the job's lock expires.
+      // A handler that ends now still returns its job. Otherwise the job's lock expires.
       if (await withTimeout(forCancelled, closed, () => false)) return;
     }
-    // A worker that is opened next must not get the connection that closes.
+    // The next worker must not get a connection that is closing.
     await withTimeout(checkMs, worker.disconnect(), () => undefined).catch(() => undefined);
   }
 

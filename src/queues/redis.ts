@@ -7,15 +7,15 @@ import { backoffMs } from '../shared/backoff.ts';
 import type { QueueStore, StoreHealth } from './backend.ts';
 import type { OutageLog } from './outage-log.ts';
 
-/** Without `replyMapping`, which changes the types of a client's answers. */
+/** Excludes `replyMapping`, which changes the types of a client's answers. */
 type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
 
-/** Milliseconds after a read-only refusal during which a new connection does not prove that Redis accepts jobs. */
+/** After a read-only refusal, a new connection proves nothing about writes for so many milliseconds. */
 const quietMs = 5_000;
 
 /**
- * Queues in Redis: one connection for all producers, one for all workers' commands, and one for each worker that waits. Each
- * deployment has its own keys; the braces keep all its queues in one slot of a cluster.
+ * Queues in Redis: one connection for all producers, one for the commands of all workers, and one for each waiting
+ * worker. Each deployment has its own keys. The braces keep all its queues in one cluster slot.
  */
 export function createRedisStore(url: string, outage: OutageLog, deploymentId: () => string): QueueStore {
   const prefixOf = () => `{trunkline-${deploymentId()}}`;
@@ -24,7 +24,7 @@ export function createRedisStore(url: string, outage: OutageLog, deploymentId: (
   let readOnlyAt = Number.NEGATIVE_INFINITY;
   let lastError: Error | undefined;
 
-  // After a failover the address leads to another Redis, while connections to the old one stay open.
+  // After a failover, the address leads to another Redis, but connections to the old one stay open.
   function reconnectOnError(error: Error): boolean {
     const isReadOnly = error.message.startsWith('READONLY');
     if (isReadOnly) readOnlyAt = performance.now();
@@ -34,8 +34,8 @@ export function createRedisStore(url: string, outage: OutageLog, deploymentId: (
   function connect(extra: ConnectionOptions): Redis {
     const redis = watch(new Redis(address, { ...options, reconnectOnError, ...extra }));
     const duplicate = redis.duplicate.bind(redis);
-    // The library opens blocking connections itself. Tracked here, they can be closed when Redis does not answer.
-    // They receive nothing while there is no job, so they have no socket timeout; the library watches them.
+    // The library opens blocking connections itself. Tracking them lets us close them when Redis doesn't answer. Idle
+    // ones receive nothing, so they have no socket timeout; the library monitors them.
     redis.duplicate = (override) => watch(duplicate({ ...override, socketTimeout: undefined }));
     return redis;
   }
@@ -45,7 +45,7 @@ export function createRedisStore(url: string, outage: OutageLog, deploymentId: (
       lastError = error;
       outage.report(error);
     });
-    // A Redis that is still read-only accepts connections too: only the next job shows whether it works.
+    // A read-only Redis accepts connections too. Only the next job shows whether it accepts writes.
     redis.on('ready', () => performance.now() - readOnlyAt > quietMs && outage.recovered());
     opened.push(redis);
     return redis;
@@ -63,9 +63,9 @@ export function createRedisStore(url: string, outage: OutageLog, deploymentId: (
     isConnected: () => producers.status === 'ready',
     openQueue: (name, opening) => new Queue(name, { connection: producers, prefix: prefixOf(), ...opening }),
     openWorker(name, processor, tuning) {
-      // A worker that was given up has closed the connection of all.
+      // Closing an unresponsive worker has closed the connection that all workers share.
       if (workers?.status === 'end') workers = undefined;
-      // A firewall can drop connections silently: the timeout reveals that before the locks expire.
+      // A firewall may drop connections silently. The timeout detects that before the job locks expire.
       workers ??= connect({ maxRetriesPerRequest: null, socketTimeout: queueTiming.lockDuration / 2 });
       return new Worker(name, processor, { connection: workers, prefix: prefixOf(), ...tuning });
     },
@@ -79,8 +79,8 @@ export function createRedisStore(url: string, outage: OutageLog, deploymentId: (
 }
 
 /**
- * Accepts the TLS parameters of DATABASE_URL: `sslrootcert=FILE` names the certificate authority, `sslmode=no-verify` (or
- * `rejectUnauthorized=false`) accepts any certificate.
+ * Accepts the same TLS parameters as DATABASE_URL: `sslrootcert=FILE` names the certificate authority, and
+ * `sslmode=no-verify` (or `rejectUnauthorized=false`) accepts any certificate.
  */
 function parse(url: string): { address: string; options: ConnectionOptions } {
   const address = new URL(url);
@@ -97,7 +97,7 @@ function parse(url: string): { address: string; options: ConnectionOptions } {
     address: address.href,
     options: {
       connectTimeout: 5_000,
-      // Short, because this timer keeps a stopping process alive while the peer does not close.
+      // Short, because this timer keeps a stopping process alive until the peer closes.
       disconnectTimeout: 200,
       retryStrategy: (attempt) => backoffMs({ firstMs: 100, maxMs: 2_000 }, attempt),
       ...(isEncrypted && {
@@ -107,7 +107,7 @@ function parse(url: string): { address: string; options: ConnectionOptions } {
   };
 }
 
-/** Why Redis cannot be used, as a sentence. Errors of Redis never hold a password. */
+/** Why Redis can't be used, as a sentence. Redis errors never contain a password. */
 function reasonOf(error: Error | undefined): string | undefined {
   if (error === undefined) return undefined;
   const { message } = error;
@@ -122,13 +122,16 @@ function reasonOf(error: Error | undefined): string | undefined {
 
 const probeScript = `redis.call('set', KEYS[1], '1', 'px', 1000) return redis.call('del', KEYS[1])`;
 
-/** Runs a script on a key of ours, as the queue library does. Returns why Redis refuses that, as a sentence with its remedy. */
+/**
+ * Runs a script on one of our keys, as the queue library does. Returns why Redis refuses it, as a sentence with its
+ * remedy.
+ */
 async function probe(redis: Redis, prefixOf: () => string): Promise<string | undefined> {
   let key: string;
   try {
     key = `${prefixOf()}:probe`;
   } catch {
-    // Without Postgres, the names of the keys are not known yet.
+    // The key names are unknown until Postgres can be reached.
     return undefined;
   }
   try {
@@ -147,7 +150,7 @@ async function probe(redis: Redis, prefixOf: () => string): Promise<string | und
   }
 }
 
-/** Reads INFO, since managed servers forbid CONFIG. */
+/** Uses INFO, because managed servers forbid CONFIG. */
 async function healthOf(
   redis: Redis,
   lastError: () => Error | undefined,
@@ -167,7 +170,7 @@ async function healthOf(
   if (infoOf('role') === 'slave' && infoOf('slave_read_only') !== '0') {
     warn('Redis takes no jobs, since it is a read-only replica.', 'Name its primary in REDIS_URL.');
   }
-  // A full or read-only Redis refuses the probe too, and the warning says why.
+  // A full or read-only Redis refuses the probe too, but the faults already explain why.
   const refusal = faults.length > 0 ? undefined : await probe(redis, prefixOf);
   if (refusal !== undefined) return { isReachable: false, reason: refusal, faults: [] };
   const policy = infoOf('maxmemory_policy');

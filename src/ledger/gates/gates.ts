@@ -5,21 +5,21 @@ import type { GateInputs, OptOut } from './inputs.ts';
 import { isForeignRead, isPhoneNumber } from './phone-numbers.ts';
 import { firstAllowedMoment, zonesOfNumber } from './quiet-hours.ts';
 
-/** What the gates decide about a send at one moment. */
+/** The decision of the gates about a send at one moment. */
 export type Verdict =
   | { readonly kind: 'pass' }
   | { readonly kind: 'deny'; readonly reason: string }
   | { readonly kind: 'hold'; readonly until: Date }
-  /** An obstacle that ends soon. The send grows older meanwhile. */
+  /** An obstacle that will end soon. The age of the send keeps growing. */
   | { readonly kind: 'wait'; readonly reason: string }
   | { readonly kind: 'expire' };
 
-/** The longest that quiet hours may hold a send. */
+/** The maximum time that quiet hours may hold a send. */
 const maxHoldMs = 86_400_000;
 
 type Judged = Pick<Send, 'number' | 'line' | 'text' | 'trigger' | 'limits' | 'expiresAt' | 'plannedAt'>;
 
-/** What the gates are given. */
+/** The input of a gate. */
 interface Given {
   readonly send: Judged;
   readonly inputs: GateInputs;
@@ -30,11 +30,11 @@ interface Given {
 
 /** A gate that may refuse a send. */
 interface Gate {
-  /** As reasons begin with it, after `gate:`. */
+  /** Reasons begin with `gate:` and this name. */
   readonly name: string;
-  /** What is so when it lets a send pass. */
+  /** The condition under which a send passes. */
   readonly asks: string;
-  /** Why it refuses; undefined when it does not. */
+  /** The reason for a refusal; undefined if the send passes. */
   readonly refusal: (given: Given) => string | undefined;
 }
 
@@ -44,7 +44,7 @@ const gate = (name: string, asks: string, refuses: (given: Given) => boolean): G
   refusal: (given) => (refuses(given) ? name : undefined),
 });
 
-/** The gates that refuse, in the order in which they are asked: the first refusal decides. */
+/** The gates that can refuse a send, in order. The first refusal decides. */
 const refusingGates: readonly Gate[] = [
   gate('rule_off', 'The rule is in force and not off', ({ inputs }) => inputs.ruleMode === 'off'),
   gate('short_code', 'It is not a short code', ({ send: { number } }) => /^\d{1,6}$/.test(number)),
@@ -104,8 +104,8 @@ const refusingGates: readonly Gate[] = [
 ];
 
 /**
- * Decides about a send by every gate except the budgets. `isBlocked`: the line has blocked the number. A rule's limits
- * affect only the gates of age, human answers, loops and quiet hours.
+ * Applies every gate except the budgets to a send. `isBlocked`: the line has blocked the number. A rule's limits only
+ * affect the gates for age, human answers, loops and quiet hours.
  */
 export function judge(
   send: Judged,
@@ -119,13 +119,13 @@ export function judge(
     const reason = refusal(given);
     if (reason !== undefined) return { kind: 'deny', reason: `gate:${reason}` };
   }
-  // A rule that answers the newer text supersedes this send; if none does, this one goes out.
+  // If a rule answers the newer text, its send supersedes this one. Otherwise this one is sent.
   if (inputs.isNewerUndecided) return { kind: 'wait', reason: 'gate:newer_inbound' };
   if (inputs.isAwaitingSteps) return { kind: 'wait', reason: 'gate:earlier_steps' };
   return judgeQuietHours(send, inputs);
 }
 
-/** A gate, and whether it lets a send pass; undefined where it was not asked. */
+/** A gate, and whether it lets a send pass; undefined if it wasn't asked. */
 export interface GateVerdict {
   readonly asks: string;
   readonly passes: boolean | undefined;
@@ -138,7 +138,7 @@ const allGates: readonly Pick<Gate, 'name' | 'asks'>[] = [
   { name: 'budget', asks: 'The budgets of the day are not used up' },
 ];
 
-/** What each gate decides about a send now, in their order. The budgets are asked when the send is reserved. */
+/** The decision of each gate about a send now, in order. The budgets are only asked when the send is reserved. */
 export function judgeEach(
   send: Judged,
   inputs: GateInputs,
@@ -155,8 +155,9 @@ export function judgeEach(
 }
 
 /**
- * What each gate decided about a send that was refused for a reason, or that passed all of them (undefined): those before the
- * refusing one let it pass, those after it were not asked. Undefined for a reason that is no gate's.
+ * Derives each gate's decision from the recorded reason of a refusal, or from undefined if the send passed all of them.
+ * Gates before the refusing one passed the send; gates after it weren't asked. Returns undefined if no gate gave this
+ * reason.
  */
 export function recordedVerdicts(reason: string | undefined): GateVerdict[] | undefined {
   if (reason === undefined) return allGates.map(({ asks }) => ({ asks, passes: true }));
@@ -177,8 +178,8 @@ function judgeQuietHours({ number, limits, plannedAt }: Judged, { now }: GateInp
 }
 
 /**
- * Whether a number may not be texted from a line, by opt-outs or by texts that may be one. The last of them or opt-in on that line
- * decides; without any, one on another line counts. In any order.
+ * Whether opt-outs, or texts that may be one, forbid texting a number from a line. The latest opt-out or opt-in on that
+ * line decides. If there is none, the latest on any other line does. `changes` may be in any order.
  */
 export function hasOptedOut(
   line: string,
@@ -190,7 +191,9 @@ export function hasOptedOut(
   return isOutOf(line) ?? changes.some((each) => isOutOf(each.line));
 }
 
-/** Whether the last change is no opt-in; of two in the same second, the opt-out counts. Undefined without one. */
+/**
+ * Whether the latest change is no opt-in. Within the same second, an opt-out wins. Undefined if there is no change.
+ */
 function isLastOut(changes: readonly OptOut[]): boolean | undefined {
   const isOut = ({ kind }: OptOut) => kind !== 'opt_in';
   const ordered = changes.toSorted((a, b) => a.at.getTime() - b.at.getTime() || Number(isOut(a)) - Number(isOut(b)));
@@ -198,15 +201,15 @@ function isLastOut(changes: readonly OptOut[]): boolean | undefined {
   return last && isOut(last);
 }
 
-/** Nobody reads a text, thinks and writes back within this time more than once in a row. */
+/** Nobody can read a text, think and answer within this time more than once in a row. */
 const quickMs = 4_000;
 
-/** How long after one of our sends an equal text still looks like an automatic answer to it. */
+/** A text equal to one of our sends looks like an automatic answer if it comes within this time. */
 const identicalWithinMs = 86_400_000;
 
 /**
- * Whether the trigger looks like a machine's answer to us, so that our answer would bring the next one: it repeats our text,
- * it repeats itself, or it came too fast too often. Undefined when it does not.
+ * Detects a trigger that looks like an automatic answer, which our reply would prolong: it repeats our text, it repeats
+ * itself, or it came too quickly too often. Returns undefined for all others.
  */
 function detectLoop(
   inputs: GateInputs,
@@ -216,14 +219,14 @@ function detectLoop(
   if (trigger?.direction !== 'in') return undefined;
   const words = wordsOf(trigger.text);
   if (words !== '' && ownSends.some(({ text }) => wordsOf(text) === words)) return 'echo';
-  // Repetitions count only after a send of ours: a person who asks twice is no machine.
+  // Repetitions only count after a send of ours: a person may ask twice.
   const same = earlierInbound.filter(
     ({ text, at }) =>
       wordsOf(text) === words && ownSends.some((own) => own.at.getTime() > at.getTime() - identicalWithinMs),
   );
   if (words !== '' && same.length + 1 >= (limits.sameTexts ?? defaultRuleLimits.sameTexts)) return 'identical';
   const inbound = [trigger, ...earlierInbound];
-  // Both times are the service's, in whole seconds.
+  // Both times come from the service, in whole seconds.
   const isAnsweredFast = (own: Date, texts: typeof inbound) =>
     texts.some(({ at }) => at >= own && at.getTime() - own.getTime() < quickMs);
   const [newest, ...older] = ownMessages
@@ -242,7 +245,7 @@ function wordsOf(text: string): string {
     .trim();
 }
 
-/** Calling codes of one and two digits; all others have three. */
+/** Calling codes of one or two digits. All others have three. */
 const shortCallingCodes = new Set(
   `1 7 20 27 30 31 32 33 34 36 39 40 41 43 44 45 46 47 48 49 51 52 53 54 55 56 57 58 60 61 62 63 64 65 66 81 82 84 86 90
    91 92 93 94 95 98`.split(/\s+/),
@@ -266,9 +269,9 @@ export function countryOf(digits: string): string {
   return digits.slice(0, length);
 }
 
-/** Prefixes, from the numbering plans, of numbers that charge whoever contacts them or are reached by satellite. */
+/** Prefixes, from the numbering plans, of premium-rate and satellite numbers. */
 const costlyPrefixes = [
-  // Satellites and networks without a country, shared-cost and premium-rate services across borders.
+  // Satellites and networks without a country, international shared-cost and premium-rate services.
   '870 881 882 883 878 808 979',
   // National premium-rate ranges.
   '1900 3190 3290 3389 34803 34806 34807 34905 358600 358700 3989 41900 41901 41906 43900 43901 43930 43931 43939',
@@ -277,17 +280,17 @@ const costlyPrefixes = [
   .join(' ')
   .split(' ');
 
-/** Exchange 976 of any area code of +1 is premium rate. */
+/** Exchange 976 is premium rate in every area code of +1. */
 const costlyExchange = /^1\d{3}976\d{4}$/;
 
-/** Whether a number, digits only, belongs to a premium-rate service or a satellite network. */
+/** Whether a number (digits only) belongs to a premium-rate service or a satellite network. */
 export function isCostlyNumber(number: string): boolean {
   return costlyExchange.test(number) || costlyPrefixes.some((prefix) => number.startsWith(prefix));
 }
 
 /**
- * Whether automatic replies may go to a number. `allowed` are the prefixes that the rules file lists; without a list, the
- * countries of the account's own lines are allowed.
+ * Whether automatic replies to a number are allowed. `allowed` lists the prefixes from the rules file. Without a list,
+ * the countries of the account's own lines are allowed.
  */
 export function isAllowedCountry(
   number: string,

@@ -3,60 +3,60 @@ import { ruleMode } from '../rules-in-force.ts';
 import type { SendPlan } from '../send.ts';
 import { hasTalkedSince } from '../talks.ts';
 
-/** Everything that the gates decide by: the mirror and the ledger at one moment of the database's clock. */
+/** Everything the gates need: the mirror and the ledger at one moment of the database's clock. */
 export interface GateInputs {
   readonly now: Date;
   readonly isPaused: boolean;
   readonly highestUnitMicros: number;
   /**
-   * The mode of the send's rule in the files of the workers: `off` when no worker has it, `unknown` while none has a valid
-   * file. `live` where no rule planned the send.
+   * The mode of the send's rule in the workers' files: `off` if no worker has the rule, `unknown` while none has a
+   * valid file. `live` if no rule planned the send.
    */
   readonly ruleMode: 'off' | 'dry-run' | 'live' | 'unknown';
-  /** The recipient is a line or a number of the account itself, a user's mobile, or the call came from an extension. */
+  /** The recipient is the account's own line or number, a user's mobile, or the call came from an extension. */
   readonly isOwnNumber: boolean;
-  /** The numbers of the call that triggered the send, as the service wrote them. */
+  /** The numbers of the triggering call, as the service wrote them. */
   readonly callerIds: readonly string[];
-  /** Nobody answered the call that triggered the send, and a person of the account has talked with the caller since. */
+  /** Nobody answered the triggering call, and a person of the account has talked with the caller since. */
   readonly hasTalked: boolean;
   readonly isErased: boolean;
-  /** The first four digits of the account's lines, without duplicates: enough to tell their countries. */
+  /** The distinct first four digits of the account's lines: enough to derive their countries. */
   readonly ownPrefixes: readonly string[];
   /** The trigger is a text in a group. */
   readonly isGroup: boolean;
-  /** The text that triggered the send; null for a call, and for a text that the thread no longer lists. */
+  /** The triggering text. Null for a call, and for a text that is no longer in the thread. */
   readonly trigger: (DatedText & { readonly direction: string }) | null;
-  /** The other party wrote after the trigger. */
+  /** The other party has written after the trigger. */
   readonly hasNewerInbound: boolean;
-  /** The rules have not been evaluated yet on such a newer text; one of them may answer it instead. */
+  /** The rules haven't been evaluated on such a newer text yet. One of them may answer it instead. */
   readonly isNewerUndecided: boolean;
-  /** Earlier steps on the trigger wait to be performed first. */
+  /** Earlier steps on the same trigger have to run first. */
   readonly isAwaitingSteps: boolean;
-  /** Somebody other than this ledger answered after the trigger. */
+  /** Somebody other than this ledger has answered after the trigger. */
   readonly isAnswered: boolean;
   /** When a person of the account last wrote in the thread. */
   readonly humanAt: Date | null;
-  /** Times, by the service's clock, of the ledger's texts in the thread since a day before the trigger. */
+  /** Times (by the service's clock) of the ledger's texts in the thread, from a day before the trigger on. */
   readonly ownMessages: readonly Date[];
-  /** Inbound texts of the day before the trigger. */
+  /** Inbound texts from the day before the trigger. */
   readonly earlierInbound: readonly DatedText[];
-  /** What the ledger sent to the number in the last days, by the database's clock; newest first. */
+  /** The ledger's recent sends to the number, by the database's clock; newest first. */
   readonly ownSends: readonly DatedText[];
   /**
-   * The newest text to the number was blocked, or the service once reported a block. A block can be lifted without a trace
-   * in the mirror, so this counts only where the service is not asked: in dry runs and simulations.
+   * The newest text to the number was blocked, or the service once reported a block. A block can be lifted without a
+   * trace in the mirror, so this only counts in dry runs and simulations, which don't ask the service.
    */
   readonly wasBlocked: boolean;
   /**
-   * By what the number opted out or in, on all lines of the account: its texts, skips of the service, and the last decision of a
-   * person, without the unsure texts that it covers.
+   * The opt-outs and opt-ins of the number on all lines: its texts, skips by the service, and the last manual decision.
+   * Leaves out the unsure texts that this decision covers.
    */
   readonly optOuts: readonly OptOut[];
 }
 
-/** An opt-out, a text that may be one, or the opt-in that ends both. */
+/** An opt-out, a text that may be one, or the opt-in that ends either. */
 export interface OptOut {
-  /** Empty for every line. */
+  /** Empty: every line. */
   readonly line: string;
   readonly at: Date;
   readonly kind: 'opt_out' | 'unsure' | 'opt_in';
@@ -70,10 +70,10 @@ export interface DatedText {
 /** The part of a send that the inputs depend on. */
 export type GateSubject = Pick<SendPlan, 'line' | 'number' | 'trigger'> & { readonly sendId?: string };
 
-/** Another moment than now: a simulation asks what was known then. */
+/** A past moment, for a simulation that asks what was known then. */
 export interface PastMoment {
   readonly now: Date;
-  /** Leaves out what the ledger sent from this moment on. */
+  /** Leaves out everything that the ledger sent from this moment on. */
   readonly withoutOwnFrom: Date;
 }
 
@@ -81,7 +81,7 @@ export interface PastMoment {
 export async function readGateInputs(tx: Transaction, subject: GateSubject, moment?: PastMoment): Promise<GateInputs> {
   const [row] = await hotQuery(tx, inputsQuery(subject, moment));
   if (!row) throw new Error('the inputs of the gates came without a row');
-  // Times inside JSON arrive as text.
+  // Times in JSON are strings.
   const dated = <T extends { at: string }>(value: T) => ({ ...value, at: new Date(value.at) });
   return {
     ...row,
@@ -93,25 +93,28 @@ export async function readGateInputs(tx: Transaction, subject: GateSubject, mome
   };
 }
 
-/** A value as JSON transports it. */
+/** A value as it is represented in JSON. */
 type Raw<T> = T extends Date ? string : T extends object ? { readonly [K in keyof T]: Raw<T[K]> } : T;
 type JsonInput = 'trigger' | 'earlierInbound' | 'ownSends' | 'ownMessages' | 'optOuts';
 type InputsRow = Omit<GateInputs, JsonInput> & Raw<Pick<GateInputs, JsonInput>>;
 
-/** How long a reply and the other steps on its trigger wait for each other to keep the order of the file, in seconds. */
+/**
+ * Maximum time, in seconds, that a reply and the other steps on its trigger wait for each other to keep the order of
+ * the file.
+ */
 export const maxReplyOrderSeconds = 60;
-/** SQL: a column with a phone number as `normalizeNumber` returns it. */
+/** SQL: a phone number column, normalised like `normalizeNumber` does it. */
 function normalized(column: string) {
   const digits = sql`regexp_replace(${sql.ref(column)}, '\\D', '', 'g')`;
   return sql`case when length(${digits}) = 10 then '1' else '' end || ${digits}`;
 }
 
-/** For how many days a send of the ledger counts as what a machine may be answering. */
+/** A text may be an automatic answer to one of the ledger's sends from the last so many days. */
 const ownDays = 7;
 
 /**
- * The moment is a parameter, so that a simulation judges the past by the same statement. A text of the trigger's own second
- * with a higher id came after it. Of a group text, only what its sender wrote counts as theirs.
+ * The moment is a parameter, so that simulations use the same statement. Within the same second, a text with a higher
+ * id counts as later than the trigger. In a group, only texts by the trigger's sender count as theirs.
  */
 function inputsQuery({ line, number, trigger, sendId }: GateSubject, moment?: PastMoment) {
   const messageId = sql`${trigger.kind === 'message' ? trigger.id : null}::bigint`;

@@ -3,12 +3,12 @@ import { normalizeNumber } from '../../shared/numbers.ts';
 /** E.164 allows at most 15 digits. */
 const maxDigits = 15;
 
-/** Area code, exchange and line: neither of the first two begins with 0 or 1, or is a service code such as 911. */
+/** Area code, exchange and line. Area code and exchange can't begin with 0 or 1, or be a service code such as 911. */
 const northAmerican = /^1(?![2-9]11)[2-9]\d{2}(?![2-9]11)[2-9]\d{2}\d{4}$/;
 
 const keypad = ['abc', 'def', 'ghi', 'jkl', 'mno', 'pqrs', 'tuv', 'wxyz'];
 
-/** Words that telephone systems show, or spell on the keypad, where a caller hides the number. */
+/** Words that telephone systems show, or spell on the keypad, for callers who hide their number. */
 const hiddenCallers = [
   'anonymous blocked callerunknown nocallerid nonumber notavailable outofarea payphone private privatecaller privatenumber',
   'restricted suppressed unavailable unknown unknowncaller unknownnumber withheld',
@@ -16,7 +16,7 @@ const hiddenCallers = [
   .join(' ')
   .split(' ');
 
-// Some systems cut caller ids after ten digits, and ten digits get a leading 1.
+// Some systems cut caller ids to ten digits, and normalisation adds a leading 1 to ten digits.
 const hiddenDigits = new Set(
   hiddenCallers
     .map((word) => [...word].map((letter) => 2 + keypad.findIndex((key) => key.includes(letter))).join(''))
@@ -25,8 +25,8 @@ const hiddenDigits = new Set(
 );
 
 /**
- * Whether a normalised number can be one that somebody owns. Not: `0000000000`, a word such as RESTRICTED spelled on the keypad,
- * an impossible North American number, or one that begins with 0, as no country code does.
+ * Whether a normalised number can belong to somebody. Rejects `0000000000`, words such as RESTRICTED spelled on the
+ * keypad, impossible North American numbers, and numbers that begin with 0 (no country code does).
  */
 export function isPhoneNumber(number: string): boolean {
   if (!/^[1-9]\d*$/.test(number) || number.length > maxDigits) return false;
@@ -34,12 +34,12 @@ export function isPhoneNumber(number: string): boolean {
   return !number.startsWith('1') || northAmerican.test(number);
 }
 
-/** How a caller id writes a number of any country: `+` or a prefix of international calls, then the calling code. */
+/** An international number in a caller id: `+` or an international dialling prefix, then the calling code. */
 const international = /^(?:\+|011|00)([1-9]\d*)$/;
 
 /**
- * Whether the caller ids of a call show that its ten digits are a number of another country. Normalised like a North American
- * one, with a leading 1, it would be that of a stranger.
+ * Whether the caller ids of a call show that its ten digits belong to another country. Normalisation would add a
+ * leading 1 and turn it into a stranger's number.
  */
 export function isForeignRead(number: string, callerIds: readonly string[]): boolean {
   return callerIds.some((callerId) => {

@@ -7,7 +7,7 @@ const dayMinutes = 1_440;
 /** Upper bound, in minutes, of a clock change such as daylight saving. */
 const maxClockShift = 180;
 
-/** How many days ahead an allowed moment is searched. */
+/** How many days ahead to search for an allowed moment. */
 const maxDays = 3;
 
 const formats = new Map<string, Intl.DateTimeFormat>();
@@ -23,8 +23,8 @@ function localMinute(at: number, zone: string): number {
 }
 
 /**
- * The first moment from `now` on that is within the quiet hours of none of the zones: `now` itself, or a full minute.
- * Undefined when there is none within three days. Local time decides, across clock changes.
+ * The first moment from `now` on that is outside the quiet hours of all zones: `now` itself, or a full minute.
+ * Undefined if there is none within three days. Uses local time, across clock changes.
  */
 export function firstAllowedMoment(now: Date, zones: readonly string[], quiet: QuietHours): Date | undefined {
   const from = minuteOf(quiet.from);
@@ -37,7 +37,7 @@ export function firstAllowedMoment(now: Date, zones: readonly string[], quiet: Q
   while (at <= end) {
     const minutes = quietFor(at);
     if (minutes === 0) return new Date(at);
-    // A clock change may come before the end: step through the last hours minute by minute.
+    // A clock change may come before the end, so the last hours are stepped through minute by minute.
     at += Math.max(1, minutes - maxClockShift) * minuteMs;
   }
   return undefined;
@@ -53,7 +53,7 @@ function minuteOf(time: string): number {
   return Number(match[1]) * 60 + Number(match[2]);
 }
 
-/** The time zones that the owner of a normalised number may be in; none for an unknown country code. */
+/** The possible time zones of a normalised number; none for an unknown country code. */
 export function zonesOfNumber(number: string): readonly string[] {
   if (number.startsWith('1') && number.length !== 11) return [];
   for (let length = longestPrefix; length > 0; length -= 1) {
