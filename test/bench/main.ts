@@ -13,7 +13,6 @@ import { openStores } from './rig/stores.ts';
 import { rules } from './rules.ts';
 import { search } from './search.ts';
 import { start } from './start.ts';
-import { write } from './write.ts';
 
 const benches: Readonly<Record<string, Bench>> = {
   ingest,
@@ -21,7 +20,6 @@ const benches: Readonly<Record<string, Bench>> = {
   horizon,
   burst,
   drain,
-  write,
   backfill,
   rules,
   start,
