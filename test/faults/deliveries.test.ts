@@ -2,6 +2,7 @@ import { beforeAll, expect, test, vi } from 'vitest';
 import { defaultReadPauses } from '../../src/inbox/targets.ts';
 import { conditionTimeoutMs } from '../timeouts.ts';
 import { deployForSuite } from './deployment/suite.ts';
+import { contentTypes, noise } from './load/fuzz.ts';
 import { type DeliveredType, deliveryKey } from './load/keys.ts';
 import { startLoad } from './load/load.ts';
 import { createSender } from './load/sender.ts';
@@ -52,43 +53,11 @@ test('keeps malformed deliveries as they are, and writes nothing from them', asy
   const random = createRandom('malformed');
   const before = await warehouseSize();
   const unrecognized = await unrecognizedCount();
-  const noise = Array.from({ length: 100 }, () => {
-    const type = random.pick([
-      'application/json',
-      'application/x-www-form-urlencoded',
-      'text/plain',
-      'multipart/form-data',
-    ]);
-    return { type, body: Buffer.from(Array.from({ length: random.between(0, 2_000) }, () => random.between(0, 255))) };
-  });
-  const shaped = [
-    '',
-    '{',
-    '[[[[',
-    '{"callId":',
-    'null',
-    '0',
-    '"',
-    '\ufeff{}',
-    `${'['.repeat(50_000)}`,
-    'a[b][__proto__]=1',
-  ];
-  for (const { type, body } of [
-    ...noise,
-    ...shaped.map((text) => ({ type: 'application/json', body: Buffer.from(text) })),
-  ]) {
-    expect(await post(`${hook('AccountSMS')}`, body, type)).toBe(202);
-  }
-  expect(await unrecognizedCount()).toBe(unrecognized + noise.length + shaped.length);
+  const shaped = ['', '{', '[[[[', '{"callId":', 'null', '0', '"', '\ufeff{}', '['.repeat(50_000), 'a[b][__proto__]=1'];
+  const bodies = [...Array.from({ length: 100 }, () => noise(random)), ...shaped.map((text) => Buffer.from(text))];
+  for (const body of bodies) expect(await post(body, random.pick(contentTypes))).toBe(202);
+  expect(await unrecognizedCount()).toBe(unrecognized + bodies.length);
   expect(await warehouseSize()).toEqual(before);
-});
-
-test('refuses a body over one MiB, a wrong token, and nothing else', async () => {
-  const body = Buffer.alloc(1_048_576, ' ');
-  expect(await post(hook('AccountSMS'), body)).toBe(202);
-  expect(await post(hook('AccountSMS'), Buffer.concat([body, Buffer.from(' ')]))).toBe(413);
-  expect(await post(hook('AccountSMS').replace(/hooks\/./, 'hooks/x'), Buffer.from('{}'))).toBe(404);
-  expect(await post(hook('NoSuchType'), Buffer.from('{}'))).toBe(202);
 });
 
 test.for([
@@ -132,10 +101,6 @@ test('reads a forged line that is not ours once, and writes nothing', async () =
   expect(await warehouseSize()).toEqual(before);
 });
 
-function hook(type: string): string {
-  return deployment().hooks(type)[0] as string;
-}
-
 async function someLine(): Promise<string> {
   const [line] = await deployment().service.read('/sms/lines');
   return String(line?.number);
@@ -147,8 +112,8 @@ async function sendMany(type: DeliveredType, count: number, body: string): Promi
   return sent.map(({ status }) => status);
 }
 
-async function post(url: string, body: Buffer, contentType = 'application/json'): Promise<number> {
-  const response = await fetch(url, {
+async function post(body: Buffer, contentType: string): Promise<number> {
+  const response = await fetch(deployment().hooks('AccountSMS')[0] as string, {
     method: 'POST',
     headers: { 'content-type': contentType },
     body: new Uint8Array(body),

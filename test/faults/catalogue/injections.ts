@@ -8,8 +8,7 @@ export interface Injection {
 
 const kills = at('faults/long/campaigns/kills.test.ts', 'loses nothing when a process is killed at each step');
 const release = at('faults/long/releases.test.ts', 'a release migrates under load');
-const redisKills = at('faults/long/queues.test.ts', 'goes on accepting while Redis is killed');
-const crashes = at('faults/long/crashes.test.ts', 'answers 503 while Postgres is gone');
+const crashes = at('faults/crashes.test.ts', 'while every part is killed in turn under load');
 const stores = (test: string) => at('faults/long/stores.test.ts', test);
 const api = (test: string) => at('faults/long/api.test.ts', test);
 const events = (test: string) => at('faults/long/events.test.ts', test);
@@ -33,7 +32,7 @@ export const injections: { readonly [G in Group]: Readonly<Record<(typeof faults
       'sends nothing twice when a worker is killed at each step of a send',
     ),
     'SIGKILL in a backlog': at(
-      'faults/long/crashes.test.ts',
+      'faults/long/process.test.ts',
       'loses nothing when a worker is killed again and again in a backlog',
     ),
     'SIGTERM twice with work in hand': at('faults/long/signals.test.ts', 'ends in time with exit code 0 on SIGTERM'),
@@ -45,9 +44,9 @@ export const injections: { readonly [G in Group]: Readonly<Record<(typeof faults
     'a migration under load': release,
   },
   stores: {
-    'Redis killed': redisKills,
-    'Redis restarted': redisKills,
-    'Redis flushed': at('faults/long/queues.test.ts', 'loses nothing when Redis is flushed under load'),
+    'Redis killed': crashes,
+    'Redis restarted': crashes,
+    'Redis flushed': at('faults/long/campaigns/stores.test.ts', 'loses nothing when all jobs are lost'),
     'Redis out of memory': stores('goes on accepting while Redis is out of memory'),
     'Postgres killed (immediate)': crashes,
     'Postgres restarted': crashes,
@@ -74,11 +73,8 @@ export const injections: { readonly [G in Group]: Readonly<Record<(typeof faults
     'every field null': api('answers null where values were'),
     'every field of another type': api('answers values of another type'),
     'pages that shift': api('pages threads that shift'),
-    '`limit` out of range': at(
-      'sync/thread-pages.test.ts',
-      'is not read whole again and again where its end is never certain',
-    ),
-    'late recordings': at('faults/long/late.test.ts', 'looks again for recordings and transcripts that are late'),
+    '`limit` out of range': at('sync/threads.test.ts', 'learns a limit of %i from refusals'),
+    'late recordings': api('looks again for recordings and transcripts that are late'),
     'flapping 404': api('a flapping 404'),
     'revoked scope': api('parks only what a revoked scope concerns'),
     'expired token with 50 requests in flight': at(
@@ -91,12 +87,12 @@ export const injections: { readonly [G in Group]: Readonly<Record<(typeof faults
     'duplicated ×100': deliveries('reads a text delivered a hundred times a few times'),
     reordered: deliveries('whose deliveries are late, doubled and overtake each other'),
     'a week late': events('a week late'),
-    'during a fetch': events('of which it is told during a fetch'),
+    'during a fetch': at('sync/refusals.test.ts', 'a hint during a read leaves its target pending'),
     'forged with a leaked URL': deliveries('reads at most once per pause for forged deliveries'),
     malformed: deliveries('keeps malformed deliveries as they are'),
     empty: events('empty'),
     'unknown type': events('under an unknown type'),
-    '1 MiB + 1': deliveries('refuses a body over one MiB'),
+    '1 MiB + 1': events('one byte larger than a MiB'),
     'slow loris': events('goes on accepting while hundreds of senders never finish'),
   },
   subscriptions: { disabled: watch, deleted: watch, retyped: watch, redirected: watch, duplicated: watch },

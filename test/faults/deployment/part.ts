@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { vi } from 'vitest';
@@ -106,4 +106,16 @@ export function createPart(shape: PartShape, onOpen: (end: () => Promise<void>) 
     },
     crash,
   };
+}
+
+/** Runs a command of the command line to its end, and resolves to its standard output. Rejects when it fails. */
+export function runCommand(args: readonly string[], env: Readonly<Record<string, string>>): Promise<string> {
+  return new Promise((resolve, reject) => {
+    execFile(
+      process.execPath,
+      ['src/trunkline.cjs', ...args],
+      { cwd: root, env: { ...inherited, ...env }, maxBuffer: 64 * 1_024 ** 2 },
+      (error, stdout, stderr) => (error ? reject(new Error(`${args.join(' ')}: ${stderr}`)) : resolve(stdout)),
+    );
+  });
 }

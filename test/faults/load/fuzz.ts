@@ -7,7 +7,7 @@ export interface Fuzzed {
   readonly body: Buffer;
 }
 
-const contentTypes = [
+export const contentTypes = [
   'application/json',
   'application/json; charset=latin1',
   'application/x-www-form-urlencoded',
@@ -24,25 +24,7 @@ const shapes = [
   'callId=1700000000.5&webhookType=AccountEndedCalls&a[b][0]=1',
   '[{"id":1},{"callId":"1700000000.6"},null,[[]]]',
 ];
-const pieces = [
-  '"',
-  '{',
-  '}',
-  '[',
-  ']',
-  ',',
-  ':',
-  '\\u0000',
-  '\\ud800',
-  'null',
-  '1e999',
-  '-0',
-  '__proto__',
-  '%00',
-  '&',
-  '=',
-  '\n',
-];
+const pieces = [...'"{}[],:&=\n', '\\u0000', '\\ud800', 'null', '1e999', '-0', '__proto__', '%00'];
 
 /** Noise, or a real shape with some of its bytes changed, doubled or gone. */
 export function fuzzed(random: Random): Fuzzed {
@@ -50,7 +32,7 @@ export function fuzzed(random: Random): Fuzzed {
   return { type: random.pick(types), contentType: random.pick(contentTypes), body };
 }
 
-function noise(random: Random): Buffer {
+export function noise(random: Random): Buffer {
   return Buffer.from(Array.from({ length: random.between(0, 4_000) }, () => random.between(0, 255)));
 }
 

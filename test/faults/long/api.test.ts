@@ -3,6 +3,7 @@ import type { FaultInput } from '../../../src/sandbox/faults/spec.ts';
 import { createPart } from '../deployment/part.ts';
 import { deployForSuite } from '../deployment/suite.ts';
 import { startLoad } from '../load/load.ts';
+import { createSender } from '../load/sender.ts';
 import { expectNothingLost } from '../oracle/oracle.ts';
 import { createRandom } from '../random.ts';
 
@@ -126,3 +127,29 @@ test.for([
     }
   },
 );
+
+test('looks again for recordings and transcripts that are late and never announced', async () => {
+  const { service, hooks } = deployment();
+  const durationSeconds = 120;
+  // The first look comes a minute after the end of the call, which lies nearly as far back.
+  const startedAt = Date.now() - (durationSeconds + 54) * 1_000;
+  const { id: callId, transcriptIds } = await service.call({
+    direction: 'inbound',
+    status: 'answered',
+    durationSeconds,
+    startTime: new Date(startedAt).toISOString(),
+    recorded: true,
+    recordingAfterMs: 1_500,
+    transcriptAfterMs: 2_500,
+    announce: false,
+  });
+  const body = JSON.stringify({ callId, webhookType: 'AccountEndedCalls' });
+  await createSender(hooks, createRandom('unannounced')).insist('AccountEndedCalls', body);
+  const areWritten = async () => (await service.read(`/calls/${callId}/transcripts`)).length === transcriptIds.length;
+  await vi.waitUntil(areWritten, { timeout: 10_000, interval: 100 });
+  await expectNothingLost(deployment(), {
+    threads: [],
+    callIds: [callId],
+    accepted: async () => [`AccountEndedCalls ${callId}`],
+  });
+});

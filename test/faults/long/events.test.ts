@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import { expect, test, vi } from 'vitest';
+import { test, vi } from 'vitest';
 import type { FaultInput } from '../../../src/sandbox/faults/spec.ts';
 import { deployForSuite } from '../deployment/suite.ts';
 import { startLoad } from '../load/load.ts';
@@ -69,48 +69,6 @@ test('mirrors a text and a call that are told a week late', async () => {
     callIds: [call.id],
     accepted: async () => [`AccountSMS ${made.id}`, `AccountEndedCalls ${call.id}`],
   });
-});
-
-test('reads a thread again of which it is told during a fetch', async () => {
-  const { service, hooks } = deployment();
-  const [line] = await service.read('/sms/lines');
-  const sender = createSender(hooks, createRandom('during a fetch'));
-  const thread = { line: String(line?.number), number: '19175554002' };
-  const path = `/sms/conversations/${thread.line}/${thread.number}`;
-  const tell = async (text: string) => {
-    const made = await service.sms({ ...thread, text, announce: false });
-    await sender.insist('AccountSMS', JSON.stringify(received(made, text)));
-    return made;
-  };
-  // The answer is made before it is held back: it cannot know of the second text.
-  await service.faults({ kind: 'slow', ms: 1_500, when: 'after', times: 1, operation: 'readThread' });
-  const first = await tell('pelican before the fetch');
-  await vi.waitUntil(async () => (await service.read<unknown[]>('/sms/lines')).length > 0 && (await isClaimed()), {
-    timeout: 10_000,
-    interval: 10,
-  });
-  const second = await tell('pelican during the fetch');
-  expect(await isMirrored(first.id), 'the fetch is still under way').toBe(false);
-  await service.faults();
-  await expectNothingLost(deployment(), {
-    threads: [second],
-    callIds: [],
-    accepted: async () => [`AccountSMS ${first.id}`, `AccountSMS ${second.id}`],
-  });
-  const reads = (await service.requests()).filter((request) => request.path.includes(path));
-  expect(reads.length).toBeGreaterThan(1);
-
-  async function isClaimed(): Promise<boolean> {
-    const { rowCount } = await deployment().database.query(
-      `select from ops.sync_targets where kind = 'thread' and key = $1 and claimed_version > clean_version`,
-      [`${thread.line}/${thread.number}`],
-    );
-    return rowCount === 1;
-  }
-  async function isMirrored(id: number): Promise<boolean> {
-    const found = await deployment().database.query('select from warehouse.sms_messages where message_id = $1', [id]);
-    return found.rowCount === 1;
-  }
 });
 
 test('goes on accepting while hundreds of senders never finish, and cuts them off', async ({ onTestFinished }) => {

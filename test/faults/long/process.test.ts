@@ -43,6 +43,22 @@ describe.each(backends)('on %s', (backend) => {
     await load.finish();
     await expectNothingLost(deployment, load);
   });
+
+  test('loses nothing when a worker is killed again and again in a backlog', async ({ onTestFinished }) => {
+    const random = createRandom(`backlog ${backend}`);
+    const deployment = await deploy({ backend }, onTestFinished);
+    const load = await startLoad(deployment, random, onTestFinished);
+    await deployment.worker.crash();
+    await load.goesOn(1_000);
+    for (let crash = 0; crash < 2; crash += 1) {
+      await deployment.worker.start();
+      await load.goesOn(random.between(5, 30));
+      await deployment.worker.crash();
+    }
+    await deployment.worker.start();
+    await load.finish();
+    await expectNothingLost(deployment, load);
+  });
 });
 
 test('lives in 512 MB while large deliveries and answers without end come in', async ({ onTestFinished }) => {

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { backends } from '../../stores/backends.ts';
 import { type Deployment, deploy } from '../deployment/deployment.ts';
 import { startLoad } from '../load/load.ts';
+import { isAccepted } from '../load/sender.ts';
 import type { Trap } from '../nemesis/trap.ts';
 import type { Wires } from '../nemesis/wires.ts';
 import { expectNothingLost } from '../oracle/oracle.ts';
@@ -22,6 +23,21 @@ test('goes on accepting while Redis is out of memory, and mirrors all of it afte
   await client.config('SET', 'maxmemory', '0');
   await load.finish();
   expect(during.filter(({ status }) => status !== 202)).toEqual([]);
+  await expectNothingLost(deployment, load);
+});
+
+test('goes on accepting while Redis hangs, and mirrors all of it when Redis answers again', async ({
+  onTestFinished,
+}) => {
+  const deployment = await deploy({ backend: 'redis' }, onTestFinished);
+  const load = await startLoad(deployment, createRandom('hang'), onTestFinished);
+  onTestFinished(() => deployment.redis?.thaw());
+  await load.isAccepted(3);
+  await deployment.redis?.freeze();
+  const during = await load.sentDuring(() => load.isAccepted(30));
+  await deployment.redis?.thaw();
+  await load.finish();
+  expect(during.filter((each) => !isAccepted(each))).toEqual([]);
   await expectNothingLost(deployment, load);
 });
 
@@ -66,18 +82,14 @@ describe.each(backends)('on %s', (backend) => {
   });
 
   test('loses nothing while Postgres is slow', async ({ onTestFinished }) => {
-    const { deployment, wires } = await wired();
+    const deployment = await deploy({ backend, isWired: true }, onTestFinished);
+    const { webToPostgres, workerToPostgres } = deployment.wires as Wires;
     const load = await startLoad(deployment, createRandom(`slow ${backend}`), onTestFinished);
-    for (const wire of [wires.webToPostgres, wires.workerToPostgres]) wire.delay(120);
+    for (const wire of [webToPostgres, workerToPostgres]) wire.delay(120);
     await load.isAccepted(30);
-    for (const wire of [wires.webToPostgres, wires.workerToPostgres]) wire.delay(0);
+    for (const wire of [webToPostgres, workerToPostgres]) wire.delay(0);
     await load.finish();
     await expectNothingLost(deployment, load);
-
-    async function wired() {
-      const deployment = await deploy({ backend, isWired: true }, onTestFinished);
-      return { deployment, wires: deployment.wires as Wires };
-    }
   });
 
   test('loses and doubles nothing when connections are cut after COMMIT', async ({ onTestFinished }) => {

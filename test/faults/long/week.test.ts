@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
 import { backends } from '../../stores/backends.ts';
-import { runCommand } from '../deployment/command.ts';
 import { type Deployment, deploy } from '../deployment/deployment.ts';
+import { runCommand } from '../deployment/part.ts';
 import { report, sized } from '../figures.ts';
 import { createWeek, type Day, type Week } from '../load/week.ts';
 import { expectNothingLost } from '../oracle/oracle.ts';

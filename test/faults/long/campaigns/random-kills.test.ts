@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { wantedTypes } from '../../../../src/sync/subscriptions/ensure.ts';
 import { backends } from '../../../stores/backends.ts';
-import { deploy } from '../../deployment/deployment.ts';
+import { deploy, ourSubscriptions } from '../../deployment/deployment.ts';
 import { createProgress, report, sized } from '../../figures.ts';
 import { startStorm } from '../../load/storm.ts';
 import { expectNothingLost } from '../../oracle/oracle.ts';
@@ -16,6 +17,8 @@ describe.each(backends)('on %s', (backend) => {
     const progress = createProgress(`random-kills on ${backend}`);
     const random = createRandom(`random ${backend}`);
     const deployment = await deploy({ backend, webs: 2, workers: 2 }, onTestFinished);
+    const registered = (await ourSubscriptions(deployment.service, deployment.addresses)).map(({ type }) => type);
+    expect(registered.sort(), 'each webhook once, by two webs').toEqual([...wantedTypes].sort());
     const storm = await startStorm(deployment, createRandom(`storm ${backend}`), {
       threads: 100,
       calls: sized(2_000),

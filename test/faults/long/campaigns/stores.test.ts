@@ -23,6 +23,14 @@ describe.each(backends)('on %s', (backend) => {
     },
     limit,
   );
+
+  test(
+    'loses nothing when all jobs are lost again and again',
+    async ({ onTestFinished }) => {
+      await campaign('lost-jobs', backend, sized(10), onTestFinished, loseJobs);
+    },
+    limit,
+  );
 });
 
 test(
@@ -33,14 +41,6 @@ test(
       await pause(0, 400);
       await redis?.start();
     });
-  },
-  limit,
-);
-
-test(
-  'loses nothing when Redis is flushed again and again',
-  async ({ onTestFinished }) => {
-    await campaign('flushes', 'redis', sized(10), onTestFinished, loseJobs);
   },
   limit,
 );
