@@ -50,21 +50,6 @@ test.each([
   expect(await ledger.texts(number)).toHaveLength(expected.texts);
 });
 
-test('a process killed while the service works on its request leaves a send that is found in the thread', async () => {
-  const ledger = await openLedger(database, sandbox);
-  const { sendId, number } = await ledger.answer();
-  sandbox.faults({ kind: 'slow', ms: 1_500, when: 'after', times: 1, operation: 'sendMessage' });
-  const killed = killAt('answered', sendId);
-  await expect.poll(() => sandbox.sends().filter(({ charge }) => charge?.to.includes(number)).length).toBe(1);
-  expect(await ledger.state(sendId)).toBe('DISPATCHED');
-  await killed;
-  await ledger.makeDue(sendId);
-  expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
-  await ledger.makeDue(sendId);
-  expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
-  expect(await ledger.texts(number)).toHaveLength(1);
-});
-
 /** Keeps every commit of a dispatch waiting at the database until it is released. */
 async function holdDispatches(): Promise<{ isWaiting(): Promise<boolean>; release(): Promise<void> }> {
   await database.query(`create function ops.wait() returns trigger language plpgsql as $$

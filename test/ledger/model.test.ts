@@ -8,7 +8,7 @@ import { openLedgerStores } from './ledger-stores.ts';
 import { openLedger } from './ledger-world.ts';
 import { createClumsyWorker, type Posts } from './model.ts';
 
-const { database, sandbox } = await openLedgerStores();
+const { ask, database, sandbox } = await openLedgerStores();
 
 const intents = isCampaign ? sized(20_000) : 150;
 const workers = 8;
@@ -50,11 +50,8 @@ test(`${intents} intents, workers that overlap and a line that lies: no send twi
       lostAfterMs: 300,
     },
   });
-  const key = { authorization: `Bearer ${sandbox.apiKey}` };
-  const read = async (path: string) =>
-    (await (await fetch(`${sandbox.url}/api/public/v1${path}`, { headers: key })).json()) as { data: never };
-  const lines: { number: string }[] = (await read('/sms/lines')).data;
-  const users: { id: number }[] = (await read('/users')).data;
+  const lines = await ask<{ number: string }[]>('GET', '/api/public/v1/sms/lines');
+  const users = await ask<{ id: number }[]>('GET', '/api/public/v1/users');
   const posts: Posts = { possible: new Map(), total: 0 };
 
   async function intend(at: number): Promise<void> {
