@@ -15,18 +15,6 @@ let later = 0;
 /** A clock that the test moves, in seconds. */
 const movable = { now: () => new Date(Date.now() + later * 1_000) };
 
-test('a call is mirrored with its legs, recording and transcript', async () => {
-  const { id, readOnce } = await withCall(whole);
-  await readOnce();
-  expect(await states(id)).toEqual({
-    recordings: 'complete',
-    recording_count: 1,
-    transcripts: 'complete',
-    transcript_count: 1,
-  });
-  expect(await database.value('select leg_count from warehouse.calls where call_id = $1', id)).toBe(1);
-});
-
 test('a call that was not recorded settles without recordings and transcripts', async () => {
   const { id, readOnce } = await withCall((own) => ({
     call: { data: shownCall(own, { recorded: false, status: 'missed' }) },

@@ -18,14 +18,6 @@ describe.each(backends)('on %s', (backend) => {
   const isMirrored = async (id: string) =>
     (await value('select count(*)::integer from warehouse.calls where call_id = $1', id)) === 1;
 
-  test('what arrives without workers is read when there are some', async () => {
-    const { id } = await sandbox.emit.call({ status: 'missed', recorded: false });
-    await until(async () => (await isOwed(id)) === true);
-    const workers = await world.work();
-    await until(() => isMirrored(id));
-    await workers.close(2_000);
-  });
-
   test('workers that close finish the read in hand', async () => {
     const workers = await world.work();
     sandbox.faults({ kind: 'slow', when: 'before', ms: 400 });

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { migratedDatabase } from '../world/database.ts';
 import { deliveryAcceptor } from './accept-delivery.ts';
 import { callHarness, whole } from './call-harness.ts';
-import { callId, shownCall, shownRecording, shownTranscript } from './call-service.ts';
+import { shownCall, shownRecording, shownTranscript } from './call-service.ts';
 
 const database = await migratedDatabase();
 afterAll(() => database[Symbol.asyncDispose]());
@@ -14,35 +14,6 @@ let later = 0;
 const movable = { now: () => new Date(Date.now() + later * 1_000) };
 
 describe('a transferred call', () => {
-  test('has both recordings and both transcripts mirrored, though the second pair comes later', async () => {
-    later = 0;
-    const { id, harness, readOnce, shows } = await withCall(
-      (own) => ({ ...whole(own), call: { data: shownCall(own, { transferred: 1 }) } }),
-      movable,
-    );
-    await readOnce();
-    const second = callId();
-    const number = Number(id.split('.')[1]);
-    shows({
-      recordings: { data: [shownRecording(id), shownRecording(second)] },
-      transcripts: { data: [shownTranscript(number, id), shownTranscript(number + 500_000, second, { callId: id })] },
-    });
-    await harness.pass({ kind: 'recordings', key: id });
-    await harness.readIfPending('recordings', id);
-    await harness.pass({ kind: 'transcripts', key: id });
-    await harness.readIfPending('transcripts', id);
-    expect(await states(id)).toMatchObject({ recording_count: 2, transcript_count: 2 });
-    expect(
-      await database.query(
-        `select leg_unique_id, leg_pairing from warehouse.transcripts where call_id = $1 order by transcript_id`,
-        id,
-      ),
-    ).toEqual([
-      { leg_unique_id: id, leg_pairing: 'exact' },
-      { leg_unique_id: second, leg_pairing: 'exact' },
-    ]);
-  });
-
   test('keeps the call that was asked for beside the call id of its leg', async () => {
     const { id, readOnce } = await withCall((own) => ({
       ...whole(own),
@@ -111,6 +82,15 @@ describe('a call of more legs than recordings', () => {
       transcripts: 'complete',
       transcript_count: 2,
     });
+    expect(
+      await database.query(
+        `select leg_unique_id, leg_pairing from warehouse.transcripts where call_id = $1 order by transcript_id`,
+        id,
+      ),
+    ).toEqual([
+      { leg_unique_id: id, leg_pairing: 'exact' },
+      { leg_unique_id: `${id}1`, leg_pairing: 'exact' },
+    ]);
     await harness.pass({ kind: 'recordings', key: id });
     expect(await harness.readIfPending('recordings', id)).toBe('not_pending');
   });
@@ -220,18 +200,4 @@ describe('an event that outran the end of its call', () => {
     const next = `select extract(epoch from due_at - now())::float8 from ops.sync_targets where kind = 'recordings' and key = $1`;
     expect(await database.value(next, id)).toBeLessThanOrEqual(60);
   });
-});
-
-test('a second recording of a call that lists no legs is found', async () => {
-  later = 0;
-  const { id, harness, readOnce, shows } = await withCall(
-    (own) => ({ ...whole(own), call: { data: shownCall(own, { legs: [] }) } }),
-    movable,
-  );
-  await readOnce();
-  shows({ recordings: { data: [shownRecording(id), shownRecording(`${id}1`)] } });
-  later = 61;
-  await harness.pass({ kind: 'recordings', key: id });
-  await harness.readIfPending('recordings', id);
-  expect(await states(id)).toMatchObject({ recording_count: 2 });
 });

@@ -74,23 +74,6 @@ describe.each(backends)('on %s', (backend) => {
     await until(async () => (await value('select is_recognized from ops.deliveries where body = $1', body)) === true);
   });
 
-  test('a group has a thread of its own', async () => {
-    const own = await line(world);
-    const participants = ['15551120001', '15551120002'];
-    await sandbox.emit.sms({ line: own, participants, text: 'Hello all' });
-    await sandbox.emit.sms({ line: own, number: '15551120001', text: 'Only you' });
-    await world.settled();
-    expect(
-      await query(
-        `select c.participants_key, m.body from warehouse.sms_conversations c join warehouse.sms_messages m using (conversation_id)
-         where c.number = '15551120001' order by 1`,
-      ),
-    ).toEqual([
-      { participants_key: '', body: 'Only you' },
-      { participants_key: participants.join(','), body: 'Hello all' },
-    ]);
-  });
-
   test('a burst on one thread is whole, and costs few reads', async () => {
     const own = await line(world);
     const texts = Array.from({ length: 150 }, (_, at) => `text ${at}`);
@@ -152,83 +135,5 @@ describe.each(backends)('on %s', (backend) => {
     await until(
       async () => (await value('select transcripts_state from warehouse.calls where call_id = $1', id)) === 'none',
     );
-  });
-
-  test('a recording that never comes ends in a named state', async () => {
-    const { id } = await sandbox.emit.call({
-      direction: 'inbound',
-      status: 'answered',
-      recorded: true,
-      recordingAfterMs: 86_000_000,
-      transcriptAfterMs: null,
-    });
-    await until(
-      async () => (await value('select recordings_state from warehouse.calls where call_id = $1', id)) === 'gone',
-    );
-  });
-
-  test('call ids as bare numbers, forms, batches, doubles and disorder change nothing', async () => {
-    const made: string[] = [];
-    for (const faults of [
-      [{ kind: 'encoded', as: 'unquotedCallIds' }],
-      [{ kind: 'encoded', as: 'form' }],
-      [{ kind: 'batched', events: 5 }],
-      [{ kind: 'repeated' }, { kind: 'reordered' }],
-    ] as const) {
-      sandbox.faults(...faults);
-      const calls = await Promise.all(
-        [1, 2, 3].map(() => sandbox.emit.call({ direction: 'inbound', status: 'missed', recorded: false })),
-      );
-      made.push(...calls.map(({ id }) => id));
-    }
-    sandbox.faults();
-    await world.settled();
-    expect(await value('select count(*)::integer from warehouse.calls where call_id = any($1)', made)).toBe(
-      made.length,
-    );
-  });
-
-  test('an API that fails for a while costs time, and no data', async () => {
-    sandbox.faults({ kind: 'error' });
-    const calls = await Promise.all([1, 2].map(() => sandbox.emit.call({ status: 'missed', recorded: false })));
-    await until(async () => Number(await value('select count(*) from ops.sync_targets where attempts > 0')) > 0);
-    sandbox.faults();
-    const ids = calls.map(({ id }) => id);
-    await until(
-      async () =>
-        (await value('select count(*)::integer from warehouse.calls where call_id = any($1)', ids)) === ids.length,
-    );
-  });
-
-  test('what the queue lost is read all the same', async () => {
-    const id = '1783386668.999999';
-    await world.deliver('AccountEndedCalls', { callId: id });
-    await Promise.all(world.context.queues.bull.map((queue) => queue.drain()));
-    await until(
-      async () => (await value('select read_at is not null from ops.sync_targets where key = $1', id)) === true,
-    );
-  });
-
-  test('a forged event writes no data', async () => {
-    await world.deliver('AccountSMS', {
-      id: 1,
-      direction: 'received',
-      fromNumber: '15556660001',
-      toNumber: '15556660002',
-      message: 'forged',
-    });
-    await world.deliver('AccountEndedCalls', {
-      callId: '1700000000.424242',
-      status: 'answered',
-      callerNumber: '15556660001',
-    });
-    await until(
-      async () =>
-        Number(await value(`select count(*) from ops.sync_targets where attempts > 0 or state = 'forbidden'`)) >= 2,
-    );
-    expect(await value(`select count(*)::integer from warehouse.sms_conversations where number like '1555666%'`)).toBe(
-      0,
-    );
-    expect(await value(`select count(*)::integer from warehouse.calls where call_id = '1700000000.424242'`)).toBe(0);
   });
 });

@@ -2,11 +2,14 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { markDirty } from '../../src/inbox/targets.ts';
 import { migratedDatabase } from '../world/database.ts';
 import type { Reply } from '../world/service.ts';
+import { deliveryAcceptor } from './accept-delivery.ts';
 import { callId, callService, type ShownCall, shownCall, shownRecording } from './call-service.ts';
 import { openReaderHarness } from './reader-harness.ts';
 
 const database = await migratedDatabase();
 afterAll(() => database[Symbol.asyncDispose]());
+
+const tell = deliveryAcceptor(database);
 
 async function targetOf(kind: string, key: string) {
   const [row] = await database.query(
@@ -70,6 +73,25 @@ describe('a call that is not found', () => {
     await harness.read('call', id);
     expect(await isDeleted(id)).toBe(false);
     expect(await targetOf('call', id)).toMatchObject({ state: 'active' });
+  });
+
+  test('is given up by spaced reads where it is held, though only a delivery named it for reading', async () => {
+    const { id, calls, harness } = await withCall({}, 7_200);
+    await harness.read('call', id);
+    calls.delete(id);
+    // As a back-fill leaves it that reads no artefacts.
+    await database.query('delete from ops.sync_targets where key = $1', id);
+    await tell('AccountEndedCalls', { kind: 'call', key: id });
+    const waits: unknown[] = [];
+    for (;;) {
+      await harness.pass({ kind: 'call', key: id });
+      if ((await harness.readIfPending('call', id)) === 'gone') break;
+      expect(await isDeleted(id)).toBe(false);
+      const wait = 'select round(extract(epoch from due_at - now()))::integer from ops.sync_targets where key = $1';
+      waits.push(await database.value(wait, id));
+    }
+    expect(waits).toEqual([1, 15, 60, 60]);
+    expect(await isDeleted(id)).toBe(true);
   });
 
   test('is not deleted by one answer after reads that failed otherwise', async () => {
@@ -182,24 +204,6 @@ test('a target that the service calls malformed settles refused, and a new hint 
   expect(await targetOf('call', id)).toMatchObject({ state: 'refused' });
   expect(await harness.read('call', id)).toBe('mirrored');
 });
-
-test.each(['users', 'lines'] as const)(
-  '%s that are refused once are read again, for no event ever tells of them',
-  async (kind) => {
-    for (const reply of [
-      { error: 'permission_denied', status: 403 },
-      { error: 'invalid_request', status: 400 },
-    ]) {
-      const harness = await openReaderHarness(database);
-      harness.service.answer = () => reply;
-      await harness.read(kind, 'all');
-      expect(await targetOf(kind, 'all')).toMatchObject({ is_owed: true });
-      harness.service.answer = () => ({ data: [] });
-      await harness.pass({ kind, key: 'all' });
-      expect(await harness.readIfPending(kind, 'all')).toBe('mirrored');
-    }
-  },
-);
 
 test('a hint during a read leaves its target pending, and causes another read', async () => {
   const { id, harness } = await withCall();

@@ -93,12 +93,6 @@ describe('a batch', () => {
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
     expect(await isHeld(good.key)).toBe(true);
   });
-
-  test('of many calls is written whole', async () => {
-    const claims = await Promise.all(Array.from({ length: 60 }, () => claimOf(callId())));
-    await Promise.all(claims.map((claim) => writer.write(found(claim))));
-    for (const { key } of claims) expect(await isHeld(key)).toBe(true);
-  });
 });
 
 test('a call that an older read did not find stays, when a newer one found it', async () => {
@@ -123,10 +117,3 @@ test('a call that is found by an older read stays gone, when a newer one did not
 function gone(claim: Claim): FinishedRead['result'] {
   return { entity: { kind: 'call_gone', read: { callId: claim.key, read: provenance(claim, 'calls.get') } } };
 }
-
-test('idle waits for the commits under way', async () => {
-  const claim = await claimOf(callId());
-  void writer.write(found(claim));
-  await writer.idle();
-  expect(await isHeld(claim.key)).toBe(true);
-});

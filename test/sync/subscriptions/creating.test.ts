@@ -61,16 +61,6 @@ describe('a service that answers 400 to a create', () => {
     expect(await stored()).toHaveLength(wantedTypes.length);
   });
 
-  test('with a state, and creates ours disabled, has them enabled', async () => {
-    const look = await behind({
-      refuses: refusing((body) => 'enabled' in body),
-      passes: ({ method, path, body }) =>
-        method === 'POST' && path === '/webhooks' ? { ...body, enabled: false } : body,
-    });
-    expect(outcomesOf(await look())).toEqual(all('created'));
-    expect(await enabled()).toEqual(all(true));
-  });
-
   test('of any kind is asked twice for each type, and no more', async () => {
     let creates = 0;
     const look = await behind({
@@ -121,9 +111,4 @@ test('a subscription at another address that cannot be changed is left to the op
     instruction: `give subscription ${first?.id} the type AccountSMS and this url in its portal`,
     needsAddress: true,
   });
-});
-
-test('no address of a hook is logged', () => {
-  expect(logged()).toContain('AccountSMS');
-  expect(logged()).not.toContain('a-secret-of-hooks');
 });

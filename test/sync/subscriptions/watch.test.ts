@@ -107,14 +107,4 @@ describe.each(backends)('on %s', async (backend) => {
     const held = 'select leg_count > 0 from warehouse.calls where call_id = $1';
     await until(async () => (await world.value(held, callId)) === true);
   });
-
-  test('other people’s subscriptions stay as they are', async () => {
-    const other = (await webhooks.create({ name: 'theirs', url: 'http://127.0.0.1:9/theirs', type: 'AccountSMS' }))
-      .data;
-    await webhooks.disable(other.id);
-    const before = (await webhooks.get(other.id)).data.raw;
-    await webhooks.disable(await id());
-    await inPlace();
-    expect((await webhooks.get(other.id)).data.raw).toEqual(before);
-  });
 });
