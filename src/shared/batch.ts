@@ -1,7 +1,7 @@
 /**
- * Micro-batching without a timer: an item is flushed at once while fewer than `inFlight` flushes run. Otherwise it waits until
- * one ends, and is flushed with all items that arrived meanwhile. So an idle system adds no latency, and load makes batches
- * larger.
+ * Micro-batching without a timer. While fewer than `inFlight` flushes run, an item is flushed at once. Otherwise it
+ * waits until one ends, and is flushed together with everything that arrived meanwhile. So an idle system adds no
+ * latency, and batches grow with the load.
  */
 export interface Batch<Item, Result> {
   /** Resolves with the item's own result, in the order of the batch; rejects when its flush fails. */

@@ -1,4 +1,4 @@
-/** Removes the entries of a map that were set first, until `max` are left. */
+/** Removes the oldest entries of a map until `max` are left. */
 export function forgetOldest(entries: Map<unknown, unknown>, max: number): void {
   for (const oldest of entries.keys()) {
     if (entries.size <= max) return;
@@ -8,11 +8,14 @@ export function forgetOldest(entries: Map<unknown, unknown>, max: number): void 
 
 /** Counts events by key, so that a log line or a delay can depend on how often they repeat. */
 export interface BurstCounter {
-  /** Counts one event. Returns its number in the present burst of its key; 1 starts a burst. */
+  /** Counts one event. Returns its number within the current burst of its key; 1 starts a burst. */
   count(key: string): number;
 }
 
-/** A burst ends after `quietMs` without an event of its key. Beyond `maxKeys`, the keys without an event for longest are dropped. */
+/**
+ * A burst ends after `quietMs` without an event of its key. With more than `maxKeys` keys, those idle for longest are
+ * dropped.
+ */
 export function createBurstCounter({ quietMs, maxKeys }: { quietMs: number; maxKeys: number }): BurstCounter {
   const bursts = new Map<string, { events: number; lastAt: number }>();
   return {

@@ -4,7 +4,7 @@
  */
 export const commandName = process.env.TRUNKLINE_COMMAND || 'npx trunkline';
 
-/** A command for a sentence, as the user types it. */
+/** A command for use in a sentence, as the user types it. */
 export function toType(words: string): string {
   return `\`${commandName} ${words}\``;
 }

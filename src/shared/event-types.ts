@@ -13,7 +13,7 @@ const byWord = new Map<string, EventType>(
   eventTypes.flatMap((type) => [[type, type] as const, [type.toLowerCase(), type] as const]),
 );
 
-/** The event type that a word names, or undefined; case and punctuation do not count: `Account-SMS` is `AccountSMS`. */
+/** The event type with this name, or undefined. Ignores case and punctuation: `Account-SMS` is `AccountSMS`. */
 export function eventTypeOf(word: string): EventType | undefined {
   const exact = byWord.get(word);
   if (exact !== undefined || word.length > 64) return exact;

@@ -1,9 +1,9 @@
-/** The keys whose bare `digits.digits` values are call ids, not amounts. */
+/** Keys whose bare `digits.digits` values are call ids, not amounts. */
 const callIdKeys = new Set(['callid', 'callids', 'uniqueid', 'calledback', 'bridgedfromcallid', 'id']);
-/** Under this key, a value is a call id only if it has the shape of one: it may be a price. */
+/** A value under this key is a call id only if it looks like one: it may be a price. */
 const callKey = 'call';
 
-// These three only decide whether the slow reviver is needed: a false match costs time, but no digits.
+// These only decide whether the slow reviver is needed. A false match costs time, but no digits.
 const bareDecimal = /"\s*:\s*\d+\.\d/g;
 const bareCallIdInArray = /[[,]\s*\d{9,11}\.\d/;
 // Written out because V8 is much slower on `{16}`.
@@ -19,10 +19,10 @@ export function plainKey(key: string): string {
 }
 
 /**
- * `JSON.parse` that never lets an identifier become another number (specification 2.9: a call id "must be kept as a
- * string"). Bare `digits.digits` under a call-id key, call-id-shaped elements of arrays, and integers beyond
- * `Number.MAX_SAFE_INTEGER` are returned as the text that was written. A leading byte order mark is ignored.
- * Throws `SyntaxError` as `JSON.parse` does, and `RangeError` for such numbers in a text nested thousands of levels deep.
+ * `JSON.parse` that never rounds an identifier (specification 2.9: a call id "must be kept as a string"). Returns these
+ * as the original text: bare `digits.digits` under a call-id key, array elements that look like call ids, and integers
+ * beyond `Number.MAX_SAFE_INTEGER`. Ignores a leading byte order mark. Throws `SyntaxError` like `JSON.parse`, and
+ * `RangeError` for such numbers nested thousands of levels deep.
  */
 export function parseJson(text: string): unknown {
   const json = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;

@@ -14,7 +14,7 @@ export function createLog(level: string, destination: DestinationStream = standa
   );
 }
 
-// A closed reader of the log must not fail the process.
+// If the reader of the log closes it, the process must go on.
 function standardError(): DestinationStream {
   const destination = pino.destination(2);
   destination.on('error', () => undefined);

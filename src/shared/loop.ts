@@ -4,24 +4,27 @@ import { detached } from './tracing.ts';
 
 export interface Loop {
   /**
-   * Runs the job now, or once more after the running round. Resolves when no round is running or requested; never rejects.
-   * After `stop` it does nothing.
+   * Runs the job now, or once more after the running round. Resolves when no round is running or requested. Never
+   * rejects. Does nothing after `stop`.
    */
   kick(): Promise<void>;
-  /** Aborts the signal of the running round and waits for its end. */
+  /** Aborts the signal of the running round and waits until it ends. */
   stop(): Promise<void>;
 }
 
 export interface LoopOptions {
-  /** The subject of its log lines, such as 'Enqueuing overdue targets'. */
+  /** The subject of its log lines, for example 'Enqueuing overdue targets'. */
   readonly name: string;
-  /** Milliseconds before the first round, and from the end of a round to the next, unless `kick` starts it earlier. */
+  /**
+   * Milliseconds before the first round, and between the end of a round and the next one, unless `kick` starts it
+   * earlier.
+   */
   readonly everyMs: number;
   readonly log: Log;
   readonly job: (signal: AbortSignal) => Promise<unknown>;
-  /** Milliseconds before a round that was requested during another. Default: none. */
+  /** Milliseconds before a round that was requested during another one. Default: none. */
   readonly restMs?: number;
-  /** The wait after so many failed rounds in a row, in milliseconds. Default: `everyMs`. */
+  /** Milliseconds to wait after this many failed rounds in a row. Default: `everyMs`. */
   readonly retryAfterMs?: (failures: number) => number;
 }
 
@@ -40,7 +43,7 @@ export function startLoop({ name, everyMs, log, job, restMs, retryAfterMs }: Loo
       if (failures > 0) log.info(`${name} works again`);
       failures = 0;
     } catch (error) {
-      // A failure after the stop was caused by it.
+      // A failure after `stop` was caused by it.
       if (signal.aborted) return;
       failures += 1;
       if (failures === 1) log.warn({ err: error }, `${name} failed; it is tried again`);

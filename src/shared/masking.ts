@@ -1,18 +1,18 @@
 /*
- * Thread keys, and errors that quote them, contain phone numbers. Logs and pages show only the last four digits, which are enough
- * to tell them apart.
+ * Thread keys, and errors that quote them, contain phone numbers. Logs and pages only show the last four digits, which
+ * are enough to tell them apart.
  */
 
-/** Digits that are no phone number: days, moments, addresses of machines, UUIDs and call ids, which identify nobody. */
+/** Digits that aren't a phone number and identify nobody: dates, times, IP addresses, UUIDs and call ids. */
 const noNumber = String.raw`(?<![\p{Nd}.])(?:\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?|\d\d?\/\d\d?\/\d{4}|\d{1,3}(?:\.\d{1,3}){3}|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|\d{10}\.\d{1,12})(?![\p{Nd}])`;
-/** People separate the digits of a number with these; commas and colons end it. */
+/** Separators that people put between the digits of a number. Commas and colons end it. */
 const gap = String.raw`[\s\p{Z}\p{Cf}\p{Pd}()[\]./_*~+·•・]{1,6}`;
 const digits = new RegExp(`${noNumber}|\\(?\\p{Nd}+(?:${gap}(?!${noNumber})\\p{Nd}+)*`, 'giu');
 const minDigits = 7;
-/** So many in a row are a number by themselves, whatever stands beside them. */
+/** This many digits in a row are a number by themselves, whatever is next to them. */
 const wholeNumber = /\p{Nd}{10,}/gu;
 
-/** Masks every phone number in a text except its last four digits, however its digits are separated. */
+/** Masks every phone number in a text except its last four digits, however the digits are separated. */
 export function maskNumbers(text: string): string {
   return text.replace(digits, (found) => (isNoNumber.test(found) ? found : maskRun(found)));
 }
@@ -29,7 +29,7 @@ function maskRun(found: string): string {
   return kept + maskPart(found.slice(at));
 }
 
-/** Masks the digits of one number, with what separates them. */
+/** Masks the digits of one number and their separators. */
 function maskPart(part: string): string {
   const plain = part.replace(/\P{Nd}+/gu, '');
   if ([...plain].length < minDigits) return part;
@@ -38,12 +38,15 @@ function maskPart(part: string): string {
   return `${begin}${masked(plain)}${end}`;
 }
 
-/** Masks the key of a target. In a thread's key every run of five digits is a number, so that short codes are masked too. */
+/**
+ * Masks the key of a target. In a thread key, every run of five digits counts as a number, so short codes are masked
+ * too.
+ */
 export function maskKey(kind: string, key: string): string {
   return kind === 'thread' ? key.replace(/\d{5,}/g, masked) : maskNumbers(key);
 }
 
-/** Masks a target as the inbox writes it: `kind key`. */
+/** Masks a target written as `kind key`, as the inbox does. */
 export function maskTarget(target: string): string {
   const [kind = '', key = ''] = target.split(/ (.*)/s, 2);
   return `${kind} ${maskKey(kind, key)}`;
@@ -51,7 +54,7 @@ export function maskTarget(target: string): string {
 
 /** The address of a store without its password. */
 export function withoutPassword(address: string): string {
-  // With the folder of a Unix socket as a parameter, the host after the user is empty, which `URL` refuses.
+  // If a parameter names the folder of a Unix socket, the host is empty, which `URL` refuses.
   const url = new URL(address.replace('@/', '@socket/'));
   url.password = '';
   for (const name of ['password', 'sslpassword']) if (url.searchParams.has(name)) url.searchParams.delete(name);

@@ -14,18 +14,21 @@ interface ApiRequest {
 
 const refusingMs = 60_000;
 
-/** What Node says of this process, whose measuring goes on for as long as it lives: once, however many contexts there are. */
+/**
+ * Node's own metrics of this process. Collected once, however many contexts there are, because measuring can't be
+ * stopped.
+ */
 let measured: Registry | undefined;
 
 export function processMetrics(): Registry {
   if (measured) return measured;
   measured = new Registry();
-  // The lag of the event loop is sampled so often; by default every 10 ms, which costs more than an idle receiver.
+  // Sampling interval of the event-loop lag. The default of 10 ms costs more than an idle receiver.
   collectDefaultMetrics({ register: measured, eventLoopMonitoringPrecision: 100 });
   return measured;
 }
 
-/** What one process counts of its own work. Shared state is read from the database instead. */
+/** What one process counts about its own work. Shared state is read from the database instead. */
 export function createMetrics() {
   let refusedAt: number | undefined;
   const registry = new Registry();
@@ -101,7 +104,7 @@ export function createMetrics() {
     requestRefused(reason: 'admin_token' | 'login_state' | 'connection_limit') {
       requests.inc({ reason });
     },
-    /** Whether the last delivery could not be stored and was less than a minute ago. */
+    /** Whether the last delivery couldn't be stored, less than a minute ago. */
     isRefusing,
     commitSeconds: (seconds: number) => commits.observe(seconds),
     targetRead(kind: string, outcome: string, seconds: number) {

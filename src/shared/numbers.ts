@@ -1,6 +1,6 @@
 /**
- * A phone number as the service compares it (section 2.4): digits only, ten digits get the leading 1, other country
- * codes stay as given. Empty when the text has no digits.
+ * A phone number in the form the service compares (section 2.4): digits only, with a leading 1 added to ten digits.
+ * Other country codes stay as given. Empty if the text has no digits.
  */
 export function normalizeNumber(text: string): string {
   const digits = text.replace(/\D+/g, '');

@@ -5,21 +5,21 @@ import manifest from '../../package.json' with { type: 'json' };
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Where the image and the platforms name the commit. */
+/** Environment variables in which the image and the platforms put the commit. */
 const commitVariables = ['TRUNKLINE_COMMIT', 'RENDER_GIT_COMMIT', 'HEROKU_BUILD_COMMIT', 'HEROKU_SLUG_COMMIT'] as const;
 
-/** What runs here. */
+/** The version that is running. */
 export interface Release {
   readonly version: string;
-  /** The first 12 digits; `unknown` outside a checkout, an image, a package and the platforms that name it. */
+  /** The first 12 digits. `unknown` if neither a checkout, an image, a package nor a platform provides it. */
   readonly commit: string;
-  /** The newest migration of this release. A rolled-back release can run on a newer schema. */
+  /** The newest migration of this release. After a rollback, the database may have a newer schema. */
   readonly schema: string;
 }
 
 let known: Release | undefined;
 
-/** Finds out once in a process, and only when asked: it starts Git in a checkout. */
+/** Cached, and computed only on demand, because it starts Git in a checkout. */
 export function readRelease(): Release {
   known ??= { version: manifest.version, commit: findCommit().slice(0, 12), schema: newestMigration() };
   return known;
@@ -44,7 +44,7 @@ function commitOfCheckout(): string | undefined {
   }
 }
 
-/** `npm pack` writes the file. */
+/** The file is written by `npm pack`. */
 function commitOfPackage(): string | undefined {
   const file = `${root}.commit`;
   return existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;

@@ -1,4 +1,7 @@
-/** The known word that was most likely meant: the shortest that starts with `word`, else the most similar; undefined if none is. */
+/**
+ * The known word that was probably meant: the shortest that starts with `word`, else the most similar. Undefined if
+ * there is none.
+ */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   const wanted = word.toLowerCase();
   const starting = known.filter((each) => wanted.length > 1 && each.toLowerCase().startsWith(wanted));
@@ -10,13 +13,13 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   return best && best.distance <= Math.max(1, Math.floor(best.each.length / 3)) ? best.each : undefined;
 }
 
-/** `Did you mean "…"?` if a known word is near, else all known words. */
+/** `Did you mean "…"?` if a known word is similar, else all known words. */
 export function didYouMean(word: string, known: readonly string[]): string {
   const near = nearest(word, known);
   return near === undefined ? `There is: ${known.join(', ')}.` : `Did you mean "${near}"?`;
 }
 
-/** The number of letters to insert, remove, replace or swap. Unlike in libraries, a swap counts as one. */
+/** The edit distance: letters to insert, remove, replace or swap. Unlike in libraries, a swap counts as one. */
 function distance(a: string, b: string): number {
   let before: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, at) => at);

@@ -1,18 +1,21 @@
 /*
- * Matches the words of strangers in time that is linear in their length. Patterns that somebody could make backtrack, and
- * Unicode normalization of a whole text, are not: a run of combining marks is sorted in quadratic time.
+ * Matches texts written by strangers in linear time. Avoids regular expressions that can backtrack, and Unicode
+ * normalization of a whole text, which sorts a run of combining marks in quadratic time.
  */
 
-/** Unicode normalization costs the square of a run of combining marks, so it sees no more than this at once. */
+/**
+ * Unicode normalization is quadratic in the length of a run of combining marks, so it gets at most this many characters
+ * at once.
+ */
 const pieceLength = 256;
 
-/** `text.normalize(form)`, in linear time. A character that two pieces share may stay as it is. */
+/** `text.normalize(form)` in linear time. A character that is split between two pieces may stay as it is. */
 export function normalize(text: string, form: 'NFC' | 'NFKC' | 'NFKD'): string {
   if (text.length <= pieceLength) return text.normalize(form);
   const pieces: string[] = [];
   for (let from = 0; from < text.length; ) {
     let to = Math.min(text.length, from + pieceLength);
-    // Not within a surrogate pair.
+    // Don't split a surrogate pair.
     if (to < text.length && /[\ud800-\udbff]/.test(text[to - 1] ?? '')) to -= 1;
     pieces.push(text.slice(from, to).normalize(form));
     from = to;
@@ -27,12 +30,12 @@ const letters: Readonly<Record<string, string>> = {
 
 /**
  * The words of a text for comparison: lower case, without accents, vowel points, apostrophes, punctuation and invisible
- * characters; a space around each word, number and emoji. Linear in its length.
+ * characters, with a space around each word, number and emoji. Takes linear time.
  */
 export function foldText(text: string): string {
   const plain = normalize(text.replace(/['’‘ʼ`´＇׳]/g, ''), 'NFKD')
     .toLowerCase()
-    // Accents, vowel points of Hebrew and Arabic, and what only shapes an emoji.
+    // Accents, vowel points of Hebrew and Arabic, and emoji modifiers.
     .replace(
       /[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u065f\u0670\p{Cf}\p{Me}\p{Variation_Selector}]/gu,
       '',
@@ -40,7 +43,7 @@ export function foldText(text: string): string {
     .replace(/[ßøłđıœæװױײ]/g, (letter) => letters[letter] ?? letter)
     .replace(/\p{Extended_Pictographic}/gu, ' $& ')
     .replace(/[^\p{L}\p{M}\p{N}\p{Extended_Pictographic}]+/gu, ' ')
-    // "stop2quit"
+    // Splits "stop2quit".
     .replace(/(?<=\p{L})(?=\p{N})|(?<=\p{N})(?=\p{L})/gu, ' ')
     .trim();
   return ` ${plain} `;
@@ -48,9 +51,9 @@ export function foldText(text: string): string {
 
 interface Node {
   readonly next: Map<number, Node>;
-  /** The node of the longest proper suffix that is a node too. */
+  /** The node of the longest proper suffix that has one. */
   fallback: Node | undefined;
-  /** A phrase ends here, or in a suffix of it. */
+  /** A phrase ends here, or a suffix of it does. */
   isEnd: boolean;
 }
 
@@ -73,7 +76,7 @@ export function createPhraseSearch(phrases: readonly string[]): (folded: string)
     }
     node.isEnd = true;
   }
-  // Breadth first: the fallback of a node is shallower than the node.
+  // Breadth first: the fallback of a node is closer to the root than the node.
   const queue = [root];
   for (const node of queue) {
     for (const [unit, next] of node.next) {

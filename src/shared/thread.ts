@@ -6,9 +6,9 @@ export interface Pair {
   readonly number: string;
 }
 
-/** A conversation. The service has no id for it (section 2.5): line, number and a group's participants identify it. */
+/** A conversation. It has no id at the service (section 2.5): its line, number and group participants identify it. */
 export interface Thread extends Pair {
-  /** The other parties of a group, sorted; empty for two parties. */
+  /** The other parties of a group, sorted. Empty if there are only two parties. */
   readonly participants: readonly string[];
 }
 
@@ -24,8 +24,8 @@ export function threadOf(key: string): Thread {
 }
 
 /**
- * The key of a thread as people write it: `line/number`, or `line/a,b` for a group, also as `line/a/a,b`, with country codes.
- * Undefined if the text names none.
+ * Converts a thread key that a person typed: `line/number`, or `line/a,b` (also `line/a/a,b`) for a group, with country
+ * codes. Undefined if the text isn't one.
  */
 export function typedThreadKey(text: string): string | undefined {
   const [lineText = '', numbers = '', more = '', ...rest] = text.split('/');
@@ -39,7 +39,7 @@ export function typedThreadKey(text: string): string | undefined {
   return threadKey({ line, number, participants: others.length > 1 ? others : [] });
 }
 
-/** Whether a text has the form of a call id, such as 1783385492.057900. */
+/** Whether a text looks like a call id, such as 1783385492.057900. */
 export function isCallId(text: string): boolean {
   return /^\d{9,11}\.\d{1,12}$/.test(text);
 }

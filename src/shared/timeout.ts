@@ -1,4 +1,4 @@
-/** The outcome of `attempt`, or `fallback()` after `ms` milliseconds. A later failure is ignored. */
+/** The result of `attempt`, or `fallback()` after `ms` milliseconds. Ignores a later failure. */
 export async function withTimeout<T, F>(ms: number, attempt: Promise<T>, fallback: () => F): Promise<T | F> {
   let timer: NodeJS.Timeout | undefined;
   const expiry = new Promise<'expired'>((resolve) => {

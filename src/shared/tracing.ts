@@ -1,8 +1,8 @@
 import type { Telemetry } from 'bullmq';
 
-/** A span in progress. */
+/** The span that is being recorded. */
 export interface Span {
-  /** Sets attributes. Only those that `src/ops/telemetry.ts` lists are exported. */
+  /** Sets attributes. Only the ones listed in `src/ops/telemetry.ts` are exported. */
   set(attributes: Readonly<Record<string, string | number>>): void;
 }
 
@@ -11,39 +11,39 @@ export interface SpanOptions {
   readonly kind?: 'client';
   readonly attributes?: Readonly<Record<string, string | number>>;
   /**
-   * What caused the work, each as a W3C `traceparent`. One cause is its parent; several are links of a trace of its own.
-   * Default: the span in progress.
+   * The causes of the work, each as a W3C `traceparent`. A single cause becomes the parent. Several become links of a
+   * new trace. Default: the current span.
    */
   readonly causes?: readonly string[] | undefined;
 }
 
-/** The kind of a process, an attribute of its traces. */
+/** The kind of process, recorded as an attribute of its traces. */
 export type TracedProcess = 'web' | 'worker' | 'start';
 
 /** How this process traces its work. */
 export interface Tracing {
   /** Runs work in a span. A rejection marks the span as failed, without its message. */
   inSpan<T>(name: string, options: SpanOptions, work: (span: Span) => Promise<T>): Promise<T>;
-  /** The span in progress as a W3C `traceparent`, if it is recorded. */
+  /** The current span as a W3C `traceparent`, if it is recorded. */
   traceparent(): string | undefined;
-  /** Runs work that belongs to no span in progress: a loop outlives whoever started it. */
+  /** Runs work outside the current span, for example a loop that outlives its caller. */
   detached<T>(work: () => T): T;
   readonly ofQueues: Telemetry;
 }
 
 let tracing: Tracing | undefined;
 
-/** Traces from now on, or no longer. Whatever opens queues or servers has to be opened later. */
+/** Switches tracing on or off. Queues and servers must be opened afterwards. */
 export function useTracing(next: Tracing | undefined): void {
   tracing = next;
 }
 
-/** Undefined, and nothing of OpenTelemetry is loaded, unless this process traces. */
+/** Undefined if this process records no traces; then OpenTelemetry is not loaded. */
 export function currentTracing(): Tracing | undefined {
   return tracing;
 }
 
-/** The attributes of a span that writes to Postgres. */
+/** The attributes of spans that write to Postgres. */
 export const ofPostgres = { attributes: { 'db.system.name': 'postgresql' } } as const;
 
 const noSpan: Span = { set: () => undefined };

@@ -1,14 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** What a process works on: a sync target by its kind and key, or a trigger of the rules. */
+/** An item of work: a sync target by its kind and key, or a trigger of the rules. */
 export interface WorkItem {
   readonly kind: string;
   readonly key: string;
 }
 
-/** What a process was working on when it hung or failed. */
+/** The work that was in progress when a process hung or failed. */
 export interface WorkInProgress {
-  /** The event loop was in the work on these items. Otherwise they are all items in progress. */
+  /** True if the event loop was running the work on exactly these items. Otherwise they are all items in progress. */
   readonly isExact: boolean;
   readonly items: readonly WorkItem[];
 }
@@ -16,7 +16,7 @@ export interface WorkInProgress {
 const current = new AsyncLocalStorage<readonly WorkItem[]>();
 const running = new Set<readonly WorkItem[]>();
 
-/** Runs work, and records until it ends that it is about these items. */
+/** Runs work, and records these items as in progress until it ends. */
 export function workingOn<T>(items: readonly WorkItem[], work: () => T): T {
   const entry = items.map(({ kind, key }) => ({ kind, key }));
   running.add(entry);
@@ -32,17 +32,17 @@ export function workingOn<T>(items: readonly WorkItem[], work: () => T): T {
   }
 }
 
-/** For the watchdog: called while the event loop hangs, or after an uncaught exception. */
+/** Called by the watchdog while the event loop hangs, or after an uncaught exception. */
 export function workInProgress(): WorkInProgress {
   const items = current.getStore();
-  // A connection keeps the context in which it was opened, so work that has ended does not count.
+  // A connection keeps the async context in which it was opened, so ignore work that has ended.
   if (items && running.has(items)) return { isExact: true, items };
   return { isExact: false, items: [...running].flat() };
 }
 
 const blamed = new Set<string>();
 
-/** Records that the process fails because of these items: how their work ends does not count any more. */
+/** Records that the process fails because of these items. Their own outcome is ignored from then on. */
 export function blame(items: readonly WorkItem[]): void {
   for (const { kind, key } of items) blamed.add(`${kind} ${key}`);
 }

@@ -3,7 +3,7 @@ import { gunzipSync, inflateRawSync, inflateSync, zstdDecompressSync } from 'nod
 import { parseMultipart } from '@remix-run/multipart-parser';
 import { parseJson } from '../shared/json.ts';
 
-/** More pairs than fit into a mebibyte with any content: each takes ten bytes. */
+/** More pairs than fit into a mebibyte: each takes ten bytes. */
 const maxPairs = 105_000;
 const maxSegments = 8;
 const maxParts = 1_000;
@@ -13,33 +13,36 @@ const refused = new Set(['__proto__', 'constructor', 'prototype']);
 type Branch = Record<string, unknown>;
 
 /**
- * Returns the object or array in a body, or undefined. Ignores the content type: parses JSON if the body starts like it, else
- * multipart/form-data or a form. Call ids stay text (`parseJson`). The caller may change the tree.
+ * Returns the object or array in a body, or undefined. Ignores the content type: parses JSON if the body starts like
+ * it, else multipart/form-data or a form. Call ids stay text (`parseJson`). The caller may change the tree.
  */
 export function readTree(text: string): object | undefined {
   const trimmed = text.trimStart();
   if (!beginsLikeJson(trimmed)) return readMultipart(trimmed) ?? readForm(trimmed);
-  // JSON lines: neither a document nor a string in one contains such a break.
+  // JSON lines. Such a line break can't occur within a JSON document or in one of its strings.
   const lines = `[${trimmed.replace(/\}[\r\n]+\{/g, '},{')}]`;
   return openJson(trimmed) ?? openJson(lines) ?? openJson(escaped(trimmed)) ?? openJson(escaped(lines));
 }
 
-/** Escapes what JSON allows in no string: line breaks and other control characters, and backslashes that begin no escape. */
+/**
+ * Escapes what JSON forbids in a string: line breaks and other control characters, and backslashes that start no
+ * escape.
+ */
 function escaped(text: string): string {
   return text
     .replace(/[\0-\x1f]/g, ' ')
     .replace(/\\(?:["\\/bfnrt]|u[0-9a-f]{4})|\\/gi, (found) => (found.length > 1 ? found : '\\\\'));
 }
 
-/** Names of which each has one value; of what is repeated, nobody can tell which belongs to what. */
+/** Name/value pairs. A name that is repeated is ambiguous. */
 const pairInText = /"([A-Za-z_][\w-]{0,39})"\s{0,8}:\s{0,8}(?:"([^"\\\r\n]{0,100})"|(-?\d[\d.]{0,39}))\s{0,8}[,}]/g;
 const maxTextPairs = 200;
-/** A text with more is no single event. */
+/** A text with more brackets isn't a single event. */
 const maxBrackets = 64;
 
 /**
- * The flat pairs of one JSON object that cannot be parsed, such as one with a quote in a text: what it points at can still be read.
- * Undefined for anything else, as for an object without its end.
+ * Extracts the flat pairs of one JSON object that can't be parsed, for example because of an unescaped quote, so that
+ * its references can still be read. Undefined for anything else, including an object without its end.
  */
 export function readPairs(text: string): object | undefined {
   const trimmed = text.trim();
@@ -54,7 +57,7 @@ export function readPairs(text: string): object | undefined {
   return Object.fromEntries([...pairs].filter(([name, value]) => value !== undefined && !refused.has(name)));
 }
 
-/** Returns the object or array in a text that begins like one, or undefined. Blanks and a byte order mark may precede. */
+/** Returns the object or array at the start of a text, or undefined. Skips blanks and a byte order mark. */
 export function openJson(text: string): object | undefined {
   if (!beginsLikeJson(text)) return undefined;
   try {
@@ -64,15 +67,15 @@ export function openJson(text: string): object | undefined {
   }
 }
 
-/** Whether a text begins like an object or array: a cheap test before parsing. */
+/** Whether a text starts like an object or array: a cheap test before parsing. */
 export function beginsLikeJson(text: string): boolean {
   const first = text.trimStart()[0];
   return first === '{' || first === '[';
 }
 
 /**
- * Parses a multipart/form-data body. The boundary is taken from its first line that starts with `--`, since the content type may
- * lack it. Undefined for a body over the limits, or without its end.
+ * Parses a multipart/form-data body. Takes the boundary from the first line that starts with `--`, because the content
+ * type may lack it. Undefined if the body exceeds the limits or has no end.
  */
 function readMultipart(text: string): object | undefined {
   const opening = /^--(\S{1,70})[ \t]*\r?$/m.exec(text);
@@ -95,7 +98,10 @@ function readForm(text: string): object | undefined {
   return isForm ? treeOf(new URLSearchParams(text)) : undefined;
 }
 
-/** Builds a tree from fields: expands `a[b][0][c]` and `a.b`, collects repeated keys and `a[]`, parses JSON in values. */
+/**
+ * Builds a tree from form fields: expands `a[b][0][c]` and `a.b`, collects repeated keys and `a[]`, and parses JSON in
+ * values.
+ */
 function treeOf(fields: Iterable<readonly [string, string]>): object | undefined {
   const root: Branch = Object.create(null);
   for (const [key, value] of fields) {
@@ -105,7 +111,7 @@ function treeOf(fields: Iterable<readonly [string, string]>): object | undefined
   return Object.keys(root).length === 0 ? undefined : withArrays(root);
 }
 
-/** Puts a value at its path, or under its literal key if the path is too long or blocked by another value. */
+/** Puts a value at its path, or under its literal key if the path is too long or another value blocks it. */
 function plant(root: Branch, key: string, path: string[], value: unknown): void {
   const branch = path.length > maxSegments ? undefined : branchAt(root, path.slice(0, -1));
   const last = path.at(-1);
@@ -123,19 +129,22 @@ function branchAt(root: Branch, path: string[]): Branch | undefined {
   return branch;
 }
 
-/** Appends repeated keys to one array. Form libraries copy it each time, which is quadratic for a hostile body. */
+/**
+ * Appends to the array of a repeated key. Form libraries copy the array each time, which is quadratic for a hostile
+ * body.
+ */
 function add(branch: Branch, key: string, value: unknown): void {
   const present = branch[key];
   if (Array.isArray(present)) present.push(value);
   else branch[key] = present === undefined ? value : [present, value];
 }
 
-/** Whether the form built this object. A value that was JSON has the ordinary prototype, and must not grow. */
+/** Whether the form parser built this object. Parsed JSON values have the ordinary prototype, and must not grow. */
 function isBranch(value: unknown): value is Branch {
   return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === null;
 }
 
-/** Turns branches whose keys are all numbers into arrays without gaps, so that a huge index costs nothing. */
+/** Turns branches with only numeric keys into arrays without gaps, so a huge index costs nothing. */
 function withArrays(branch: Branch): object {
   const keys = Object.keys(branch);
   for (const key of keys) if (isBranch(branch[key])) branch[key] = withArrays(branch[key]);
@@ -143,7 +152,7 @@ function withArrays(branch: Branch): object {
 }
 
 const maxOpened = 1_048_576;
-/** Magic bytes of what may be compressed without saying so; raw deflate has none. */
+/** Magic bytes of formats that may be compressed without a header saying so. Raw deflate has none. */
 const openers: readonly (readonly [
   magic: string,
   open: (body: Buffer, options: { maxOutputLength: number }) => Buffer,
@@ -154,7 +163,7 @@ const openers: readonly (readonly [
   ['', inflateRawSync],
 ];
 
-/** The text of a body, in UTF-8, UTF-16 or an 8-bit encoding, compressed without a header that says so or not; undefined for others. */
+/** Decodes a body as text: UTF-8, UTF-16 or an 8-bit encoding, compressed or not. Undefined if it isn't text. */
 export function textOf(body: Buffer): string | undefined {
   const plain = plainTextOf(body);
   if (plain !== undefined) return plain;
@@ -164,17 +173,17 @@ export function textOf(body: Buffer): string | undefined {
       const text = plainTextOf(open(body, { maxOutputLength: maxOpened }));
       if (text !== undefined) return text;
     } catch {
-      // Not compressed in this way, or too large.
+      // Not compressed with this method, or too large.
     }
   }
   return undefined;
 }
 
-/** Of compressed bytes, every other is odd. */
+/** In compressed data, about every second byte is not text. */
 const minTextPerOdd = 8;
 
 function plainTextOf(body: Buffer): string | undefined {
-  // A NUL beside each ASCII character, with or without a byte order mark.
+  // UTF-16: a NUL next to each ASCII character, with or without a byte order mark.
   const isWide = body.length >= 4 && body.length % 2 === 0;
   if (isWide && ((body[0] === 0xff && body[1] === 0xfe) || (body[0] !== 0 && body[1] === 0))) {
     return body.toString('utf16le');
@@ -183,7 +192,7 @@ function plainTextOf(body: Buffer): string | undefined {
     return Buffer.from(body).swap16().toString('utf16le');
   }
   if (isUtf8(body)) return body.toString('utf8');
-  // A text in another encoding, or with some odd bytes in it: only words are lost.
+  // Another encoding, or some invalid bytes: only those words are lost.
   const text = body.toString('utf8');
   const odd = text.match(/[\0-\x08\x0e-\x1f\ufffd]/g)?.length ?? 0;
   return odd * minTextPerOdd > text.length ? undefined : text;

@@ -2,27 +2,27 @@ import { type EventType, eventTypeOf } from '../shared/event-types.ts';
 import { beginsLikeJson, openJson } from './body.ts';
 import { traitsOf } from './keys.ts';
 
-/** The fields of an object that are used for references, by their normalised names. */
+/** The fields of an object that references are read from, by normalised name. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** An object in a delivery that may be an event. */
 export interface EventNode {
   readonly fields: Fields;
   readonly parent: EventNode | undefined;
-  /** The event type in it, or in the nearest object around it that has one. */
+  /** The event type that the object, or else the nearest enclosing object, states. */
   readonly claim: EventType | undefined;
-  /** The calls that it names explicitly, not only by an `id`. */
+  /** The calls that it names explicitly, not just by an `id`. */
   readonly callIds: readonly string[];
-  /** An object around it names a call, so this one describes a leg. */
+  /** An enclosing object names a call, so this object describes a leg. */
   readonly isWithinCall: boolean;
 }
 
 const maxDepth = 6;
 
-/** More objects than fit into a mebibyte with any content: each takes eight bytes. */
+/** More objects than fit into a mebibyte: each takes eight bytes. */
 const maxContainers = 131_072;
 
-/** Limits failed parses in one delivery, which are expensive. */
+/** Maximum failed parses per delivery, because they are expensive. */
 const maxBroken = 10_000;
 
 const typeFields = ['webhooktype', 'type', 'event'];
@@ -35,8 +35,8 @@ interface Step {
 }
 
 /**
- * Returns the objects of a delivery breadth-first, through arrays and the usual wrappers, at most six levels deep. Parses wrappers
- * whose content is JSON text, but never the texts of people.
+ * Returns the objects of a delivery breadth-first, through arrays and the usual wrappers, at most six levels deep.
+ * Parses wrappers that contain JSON text, but never texts that people wrote.
  */
 export function eventsIn(root: object): EventNode[] {
   const nodes: EventNode[] = [];
@@ -94,7 +94,7 @@ function claimIn(fields: Fields): EventType | undefined {
   return undefined;
 }
 
-/** The call ids in fields that only a call has. */
+/** The call ids in fields that only calls have. */
 function callIdsNamed({ callid, callids, call }: Fields): readonly string[] {
   if (callid === undefined && callids === undefined && typeof call !== 'string') return [];
   return [...callIdsIn(callid), ...callIdsIn(callids), ...(typeof call === 'string' ? callIdsIn(call) : [])];

@@ -7,7 +7,7 @@ import { type Reference, referencesIn } from './references.ts';
 
 /** A webhook request as it arrived. */
 export interface RawDelivery {
-  /** The event type in the registered path. */
+  /** The event type from the registered path. */
   pathType: string | undefined;
   query: string;
   body: Buffer;
@@ -16,26 +16,26 @@ export interface RawDelivery {
 }
 
 export interface DeliveryFacts {
-  /** The type from the path, or from the body if the path has none. */
+  /** The type from the path, or else from the body. */
   type: EventType | undefined;
-  /** The type that the body claims, which may contradict the path. */
+  /** The type that the body states, which may contradict the path. */
   claimedType: EventType | undefined;
   references: readonly Reference[];
-  /** The body holds more references than {@link maxReferences}: `references` are the first of them. */
+  /** The body has more references than {@link maxReferences}, so `references` has only the first ones. */
   isTruncated: boolean;
-  /** The body to store: without secrets and URLs, as compact JSON if it could be parsed, storable as Postgres text. */
+  /** The body to store: without secrets and URLs, as compact JSON if it could be parsed, and valid as Postgres text. */
   body: string;
-  /** Equal for the same type and stored body. Identifies repeated deliveries, which have no event id. */
+  /** Equal for the same type and stored body. Identifies repeated deliveries, since events have no id. */
   fingerprint: string;
 }
 
 /**
- * The maximum number of references from one delivery: more than any real batch has, and too few for a forged delivery to cause
- * thousands of reads.
+ * Maximum references per delivery: more than any real batch has, and too few for a forged delivery to cause thousands
+ * of reads.
  */
 export const maxReferences = 500;
 
-/** A shorter secret stands in ordinary words. */
+/** A shorter secret could occur within ordinary words. */
 const shortestOwn = 6;
 
 /** A text without the secrets of our own address. */
@@ -44,7 +44,7 @@ export function withoutOwn(text: string, secrets: readonly string[]): string {
   return long.reduce((kept, secret) => kept.replaceAll(secret, '[redacted]'), text);
 }
 
-/** A body that is no text and cannot be opened is stored as it came, as a data URL, and can be parsed again by a later release. */
+/** A body that isn't text and can't be decompressed is stored as a data URL, so that a later release can parse it. */
 export const unreadMark = 'data:application/octet-stream;base64,';
 const unreadMarkBytes = Buffer.from(unreadMark);
 
@@ -52,14 +52,15 @@ function decoded(stored: Buffer): Buffer {
   return Buffer.from(stored.subarray(unreadMark.length).toString('latin1'), 'base64');
 }
 
-/** Whether a stored body is bytes that nobody could read so far. */
+/** Whether a stored body holds bytes that nobody could read so far. */
 export function isUnread(stored: string): boolean {
   return stored.startsWith(unreadMark);
 }
 
 /**
- * Extracts the references of a delivery, and redacts its body. Payloads are not specified (section 6), so it accepts any shape.
- * Never throws; its work is bounded by the size of the body. If the body is empty, it parses the query instead.
+ * Extracts the references of a delivery and redacts its body. Payloads aren't specified (section 6), so any shape is
+ * accepted. Never throws. The work is bounded by the size of the body. If the body is empty, the query is parsed
+ * instead.
  */
 export function extract(
   { pathType, query, body, ownSecrets = [] }: RawDelivery,

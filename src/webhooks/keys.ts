@@ -1,7 +1,7 @@
 import { eventTypeOf } from '../shared/event-types.ts';
 import { plainKey } from '../shared/json.ts';
 
-/** The fields that an extraction reads, by the normalised names under which deliveries may carry them. */
+/** The fields that the extraction reads, by the normalised names that deliveries may use. */
 const fields = new Set([
   ...['callid', 'callids', 'call', 'uniqueid', 'id', 'recording', 'status'],
   ...['messageid', 'msgid', 'smsid', 'direction', 'line', 'smsline', 'number', 'phonenumber', 'phone'],
@@ -18,24 +18,24 @@ const wrappers = new Set(
   ).split(' '),
 );
 
-/** Under these keys, a string is a person's text, which is never redacted, unless it is JSON. */
+/** A string under these keys was written by a person. It is never redacted, unless it is JSON. */
 const texts = new Set(['message', 'text', 'content', 'sms']);
 
-/** The value of a key that ends with one of these, or its plural, must not be stored. */
+/** If a key ends with one of these (or its plural), its value must not be stored. */
 const secretEnding =
   /(?:url|uri|link|href|media|attachment|auth|jwt|sig|hmac|pwd|passphrase|session|bearer|otp|secret|token|password|passwd|apikey|accesskey|privatekey|secretkey|authorization|credential|signature|cookie)s?$/;
-/** These are so telling that a key that only holds one is secret too. */
+/** A key that contains one of these anywhere is secret too. */
 const secretWithin =
   /secret|token|password|passwd|apikey|accesskey|privatekey|authorization|credential|signature|cookie/;
 
-/** Words of the service, which are kept where a body could not be parsed. */
+/** Words of the service. They are kept when a body can't be parsed. */
 const known = new Set([
   ...['true', 'false', 'null', 'redacted', 'in', 'out', 'inbound', 'outbound', 'incoming', 'outgoing', 'internal'],
   ...['received', 'sent', 'delivered', 'failed', 'queued', 'ringing', 'answered', 'missed', 'ended', 'active'],
   ...['voicemail', 'busy', 'abandoned', 'form-data'],
 ]);
 
-/** Whether a word is one of the service: the name of a field that is read, of an event type, or of a state. */
+/** Whether a word belongs to the service: the name of a field that is read, an event type or a state. */
 export function isKnownWord(word: string): boolean {
   if (word.length > 30) return false;
   if (known.has(word.toLowerCase()) || eventTypeOf(word) !== undefined) return true;
@@ -44,20 +44,20 @@ export function isKnownWord(word: string): boolean {
 }
 
 interface KeyTraits {
-  /** The normalised name, if the extraction uses this field. */
+  /** The normalised name, if the extraction reads this field. */
   field: string | undefined;
-  /** Its value may be an event itself. */
+  /** Its value may itself be an event. */
   isWrapper: boolean;
   /** Its value must not be stored. */
   isSecret: boolean;
-  /** Its value is a person's text. */
+  /** A person wrote its value. */
   isText: boolean;
 }
 
 const remembered = new Map<string, KeyTraits>();
 const maxRemembered = 2_000;
 
-/** The meaning of a key, compared in lower case and without punctuation. Cached up to a limit. */
+/** What a key means. Ignores case and punctuation. Cached, up to a limit. */
 export function traitsOf(key: string): KeyTraits {
   const found = remembered.get(key);
   if (found !== undefined) return found;

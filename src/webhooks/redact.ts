@@ -3,24 +3,25 @@ import { storableJson } from '../shared/storable.ts';
 import { isKnownWord, traitsOf } from './keys.ts';
 
 /*
- * What is stored of a delivery. A value whose key is known to hold a secret is removed, and so is what looks like an address or a
- * token under any other key; the texts of people stay. Where a body could not be parsed, nobody knows where a value ends: then
- * only names, numbers and the words of the service are kept. Each pass is linear in the length of the body.
+ * Decides what is stored of a delivery. Removes values whose key is known to hold a secret, and anything that looks
+ * like an address or a token under other keys. Texts written by people stay. In a body that can't be parsed, nobody
+ * knows where a value ends, so only names, numbers and words of the service are kept. Each pass is linear in the length
+ * of the body.
  */
 
 const redacted = '[redacted]';
 const maxDepth = 64;
 
-/** Failed parses are expensive; after so many in one delivery, a text that begins like JSON is not parsed any more. */
+/** Failed parses are expensive. After this many in one delivery, no further text is parsed as JSON. */
 const maxBroken = 10_000;
 
-/** Redacts a tree, and returns it as compact JSON that text and jsonb can store. */
+/** Redacts a tree and returns it as compact JSON that text and jsonb can hold. */
 export function canonical(tree: object): string {
   redactTree(tree, { isText: false, isField: false }, { depth: 0, broken: 0 });
   return storableJson(tree);
 }
 
-/** What the key of a value says about it. */
+/** What the key tells about its value. */
 interface Kept {
   readonly isText: boolean;
   readonly isField: boolean;
@@ -31,7 +32,10 @@ interface Progress {
   broken: number;
 }
 
-/** Redacts in place, and branches below 64 levels as a whole: no delivery has them, and a serializer may not support them. */
+/**
+ * Redacts in place. Below 64 levels, removes whole branches: no real delivery is that deep, and a serializer may fail
+ * on it.
+ */
 function redactTree(node: object, kept: Kept, progress: Progress): void {
   if (Array.isArray(node)) {
     let isNamed = false;
@@ -63,10 +67,10 @@ function isFilled(value: unknown): boolean {
 
 const nameKeys = new Set(['name', 'key', 'field', 'header', 'label', 'param', 'parameter', 'property', 'n', 'k']);
 
-/** Beside `type`, which may also say what the whole object is, such as `media`. */
+/** Not `type`: it may also describe the whole object, as in `media`. */
 const valueKeys = new Set(['value', 'val', 'v']);
 
-/** Whether an object is the name of a secret and its value: `{"name": "token", "value": "…"}`. */
+/** Whether an object is a name/value pair with a secret's name: `{"name": "token", "value": "…"}`. */
 function namesSecret(values: Record<string, unknown>): boolean {
   for (const key in values) if (nameKeys.has(key.toLowerCase()) && isSecretName(values[key])) return true;
   return false;
@@ -89,7 +93,7 @@ function redactBranch(value: unknown, kept: Kept, progress: Progress): unknown {
 function redactString(value: string, kept: Kept, progress: Progress): string {
   if (value === redacted) return value;
   const first = value.trimStart()[0];
-  // A person's text stays as it is; JSON under its key was written by a program.
+  // A person's text stays as it is. But JSON under its key was written by a program.
   if (kept.isText && (first !== '{' || progress.broken >= maxBroken || progress.depth >= maxDepth)) return value;
   if (first !== '{' && first !== '[') return /["']\s{0,8}:/.test(value) ? redactText(value) : redactValue(value, kept);
   if (progress.broken >= maxBroken || progress.depth >= maxDepth) return redactText(value);
@@ -105,10 +109,10 @@ function redactString(value: string, kept: Kept, progress: Progress): string {
 
 // Within a value
 
-/** A slash however it is written: percent-encoded, as an entity, as an escape. */
+/** A slash in any notation: percent-encoded, as an HTML entity, or escaped. */
 const slash = /\/|%(?:25){0,8}2f|&(?:amp;){0,8}(?:#0{0,8}47|#x0{0,8}2f|sol);|u002f/i;
 const entity = /&(?:amp;){0,8}#/i;
-/** What has a slash and is no address: `Mozilla/5.0`, `text/plain`, `12/31/2026`, a thread. */
+/** Texts with a slash that aren't addresses: `Mozilla/5.0`, `text/plain`, `12/31/2026`, a thread. */
 const plainSlash = /^[\w+-]{1,40}\/[\w.+-]{0,20}[;,)]?$|^[\d/,.+-]+$/;
 
 const opaqueLength = 24;
@@ -120,8 +124,8 @@ const encoded = /%[0-9a-f]{2}|&(?:amp;){0,8}#/i;
 const pair = /([a-z][\w.-]{0,39})(=|:)([^&;]*)/gi;
 
 /**
- * Removes from the value of an unknown key what may open something: addresses with or without their scheme, values of secret
- * names, and long tokens, which in a field that is read (`isField`) are names of files.
+ * Removes credentials from the value of an unknown key: addresses with or without a scheme, values after secret names,
+ * and long tokens. In a field that is read (`isField`), long tokens are file names and stay.
  */
 export function redactValue(value: string, { isField }: Pick<Kept, 'isField'> = { isField: false }): string {
   if (value.length < opaqueLength && !/[/%&=:\\]|bearer/i.test(value)) return value;
@@ -153,14 +157,14 @@ function isOpaque(piece: string): boolean {
 const words = /[^\s"'<>{}[\](),:=&|;?!*/\\]+/g;
 const numeric = /^[+-]?\d[\d.+TZ-]{0,39}$/;
 const nameShape = /^[a-z_][a-z_.-]{0,39}\d{0,2}$/i;
-/** What may stand between a name and its value, first where the name is quoted, at any level of quoting. */
+/** What can stand between a name and its value. First for quoted names, at any level of quoting. */
 const afterQuotedName = /\\{0,64}["']\s{0,8}(?::|=>)/y;
 const afterName = /\]{0,2}(?:=(?!=)|%5b|%3d)|\[|\s{0,8}(?::|=(?!=))/iy;
 const beforePartName = /(?<![a-z*])name=\\{0,64}["']?$/i;
 
 /**
- * Keeps of a text that could not be parsed its structure, the names of values, numbers, and the words of the service: everything
- * else may be a secret. Repeating it changes nothing.
+ * Redacts a text that can't be parsed. Keeps its structure, the names of values, numbers, and words of the service,
+ * because anything else may be a secret. Idempotent.
  */
 export function redactText(text: string): string {
   let isSecret = false;
@@ -185,7 +189,7 @@ export function redactText(text: string): string {
   return kept.replace(/\[redacted\](?:[ \t]*\[redacted\])+/g, redacted);
 }
 
-/** Whether a word names a value: in JSON, a form, XML, a header, or as the name of a part of a multipart body. */
+/** Whether a word is the name of a value: in JSON, a form, XML, a header, or a multipart body. */
 function isNameAt(text: string, at: number, word: string): boolean {
   if (!nameShape.test(word)) return false;
   const before = text[at - 1] ?? ' ';

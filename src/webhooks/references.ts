@@ -4,10 +4,10 @@ import { normalizeNumber } from '../shared/numbers.ts';
 import type { Thread } from '../shared/thread.ts';
 import { callIdsIn, type EventNode, eventsIn, type Fields } from './events.ts';
 
-/** A thing to read through the API that a delivery points at. It contains no data. */
+/** Something that a delivery points at, to be read through the API. Contains no data. */
 export type Reference = ThreadReference | CallReference | MessageReference;
 
-/** A conversation. Of a group, `number` is the first of the participants. */
+/** A conversation. For a group, `number` is the first participant. */
 export interface ThreadReference extends Thread {
   readonly kind: 'thread';
   readonly messageId?: string;
@@ -20,7 +20,10 @@ export interface CallReference {
   why: 'ended' | 'live' | 'transcript';
 }
 
-/** A text known only by its id, as in a receipt. The API cannot read it by id, but the mirror may know its thread. */
+/**
+ * A text of which only the id is known, as in a receipt. The API can't read it by id, but the mirror may know its
+ * thread.
+ */
 export interface MessageReference {
   kind: 'message';
   messageId: string;
@@ -28,18 +31,19 @@ export interface MessageReference {
 
 type IsOurLine = (number: string) => boolean;
 
-/** The first distinct references of a body, and whether it holds more. */
+/** The first distinct references of a body, and whether there are more. */
 interface Collected {
   readonly references: readonly Reference[];
   readonly isTruncated: boolean;
 }
 
-/** The maximum of numbers in all references of a delivery: large groups could otherwise multiply them. */
+/** Maximum numbers in all references of one delivery. Without it, large groups could multiply them. */
 const maxNamed = 100_000;
 
 /**
- * Returns the distinct references in a body, at most `limit`, and the event type that the body claims. Tries three interpretations
- * until one finds references: by the types of path and body, by the fields of each object, and as texts with only an id.
+ * Returns at most `limit` distinct references in a body, and the event type that the body states. Tries three
+ * interpretations until one finds references: by the types of path and body, by the fields of each object, and as texts
+ * with only an id.
  */
 export function referencesIn(
   tree: object,
@@ -62,22 +66,23 @@ export function referencesIn(
 }
 
 /**
- * The types to interpret an event as. If path and body differ, both: the body can be wrong, and a subscription can be retyped at
- * the service. But an object that claims to be a call and names one is no text, although it has two numbers.
+ * The types to interpret an event as. If path and body differ, both: the body may be wrong, or somebody may have
+ * changed the subscription's type at the service. But an object that says it is a call and names one isn't a text,
+ * although it has two numbers.
  */
 function typesOf({ claim, callIds }: EventNode, registered: EventType | undefined): (EventType | undefined)[] {
   if (claim === undefined || registered === undefined || claim === registered) return [registered ?? claim];
   return registered === 'AccountSMS' && callIds.length > 0 ? [claim] : [registered, claim];
 }
 
-/** A text may also name a call, but its `id` is its own. */
+/** A text may name a call too, but its `id` is its own. */
 function readAs(type: EventType | undefined, node: EventNode, isOurLine: IsOurLine): Reference[] {
   if (type !== 'AccountSMS') return callReferences(node, type);
   const threads = threadReferences(node, isOurLine);
   return node.callIds.length === 0 ? threads : [...threads, ...callReferences(node, type)];
 }
 
-/** A call id identifies a call. Two numbers are a conversation only if no type says otherwise. */
+/** A call id means a call. Two numbers mean a conversation only if no type contradicts it. */
 function readAsFound(node: EventNode, registered: EventType | undefined, isOurLine: IsOurLine): Reference[] {
   const calls = callReferences(node, node.claim);
   if (calls.length > 0) return calls;
@@ -116,7 +121,10 @@ function referenceKey(reference: Reference): string {
 
 // Calls
 
-/** The calls that an event names. The reason follows from its type, else from its status: a ringing call is live, any other ended. */
+/**
+ * The calls that an event names. The reason comes from the event type, or else from the status: a ringing call is live,
+ * any other has ended.
+ */
 function callReferences(node: EventNode, type: EventType | undefined): CallReference[] {
   const why = reasonOf(node, type);
   return callIdsOf(node, why).map((callId) => ({ kind: 'call', callId, why }));
@@ -138,8 +146,8 @@ function reasonOf(node: EventNode, type: EventType | undefined): CallReference['
 }
 
 /**
- * Explicit fields win over `uniqueId`, `id` and `recording`. Inside an object that names its call, these belong to a leg, whose id
- * can differ from its call's (section 2.10).
+ * Explicit fields take precedence over `uniqueId`, `id` and `recording`. Inside an object that names its call, these
+ * belong to a leg, whose id can differ from the call's (section 2.10).
  */
 function callIdsOf(node: EventNode, why: CallReference['why']): readonly string[] {
   if (node.callIds.length > 0 || node.isWithinCall) return node.callIds;
@@ -150,8 +158,8 @@ function callIdsOf(node: EventNode, why: CallReference['why']): readonly string[
 }
 
 /**
- * The call id in the name of an audio file: with its dot, or as the longest run of digits that starts like a current Unix time,
- * since the name embeds the id "with the dot removed" (section 2.11).
+ * The call id in the name of an audio file: with its dot, or else the longest run of digits that starts like a current
+ * Unix time, because the name contains the id "with the dot removed" (section 2.11).
  */
 function recordedCall(recording: unknown): string[] {
   if (typeof recording !== 'string' || recording.length > 1_000) return [];
@@ -173,10 +181,10 @@ const messageIdFields = ['messageid', 'msgid', 'smsid', 'id'];
 const inbound = new Set(['in', 'inbound', 'incoming', 'received']);
 const outbound = new Set(['out', 'outbound', 'outgoing', 'sent']);
 
-/** A longer list is no conversation: a send reaches at most 20 recipients (section 8). */
+/** A longer list isn't a conversation: a send has at most 20 recipients (section 8). */
 const maxParties = 64;
 
-/** The conversations of an event about a text: one for each of our lines that takes part. */
+/** The conversations of a text event: one for each of our lines involved. */
 function threadReferences(node: EventNode, isOurLine: IsOurLine): ThreadReference[] {
   const { fields } = node;
   const from = numbersUnder(fields, fromFields);
@@ -210,7 +218,7 @@ function messageReferences({ fields }: EventNode): MessageReference[] {
   return messageId === undefined ? [] : [{ kind: 'message', messageId }];
 }
 
-/** If no party is known as our line, the direction tells which it is; without a direction, it may be either. */
+/** If neither party is known as our line, the direction decides which one is. Without a direction, either may be. */
 function linesByDirection(direction: string, from: string[], to: string[]): string[] {
   if (inbound.has(direction) && to.length > 0) return to;
   if (outbound.has(direction) && from.length > 0) return from;
@@ -231,7 +239,7 @@ function messageIdOf(fields: Fields): string | undefined {
 
 // Fields
 
-/** A line is a whole phone number. A smaller one is an index or an extension. */
+/** A line is a complete phone number. A shorter one is an index or an extension. */
 function lineIn({ line, smsline }: Fields): string | undefined {
   return [...numbersIn(line), ...numbersIn(smsline)].find((number) => number.length >= 7);
 }
@@ -245,24 +253,27 @@ function numbersUnder(fields: Fields, names: readonly string[]): string[] {
   return [];
 }
 
-/** A longer text is no list of numbers: a conversation has some twenty parties. */
+/** A longer text isn't a list of numbers: a conversation has about twenty parties. */
 const longestList = 2_000;
 
-/** The keys of a number in an object, such as `{"phoneNumber": "+1…", "name": "…"}`. A short one may be an index there. */
+/**
+ * Keys that hold a number in an object such as `{"phoneNumber": "+1…", "name": "…"}`. A short number there may be an
+ * index.
+ */
 const numberKeys = new Set(['phonenumber', 'number', 'phone', 'e164', 'msisdn']);
 const shortestInObject = 5;
 
 /**
- * Returns the phone numbers in a field, normalised and in order: in a string (split on `,`, `;` and `|`), a number, an object with
- * one, or an array of these. Leaves out what is shorter than a short code or longer than a phone number, and whatever has more in
- * it than one number, so that no digits of anything else join it.
+ * Returns the phone numbers in a field, normalised and in order. Accepts a string (split on `,`, `;` and `|`), a
+ * number, an object with one, or an array of these. Skips anything shorter than a short code or longer than a phone
+ * number, and anything with more in it than one number, so that unrelated digits never become part of a number.
  */
 export function numbersIn(field: unknown): string[] {
   if (typeof field === 'string' && field.length > longestList) return [];
   if (typeof field === 'string') {
-    // The digits of an entity such as `&#51;` are none of a number.
+    // The digits of an entity such as `&#51;` don't belong to a number.
     if (field.includes('&')) return [];
-    // A number within a plan that only the parameter names (`tel:2000;phone-context=…`).
+    // A local number whose dialling plan is only in the parameter (`tel:2000;phone-context=…`).
     if (/phone-context/i.test(field)) return [];
     const numbers = field.replace(afterNumber, '');
     return /[,;|]/.test(numbers) ? numbers.split(/[,;|]/).flatMap(dialled) : dialled(numbers);
@@ -272,7 +283,7 @@ export function numbersIn(field: unknown): string[] {
     return field.slice(0, 100).flatMap((entry) => (Array.isArray(entry) ? [] : numbersIn(entry)));
   if (typeof field !== 'object' || field === null) return [];
   const entries = Object.entries(field).slice(0, 100);
-  // Without its country, the number would be taken for one of ours.
+  // Without its country code, the number would be mistaken for one of ours.
   if (entries.some(([key]) => plainKey(key) === 'countrycode')) return [];
   for (const [key, value] of entries) {
     if (!numberKeys.has(plainKey(key)) || typeof value === 'object') continue;
@@ -282,29 +293,32 @@ export function numbersIn(field: unknown): string[] {
   return [];
 }
 
-/** What follows a number: the host and parameters of a SIP address, an extension, digits to dial after a pause. */
+/** What may follow a number: host and parameters of a SIP address, an extension, digits to dial after a pause. */
 const afterNumber =
   /@[^,|>]*|;\s{0,8}[a-z][\w-]{0,40}(?:=[^,;|>]*)?|,,[^|]*|(?<=\d[\s.)]{0,8})(?:x|ext(?:ension|n)?\b\.?|#)[\s.:]{0,4}\d{1,8}(?!\d)/gi;
-/** A scheme, and the name that may stand before an address in brackets. */
+/** A scheme, or a name before an address in brackets. */
 const beforeNumber = /^[^<]*<|>\s*$|^\s*(?:sips?|tel|sms):/gi;
-/** The 0 that is dialled within a country only. */
+/** The 0 that is only dialled within a country. */
 const trunkZero = /(?<=^\s*\+?[\d\s]{1,6})\(0\)/;
 const exitCode = /^(?:00(?=[1-9]\d{6})|011(?=[1-9]\d{10}))/;
 
 function dialled(text: string): string[] {
   const written = text.replace(beforeNumber, '').replace(beforeNumber, '').replace(trunkZero, '');
   if (/^\s*\d{1,3}(?:\.\d{1,3}){3}\s*$/.test(written)) return [];
-  // A fraction, as in `18455008085.0`, or a date.
+  // A decimal such as `18455008085.0`, or a date.
   if (/\.\d\s*$/.test(written) || /^\s*(?:19|20)\d\d-\d\d-\d\d\s*$/.test(written)) return [];
   if (!/^[\d\s\p{Z}\p{Cf}\p{Pd}().+·]*$/u.test(written)) return [];
   const number = normalizeNumber(written.replace(/\D+/g, '').replace(exitCode, ''));
   return number.length >= 3 && number.length <= 15 ? [number] : [];
 }
 
-/** Longer texts are not compared. */
+/** Longer texts aren't compared. */
 const longestWord = 64;
 
-/** A field of the object, or of the nearest one around it that has it, in lower case; empty if it is no short text. */
+/**
+ * A field of the object, or else of the nearest enclosing object that has it, in lower case. Empty if it isn't a short
+ * text.
+ */
 function inheritedWord(node: EventNode, name: string): string {
   for (let at: EventNode | undefined = node; at !== undefined; at = at.parent) {
     const value = at.fields[name];
