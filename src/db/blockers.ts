@@ -1,26 +1,26 @@
 import { type Database, query, sql, type Transaction } from './database.ts';
 
-/** A session, or a prepared transaction, that ours wait for. */
+/** A session or prepared transaction that our sessions wait for. */
 export interface Blocker {
   /** Null for a prepared transaction. */
   readonly pid: number | null;
   readonly role: string | null;
   readonly application: string | null;
-  /** Start of its transaction; null where Postgres does not let us see it. */
+  /** Start of its transaction; null if Postgres hides it from our role. */
   readonly since: Date | null;
 }
 
-/** Whether a session is one of ours. A name alone proves nothing: every session may take it. */
+/** Whether a session is one of ours. Its name alone proves nothing, because any session may use it. */
 const isOurs = (alias: string) =>
   sql.raw(`coalesce(${alias}.usename = current_user and ${alias}.application_name like 'trunkline%', false)`);
 
-/** Who it is, in words for a sentence: `"bi" (metabase, pid 4711)`. */
+/** Describes it within a sentence: `"bi" (metabase, pid 4711)`. */
 export function blockerName({ pid, role, application }: Omit<Blocker, 'since'>): string {
   if (pid === null) return `a prepared transaction${role === null ? '' : ` of "${role}"`}`;
   return `"${role ?? 'unknown'}" (${application ? `${application}, ` : ''}pid ${pid})`;
 }
 
-/** What ends it. */
+/** The command that ends it. */
 export function blockerRemedy(blockers: readonly Pick<Blocker, 'pid'>[]): string {
   const pids = blockers.flatMap(({ pid }) => pid ?? []);
   if (pids.length < blockers.length) {
@@ -31,16 +31,16 @@ export function blockerRemedy(blockers: readonly Pick<Blocker, 'pid'>[]): string
 
 export interface LockWait extends Blocker {
   readonly waiting: number;
-  /** Since when the first of ours has been waiting, or it may have held the lock. */
+  /** Since when the first of our sessions has waited; or since when the blocker may have held the lock. */
   readonly waitingSince: Date;
 }
 
-/** Milliseconds after which a wait for a lock of somebody else is told. */
+/** Milliseconds after which a wait for somebody else's lock is reported. */
 const waitMs = 3_000;
 
 /**
- * Who holds locks that sessions of ours have been waiting for, for some seconds, and who holds a lock of the queues in Postgres,
- * whose statements fail early (`waiting` 0); at most three, the longest first.
+ * Sessions of others that hold a lock which ours have waited for, for some seconds, or a lock of the queues in
+ * Postgres, whose statements fail early (`waiting` is 0). At most three, longest first.
  */
 export function readLockWaits(db: Database | Transaction): Promise<LockWait[]> {
   return query(
@@ -68,12 +68,12 @@ export function readLockWaits(db: Database | Transaction): Promise<LockWait[]> {
   );
 }
 
-/** Minutes after which an open transaction is told. */
+/** Minutes after which an open transaction is reported. */
 const longMinutes = 10;
 
 /**
- * Transactions of others that have been open for ten minutes and keep Postgres from removing outdated rows; at most three, the
- * oldest first. Postgres shows those of other roles to members of pg_read_all_stats alone.
+ * Transactions of others that have been open for ten minutes, so Postgres can't remove outdated rows. At most three,
+ * oldest first. Postgres shows other roles' transactions only to members of pg_read_all_stats.
  */
 export function readLongTransactions(db: Database | Transaction, minutes = longMinutes): Promise<Blocker[]> {
   return query(
@@ -91,8 +91,8 @@ export function readLongTransactions(db: Database | Transaction, minutes = longM
 }
 
 /**
- * Ends the sessions of roles that may use `reporting` and not `ops`, and hold locks in our schemas or advisory locks, and returns
- * their names. Rejects where Postgres lets our role end none.
+ * Ends sessions that hold locks in our schemas or advisory locks and whose role may use `reporting`, but not `ops`.
+ * Returns their names. Rejects if our role may not end them.
  */
 export async function endReaders(db: Database): Promise<string[]> {
   const holders = await readLockHolders(db);
@@ -108,8 +108,8 @@ export async function endReaders(db: Database): Promise<string[]> {
 }
 
 /**
- * Who holds locks in our schemas, or advisory locks, for more than a second: what a statement of ours waited for in vain. At
- * most three, the oldest transaction first.
+ * Sessions that have held locks in our schemas, or advisory locks, for more than a second: one of them is what a
+ * statement of ours waited for in vain. At most three, oldest transaction first.
  */
 export function readLockHolders(db: Database): Promise<Blocker[]> {
   return query(

@@ -9,15 +9,18 @@ import { isPooled, refuseSharedSessions, type SessionOverrides, setUpSession } f
 const connectMs = 5_000;
 const firstPauseMs = 50;
 const longestPauseMs = 500;
-/** A firewall keeps a connection that is probed so often, and one whose other host is gone ends ten seconds later. */
+/**
+ * Firewalls keep connections that are probed this often. If the other host is gone, the connection ends ten seconds
+ * later.
+ */
 const keepAliveMs = 10_000;
-/** Minimum milliseconds between two warnings about one connection limit. */
+/** Minimum milliseconds between two warnings about the same connection limit. */
 const warnAgainMs = 60_000;
 
 /**
- * Opens a pool whose connections are prepared by {@link prepareSession}. When a limit or a full pooler refuses a connection, the
- * pool logs which one, and retries for a few seconds: another connection may be closed meanwhile. `onLost` is told of each open connection that
- * is lost, idle or in use.
+ * Opens a pool whose connections are prepared by {@link prepareSession}. If a limit or a full pooler refuses a
+ * connection, the pool logs which one and retries for a few seconds, because another connection may be closed
+ * meanwhile. Calls `onLost` for each open connection that is lost, idle or in use.
  */
 export function openPool(url: string, log: Log, onLost: (error: Error) => void, config: PoolConfig): Pool {
   const pool = new RetryingPool(
@@ -31,7 +34,7 @@ export function openPool(url: string, log: Log, onLost: (error: Error) => void, 
     },
     log,
   );
-  // The pool itself listens only while a connection is idle, and an error without a listener ends the process.
+  // The pool only listens while a connection is idle, and an error without a listener ends the process.
   pool.on('connect', (client) => {
     client.on('error', onLost);
     (client as Client).connection.on('errorMessage', ({ code }: { code?: string }) => {
@@ -49,7 +52,7 @@ export function diskFullMs(): number | undefined {
   return diskFullAt === undefined ? undefined : performance.now() - diskFullAt;
 }
 
-/** The pool hands out a connection that was lost while it was prepared, and its error, which nobody would see, is over by then. */
+/** The pool may hand out a connection that was lost during its preparation, and nobody would see the earlier error. */
 function unlessLost(prepare: (client: ClientBase) => void | Promise<void>): (client: ClientBase) => Promise<void> {
   return async (client) => {
     let lost: Error | undefined;
@@ -111,8 +114,8 @@ type ConnectCallback = (
 ) => void;
 
 /**
- * Prepares each new connection of a pool: gives it the settings of our sessions. Rejects with `SharedSessions` before it changes
- * a session that other programs use too.
+ * Prepares each new connection of a pool with our session settings. Rejects with `SharedSessions`, before it changes
+ * anything, if other programs share the session.
  */
 export function prepareSession(url: string, overrides?: SessionOverrides): (client: ClientBase) => Promise<void> {
   let isOwn = false;
@@ -124,8 +127,8 @@ export function prepareSession(url: string, overrides?: SessionOverrides): (clie
 }
 
 /**
- * Identifies the deployment that uses a database, by server and database: the same for all its processes, and another one for a
- * copy of the database.
+ * Identifies the deployment that uses a database, by server and database. All its processes get the same id; a copy of
+ * the database gets another one.
  */
 export async function readDeploymentId(databaseUrl: string): Promise<string> {
   const config = { connectionString: databaseUrl, connectionTimeoutMillis: connectMs, query_timeout: connectMs };
@@ -138,10 +141,10 @@ export async function readDeploymentId(databaseUrl: string): Promise<string> {
   return hash('sha256', rows[0]?.identity ?? '').slice(0, 12);
 }
 
-/** Runs `work` on a connection of its own, with the settings of our sessions. */
+/** Runs `work` on a separate connection with our session settings. */
 export async function withClient<T>(config: ClientConfig, work: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client(config);
-  // Without a listener, a connection that is lost between two statements would end the process.
+  // Without a listener, losing the connection between two statements would end the process.
   client.on('error', () => undefined);
   try {
     await client.connect();

@@ -17,35 +17,38 @@ import { openPool, prepareSession } from './connections.ts';
 
 export { sql };
 
-/** Every statement goes through {@link query} or {@link hotQuery}, so the types know no table. */
+/** All statements go through {@link query} or {@link hotQuery}, so the types don't need to know any table. */
 export type Database = Db<unknown>;
 export type Transaction = Tx<unknown>;
 
 export interface OpenDatabase extends AsyncDisposable {
   readonly db: Database;
-  /** For maintenance: the same connections, but a statement takes as long as it needs. */
+  /** For maintenance: the same connections without a time limit for statements. */
   readonly unlimited: Database;
-  /** For statements that are hot enough to be prepared by name. */
+  /** For hot statements, which are prepared by name. */
   readonly pool: Pool;
 }
 
-/** Opens a pool of connections; the caller disposes of it. A restart of Postgres fails queries, but not the process. */
+/**
+ * Opens a pool of connections, which the caller disposes of. If Postgres restarts, queries fail, but the process goes
+ * on.
+ */
 export function createDatabase(options: {
   url: string;
   log: Log;
   maxConnections: number;
-  /** Shows in pg_stat_activity. */
+  /** Shown in pg_stat_activity. */
   name: string;
   /**
-   * A statement that takes longer fails. Postgres cancels it a little before; if it does not, the connection is dead: no reset
-   * comes from a firewall that forgot it, or from a host that is gone. Default: no limit.
+   * Maximum duration of a statement. Postgres cancels it slightly earlier; if it doesn't, the connection is dead: a
+   * firewall that forgot it, or a host that is gone, sends no reset. Default: no limit.
    */
   statementMs?: number;
 }): OpenDatabase {
   const { url, statementMs } = options;
   const canceledMs = statementMs === undefined ? 0 : Math.round(0.8 * statementMs);
   const onLost = (error: Error) => {
-    // A Postgres that stops while the pool ends is not worth a warning.
+    // If Postgres stops while the pool is being closed, a warning would be noise.
     if (!pool.ending) options.log.warn({ err: error }, 'A connection to Postgres was lost');
   };
   const pool = openPool(url, options.log, onLost, {
@@ -75,8 +78,8 @@ function kyselyOf(pool: Pool, wrap: (client: PoolClient) => Promise<PostgresPool
 }
 
 /**
- * A connection for Kysely: makes parameters storable, and prepares hot statements by name. A statement without an answer within
- * the limit destroys it, since the next one would wait behind it.
+ * A connection for Kysely. Makes parameters storable, and prepares hot statements by name. If a statement gets no
+ * answer within the limit, the connection is destroyed: the next statement would wait behind it.
  */
 function storingClient(client: PoolClient, limit: { readonly query_timeout?: number } = {}): PostgresPoolClient {
   let isDead = false;
@@ -86,7 +89,7 @@ function storingClient(client: PoolClient, limit: { readonly query_timeout?: num
     } catch (error) {
       if (error instanceof Error && error.message === 'Query read timeout') {
         isDead = true;
-        // Without a connection, the rollback of a transaction does not wait once more.
+        // If the connection is gone, don't wait for it again to roll back.
         (client as PoolClient & Client).connection.stream.destroy();
       }
       throw error;
@@ -98,10 +101,10 @@ function storingClient(client: PoolClient, limit: { readonly query_timeout?: num
   };
 }
 
-/** Without a number, the driver would take the limit of the pool. */
+/** Without a number, the driver would use the pool's limit. */
 const longestMs = 2 ** 31 - 1;
 
-/** A connection without limits, which it gets back when it is released. */
+/** A connection without limits. They are restored when it is released. */
 async function unlimitedClient(client: PoolClient, canceledMs: number): Promise<PostgresPoolClient> {
   const setTimeouts = (ms: number) => client.query(`set statement_timeout = ${ms}`);
   const giveUp = (error: Error) => client.release(error);
@@ -116,25 +119,26 @@ async function unlimitedClient(client: PoolClient, canceledMs: number): Promise<
   };
 }
 
-/** One NUL or lone surrogate in an answer must not keep the whole answer out of the database. */
+/** A NUL or lone surrogate must not keep a whole answer out of the database. */
 function storable(parameter: unknown): unknown {
   if (typeof parameter === 'string') return storableText(parameter);
   return Array.isArray(parameter) ? parameter.map(storable) : parameter;
 }
 
-/** A statement of the `sql` tag, or its text with `$1…` and the parameters. */
+/** A statement of the `sql` tag, or a text with `$1…` and its parameters. */
 type Statement<Row> = [statement: RawBuilder<Row>] | [text: string, parameters: readonly unknown[]];
 
 /** Runs one statement and returns its rows: ``query(db, sql<{ line: string }>`select line from … where key = ${key}`)``. */
 export async function query<Row>(db: Database | Transaction, ...statement: Statement<Row>): Promise<Row[]> {
   const run = async () => (await db.executeQuery(compiled(db, statement))).rows;
-  // A statement alone is rolled back as a whole. REINDEX, for one, can end it by a deadlock.
+  // Safe to repeat: a single statement is rolled back completely. REINDEX, for example, can end it with a deadlock.
   return db.isTransaction ? run() : retryDeadlock(run);
 }
 
 /**
- * Like {@link query}, but parsed once per connection, for statements that every read or event runs; the text must not vary. It is
- * planned each time (`plan_cache_mode` of our sessions): a plan kept from an empty table would scan it for good.
+ * Like {@link query}, but parsed once per connection. For statements that every read or event runs. The text must not
+ * vary. It is still planned each time (`plan_cache_mode` of our sessions), because a plan made for an empty table would
+ * scan the table forever.
  */
 export async function hotQuery<Row>(db: Database | Transaction, ...statement: Statement<Row>): Promise<Row[]> {
   const query = compiled(db, statement);
@@ -143,12 +147,12 @@ export async function hotQuery<Row>(db: Database | Transaction, ...statement: St
   return db.isTransaction ? run() : retryDeadlock(run);
 }
 
-/** The name of a prepared statement, from its text: the same in every process, and of no other statement. */
+/** The name of a prepared statement, derived from its text: the same in every process, and unique. */
 export function preparedName(text: string, prefix = 'hot'): string {
   return `${prefix}_${hash('sha256', text, 'base64url').slice(0, 22)}`;
 }
 
-/** The names of prepared statements, by text: Kysely gives the driver only text and values. */
+/** The names of prepared statements by text, because Kysely only passes text and values to the driver. */
 const preparedNames = new Map<string, string>();
 
 function compiled<Row>(db: Database | Transaction, statement: Statement<Row>): CompiledQuery<Row> {
@@ -171,12 +175,13 @@ type ScalarType =
   | 'uuid';
 
 /**
- * Rows as one relation of a statement, with each column named once: its type, for a property of the same name, or its type
- * and how a row gives its value. All rows travel as one JSON parameter, the only way in which rows are passed to Postgres.
- *
- * ``sql`insert into t (line, sent_at) select line, sent_at from ${relation('new', texts, {
- *   line: 'text', sent_at: ['timestamptz', (text) => text.sentAt] })}` `` reads
- * `json_to_recordset($1::json) as new (line text, sent_at timestamptz)`. `ordinality` names a last column that counts from 1.
+ * Rows as a relation in a statement, naming each column once: either its type, for a property of the same name, or its
+ * type and a function that returns its value. All rows travel as one JSON parameter. Rows are passed to Postgres in no
+ * other way.
+ * | ``sql`insert into t (line, sent_at) select line, sent_at from ${relation('new', texts, {
+ * line: 'text', sent_at: ['timestamptz', (text) => text.sentAt] })}` `` reads
+ * `json_to_recordset($1::json) as new (line text, sent_at timestamptz)`.
+ * `ordinality` names an additional last column that counts from 1.
  */
 export function relation<Row, Column extends string>(
   name: string,
@@ -204,7 +209,7 @@ export function relation<Row, Column extends string>(
   );
 }
 
-/** A relation from a JSON array of objects whose keys are its columns. */
+/** A relation from a JSON array of objects, with their keys as columns. */
 export function relationOf(
   json: RawBuilder<unknown>,
   name: string,
@@ -224,7 +229,7 @@ export function relationOf(
 const deadlock = '40P01';
 const serializationFailure = '40001';
 
-/** Another transaction inserted a row meanwhile that this one takes for new: `inTransaction` repeats the work. */
+/** Meanwhile, another transaction has inserted a row that this one considers new. `inTransaction` repeats the work. */
 export class ChangedMeanwhile extends Error {
   readonly code = serializationFailure;
 }
@@ -249,14 +254,14 @@ export function isLockTimeout(error: unknown): boolean {
 }
 
 /**
- * Makes the statements of a transaction fail after waiting a second for a lock. While one waits for an exclusive lock, all later
- * queries on the table queue up behind it, and the holder may be an analyst's long query.
+ * Lets the statements of a transaction wait at most a second for a lock. While a statement waits for an exclusive lock,
+ * all later queries on the table queue up behind it, and an analyst's long query may hold the lock.
  */
 export async function limitLockWait(tx: Database | Transaction): Promise<void> {
   await query(tx, sql`set local lock_timeout = '1s'`);
 }
 
-/** Runs `work` in a transaction, and repeats it after a deadlock, so `work` must not have other side effects. */
+/** Runs `work` in a transaction, and repeats it after a deadlock. So `work` must not have other side effects. */
 export function inTransaction<T>(db: Database, work: (tx: Transaction) => Promise<T>): Promise<T> {
   return retryDeadlock(() => db.transaction().execute(work));
 }

@@ -1,21 +1,21 @@
-/** The maximum of connections to Postgres for each part of a process; together DATABASE_POOL_SIZE. */
+/** Maximum connections to Postgres for each part of a process. Together they are DATABASE_POOL_SIZE. */
 export interface ConnectionShares {
-  /** Of the whole process. */
+  /** For the whole process. */
   readonly total: number;
-  /** Reads and writes of the mirror, pages, rules. */
+  /** For reads and writes of the mirror, pages and rules. */
   readonly main: number;
-  /** With queues in Postgres: for adding jobs, and for taking and finishing them. */
+  /** With queues in Postgres: to add jobs, and to take and finish them. */
   readonly producers: number;
   readonly jobs: number;
 }
 
-/** The receiver stores deliveries through its own connections: a delivery never waits for a page or a scrape. */
+/** The receiver stores deliveries through its own connections, so a delivery never waits for a page or a scrape. */
 export const inboxConnections = 3;
-/** One holds the lock of a token refresh, the other reads and writes. */
+/** One holds the lock of a token refresh, the other one reads and writes. */
 export const credentialConnections = 2;
 const listeners = 1;
 
-/** Divides the connections of one process, at least 8, among its parts. */
+/** Divides the connections of one process (at least 8) among its parts. */
 export function shareConnections(
   total: number,
   process: {
@@ -36,7 +36,7 @@ export function shareConnections(
 
 const tooManyConnections = '53300';
 
-/** The limit that refused a connection, and the remedy; undefined for any other error. */
+/** The limit that refused a connection, and the remedy. Undefined for any other error. */
 export function limitReached(error: unknown): { readonly sentence: string; readonly remedy: string } | undefined {
   if (!(error instanceof Error)) return undefined;
   if (!('code' in error) || error.code !== tooManyConnections) return limitReached(error.cause);
@@ -50,15 +50,15 @@ export function limitReached(error: unknown): { readonly sentence: string; reado
   };
 }
 
-/** A limit on connections: how many it allows, and how many other programs hold. */
+/** A connection limit, and how many of its connections other programs use. */
 export interface ConnectionLimit {
-  /** For a sentence, such as `the role "app"`. */
+  /** Used within a sentence, for example `the role "app"`. */
   readonly whose: string;
   readonly max: number;
   readonly others: number;
 }
 
-/** Selects the limits on the sessions of the current role, the tightest first. */
+/** Selects the session limits of the current role, tightest first. */
 export const connectionLimits = `
   with session as (
     select a.usesysid, a.datid, a.application_name like 'trunkline%' as is_ours
@@ -83,7 +83,9 @@ export const connectionLimits = `
   )
   select whose, max, others from limits order by max - others`;
 
-/** Compares the connections that the processes may open with the tightest limit; `remedy` is undefined if it suffices. */
+/**
+ * Compares the connections that the processes may open with the tightest limit. `remedy` is undefined if it suffices.
+ */
 export function judgeConnections(
   processes: readonly { readonly role: string; readonly connections: number }[],
   limit: ConnectionLimit,

@@ -17,21 +17,22 @@ import {
 } from './database.ts';
 import { applyRoutines, applyViews, namesIn, ViewsBlocked } from './repeatable.ts';
 
-/** Holds the migrations, and in `routines/` and `views/` the files that are applied again when their text changes. */
+/** Holds the migrations. The files in `routines/` and `views/` are applied again when their text changes. */
 const releaseFolder = new URL('../../migrations/', import.meta.url);
 
 export interface MigrationOutcome {
   readonly applied: readonly string[];
-  /** Applied migrations that this release does not know, because it was rolled back. */
+  /** Applied migrations that this release doesn't know, because it was rolled back. */
   readonly ahead: readonly string[];
-  /** Why the views of reporting are still those of an earlier release; only reports need them. */
+  /** Why the reporting views are still those of an earlier release. This only affects reports. */
   readonly viewsBlocked?: string;
 }
 
 /**
- * Migrates the warehouse's schema: migrations, then functions and triggers, then the views of `reporting`. Safe to run from many
- * processes at once. A failed migration is rolled back and throws. Does nothing if a newer release has migrated the database;
- * throws `OldDatabase` if its schema is older than the baseline, and `OtherEncoding` if it does not store UTF-8.
+ * Migrates the schema: migrations, then functions and triggers, then the `reporting` views. Many processes may run it
+ * at once. A failed migration is rolled back and throws. Does nothing if a newer release has migrated the database.
+ * Throws `OldDatabase` if the schema is older than the baseline, and `OtherEncoding` if the database doesn't store
+ * UTF-8.
  */
 export async function migrate(databaseUrl: string, log: Log, folder = releaseFolder): Promise<MigrationOutcome> {
   await using database = createDatabase({ url: databaseUrl, log, maxConnections: 2, name: 'migrate' });
@@ -51,7 +52,7 @@ export async function migrate(databaseUrl: string, log: Log, folder = releaseFol
   return { applied, ahead, ...(viewsBlocked !== undefined && { viewsBlocked }) };
 }
 
-/** Creates the views; returns why not when somebody else is in the way: webhooks and reads do not wait for reports. */
+/** Creates the views. If somebody else blocks that, returns why: webhooks and reads don't wait for reports. */
 async function createViews(db: Database, log: Log, isAhead: () => Promise<boolean>): Promise<string | undefined> {
   try {
     const views = await retryWhileLocked(db, log, () => applyViews(db, isAhead), { maxMs: maxViewsMs });
@@ -71,7 +72,7 @@ async function createViews(db: Database, log: Log, isAhead: () => Promise<boolea
 }
 
 export interface DatabaseFacts {
-  /** Whether the schema is older than the baseline, which creates both tables in one transaction. */
+  /** Whether the schema is older than the baseline. The baseline creates both tables in one transaction. */
   readonly is_old: boolean;
   readonly encoding: string;
 }
@@ -80,14 +81,14 @@ export const selectFacts = `
   select to_regclass('ops.deliveries') is not null and to_regclass('ops.routines') is null as is_old,
     current_setting('server_encoding') as encoding`;
 
-/** Throws `OldDatabase` or `OtherEncoding` for a database that no release can use. */
+/** Throws `OldDatabase` or `OtherEncoding` if no release can use the database. */
 export function refuseUnusable(facts: DatabaseFacts | undefined): void {
   if (facts === undefined) return;
   if (facts.encoding !== 'UTF8') throw new OtherEncoding(facts.encoding);
   if (facts.is_old) throw new OldDatabase();
 }
 
-/** Postgres would count the bytes of a text as its characters, or refuse characters that it has no code for. */
+/** In other encodings, Postgres would count bytes as characters, or refuse characters it has no code for. */
 export class OtherEncoding extends UserError {
   constructor(encoding: string) {
     super(`The database of DATABASE_URL has the encoding ${encoding}, and texts need UTF8.`, {
@@ -120,9 +121,9 @@ async function migrationsAhead(db: Database, folder: URL): Promise<string[]> {
   return applied.filter((name) => !known.includes(name));
 }
 
-/** Whether the database was ever migrated. */
+/** Whether the database has ever been migrated. */
 async function hasMigrations(db: Database | Transaction): Promise<boolean> {
-  // Not to_regclass: it may answer from the cache of a session that waited while another process migrated.
+  // Not to_regclass: after waiting for another process's migration, it may answer from the session's cache.
   const [found] = await query(
     db,
     sql`select from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'ops' and c.relname = 'migrations'`,
@@ -130,7 +131,7 @@ async function hasMigrations(db: Database | Transaction): Promise<boolean> {
   return found !== undefined;
 }
 
-/** Codes of a schema that exists, and of one that another transaction has just committed. */
+/** Error codes for a schema that exists already, or was just committed by another transaction. */
 const duplicateCodes = new Set<unknown>(['42P06', '23505']);
 
 function isDuplicate(error: unknown): boolean {
@@ -149,12 +150,12 @@ async function migrationsIn(folder: URL): Promise<string[]> {
 }
 
 const lockRetryMs = 3_000;
-/** After this long, sessions that only read reports are ended: a role for reports must not keep a release from its work. */
+/** After this time, sessions that only read reports are ended: a reporting role must not block a release. */
 const defaultPoliteMs = 60_000;
-/** For how long views are tried. */
+/** How long to try to replace the views. */
 const maxViewsMs = 90_000;
 
-/** Repeats `work` while it fails to get a lock, and logs who holds it, and what to do, meanwhile. */
+/** Repeats `work` while it can't get a lock. Meanwhile, logs who holds the lock and what to do. */
 export async function retryWhileLocked<T>(
   db: Database,
   log: Log,
@@ -191,13 +192,15 @@ export class MigrationFailed extends UserError {
   }
 }
 
-/** Applies migrations and routines in one transaction: workers that wait for a migration need its triggers too. */
+/**
+ * Applies migrations and routines in one transaction, because workers that wait for a migration need its triggers too.
+ */
 async function applySchema(db: Database, folder: URL): Promise<{ applied: string[]; routines: string[] }> {
   let failed = '';
   let wasEmpty = false;
   try {
     return await inTransaction(db, async (tx) => {
-      // Only the daemon may lock this table. Before there is one, `create schema` lets one process through.
+      // Only the daemon may lock this table. Before it exists, `create schema` lets only one process through.
       wasEmpty = !(await hasMigrations(tx));
       if (!wasEmpty) await query(tx, sql`lock table ops.migrations in exclusive mode`);
       const known = await appliedMigrations(tx);
@@ -230,12 +233,16 @@ interface Numbered {
   readonly column: string;
 }
 
-/** Rows at the start of a table, the oldest ones. After a restart of the sequence they have higher numbers than it returns. */
+/**
+ * The first rows of a table, which are the oldest. If the sequence was restarted, their numbers exceed its current
+ * value.
+ */
 const sampledRows = 1_000;
 
 /**
- * Advances the sequences that are behind the numbers in their tables, and returns their names. Restores and logical replication
- * can leave sequences behind: new reads would then count as older than the held rows and be dropped, and inserts would fail.
+ * Advances sequences that are behind the numbers in their tables, and returns their names. Restores and logical
+ * replication can leave them behind. New reads would then count as older than the mirrored rows and be dropped, and
+ * inserts would fail.
  */
 async function catchUpSequences(db: Database): Promise<string[]> {
   const lagging = new Set<string>();
@@ -253,7 +260,9 @@ async function catchUpSequences(db: Database): Promise<string[]> {
   return [...lagging];
 }
 
-/** The columns that a sequence numbers. `fetch_seq` has no default: a read takes its number before it has rows. */
+/**
+ * The columns that a sequence numbers. `fetch_seq` has no default, because a read takes its number before it has rows.
+ */
 function numberedColumns(db: Database): Promise<Numbered[]> {
   return query<Numbered>(
     db,

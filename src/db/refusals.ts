@@ -1,8 +1,8 @@
 import { limitReached } from './limits.ts';
 
 /*
- * Why Postgres, or a pooler before it, gives no connection. Codes decide, never words. A pooler has codes of its own for a host
- * that is full or starting, most of them as general as XX000; it names no routine of Postgres, which Postgres always does.
+ * Why Postgres, or a pooler in front of it, refuses a connection. Only codes decide, never texts. A pooler that is full
+ * or starting uses its own codes, often as general as XX000, and names no source routine. Postgres always names one.
  */
 
 const unreachable = new Set([
@@ -18,16 +18,16 @@ const unreachable = new Set([
   'ENETUNREACH',
   'ENETDOWN',
 ]);
-/** The library names no code for a connection that ended or timed out. */
+/** The driver has no code for a connection that ended or timed out. */
 const lostConnection = /^(?:Connection terminated|timeout expired|timeout exceeded when trying to connect)/;
-/** Classes of SQLSTATEs of a server that is starting, stopping, cut off, or short of connections, memory or disk. */
+/** SQLSTATE classes of a server that is starting, stopping, unreachable, or short of connections, memory or disk. */
 const passingClasses = new Set(['08', '53', '58']);
-/** 57014: a time limit of the role or database ended a statement that prepares a connection. */
+/** 57014: a time limit of the role or database cancelled a statement that prepares a connection. */
 const passingCodes = new Set(['57014', '57P01', '57P02', '57P03', '57P05']);
-/** Codes that may mean anything when a pooler says them. */
+/** Codes that can mean anything when a pooler sends them. */
 const vagueCodes = new Set(['08P01', '28000', 'XX000']);
 
-/** Node's error codes for certificates that are not trusted. */
+/** Node's error codes for untrusted certificates. */
 const certificateFaults = new Set([
   'SELF_SIGNED_CERT_IN_CHAIN',
   'DEPTH_ZERO_SELF_SIGNED_CERT',
@@ -42,12 +42,14 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
-/** Whether a connection to a store failed because its certificate is not trusted. */
+/** Whether a connection failed because the certificate isn't trusted. */
 export function isUntrusted(error: unknown): boolean {
   return certificateFaults.has(codeOf(error)) || codeOf(error) === otherHost;
 }
 
-/** Whether a pooler refused, with a code that may mean that it is full or starting, or that a setting is wrong. */
+/**
+ * Whether a pooler refused with a code that can mean either that it is full or starting, or that a setting is wrong.
+ */
 export function isVagueRefusal(error: unknown): boolean {
   return error instanceof Error && 'severity' in error && vagueCodes.has(codeOf(error)) && !hasRoutine(error);
 }
@@ -56,7 +58,7 @@ function hasRoutine(error: Error): boolean {
   return 'routine' in error && error.routine !== undefined;
 }
 
-/** Whether there is temporarily no connection to Postgres, so that waiting helps. */
+/** Whether Postgres is temporarily unreachable, so that waiting helps. */
 export function isPostgresAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = codeOf(error);
@@ -71,7 +73,7 @@ export function isPostgresAway(error: unknown): boolean {
 export const freeDisk =
   'Free space on the disk of the database and of its tablespaces, or enlarge it. Nothing has to be restarted.';
 
-/** What a failed connection means, and what to do; undefined for an error that is none. `place`: ` at HOST:PORT`. */
+/** What a failed connection means and how to fix it. Undefined for other errors. `place` is ` at HOST:PORT`. */
 export function describeRefusal(
   error: unknown,
   place = '',
@@ -80,7 +82,7 @@ export function describeRefusal(
   const limit = limitReached(error);
   if (limit) return limit;
   const code = codeOf(error);
-  // When a host name has several addresses, the error of a refused connection has an empty message.
+  // If a host name has several addresses, the error of a refused connection has an empty message.
   const why = error.message || code;
   if (isVagueRefusal(error)) {
     return {
@@ -142,7 +144,7 @@ export function describeRefusal(
     return { sentence: `Postgres is starting or stopping (${why}).`, remedy: 'Try again in a moment.' };
   }
   if (code === '53100') return { sentence: `The disk of Postgres is full (${why}).`, remedy: freeDisk };
-  // It says what is short, such as memory.
+  // The message says what the server is short of, such as memory.
   if (/^(?:53|58)/.test(code) || !isPostgresAway(error)) return undefined;
   return {
     sentence: `Postgres${place} cannot be reached (${why}).`,

@@ -16,13 +16,13 @@ interface Repeatable {
   readonly textHash: string;
 }
 
-/** A view of the schema `reporting`. The file of its name holds only its statement and its comments. */
+/** A view of the schema `reporting`. Its file contains only its statement and its comments. */
 export interface View extends Repeatable {
-  /** Views that its text names. */
+  /** The views that its text names. */
   readonly needs: readonly string[];
 }
 
-/** The names of the SQL files of a folder, without `.sql`, sorted. */
+/** The sorted names of the SQL files in a folder, without `.sql`. */
 export async function namesIn(folder: URL): Promise<string[]> {
   const files = await readdir(folder);
   return files.flatMap((file) => (file.endsWith('.sql') ? [file.slice(0, -'.sql'.length)] : [])).sort();
@@ -38,8 +38,8 @@ async function readRepeatables(folder: URL): Promise<Repeatable[]> {
 }
 
 /**
- * Applies the files of functions and triggers whose text changed, and returns their names. To remove a function, drop it in a
- * migration.
+ * Applies the function and trigger files whose text has changed, and returns their names. To remove a function, drop it
+ * in a migration.
  */
 export async function applyRoutines(tx: Transaction): Promise<string[]> {
   const rows = await query(
@@ -48,7 +48,7 @@ export async function applyRoutines(tx: Transaction): Promise<string[]> {
   );
   const applied = new Map(rows.map((row) => [row.file_name, row.text_hash]));
   const changed = (await readRepeatables(routinesFolder)).filter((each) => applied.get(each.name) !== each.textHash);
-  // Functions call each other and read views, which are created later.
+  // Functions may call each other, and read views that are created later.
   await query(tx, sql`set local check_function_bodies = off`);
   for (const { name, text, textHash } of changed) {
     await tx.executeQuery(CompiledQuery.raw(text));
@@ -63,15 +63,15 @@ export async function applyRoutines(tx: Transaction): Promise<string[]> {
 }
 
 /**
- * Creates or replaces the views that are missing or whose text changed, with the views that depend on them, and drops views that
- * this release does not have, all in one transaction. Returns the created ones. A view is dropped first only where its columns
- * changed otherwise than by new ones at the end, so objects of others can depend on it. Safe to run from many processes at once.
- * Keeps grants. Throws `ViewsBlocked` when another object depends on a view that has to be dropped.
+ * Creates or replaces missing and changed views, including the views that depend on them, and drops views that this
+ * release doesn't have. All in one transaction; many processes may run it at once. Returns the created views and keeps
+ * grants. A view is dropped first only if its columns changed other than by new ones at the end, so objects of others
+ * can usually depend on it. Throws `ViewsBlocked` if such an object depends on a view that has to be dropped.
  */
 export async function applyViews(db: Database, isAhead: () => Promise<boolean>): Promise<string[]> {
   const views = sortByDependencies(await readViews());
   return inTransaction(db, async (tx) => {
-    // A newer release may have migrated meanwhile, which may have no such lock, or while this one waited for it.
+    // A newer release may have migrated meanwhile. It may not have this lock, or it ran while this one waited for it.
     if (await isAhead()) return [];
     await takeLock(tx, 'views');
     if (await isAhead()) return [];
@@ -93,15 +93,18 @@ export async function applyViews(db: Database, isAhead: () => Promise<boolean>):
 }
 
 const invalidDefinition = '42P16';
-/** Codes that callers act on: columns that cannot be kept, a lock, a deadlock. */
+/** Error codes that callers act on: columns that can't be kept, a lock, a deadlock. */
 const handledCodes = new Set<unknown>([invalidDefinition, '55P03', '40P01', '40001']);
 
-/** Drops and creates views. Undoes both, and returns the view, when one that is not dropped has columns that cannot be kept. */
+/**
+ * Drops and creates views. If a view that isn't dropped has columns that can't be kept, undoes everything and returns
+ * it.
+ */
 async function replaceViews(tx: Transaction, views: readonly View[], dropped: ReadonlySet<string>) {
   await query(tx, sql`savepoint views`);
   const names = [...dropped];
   await refuseForeignDependents(tx, names);
-  // One statement, so that their order does not matter.
+  // In one statement, so their order doesn't matter.
   const tables = names.map((name) => sql.table(`reporting.${name}`));
   if (names.length > 0) await query(tx, sql`drop view if exists ${sql.join(tables)}`);
   await query(tx, sql`delete from ops.views where view_name = any(${[...names, ...namesOf(views)]})`);
@@ -117,7 +120,7 @@ async function replaceViews(tx: Transaction, views: readonly View[], dropped: Re
   return undefined;
 }
 
-/** A view and those of the ordered views that depend on it. */
+/** A view, and those of the ordered views that depend on it. */
 function withDependents(ordered: readonly View[], name: string): Set<string> {
   const found = new Set([name]);
   for (const view of ordered) if (view.needs.some((other) => found.has(other))) found.add(view.name);
@@ -136,7 +139,7 @@ export class ViewsBlocked extends UserError {
 
 let viewsOfRelease: Promise<View[]> | undefined;
 
-/** The views of reporting that are missing, or are those of another release. */
+/** Reporting views that are missing or belong to another release. */
 export async function outdatedViews(db: Database | Transaction): Promise<string[]> {
   viewsOfRelease ??= readViews().then(sortByDependencies);
   return namesOf(staleViews(await viewsOfRelease, await heldViews(db)));
@@ -162,7 +165,7 @@ async function refuseForeignDependents(tx: Transaction, names: readonly string[]
   throw new ViewsBlocked(rows.map(({ theirs }) => theirs));
 }
 
-/** The statements that repeat the grants on views to roles other than their owner. */
+/** Statements that restore grants on views to roles other than their owner. */
 async function grantsOn(tx: Transaction, views: readonly string[]): Promise<string[]> {
   const rows = await query(
     tx,
@@ -189,7 +192,7 @@ function namesOf(views: readonly Repeatable[]): string[] {
   return views.map(({ name }) => name);
 }
 
-/** Sorts views so that each comes after those that it depends on. Throws when two depend on each other. */
+/** Sorts views so that each follows the ones it depends on. Throws if two depend on each other. */
 export function sortByDependencies(views: readonly View[]): View[] {
   const ordered: View[] = [];
   const left = [...views].sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -202,7 +205,7 @@ export function sortByDependencies(views: readonly View[]): View[] {
   return ordered;
 }
 
-/** The ordered views to create: those whose text differs from the held one, and those that depend on them. */
+/** The ordered views to create: those whose text differs from the stored one, and those that depend on them. */
 export function staleViews(ordered: readonly View[], held: ReadonlyMap<string, string>): View[] {
   const stale = new Set<string>();
   for (const { name, textHash, needs } of ordered) {
@@ -211,7 +214,7 @@ export function staleViews(ordered: readonly View[], held: ReadonlyMap<string, s
   return ordered.filter(({ name }) => stale.has(name));
 }
 
-/** The text hashes of the existing views; empty for one that somebody dropped by hand. */
+/** Text hashes of the existing views. Empty if somebody dropped one by hand. */
 async function heldViews(tx: Database | Transaction): Promise<Map<string, string>> {
   const rows = await query(
     tx,

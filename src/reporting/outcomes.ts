@@ -3,7 +3,7 @@ import { tryLock } from '../db/locks.ts';
 import { limitWait, recordFailure } from './drain-failures.ts';
 
 /*
- * What rules did is counted twice over, since evaluations leave no row, or one for a while, and sends one for good:
+ * Rules are counted in two ways: evaluations leave no row, or only for a while; sends leave one for good:
  *
  *   evaluation, step ─ commit, with its tally ──▶ waiting ─ drain: delete tallies, add them to their day ─ commit ─▶ counted
  *   send, reply ────── commit, with a marker ───▶ waiting ─ drain: delete markers, count their days again ─ commit ─▶ even
@@ -12,12 +12,12 @@ import { limitWait, recordFailure } from './drain-failures.ts';
  * `warehouse/what-follows.ts` write markers.
  */
 
-/** One transaction takes so many tallies, and so many markers, at most. */
+/** Maximum tallies, and maximum markers, in one transaction. */
 const maxTaken = 5_000;
 
 /**
- * Works what rules and sends did into the day totals until nothing is left, another process does it, or the signal says stop. A
- * failure is recorded.
+ * Adds what rules and sends did to the daily totals, until nothing is left, another process does it, or the signal
+ * fires. Records a failure.
  */
 export function drainOutcomes(db: Database, signal?: AbortSignal): Promise<void> {
   return recordFailure(db, 'ops.outcome_state', async () => {
@@ -41,7 +41,7 @@ async function drain(tx: Transaction): Promise<number | 'busy'> {
   return taken;
 }
 
-/** Local days are other ones in another time zone; those of runs, which may no longer be held, stay as they were. */
+/** Another time zone means other local days. Totals of runs stay as they were, because the runs may be gone. */
 async function followTimeZone(tx: Transaction): Promise<void> {
   const changed = await query(
     tx,
@@ -82,7 +82,10 @@ async function takeMarkers(tx: Transaction): Promise<MarkedDays> {
   return row ?? { markers: 0, planned: [], charged: [] };
 }
 
-/** A text of the recipient within this time after a send is a reply that it gained. `warehouse/what-follows.ts` knows it too. */
+/**
+ * A text from the recipient within this time after a send counts as a reply to it. `warehouse/what-follows.ts` uses the
+ * same time.
+ */
 const replyWindow = `interval '24 hours'`;
 
 const isBlocked = `(s.state = 'DENIED' and s.reason is distinct from 'dry_run' or s.state = 'EXPIRED')`;
@@ -107,7 +110,7 @@ const counts: Readonly<Record<string, string>> = {
   opted_out_count: count('followed.is_opt_out'),
 };
 
-/** Sets what sends add to a day to nothing. */
+/** Resets what sends add to a day. */
 const noSends = [...Object.keys(counts).map((column) => `${column} = 0`), `blocked_by_gate = '{}'`].join(', ');
 
 function count(condition: string): string {
@@ -118,7 +121,7 @@ function sum(value: string, condition: string): string {
   return `coalesce(sum(${value}) filter (where ${condition}), 0)`;
 }
 
-/** Counts the texts again that rules planned on a local day. */
+/** Counts the texts planned by rules on a local day again. */
 async function countPlanned(tx: Transaction, day: string): Promise<void> {
   const columns = [...Object.keys(counts), 'blocked_by_gate'];
   await query(tx, `update rollups.rule_outcome_rollup set ${noSends} where local_date = $1 and planned_count > 0`, [
@@ -157,7 +160,7 @@ async function countPlanned(tx: Transaction, day: string): Promise<void> {
   );
 }
 
-/** Counts the texts again that went out, or were to, on a local day. */
+/** Counts the texts that left, or were due to leave, on a local day again. */
 async function countCharged(tx: Transaction, day: string): Promise<void> {
   await query(tx, 'delete from rollups.sms_cost_rollup where local_date = $1', [day]);
   const isOpen = `s.state = 'RESERVED' or ${isUnclear}`;
@@ -177,7 +180,7 @@ async function countCharged(tx: Transaction, day: string): Promise<void> {
   );
 }
 
-/** What each word of a tally adds to, beside `evaluation_count` where it is of an evaluation. */
+/** The column that each word of a tally adds to, besides `evaluation_count` for an evaluation. */
 const columnOf: Readonly<Record<string, readonly string[]>> = {
   matched_count: ['matched'],
   condition_false_count: ['condition_false'],
@@ -206,7 +209,7 @@ const countsOf = (tallies: string) => `
   from ${tallies} t cross join jsonb_to_recordset(t.counts) c (rule text, mode text, word text, count integer)
   group by 1, 2, 3, 4`;
 
-/** Adds up to so many tallies to their days; answers with how many these were. */
+/** Adds up to so many tallies to their days, and returns how many there were. */
 async function addTallies(tx: Transaction, most: number): Promise<number> {
   const [row] = await query<{ taken: number }>(
     tx,
@@ -224,7 +227,7 @@ async function addTallies(tx: Transaction, most: number): Promise<number> {
   return row?.taken ?? 0;
 }
 
-/** How often a rule was evaluated, matched, and failed. */
+/** How often a rule was evaluated, matched and failed. */
 export interface RuleCounts {
   readonly rule: string;
   readonly tried: number;
@@ -232,7 +235,10 @@ export interface RuleCounts {
   readonly failed: number;
 }
 
-/** The counts of each rule that was evaluated, today by the local day of the reports, or ever. Includes what waits for a drain. */
+/**
+ * The counts of each evaluated rule, for today (a local day of the reports) or in total. Includes tallies that wait for
+ * a drain.
+ */
 export function readRuleCounts(db: Database | Transaction, when: 'today' | 'ever'): Promise<RuleCounts[]> {
   return query<RuleCounts>(
     db,

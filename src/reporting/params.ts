@@ -1,7 +1,7 @@
 import { type Database, inTransaction, query, sql, type Transaction } from '../db/database.ts';
 import { holdSteps } from './rollups/steps.ts';
 
-/** Definitions of `reporting.params` that the rollups are made with. */
+/** The definitions in `reporting.params` that the rollups depend on. */
 export interface RollupParams {
   /** An IANA zone. */
   readonly timeZone?: string | undefined;
@@ -9,8 +9,8 @@ export interface RollupParams {
 }
 
 /**
- * Changes definitions; those left out stay. A schedule in the zone of the reports goes with it. The rollups follow with
- * {@link rebuildRollups}.
+ * Changes the given definitions; the others stay. A schedule in the reports' time zone moves with it. Run {@link
+ * rebuildRollups} afterwards.
  */
 export async function changeParams(
   db: Database | Transaction,
@@ -36,9 +36,9 @@ export async function reportsTimeZone(db: Database | Transaction): Promise<strin
 }
 
 /**
- * Lets the days of the reports be those of TIME_ZONE as long as there are none to compute again, and notes what is wanted, for
- * `data_quality` and `status`. False when the reports are in another zone and stay so: at millions of calls, computing them
- * again is somebody's decision. Undefined: TIME_ZONE is not set, and any zone will do.
+ * Uses TIME_ZONE for the days of the reports if there are no rollups to compute again. Records the wanted zone for
+ * `data_quality` and `status`. Returns false if the reports keep another zone: with millions of calls, a person has to
+ * decide about a rebuild. Undefined: TIME_ZONE isn't set, and any zone will do.
  */
 export async function adoptTimeZone(db: Database, timeZone: string | undefined): Promise<boolean> {
   await query(db, 'update ops.rollup_state set wanted_time_zone = $1 where wanted_time_zone is distinct from $1', [
@@ -47,24 +47,24 @@ export async function adoptTimeZone(db: Database, timeZone: string | undefined):
   if (timeZone === undefined || (await reportsTimeZone(db)) === timeZone) return true;
   if (!(await isWarehouseEmpty(db))) return false;
   return inTransaction(db, async (tx) => {
-    // What arrives meanwhile is rolled up after this, in the zone that is then told of.
+    // Changes that arrive meanwhile are rolled up afterwards, in the new zone.
     await holdSteps(tx);
     if (!(await isWarehouseEmpty(tx))) return (await reportsTimeZone(tx)) === timeZone;
     await changeParams(tx, { timeZone });
-    // Rollups of nothing are right in every zone: none of them waits for a rebuild.
+    // Empty rollups are correct in every zone, so none of them needs a rebuild.
     await query(tx, 'update ops.rollup_state set meaning = ops.rollup_meaning()', []);
     return true;
   });
 }
 
-/** Moments at which a zone with summer time has each of its offsets, in several years. */
+/** Times at which a zone with summer time has each of its offsets, in several years. */
 const comparedMoments = [2024, 2025, 2026, 2027].flatMap((year) =>
   ['01-15', '04-15', '07-15', '10-15'].map((day) => `${year}-${day}T12:00:00Z`),
 );
 
 /**
- * Whether Postgres and JavaScript mean the same time by a zone. Each brings its own list of zones, and Postgres reads `CET` as an
- * abbreviation, which has no summer time. An unknown zone resolves to false.
+ * Whether Postgres and JavaScript understand the same by a zone. Each has its own list of zones, and Postgres reads
+ * `CET` as an abbreviation without summer time. Resolves to false for an unknown zone.
  */
 export async function isSameZone(db: Database, timeZone: string): Promise<boolean> {
   const rows = await query<{ at: string; local: string }>(
@@ -80,34 +80,34 @@ export async function isSameZone(db: Database, timeZone: string): Promise<boolea
 
 const unknownZone = '22023';
 
-/** The name under which Postgres and JavaScript both know a zone that JavaScript knows; undefined when there is none. */
+/** A name by which both Postgres and JavaScript know a zone that JavaScript knows. Undefined if there is none. */
 export async function commonNameOf(db: Database, timeZone: string): Promise<string | undefined> {
   const canonical = (name: string) => new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
   const wanted = canonical(timeZone);
   if (await isSameZone(db, wanted)) return wanted;
-  // A server with few zones knows Asia/Kolkata, whose canonical name in JavaScript is Asia/Calcutta.
+  // A server with few zones knows Asia/Kolkata, which JavaScript's canonical names call Asia/Calcutta.
   const known = await query<{ name: string }>(db, sql`select name from pg_timezone_names where name like '%/%'`);
   for (const { name } of known) {
     try {
       if (canonical(name) === wanted && (await isSameZone(db, name))) return name;
     } catch {
-      // JavaScript does not know it.
+      // Unknown to JavaScript.
     }
   }
   return undefined;
 }
 
-/** What is wrong with such a zone, after its name. */
+/** What is wrong with such a zone, following its name. */
 export const otherZone = 'is unknown to Postgres, or has other hours there.';
 
-/** The remedy for a TIME_ZONE on which Postgres and JavaScript differ; undefined when they agree. */
+/** The remedy for a TIME_ZONE that Postgres and JavaScript understand differently. Undefined if they agree. */
 export async function timeZoneRemedy(db: Database, timeZone: string): Promise<string | undefined> {
   if (await isSameZone(db, timeZone)) return undefined;
   const name = await commonNameOf(db, timeZone);
   return `Set TIME_ZONE to ${name ?? 'the name of a place that Postgres knows, such as America/New_York'}.`;
 }
 
-/** The TIME_ZONE of the worker that started last; undefined when it was not set. */
+/** The TIME_ZONE of the worker started last. Undefined if it wasn't set. */
 export async function wantedTimeZone(db: Database): Promise<string | undefined> {
   const [state] = await query<{ wanted: string | null }>(
     db,
@@ -117,7 +117,7 @@ export async function wantedTimeZone(db: Database): Promise<string | undefined> 
   return state?.wanted ?? undefined;
 }
 
-/** Whether no call and no text is held, so that there are no rollups to compute again. */
+/** Whether there is neither a call nor a text, so no rollup would have to be computed again. */
 export async function isWarehouseEmpty(db: Database | Transaction): Promise<boolean> {
   const [held] = await query<{ is_empty: boolean }>(
     db,

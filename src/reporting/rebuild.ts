@@ -5,11 +5,11 @@ import { type Day, selectDays } from './rollups/steps.ts';
 import { drainRollups, workDay, workThreads } from './rollups.ts';
 
 export interface RebuildOptions {
-  /** Default: everything that is held. */
+  /** Default: all rows. */
   readonly from?: Date | undefined;
   /** Exclusive. */
   readonly to?: Date | undefined;
-  /** Called after each day, with the share that is done. */
+  /** Called after each day, with the completed fraction. */
   readonly onDay?: (share: number, day: string) => void;
 }
 
@@ -22,9 +22,9 @@ const conversationsAtOnce = 2_000;
 const callsAtOnce = 500;
 
 /**
- * Computes rollups again from the facts, in the steps of a drain, so that ingest and drains go on in between. Needed after a
- * change of the definitions that are worked into them; see `data_quality`, which asks for it again when it was cut off. Safe to
- * repeat. Throws {@link NotRolledUp} at the end when some had to be set aside.
+ * Computes rollups again from the facts, in the same steps as a drain, so ingest and drains continue in between.
+ * Required when definitions they depend on change; `data_quality` asks for it again if it was interrupted. Safe to
+ * repeat. Throws {@link NotRolledUp} at the end if some changes were set aside.
  */
 export async function rebuildRollups(db: Database, { from, to, onDay }: RebuildOptions = {}): Promise<Rebuilt> {
   const [started] = await query<{ meaning: string }>(db, 'select ops.rollup_meaning() as meaning', []);
@@ -33,7 +33,7 @@ export async function rebuildRollups(db: Database, { from, to, onDay }: RebuildO
   const aside: SetAside[] = [];
   const conversations = await rebuildConversations(db, aside, from, to);
   const days = await daysWithin(db, from, to);
-  // Newest first: of the whole, what a day reaches back to is still to come.
+  // Newest first. When everything is rebuilt, the earlier days that a day affects are still to come.
   for (const [at, day] of days.entries()) {
     await refreshCalls(db, day);
     aside.push(...(await workDay(db, day, { isAlone: isWhole })));
@@ -43,12 +43,12 @@ export async function rebuildRollups(db: Database, { from, to, onDay }: RebuildO
     await query(db, 'update ops.rollup_state set meaning = $1, rebuilt_at = now()', [started?.meaning]);
   }
   await drainRollups(db);
-  // Somebody waits for a rebuild and is told of all that failed, however often a drain told of it.
+  // Somebody waits for a rebuild, so report all failures, even those a drain has reported before.
   if (aside.length > 0) throw new NotRolledUp(aside.map(({ what }) => what));
   return { days: days.length, conversations };
 }
 
-/** Computes what follows from the calls of a day and their legs again, with the code that computed it when they were mirrored. */
+/** Recomputes what follows from a day's calls and their legs, with the same code as when they were mirrored. */
 async function refreshCalls(db: Database, { from, to }: Day): Promise<void> {
   const calls = await query<{ id: string }>(
     db,
@@ -61,7 +61,7 @@ async function refreshCalls(db: Database, { from, to }: Day): Promise<void> {
   }
 }
 
-/** The days on which there is a fact or a rollup: in a changed time zone these can differ. */
+/** The days with a fact or a rollup. After a change of the time zone, they can differ. */
 async function daysWithin(db: Database, from?: Date, to?: Date): Promise<Day[]> {
   const rolledUp = [
     ...['call_rollup', 'call_agent_rollup', 'queue_visits', 'missed_call_returns', 'action_items', 'sms_day_rollup'],
@@ -84,7 +84,7 @@ async function daysWithin(db: Database, from?: Date, to?: Date): Promise<Day[]> 
   );
 }
 
-/** The local days between `$1` and `$2` with a row: looked up one after the other, since very many rows share one. */
+/** The local days between `$1` and `$2` that have a row. Looked up one by one, because very many rows share a day. */
 function heldDays(table: string, column: string): string {
   const first = (from: string) =>
     `select reporting.local_day(x.${column}) from ${table} x

@@ -8,30 +8,31 @@ import { type Day, inStep, inSteps, selectDays } from './rollups/steps.ts';
 import { rebuildTurns } from './rollups/texts.ts';
 
 /*
- * A fact and its marker are committed together, so whatever marker a drain sees, every later step sees the fact as well:
+ * A fact and its marker are committed together. So a step that runs after a drain has read a marker sees its fact too:
  *
  *   facts + markers ─ commit ─▶ waiting ─ drain: read the markers of a day ─▶ steps over the day ─▶ delete these markers
  *                                  ▲                                              │
  *                                  └── a minute and more ─ set aside ◀────────────┴─ a fact makes a step impossible
  *
- * A drain that is cut off leaves the markers, and the day is worked out again: each step writes only what differs. A marker that
- * is committed meanwhile stays for the next drain, even when a step happened to see its fact.
+ * If a drain is interrupted, the markers stay and the day is computed again: each step only writes what differs. A
+ * marker committed meanwhile waits for the next drain, even if a step has already seen its fact.
  */
 
-/** Conversations between two days, so that neither waits for all of the other. */
+/** How many conversations are processed between two days, so that neither has to wait for all of the other. */
 const threadsAtOnce = 500;
 const threadsPerStep = 200;
 
 export interface DrainOptions {
   readonly signal?: AbortSignal;
-  /** Asked before each day; false ends the drain. Default: until nothing is left. */
+  /** Called before each day; false ends the drain. Default: drain until nothing is left. */
   readonly goesOn?: () => Promise<boolean>;
 }
 
 /**
- * Works the changes that wait now into the rollups, the newest day first, until none of them is left, or another process does it.
- * What is marked meanwhile waits for the next drain: while calls pour in, their day is worked out once a drain, and not once for
- * every few of them. Throws {@link NotRolledUp} at the end when some had to be set aside. Any other failure is recorded too.
+ * Applies the changes that wait now to the rollups, newest day first, until none is left or another process does it.
+ * Changes marked meanwhile wait for the next drain: while many calls arrive, their day is computed once per drain, not
+ * once for every few calls. Throws {@link NotRolledUp} at the end if some changes were set aside. Records any other
+ * failure too.
  */
 export async function drainRollups(db: Database, { signal, goesOn }: DrainOptions = {}): Promise<void> {
   const isOn = async () => !signal?.aborted && (goesOn === undefined || (await goesOn()));
@@ -42,14 +43,14 @@ export async function drainRollups(db: Database, { signal, goesOn }: DrainOption
     if (troubles.length > 0) throw new NotRolledUp(troubles);
     return 'done';
   });
-  // After a back-fill or a rebuild, so that reports are planned for the tables as they are now.
+  // After a back-fill or rebuild, so that reports are planned for the current size of the tables.
   if (!signal?.aborted) await analyzeGrownTables(db);
 }
 
 /**
- * Analyzes the tables that have grown by a fifth since Postgres last looked at them: autovacuum comes only minutes after a bulk load.
- * Blocks no reader and no writer, and skips a table that somebody vacuums or changes meanwhile. Compares sizes, since a backend
- * reports the counters of `pg_stat_all_tables` with a delay.
+ * Analyzes the tables that have grown by a fifth since they were last analyzed: after a bulk load, autovacuum takes
+ * minutes to come. Blocks no reader or writer, and skips a table that somebody is vacuuming or changing. Compares
+ * sizes, because the counters in `pg_stat_all_tables` are updated with a delay.
  */
 async function analyzeGrownTables(db: Database): Promise<void> {
   const grown = await query(
@@ -63,14 +64,16 @@ async function analyzeGrownTables(db: Database): Promise<void> {
   for (const { table } of grown) await query(db, `analyze (skip_locked) ${table}`, []);
 }
 
-/** Milliseconds that a round of {@link drainBehindMirror} lasts: the next begins with the newest day again. */
+/**
+ * Duration of a round of {@link drainBehindMirror} in milliseconds. The next round starts with the newest day again.
+ */
 const roundMs = 20_000;
-/** Reads that wait longer have the machine for themselves. */
+/** Reads that have waited longer than this take precedence over the reports. */
 const lateReadSeconds = 60;
-/** A backlog that lasts does not keep the reports from being brought up to date so often. */
+/** Maximum time that a lasting backlog can delay the reports. */
 const longestWait = '15 minutes';
 
-/** One round of {@link drainRollups}: none while reads are late, unless the reports are late themselves. */
+/** One round of {@link drainRollups}. Does nothing while reads are late, unless the reports are late too. */
 export async function drainBehindMirror(db: Database, signal: AbortSignal): Promise<void> {
   const until = Date.now() + roundMs;
   const goesOn = async () =>
@@ -112,7 +115,7 @@ async function drain(db: Database, isOn: () => Promise<boolean>): Promise<SetAsi
   return aside;
 }
 
-/** The days that are marked, or were set aside and are due again. */
+/** The marked days, and the days set aside that are due again. */
 function markedDays(db: Database): Promise<Day[]> {
   return query(
     db,
@@ -139,8 +142,8 @@ async function markedThreads(db: Database, lastMarkerId: string | null | undefin
 }
 
 /**
- * Works a day out again as far as it is marked, or if it is set aside and due, or `whole`, all of it; the returns of missed calls of
- * earlier days too, unless they are still to come (`isAlone`). Returns what was set aside.
+ * Computes a day again: the marked parts, everything if `whole`, and what was set aside if it is due. Also the returns
+ * of earlier days' missed calls, unless those days are still to come (`isAlone`). Returns what was set aside.
  */
 export async function workDay(db: Database, day: Day, whole?: { readonly isAlone: boolean }): Promise<SetAside[]> {
   const within = 'bucket_at >= $1 and bucket_at < $2';
@@ -174,7 +177,7 @@ export async function workDay(db: Database, day: Day, whole?: { readonly isAlone
   return aside;
 }
 
-/** Works the turns of conversations out again. Returns what was set aside. */
+/** Computes the turns of conversations again. Returns what was set aside. */
 export async function workThreads(db: Database, conversationIds: readonly string[]): Promise<SetAside[]> {
   const aside: SetAside[] = [];
   const takeMarkers = (tx: Transaction, ids: readonly string[]) =>

@@ -2,12 +2,15 @@ import { type Database, inTransaction, query } from '../db/database.ts';
 import { tryLock } from '../db/locks.ts';
 import { UserError } from '../shared/errors.ts';
 
-/** Postgres has no text search configuration of the name in SEARCH_LANGUAGE. */
+/** Postgres has no text search configuration with the name in SEARCH_LANGUAGE. */
 export class NoSearchLanguage extends UserError {
   readonly code = 'no_search_language';
 }
 
-/** The text search configuration of a name, with its schema: `pg_catalog.english`. Rejects with {@link NoSearchLanguage}. */
+/**
+ * The full name of a text search configuration, with its schema: `pg_catalog.english`. Rejects with {@link
+ * NoSearchLanguage}.
+ */
 export async function searchLanguage(db: Database, name: string): Promise<string> {
   const rows = await query<{ name: string; language: string }>(
     db,
@@ -28,13 +31,14 @@ interface SearchState {
   readonly previous: string | null;
 }
 
-/** Transcripts that are analysed again in one transaction. */
+/** Number of transcripts analyzed again in one transaction. */
 const transcriptsAtOnce = 200;
 
 /**
- * Brings `reporting.search` to a language (see {@link searchLanguage}), and finishes a change that was cut off; undefined keeps
- * the language. Reads and writes go on: texts get a new index beside the old one, and transcripts are analysed again in small
- * transactions, found by either language until then. One process at a time; the others return at once.
+ * Changes `reporting.search` to a language (see {@link searchLanguage}), and completes an interrupted change. Undefined
+ * keeps the language. Reads and writes continue: texts get a second index next to the old one, and transcripts are
+ * analyzed again in small transactions, found in either language until then. One process at a time; the others return
+ * at once.
  */
 export async function followSearchLanguage(
   db: Database,
@@ -52,7 +56,7 @@ export async function followSearchLanguage(
     if (isDone(await read())) return 'same';
     return inTransaction(db, async (tx) => {
       if (!(await tryLock(tx, 'search'))) return 'left to another';
-      // On the other connection: an index is not built concurrently within a transaction.
+      // On the other connection: an index can't be built concurrently within a transaction.
       for (let state = await read(); !signal.aborted && !isDone(state); state = await read()) {
         if (state.previous === null && language !== undefined) await indexTexts(connection, language);
         else await analyseTranscripts(connection, state.language, signal);
@@ -62,11 +66,11 @@ export async function followSearchLanguage(
   });
 }
 
-/** Builds the index of texts, and has both it and new transcripts be those of a language. */
+/** Builds the index of texts, and switches both texts and new transcripts to the language. */
 async function indexTexts(db: Database, language: string): Promise<void> {
   const drop = (name: string) =>
     query(db, `drop index concurrently if exists warehouse.sms_messages_words_${name}`, []);
-  // Left by a change that was cut off; one that was being built is not valid.
+  // Left by an interrupted change. An index whose build was interrupted is invalid.
   await drop('new');
   await drop('old');
   const [create] = await query<{ text: string }>(
@@ -78,7 +82,7 @@ async function indexTexts(db: Database, language: string): Promise<void> {
   await query(db, create?.text ?? '', []);
   await inTransaction(db, async (tx) => {
     await query(tx, `set local lock_timeout = '5s'`, []);
-    // What is being inserted has the old language; what comes after this has the new one.
+    // Rows being inserted now have the old language. Rows inserted after this have the new one.
     await query(tx, 'lock table warehouse.transcript_bodies in share mode', []);
     await query(tx, 'alter index warehouse.sms_messages_words rename to sms_messages_words_old', []);
     await query(tx, 'alter index warehouse.sms_messages_words_new rename to sms_messages_words', []);

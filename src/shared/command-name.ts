@@ -1,6 +1,6 @@
 /**
- * What a user types to run Trunkline, in a checkout and beside an installed package alike: npm finds the program of either. The
- * container image names its own, since npm fails there for a user without a home folder.
+ * What a user types to run Trunkline. npm finds the program both in a checkout and in an installed package. The
+ * container image sets its own name, because npm fails there for a user without a home folder.
  */
 export const commandName = process.env.TRUNKLINE_COMMAND || 'npx trunkline';
 

@@ -1,6 +1,6 @@
 /**
- * A failure that the user can act on. The message says what happened and what it means, the remedy what to do. Commands print
- * both without a stack trace, and exit with the code: 1 for a failure, 2 for wrong usage.
+ * A failure that the user can fix. The message says what happened and what it means; the remedy says what to do.
+ * Commands print both without a stack trace, and exit with the code: 1 for a failure, 2 for wrong usage.
  */
 export class UserError extends Error {
   readonly remedy: string | undefined;

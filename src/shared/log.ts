@@ -4,8 +4,8 @@ import { printable } from './storable.ts';
 export type Log = Logger;
 
 /**
- * The log of the process: JSON lines on standard error, since standard output is for data. Control characters are escaped for
- * terminals. Only allow-listed fields of an error are written, so that no raw answer or URL reaches the log.
+ * The log of the process: JSON lines on standard error, because standard output is for data. Escapes control
+ * characters. Of an error, only allow-listed fields are written, so no raw answer or URL reaches the log.
  */
 export function createLog(level: string, destination: DestinationStream = standardError()): Log {
   return pino(

@@ -60,8 +60,9 @@ interface Node {
 const newNode = (): Node => ({ next: new Map(), fallback: undefined, isEnd: false });
 
 /**
- * Returns whether a folded text ({@link foldText}) holds any of many phrases, in one pass (Aho-Corasick). A phrase matches whole
- * words; `*` at an end matches within a word there. Throws for a phrase without a word, and for `*` elsewhere.
+ * Returns a function that tests in one pass (Aho-Corasick) whether a folded text ({@link foldText}) contains any of the
+ * phrases. A phrase matches whole words; `*` at one end lets it match within a word there. Throws for a phrase without
+ * a word, and for `*` elsewhere.
  */
 export function createPhraseSearch(phrases: readonly string[]): (folded: string) => boolean {
   const root = newNode();

@@ -67,7 +67,7 @@ function isFilled(value: unknown): boolean {
 
 const nameKeys = new Set(['name', 'key', 'field', 'header', 'label', 'param', 'parameter', 'property', 'n', 'k']);
 
-/** Not `type`: it may also describe the whole object, as in `media`. */
+/** If an object's `type` is a secret's name, these keys hold its value. Other keys don't: `type` may mean something else. */
 const valueKeys = new Set(['value', 'val', 'v']);
 
 /** Whether an object is a name/value pair with a secret's name: `{"name": "token", "value": "…"}`. */

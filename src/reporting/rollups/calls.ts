@@ -5,7 +5,7 @@ import type { Day, Span } from './steps.ts';
 const thresholds = [5, 10, 15, 20, 30, 45, 60, 120] as const;
 const outcomes = ['answered', 'voicemail', 'abandoned', 'short_abandoned', 'missed', 'unknown'] as const;
 
-/** What `call_rollup` counts of `reporting.fct_call c`. */
+/** What `call_rollup` counts in `reporting.fct_call c`. */
 const callCounts: Readonly<Record<string, string>> = {
   call_count: 'count(*)',
   ...Object.fromEntries(outcomes.map((name) => [`${name}_count`, `count(*) filter (where c.outcome = '${name}')`])),
@@ -21,7 +21,7 @@ const callCounts: Readonly<Record<string, string>> = {
   transferred_count: 'count(*) filter (where c.transferred_count > 0)',
 };
 
-/** What `call_agent_rollup` counts of the calls that touched a user, each once. */
+/** What `call_agent_rollup` counts: the calls that involved a user, each once. */
 const agentCounts: Readonly<Record<string, string>> = {
   handled_count: 'count(*) filter (where is_answered or is_placed)',
   answered_count: 'count(*) filter (where is_answered)',
@@ -42,7 +42,7 @@ function named(expressions: Readonly<Record<string, string>>): string {
     .join(', ');
 }
 
-/** Counts the calls of local hours by number of the account. */
+/** Counts calls per local hour and number of the account. */
 export async function rebuildCallHours(tx: Transaction, { date }: Day, { from, to, hours }: Span): Promise<void> {
   await replaceRows(
     tx,
@@ -62,7 +62,7 @@ export async function rebuildCallHours(tx: Transaction, { date }: Day, { from, t
   );
 }
 
-/** Counts the calls of local hours by user. */
+/** Counts calls per local hour and user. */
 export async function rebuildAgentHours(tx: Transaction, { date }: Day, { from, to, hours }: Span): Promise<void> {
   await replaceRows(
     tx,
@@ -91,11 +91,13 @@ export async function rebuildAgentHours(tx: Transaction, { date }: Day, { from, 
   );
 }
 
-/** Keeps the numbers, queues and huntgroups of one local day for the dimensions, with the names of the newest day. */
+/**
+ * Keeps the numbers, queues and huntgroups of one local day for the dimensions, with the names used on the newest day.
+ */
 export async function keepEndpoints(tx: Transaction, { date, from, to }: Day): Promise<void> {
   await query(
     tx,
-    // Materialized: else the calls of the day are grouped again for each number.
+    // Materialized, or else Postgres groups the day's calls again for each number.
     `with newest as (
        select v.kind, v.endpoint, max(c.call_id collate "C") collate "default" as call_id
        from warehouse.calls c cross join lateral (values ('queue', c.queue), ('huntgroup', c.huntgroup)) v (kind, endpoint)

@@ -7,14 +7,14 @@ import { rebuildTextDay } from './texts.ts';
 import { rebuildActionDay, rebuildTranscripts } from './transcripts.ts';
 import { rebuildVisits } from './visits.ts';
 
-/** What of a day is worked out again: the quarters of an hour with these moments, nothing if there are none, or all of it. */
+/** The part of a day to compute again: the quarter hours that contain these moments (none if empty), or all of it. */
 export type Part = readonly Date[] | 'all';
 
 type OfSpan = (tx: Transaction, day: Day, span: Span) => Promise<unknown>;
 type OfDay = (tx: Transaction, day: Day) => Promise<unknown>;
 type FindMissed = (tx: Transaction, span: Span, isAlone: boolean) => Promise<string[]>;
 
-/** Facts that a step covers at most: those that are counted, by whole hours, and those that are worked out one by one. */
+/** Maximum facts per step: of those counted by whole hours, and of those computed one by one. */
 const limits = { counted: 5_000, each: 2_000, returns: 1_000 } as const;
 
 const overHours: OfSpan[] = [rebuildCallHours, rebuildAgentHours];
@@ -29,8 +29,9 @@ const overTexts: OfSpan[] = [(tx, _, span) => keepContacts(tx, 'warehouse.sms_me
 const overTextDay: OfDay[] = [rebuildTextDay];
 
 /**
- * Works out again what the calls of a day are counted by, and the returns of missed calls that they may change: unless `isAlone`, of
- * earlier days too. Returns what facts made impossible; all the rest is done.
+ * Computes again the counts of a day's calls, and the returns of missed calls that these calls may change, including
+ * missed calls of earlier days unless `isAlone`. Returns the errors of parts that failed because of facts; everything
+ * else is done.
  */
 export async function rebuildCalls(db: Database, day: Day, part: Part, isAlone: boolean): Promise<Error[]> {
   const quarters = await quartersOf(db, 'calls', day);
@@ -78,7 +79,7 @@ function stepsOf(db: Database, day: Day) {
       await each(spans, async (tx, span) => {
         for (const id of await find(tx, span, isAlone)) missed.add(id);
       });
-      // Ids begin with the second of the call: those of a day are worked out together.
+      // Ids begin with the second of the call, so the calls of a day are processed together.
       await inSteps(db, [...missed].sort(), limits.returns, rebuildReturns, onFault);
     },
   };

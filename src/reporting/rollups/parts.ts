@@ -2,8 +2,8 @@ import { query, type Transaction } from '../../db/database.ts';
 import type { Span } from './steps.ts';
 
 /**
- * Keeps the other parties of some facts for `dim_contact`. Who was erased is left out: an erasure that begins after the
- * check waits for the end of the transaction, and then deletes the row.
+ * Keeps the other parties of some facts for `dim_contact`, except erased ones. An erasure that begins after this check
+ * waits for the end of the transaction, and then deletes the row.
  */
 export async function keepContacts(
   tx: Transaction,
@@ -27,23 +27,23 @@ export async function keepContacts(
   );
 }
 
-/** A word that the specification does not know counts as unknown: it can be longer than an index takes. */
+/** A word that the specification doesn't know counts as unknown: it can be too long for an index. */
 export const knownDirection = `case when c.direction in ('inbound', 'outbound') then c.direction else 'unknown' end`;
 
-/** Who sent a text of ours, as `fct_sms_message.sender_kind` says it: rules may send with the login of a user. */
+/** Who sent a text of ours, as in `fct_sms_message.sender_kind`. Rules may send with a user's login. */
 export function senderKind(message: string): string {
   const isOfLedger = `${message}.send_id is not null
     or exists (select from ops.sends o where o.line = ${message}.line and o.message_id = ${message}.message_id)`;
   return `case when ${isOfLedger} then 'automatic' when ${message}.sent_by is null then 'unknown' else 'user' end`;
 }
 
-/** Whether a text of ours reached nobody; `map` is the alias of its word in `reporting.delivery_status_map`. */
+/** Whether a text of ours reached nobody. `map` is the alias of its word in `reporting.delivery_status_map`. */
 export function reachedNobody(message: string, map: string): string {
   return `reporting.delivery_class(${message}.direction, ${message}.is_blocked, ${message}.delivery_status, ${message}.delivery_error,
       ${map}.delivery_class) in ('blocked', 'failed')`;
 }
 
-/** Joins the class of a text's word, for {@link reachedNobody}. */
+/** Joins the class of a text's status word, for {@link reachedNobody}. */
 export function deliveryMap(message: string, map: string): string {
   return `left join reporting.delivery_status_map ${map} on ${map}.word = lower(trim(${message}.delivery_status))`;
 }
@@ -51,16 +51,16 @@ export function deliveryMap(message: string, map: string): string {
 interface Replacement {
   /** A table of the schema `reporting`. */
   readonly table: string;
-  /** Its primary key; none of these is ever null. */
+  /** Its primary key; none of its columns is ever null. */
   readonly keys: readonly string[];
   readonly values: readonly string[];
-  /** Which rows `t` of the table the fresh ones replace. */
+  /** The rows `t` of the table that the fresh ones replace. */
   readonly scope: string;
-  /** A query for the fresh rows, with columns of these names. */
+  /** A query for the fresh rows, with columns of the same names. */
   readonly fresh: string;
 }
 
-/** Replaces a part of a rollup and writes only what differs: most of a busy day's rows stay what they were. */
+/** Replaces a part of a rollup, but only writes what differs: most rows of a busy day don't change. */
 export async function replaceRows(
   tx: Transaction,
   { table, keys, values, scope, fresh }: Replacement,
@@ -71,7 +71,7 @@ export async function replaceRows(
   const valuesOf = (row: string) => values.map((value) => `${row}.${value}`).join(', ');
   await query(
     tx,
-    // A list that is looked up by hash, whatever the planner expects of the rows.
+    // Forces a hashed lookup, whatever number of rows the planner expects.
     `with fresh as materialized (${fresh}),
        gone as (delete from rollups.${table} t where ${scope} and (${key}) not in (select ${key} from fresh))
      insert into rollups.${table} as t (${columns}) select ${columns} from fresh

@@ -22,8 +22,9 @@ const columns = [
 ];
 
 /**
- * The missed calls whose return a span of calls may change: those that began in it, those whose return or first conversation stood in
- * it until now, and (unless `isAlone`) those of up to a callback window before, whose callers were in touch in it.
+ * The missed calls whose return may change with a span of calls: those that began in it, those whose return or first
+ * conversation has been in it, and (unless `isAlone`) those up to a callback window earlier whose callers were in touch
+ * in it.
  */
 export async function missedByCalls(tx: Transaction, { from, to }: Span, isAlone: boolean): Promise<string[]> {
   return ids(
@@ -44,7 +45,7 @@ export async function missedByCalls(tx: Transaction, { from, to }: Span, isAlone
   );
 }
 
-/** The missed calls whose return a span of texts may change, as {@link missedByCalls}. */
+/** The missed calls whose return may change with a span of texts, like {@link missedByCalls}. */
 export async function missedByTexts(tx: Transaction, { from, to }: Span, isAlone: boolean): Promise<string[]> {
   return ids(
     tx,
@@ -70,7 +71,7 @@ async function ids(tx: Transaction, text: string, parameters: readonly unknown[]
   return rows.map((row) => row.call_id);
 }
 
-/** Missed calls that have had this moment in the span until now. */
+/** Missed calls for which this moment has been in the span until now. */
 function heldWith(moment: string): string {
   return `select r.call_id from rollups.missed_call_returns r where r.${moment} >= $1 and r.${moment} < $2`;
 }
@@ -82,7 +83,7 @@ const reached = `
     join warehouse.calls c on c.external_number = k.number and c.direction = 'inbound' and c.status is distinct from 'answered'
       and c.started_at >= $1::timestamptz - p.callback_window and c.started_at < $2`;
 
-/** Finds out again how missed calls were returned. */
+/** Determines again how missed calls were returned. */
 export function rebuildReturns(tx: Transaction, callIds: readonly string[]): Promise<void> {
   return replaceRows(
     tx,
@@ -97,7 +98,7 @@ export function rebuildReturns(tx: Transaction, callIds: readonly string[]): Pro
   );
 }
 
-/** A text is a return only when a person is known to have sent it: the rules may send with the login of a user. */
+/** A text counts as a return only if a person is known to have sent it: rules may send with a user's login. */
 const textKind = `case ${senderKind('s')} when 'automatic' then 'automatic_text' when 'unknown' then 'text_by_unknown' else 'text' end`;
 
 const isReturn = (kind: string) => `${kind} not in ('automatic_text', 'text_by_unknown')`;
@@ -106,8 +107,8 @@ const isSentInWindow = `s.direction = 'out' and s.deleted_at is null and s.is_sc
            and s.sent_at > m.started_at and s.sent_at <= m.started_at + p.callback_window`;
 
 /**
- * When the next calls with the same party began, after each call. All calls of a party are read once: somebody who calls thousands
- * of times would have each of them look through the others.
+ * For each call, when the next calls with the same party began. Reads all calls of a party once: otherwise, each call
+ * of a very frequent caller would scan all the others.
  */
 const nextCalls = `
     select call_id, outbound_at, through_at, talked_at
@@ -175,7 +176,7 @@ const foundReturns = `
   where m.call_id = any($1) and m.started_at is not null and m.direction = 'inbound' and not m.is_internal
     and m.external_number is not null and m.outcome in ('voicemail', 'short_abandoned', 'abandoned', 'missed')`;
 
-/** A call that the service names as the return may have begun before, and counts as returned at once. */
+/** If the service names a call as the return, it may have begun earlier. It counts as returned at once. */
 const freshReturns = `
   with next_calls as materialized (${nextCalls}
   ), found as materialized (${foundReturns}

@@ -1,7 +1,7 @@
 import { query, relation, sql, type Transaction } from '../../db/database.ts';
 import { UserError } from '../../shared/errors.ts';
 
-/** Some changes could not be worked into the rollups; all others were, and these are tried again by themselves. */
+/** Some changes could not be added to the rollups. All others were, and these are retried automatically. */
 export class NotRolledUp extends UserError {
   constructor(troubles: readonly string[]) {
     const some = troubles.slice(0, 5).join('; ');
@@ -12,23 +12,23 @@ export class NotRolledUp extends UserError {
   }
 }
 
-/** A day of calls or texts, by its begin, or a conversation, that could not be worked in as a whole. */
+/** Something that could not be rolled up completely: a day of calls or texts, by its start, or a conversation. */
 export type Trouble =
   | { readonly kind: 'calls' | 'texts'; readonly bucketAt: Date; readonly error: Error }
   | { readonly kind: 'thread'; readonly conversationId: string; readonly error: Error };
 
 export interface SetAside {
-  /** In words for people. */
+  /** Shown to people. */
   readonly what: string;
-  /** It is new, or it failed again when it was due: worth another line in the log. */
+  /** It is new, or it failed again when due, so it is worth another line in the log. */
   readonly is_told: boolean;
 }
 
-/** One minute, then twice as long each time, up to a quarter of an hour. */
+/** One minute, doubled each time, up to a quarter of an hour. */
 const retryDelay = (tries: string) =>
   sql.raw(`least(interval '1 minute' * 2 ^ least(${tries}, 10), interval '15 minutes')`);
 
-/** Notes what could not be worked in, to be tried again when it is due. */
+/** Records what could not be rolled up, to be retried when due. */
 export function setAside(tx: Transaction, trouble: Trouble): Promise<SetAside[]> {
   const failed = relation('f', [trouble], {
     kind: 'text',

@@ -2,11 +2,11 @@ import { type Database, inTransaction, query, type Transaction } from '../../db/
 import { takeLock } from '../../db/locks.ts';
 
 /*
- * Roll-ups are worked out in steps: a transaction each, with one statement or a few, over one day and some thousand facts at most.
- * Steps of several processes take turns, and whatever is committed before a step, the step sees.
+ * Rollups are computed in steps. A step is a transaction with one or a few statements, over at most one day and some
+ * thousand facts. Steps of several processes run one at a time, so a step sees everything committed before it.
  */
 
-/** A local day, by `reporting.params.time_zone`, and where it begins and ends. */
+/** A local day in `reporting.params.time_zone`, with its start and end. */
 export interface Day {
   /** `2026-11-01`. */
   readonly date: string;
@@ -14,19 +14,19 @@ export interface Day {
   readonly to: Date;
 }
 
-/** A part of a day that is worked out at once. */
+/** A part of a day that is computed in one step. */
 export interface Span {
   readonly from: Date;
   readonly to: Date;
-  /** The local hours that it has a part in. */
+  /** The local hours that it overlaps. */
   readonly hours: readonly number[];
-  /** Facts in it. */
+  /** The facts in it. */
   readonly count: number;
 }
 
-/** Holds all steps off for the rest of the transaction, which is planned as one of theirs. */
+/** Blocks all other steps until the transaction ends, and applies the settings of a step to it. */
 export async function holdSteps(tx: Transaction): Promise<void> {
-  // A day is sorted in memory. A lock that somebody holds is waited for as long as the server says, or for half a minute.
+  // A day is sorted in memory. Waits for a lock as long as the server allows, or for half a minute.
   await query(
     tx,
     `select set_config('work_mem', '32MB', true),
@@ -45,8 +45,8 @@ export function inStep<T>(db: Database, work: (tx: Transaction) => Promise<T>): 
 }
 
 /**
- * Runs steps over at most `size` items each. Where a fact makes a step fail, its items are tried in halves, until those are left
- * that fail by themselves: `onFault` is told of each. Any other error is thrown.
+ * Runs steps over at most `size` items each. If a fact makes a step fail, its items are tried in halves until only the
+ * failing ones are left. Calls `onFault` for each of these. Throws any other error.
  */
 export async function inSteps<Item>(
   db: Database,
@@ -68,26 +68,26 @@ export async function inSteps<Item>(
   }
 }
 
-/** What the data itself can bring about: a value out of range, a key too long, a page that is broken. Not a lack of disk. */
+/** Errors that data can cause: a value out of range, a key that is too long, a damaged page. A full disk isn't one. */
 const dataClasses = new Set(['21', '22', '23', '54', 'P0', 'XX']);
 
 function isOfData(error: unknown): error is Error {
   return error instanceof Error && 'code' in error && dataClasses.has(String(error.code).slice(0, 2));
 }
 
-/** A query for the days, newest first, of another one for their dates, with the column `day`. */
+/** A query for the days of the dates in another query (column `day`), newest first. */
 export function selectDays(dates: string): string {
   return `select day::text as date, reporting.day_start(day) as "from", reporting.day_start(day + 1) as "to"
     from (select distinct day from (${dates}) dates) days where day is not null order by day desc`;
 }
 
-/** Calls and texts: their tables, and the moments by which they belong to days. */
+/** Calls and texts: their tables, and the times that assign them to days. */
 const facts = {
   calls: { table: 'warehouse.calls', moment: 'started_at' },
   texts: { table: 'warehouse.sms_messages', moment: 'sent_at' },
 } as const;
 
-/** The quarters of an hour of a day, with their facts. */
+/** The quarter hours of a day, with their facts. */
 export function quartersOf(db: Database, kind: keyof typeof facts, { from, to }: Day): Promise<Span[]> {
   const { table, moment } = facts[kind];
   return query(
@@ -101,12 +101,12 @@ export function quartersOf(db: Database, kind: keyof typeof facts, { from, to }:
   );
 }
 
-/** The local hours of quarters that are sorted. An hour that the clock repeats is one. */
+/** The local hours of sorted quarter hours. An hour that the clock repeats counts as one. */
 export function hoursOf(quarters: readonly Span[]): Span[] {
   return joined(quarters, (last, next) => last.hours.at(-1) === next.hours[0]);
 }
 
-/** Spans next to each other joined, as long as they hold no more than `most` facts. */
+/** Merges adjacent spans, as long as they hold no more than `most` facts. */
 export function atMost(most: number, spans: readonly Span[]): Span[] {
   return joined(spans, (last, next) => last.count + next.count <= most);
 }
@@ -123,7 +123,7 @@ function joined(spans: readonly Span[], isOne: (last: Span, next: Span) => boole
   return whole;
 }
 
-/** As {@link atMost}, and spans that hold more are split. */
+/** Like {@link atMost}, but also splits spans that hold more. */
 export async function piecesOf(
   db: Database,
   kind: keyof typeof facts,

@@ -2,7 +2,7 @@ import { query, type Transaction } from '../../db/database.ts';
 import { replaceRows, senderKind } from './parts.ts';
 import type { Day } from './steps.ts';
 
-/** Rebuilds one local day of texts. */
+/** Computes one local day of texts again. */
 export async function rebuildTextDay(tx: Transaction, { date, from, to }: Day): Promise<void> {
   await query(tx, 'delete from rollups.sms_day_rollup where local_date = $1', [date]);
   await query(
@@ -34,13 +34,16 @@ export async function rebuildTextDay(tx: Transaction, { date, from, to }: Day): 
   );
 }
 
-// An outbound text after a long silence still answers: only a customer's text begins a session.
+// An outbound text after a long pause still answers. Only a customer's text begins a session.
 const beginsSession = `t.direction = 'in' and (t.before_at is null or t.sent_at - t.before_at > p.session_gap)`;
 
 // One message with an absurd date must not stop the drain.
 const seconds = (length: string) => `case when ${length} > 2147483647 then 2147483647 else ${length} end::integer`;
 
-/** The turns of conversations as their messages tell them. Time, message and sender of a person's reply travel as one value. */
+/**
+ * The turns of conversations, derived from their messages. Time, message and sender of a person's reply are kept as one
+ * value.
+ */
 const freshTurns = `
   with texts as (
     select m.conversation_id, m.message_id, m.line, m.direction, m.sent_at, m.sent_by, m.is_blocked is true as is_blocked,
@@ -110,7 +113,7 @@ const columns = [
   'user_reply_business_seconds',
 ];
 
-/** Rebuilds the turns of conversations. */
+/** Computes the turns of conversations again. */
 export async function rebuildTurns(tx: Transaction, conversationIds: readonly string[]): Promise<void> {
   if (conversationIds.length === 0) return;
   await replaceRows(

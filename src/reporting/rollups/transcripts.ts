@@ -2,13 +2,13 @@ import { query, type Transaction } from '../../db/database.ts';
 import { replaceRows } from './parts.ts';
 import type { Day, Span } from './steps.ts';
 
-/** What a transcript says in a score or a word. */
+/** What a transcript states as a score or a word. */
 const scores = [
   ...['call_purpose', 'call_sentiment', 'csat_score', 'agent_performance_score'],
   ...['is_action_required', 'is_urgent_action_required'],
 ];
 
-/** Finds out again whose the transcripts are of the calls that began in a span, and copies their scores. */
+/** Determines again who took part in the transcripts of calls that began in a span, and copies their scores. */
 export async function rebuildTranscripts(tx: Transaction, _: Day, { from, to }: Span): Promise<void> {
   const within = (moment: string) => `${moment} >= $1 and ${moment} < $2`;
   await replaceRows(
@@ -33,10 +33,10 @@ export async function rebuildTranscripts(tx: Transaction, _: Day, { from, to }: 
   );
 }
 
-/** Lists again the calls of one local day after which somebody should act. */
+/** Lists again the calls of one local day that need a follow-up. */
 export async function rebuildActionDay(tx: Transaction, { date, from, to }: Day): Promise<void> {
   await query(tx, 'delete from rollups.action_items where local_date = $1', [date]);
-  // A call that moved to another day may have left its item there.
+  // A call that moved to another day may have left its item on this one.
   await query(
     tx,
     `insert into rollups.action_items (call_id, call_started_at, local_date, transcript_ids, is_urgent)

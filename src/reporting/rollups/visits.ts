@@ -5,7 +5,7 @@ import { type Group, type Outcome, queueVisits } from '../../warehouse/queue-vis
 import { knownDirection, replaceRows } from './parts.ts';
 import type { Day, Span } from './steps.ts';
 
-/** Columns of `fct_call` that a visit has from its call, and those of its own. */
+/** The columns of `fct_call` that a visit copies from its call, and its own columns. */
 const ofCall = {
   ...{ started_at: 'timestamptz', local_date: 'date', local_hour: 'integer', is_business_hours: 'boolean' },
   ...{ direction: 'text', account_number: 'text' },
@@ -22,7 +22,7 @@ const ofVisit = {
 };
 const given = { call_id: 'text', visit_number: 'integer', ...ofCall, ...ofVisit, entered_ms: 'double precision' };
 
-/** Rebuilds the visits to queues and huntgroups of external calls that began in a span. */
+/** Computes the visits to queues and huntgroups again, for external calls that began in a span. */
 export async function rebuildVisits(tx: Transaction, _: Day, { from, to }: Span): Promise<void> {
   const calls = await query<VisitingCall>(
     tx,
