@@ -178,8 +178,9 @@ type ScalarType =
  * Rows as a relation in a statement, naming each column once: either its type, for a property of the same name, or its
  * type and a function that returns its value. All rows travel as one JSON parameter. Rows are passed to Postgres in no
  * other way.
- * | ``sql`insert into t (line, sent_at) select line, sent_at from ${relation('new', texts, {
- * line: 'text', sent_at: ['timestamptz', (text) => text.sentAt] })}` `` reads
+ *
+ * ``sql`insert into t (line, sent_at) select line, sent_at from ${relation('new', texts, {
+ *   line: 'text', sent_at: ['timestamptz', (text) => text.sentAt] })}` `` reads
  * `json_to_recordset($1::json) as new (line text, sent_at timestamptz)`.
  * `ordinality` names an additional last column that counts from 1.
  */

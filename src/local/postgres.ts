@@ -64,8 +64,10 @@ export interface LocalPostgres {
 /**
  * Runs an embedded Postgres on 127.0.0.1 until `stop()`. It doesn't get the signals of this process, so it outlives the
  * drain. Restarts a server that dies, and first stops one that a killed process left behind.
- * | stopped ─ start ─▶ serving ─ dies ─▶ restarting ─▶ serving ─ stop() ─▶ stopped
- * | Throws `UserError` if another process uses the folder, and what `makeFolder` and `openCluster` throw. Any other
+ *
+ * stopped ─ start ─▶ serving ─ dies ─▶ restarting ─▶ serving ─ stop() ─▶ stopped
+ *
+ * Throws `UserError` if another process uses the folder, and what `makeFolder` and `openCluster` throw. Any other
  * error quotes the end of the server's log.
  */
 export async function startPostgres(options: PostgresOptions): Promise<LocalPostgres> {

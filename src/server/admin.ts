@@ -8,42 +8,48 @@ import { sendPlainPage, wantsPage } from './plain-page.ts';
 import { hasSession, isLinkCode, isSame, sessionCookie, signInPath } from './sign-in.ts';
 
 export interface GuardDeps {
-  /** Without one nobody is admitted. */
+  /** Without a token, nobody is admitted. */
   readonly adminToken: string | undefined;
   readonly metrics: Metrics;
   readonly log: Log;
 }
 
-/** Admits requests with the admin token, whatever machine they seem to come from: a proxy on this one looks like loopback. */
+/**
+ * Admits requests with the admin token, whatever address they come from: behind a local proxy, every request looks like
+ * loopback.
+ */
 export interface Guard {
   /**
-   * Requires the token for the routes of a scope: as a bearer token, as the password of basic authentication, or by the cookie
-   * of a browser that has signed in. No answer of the scope may be cached.
+   * Requires the token for the routes of a scope: as a bearer token, as the password of basic authentication, or by the
+   * cookie of a signed-in browser. Answers of the scope must not be cached.
    */
   protect(scope: FastifyInstance): void;
-  /** Serves the printed link: it sets the cookie and leads to the status page at once. `publicUrl` tells where https is used. */
+  /**
+   * Serves the printed link, which sets the cookie and redirects to the status page. `publicUrl` tells where https is
+   * used.
+   */
   serveSignIn(app: FastifyInstance, publicUrl: string | undefined): void;
 }
 
-/** Milliseconds that each wrong token of an address adds to the delay of its refusals. */
+/** Each wrong token from an address adds so many milliseconds to the delay of its refusals. */
 const delayStepMs = 50;
 const maxDelayMs = 1_000;
-/** Delayed refusals keep connections open. Beyond this number, a wrong token is answered 429 at once. */
+/** Delayed refusals keep connections open. Beyond this number, a wrong token gets 429 at once. */
 const maxDelayed = 50;
 
-/** Milliseconds without a wrong token after which an address counts as new. */
+/** After so many milliseconds without a wrong token, an address counts as new. */
 const quietMs = 60_000;
 const maxAddresses = 1_000;
 
 const howToSignIn =
   'Sign in with the link that Trunkline printed at its start, or with ADMIN_TOKEN as the password and any user name.';
 
-/** Refusals of wrong tokens, codes and cookies are delayed more each time; the right one is never delayed. */
+/** Refusals of wrong tokens, codes and cookies are delayed longer each time. The right one is never delayed. */
 export function createGuard({ adminToken, metrics, log }: GuardDeps): Guard {
   const guesses = createBurstCounter({ quietMs, maxKeys: maxAddresses });
   let delayed = 0;
 
-  /** Counts a guess and delays its refusal; false if too many are delayed already. */
+  /** Counts a wrong guess and delays its refusal. Returns false if too many refusals are already delayed. */
   async function delayRefusal(address: string): Promise<boolean> {
     metrics.requestRefused('admin_token');
     const wrong = guesses.count(networkOf(address));
@@ -105,7 +111,7 @@ const signIns = new WeakMap<FastifyRequest, SignIn>();
 function signInWith(adminToken: string, { headers }: FastifyRequest): SignIn | undefined {
   const [scheme = '', credentials = ''] = (headers.authorization ?? '').split(' ', 2);
   if (scheme.toLowerCase() === 'bearer' && isSame(credentials, adminToken)) return { by: 'bearer' };
-  // A proxy in front may have a password of its own, which the browser sends here too: the cookie is looked at all the same.
+  // A proxy in front may use a password of its own, which the browser sends here too. So check the cookie in any case.
   if (hasSession(adminToken, headers)) return { by: 'session' };
   if (scheme.toLowerCase() !== 'basic') return undefined;
   const [user = '', ...password] = Buffer.from(credentials, 'base64').toString().split(':');
@@ -113,10 +119,10 @@ function signInWith(adminToken: string, { headers }: FastifyRequest): SignIn | u
   return { by: 'basic', ...(user !== '' && !resembles(user, adminToken) && { user: maskNumbers(user.slice(0, 100)) }) };
 }
 
-/** Characters in a row that a user name and the token have in common by accident at most. */
+/** Maximum number of consecutive characters that a user name and the token may share by accident. */
 const maxCommon = 5;
 
-/** Some type the token in both fields, with a blank or a word beside it, or not quite right. */
+/** Some people type the token in both fields, with a blank or a word next to it, or with a typo. */
 function resembles(user: string, adminToken: string): boolean {
   const [typed, token] = [user, adminToken].map((text) => text.toLowerCase().replace(/\s+/g, ''));
   if (!typed || !token) return false;
@@ -125,7 +131,9 @@ function resembles(user: string, adminToken: string): boolean {
   return false;
 }
 
-/** Whether the browser speaks https, as far as a proxy says so or PUBLIC_URL does. A cookie for https is not sent without it. */
+/**
+ * Whether the browser uses https, according to a proxy or PUBLIC_URL. A cookie marked for https isn't sent without it.
+ */
 function isHttps({ headers }: FastifyRequest, publicUrl: string | undefined): boolean {
   if (String(headers['x-forwarded-proto'] ?? '').startsWith('https')) return true;
   if (publicUrl === undefined || !URL.canParse(publicUrl)) return false;
@@ -138,12 +146,12 @@ function networkOf(address: string): string {
   return address.includes('.') || !address.includes(':') ? address : address.split(':').slice(0, 4).join(':');
 }
 
-/** Whether an admitted request is from a program: no page of another site can add a bearer token. */
+/** Whether an admitted request comes from a program: a page of another site can't add a bearer token. */
 export function isProgram(request: FastifyRequest): boolean {
   return signIns.get(request)?.by === 'bearer';
 }
 
-/** Who an admitted request is from, as far as it says: how it signed in, with which user name, and its address. */
+/** Who made an admitted request, as far as known: how they signed in, the user name and the address. */
 export function signInOf(request: FastifyRequest): Readonly<Record<string, string>> {
   const { by, user } = signIns.get(request) ?? { by: 'unknown' };
   const forwarded = request.headers['x-forwarded-for'];

@@ -5,7 +5,7 @@ import type { Database, Transaction } from '../db/database.ts';
 import { DatabaseUnavailable, readWithTimeout } from '../ops/snapshot.ts';
 import { UserError } from '../shared/errors.ts';
 
-/** The address asks for what there is not, or what is too much to read. The message is one sentence for its reader. */
+/** Not found, or too large to show. The message is one sentence for the reader. */
 export class BadAddress extends UserError {
   readonly status: 400 | 404;
 
@@ -20,7 +20,7 @@ export type Parameters = Readonly<Record<string, unknown>>;
 
 const maxLength = 250;
 
-/** A parameter; undefined when it is empty. Throws `BadAddress`. */
+/** A parameter; undefined if it is empty. Throws `BadAddress`. */
 export function textOf(query: Parameters, name: string): string | undefined {
   const value = query[name];
   if (value === undefined || value === '') return undefined;
@@ -29,14 +29,14 @@ export function textOf(query: Parameters, name: string): string | undefined {
   return value.trim();
 }
 
-/** Whether a text is a day of the calendar, `2026-11-01`. */
+/** Whether a text is a valid calendar day, `2026-11-01`. */
 export function isDay(value: string | undefined): value is string {
   if (!value || !/^(19|20)\d\d-\d\d-\d\d$/.test(value)) return false;
   const moment = new Date(`${value}T00:00:00Z`);
   return !Number.isNaN(+moment) && moment.toISOString().startsWith(value);
 }
 
-/** Answers with a sentence when the address is wrong (400, 404) or Postgres is away (503). */
+/** Answers with a sentence if the address is wrong (400, 404) or Postgres is unreachable (503). */
 export async function answering<T>(
   reply: FastifyReply,
   say: (sentence: string) => T,
@@ -57,7 +57,7 @@ interface Route {
   Params: Readonly<Record<string, string>>;
 }
 
-/** Serves a page, or that of `renderOutage` with a sentence. */
+/** Serves a page; or, if reading fails, the page that `renderOutage` makes of a sentence. */
 export function servePage(
   app: FastifyInstance,
   path: string,
@@ -70,7 +70,7 @@ export function servePage(
   });
 }
 
-/** Serves a file with the extension `.csv`, or a sentence. */
+/** Serves a file with the extension `.csv`; or, if reading fails, a sentence. */
 export function serveCsv(
   app: FastifyInstance,
   path: string,
@@ -82,13 +82,13 @@ export function serveCsv(
       const { name, csv } = await read(request);
       reply.type('text/csv; charset=utf-8; header=present');
       reply.header('content-disposition', `attachment; filename="${name}.csv"`);
-      // A byte order mark, without which Excel takes it for another encoding.
+      // Without a byte order mark, Excel assumes another encoding.
       return `\ufeff${csv}`;
     });
   });
 }
 
-/** Runs reads one after the other, so that pages never hold more than one of the connections that deliveries need. */
+/** Runs reads one after the other, so pages never use more than one of the connections that deliveries need. */
 export function oneAtATime(): <T>(run: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (run) => {
@@ -98,7 +98,7 @@ export function oneAtATime(): <T>(run: () => Promise<T>) => Promise<T> {
   };
 }
 
-/** Runs `work` with one connection. Rejects with `BadAddress`, `DatabaseUnavailable` and nothing else. */
+/** Runs `work` with one connection. Only rejects with `BadAddress` or `DatabaseUnavailable`. */
 export async function onConnection<T>(db: Database, work: (connection: Database) => Promise<T>): Promise<T> {
   try {
     return await db.connection().execute(work);
@@ -110,7 +110,7 @@ export async function onConnection<T>(db: Database, work: (connection: Database)
   }
 }
 
-/** Reads with a limit on each statement. One that takes too long is the reader's to change: a shorter range is faster. */
+/** Reads with a time limit for each statement. If one takes too long, the reader should choose a shorter range. */
 export async function limited<T>(db: Database, read: (tx: Transaction) => Promise<T>): Promise<T> {
   try {
     return await readWithTimeout(db, read);
@@ -122,12 +122,12 @@ export async function limited<T>(db: Database, read: (tx: Transaction) => Promis
   }
 }
 
-/** Where the script of a page comes from: it is its own one, inline, or files of this server. */
+/** Where a page's script comes from: inline in the page, or files of this server. */
 type Scripts = { readonly inline: string } | 'files';
 
 /**
- * Headers of a page. It runs its own style and script only, by their hashes, and no other page frames it. Its forms send an
- * Origin, which the default policy on referrers would withhold: actions are refused without one.
+ * Headers of a page. It can only run its own style and script, identified by their hashes, and no other page can frame
+ * it. Its forms must send an Origin, which the default referrer policy would suppress: actions without one are refused.
  */
 export function pageHeaders(style: string, scripts: Scripts): FastifyHelmetOptions {
   const own = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;

@@ -5,12 +5,13 @@ import { isMigrated } from '../db/migrate.ts';
 import { writeProbe } from '../db/write-probe.ts';
 import { withTimeout } from '../shared/timeout.ts';
 
-/** Milliseconds after which a hanging Postgres counts as unreachable. */
+/** If Postgres doesn't answer within so many milliseconds, it counts as unreachable. */
 const timeoutMs = 2_000;
 
 /**
- * `/healthz`: the process is alive. `/readyz`: deliveries can be stored, checked within two seconds through the pool that
- * stores them. An unreachable queue does not matter to a receiver: it only delays reads. A worker `needsQueues`.
+ * `/healthz`: the process is alive. `/readyz`: deliveries can be stored, checked within two seconds through the pool
+ * that stores them. A receiver is ready without its queues, because that only delays reads. A worker isn't
+ * (`needsQueues`).
  */
 export function registerHealth(
   app: FastifyInstance,
@@ -30,15 +31,18 @@ export function registerHealth(
   });
 }
 
-/** Probes the database once for all simultaneous callers, so that a hanging one occupies only one connection. */
+/** Probes the database once for all concurrent callers, so that a hanging database only blocks one connection. */
 function createStoreProbe({ db, pool }: OpenDatabase): () => Promise<{ database: boolean; migrations: boolean }> {
   let areApplied = false;
   let probing: Promise<boolean> | undefined;
 
-  /** Whether the database accepts writes: a standby, or one with a full disk, does not. Commits something that leaves no row. */
+  /**
+   * Whether the database accepts writes. A standby doesn't, nor does one with a full disk. Commits something that
+   * leaves no row.
+   */
   async function probe(): Promise<boolean> {
     try {
-      // Through the pool itself, which drops a connection that did not answer in time.
+      // Uses the pool itself, which drops a connection that didn't answer in time.
       const { rows } = await pool.query(writeProbe);
       if (!rows[0]?.takesWrites) return false;
     } catch {

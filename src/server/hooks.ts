@@ -11,19 +11,19 @@ import { type BodyBudget, type BodyShare, decodeBody, readBody } from './read-bo
 export interface HookDeps {
   readonly inbox: Inbox;
   readonly isOurLine: (number: string) => boolean;
-  /** Accepted tokens: the current one, and the previous one while it is rotated. */
+  /** Accepted tokens: the current one, and the previous one during a rotation. */
   readonly tokens: readonly string[];
-  /** Whether another running receiver of this deployment has this token: both accept both while one is replaced. */
+  /** Whether another running receiver of this deployment uses this token. During a rotation, each accepts both. */
   readonly isTokenOfOther: (token: string) => boolean;
   readonly bodies: BodyBudget;
   readonly metrics: Metrics;
   readonly log: Log;
 }
 
-/** One MiB, of the body as sent and as decoded; a larger one is answered 413. */
+/** One MiB, for the body both as sent and as decoded. A larger body gets 413. */
 export const largestBody = 1_048_576;
 
-/** Deliveries that may wait for their commit; further ones are answered 503. */
+/** Maximum deliveries that wait for their commit. Further ones get 503. */
 const maxWaiting = 20_000;
 const retryAfterSeconds = '5';
 
@@ -34,8 +34,8 @@ interface HookRequest {
 }
 
 /**
- * Registers `/hooks/{token}/{type}`, which accepts any content type. 202 means that the delivery is committed and its targets
- * are marked dirty.
+ * Registers `/hooks/{token}/{type}`, which accepts any content type. 202 means that the delivery is committed and its
+ * targets are marked dirty.
  */
 export function registerHooks(app: FastifyInstance, deps: HookDeps): void {
   const tokens = deps.tokens.map((token) => Buffer.from(token));
@@ -43,14 +43,14 @@ export function registerHooks(app: FastifyInstance, deps: HookDeps): void {
   let isFailing = false;
 
   app.addHook<HookRequest>('onRequest', (request, reply, done) => {
-    // Checked first: a request without a token costs nothing and reveals nothing.
+    // Checked first, so a request without a token costs and reveals nothing.
     const { token } = request.params;
     if (!isToken(tokens, token) && !deps.isTokenOfOther(token)) {
       deps.metrics.deliveryRefused('token');
       reply.code(404).send({ error: 'not found' });
       return;
     }
-    // Fastify would answer a malformed content type 415 before any handler runs.
+    // Without this, Fastify would answer 415 to a malformed content type before any handler runs.
     sentAs.set(request.raw, request.headers['content-type']);
     if (request.headers['content-type'] !== undefined) request.headers['content-type'] = 'application/octet-stream';
     done();
@@ -99,7 +99,7 @@ export function registerHooks(app: FastifyInstance, deps: HookDeps): void {
     return reply.code(202).send({ received: targets, delivery: id });
   }
 
-  /** Reads a delivery; undefined if it was refused. Keeps no reference to the raw bytes. */
+  /** Reads a delivery. Undefined if it was refused. Doesn't keep a reference to the raw bytes. */
   async function receive(
     request: FastifyRequest<HookRequest>,
     reply: FastifyReply,
@@ -121,7 +121,7 @@ export function registerHooks(app: FastifyInstance, deps: HookDeps): void {
     }
     const pathType = request.params['*']?.split('/', 1)[0] || undefined;
     const facts = extract({ pathType, query, body, ownSecrets: deps.tokens }, deps.isOurLine);
-    // A compressed body can be a thousand times larger than what was sent.
+    // A compressed body can decompress to a thousand times its size.
     if (!share.resize(facts.body.length)) {
       unavailable(reply);
       return undefined;
@@ -148,9 +148,9 @@ export function registerHooks(app: FastifyInstance, deps: HookDeps): void {
 const publicPath = /^\/(?:hooks\/|oauth\/callback(?:\?|$))/;
 
 /**
- * Rewrites request URLs to routes. Strips the path of PUBLIC_URL, which a proxy may leave in place, but only from hooks and the
- * OAuth callback, so that no page is reachable below it. Drops what the service appends to a registered URL. An escape that
- * cannot be decoded is taken literally.
+ * Rewrites request URLs to routes. Removes the path of PUBLIC_URL, which a proxy may leave in place, but only for hooks
+ * and the OAuth callback, so no page is reachable below it. Removes what the service appends to a registered URL.
+ * Invalid percent-escapes are taken literally.
  */
 export function routingBelow(publicUrl: string | undefined): (url: string) => string {
   const prefix = publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/+$/, '');
@@ -177,12 +177,12 @@ function isToken(tokens: readonly Buffer[], given: string): boolean {
   return tokens.some((token) => token.length === bytes.length && timingSafeEqual(token, bytes));
 }
 
-/** A header that may hold anything, even an address with a token. Only its beginning is kept. */
+/** A header can contain anything, even an address with a token, so only its beginning is kept. */
 function withoutSecrets(header: string | undefined, tokens: readonly string[]): string | undefined {
   return header && withoutOwn(redactValue(header.slice(0, 1_000)), tokens);
 }
 
-/** A header as it is kept for reading. */
+/** A header as stored for readers. */
 function short(header: string | undefined): string | undefined {
   return header?.replace(/[^\x20-\x7e]/g, '').slice(0, 200) || undefined;
 }

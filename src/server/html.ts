@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { printable } from '../shared/storable.ts';
 
-/** Markup that is safe to send. Only `html` and `trusted` create it. */
+/** Markup that is safe to send. Only created by `html` and `trusted`. */
 export interface Html {
   readonly markup: string;
 }
@@ -9,8 +9,8 @@ export interface Html {
 type Value = string | number | Html | readonly Html[] | undefined | null | false;
 
 /**
- * Markup with every value escaped, except values that are `Html`; characters that hide or turn text become `\\uXXXX`. Undefined,
- * null and false add nothing.
+ * Markup with all values escaped, except `Html` values. Characters that are invisible or change the text direction
+ * become `\\uXXXX`. Undefined, null and false add nothing.
  */
 export function html(texts: TemplateStringsArray, ...values: readonly Value[]): Html {
   let markup = texts[0] ?? '';
@@ -18,12 +18,12 @@ export function html(texts: TemplateStringsArray, ...values: readonly Value[]): 
   return { markup };
 }
 
-/** A sentence in which commands stand between back-quotes, with these as code. */
+/** A sentence, with its commands in back-quotes shown as code. */
 export function withCode(sentence: string): Html {
   return html`${sentence.split('`').map((part, at) => (at % 2 === 0 ? html`${part}` : html`<code>${part}</code>`))}`;
 }
 
-/** Marks our own text, such as a style sheet, as markup. Never for text from outside. */
+/** Marks our own text, such as a style sheet, as safe markup. Never use it for text from outside. */
 export function trusted(markup: string): Html {
   return { markup };
 }
@@ -46,14 +46,14 @@ function escaped(text: string): string {
   return printable(text).replace(/[&<>"']/g, (character) => entities[character] ?? '');
 }
 
-/** Style sheets, or a script, from files beside this one. */
+/** Style sheets, or a script, from files in this folder. */
 export function readAssets(...files: readonly string[]): string {
   return files.map((file) => readFileSync(new URL(file, import.meta.url), 'utf8')).join('');
 }
 
-/** The script of live pages. */
+/** The script of self-refreshing pages. */
 export const liveScript = readAssets('live.js');
-/** How often a live page refreshes itself, in seconds. */
+/** Seconds between two refreshes of a live page. */
 export const refreshSeconds = 5;
 
 /** The parts of a page. */
@@ -61,20 +61,20 @@ export interface Page {
   readonly title: string;
   readonly style: string;
   readonly content: Html;
-  /** The path of its entry in the header, or any other of our pages; without it, the page has no header. */
+  /** The path of its entry in the header, or of any other page of ours. Without it, the page has no header. */
   readonly current?: string;
   /** Adds parameters to the paths in the header. */
   readonly pathOf?: (path: string) => string;
   /**
-   * Refreshes itself, and says so in the header while the daemon does not answer. The direct parts of `content` are replaced one
-   * by one.
+   * Makes the page refresh itself, and show in the header when the daemon doesn't answer. Each child of `content` is
+   * replaced separately.
    */
   readonly isLive?: boolean;
   /** Further elements of the head. */
   readonly head?: Html;
 }
 
-/** A self-contained document for any width, hidden from search engines. */
+/** A complete document for any screen width, hidden from search engines. */
 export function documentOf({ title, style, content, current, pathOf, isLive = false, head }: Page): string {
   return html`<!doctype html>
 <html lang="en">
@@ -99,7 +99,7 @@ ${isLive && html`<script>${trusted(liveScript)}</script>`}
 `.markup;
 }
 
-/** The pages that every page leads to. */
+/** The pages in the header of every page. */
 const pages: readonly (readonly [path: string, name: string])[] = [
   ['/', 'Status'],
   ['/deliveries', 'Deliveries'],
@@ -119,7 +119,7 @@ function headerOf(current: string, isLive: boolean, pathOf = (path: string) => p
   }<nav aria-label="Pages">${links}</nav></header>`;
 }
 
-/** A field of a form: one of the options, which are values and their names. */
+/** A form field with options: their values and labels. */
 export function select(
   name: string,
   label: string,
@@ -131,7 +131,7 @@ export function select(
   )}</select></div>`;
 }
 
-/** A field of a form for the first or the last day, with its further attributes. */
+/** A form field for the first or last day, with additional attributes. */
 export function dayField(name: 'from' | 'to', value: string | undefined, attributes?: Html): Html {
   return html`<div class="field"><label for="${name}">${name === 'from' ? 'From' : 'To'}</label><input type="date" id="${name}" name="${name}" value="${value}"${attributes}></div>`;
 }

@@ -10,19 +10,22 @@ import { connectionLimit, createGuardedServer } from './connections.ts';
 import { sendPlainPage, wantsPage } from './plain-page.ts';
 
 export interface Listening {
-  /** Where it listens. */
+  /** The address it listens on. */
   readonly url: string;
   readonly port: number;
-  /** Refuses new connections. Resolves when the requests in progress are answered. */
+  /** Refuses new connections. Resolves when the requests in progress have been answered. */
   close(): Promise<void>;
 }
 
-/** Milliseconds after which a stop aborts requests that have not arrived completely; their senders repeat them. */
+/**
+ * When stopping, requests that haven't arrived completely after so many milliseconds are aborted. Their senders repeat
+ * them.
+ */
 const closeMs = 2_000;
 
 /**
- * Serves the routes that `register` adds. No body is read unless a route reads it by itself. Requests are counted, not logged:
- * no token, body or URL reaches the log. Rejects when HOST or the port cannot be bound.
+ * Serves the routes that `register` adds. Bodies are only read by routes that do so themselves. Requests are counted,
+ * not logged, so no token, body or URL reaches the log. Rejects if HOST or the port can't be bound.
  */
 export async function listen(
   {
@@ -46,14 +49,14 @@ export async function listen(
     logger: false,
     serverFactory: (handle) => createGuardedServer(handle, { maxConnections, onEvicted }),
     forceCloseConnections: 'idle',
-    // The inbox is closed after the server, so requests on open connections are still accepted during the close.
+    // The inbox is closed after the server, so open connections can still deliver during the close.
     return503OnClosing: false,
-    // The router's error would repeat a secret or type that is too long.
+    // The router's own error would repeat a secret or type that is too long.
     routerOptions: { maxParamLength: maxHeaderSize },
     rewriteUrl: ({ url = '/' }) => routed(url),
     clientErrorHandler: refuseClient,
   });
-  // Only the hooks read bodies, by themselves. Fastify would read a body even for a route that does not exist.
+  // Only the hooks read bodies, by themselves. Fastify would read a body even for a route that doesn't exist.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   app.setNotFoundHandler((request, reply) => {
@@ -64,7 +67,7 @@ export async function listen(
   });
   app.setErrorHandler<Error & { statusCode?: number }>((error, request, reply) => {
     const status = error.statusCode ?? 500;
-    // Log each failure of a route once: anybody can repeat a failing request.
+    // Log each failure of a route only once, because anybody can repeat the request.
     if (status >= 500 && failures.count(`${request.routeOptions.url} ${error.message}`) === 1) {
       log.error({ err: error, method: request.method }, 'A request could not be answered');
     }
@@ -94,7 +97,7 @@ export async function listen(
   };
 }
 
-/** Answers what is no HTTP request, or comes too slowly. The connection is closed, and the answer says so. */
+/** Answers input that isn't HTTP or arrives too slowly. The answer announces that the connection is closed. */
 function refuseClient({ code }: Error & { code?: string }, socket: Socket): void {
   if (code === 'ECONNRESET' || socket.destroyed) return;
   const status = code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : code === 'HPE_HEADER_OVERFLOW' ? 431 : 400;
@@ -104,7 +107,7 @@ function refuseClient({ code }: Error & { code?: string }, socket: Socket): void
   socket.destroySoon();
 }
 
-/** Listens at the other address of `localhost` (IPv4 or IPv6) too, if there is one: clients try either. */
+/** Also listens on the other address of `localhost` (IPv4 or IPv6) if there is one, because clients try either. */
 async function listenAtTwin(server: Server, { family, port }: AddressInfo): Promise<{ close(): void } | undefined> {
   const twin = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => server.emit('connection', socket));
   twin.listen(port, family === 'IPv6' ? '127.0.0.1' : '::1');

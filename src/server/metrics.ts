@@ -11,12 +11,12 @@ import { type Listening, listen } from './listen.ts';
 /** Milliseconds for which all clients share one snapshot. */
 const sharedMs = 1_000;
 
-/** The snapshot that the pages and metrics of one process share. */
+/** The snapshot shared by the pages and metrics of one process. */
 export function sharedSnapshot(context: Context): () => Promise<Snapshot> {
   return cachedFor(sharedMs, () => takeSnapshot(context));
 }
 
-/** `/metrics`: what this process counts and holds, and the state that all processes share. Once per process. */
+/** Serves `/metrics`: counters of this process, and the state that all processes share. Once per process. */
 export function registerMetrics(app: FastifyInstance, { metrics }: Context, snapshot: () => Promise<Snapshot>): void {
   const gauges = createGauges(metrics.registry, snapshot);
   const registry = Registry.merge([processMetrics(), metrics.registry]);
@@ -27,8 +27,8 @@ export function registerMetrics(app: FastifyInstance, { metrics }: Context, snap
 }
 
 /**
- * Serves `/healthz`, `/readyz` and `/metrics` of a worker at HOST; the metrics need the admin token as on `web`. A worker is
- * ready when the queues can be reached too. Rejects when HOST or the port cannot be bound.
+ * Serves `/healthz`, `/readyz` and `/metrics` of a worker at HOST. Metrics need the admin token, as on `web`. A worker
+ * is ready only if it can reach the queues too. Rejects if HOST or the port can't be bound.
  */
 export function openWorkerPort(context: Context, port: number): Promise<Listening> {
   const { settings, log, metrics, queues, database } = context;

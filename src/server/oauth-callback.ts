@@ -11,8 +11,8 @@ import type { Log } from '../shared/log.ts';
 import { sendPlainPage } from './plain-page.ts';
 
 /**
- * Registers `GET /oauth/callback`, to which the service redirects a browser after a login (section 5.3). A request without the
- * state of a pending login changes nothing. The URL holds a code, so it is neither logged nor displayed.
+ * Registers `GET /oauth/callback`, where the service redirects a browser after a login (section 5.3). A request without
+ * the state of a pending login changes nothing. The URL contains a code, so it is neither logged nor displayed.
  */
 export function registerOAuthCallback(app: FastifyInstance, { settings, database, log, metrics }: Context): void {
   const { db } = database;
@@ -25,7 +25,7 @@ export function registerOAuthCallback(app: FastifyInstance, { settings, database
     if (completed.outcome === 'granted') await refusals.retry();
     if (completed.outcome === 'unknown') {
       metrics.requestRefused('login_state');
-      // Anybody can repeat this request, so it is logged once.
+      // Anybody can repeat this request, so it is logged only once.
       if (refused.count('') === 1) {
         log.warn(
           { address: request.ip },
@@ -58,9 +58,9 @@ function sentenceOf(completed: CallbackOutcome): string {
 const newTokensAfterSeconds = 15;
 
 /**
- * After a login, schedules retries of the refused reads for when every process uses the new tokens: a retry with the old ones
- * would be refused for another day. A second pass then covers reads that were refused meanwhile. `retry` never rejects: every
- * refused read is retried within a day anyway.
+ * After a login, schedules retries of the refused reads for when every process uses the new tokens. A retry with the
+ * old tokens would be refused for another day. A second pass covers reads that were refused meanwhile. `retry` never
+ * rejects, because every refused read is retried within a day anyway.
  */
 function createRefusalRetry({ db, log }: { readonly db: Database; readonly log: Log }) {
   let timer: NodeJS.Timeout | undefined;

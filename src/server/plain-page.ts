@@ -13,7 +13,10 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Answers with a page that is one sentence and, with `hasLink`, a link to the status page. It shows nothing of the account. */
+/**
+ * Answers with a page of one sentence and, with `hasLink`, a link to the status page. It shows nothing about the
+ * account.
+ */
 export function sendPlainPage(reply: FastifyReply, sentence: string, hasLink = false): FastifyReply {
   return reply
     .headers({
@@ -33,7 +36,7 @@ export function sendPlainPage(reply: FastifyReply, sentence: string, hasLink = f
     );
 }
 
-/** Whether a person reads the answer: browsers ask for HTML by name, programs do not. */
+/** Whether a person reads the answer: browsers ask for HTML explicitly, programs don't. */
 export function wantsPage({ headers }: FastifyRequest): boolean {
   return headers.accept?.includes('text/html') ?? false;
 }

@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 
-/** The part of the budget that one request holds. Disposing of it returns all of it. */
+/** The part of the memory budget held by one request. Disposing of it releases it. */
 export interface BodyShare extends Disposable {
-  /** Sets the number of bytes that it holds. False, and no change, if the budget does not allow it. */
+  /** Sets the number of bytes it holds. Returns false and changes nothing if the budget doesn't allow it. */
   resize(bytes: number): boolean;
 }
 
-/** Limits the bytes of bodies that this process holds at a time, from their arrival to their commit. */
+/** Limits the bytes of bodies that this process holds at once, from their arrival to their commit. */
 export interface BodyBudget {
   readonly held: number;
   share(): BodyShare;
@@ -42,13 +42,13 @@ export type ReadBody =
   | { readonly outcome: 'too_large' }
   /** The budget is used up. */
   | { readonly outcome: 'no_room' }
-  /** The client went away. */
+  /** The client disconnected. */
   | { readonly outcome: 'aborted' };
 
 const empty: Buffer = Buffer.alloc(0);
 
 /**
- * Reads a body. Bytes count against the share as they arrive; Content-Length reserves nothing. The server discards the unread
+ * Reads a body. Bytes count against the share as they arrive; Content-Length reserves nothing. The server discards the
  * rest of a refused body and closes the connection. Never rejects.
  */
 export function readBody(
@@ -60,7 +60,7 @@ export function readBody(
   if (request.destroyed) return Promise.resolve({ outcome: 'aborted' });
   if (request.headers.expect !== undefined) response.writeContinue();
   return new Promise((resolve) => {
-    // One buffer that doubles: a million one-byte chunks would take a hundred times their size.
+    // One buffer that doubles its size: a million one-byte chunks would take a hundred times their size.
     let body = empty;
     let size = 0;
     const onData = (chunk: Buffer) => {
@@ -83,7 +83,7 @@ export function readBody(
     const onClose = () => end({ outcome: 'aborted' });
     const end = (outcome: ReadBody) => {
       request.off('data', onData).off('end', onEnd).off('close', onClose);
-      // The rest flows on without a listener, so that it does not block the answer.
+      // The rest is discarded without a listener, so that it doesn't block the answer.
       request.resume();
       resolve(outcome);
     };
@@ -102,9 +102,9 @@ const decoders = new Map<string, Decoder>([
 ]);
 
 /**
- * Decodes the `Content-Encoding` of a body (RFC 9110); undefined when the result exceeds `maxBytes`. A body that cannot be
- * decoded is returned unchanged, so that it can be stored. Synchronous on purpose: one body is decompressed at a time, so that
- * many small bodies that decompress to large ones cannot add up in memory.
+ * Decodes the `Content-Encoding` of a body (RFC 9110). Undefined if the result exceeds `maxBytes`. A body that can't be
+ * decoded is returned unchanged, so that it can be stored. Synchronous on purpose: only one body is decompressed at a
+ * time, so many small bodies that decompress to large ones can't add up in memory.
  */
 export function decodeBody(body: Buffer, encoding: string | undefined, maxBytes: number): Buffer | undefined {
   try {

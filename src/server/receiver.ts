@@ -25,8 +25,8 @@ const partitionsEveryMs = 3_600_000;
 const maxBodyBytes = 32 * largestBody;
 
 /**
- * Listens for deliveries and serves the pages of the daemon; `pages` adds routes that need the admin token. Rejects when
- * HOST or PORT cannot be bound.
+ * Listens for deliveries and serves the daemon's pages. `pages` adds routes that need the admin token. Rejects if HOST
+ * or PORT can't be bound.
  */
 export async function createReceiver(
   context: Context,
@@ -56,7 +56,7 @@ export async function createReceiver(
     job: () => addPartitions(database.db, settings.eventRetentionDays),
   });
   opened.defer(partitions.stop);
-  // Without Postgres the receiver starts too, and answers 503.
+  // The receiver also starts without Postgres, and answers 503.
   await Promise.all([known.refresh(), erased.refresh().catch(() => undefined), partitions.kick()]);
 
   const listening = await listen(
@@ -94,13 +94,13 @@ export async function createReceiver(
   };
 }
 
-/** Seconds for which the token of a receiver that ended is accepted: the webhooks still have its address for a moment. */
+/** Seconds for which the token of a stopped receiver is accepted: webhooks use its address for a moment longer. */
 const tokenKeptSeconds = 300;
 
 /**
- * Keeps what the receiver knows of the account and its deployment. The account's own lines, as mirrored, tell the two parties of
- * a text apart: while they are unknown, a reference points at both threads that it may mean. The secrets of the other receivers:
- * during a rolling deploy with another WEBHOOK_SECRET, deliveries to either address arrive at either process.
+ * Caches what the receiver needs to know. The account's lines, as mirrored, tell the two parties of a text apart; while
+ * they are unknown, a reference points at both possible threads. The secrets of the other receivers: during a rolling
+ * deploy with a new WEBHOOK_SECRET, deliveries to either address can reach either process.
  */
 function keepKnown(db: Database, log: Log) {
   let lines: ReadonlySet<string> = new Set();

@@ -7,7 +7,7 @@ import { type Html, html } from './html.ts';
 
 export type Condition = RawBuilder<unknown>;
 
-/** The values of a row, by the keys of its columns; null where a value is not reported. */
+/** The values of a row, by column key. Null if not reported. */
 export type Row = Readonly<Record<string, string | null>>;
 
 /** A column of a table of rows. */
@@ -15,19 +15,19 @@ export interface RowColumn {
   /** Its name in the CSV. */
   readonly key: string;
   readonly name: string;
-  /** Its value, of `r` and of what `joins` adds. */
+  /** Its value, computed from `r` and the relations in `joins`. */
   readonly value: Condition;
-  /** Numbers stand to the right. */
+  /** Numbers are aligned right. */
   readonly isNumber?: boolean;
-  /** What people wrote or said: left out unless `reporting.params.is_text_shown`. */
+  /** What people wrote or said. Left out unless `reporting.params.is_text_shown`. */
   readonly isText?: boolean;
-  /** Longer words, which may take several lines. */
+  /** Longer texts, which may take several lines. */
   readonly isWide?: boolean;
-  /** For programs: left out of the page. */
+  /** For programs. Not shown on the page. */
   readonly isCsvOnly?: boolean;
-  /** How the page shows a value; the CSV has it in full. */
+  /** How the page shows a value. The CSV has it in full. */
   readonly show?: (value: string, row: Row) => string;
-  /** The page that the value opens. */
+  /** The page that the value links to. */
   readonly link?: (row: Row) => string | undefined;
 }
 
@@ -38,7 +38,7 @@ export interface RowSource {
   readonly from: Condition;
   /** `order by …`, of `r`. */
   readonly order: Condition;
-  /** Relations for names, joined to the rows of one page only. */
+  /** Relations that provide names. Only joined to the rows of one page. */
   readonly joins?: Condition | undefined;
 }
 
@@ -46,14 +46,14 @@ export interface RowSource {
 export interface RowList {
   readonly columns: readonly RowColumn[];
   readonly rows: readonly Row[];
-  /** Whether words were left out. */
+  /** Whether texts were left out. */
   readonly areWordsHidden: boolean;
 }
 
 export const rowsPerPage = 100;
-/** More rows than this make no CSV. */
+/** Maximum rows of a CSV. */
 export const maxCsvRows = 20_000;
-/** The last row that a page shows. */
+/** The last row that a page can show. */
 const lastRow = 100_000;
 
 export const column = (key: string, name: string, value: Condition = sql`r.${sql.ref(key)}`): RowColumn => ({
@@ -69,7 +69,7 @@ export const count = (key: string, name: string, value?: Condition): RowColumn =
 /** A column for programs. */
 export const csvOnly = (each: RowColumn): RowColumn => ({ ...each, isCsvOnly: true });
 
-/** An instant for programs, and as it is read in a zone. */
+/** A time for programs, and as shown in a zone. */
 export const utcTime = (moment: Condition) => sql`to_char(${moment} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`;
 export const localTime = (moment: Condition, zone: Condition) =>
   sql`to_char(${moment} at time zone ${zone}, 'YYYY-MM-DD HH24:MI:SS')`;
@@ -96,7 +96,7 @@ export async function readRowList(
   return { columns: shown, rows, areWordsHidden: shown.length < columns.length };
 }
 
-/** Reads all rows, for programs. If they are too many, the reader has to narrow the filter. */
+/** Reads all rows, for programs. If there are too many, tells the reader to narrow the filter. */
 export async function readAll(connection: Database, source: RowSource): Promise<RowList> {
   const list = await limited(connection, (tx) => readRowList(tx, source, { limit: maxCsvRows + 1 }));
   if (list.rows.length <= maxCsvRows) return list;
@@ -109,7 +109,7 @@ export async function readCsv(connection: Database, source: RowSource): Promise<
   return csvOfLines([keys, ...rows.map((row) => keys.map((key) => row[key] ?? null))]);
 }
 
-/** Reads a page of rows, and counts them all, up to `maxCounted`. */
+/** Reads a page of rows, and counts all of them, up to `maxCounted`. */
 export async function readPage(
   connection: Database,
   source: RowSource,
@@ -129,7 +129,7 @@ export async function readPage(
   return { list, page, total: found <= maxCounted ? found : undefined };
 }
 
-/** The page of rows that an address asks for, from 1. */
+/** The page number in an address, from 1. */
 export function pageNumberOf(value: unknown): number {
   const page = Number(value ?? 1);
   const last = lastRow / rowsPerPage;
@@ -140,8 +140,9 @@ export function pageNumberOf(value: unknown): number {
 }
 
 /**
- * CSV (RFC 4180). What a spreadsheet would take for a formula begins with an apostrophe: at the start of a value, and after `;`, a
- * tab or a line break, where a spreadsheet that separates by these starts a cell. Full-width signs count too: some normalise them.
+ * CSV (RFC 4180). Values that a spreadsheet would take for a formula get a leading apostrophe: at the start of a value,
+ * and after `;`, a tab or a line break, where a spreadsheet with that separator starts a cell. Full-width signs count
+ * too, because some spreadsheets normalise them.
  */
 export function csvOfLines(lines: readonly (readonly (string | null)[])[]): string {
   const field = (value: string | null) => {
@@ -157,13 +158,13 @@ export function csvOfLines(lines: readonly (readonly (string | null)[])[]): stri
 export interface ShownRows {
   readonly title: string;
   readonly list: RowList;
-  /** Where they are served; their CSV is at this path with `.csv`. */
+  /** The path where they are served. Their CSV is at this path with `.csv`. */
   readonly path: string;
-  /** The parameters of their address, without the page. */
+  /** The parameters of their address, without the page number. */
   readonly parameters: string;
   /** From 1. */
   readonly page: number;
-  /** The number of all rows; undefined when there are too many to count. */
+  /** The number of all rows. Undefined if there are too many to count. */
   readonly total: number | undefined;
 }
 
@@ -185,10 +186,10 @@ function cell({ key, show = (value) => value, link }: RowColumn, row: Row): Html
   return address === undefined ? html`${show(value, row)}` : html`<a href="${address}">${show(value, row)}</a>`;
 }
 
-/** Says that words are left out, and where that is set. */
+/** Says that texts are left out, and which setting shows them. */
 export const hiddenWords = html`<p class="note">What people wrote and said is hidden. To show it here and to BI, run <code>update reporting.params set is_text_shown = true</code> in the database.</p>`;
 
-/** Leads to the rows before and after. */
+/** Links to the previous and next rows. */
 export function renderPager({ list, path, page, total, parameters }: ShownRows): Html {
   if (list.rows.length === 0) return html``;
   const first = (page - 1) * rowsPerPage + 1;

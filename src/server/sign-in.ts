@@ -1,7 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** Where a printed link leads. */
+/** The address of a printed link. */
 export const signInPath = '/sign-in';
 
 const linkSeconds = 3_600;
@@ -9,12 +9,13 @@ const linkSeconds = 3_600;
 const sessionSeconds = 30 * 86_400;
 
 /**
- * Passes that stand for the admin token where the token itself must not appear: a `link` in a browser's history, a `session` in
- * its cookie. Each is its expiry and an HMAC of it, so nothing is stored, every process accepts them, and a new token voids them.
+ * Passes that replace the admin token where it must not appear: a `link` in a browser's history, a `session` in its
+ * cookie. Each consists of its expiry and an HMAC of it. So nothing is stored, every process accepts them, and a new
+ * token invalidates them.
  */
 type Purpose = 'link' | 'session';
 
-/** A link to the pages at `base`, for an hour. */
+/** A link to the pages at `base`, valid for an hour. */
 export function signInLink(base: string, adminToken: string): string {
   const link = new URL(signInPath, base);
   link.searchParams.set('code', issue(adminToken, 'link', linkSeconds));
@@ -41,13 +42,13 @@ export function hasSession(adminToken: string, { cookie = '' }: IncomingHttpHead
     .some((each) => each.startsWith(begin) && isValid(adminToken, 'session', each.slice(begin.length)));
 }
 
-/** Compares without telling by its time where two texts differ, or how long the expected one is. */
+/** Constant-time comparison: reveals neither where two texts differ nor how long the expected one is. */
 export function isSame(given: string, expected: string): boolean {
   const [one, other] = [given, expected].map((text) => createHash('sha256').update(text).digest());
   return one !== undefined && other !== undefined && timingSafeEqual(one, other);
 }
 
-/** Browsers keep one cookie of a name for all ports of a host, where several deployments may run. */
+/** Browsers share the cookies of a host among all its ports, on which several deployments may run. */
 function cookieName(adminToken: string): string {
   return `trunkline_${macOf(adminToken, 'cookie').slice(0, 8)}`;
 }

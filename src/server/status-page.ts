@@ -24,13 +24,16 @@ import { documentOf, type Html, html, readAssets, refreshSeconds, withCode } fro
 
 export const style = readAssets('page.css', 'status-page.css');
 
-/** How a page shows a moment. */
+/** How a page shows a time. */
 type Moment = (at: Date | null) => Html;
 
-/** The status page: a self-contained document that refreshes itself, with or without JavaScript. `timeZone`: of all its times. */
+/**
+ * The status page: a self-contained document that refreshes itself, with or without JavaScript. `timeZone` applies to
+ * all its times.
+ */
 export function renderPage(snapshot: Snapshot, { timeZone }: { readonly timeZone: string }): string {
   const { takenAt } = snapshot;
-  // Relative to the snapshot, with the exact time as tooltip.
+  // Relative to the snapshot, with the exact time as a tooltip.
   const moment: Moment = (at) =>
     at === null
       ? html`<span class="soft">never</span>`
@@ -56,7 +59,7 @@ ${streams(snapshot, moment)}
   );
 }
 
-/** The status page when Postgres does not answer: only the sentence. */
+/** The status page if Postgres doesn't answer: only the sentence. */
 export function renderOutage(sentence: string): string {
   return frame(
     sentence,
@@ -101,7 +104,7 @@ const tableOf: Readonly<Record<TargetKind, string>> = {
   ...ofEachList(({ table }) => table.name),
 };
 
-/** One card per stream: how fresh it is, how many rows are held, and how many reads are pending. */
+/** One card per stream: how fresh it is, how many rows are mirrored, and how many reads are pending. */
 function streams(snapshot: Snapshot, moment: Moment): Html {
   const { freshness } = snapshot;
   if (freshness.state === 'unknown') {
@@ -125,7 +128,7 @@ function stream(snapshot: Snapshot, kind: TargetKind, moment: Moment): Html {
 </article>`;
 }
 
-/** How a stream is doing; `state` filters the list of its reads. */
+/** The condition of a stream. `state` filters the list of its reads. */
 function stateOf({ parked }: Snapshot, kind: TargetKind, backlog: Backlog | undefined, readAt: Date | null) {
   const is = (level: string, word: string, state = 'pending') => ({ level, word, state });
   const wait = known(parked, []).find((each) => each.kind === kind);
@@ -191,7 +194,7 @@ function types({ types, isAtLeast, unrecognized }: InboxStatus): Html {
 </table>`;
 }
 
-/** The deliveries behind a count; a type that is not known has no filter. */
+/** Links to the counted deliveries. An unknown type has no filter. */
 function deliveriesLink(type: string | null, span: 'hour' | 'day', text: string): Html {
   const known = type === null ? 'none' : eventTypeOf(type);
   return known === undefined ? html`${text}` : html`<a href="${`/deliveries?type=${known}&span=${span}`}">${text}</a>`;
@@ -253,7 +256,7 @@ function sends({ sends }: Snapshot, moment: Moment): Html {
         html`<tr><td class="${isWarning ? 'warning' : ''}">${name}</td><td class="number"><a href="${path}">${shown}</a></td></tr>`;
       const rows = Object.entries(counts).flatMap(([key, all]) => {
         const state = key as SendState;
-        // What was only simulated ends as DENIED, but no gate refused it.
+        // A simulated send ends as DENIED too, although no gate refused it.
         const passed = state === 'DENIED' ? Math.min(all, passedCount) : 0;
         const count = all - passed;
         const marked = `${quantity(count)}${simulatedWords((simulated[state] ?? 0) - passed, count)}`;
@@ -330,13 +333,16 @@ function matchesPath(rule: string): string {
   return `/rules?rule=${encodeURIComponent(rule)}&span=day&result=matched`;
 }
 
-/** What a phone shows of a card until it is unfolded. What is not fine is unfolded at once. */
+/** What a phone shows of a folded card. A card with a problem is unfolded. */
 interface Brief {
   readonly words: string;
   readonly isFine: boolean;
 }
 
-/** A card that shows its part, or why it is unknown; its title leads to `path`. With `brief`, a phone folds it. */
+/**
+ * A card that shows its part of the snapshot, or why it is unknown. Its title links to `path`. With `brief`, phones
+ * fold it.
+ */
 function card<T>(
   title: string,
   path: string | undefined,

@@ -14,12 +14,15 @@ export interface WebhookRegistration {
   stop(): Promise<void>;
 }
 
-/** Milliseconds between two checks of the subscriptions, and before the first retry of a failed check; retries double it. */
+/**
+ * Milliseconds between two checks of the subscriptions, and before the first retry of a failed check. Further retries
+ * double it.
+ */
 const defaultPace = { everyMs: checkSeconds * 1_000, firstRetryMs: 5_000 };
 
 /**
- * Registers the webhooks of this receiver in the background, and checks and repairs them every half minute. Without an API or
- * credentials it logs one warning and registers nothing.
+ * Registers the webhooks of this receiver in the background, and checks and repairs them every half minute. Without an
+ * API or credentials, logs one warning and registers nothing.
  */
 export function startWebhookRegistration(
   context: Context,

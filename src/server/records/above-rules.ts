@@ -18,7 +18,10 @@ interface Did {
   readonly count: number;
 }
 
-/** Stands over the list of runs: the rules of the running workers, how often each was evaluated today, and what it did in the last day. */
+/**
+ * Shown above the list of runs: the running workers' rules, how often each was evaluated today, and what it did in the
+ * last day.
+ */
 export async function aboveRules(tx: Transaction, view: View): Promise<Html> {
   const inUse = await readInUse(tx);
   if (!inUse) return section('In force', soft('No worker has loaded a rules file yet.'));
@@ -68,7 +71,7 @@ function didWords(did: readonly Did[]): string {
   return kinds.map(([kind, some]) => `${kind}: ${some.map(words).join(', ')}`).join('; ');
 }
 
-/** Which file the rules are of, and whether a newer one is refused. */
+/** Which file the rules come from, and whether a newer one was rejected. */
 function inForce({ version, mode, loadedAt, problem }: LoadedRules, running: readonly LoadedRules[], view: View): Html {
   const versions = new Set(running.map((each) => each.version));
   const whose =

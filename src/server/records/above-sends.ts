@@ -11,7 +11,7 @@ import type { View } from './view.ts';
 
 const maxWaiting = 20;
 
-/** Stands over the list of sends: the kill switch, and the numbers that may have opted out. */
+/** Shown above the list of sends: the kill switch, and the numbers that may have opted out. */
 export async function aboveSends(tx: Transaction, view: View): Promise<Html> {
   return html`${await pauseSwitch(tx, view)}
 ${await waitingNumbers(tx, view)}`;
@@ -49,7 +49,7 @@ function waitingNumber(waiting: WaitingNumber, isTextShown: boolean, view: View)
   }</small></h3>${words || soft(text === null ? 'Its words were removed.' : hidden)}${asks(question)}</div>`;
 }
 
-/** Whether all sends are paused, and the switch. */
+/** Whether all sends are paused, and the button to change it. */
 async function pauseSwitch(tx: Transaction, view: View): Promise<Html> {
   const { isPaused, reason, since, by } = await readControl(tx);
   if (!isPaused) {

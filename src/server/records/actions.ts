@@ -17,16 +17,16 @@ import { idOf, targetPath } from './view.ts';
 
 type Params = Readonly<Record<string, string>>;
 
-/** What a page can change, by a POST without a body. It does what the command does. */
+/** A change that a page can make, by a POST without a body. It does the same as the command. */
 interface Action {
   readonly path: string;
-  /** What the page says afterwards. */
+  /** The message on the page afterwards. */
   readonly done: string;
-  /** Returns the page to go to. `by` is who asked. Throws `BadAddress`. */
+  /** Returns the page to redirect to. `by` is the person who asked. Throws `BadAddress`. */
   readonly act: (inbox: InboxDeps, params: Params, by: string) => Promise<string>;
 }
 
-/** By the name that the address of the page has afterwards. */
+/** By the name that appears in the page's address afterwards. */
 const actions: Readonly<Record<string, Action>> = {
   replay: {
     path: '/deliveries/:id/replay',
@@ -96,12 +96,12 @@ function decision(word: 'confirm' | 'clear', done: string): Action {
   };
 }
 
-/** What an action did, by its name in the address. */
+/** The message of an action, by its name in the address. */
 export function doneSentence(name: string | undefined): string | undefined {
   return name !== undefined && Object.hasOwn(actions, name) ? actions[name]?.done : undefined;
 }
 
-/** Serves the actions. Each is logged with who asked for it, and answers 303 to the page, which then says that it is done. */
+/** Serves the actions. Each is logged with who asked for it, and answers 303 to the page that confirms it. */
 export function registerActions(
   app: FastifyInstance,
   { database: { db }, pauses, notifier, log, settings }: Context,
@@ -132,22 +132,22 @@ export function registerActions(
   }
 }
 
-/** Who asks, as a record names them. */
+/** Who asked, as stored in a record. */
 function whoOf(request: FastifyRequest): string {
   const { signIn, user, address } = signInOf(request);
   return `page of sends, ${user ?? signIn} from ${address}`;
 }
 
 /**
- * Whether an admitted request comes from a page of this server, or from a program. A browser adds the cookie and the password
- * that was typed once to requests of other sites too.
+ * Whether an admitted request comes from a page of this server, or from a program. A browser also adds the cookie, and
+ * the password that was typed once, to requests that other sites make.
  */
 function isOwnRequest(request: FastifyRequest, publicUrl: string | undefined): boolean {
   if (isProgram(request)) return true;
   const { headers } = request;
   const site = headers['sec-fetch-site'];
   if (site !== undefined) return site === 'same-origin';
-  // Browsers send that header only to https and to this machine.
+  // Browsers only send that header to https and to this machine.
   const { origin, host } = headers;
   if (origin === undefined || !URL.canParse(origin)) return false;
   const own = [host, publicUrl !== undefined && URL.canParse(publicUrl) ? new URL(publicUrl).host : undefined];

@@ -5,7 +5,7 @@ import type { TriggerKind } from '../../rules/triggers.ts';
 import type { Pair } from '../../shared/thread.ts';
 import { type Html, html } from '../html.ts';
 
-/** A rule that matched, and what came of its steps. */
+/** A rule that matched, and the outcome of its steps. */
 export interface RuleRun {
   readonly id: string;
   readonly rule: string;
@@ -22,11 +22,11 @@ interface RuleAction {
   readonly kind: string;
   readonly state: string;
   readonly reason: string | null;
-  /** Of a reply: its row of the send ledger. `body` is null while words are hidden. */
+  /** For a reply: its row in the send ledger. `body` is null while texts are hidden. */
   readonly send: { readonly state: SendState; readonly reason: string | null; readonly body: string | null } | null;
 }
 
-/** From an instant, `-infinity` for ever, until before another one. */
+/** From this time (`-infinity`: unbounded) until before another one. */
 export interface Span {
   readonly from: Date | string;
   readonly until: Date | string;
@@ -34,7 +34,7 @@ export interface Span {
 
 const maxRuns = 200;
 
-/** Reads the rules that matched what happened between a line and a number within a span, the newest 200, oldest first. */
+/** Reads the rules that matched between a line and a number within a span: the newest 200, oldest first. */
 export async function readRuns(db: Database, { line, number }: Pair, { from, until }: Span): Promise<RuleRun[]> {
   return query(
     db,

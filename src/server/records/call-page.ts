@@ -160,7 +160,7 @@ const statusWords: Readonly<Record<string, string>> = {
   cancel: 'given up',
 };
 
-/** What a leg was, as somebody on the call would tell it. The service does not document the fields of legs. */
+/** What a leg was, in the words of somebody on the call. The service doesn't document the fields of legs. */
 function legWords(leg: CallLeg): Html {
   const to = partyOf(leg.calledName, leg.calledNumber) ?? 'somebody';
   const from = partyOf(leg.callerName, leg.callerNumber) ?? 'somebody';

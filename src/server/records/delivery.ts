@@ -13,7 +13,7 @@ import { targetPath, type View } from './view.ts';
 
 const shownTargets = 50;
 
-/** The page of a delivery: what came, what it points at, and what it led to. */
+/** The page of a delivery: what arrived, what it references, and what followed. */
 export async function deliveryPage(db: Database, id: string, view: View): Promise<RecordPage> {
   const found = await findDelivery(db, id);
   if (!found)
@@ -76,17 +76,17 @@ function body({ isErased, body, contentType }: StoredDelivery, isTextShown: bool
 <p class="note">Secrets and links were removed before it was stored; numbers are masked here.</p>`;
 }
 
-/** Values that identify a row and not a person: they are not masked. */
+/** Values that identify a row, not a person. They aren't masked. */
 const idName =
   /^(?:id|(?:message|event|call|leg|unique|transcript|recording|conversation|user|webhook|subscription)_?id)$/i;
-/** Values of these names are words of the service, not of people. */
+/** Values under these names are words of the service, not of people. */
 const codeName = /(?:^|_|[a-z](?=[A-Z]))(?:type|event|status|state|direction|kind)$/i;
 const code = /^[\w.:-]{1,40}$/;
 const moment = /^\d{4}-\d\d-\d\d(?:[T ][\d:.]+)?(?:Z|[+-]\d\d:?\d\d)?$/;
 
 /**
- * A stored body for a page: JSON and forms by line, with phone numbers masked. Unless words are shown, every value that people may
- * have written is replaced by its length.
+ * A stored body for a page: JSON and forms line by line, with phone numbers masked. If texts are hidden, every value
+ * that a person may have written is replaced by its length.
  */
 function shownBody(body: string, contentType: string | null, areWordsShown: boolean): string {
   const tree = parsed(body, contentType);

@@ -22,18 +22,18 @@ import { type Range, rangeOf, type SpanName, spans, type View, viewOf, zonesFor 
 export interface ListFilter {
   readonly name: string;
   readonly label: string;
-  /** What can be chosen: the name of each value. Without it, the value is typed. */
+  /** The options: value and label. Without options, the value is typed. */
   readonly options?: Readonly<Record<string, string>>;
   readonly placeholder?: string;
-  /** The value that is meant when the address has none. */
+  /** The default if the address has no value. */
   readonly usual?: string;
-  /** The condition of a value. Throws `BadAddress` for what can be none. */
+  /** The condition for a value. Throws `BadAddress` for an invalid value. */
   readonly where: (value: string) => Condition | undefined;
 }
 
-/** A column of a list. Its links keep the time zone of the page. */
+/** A column of a list. Its links keep the page's time zone. */
 export interface ListColumn extends RowColumn {
-  /** An instant: shown in the zone of the page, with a column in UTC for programs. */
+  /** A time: shown in the page's zone, with an additional UTC column for programs. */
   readonly isMoment?: boolean;
 }
 
@@ -42,22 +42,22 @@ export const moment = (key: string, name: string, value: Condition): ListColumn 
   isMoment: true,
 });
 
-/** A list of rows with filters, as a page, as CSV and as JSON. */
+/** A list of rows with filters, as a page, CSV and JSON. */
 export interface ListDefinition {
   readonly path: string;
-  /** The path of its entry in the header; its own one if it has one. */
+  /** The path of its entry in the header. Default: its own path. */
   readonly current?: string;
   readonly title: string;
   /** What its rows are, in a sentence or two. */
   readonly about: Html;
   readonly filters: readonly ListFilter[];
-  /** The span of an address without one; undefined for a list that has no times to choose. */
+  /** The default time span. Undefined: the list has no time filter. */
   readonly span: SpanName | undefined;
   readonly columns: readonly ListColumn[];
   readonly rows: (choice: ListChoice) => Omit<RowSource, 'columns'>;
-  /** What stands over its rows, such as what can be done to all. */
+  /** Shown above its rows, such as actions that affect all of them. */
   readonly above?: (tx: Transaction, view: View) => Promise<Html>;
-  /** What it means that there is no row, and what comes next. */
+  /** What an empty list means, and what comes next. */
   readonly empty: Html;
 }
 
@@ -65,15 +65,15 @@ export interface ListDefinition {
 export interface ListChoice {
   readonly view: View;
   readonly range: Range;
-  /** The conditions of its filters, by their names. */
+  /** The conditions of its filters, by name. */
   readonly where: ReadonlyMap<string, Condition>;
   /** The filters with a value. */
   readonly values: ReadonlyMap<string, string>;
-  /** All of it as parameters, without the page. */
+  /** All of it as parameters, without the page number. */
   readonly parameters: string;
 }
 
-/** The choice of an address. Throws `BadAddress`. */
+/** The choice in an address. Throws `BadAddress`. */
 export function choiceOf({ filters, span }: ListDefinition, query: Parameters, ownZone: string): ListChoice {
   const view = viewOf(query, ownZone);
   const range = rangeOf(span === undefined ? {} : query, span ?? 'all');
@@ -117,7 +117,7 @@ function columnsIn(view: View, each: ListColumn): RowColumn[] {
   return [link ? { ...each, link: (row) => view.pathTo(link(row) ?? '') } : each];
 }
 
-/** A page of a list. `done` says what an action did that led here. */
+/** A page of a list. `done` is the message of the action that led here. */
 export function renderList(
   list: ListDefinition,
   choice: ListChoice,

@@ -18,20 +18,20 @@ import { type ListChoice, type ListDefinition, type ListFilter, moment } from '.
 import { endsOf, targetPath } from './view.ts';
 
 const allOf = (conditions: Iterable<Condition>) => sql.join([sql`true`, ...conditions], sql` and `);
-/** Options that are shown as they are written in the address. */
+/** Options labelled with their value. */
 const named = (values: readonly string[]) => Object.fromEntries(values.map((value) => [value, value]));
 
-/** A filter whose value is chosen, or any. */
+/** A filter with options, one of which is "any". */
 function oneOf(name: string, label: string, options: ListFilter['options'], where: ListFilter['where']): ListFilter {
   return { name, label, options: { '': 'any', ...options }, where };
 }
 
-/** A filter whose value is typed. */
+/** A filter with a typed value. */
 function typed(name: string, label: string, placeholder: string, where: ListFilter['where']): ListFilter {
   return { name, label, placeholder, where };
 }
 
-/** The conditions of a choice: its filters, and its range of times, compared with when a row begins and ends. */
+/** The conditions of a choice: its filters, and its time range, which must overlap the start and end of a row. */
 function chosen({ range, view, where }: ListChoice, begin: Condition, end = begin): Condition {
   const { since, until } = endsOf(range, view);
   return allOf([
@@ -41,14 +41,14 @@ function chosen({ range, view, where }: ListChoice, begin: Condition, end = begi
   ]);
 }
 
-/** Words of the service, which may quote a number. */
+/** Words of the service, which may contain a number. */
 const words = (key: string, name: string, value?: Condition): RowColumn => ({
   ...column(key, name, value),
   isWide: true,
   show: (text) => maskNumbers(text),
 });
 
-/** `kind key` of each target that a call id or a thread as typed may be. Throws `BadAddress`. */
+/** `kind key` of each target that a typed call id or thread may mean. Throws `BadAddress`. */
 function targetsNamed(text: string): string[] {
   if (isCallId(text)) return ['call', 'recordings', 'transcripts'].map((kind) => `${kind} ${text}`);
   const key = typedThreadKey(text);
@@ -90,7 +90,7 @@ const deliveries: ListDefinition = {
     count('bytes', 'Bytes', sql`octet_length(r.body)`),
   ],
   rows: (choice) => ({
-    // A range reads its daily partitions only.
+    // A time range only reads its daily partitions.
     from: sql`from ops.deliveries r where ${chosen(choice, sql`r.received_at`)}`,
     order: sql`order by r.delivery_id desc`,
   }),
@@ -105,7 +105,7 @@ function targetsInWords(joined: string): string {
   return `${targets.slice(0, shownTargets).map(maskTarget).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
-/** Each is read along an index, however many targets there are. */
+/** Each one is read through an index, however many targets there are. */
 const targetStates: Readonly<Record<string, Condition>> = {
   trouble: sql`r.last_error is not null`,
   failing: sql`r.last_error is not null and ${isPending}`,
@@ -161,7 +161,7 @@ const targets: ListDefinition = {
     const isOfErrors = state === targetStates.trouble || state === targetStates.failing;
     return {
       from: sql`from ops.sync_targets r where ${allOf(conditions.map(([, condition]) => condition))}`,
-      // A back-fill leaves millions pending: these are read in the order of their index.
+      // A back-fill can leave millions pending, so these are read in index order.
       order:
         isNamed || isOfErrors
           ? sql`order by r.read_at desc nulls last, r.kind, r.key`
@@ -171,7 +171,7 @@ const targets: ListDefinition = {
   empty: html`No read failed or was refused. Reads that wait for their turn are <a href="/targets?state=pending">pending</a>.`,
 };
 
-/** The first and the last local day of a choice; the list of days is bounded. */
+/** The first and last local day of a choice. The number of days is limited. */
 const maxDays = 400;
 const localDay = (moment: Condition, zone: string) => sql`(${moment} at time zone ${zone})::date`;
 const dayStart = (day: Condition, zone: string) => sql`(${day}::timestamp at time zone ${zone})`;
@@ -306,7 +306,7 @@ const sends: ListDefinition = {
   span: 'all',
   filters: [
     oneOf('state', 'State', named(states), (state) =>
-      // Sends with an unknown outcome have an index of their own.
+      // Sends with an unknown outcome have their own index.
       state === 'UNKNOWN' || state === 'NEEDS_HUMAN'
         ? sql`r.state = ${state} and r.unknown_at is not null`
         : sql`r.state = ${state}`,
@@ -351,7 +351,7 @@ const sends: ListDefinition = {
   empty: html`No rule wanted to send a text yet. A rule with a <code>reply</code> plans a send when it matches, in <code>dry-run</code> too: <code>${commandName} rules simulate</code> shows what would happen.`,
 };
 
-/** `reply: dry_run, resolve: done` with the states in words. */
+/** `reply: dry_run, resolve: done`, with the states in words. */
 function stepsInWords(joined: string): string {
   return joined.replace(/(\w+): (\w+)/g, (_, kind: string, state: string) => `${kind}: ${actionStateWords(state)}`);
 }

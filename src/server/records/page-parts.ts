@@ -6,27 +6,27 @@ import type { View } from './view.ts';
 
 export const style = readAssets('page.css', 'rows.css', 'records/records.css');
 
-/** The pages of the header that take a time zone from their address. */
+/** The pages in the header that have a time zone in their address. */
 const zonedPages: readonly string[] = ['/deliveries', '/targets', '/coverage', '/rules', '/sends'];
 
-/** A list or a record as a page that refreshes itself. `current` is the path of its entry in the header. */
+/** A list or record as a self-refreshing page. `current` is the path of its entry in the header. */
 export function frame(page: { title: string; current: string; content: Html; view?: View }): string {
   const { view } = page;
   const pathOf = (path: string) => (view && zonedPages.includes(path) ? view.pathTo(path) : path);
   return documentOf({ ...page, style, pathOf, isLive: true });
 }
 
-/** A record, for its page. */
+/** A record, as shown on its page. */
 export interface RecordPage {
   readonly title: string;
   /** The title with markup. */
   readonly heading?: Html;
   readonly about?: Html | string;
-  /** Each is one element: a live page replaces them one by one. */
+  /** One element each: a live page replaces them separately. */
   readonly parts: readonly (Html | false)[];
 }
 
-/** The page of a record. `done` says what an action did that led here. */
+/** The page of a record. `done` is the message of the action that led here. */
 export function renderRecord(record: RecordPage, current: string, view: View, done: string | undefined): string {
   const { title, heading, about, parts } = record;
   return frame({
@@ -44,7 +44,7 @@ export function doneNote(sentence: string | undefined): Html {
   return html`${sentence !== undefined && html`<p class="done" role="status">${sentence}</p>`}`;
 }
 
-/** A page that is only a sentence, such as why something cannot be read. */
+/** A page of one sentence, for example why something can't be read. */
 export function renderOutage(sentence: string): string {
   return frame({
     title: sentence,
@@ -55,7 +55,7 @@ export function renderOutage(sentence: string): string {
 
 type Fact = readonly [name: string, value: Html | Date | string | number | null | undefined | false];
 
-/** The names and values of a record; those without a value are left out. */
+/** Names and values of a record, without those that have no value. */
 export function facts({ time }: View, pairs: readonly Fact[]): Html {
   return html`<dl class="facts">${pairs.flatMap(([name, value]) => {
     if (value === null || value === undefined || value === false || value === '') return [];
@@ -68,12 +68,12 @@ export function section(title: string, content: Html | string, id?: string): Htm
   return html`<section class="card"${id && html` id="${id}"`}><h2>${title}</h2>${content}</section>`;
 }
 
-/** A list without bullets; `lines` for sentences with links. */
+/** A list without bullets; with `lines`, for sentences that contain links. */
 export function items(entries: readonly Html[], style: 'prose' | 'lines' | 'lines apart' = 'lines'): Html {
   return html`<ul class="plain ${style}">${entries.map((each) => html`<li>${each}</li>`)}</ul>`;
 }
 
-/** What happened, in the order of time: each with its moment, a word and a sentence. */
+/** Events in order of time, each with its time, a word and a sentence. */
 export function steps(entries: readonly (readonly [at: Html, word: string, what: Html])[], more = ''): Html {
   const lines = entries.map(
     ([at, word, what]) => html`<li>${at}<span class="step">${word}</span><span>${what}</span></li>`,
@@ -81,34 +81,34 @@ export function steps(entries: readonly (readonly [at: Html, word: string, what:
   return html`<ol class="steps${more}">${lines}</ol>`;
 }
 
-/** Words that are left out or missing. */
+/** Replaces texts that are hidden or missing. */
 export function soft(text: string | Html): Html {
   return html`<p class="soft">${text}</p>`;
 }
 
-/** What an action asks before it is done. */
+/** The confirmation of an action. */
 export interface Question {
-  /** What opens the question: `Replay`. */
+  /** The label of the button that opens it: `Replay`. */
   readonly label: string;
   /** What would happen. */
   readonly question: string;
-  /** The answers, each with the path that it posts to. */
+  /** The answers, each with the path it posts to. */
   readonly answers: readonly (readonly [label: string, path: string])[];
 }
 
-/** Asks before it acts. Works without JavaScript; the page does not refresh while the question is open. */
+/** Asks for confirmation. Works without JavaScript. The page doesn't refresh while the question is open. */
 export function ask({ label, question, answers }: Question): Html {
   return html`<details class="ask"><summary>${label} …</summary><p>${question}</p><div class="answers">${answers.map(
     ([label, path]) => html`<form method="post" action="${path}"><button>${label}</button></form>`,
   )}</div></details>`;
 }
 
-/** Actions beside each other. */
+/** Actions next to each other. */
 export function asks(...parts: readonly (Html | false)[]): Html {
   return html`<div class="asks">${parts.filter((each) => each !== false)}</div>`;
 }
 
-/** What happened to something, in the order of time. */
+/** Events in order of time. */
 export function story({ steps: taken, pending, isCut }: Trace, view: View): Html {
   return html`${steps(
     taken.map(({ at, step, subject, what }) => [
@@ -124,14 +124,14 @@ ${pending.map(
 ${isCut && html`<p class="note">Only the newest are shown.</p>`}`;
 }
 
-/** A subject of a trace, such as `delivery 42`, with a link to its page, if it has one. */
+/** The subject of a trace, such as `delivery 42`, linked to its page if it has one. */
 function subjectLink(subject: string, view: View): Html {
   const [kind = '', key] = subject.split(' ');
   const page = { delivery: '/deliveries', call: '/calls', send: '/sends' }[kind];
   return page === undefined ? html`${subject}` : view.link(`${page}/${key}`, subject);
 }
 
-/** How each target was read last, what announced it, and when it is read next. */
+/** For each target: the last read, the delivery that caused it, and the next read. */
 export function renderOrigins(origins: readonly TargetState[], view: View): Html {
   return items(
     origins.map((each) => {

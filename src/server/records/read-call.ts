@@ -7,7 +7,7 @@ import { type RuleRun, readRuns } from './automation.ts';
 /** Fields of one type. */
 export type Fields<Names extends string, Type> = Readonly<Record<Names, Type>>;
 
-/** Who called whom, of a call or of one of its legs. */
+/** Who called whom, for a call or one of its legs. */
 type Parties = Fields<'callerName' | 'callerNumber' | 'calledName' | 'calledNumber', string | null>;
 
 export interface CallFacts
@@ -27,7 +27,7 @@ export interface CallLeg extends Parties {
   readonly status: string | null;
   readonly calledType: string | null;
   readonly isAnswered: boolean;
-  /** A user passed the call on. */
+  /** A user transferred the call. */
   readonly isTransfer: boolean;
   readonly durationSeconds: number | null;
   readonly talkSeconds: number | null;
@@ -58,9 +58,9 @@ export interface CallTranscript
     Fields<'agentName' | 'purpose' | 'sentiment', string | null>,
     Fields<'csatScore' | 'performanceScore' | 'agentSpeaker' | 'segmentCount', number | null>,
     Fields<'isActionRequired' | 'isUrgent', boolean | null> {
-  /** The account's own measures. The value is null where it was not scored. */
+  /** The account's own KPIs. The value is null if there is no score. */
   readonly measures: readonly { readonly name: string; readonly value: number | null; readonly note: string | null }[];
-  /** Null while words are hidden, as are the notes of measures. */
+  /** Null while texts are hidden. So are the notes of KPIs. */
   readonly words: TranscriptWords | null;
 }
 
@@ -76,14 +76,16 @@ export interface Utterance {
   readonly text?: string;
 }
 
-/** What a call page is read for: one call can have very many legs, transcripts and threads. */
+/** Limits of a call page: one call can have very many legs, transcripts and threads. */
 const maxOfEach = 100;
-/** Rules act on a call for so long: its transcripts come within a day. */
+/** How long rules may act on a call: its transcripts arrive within a day. */
 const rulesMs = 2 * 86_400_000;
 
 export type CallRecord = NonNullable<Awaited<ReturnType<typeof readCall>>>;
 
-/** Reads a call with its legs, recordings and transcripts; undefined when it is not held, or the service no longer has it. */
+/**
+ * Reads a call with its legs, recordings and transcripts. Undefined if it isn't mirrored, or is deleted at the service.
+ */
 export async function readCall(db: Database, callId: string) {
   const call = await readFacts(db, callId);
   if (!call) return undefined;
@@ -95,11 +97,11 @@ export async function readCall(db: Database, callId: string) {
     visits: await readVisits(db, callId),
     /** Undefined unless the call was missed. */
     returned: await readReturn(db, callId),
-    /** Missed calls that this call returned. */
+    /** Missed calls returned by this call. */
     returns: await readReturned(db, call),
     recordings: await readRecordings(db, callId),
     transcripts,
-    /** Threads with the other party, the line that was called first. */
+    /** Threads with the other party, starting with the line that was called. */
     threads: await readThreads(db, call),
     runs: await readCallRuns(db, call, transcripts),
     origins: await readTargetStates(db, targets),
@@ -165,7 +167,10 @@ async function readReturn(db: Database, callId: string): Promise<CallReturn | un
   return row;
 }
 
-/** By the other party's calls of the time in which a call can be returned, since returns have no index on what returned them. */
+/**
+ * Searches the other party's calls within the callback window, because there is no index from a return to its missed
+ * call.
+ */
 async function readReturned(db: Database, { id, externalNumber, startedAt }: CallFacts) {
   if (externalNumber === null || startedAt === null) return [];
   return query(

@@ -13,7 +13,7 @@ export interface ThreadState
   readonly isResolved: boolean | null;
   readonly resolvedConfidence: 'never_observed' | 'stale_since_inbound' | 'as_observed';
   readonly isAssignmentKnown: boolean;
-  /** Whether a read has listed it to its end. */
+  /** Whether a read has listed the whole thread. */
   readonly isComplete: boolean;
 }
 
@@ -30,11 +30,11 @@ export interface ThreadText
     Fields<'length' | 'mediaCount', number>,
     Fields<'sentAt' | 'scheduledAt', Date | null> {
   readonly id: string;
-  /** Null where no direction is reported, and of a scheduled text. */
+  /** Null if no direction is reported, and for a scheduled text. */
   readonly sender: 'customer' | 'user' | 'automatic' | 'unknown' | null;
-  /** Of an automatic text. */
+  /** For an automatic text. */
   readonly rule: string | null;
-  /** Null while words are hidden, and once they were removed. */
+  /** Null while texts are hidden, and after their removal. */
   readonly body: string | null;
   readonly isScheduled: boolean;
 }
@@ -54,17 +54,17 @@ export interface StateChange extends Fields<'userName' | 'runId', string | null>
   readonly actor: string;
 }
 
-/** Which page: the newest, the texts before one, or the page around one. */
+/** Which page: the newest one, the texts before a given text, or the page around one. */
 export type ThreadPlace = { readonly before: string } | { readonly around: string } | undefined;
 
 const textsPerPage = 50;
-/** Texts that came after the one that a page is around. */
+/** Number of newer texts on a page around a text. */
 const newerAround = 10;
 const maxCalls = 50;
 
 export type ThreadRecord = NonNullable<Awaited<ReturnType<typeof readThread>>>;
 
-/** Reads a page of a thread; undefined when the thread is not held. */
+/** Reads a page of a thread. Undefined if the thread isn't mirrored. */
 export async function readThread(db: Database, thread: Thread, place: ThreadPlace) {
   const state = await readState(db, thread);
   if (!state) return undefined;
@@ -79,17 +79,17 @@ export async function readThread(db: Database, thread: Thread, place: ThreadPlac
   return {
     thread,
     state,
-    /** Of the number on each line that it is known of; on none for a group. */
+    /** The number's opt-out state on each line where it is known. Empty for a group. */
     optStates: thread.participants.length > 0 ? [] : await readOptStates(db, thread.number),
     isBlocked: await isBlocked(db, thread),
-    // Oldest first, as are the calls, the rules that matched and the changes of state in the time of these texts.
+    // Oldest first, like the calls, matched rules and state changes during these texts.
     texts,
     calls: calls.slice(0, maxCalls).reverse(),
-    /** There were more calls in that time, before these. */
+    /** There were more calls during that time, before these. */
     areCallsCut: calls.length > maxCalls,
     runs: await readRuns(db, thread, span),
     changes: await readChanges(db, state.conversationId, span),
-    /** Other pages, as values of `before`: undefined where there is none, null for the newest page. */
+    /** Other pages, as values of `before`. Undefined if there is none, null for the newest page. */
     pages: {
       older: hasOlder ? texts[0]?.id : undefined,
       newer: before === undefined ? undefined : ((await boundAfter(db, held, before, textsPerPage)) ?? null),
@@ -99,7 +99,7 @@ export async function readThread(db: Database, thread: Thread, place: ThreadPlac
   };
 }
 
-/** Whether somebody who was erased takes part: such a thread is never read. */
+/** Whether an erased person takes part: such a thread is never read. */
 export async function isErasedThread(db: Database, thread: Thread): Promise<boolean> {
   const [row] = await query(
     db,
@@ -128,14 +128,14 @@ interface ShownThread extends Thread {
   readonly conversationId: string;
 }
 
-// The index on (number, sent_at) gives the order: a thread can have very many texts.
+// The index on (number, sent_at) provides the order, because a thread can have very many texts.
 const isOf = ({ number, conversationId }: ShownThread) =>
   sql`m.number = ${number} and m.conversation_id = ${conversationId} and m.deleted_at is null`;
 
 const sentAtOf = ({ conversationId }: ShownThread, id: string) =>
   sql`(select sent_at from warehouse.sms_messages where conversation_id = ${conversationId} and message_id = ${id})`;
 
-/** The text so many places after one in the order of sending; undefined when there are fewer. */
+/** The text that is so many places after another one, by time sent. Undefined if there are fewer. */
 async function boundAfter(db: Database, thread: ShownThread, id: string, places: number): Promise<string | undefined> {
   const at = sentAtOf(thread, id);
   const [row] = await query(
@@ -147,7 +147,7 @@ async function boundAfter(db: Database, thread: ShownThread, id: string, places:
   return row?.id;
 }
 
-/** The newest first, and one more than a page has. Texts without a time count as the newest. */
+/** Newest first, and one more than fits on a page. Texts without a time count as newest. */
 function readTexts(db: Database, thread: ShownThread, before: string | undefined): Promise<ThreadText[]> {
   const at = before === undefined ? undefined : sentAtOf(thread, before);
   const bound = at ? sql`and m.sent_at <= ${at} and (m.sent_at, m.message_id) < (${at}, ${before})` : sql``;
@@ -170,7 +170,9 @@ function readTexts(db: Database, thread: ShownThread, before: string | undefined
   );
 }
 
-/** The time of a page: up to the text after it, and from its first text, or as far back as anything goes on the oldest page. */
+/**
+ * The time span of a page: from its first text (unbounded on the oldest page) up to the first text of the next page.
+ */
 async function spanOf(
   db: Database,
   thread: ShownThread,
@@ -185,7 +187,7 @@ async function spanOf(
   };
 }
 
-/** The newest first, and one more than is shown. */
+/** Newest first, and one more than is shown. */
 function readCalls(db: Database, number: string, { from, until }: Span): Promise<ThreadCall[]> {
   return query(
     db,

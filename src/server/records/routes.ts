@@ -30,17 +30,17 @@ import { targetOf, targetPage } from './target.ts';
 import { threadPage } from './thread-page.ts';
 import { idOf, type View, viewOf } from './view.ts';
 
-/** What the page of one record is read with. */
+/** What the page of a record needs. */
 interface Asked {
   readonly params: Readonly<Record<string, string>>;
   readonly view: View;
-  /** All that its address says. */
+  /** All parameters of its address. */
   readonly query: Parameters;
-  /** Of the rules file; undefined when it cannot be read here. */
+  /** From the rules file. Undefined if it can't be read here. */
   readonly rules: () => Promise<RuleSet | undefined>;
 }
 
-/** The pages of records: their paths, their entries in the header, and what they show. */
+/** The pages of records: their paths, entries in the header, and content. */
 const records: readonly (readonly [
   path: string,
   current: string,
@@ -48,7 +48,7 @@ const records: readonly (readonly [
 ])[] = [
   ['/deliveries/:id', '/deliveries', (tx, { params, view }) => deliveryPage(tx, idOf(params.id), view)],
   ['/calls/:id', '/reports', (tx, { params, view }) => callPage(tx, params.id, view)],
-  // Fastify bounds the length of named parameters, and a group has many participants.
+  // Fastify limits the length of named parameters, but a group can have many participants.
   ['/threads/*', '/reports', (tx, { params, view, query }) => threadPage(tx, params['*'] ?? '', query, view)],
   ['/targets/:kind/*', '/targets', (tx, { params, view }) => targetPage(tx, targetOf(params.kind, params['*']), view)],
   [
@@ -68,7 +68,7 @@ const records: readonly (readonly [
   ],
 ];
 
-/** Serves the lists of deliveries, reads, sends and so on, each as a page, as CSV and as JSON, and a page for each of their rows. */
+/** Serves the lists of deliveries, reads, sends and so on as pages, CSV and JSON, and a page for each row. */
 export function registerRecords(app: FastifyInstance, context: Context): void {
   const { db } = context.database;
   const { timeZone, hoursZone, rulesFile } = context.settings;
@@ -118,7 +118,7 @@ export function registerRecords(app: FastifyInstance, context: Context): void {
   });
 }
 
-/** The rules of the file that this process has; undefined when there is none, or it has mistakes. */
+/** The rules in this process's file. Undefined if there is no file, or it has errors. */
 async function readRuleSet(file: string, timeZone: string | undefined): Promise<RuleSet | undefined> {
   try {
     return parseRules(await readFile(file, 'utf8'), { file, timeZone });

@@ -39,7 +39,10 @@ interface Step {
   readonly sendReason: string | null;
 }
 
-/** The page of an evaluation of a rule: what it did, and why or why not. `rules` are those of the rules file, if it can be read. */
+/**
+ * The page of a rule's evaluation: what it did, and why or why not. `rules` come from the rules file, if it can be
+ * read.
+ */
 export async function runPage(
   tx: Transaction,
   id: string,
@@ -127,7 +130,9 @@ function recorded(values: Run['facts']): Html {
   )}</tbody></table>`;
 }
 
-/** Evaluates the conditions again with the data of then; an idle thread needs the time that the rule waits for. */
+/**
+ * Evaluates the conditions again with the data of that time. For an idle thread, this needs the rule's waiting time.
+ */
 function explain(tx: Transaction, rules: RuleSet, { rule, kind, key, triggerAt }: Run): Promise<RuleExplanation[]> {
   const idleSeconds = rules.rules.find(({ name }) => name === rule)?.idleSeconds;
   const trigger = { kind, key, at: triggerAt, ...(idleSeconds !== undefined && { idleSeconds }) };
@@ -137,8 +142,8 @@ function explain(tx: Transaction, rules: RuleSet, { rule, kind, key, triggerAt }
 const noRules = html`<p class="soft">This process cannot read the rules file (RULES_FILE), so the conditions cannot be evaluated here. <code>${commandName} rules explain</code> does it where the file is.</p>`;
 
 /**
- * The page that says of a text or an ended call, by its id, what each rule makes of it: those that did not match leave no run.
- * Throws `BadAddress`.
+ * The page that shows, for the id of a text or ended call, what each rule decides about it. Rules that didn't match
+ * have left no run. Throws `BadAddress`.
  */
 export async function explanationPage(
   tx: Transaction,
@@ -172,7 +177,7 @@ export async function explanationPage(
   };
 }
 
-/** What each rule makes of it, the given one first. */
+/** What each rule decides, the given one first. */
 function explanations(explained: readonly RuleExplanation[], first: string | undefined, isTextShown: boolean): Html {
   if (explained.length === 0) return soft('No rule of the present file waits for this.');
   const own = explained.toSorted((a, b) => Number(b.rule === first) - Number(a.rule === first));
@@ -193,7 +198,7 @@ ${reply !== undefined && html`<p class="soft">${replyWords(reply)}</p>`}</div>`,
 `;
 }
 
-/** By which rules it was evaluated; `version` is that of a run. */
+/** The rules that it was evaluated by. `version` is the one of a run. */
 function evaluatedBy(rules: RuleSet | undefined, version: string | undefined, isTextShown: boolean): Html {
   const own = `version ${rules?.version} of the rules file${version === undefined ? '' : `; the run was by version ${version}`}`;
   return html`<p class="note">Evaluated now, with the data that was known then, by ${rules?.version === version ? 'the same version of the rules file' : own}.</p>

@@ -20,7 +20,10 @@ export function sendIdOf(text: string | undefined): string {
   return text;
 }
 
-/** The page of a send: its text, what each gate decided, and its history. `rules` are those of the rules file, if it can be read. */
+/**
+ * The page of a send: its text, each gate's decision, and its history. `rules` come from the rules file, if it can be
+ * read.
+ */
 export async function sendPage(
   tx: Transaction,
   id: string,
@@ -118,7 +121,7 @@ function review({ sendId, line, number, reservedMicros }: Send): Html {
   });
 }
 
-/** What each gate decides now about an open send, and what it decided about any other. */
+/** For an open send, what each gate decides now. For any other, what it decided then. */
 async function verdicts(
   tx: Transaction,
   send: Send,

@@ -9,7 +9,7 @@ import { html } from '../html.ts';
 import { ask, asks, facts, type RecordPage, section, story } from './page-parts.ts';
 import { targetPath, type View } from './view.ts';
 
-/** The target of a path. Throws `BadAddress`. */
+/** The target in a path. Throws `BadAddress`. */
 export function targetOf(kind: string | undefined, key: string | undefined): Target {
   const known = targetKinds.find((each) => each === kind);
   if (known === undefined || !key)
@@ -35,7 +35,7 @@ const stateWords: Readonly<Record<string, string>> = {
 
 const ranks = ['live', 'history, after live reads', 'unconfirmed, slowly', 'unconfirmed, slowly'] as const;
 
-/** The page of a read: its state, why, and the way to it. */
+/** The page of a target: its state, the reason, and its history. */
 export async function targetPage(tx: Transaction, target: Target, view: View): Promise<RecordPage> {
   const { kind, key } = target;
   const [row] = await readTargetStates(tx, [target]);

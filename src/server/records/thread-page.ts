@@ -22,8 +22,8 @@ import { idOf, type View } from './view.ts';
 import { lengthOf, outcomeWords, partyOf } from './words.ts';
 
 /**
- * One page of a thread, its newest text at the bottom: `before` and the id of a text chooses older texts, `text` the page with a
- * text. Throws `BadAddress`.
+ * One page of a thread, newest text at the bottom. `before` with the id of a text selects older texts; `text` selects
+ * the page with that text. Throws `BadAddress`.
  */
 export async function threadPage(db: Database, key: string, query: Parameters, view: View): Promise<RecordPage> {
   const typed = typedThreadKey(key);
@@ -79,7 +79,7 @@ function overview({ thread, state, optStates, isBlocked }: ThreadRecord, view: V
   ]);
 }
 
-/** The service cannot be asked for the state, so that it is as old as its observation. */
+/** The service can't be asked for the current state, so it is as old as its observation. */
 function resolvedWords(
   { isResolved, resolvedByName, resolvedObservedAt, resolvedConfidence }: ThreadState,
   view: View,
@@ -90,7 +90,7 @@ function resolvedWords(
   return html`<span class="state">${isResolved ? 'resolved' : 'open'}</span>${by} <small>as observed ${view.time(resolvedObservedAt)}${since}</small>`;
 }
 
-/** An opt-out on any line keeps rules from texting, except on a line where they opted in since. */
+/** An opt-out on any line keeps rules from texting, except on a line with a later opt-in. */
 function optWords(states: readonly OptState[], line: string, view: View): Html {
   const here = states.find((each) => each.line === line);
   if (here?.status === 'opt_in') return html`opted in ${view.time(here.decidedAt)}`;
@@ -108,7 +108,7 @@ function optWords(states: readonly OptState[], line: string, view: View): Html {
   return html`<span class="problem">opted out</span> <small>${how[evidence]} ${view.time(decidedAt)}${elsewhere}</small>`;
 }
 
-/** Leads to older texts, or to newer ones; nothing where there are none. */
+/** Links to older or newer texts, if there are any. */
 function pager({ thread, pages: { older, newer } }: ThreadRecord, view: View, end: 'older' | 'newer'): Html {
   const path = `/threads/${threadKey(thread)}`;
   const link = (before: string, rel: string, name: string) =>
@@ -127,7 +127,7 @@ interface Entry {
   readonly content: Html;
 }
 
-/** Texts, calls, rules and changes of state in the order of time, with a heading for each day. */
+/** Texts, calls, rules and state changes in order of time, with a heading for each day. */
 function entries(record: ThreadRecord, view: View): Html[] {
   const { texts, calls, changes, state, areCallsCut } = record;
   const runs = Map.groupBy(record.runs, ({ triggerKey }) => triggerKey);
@@ -143,7 +143,7 @@ function entries(record: ThreadRecord, view: View): Html[] {
       content: bubble(text, take(`${state.conversationId}/${text.id}`), record, view),
     })),
     ...calls.map((call) => ({ at: call.startedAt, content: callEntry(call, take(call.id), record, view) })),
-    // What a rule of this page did is told with the rule.
+    // What a rule on this page did is shown with the rule.
     ...changes
       .filter(({ runId }) => runId === null || !shown.has(runId))
       .map((change) => ({ at: change.at, content: aside(view, change.at, changeWords(change)) })),

@@ -4,16 +4,16 @@ import { BadAddress, isDay, type Parameters, textOf } from '../answering.ts';
 import { type Html, html } from '../html.ts';
 import type { Condition } from '../row-list.ts';
 
-/** How a page is looked at: the time zone of all its times, which its links keep. */
+/** How a page is displayed: the time zone of all its times. Links keep it. */
 export interface View {
   /** IANA time zone. */
   readonly zone: string;
-  /** TIME_ZONE, which needs no parameter. */
+  /** TIME_ZONE. It needs no parameter. */
   readonly ownZone: string;
   /** The path of another page, in the same time zone. */
   pathTo(path: string): string;
   link(path: string, text: string | Html): Html;
-  /** A moment to the second, `2026-11-01 14:05:09`, or to the millisecond; a dash for none. */
+  /** A time to the second, `2026-11-01 14:05:09`, or to the millisecond. A dash for none. */
   time(at: Date | null, isExact?: boolean): Html;
   /** The time of day, `14:05`, or to the second. */
   clock(at: Date, isToTheSecond?: boolean): Html;
@@ -43,7 +43,7 @@ export function viewOf(query: Parameters, ownZone: string): View {
   };
 }
 
-/** The page of a target, of `kind key`. */
+/** The page of a target given as `kind key`. */
 export function targetPath(target: string): string {
   const [kind = '', key = ''] = target.split(/ (.*)/s, 2);
   return `/targets/${encodeURIComponent(kind)}/${key.split('/').map(encodeURIComponent).join('/')}`;
@@ -55,19 +55,22 @@ export function idOf(text: string | undefined): string {
   return text;
 }
 
-/** A zone that both this process and Postgres know, so no offset such as +02:00, which they read differently. */
+/**
+ * A zone that both this process and Postgres know. An offset such as +02:00 isn't accepted, because they read it
+ * differently.
+ */
 function zoneOf(name: string): string {
   try {
     if (/^[A-Za-z][\w+/-]*$/.test(name)) {
       return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone && name;
     }
   } catch {
-    // Not a zone.
+    // Not a valid zone.
   }
   throw new BadAddress('zone must be a time zone, such as Europe/Berlin or UTC.');
 }
 
-/** The zones to choose from, the own one first. */
+/** The zones to choose from, with the configured one first. */
 export function zonesFor({ zone, ownZone }: View): string[] {
   return [...new Set([ownZone, zone, 'UTC', ...Intl.supportedValuesOf('timeZone')])];
 }
@@ -82,14 +85,14 @@ export const spans = {
 } as const;
 export type SpanName = keyof typeof spans;
 
-/** From when to when: a span, or local days, of which either may be open. */
+/** A time range: a span, or local days, of which either may be missing. */
 export interface Range {
   readonly span: SpanName;
   readonly from: string | undefined;
   readonly to: string | undefined;
 }
 
-/** The range of an address. Throws `BadAddress`. */
+/** The range in an address. Throws `BadAddress`. */
 export function rangeOf(query: Parameters, usual: SpanName): Range {
   const [from, to] = (['from', 'to'] as const).map((name) => {
     const day = textOf(query, name);
@@ -104,7 +107,7 @@ export function rangeOf(query: Parameters, usual: SpanName): Range {
   return { span: span as SpanName, from, to };
 }
 
-/** The first and the last instant of a range, as expressions; undefined where it is open. The last is exclusive. */
+/** The first and last instant of a range, as SQL expressions. Undefined where it is open. The last is exclusive. */
 export function endsOf({ span, from, to }: Range, { zone }: View): { since?: Condition; until?: Condition } {
   const start = (day: string, plus: number) => sql`((${day}::date + ${plus}::integer)::timestamp at time zone ${zone})`;
   const { interval } = spans[span];

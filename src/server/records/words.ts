@@ -1,4 +1,4 @@
-/** A length: `34 s`, `2 min 5 s`, `1 h 2 min`; a dash where it is not known. */
+/** A duration: `34 s`, `2 min 5 s`, `1 h 2 min`. A dash if unknown. */
 export function lengthOf(seconds: number | null): string {
   if (seconds === null) return '–';
   const [hours, minutes] = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60];
@@ -8,7 +8,7 @@ export function lengthOf(seconds: number | null): string {
   return rest > 0 ? `${minutes} min ${rest} s` : `${minutes} min`;
 }
 
-/** A party as people know it: `Ada Berg (208)`; undefined where neither name nor number is reported. */
+/** A party as people know it: `Ada Berg (208)`. Undefined if neither name nor number is reported. */
 export function partyOf(name: string | null, number: string | null): string | undefined {
   if (name === null || name === number) return number ?? undefined;
   return number === null ? name : `${name} (${number})`;

@@ -3,10 +3,10 @@
  * functions (see `browserSource`) and renders them again with tooltips, legend and zoom.
  */
 
-/** The size of the server's SVG in pixels, between a phone and a column of a wide window. */
+/** Size of the server's SVG in pixels, between a phone and a column of a wide window. */
 export const drawnSize = { width: 440, height: 210 } as const;
 
-/** Custom properties of the page, so that a chart follows its light and dark scheme. */
+/** CSS custom properties of the page, so a chart follows its light and dark scheme. */
 const colors = {
   main: 'var(--accent)',
   second: 'var(--second)',
@@ -25,11 +25,11 @@ export interface Column {
   readonly key: string;
   readonly name: string;
   readonly unit: Unit;
-  /** The parameters of the rows behind it; undefined: there are none. */
+  /** Parameters of the page with the rows behind it. Undefined: there is none. */
   readonly rows?: string;
-  /** Its values do not rise once a day is over, whatever the day says of the others. */
+  /** Its values don't rise once a day is over, whatever the day's other values do. */
   readonly isFinal?: boolean;
-  /** Its colour in a chart; undefined: no chart has it. */
+  /** Its colour in a chart. Undefined: it is in no chart. */
   readonly tone?: keyof typeof colors;
   readonly isDashed?: boolean;
 }
@@ -39,19 +39,19 @@ export interface Day {
   /** `2026-11-01`. */
   readonly date: string;
   readonly values: readonly (number | null)[];
-  /** open: not over. rising: over, and its figures may still rise. */
+  /** open: the day isn't over. rising: it is over, but its figures may still rise. */
   readonly state?: 'open' | 'rising';
 }
 
-/** The data of a picture and of its CSV: every day of the period, oldest first. */
+/** The data of a picture and its CSV: every day of the period, oldest first. */
 export interface Figures {
   readonly columns: readonly Column[];
   readonly days: readonly Day[];
-  /** The values of the whole period by column. */
+  /** The values of the whole period, by column. */
   readonly whole: Readonly<Record<string, number | null>>;
 }
 
-/** Stacked bars of counts, or of shares of each day; lines; or lines of durations on a logarithmic axis (`lengths`). */
+/** Stacked bars of counts, or of daily shares; lines; or lines of durations on a logarithmic axis (`lengths`). */
 export interface Chart {
   readonly title?: string;
   readonly kind: 'stack' | 'shares' | 'lines' | 'lengths';
@@ -59,11 +59,11 @@ export interface Chart {
   readonly keys: readonly string[];
 }
 
-// The page's fonts: the library has to measure texts before it places them.
+// The page's fonts: the library measures texts to place them.
 const fontFamily = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
 const text = { color: 'var(--soft)', fontSize: 11, fontFamily };
 
-/** The options of one chart; `isLive` adds tooltip, legend selection and zoom. */
+/** The options of one chart. `isLive` adds tooltip, legend selection and zoom. */
 export function chartOptions(chart: Chart, figures: Figures, isLive = false): object {
   const { kind } = chart;
   const columns = chartColumns(chart, figures);
@@ -81,7 +81,7 @@ export function chartOptions(chart: Chart, figures: Figures, isLive = false): ob
       axisLine: { lineStyle: { color: 'var(--line)' } },
       axisTick: { show: false },
       axisLabel: { ...text, hideOverlap: true, formatter: shortDay },
-      // Shaded: days that are over, and whose figures may still rise.
+      // Shades days that are over but whose figures may still rise.
       splitArea: {
         show: columns.some(({ isFinal }) => !isFinal) && figures.days.some(({ state }) => state === 'rising'),
         interval: 0,
@@ -102,7 +102,7 @@ export function chartOptions(chart: Chart, figures: Figures, isLive = false): ob
     ...(isLive && {
       tooltip: {
         trigger: 'axis',
-        // As SVG: the content security policy blocks inline styles in markup.
+        // As SVG, because the content security policy blocks inline styles in HTML.
         renderMode: 'richText',
         confine: true,
         backgroundColor: 'var(--card)',
@@ -125,7 +125,7 @@ export function chartOptions(chart: Chart, figures: Figures, isLive = false): ob
   };
 }
 
-/** Pixels below the axis: names that are long together take two lines on a phone. */
+/** Pixels below the axis. Long names take two lines on a phone. */
 function legendHeight(columns: readonly Column[]): number {
   if (columns.length < 2) return 6;
   return columns.reduce((length, { name }) => length + name.length + 6, 0) > 48 ? 50 : 32;
@@ -137,13 +137,13 @@ function yAxis(kind: Chart['kind'], unit: Unit): object {
     splitLine: { lineStyle: { color: 'var(--line)' } },
     splitNumber: 4,
   };
-  // Durations differ by orders of magnitude: the steps are a second, a minute, an hour and some days.
+  // Durations differ by orders of magnitude, so the steps are a second, a minute, an hour and some days.
   if (kind === 'lengths') return { ...shared, type: 'log', logBase: 60, min: 1 };
   const step = unit === 'count' ? { minInterval: 1 } : unit === 'dollars' ? { minInterval: 0.01 } : {};
   return { ...shared, ...step, type: 'value', min: 0, ...(unit === 'percent' && { max: 100, interval: 25 }) };
 }
 
-/** The column of a day that is not over is pale. */
+/** The column of a day that isn't over is pale. */
 function bars({ name, tone }: Column, values: readonly (number | null)[], isOpen: boolean[]): object {
   return {
     name,
@@ -158,8 +158,8 @@ function bars({ name, tone }: Column, values: readonly (number | null)[], isOpen
 }
 
 /**
- * Lines end before a day that is not over: its partial value would look like a drop. If it is the only value, it is a pale dot.
- * In the browser each value has an invisible dot, to click on.
+ * Lines end before a day that isn't over, because its partial value would look like a drop. If it is the only value, it
+ * becomes a pale dot. In the browser, each value has an invisible dot to click on.
  */
 function line(
   { name, tone, isDashed }: Column,
@@ -220,7 +220,7 @@ function describeDay(columns: readonly Column[], figures: Figures, day: number):
   return [dayName(date) + stateNames[state ?? 'over'], ...values].join('\n');
 }
 
-/** What is said after the name of a day. */
+/** The note after the name of a day. */
 export const stateNames = { open: ', not over', rising: ', still rising', over: '' } as const;
 
 function tickName(value: number, unit: Unit): string {
@@ -254,7 +254,7 @@ function round(value: number, digits: number): number {
   return Math.round(value * factor) / factor;
 }
 
-/** A local day: `Sat 21 Nov`. A page has hundreds, too many to make a format of `Intl` for each. */
+/** A local day: `Sat 21 Nov`. A page has hundreds, so creating an `Intl` format for each would be too slow. */
 export function dayName(date: string): string {
   const weekdays = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
   return date === '' ? '' : `${weekdays[new Date(`${date}T00:00:00Z`).getUTCDay()]} ${shortDay(date)}`;
@@ -265,7 +265,7 @@ function shortDay(date: string): string {
   return date === '' ? '' : `${Number(date.slice(8))} ${months[Number(date.slice(5, 7)) - 1]}`;
 }
 
-/** The functions above as source for the browser. Node has stripped their types; they must not use imports. */
+/** The source of the functions above, for the browser. Node has stripped their types. They must not use imports. */
 export const browserSource = [
   `const colors = ${JSON.stringify(colors)};`,
   `const fontFamily = ${JSON.stringify(fontFamily)};`,

@@ -4,7 +4,7 @@ import { BadAddress, isDay, type Parameters, textOf } from '../answering.ts';
 export const filterNames = ['number', 'queue', 'agent'] as const;
 export type Filter = (typeof filterNames)[number];
 
-/** What a report is about. Its URL holds all of it, so that it can be shared. */
+/** What a report is about. Its URL contains all of it, so it can be shared. */
 export interface Choice {
   /** The first local day, `2026-11-01`. */
   readonly from: string;
@@ -14,11 +14,11 @@ export interface Choice {
   readonly filters: Readonly<Partial<Record<Filter, string>>>;
 }
 
-/** Bounds what one request can cost. */
+/** Limits the cost of one request. */
 const maxDays = 366;
 const usualDays = '30';
 
-/** The ranges that are one click away, as parameters of the URL. They move on with the day. */
+/** The ranges with a link of their own, as URL parameters. They are relative to today. */
 export const presets: readonly { readonly name: string; readonly query: string }[] = [
   { name: 'Today', query: 'days=1' },
   { name: '7 days', query: 'days=7' },
@@ -28,7 +28,7 @@ export const presets: readonly { readonly name: string; readonly query: string }
   { name: 'Last month', query: 'month=last' },
 ];
 
-/** The choice of an address, by default of the last 30 days up to `today`. It ends with today at the latest. Throws `BadAddress`. */
+/** The choice in an address. Default: the last 30 days up to `today`. Never ends after today. Throws `BadAddress`. */
 export function choiceOf(query: Parameters, today: string): Choice {
   const range = rangeOf(query, today);
   const filters = filterNames.flatMap((name) => {
@@ -63,28 +63,28 @@ function rangeOf(query: Parameters, today: string): Pick<Choice, 'from' | 'to'> 
   return { from: addDays(today, 1 - count), to: today };
 }
 
-/** The local day so many days later. */
+/** The local day this many days later. */
 export function addDays(day: string, count: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) + count * 86_400_000).toISOString().slice(0, 10);
 }
 
-/** The days of a range, both ends included. */
+/** The number of days in a range, including both ends. */
 export function daysBetween(from: string, to: string): number {
   return (Date.parse(`${to}T00:00:00Z`) - Date.parse(`${from}T00:00:00Z`)) / 86_400_000 + 1;
 }
 
-/** The part of a choice that is over, since a day that is not would look like a fall; undefined when only today is left. */
+/** The part of a choice that is over; an unfinished day would look like a drop. Undefined if only today is left. */
 export function finishedPart(choice: Choice, today: string): Choice | undefined {
   if (choice.to < today) return choice;
   return choice.from < today ? { ...choice, to: addDays(today, -1) } : undefined;
 }
 
-/** The same number of days before. */
+/** The same number of days before that. */
 export function periodBefore({ from, to, filters }: Choice): Choice {
   return { from: addDays(from, -daysBetween(from, to)), to: addDays(from, -1), filters };
 }
 
-/** The choice as parameters of a URL, with its days spelled out. */
+/** The choice as URL parameters, with explicit days. */
 export function queryOf({ from, to, filters }: Choice): string {
   return new URLSearchParams({ from, to, ...filters }).toString();
 }

@@ -4,41 +4,45 @@ import type { Chart, Column, Figures } from './charts.ts';
 import { addDays, type Choice, daysBetween } from './choice.ts';
 import { type Condition, followed, ofDays, type RowSet, type RowTable, rowsFrom } from './rows.ts';
 
-/** A column of a picture and where its values come from: rows, totals of these rows, or other columns. */
+/** A column of a picture, and the source of its values: rows, totals of these rows, or other columns. */
 export interface Measure extends Column {
-  /** The rows that it counts, and that it opens unless `rows` says otherwise (empty: none). */
+  /** The rows that it counts, and links to unless `rows` says otherwise (empty: none). */
   readonly set?: RowSet;
-  /** What it takes of these rows; default: how many they are. */
+  /** The aggregate of these rows. Default: their number. */
   readonly of?: Condition;
-  /** The same of the totals of the table, which serve where all columns of the table have one. */
+  /** The same from the table's totals. Only used if all columns of the table have one. */
   readonly total?: Condition;
-  /** Its value by those of other columns, of a day or of the whole period. */
+  /** Computed from other columns, for a day or the whole period. */
   readonly derive?: (value: (key: string) => number) => number | null;
-  /** It stands at the head of the page too, beside the period before: its name there, and whether more of it is good or bad. */
+  /** Also shown as a headline next to the previous period: its name there, and whether higher is good or bad. */
   readonly headline?: { readonly name?: string; readonly more?: 'good' | 'bad' };
 }
 
-/** What makes figures of days that are over rise: calls that are not proven complete, or missed calls that may still be returned. */
+/**
+ * Why figures of past days can still rise: their calls aren't proven complete, or missed calls may still be returned.
+ */
 export type Rising = 'calls' | 'returns' | 'nothing';
 
-/** Charts with a sentence: the only declaration of what is drawn, listed by day, compared and opened. */
+/** Charts with a sentence. The only declaration of what is drawn, listed by day, compared and linked. */
 export interface Picture {
   /** Its name in the URL: `/reports/volume.csv`. */
   readonly name: string;
   readonly title: string;
-  /** The sentence to print when there is nothing to draw. */
+  /** The sentence to show if there is nothing to draw. */
   readonly emptiness: string;
   readonly rising: Rising;
   readonly measures: readonly Measure[] | ((db: Database, choice: Choice) => Promise<readonly Measure[]>);
-  /** Without keys: a chart of all columns that have a tone. */
+  /** Without keys: one chart of all columns with a tone. */
   readonly charts: readonly (Omit<Chart, 'keys'> & Partial<Pick<Chart, 'keys'>>)[];
-  /** One sentence with the figures of the whole period; for it and the note some value is neither null nor 0. */
+  /**
+   * One sentence with the figures of the whole period. Only used if some value is neither null nor 0, like the note.
+   */
   sentence(figures: Figures): string;
   /** What a reader has to know about the figures. */
   note(figures: Figures): string;
 }
 
-/** A figure of the whole period, to stand beside that of the period before. */
+/** A figure of the whole period, shown next to the previous period's. */
 export interface Headline extends Omit<Column, 'key'> {
   readonly value: number | null;
   readonly rows: string;
@@ -58,7 +62,7 @@ export function wholeOf({ whole }: Figures, key: string): number {
 type Values = Readonly<Record<string, number | null>>;
 const wholePeriod = '';
 
-/** Reads the values of every local day of a choice, and of all of it. */
+/** Reads the values of every local day of a choice, and of the whole choice. */
 export async function readFigures(db: Database, choice: Choice, measures: readonly Measure[]): Promise<Figures> {
   const found = new Map<string, Values>();
   const byTable = Map.groupBy(
@@ -82,13 +86,13 @@ export async function readFigures(db: Database, choice: Choice, measures: readon
   };
 }
 
-/** What the page, the browser and the CSV know of a measure. */
+/** What the page, the browser and the CSV know about a measure. */
 function columnOf({ set, of, total, derive, headline, rows, ...column }: Measure): Column {
   const opened = rows ?? (set && `set=${column.key}`);
   return { ...column, ...(opened && { rows: opened }) };
 }
 
-/** A row by local day and one, of day null, of all days. */
+/** One row per local day, and one with a null day for the whole period. */
 function readTable(db: Database, choice: Choice, table: RowTable, measures: readonly Measure[]) {
   const own = followed(table, choice);
   const totals = measures.every(({ total }) => total) ? table.totals?.(own.filters) : undefined;
@@ -102,7 +106,7 @@ function readTable(db: Database, choice: Choice, table: RowTable, measures: read
   );
 }
 
-/** What nothing was found of is 0 where it is a count, and derived where it depends on others. */
+/** A count without rows is 0. Derived values depend on the others. */
 function complete(measures: readonly Measure[], found: Values): (number | null)[] {
   const value = (key: string) => found[key] ?? 0;
   return measures.map(({ key, unit, derive }) => {
@@ -111,20 +115,20 @@ function complete(measures: readonly Measure[], found: Values): (number | null)[
   });
 }
 
-/** The charts of a picture; of all columns with a tone where it does not say of which. */
+/** The charts of a picture. Default: one of all columns with a tone. */
 export function chartsOf({ charts }: Picture, { columns }: Figures): Chart[] {
   const all = columns.flatMap(({ key, tone }) => (tone === undefined ? [] : [key]));
   return charts.map((chart) => ({ ...chart, keys: chart.keys ?? all }));
 }
 
-/** The figures that stand at the head of the page. */
+/** The headline figures of the page. */
 export function headlinesOf(measures: readonly Measure[], { whole }: Figures): Headline[] {
   return measures.flatMap(({ key, name, headline, unit, isFinal = false, rows = `set=${key}` }) =>
     headline ? [{ name, ...headline, unit, isFinal, rows, value: whole[key] ?? null }] : [],
   );
 }
 
-/** The figures as CSV: a line for each local day. An empty field means "nothing to measure", which is not zero. */
+/** The figures as CSV, one line for each local day. An empty field means "nothing to measure", which isn't zero. */
 export function csvOf({ columns, days }: Figures): string {
   return csvOfLines([
     ['local_date', ...columns.map(({ key }) => key)],

@@ -27,7 +27,7 @@ export function frame(title: string, content: Html, hasCharts = true): string {
   });
 }
 
-/** A page that is only a sentence, such as why a report cannot be read. */
+/** A page of one sentence, for example why a report can't be read. */
 export function renderOutage(sentence: string): string {
   return frame(
     sentence,

@@ -3,21 +3,24 @@ import type { Choice } from './choice.ts';
 
 /** How complete the figures of a choice are. */
 export interface Freshness {
-  /** The first instant from the choice's begin on that is not proven complete; null when nothing of it is. */
+  /** The first instant of the choice that isn't proven complete. Null if none of it is. */
   readonly completeUntil: Date | null;
   /** Whether every hour of the choice is over and proven. */
   readonly isComplete: boolean;
-  /** Hours of the choice that are. */
+  /** The number of proven hours in the choice. */
   readonly provenHours: number;
-  /** Local days of the choice with an hour that is not proven, today included. */
+  /** Local days of the choice with an unproven hour, including today. */
   readonly incompleteDays: readonly string[];
   /** Missed calls of this local day and later may still be returned. */
   readonly returnsFrom: string;
-  /** The oldest change that the rollups do not show yet; null when there is none. */
+  /** The oldest change missing in the rollups. Null if there is none. */
   readonly rollupsWaitSince: Date | null;
 }
 
-/** Reads it from the hours of call history that were compared with the service, which `reporting.completeness` counts by day. */
+/**
+ * Based on the hours of call history compared with the service, like `reporting.completeness`, which counts them by
+ * day.
+ */
 export async function readFreshness(db: Database, { from, to }: Choice): Promise<Freshness> {
   const [row] = await query<Freshness>(
     db,
@@ -48,7 +51,7 @@ export async function readFreshness(db: Database, { from, to }: Choice): Promise
   return row;
 }
 
-/** Numbers, queues and agents that a reader can choose. */
+/** Numbers, queues and agents to choose from. */
 export interface Option {
   readonly filter: 'number' | 'queue' | 'agent';
   readonly value: string;

@@ -33,7 +33,7 @@ import { rowSetOf } from './pictures.ts';
 import type { Drawn, Report } from './report.ts';
 import { followed } from './rows.ts';
 
-/** The report page of a choice. Complete without JavaScript; made for screens, phones and paper. */
+/** The report page of a choice. Complete without JavaScript. Made for screens, phones and paper. */
 export async function renderReport(report: Report): Promise<string> {
   const { choice, takenAt, timeZone, today, drawn } = report;
   const draw = await loadDrawing();
@@ -51,7 +51,7 @@ ${isNothing(report) && nothing(choice)}
   );
 }
 
-/** What the figures lack, and what to do: the health checks of the reports. */
+/** What is missing in the figures, and what to do: the health checks of the reports. */
 function latenessWords({ lateness, takenAt }: Report): Html {
   if (lateness.state === 'unknown')
     return html`<p class="limit">Whether the figures are up to date could not be read: ${lateness.reason}</p>`;
@@ -65,7 +65,7 @@ function titleOf({ from, to }: Choice, today: string): string {
   return from === today ? 'Today' : `The last ${daysBetween(from, to)} days`;
 }
 
-/** `1 – 21 Nov 2026`, without what both ends have in common. */
+/** `1 – 21 Nov 2026`, without repeating what both ends share. */
 function rangeName(from: string, to: string): string {
   const parts = (day: string) => [Number(day.slice(8)), dayName(day).split(' ')[2], day.slice(0, 4)];
   const [first, last] = [parts(from), parts(to)];
@@ -117,7 +117,7 @@ function filtersInWords({ filters }: Choice, options: readonly Option[]): string
   });
 }
 
-/** The URL of the rows behind a figure, without what they cannot follow. */
+/** The URL of the rows behind a figure, without filters that don't apply to them. */
 function linkOf(rows: string, choice: Choice): string {
   return `/reports/rows?${rows}&${queryOf(followedBy(rows, choice))}`;
 }
@@ -127,7 +127,7 @@ function followedBy(rows: string, choice: Choice): Choice {
   return set ? followed(set.table, choice) : choice;
 }
 
-/** The filters of a choice that a figure does not follow. */
+/** The filters of a choice that a figure ignores. */
 function ignored(rows: string, choice: Choice): Filter[] {
   const own = followedBy(rows, choice).filters;
   return filterNames.filter((name) => choice.filters[name] !== undefined && own[name] === undefined);
@@ -179,7 +179,7 @@ function comparedWords(
   return html`<p class="change">${text && html`<b class="delta${tone}">${text}</b>, `}from ${link(before, periodBefore(over))} to ${link(now, over)}</p>`;
 }
 
-/** A change in percent, or of a share in points, with its sign. */
+/** A change in percent, or of a share in percentage points, with its sign. */
 function changeOf(
   now: number | null,
   before: number | null,
@@ -230,7 +230,7 @@ ${chartsOf(picture, figures).map((chart) => figureOf(picture.title, chart, figur
 <details><summary>Figures</summary>${table(picture.title, figures, choice)}</details></div>`;
 }
 
-/** What a picture cannot be filtered by, and why. */
+/** The filters that a picture ignores, and why. */
 function ignoredWords(columns: readonly Column[], choice: Choice): string[] {
   const counted = columns.flatMap(({ name, rows }) => (rows === undefined ? [] : [{ name, rows }]));
   return filterNames.flatMap((filter) => {
@@ -243,7 +243,7 @@ function ignoredWords(columns: readonly Column[], choice: Choice): string[] {
   });
 }
 
-/** Until when the calls of a picture are complete, and what of it still rises. */
+/** Until when the calls of a picture are complete, and which of its figures can still rise. */
 function risingWords({ rising }: Picture, figures: Figures, { freshness, timeZone }: Report): Html {
   if (rising === 'nothing') return html``;
   if (freshness.state !== 'known')
@@ -285,7 +285,7 @@ ${chart.title && html`<h3>${chart.title}</h3>`}
 
 type Draw = (options: object) => Html;
 
-/** Loads the library at the first report, to save its memory in receivers that render none. */
+/** Loaded at the first report, to save memory in receivers that render none. */
 async function loadDrawing(): Promise<Draw> {
   const [echarts, { BarChart, LineChart }, { GridComponent, LegendComponent }, { SVGRenderer }] = await Promise.all(
     ['core', 'charts', 'components', 'renderers'].map((part) => import(`echarts/${part}`)),
@@ -296,12 +296,12 @@ async function loadDrawing(): Promise<Draw> {
     drawing.setOption(options);
     const svg = drawing.renderToSVGString({ useViewBox: true });
     drawing.dispose();
-    // The content security policy blocks inline styles; the fonts come from the page's style sheet.
+    // The content security policy blocks inline styles. The fonts come from the page's style sheet.
     return trusted(svg.replace(/<style[\s\S]*?<\/style>| style="[^"]*"/g, ''));
   };
 }
 
-/** The figures as a table, newest day first. Each opens the rows behind it. */
+/** The figures as a table, newest day first. Each links to the rows behind it. */
 function table(title: string, figures: Figures, choice: Choice): Html {
   const { columns, days } = figures;
   const cell = (value: number | null, { rows, unit }: Column, of: Choice) => {

@@ -23,7 +23,7 @@ import {
 const everything = sql`true`;
 const rows = (title: string, table: RowTable, where: Condition = everything): RowSet => ({ title, table, where });
 
-/** The name of a column, the title of the page of its rows, which rows these are, and their total: a column of totals, or of SQL. */
+/** The name of a column, the title of its page of rows, the rows, and their total: a column of totals, or SQL. */
 type Counted = readonly [name: string, title: string, where: Condition, total?: string | Condition];
 
 /** Columns that count rows of a table. */
@@ -224,7 +224,7 @@ function missedSentence(total: number, open: number): string {
 }
 
 const replied = rows('Turns that a person replied to', replies, sql`r.user_reply_seconds is not null`);
-/** Percentiles of lines or days cannot be combined, so they are computed from the turns. */
+/** Percentiles of lines or days can't be combined, so they are computed from the turns. */
 const percentile = (part: number, column: string) => ({
   ...({ unit: 'seconds', set: replied, rows: 'set=replied' } as const),
   of: sql`percentile_cont(${part}::float8) within group (order by r.${sql.ref(column)})`,
@@ -261,13 +261,16 @@ const response: Picture = {
     `${quantity(wholeOf(figures, 'replied'))} of ${quantity(wholeOf(figures, 'turns'))} turns were replied to by a person; automatic replies do not count. Business time is measured where business hours lie between text and reply. Each step of the scale is several times the one below.`,
 };
 
-/** More colours would be hard to distinguish; all further words are counted as one. */
+/** More colours would be hard to distinguish. All further words are counted together. */
 const maxWords = 4;
 const otherWord = 'other';
 
 type Tone = NonNullable<Column['tone']>;
 
-/** Words with a fixed colour, and places in the stack, from bottom to top; those without stand between neutral and positive. */
+/**
+ * Words with a fixed colour and position in the stack, from bottom to top. Others are placed between neutral and
+ * positive.
+ */
 const tones = new Map<string, Tone>([
   ['negative', 'bad'],
   ['neutral', 'plain'],
@@ -278,7 +281,7 @@ const otherTones: readonly Tone[] = ['main', 'second', 'fair', 'plain'];
 const analysed = rows('Analysed recordings', transcripts);
 const word = sql`lower(r.call_sentiment)`;
 
-/** The most frequent words of the account's own vocabulary; it is not specified. */
+/** The most frequent words of the account's own vocabulary, which isn't specified. */
 const sentiment: Picture = {
   name: 'sentiment',
   title: 'Sentiment of calls',
@@ -326,7 +329,7 @@ const sentiment: Picture = {
   note: () => 'As the service’s analysis judges it, in the account’s own words; shares of each day.',
 };
 
-/** The set `analysed`, narrowed by sentiments: one of these, or none of those. */
+/** The set `analysed`, restricted to one of these sentiments, or to none of them. */
 export function narrowed(set: RowSet, only: readonly string[], except: readonly string[]): RowSet {
   if (set.table !== transcripts || only.length + except.length === 0) return set;
   const where = only.length > 0 ? sql`${word} = any(${only})` : sql`not (${word} = any(${except}))`;
@@ -368,7 +371,7 @@ const plans = counts(planned, {
 });
 const ofSent = { ...sends.sent, rows: 'set=sent' };
 
-/** From the ledger of sends: the service reports prices only for texts sent through the API. */
+/** From the send ledger: the service only reports prices for texts sent through the API. */
 const cost: Picture = {
   name: 'cost',
   title: 'Automatic texts and their cost',
@@ -413,7 +416,7 @@ function costSentence(figures: Figures): string {
 /** Every picture, in the order of the page. */
 export const pictures: readonly Picture[] = [volume, serviceLevel, missedCalls, response, sentiment, cost];
 
-/** Every set of rows that a figure opens, by its name in the URL: the key of the first column that counts it. */
+/** The sets of rows that figures link to, by their name in the URL: the key of the first column that counts it. */
 const sets = new Map([
   ['analysed', analysed] as const,
   ...pictures.flatMap(({ measures }) =>

@@ -12,31 +12,34 @@ import { pictures } from './pictures.ts';
 export interface Drawn {
   readonly picture: Picture;
   readonly figures: Part<Figures>;
-  /** Of the whole period, of its days that are over, and of as many days before; the latter two are undefined where none is over. */
+  /**
+   * For the whole period, for its completed days, and for as many days before. The latter two are undefined if no day
+   * is complete.
+   */
   readonly headlines?: Readonly<Record<'now' | 'over' | 'before', readonly Headline[] | undefined>>;
 }
 
-/** What a page of the reports is read with: one connection, and the choice of its address. */
+/** What report pages are read with: one connection, and the choice in the address. */
 export interface Reading {
   readonly db: Database;
   readonly choice: Choice;
-  /** By the clock of the database. */
+  /** By the database's clock. */
   readonly takenAt: Date;
-  /** Of the local days. */
+  /** The time zone of local days. */
   readonly timeZone: string;
-  /** The local day now. */
+  /** The current local day. */
   readonly today: string;
 }
 
 export interface Report extends Omit<Reading, 'db'> {
   readonly freshness: Part<Freshness>;
   readonly options: Part<readonly Option[]>;
-  /** How late the figures are, and what they lack. */
+  /** How late the figures are, and what is missing. */
   readonly lateness: Part<ReportingStatus>;
   readonly drawn: readonly Drawn[];
 }
 
-/** Reads with one connection for the choice of an address. Rejects with `DatabaseUnavailable`, `BadAddress` and nothing else. */
+/** Reads the choice in an address with one connection. Only rejects with `DatabaseUnavailable` or `BadAddress`. */
 export function reading<T>(db: Database, parameters: Parameters, read: (reading: Reading) => Promise<T>): Promise<T> {
   return onConnection(db, async (connection) => {
     const [now] = await query<Pick<Reading, 'takenAt' | 'timeZone' | 'today'>>(
@@ -48,7 +51,7 @@ export function reading<T>(db: Database, parameters: Parameters, read: (reading:
   });
 }
 
-/** Reads pictures one after the other, each statement for a few seconds at most; `isCompared`: with their headlines. */
+/** Reads pictures one after the other, each statement for a few seconds at most. `isCompared`: with their headlines. */
 export async function readReport(
   { db, ...of }: Reading,
   which: readonly Picture[] = pictures,
@@ -91,7 +94,7 @@ export async function readReport(
   return { ...of, freshness, options, lateness, drawn };
 }
 
-/** Says of each day whether it is not over, or still rises. */
+/** Marks each day that isn't over, or whose figures can still rise. */
 function withStates(figures: Figures, rising: Rising, freshness: Part<Freshness>, today: string): Figures {
   const known = freshness.state === 'known' ? freshness.value : undefined;
   const incomplete = new Set(rising === 'nothing' ? [] : known?.incompleteDays);

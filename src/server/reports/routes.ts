@@ -15,16 +15,16 @@ import { narrowed, pictures, rowSetOf } from './pictures.ts';
 import { type Report, reading, readReport } from './report.ts';
 import { followed, type RowSet, rowSource } from './rows.ts';
 
-/** Milliseconds for which a report is cached: the rollups change about every half minute. */
+/** Milliseconds for which a report is cached. The rollups change about every half minute. */
 const sharedMs = 10_000;
 const maxCachedReports = 20;
 
-/** Bounds what a request for rows can cost. */
+/** Limits the cost of a request for rows. */
 const maxCounted = 100_000;
 
 /**
- * Serves `/reports?from=2026-11-01&to=2026-11-21&queue=queue:6001`, the CSV of each picture, `/reports/volume.csv`, and the rows
- * behind each figure, `/reports/rows?set=answered` and `/reports/rows.csv`, all with the same parameters.
+ * Serves `/reports?from=2026-11-01&to=2026-11-21&queue=queue:6001`, the CSV of each picture, `/reports/volume.csv`, and
+ * the rows behind each figure, `/reports/rows?set=answered` and `/reports/rows.csv`. All accept the same parameters.
  */
 export function registerReports(app: FastifyInstance, { database }: Pick<Context, 'database'>): void {
   const { db } = database;
@@ -43,7 +43,7 @@ export function registerReports(app: FastifyInstance, { database }: Pick<Context
 
     servePage(scope, '/reports', renderOutage, async ({ query }) => renderReport(await sharedReport(query)));
 
-    // Cached for ever: their URLs change with their content.
+    // Cached forever, because their URLs change with their content.
     const assets = {
       '/reports/echarts.js': () => createReadStream(libraryFile()),
       '/reports/charts.js': () => chartsScript,
@@ -96,7 +96,7 @@ export function registerReports(app: FastifyInstance, { database }: Pick<Context
   });
 }
 
-/** The rows that an address asks for, and its parameters for that. Throws `BadAddress`. */
+/** The rows that an address asks for, and its parameters for them. Throws `BadAddress`. */
 function setOf({ set: name, word, except: others }: Parameters): { name: string; set: RowSet; parameters: string } {
   const set = rowSetOf(name);
   if (!set) throw new BadAddress('set must name the rows of a figure: follow a link of /reports.');

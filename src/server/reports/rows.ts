@@ -18,18 +18,20 @@ export type { Condition };
 /** A kind of rows: the relation `r`, and how filters apply to it. */
 export interface RowTable {
   readonly relation: Condition;
-  /** Instant that decides on which day a row counts; indexed. */
+  /** The indexed time that decides on which day a row counts. */
   readonly moment: Condition;
   readonly key: Condition;
   readonly where: Condition;
-  /** The condition of a filter, or in words why these rows cannot follow it. */
+  /** The condition of a filter, or a sentence saying why these rows ignore it. */
   readonly filters: Readonly<Record<Filter, string | ((value: string) => Condition)>>;
-  /** Relations for names, joined to the rows of one page only. */
+  /** Relations that provide names. Only joined to the rows of one page. */
   readonly joins?: Condition;
   readonly columns: readonly RowColumn[];
-  /** Their local day; default: a column `local_date`. */
+  /** Their local day. Default: a column `local_date`. */
   readonly day?: Condition;
-  /** Totals `r` by `local_date` that count the same, as a relation with a where clause, if they know the filters. */
+  /**
+   * Totals `r` by `local_date` with the same counts, as a relation with a where clause, if they support the filters.
+   */
   readonly totals?: (filters: Choice['filters']) => Condition | undefined;
 }
 
@@ -40,7 +42,7 @@ export interface RowSet {
   readonly where: Condition;
 }
 
-// Looked up call by call, so that a page of rows ends early; as a join, some of the plans take many times that.
+// Looked up for each call, so that a page of rows ends early. As a join, some plans take many times longer.
 const byQueue = (queue: string) =>
   sql`(select true from reporting.fct_queue_visit v where v.call_id = r.call_id and v.queue_key = ${queue} limit 1)`;
 const byAgent = (agent: string) =>
@@ -56,14 +58,17 @@ const hasNoQueue = 'texts go through no queue';
 const zone = sql`(select time_zone from reporting.params)`;
 type RowLink = NonNullable<RowColumn['link']>;
 
-/** The time opens the page of the call or thread that a row is about. */
+/** The time links to the page of the row's call or thread. */
 const times = (moment: Condition, link: RowLink): RowColumn[] => [
   { ...column('local_time', 'Time', localTime(moment, zone)), link },
   csvOnly(column('at', 'Instant', utcTime(moment))),
 ];
 const callPage: RowLink = ({ call_id }) => `/calls/${call_id}`;
 
-/** In the form that commands take: `line/number`, and `line/number/a,b` for a group. Of `r` and the conversation `c`. */
+/**
+ * In the form that commands accept: `line/number`, and `line/number/a,b` for a group. Uses `r` and the conversation
+ * `c`.
+ */
 const thread = csvOnly(
   column('thread', 'Thread', sql`concat_ws('/', r.line, c.number, nullif(c.participants_key, ''))`),
 );
@@ -73,7 +78,7 @@ const threadPage: RowLink = ({ thread, message_id: id }) => {
   return id ? `/threads/${thread}?text=${id}#text-${id}` : `/threads/${thread}`;
 };
 
-/** What the page says for a word of the views; the CSV keeps the word. */
+/** How the page shows a word of the views. The CSV keeps the word. */
 const words: Readonly<Record<string, string>> = {
   ...outcomeWords,
   ...{ no: 'no', called_back: 'called back, by the service', outbound_call: 'called back', text: 'texted back' },
@@ -115,7 +120,7 @@ export const calls: RowTable = {
   },
 };
 
-/** Calls of which nobody answered some: an agent's filter would leave these out and make every share 100 %. */
+/** Calls that may have been answered by nobody. Filtering by agent would drop these, and every share would be 100 %. */
 export const inbound: RowTable = {
   ...calls,
   where: sql`not r.is_internal and r.direction = 'inbound'`,
@@ -238,7 +243,7 @@ export const transcripts: RowTable = {
 const rulesHaveNoQueue = 'texts of rules go through no queue';
 const rulesHaveNoAgent = 'rules send them, not agents';
 
-/** Sends by the day on which they went out, or were to. */
+/** Sends by the day on which they left, or were due to leave. */
 export const charged: RowTable = {
   relation: sql`ops.sends`,
   moment: sql`coalesce(r.dispatched_at, r.reserved_at)`,
@@ -256,7 +261,7 @@ export const charged: RowTable = {
     count('segments', 'Segments', sql`r.units`),
     count('charged_usd', 'Charged $', sql`round(r.settled_micros / 1000000.0, 6)`),
     csvOnly(column('send_id', 'Send', sql`r.send_id::text`)),
-    // Rules text no groups.
+    // Rules don't text groups.
     { ...thread, value: sql`r.line || '/' || r.number` },
     csvOnly(column('message_id', 'Message')),
   ],
@@ -264,7 +269,7 @@ export const charged: RowTable = {
   totals: ({ number }) => sql`reporting.sms_daily r where ${isLine(number)}`,
 };
 
-/** Sends by the day on which the rule planned them. The totals of rules know no line. */
+/** Sends by the day on which the rule planned them. The totals of rules have no line. */
 export const planned: RowTable = {
   ...charged,
   moment: sql`r.planned_at`,
@@ -273,7 +278,7 @@ export const planned: RowTable = {
   totals: ({ number }) => (number === undefined ? sql`reporting.rule_outcomes r where true` : undefined),
 };
 
-/** The filters of a choice that rows follow; figures and rows are read with the same. */
+/** The filters of a choice that apply to rows. Figures and rows use the same ones. */
 export function followed({ filters }: RowTable, choice: Choice): Choice {
   const kept = filterNames.filter((name) => typeof filters[name] !== 'string' && choice.filters[name] !== undefined);
   return { ...choice, filters: Object.fromEntries(kept.map((name) => [name, choice.filters[name]])) };
@@ -288,7 +293,7 @@ export function rowsFrom(table: RowTable, choice: Choice): Condition {
     const [condition, value] = [table.filters[name], choice.filters[name]];
     return value === undefined || typeof condition === 'string' ? [] : [condition(value)];
   });
-  // Instants are compared, not days, so that an index on them serves.
+  // Compares instants, not days, so that an index on them can be used.
   const begin = sql`${table.moment} >= reporting.day_start(${choice.from}::date)`;
   const end = sql`${table.moment} < reporting.day_start(${choice.to}::date + 1)`;
   return sql`from ${table.relation} r where ${sql.join([begin, end, table.where, ...conditions], sql` and `)}`;
