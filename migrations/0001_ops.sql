@@ -426,13 +426,3 @@ comment on column ops.erasures.erased_at is 'When it was first requested.';
 comment on column ops.erasures.repeated_at is 'When it was last repeated.';
 comment on column ops.erasures.removed is 'Rows that were removed or blanked, by table.';
 comment on column ops.erasures.spelling_hashes is 'SHA-256 of the salt and each other spelling of the number: with an exit code, with a 0 after the country code, as dialled inside its country.';
-
-create table ops.erased_unread (
-  line text primary key,
-  unread_count integer not null check (unread_count >= 0),
-  changed_at timestamptz not null default now()
-);
-comment on table ops.erased_unread is 'Unread texts of erased people, by line, without their numbers: the service still counts them.';
-comment on column ops.erased_unread.line is 'The line.';
-comment on column ops.erased_unread.unread_count is 'The maximum; lowered when the service counts fewer.';
-comment on column ops.erased_unread.changed_at is 'When that last changed.';

@@ -368,7 +368,7 @@ comment on table warehouse.sms_unread_snapshots is 'Unread texts of each line as
 comment on column warehouse.sms_unread_snapshots.line is 'The line.';
 comment on column warehouse.sms_unread_snapshots.observed_at is 'When the service was read.';
 comment on column warehouse.sms_unread_snapshots.reported_count is 'Unread inbound texts that the service counts.';
-comment on column warehouse.sms_unread_snapshots.held_count is 'Unread inbound texts that are held, or were withheld because their sender was erased.';
+comment on column warehouse.sms_unread_snapshots.held_count is 'Unread inbound texts that are held.';
 comment on column warehouse.sms_unread_snapshots.state is 'even; behind: the service counts more, and the missing texts are being searched; unexplained: the search did not find them; older: the missing texts are older than the mirror; ahead: the service counts fewer, because texts were read elsewhere, and threads are read again.';
 comment on column warehouse.sms_unread_snapshots.unchanged_until is 'When a read last found the same counts.';
 

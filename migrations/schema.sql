@@ -125,15 +125,6 @@ create table ops.drift (
   constraint drift_pkey PRIMARY KEY (operation, path, what, sample)
 );
 
--- Unread texts of erased people, by line, without their numbers: the service still counts them.
-create table ops.erased_unread (
-  line text not null, -- The line.
-  unread_count integer not null, -- The maximum; lowered when the service counts fewer.
-  changed_at timestamptz not null default now(), -- When that last changed.
-  constraint erased_unread_pkey PRIMARY KEY (line),
-  constraint erased_unread_unread_count_check CHECK ((unread_count >= 0))
-);
-
 -- People who were erased with `npx trunkline erase`. What is read or delivered about them is not stored, nor is the number.
 create table ops.erasures (
   erasure_id bigint not null generated always as identity, -- Order of erasing.
@@ -1293,7 +1284,7 @@ create table warehouse.sms_unread_snapshots (
   line text not null, -- The line.
   observed_at timestamptz not null, -- When the service was read.
   reported_count integer not null, -- Unread inbound texts that the service counts.
-  held_count integer not null, -- Unread inbound texts that are held, or were withheld because their sender was erased.
+  held_count integer not null, -- Unread inbound texts that are held.
   state text not null, -- even; behind: the service counts more, and the missing texts are being searched; unexplained: the search did not find them; older: the missing texts are older than the mirror; ahead: the service counts fewer, because texts were read elsewhere, and threads are read again.
   unchanged_until timestamptz, -- When a read last found the same counts.
   constraint sms_unread_snapshots_pkey PRIMARY KEY (line, observed_at),

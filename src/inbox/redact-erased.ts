@@ -2,22 +2,14 @@ import { hash } from 'node:crypto';
 import { type Database, query, sql } from '../db/database.ts';
 import type { Log } from '../shared/log.ts';
 import { startLoop } from '../shared/loop.ts';
-import { threadOf } from '../shared/thread.ts';
-import { withholdUnread } from '../warehouse/erasure/erased.ts';
 import { mayMention } from '../warehouse/erasure/mentions.ts';
 import type { Delivery, ErasedNumbers } from './deliveries.ts';
 
 /** The interval at which receivers load new erasures; an erasure waits for it. */
 export const erasedRefreshMs = 2_000;
 
-/** Matches the stored body of an event about an inbound text. */
-export const inbound = /"direction":"(?:in|inbound|incoming|received)"/i;
-const maxCounted = 10_000;
-
 export function createErasedNumbers(db: Database, log: Log): ErasedNumbers {
   const hashes = new Set<string>();
-  /** Fingerprints of deliveries whose text was counted as withheld. */
-  const counted = new Set<string>();
   let salt = '';
   let newest = '0';
 
@@ -50,15 +42,6 @@ export function createErasedNumbers(db: Database, log: Log): ErasedNumbers {
     return new Set(rows.map(({ call_id }) => call_id));
   }
 
-  /** An inbound text of an erased person is never mirrored, but the service counts it as unread. Counts repeated deliveries once. */
-  function unreadOf({ targets, body, fingerprint }: Delivery): { line: string; unread: number }[] {
-    const withheld = targets.filter(({ kind, key }) => kind === 'thread' && isMentioned(key));
-    if (withheld.length === 0 || !inbound.test(body) || counted.has(fingerprint)) return [];
-    if (counted.size >= maxCounted) counted.clear();
-    counted.add(fingerprint);
-    return withheld.map(({ key }) => ({ line: threadOf(key).line, unread: 1 }));
-  }
-
   const loop = startLoop({ name: 'Refreshing the erased numbers', everyMs: erasedRefreshMs, log, job: refresh });
   return {
     get hasAny() {
@@ -69,7 +52,6 @@ export function createErasedNumbers(db: Database, log: Log): ErasedNumbers {
     },
     async redact(deliveries) {
       const calls = await erasedCallsOf(deliveries);
-      await withholdUnread(db, deliveries.flatMap(unreadOf));
       return deliveries.map((delivery) => {
         const { targets, body } = delivery;
         const isOfErased = targets.some(({ kind, key }) => (kind === 'thread' ? isMentioned(key) : calls.has(key)));

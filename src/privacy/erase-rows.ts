@@ -1,8 +1,5 @@
 import { query, relation, sql, type Transaction } from '../db/database.ts';
-import { inbound } from '../inbox/redact-erased.ts';
-import { threadOf } from '../shared/thread.ts';
 import { eraseCalls, type Removed } from '../warehouse/erasure/calls.ts';
-import { withholdUnread } from '../warehouse/erasure/erased.ts';
 import {
   erasedMark,
   escapedMentionPattern,
@@ -17,8 +14,7 @@ import { refreshFacts } from '../warehouse/write-calls.ts';
 import { unreadMark } from '../webhooks/extract.ts';
 
 /**
- * Empties the deliveries that mention a number or refer to its calls, and deletes the sync targets of its threads. Call it before
- * {@link eraseTexts}, because it counts the announced texts that the mirror does not hold yet.
+ * Empties the deliveries that mention a number or refer to its calls, and deletes the sync targets of its threads.
  */
 export async function eraseInbox(tx: Transaction, number: string, callIds: readonly string[]): Promise<Removed> {
   const isOfNumber = `(body ~ $1 and body ~ $2) or (array_to_string(targets, '|') ~ $1 and array_to_string(targets, '|') ~ $2)`;
@@ -42,7 +38,6 @@ export async function eraseInbox(tx: Transaction, number: string, callIds: reado
     ],
   );
   const deliveryIds = [...mentioning.map(({ id }) => id), ...(await findEscapedMentions(tx, number))];
-  await withholdUnmirrored(tx, number, deliveryIds);
   const deliveries = await query(
     tx,
     `update ops.deliveries set body = '', body_hash = '', is_erased = true,
@@ -89,29 +84,9 @@ async function findEscapedMentions(tx: Transaction, number: string): Promise<str
   return mentioning;
 }
 
-/** Records announced texts that will never be mirrored: the service still counts them as unread. */
-async function withholdUnmirrored(tx: Transaction, number: string, deliveryIds: readonly string[]): Promise<void> {
-  const named = await query<{ key: string; body: string }>(
-    tx,
-    `select distinct on (n.key, n.id) n.key, d.body from ops.deliveries d
-       cross join lateral (select split_part(name, ' ', 1) as key, split_part(name, ' ', 2) as id from unnest(d.named) name) n
-     where d.delivery_id = any($1::bigint[]) and n.key ~ $2 and not exists (
-       select from warehouse.sms_messages m where m.message_id = n.id::bigint and m.line = split_part(n.key, '/', 1))
-     order by n.key, n.id, d.delivery_id`,
-    [deliveryIds, mentionPattern(number)],
-  );
-  const unread = named.filter(({ body }) => inbound.test(body));
-  await withholdUnread(
-    tx,
-    unread.map(({ key }) => ({ line: threadOf(key).line, unread: 1 })),
-  );
-}
-
 type LostText = JsonRow & {
   readonly conversation_id: string;
   readonly message_id: string;
-  readonly line: string;
-  readonly is_unread: boolean;
 };
 
 /** Deletes the conversations of a number, groups included, and every row that belongs to their messages. */
@@ -125,16 +100,10 @@ export async function eraseTexts(tx: Transaction, number: string): Promise<Remov
     tx,
     `delete from warehouse.sms_messages
      where conversation_id = any($3) or ${isIn(`concat_ws('|', from_number, to_number, array_to_string(group_participants, '|'))`)}
-     returning conversation_id, message_id, line, number, direction, sent_at, deleted_at,
-       direction = 'in' and is_read is false and deleted_at is null as is_unread`,
+     returning conversation_id, message_id, line, number, direction, sent_at, deleted_at`,
     [mentionPattern(number), roughMentionPattern(number), conversations.map(({ id }) => id)],
   );
   await recordFollowing(tx, followingLostTexts(messages));
-  const unread = messages.filter((each) => each.is_unread);
-  await withholdUnread(
-    tx,
-    unread.map(({ line }) => ({ line, unread: 1 })),
-  );
   const removed: Record<string, number> = { 'warehouse.sms_messages': messages.length };
   const keys = relation('m', messages, { conversation_id: 'bigint', message_id: 'bigint' });
   for (const table of [

@@ -1,7 +1,6 @@
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { Service } from '../../src/api-client/client.ts';
 import { createReconciler } from '../../src/completeness/coverage/reconcile.ts';
-import { compareUnread } from '../../src/completeness/gaps/unread.ts';
 import { query } from '../../src/db/database.ts';
 import { createInbox, type Delivery } from '../../src/inbox/deliveries.ts';
 import { createErasedNumbers } from '../../src/inbox/redact-erased.ts';
@@ -238,36 +237,6 @@ describe.each(backends)('on %s', (backend) => {
     expect(kept.every(({ body }) => body === '')).toBe(true);
   });
 
-  test('unread texts that were erased, or come later, are no lost texts of their line', async () => {
-    const [{ line } = { line: '' }] = await query<{ line: string }>(
-      'select line from warehouse.sms_lines where deleted_at is null order by line limit 1',
-    );
-    const stranger = '15557770042';
-    const parts = {
-      db: world.context.database.db,
-      service: world.context.service as Service,
-      log: world.context.log,
-      pauses: world.context.pauses,
-      onAnswer: () => undefined,
-      notify: world.context.notifier.notify,
-      unreadScope: 'line' as const,
-    };
-    const standing = async () => (await compareUnread(parts)).find((each) => each.line === line)?.state;
-    await sandbox.emit.sms({ line, number: stranger, text: 'Are you there?' });
-    await sandbox.emit.sms({ line, number: stranger, text: 'Hello?' });
-    await world.settled();
-    expect(await standing()).toBe('even');
-    await erase(world, stranger, atOnce);
-    expect(await standing()).toBe('even');
-    await sandbox.emit.sms({ line, number: stranger, text: 'And now?' });
-    await world.settled();
-    await until(async () => (await standing()) === 'even');
-    expect(await query('select from warehouse.sms_messages where number = $1', stranger)).toEqual([]);
-
-    await sandbox.emit.sms({ line, number: '15557770043', text: 'lost', announce: false });
-    expect(await standing()).toBe('behind');
-  });
-
   test('the log names nobody', () => {
     expect(world.logged()).not.toContain(number.slice(1));
     expect(world.logged()).not.toContain(name);
@@ -357,29 +326,6 @@ test('a delivery that cannot be judged is answered and read, and its body is not
     is_erased: true,
     is_recognized: true,
   });
-});
-
-test('a text that was announced and not mirrored yet is no lost text of its line', async () => {
-  const { database, queues } = (worlds.get('redis') as World).context;
-  const { db } = database;
-  const line = '12125559911';
-  const [gone, key] = ['15557770315', `${line}/15557770315`];
-  const announced = [
-    { id: 1, direction: 'received' },
-    { id: 1, direction: 'received' },
-    { id: 2, direction: 'received' },
-    { id: 3, direction: 'sent' },
-  ];
-  for (const { id, direction } of announced) {
-    await query(
-      db,
-      `insert into ops.deliveries (body, body_hash, targets, is_recognized, named) values ($1, '', $2, true, $3)`,
-      [JSON.stringify({ id, direction, fromNumber: gone }), [`thread ${key}`], [`${key} ${id}`]],
-    );
-  }
-  await eraseNumber({ db, queues, knownAfterMs: 0 }, gone);
-  const [withheld] = await query(db, 'select unread_count from ops.erased_unread where line = $1', [line]);
-  expect(withheld).toEqual({ unread_count: 2 });
 });
 
 test('of two erasures at once, a receiver misses neither', async () => {

@@ -9,7 +9,6 @@ import { normalizeNumber } from '../../shared/numbers.ts';
 import type { Thread } from '../../shared/thread.ts';
 import type { TimeRange } from '../../shared/time-range.ts';
 import type { OnAnswer } from '../../warehouse/drift.ts';
-import { withheldUnread } from '../../warehouse/erasure/erased.ts';
 import { ourLines } from '../../warehouse/lines.ts';
 import {
   addCallers,
@@ -86,11 +85,10 @@ export async function compareUnread(deps: GapDetectionDeps, signal?: AbortSignal
   const last = await lastComparisons(db, lines);
   const at = await databaseTime(db);
   const counts = await heldUnread(db, lines, scope);
-  const withheld = await withheldUnread(db, difference(reported, counts));
   const compared: ComparedLine[] = [];
   for (const [line, count] of reported) {
     if (signal?.aborted) return [];
-    const held = (counts.get(line) ?? 0) + (withheld.get(line) ?? 0);
+    const held = counts.get(line) ?? 0;
     const missing = missingOf({ reported: count, held });
     const past = missing > 0 ? await historyOf(db, line) : noPast;
     compared.push({ line, reported: count, held, state: stateOf(missing, past, at), past });
@@ -99,7 +97,7 @@ export async function compareUnread(deps: GapDetectionDeps, signal?: AbortSignal
   const judged = compared.map((each) => {
     const lost = sinceCreation?.get(each.line);
     if (!isGivenUp(each) || lost === undefined) return each;
-    if (lost <= (withheld.get(each.line) ?? 0)) return { ...each, state: 'older' as const };
+    if (lost <= 0) return { ...each, state: 'older' as const };
     // The texts given up are older than the mirror; newer missing ones may still arrive.
     const isRecent = each.past.isOlder && secondsBehind(each.past, at) <= searchSeconds;
     return isRecent ? { ...each, state: 'behind' as const } : each;

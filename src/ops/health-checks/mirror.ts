@@ -146,7 +146,8 @@ const coverageLate = defineCheck({
 
 const textsMissing = defineCheck({
   id: 'texts_missing',
-  meaning: 'The service counts unread texts that cannot be found.',
+  meaning:
+    'The service counts unread texts that cannot be found. Those of erased people count until somebody reads them there.',
   measure({ completeness }) {
     const lines = known(completeness)?.lines.filter(({ state }) => state === 'unexplained') ?? [];
     return lines.length > 0 && { lines };
@@ -154,7 +155,7 @@ const textsMissing = defineCheck({
   level: 'warning',
   sentence: ({ lines }) =>
     `Unread texts of ${lines.map(({ line }) => line).join(', ')} cannot be found: a possible gap.`,
-  remedy: `If you know who may have written, run ${toType('resync thread LINE/NUMBER')}, or ${toType('backfill threads --numbers FILE')} with a file of their numbers.`,
+  remedy: `If you know who may have written, run ${toType('resync thread LINE/NUMBER')}, or ${toType('backfill threads --numbers FILE')} with a file of their numbers. Texts of an erased person are never mirrored: mark them as read at the service.`,
   alert: {
     sentence: ({ lines }) => `Unread texts of ${countOf(lines.length, 'line')} cannot be found: a possible gap.`,
   },

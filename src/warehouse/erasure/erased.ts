@@ -1,5 +1,5 @@
 import { withFields } from '../../api-client/client.ts';
-import { type Database, hotQuery, query, relation, sql, type Transaction } from '../../db/database.ts';
+import { hotQuery, type Transaction } from '../../db/database.ts';
 import { numbersMentioned, withoutNumbers } from './mentions.ts';
 
 /** Caches {@link hasErasures} per transaction. */
@@ -61,45 +61,4 @@ function blanked(value: unknown, isErased: (number: string) => boolean): unknown
   if (typeof value !== 'object' || value === null) return value;
   const copy = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, blanked(inner, isErased)]));
   return 'raw' in value && !Object.hasOwn(copy, 'raw') ? withFields(value as { raw: unknown }, copy) : copy;
-}
-
-/** Counts unread texts of lines that are never mirrored because their sender was erased. Stores no numbers. */
-export async function withholdUnread(
-  db: Database | Transaction,
-  withheld: readonly { readonly line: string; readonly unread: number }[],
-): Promise<void> {
-  if (withheld.length === 0) return;
-  await query(
-    db,
-    sql`
-      insert into ops.erased_unread as e (line, unread_count)
-      select line, sum(unread)::integer
-      from ${relation('withheld', withheld, { line: 'text', unread: 'integer' })}
-      group by line order by line
-      on conflict (line) do update set unread_count = e.unread_count + excluded.unread_count, changed_at = now()`,
-  );
-}
-
-/**
- * How many of a line's missing unread texts were withheld by an erasure. `lacking` is the service's unread count minus the
- * held one; if it is below the stored count, somebody read them at the service, and the stored count is lowered.
- */
-export async function withheldUnread(
-  db: Database | Transaction,
-  lacking: ReadonlyMap<string, number>,
-): Promise<Map<string, number>> {
-  const rows = await query(
-    db,
-    sql<{ line: string; unread: number }>`
-      with lacking as (
-        select * from ${relation('l', [...lacking], { line: ['text', ([line]) => line], lacking: ['integer', ([, count]) => count] })}
-      ),
-      read as (
-        update ops.erased_unread e set unread_count = greatest(0, l.lacking), changed_at = now()
-        from lacking l where e.line = l.line and e.unread_count > greatest(0, l.lacking)
-      )
-      select line, least(e.unread_count, greatest(0, l.lacking)) as unread
-      from ops.erased_unread e join lacking l using (line)`,
-  );
-  return new Map(rows.map(({ line, unread }) => [line, unread]));
 }
