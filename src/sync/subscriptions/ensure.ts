@@ -12,7 +12,7 @@ import type { Log } from '../../shared/log.ts';
 import type { SealLink } from '../../warehouse/links.ts';
 import { writeSubscriptions } from '../../warehouse/subscriptions.ts';
 import { beginRead } from '../../warehouse/upsert.ts';
-import { deliversTo, hookUrl, isOurAddress, listSubscriptions, receiverAt, receiverOf } from './matching.ts';
+import { deliversTo, hookUrl, isOurAddress, receiverAt, receiverOf } from './matching.ts';
 import {
   type Ensured,
   type Fault,
@@ -72,8 +72,12 @@ export function leaveSubscriptions(
 async function ensureAll(deps: SubscriptionDeps): Promise<Ensured[]> {
   const { service, db, publicUrl, secret } = deps;
   const stored = await storedSubscriptions(db);
-  const knownIds = [...stored.values()].flatMap(({ subscriptionId }) => subscriptionId ?? []);
-  const listed = await listSubscriptions(service, wantedTypes, knownIds);
+  const { data: listed, isComplete } = await service.webhooks.list();
+  if (!isComplete) {
+    // Lists without parameters stay whole (section 9). A part of one must not make each check create ours again.
+    const details = { operation: 'webhooks.list', effect: 'none' } as const;
+    throw new ServiceError('unreadable', 'the list of webhook subscriptions is not whole', details);
+  }
   const own = receiverAt(publicUrl, secret);
   const others = await readReceivers(db, own);
   const ensured: Ensured[] = [];
@@ -232,26 +236,15 @@ interface WantedSubscription {
 }
 
 /**
- * Creates a subscription, possibly disabled. Section 4.7 shows neither the body nor the answer: a refused body is sent once more
- * in another form, and after an unreadable answer the subscription is looked up by its address or name. Rejects with
- * `ServiceError`.
+ * Creates a subscription, possibly disabled. Section 4.7 shows neither the body nor the answer: after an unreadable answer, the
+ * subscription is looked up by its address. Rejects with `ServiceError`.
  */
-async function create(service: Service, { type, url }: WantedSubscription): Promise<Subscription> {
-  const { webhooks } = service;
-  const wanted = { name: nameOf(type), url, type };
+async function create({ webhooks }: Service, { type, url }: WantedSubscription): Promise<Subscription> {
   try {
-    const created = webhooks.create({ ...wanted, enabled: true }).catch((error: unknown) => {
-      // A 400 has created nothing. The service may not accept `enabled` here, or may require a description.
-      if (!(error instanceof ServiceError) || error.status !== 400) throw error;
-      return webhooks.create({ ...wanted, description: `Notifies Trunkline of ${type}` });
-    });
-    return (await created).data;
+    return (await webhooks.create({ name: nameOf(type), url, type, enabled: true })).data;
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== 'unreadable') throw error;
-    const { data: listed } = await webhooks.list();
-    const created =
-      listed.find((each) => deliversTo(each, url)) ??
-      listed.filter(({ name }) => name === nameOf(type)).toSorted((a, b) => Number(BigInt(b.id) - BigInt(a.id)))[0];
+    const created = (await webhooks.list()).data.find((each) => deliversTo(each, url));
     if (created === undefined) throw error;
     return created;
   }

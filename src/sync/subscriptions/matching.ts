@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type ObjectId, type Service, ServiceError, type Subscription } from '../../api-client/client.ts';
+import type { Subscription } from '../../api-client/client.ts';
 import { type EventType, eventTypeOf } from '../../shared/event-types.ts';
 
 /** A receiver: where it is reached, and the secrets in its addresses. */
@@ -63,29 +63,4 @@ function normalized(url: string): string {
   let end = address.length;
   while (address[end - 1] === '/') end -= 1;
   return address.slice(0, end);
-}
-
-/**
- * All subscriptions of the account (section 4.7). Lists are whole today; once one says that there is more (section 8), the
- * wanted types are listed alone, and known subscriptions are read by id. Rejects with `ServiceError`.
- */
-export async function listSubscriptions(
-  service: Service,
-  wanted: readonly EventType[],
-  knownIds: readonly ObjectId[],
-): Promise<readonly Subscription[]> {
-  const { data, isComplete } = await service.webhooks.list();
-  if (isComplete) return data;
-  const seen = new Map(data.map((each) => [each.id, each]));
-  for (const type of wanted) {
-    for (const each of (await service.webhooks.list({ type })).data) seen.set(each.id, each);
-  }
-  for (const id of knownIds.filter((each) => !seen.has(each))) {
-    const found = await service.webhooks.get(id).catch((error: unknown) => {
-      if (error instanceof ServiceError && error.advice === 'not_found') return undefined;
-      throw error;
-    });
-    if (found) seen.set(id, found.data);
-  }
-  return [...seen.values()];
 }
