@@ -8,7 +8,7 @@ import { beginRead, type Provenance } from '../../warehouse/upsert.ts';
 /*
  * Call search pages by offset while calls arrive (section 4.6), so a listing may skip some. It is complete only when it has as
  * many distinct ids as the service counts. Otherwise it is repeated, then split in halves, down to a range that fits one page
- * or to a single second. Calls of one second have no order, so the passes over it are merged.
+ * or to a single second. A second with more calls than a page holds may stay incomplete: its calls have no order.
  */
 
 /** The calls of a range according to the service. */
@@ -35,8 +35,6 @@ const pageSize = 500;
 /** A range with more calls is split before it is paged, so that memory stays flat and a repeated listing costs little. */
 const maxTotal = 10_000;
 const maxTries = 3;
-/** A second cannot be split: it is listed until this many passes in a row add nothing. */
-const maxIdlePasses = 10;
 /** Pages that are written while the next one is fetched. */
 const pagesInFlight = 2;
 /** Section 4.6 does not say whether a window includes its ends, so each search covers a second more on either side. */
@@ -108,7 +106,6 @@ export function createCallLister({ service, db, onAnswer }: ListerDeps) {
   ): Promise<string | undefined> {
     const parts = halves(range);
     const isOverLimit = (total: number) => parts !== undefined && total >= maxTotal && total < outerTotal;
-    const merged = createUnion();
     let total = 0;
     for (let tries = 1; ; tries += 1) {
       const pass = await listOnce(range, isOverLimit, onPage, signal);
@@ -120,9 +117,8 @@ export function createCallLister({ service, db, onAnswer }: ListerDeps) {
       if (!pass.hasAllIds) return 'the answer may be partial: rows without an id';
       if (pass.total === undefined) return 'the service does not say how many calls there are';
       total = pass.total;
-      merged.add(pass);
-      if (pass.calls.size === total || (!parts && merged.isComplete())) return undefined;
-      const isSpent = parts ? tries === maxTries : merged.idlePasses() === maxIdlePasses;
+      if (pass.calls.size === total) return undefined;
+      const isSpent = tries === maxTries;
       // A half with the total of the whole will not shrink further: the service counts something else than the range.
       const isLast = !parts || (total >= maxTotal && total >= outerTotal);
       // A single page cannot have shifted.
@@ -161,25 +157,6 @@ function halves({ from, to }: TimeRange): [TimeRange, TimeRange] | undefined {
 export function secondOf(call: Pick<CallSummary, 'id' | 'startTime'>): number {
   const at = call.startTime === undefined ? Number.NaN : Date.parse(call.startTime);
   return Math.floor((Number.isNaN(at) ? momentOf(call.id).getTime() : at) / 1_000);
-}
-
-/** Merges passes over a single second. Starts again when the total changes. */
-function createUnion() {
-  let ids = new Set<string>();
-  let total: number | undefined;
-  let idle = 0;
-  return {
-    add(pass: Pass): void {
-      if (pass.total !== total) ids = new Set();
-      total = pass.total;
-      const before = ids.size;
-      for (const id of pass.calls.keys()) ids.add(id);
-      idle = ids.size > before ? 0 : idle + 1;
-    },
-    isComplete: (): boolean => ids.size === total,
-    /** Passes since the last one that added a call. */
-    idlePasses: (): number => idle,
-  };
 }
 
 /** Keeps a rejection from being reported as unhandled before the promise is awaited. */

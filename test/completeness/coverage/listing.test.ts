@@ -86,16 +86,7 @@ test('pages that never agree end in smaller spans, down to single pages', async 
   expect(listing.calls.size).toBe(1_100);
 });
 
-test('calls of one second that come in another order each time are added up until none is missing', async () => {
-  const history = filled(200);
-  Object.assign(history, { shuffles: true, cap: 100 });
-  for (let at = 0; at < 450; at += 1) history.calls.push(callAt(begin + 1_800, 10_000 + at));
-  const { listing } = await listed(history);
-  expect(listing.problem).toBeUndefined();
-  expect(listing.calls.size).toBe(650);
-});
-
-test('a second whose total is never met is a problem after a bounded number of passes', async () => {
+test('a second whose calls come in another order on each page is a problem after a bounded number of passes', async () => {
   const history = createHistory();
   Object.assign(history, { shuffles: true, cap: 20 });
   for (let at = 0; at < 50; at += 1) history.calls.push(callAt(begin, at + 1));
@@ -103,7 +94,6 @@ test('a second whose total is never met is a problem after a bounded number of p
   history.bend = (data) => honest({ ...data, total: (data.total ?? 0) && 51 });
   const { listing, searches } = await listed(history);
   expect(listing.problem).toMatch(/^the service counts 51 calls and lists \d\d$/);
-  expect(listing.calls.size).toBe(50);
   expect(searches.length).toBeLessThan(400);
 });
 
