@@ -29,17 +29,6 @@ const newestOf = (line: string) =>
     `lateral (select * from warehouse.sms_unread_snapshots where line = ${line} order by observed_at desc limit 1)`,
   );
 
-/** When each line was last compared. */
-export async function lastComparisons(db: Database, lines: readonly string[]): Promise<ReadonlyMap<string, Date>> {
-  const rows = await query(
-    db,
-    sql<{ line: string; at: Date }>`
-      select l.line, coalesce(u.unchanged_until, u.observed_at) as at
-      from unnest(${lines}::text[]) as l (line), ${newestOf('l.line')} u`,
-  );
-  return new Map(rows.map(({ line, at }) => [line, at]));
-}
-
 /** The results of earlier comparisons of a line with missing texts. */
 export interface LineHistory {
   /** Since when texts have been missing without a search being given up; undefined when none are. */
@@ -65,18 +54,6 @@ export async function historyOf(db: Database, line: string): Promise<LineHistory
      where line = ${line} and state = 'behind' and observed_at > coalesce((select observed_at from settled), '-infinity')`,
   );
   return { behindSince: row?.behind_since ?? undefined, givenUp: row?.given_up ?? 0, isOlder: row?.is_older ?? false };
-}
-
-/** When the search for this many missing texts of a line was given up. All of them had arrived by then. */
-export async function givenUpAt(db: Database, line: string, texts: number): Promise<Date | undefined> {
-  const [row] = await query(
-    db,
-    sql<{ at: Date | null }>`select min(observed_at) as at from warehouse.sms_unread_snapshots
-     where line = ${line} and state = 'unexplained' and observed_at > coalesce((
-       select observed_at from warehouse.sms_unread_snapshots where line = ${line} and ${missing} < ${texts}
-       order by observed_at desc limit 1), '-infinity')`,
-  );
-  return row?.at ?? undefined;
 }
 
 /** Stores the results of a comparison that started `at`. An unchanged result only moves `unchanged_until` of the line's newest row. */

@@ -18,22 +18,14 @@ import {
   threadColumns,
   threadTargets,
 } from './candidate-threads.ts';
-import {
-  givenUpAt,
-  historyOf,
-  type LineHistory,
-  type LineUnread,
-  lastComparisons,
-  missingOf,
-  storeSnapshots,
-} from './unread-comparisons.ts';
+import { historyOf, type LineHistory, type LineUnread, missingOf, storeSnapshots } from './unread-comparisons.ts';
 
 /*
  * After a lost SMS event, the service counts one more unread text on the line than the mirror (section 4.3).
  *
  *   even ──▶ behind: reread its newest threads, then probe callers and candidates ──▶ even | unexplained | older
  *
- * Unexplained: the search did not find the text; it is repeated once an hour. Older: the text is older than the mirror, so no
+ * Unexplained: the search did not find the text. Only new callers are probed from then on. Older: the text is older than the mirror, so no
  * event was lost; a back-fill of threads may find it. Ahead: the service counts fewer, because texts were read elsewhere,
  * which no event announces; the line's threads are read again.
  */
@@ -64,8 +56,6 @@ const graceSeconds = 60;
 const lateSeconds = 5;
 /** Seconds after which an unsuccessful search is given up. */
 const searchSeconds = 900;
-/** The interval between later searches of a line: the sender may have called meanwhile, or become known otherwise. */
-const hourMs = 3_600_000;
 const callersOfDays = 7;
 const maxThreads = 50;
 const maxProbes = 200;
@@ -82,7 +72,6 @@ export async function compareUnread(deps: GapDetectionDeps, signal?: AbortSignal
   onAnswer('unread.counts', answer);
   const reported = countsOf(answer, await ourLines(db));
   const lines = [...reported.keys()];
-  const last = await lastComparisons(db, lines);
   const at = await databaseTime(db);
   const counts = await heldUnread(db, lines, scope);
   const compared: ComparedLine[] = [];
@@ -110,7 +99,9 @@ export async function compareUnread(deps: GapDetectionDeps, signal?: AbortSignal
       log.warn(fields, 'Unread texts of a line were not found: an event may have been lost');
     }
     notify(await search(deps, each, at));
-    if (isGivenUp(each)) await searchAgain(db, each, at, last.get(line));
+    // The sender may call only now. Nobody who was probed before is probed again.
+    const arrivedBy = new Date(0);
+    if (isGivenUp(each)) await addCallers(db, lastDays(1, at), { evidence: 'unread', line, arrivedBy });
     if (each.state === 'ahead') notify(await db.transaction().execute((tx) => rereadUnread(tx, line, scope, pauses)));
   }
   return judged;
@@ -186,7 +177,7 @@ async function search({ db, pauses }: GapDetectionDeps, compared: ComparedLine, 
   if (compared.state !== 'behind' || secondsBehind(compared.past, at) < graceSeconds) return [];
   const { line, past } = compared;
   if (await hasLateReads(db, line)) return [];
-  await addCallers(db, recentDays(at), { evidence: 'unread', line, arrivedBy: past.behindSince });
+  await addCallers(db, lastDays(callersOfDays, at), { evidence: 'unread', line, arrivedBy: past.behindSince });
   if (past.behindSince) await reopenProbed(db, line, { arrivedBy: past.behindSince, max: maxReopened });
   const due = await db.transaction().execute((tx) => rereadNewestThreads(tx, line, maxThreads, pauses));
   return [...due, ...(await probe(db, maxProbes, { priority: priorities.live, pauses })).due];
@@ -204,19 +195,8 @@ async function hasLateReads(db: Database, line: string): Promise<boolean> {
   return late.length > 0;
 }
 
-/** Once an hour after a search was given up, reopens the line's callers and candidates; the rounds probe them. */
-async function searchAgain(db: Database, compared: LineUnread, at: Date, last: Date | undefined): Promise<void> {
-  const { line } = compared;
-  const arrivedBy = await givenUpAt(db, line, missingOf(compared));
-  if (arrivedBy === undefined || last === undefined) return;
-  const hoursUntil = (moment: Date) => Math.max(0, Math.floor((moment.getTime() - arrivedBy.getTime()) / hourMs));
-  if (hoursUntil(at) === hoursUntil(last)) return;
-  await addCallers(db, recentDays(at), { evidence: 'unread', line, arrivedBy });
-  await reopenProbed(db, line, { arrivedBy, max: maxProbes });
-}
-
-function recentDays(at: Date): TimeRange<Date> {
-  return { from: new Date(at.getTime() - callersOfDays * 86_400_000), to: at };
+function lastDays(days: number, at: Date): TimeRange<Date> {
+  return { from: new Date(at.getTime() - days * 86_400_000), to: at };
 }
 
 /** The wait after a complete read of a thread that found none of its texts read; it doubles each time. */
