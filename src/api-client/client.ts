@@ -23,7 +23,7 @@ export type * from './entities/texts.ts';
 export { type Advice, type Effect, type ErrorCode, isNotFound, ServiceError } from './errors.ts';
 export { type Messages, operations, type Scope } from './operations.ts';
 export type * from './requests.ts';
-export { apiKey, bearer, type Credential, type TokenSource } from './transport/authorization.ts';
+export { apiKey, type Credential } from './transport/authorization.ts';
 export { type CallOptions, type ObjectId, objectId } from './transport/operation.ts';
 export type { CircuitState } from './transport/throttle.ts';
 export type { RequestAttempt } from './transport/transport.ts';

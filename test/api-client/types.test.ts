@@ -4,7 +4,6 @@ import type {
   Answer,
   Attachment,
   BlockedSender,
-  bearer,
   Call,
   CallFilters,
   CallOptions,
@@ -34,7 +33,6 @@ import type {
   ThreadAddress,
   ThreadPage,
   ThreadRead,
-  TokenSource,
   Transcript,
   UnreadCounts,
   User,
@@ -100,7 +98,6 @@ test('one import names the types of everything that methods take and give', () =
     readonly effect: Effect;
   }>();
   expectTypeOf<Console>().toExtend<Logger>();
-  expectTypeOf<Parameters<typeof bearer>[0]>().toEqualTypeOf<string | TokenSource>();
 });
 
 test('a message that was read can be marked and deleted by its id', () => {

@@ -17,30 +17,11 @@ export interface Credential {
  * header cannot carry it: with a line break at its end, every request would look like a network failure.
  */
 export function apiKey(key: string): Credential {
-  const value = headerOf(key, 'API key');
+  if (!/^[\x21-\x7e]+$/.test(key)) {
+    throw new TypeError('The API key is empty or has spaces, line breaks or letters that a header cannot carry.');
+  }
+  const value = `Bearer ${key}`;
   return { authorization: () => Promise.resolve(value), renew: () => Promise.resolve(false) };
-}
-
-/** Where the access token of a user comes from; `createOAuth` gets and refreshes one. */
-export interface TokenSource {
-  /** The token to use now. */
-  current(): string | Promise<string>;
-  /** Called after the service refused a token with 401. Resolves to whether `current` gives another one. Default: never. */
-  renew?: ((refused: string) => Promise<boolean>) | undefined;
-}
-
-/** A user's OAuth access token (section 5.3), fixed or kept fresh by its source. Throws when a header cannot carry it. */
-export function bearer(token: string | TokenSource): Credential {
-  if (typeof token === 'string') return apiKey(token);
-  return {
-    authorization: async () => headerOf(await token.current(), 'access token'),
-    renew: async (refused) => (await token.renew?.(refused.replace(/^Bearer /, ''))) ?? false,
-  };
-}
-
-function headerOf(token: string, what: string): string {
-  if (/^[\x21-\x7e]+$/.test(token)) return `Bearer ${token}`;
-  throw new TypeError(`The ${what} is empty or has spaces, line breaks or letters that a header cannot carry.`);
 }
 
 export type Authorization = ReturnType<typeof createAuthorization>;

@@ -1,5 +1,5 @@
 import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib';
+import { gunzip } from 'node:zlib';
 import pLimit from 'p-limit';
 import type { Agent, Dispatcher } from 'undici';
 import { abortedError, type ErrorCode, ServiceError } from '../errors.ts';
@@ -83,7 +83,7 @@ export function createExchanger(origin: string, limits: Limits) {
         origin,
         method,
         path,
-        headers: { 'accept-encoding': acceptedEncodings, ...headers },
+        headers: { 'accept-encoding': 'gzip', ...headers },
         body: body ?? null,
         signal: cut.signal,
         ...(sent.answerMs !== undefined && { headersTimeout: 0, bodyTimeout: 0 }),
@@ -199,12 +199,6 @@ class BodyUndecodable extends Error {
 }
 
 const gunzipAll = promisify(gunzip);
-const inflateAll = promisify(inflate);
-const inflateRawAll = promisify(inflateRaw);
-const unbrotliAll = promisify(brotliDecompress);
-
-/** The encodings that `decode` undoes, for `Accept-Encoding`. */
-const acceptedEncodings = 'gzip, br, deflate';
 
 /** Collects an encoded body; stops as soon as it exceeds `maxBytes`. */
 function collect(body: Body, maxBytes: number): Promise<Buffer> {
@@ -221,38 +215,22 @@ function collect(body: Body, maxBytes: number): Promise<Buffer> {
   });
 }
 
+/** Limits how many bodies are decoded at a time; `maxBytes` limits each of them. */
+const decoding = pLimit(2);
+
 /** Decodes a body to text. zlib stops at `maxBytes`, so that a decompression bomb does not fill the memory. */
 async function decode(sent: Buffer, encoding: string, maxBytes: number): Promise<string> {
   const named = encoding.trim().toLowerCase();
   if (named === '' || named === 'identity' || sent.length === 0) return sent.toString('utf8');
-  const decoded = await decoding(() => decompress(sent, named, { maxOutputLength: maxBytes })).catch(
-    (error: unknown) => {
-      if (error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE') {
-        throw new BodyTooLarge(`more than ${maxBytes} bytes once decoded`);
-      }
-      throw error instanceof BodyUndecodable
-        ? error
-        : new BodyUndecodable(`${named} does not decode`, { cause: error });
-    },
-  );
-  return decoded.toString('utf8');
-}
-
-/** `maxBytes` limits one body; this limits how many are decoded at a time. */
-const decoding = pLimit(2);
-
-async function decompress(sent: Buffer, encoding: string, limits: { maxOutputLength: number }): Promise<Buffer> {
-  switch (encoding) {
-    case 'gzip':
-    case 'x-gzip':
-      return gunzipAll(sent, limits);
-    case 'br':
-      return unbrotliAll(sent, limits);
-    case 'deflate':
-      // Servers send deflate with the zlib header (its low four bits are 8), as specified, or without it.
-      return ((sent[0] ?? 0) & 0x0f) === 8 ? inflateAll(sent, limits) : inflateRawAll(sent, limits);
-    default:
-      throw new BodyUndecodable(`the encoding ${JSON.stringify(encoding.slice(0, 30))} was not asked for`);
+  if (named !== 'gzip') {
+    throw new BodyUndecodable(`the encoding ${JSON.stringify(encoding.slice(0, 30))} was not asked for`);
+  }
+  try {
+    return (await decoding(() => gunzipAll(sent, { maxOutputLength: maxBytes }))).toString('utf8');
+  } catch (error) {
+    const isTooLarge = error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
+    if (isTooLarge) throw new BodyTooLarge(`more than ${maxBytes} bytes once decoded`);
+    throw new BodyUndecodable('gzip does not decode', { cause: error });
   }
 }
 

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
-import { apiKey, bearer, type Credential } from '../../../src/api-client/client.ts';
+import { apiKey, type Credential } from '../../../src/api-client/client.ts';
 import { json, listen, open, refusalOf, refuse, unhurried } from '../endpoint.ts';
 
 const many = Array.from({ length: 50 });
@@ -111,36 +111,4 @@ test.each(['', 'key\n', 'a key', 'clé'])(
 
 test('an API key does not show when its credential is printed', () => {
   expect(inspect(apiKey('key-7f3a'), { depth: 9, showHidden: true })).not.toContain('key-7f3a');
-});
-
-test('a bearer token that its source renews is replaced once it was refused', async () => {
-  const { url, seen } = await onlyFor('Bearer second');
-  let token = 'first';
-  const refused: string[] = [];
-  const credential = bearer({
-    current: () => token,
-    async renew(old) {
-      refused.push(old);
-      token = 'second';
-      return true;
-    },
-  });
-  await Promise.all([open(url, { credential }).lines.list(), open(url, { credential }).lines.list()]);
-  expect(new Set(refused)).toEqual(new Set(['first']));
-  expect(seen.at(-1)?.headers.authorization).toBe('Bearer second');
-});
-
-test('a bearer token without a way to renew it stays refused', async () => {
-  const { url } = await onlyFor('Bearer other');
-  for (const credential of [bearer('mine'), bearer({ current: async () => 'mine' })]) {
-    expect(await refusalOf(open(url, { credential }).lines.list())).toMatchObject({ code: 'unauthenticated' });
-  }
-});
-
-test('a bearer token that no header can carry is refused before anything leaves', async () => {
-  const { url, seen } = await onlyFor('Bearer other');
-  const credential = bearer({ current: () => 'two\nlines' });
-  expect(await refusalOf(open(url, { credential }).lines.list())).toMatchObject({ advice: 'credential' });
-  expect(() => bearer('two\nlines')).toThrow('a header cannot carry');
-  expect(seen).toEqual([]);
 });

@@ -1,4 +1,4 @@
-import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { listen, listenTcp, open, refusalOf } from '../endpoint.ts';
 
@@ -7,10 +7,6 @@ const body = JSON.stringify({ data: [{ number: '18457511133', name: 'x'.repeat(5
 
 test.each([
   ['gzip', gzipSync],
-  ['x-gzip', gzipSync],
-  ['br', brotliCompressSync],
-  ['deflate', deflateSync],
-  ['deflate', deflateRawSync],
   ['identity', Buffer.from],
 ])('an answer in %s is decoded', async (encoding, encode: (text: string) => Buffer) => {
   const { url } = await listen((response) =>
@@ -19,16 +15,10 @@ test.each([
   expect((await open(url).lines.list()).data).toMatchObject([{ number: '18457511133' }]);
 });
 
-const quickly = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } };
-
-test.each([
-  ['gzip', (content: Buffer) => gzipSync(content, { level: 1 })],
-  ['br', (content: Buffer) => brotliCompressSync(content, quickly)],
-  ['deflate', (content: Buffer) => deflateSync(content, { level: 1 })],
-])('a bomb in %s stops at the cap', async (encoding, encode) => {
-  const bomb = encode(Buffer.alloc(32 * 1024 * 1024, 0x20));
+test('a bomb in gzip stops at the cap', async () => {
+  const bomb = gzipSync(Buffer.alloc(32 * 1024 * 1024, 0x20));
   expect(bomb.length).toBeLessThan(1024 * 1024);
-  const { url } = await listen((response) => response.writeHead(200, { 'content-encoding': encoding }).end(bomb));
+  const { url } = await listen((response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb));
   const error = await refusalOf(open(url, { limits: { bodyBytes: 1024 * 1024 } }).lines.list());
   expect(error).toMatchObject({ code: 'too_large', advice: 'retry', status: 200 });
   expect(error.message).toContain('more than 1048576 bytes once decoded');
@@ -52,7 +42,7 @@ test('a body that is too large is cut off while it comes', async () => {
 test.each([
   ['gzip', Buffer.from('not gzip at all')],
   ['gzip', gzipSync(body).subarray(0, 40)],
-  ['zstd', Buffer.from(body)],
+  ['br', Buffer.from(body)],
 ])('a body that does not decode as %s is unreadable', async (encoding, sent) => {
   const { url } = await listen((response) => response.writeHead(200, { 'content-encoding': encoding }).end(sent));
   expect(await refusalOf(open(url).lines.list())).toMatchObject({ code: 'unreadable', status: 200 });
