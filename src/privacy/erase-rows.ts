@@ -246,18 +246,10 @@ async function eraseFrom(
     if (found.length === 0) return count;
     const [rows, texts] = [found.filter((each) => each.is_key), found.filter((each) => !each.is_key)];
     const at = (some: typeof found) => some.map((each) => each.at);
-    const gone =
-      rows.length === 0
-        ? []
-        : await query(tx, `delete from ${table} where ctid = any($1::tid[]) returning 1`, [at(rows)]);
+    const gone = await query(tx, `delete from ${table} where ctid = any($1::tid[]) returning 1`, [at(rows)]);
     const sets = others.map((place) => `${place.column} = ${without(place)}`).join(', ');
-    const updated =
-      texts.length === 0
-        ? []
-        : await query(tx, `update ${table} set ${sets} where ctid = any($2::tid[]) returning 1`, [
-            patterns[0],
-            at(texts),
-          ]);
+    const update = `update ${table} set ${sets} where ctid = any($2::tid[]) returning 1`;
+    const updated = texts.length === 0 ? [] : await query(tx, update, [patterns[0], at(texts)]);
     count += gone.length + updated.length;
     if (gone.length + updated.length === found.length) return count;
   }

@@ -24,11 +24,6 @@ export const isMissingTexts = (line: RawBuilder<unknown>) => sql`coalesce((
   select state in ('behind', 'unexplained') from warehouse.sms_unread_snapshots
   where line = ${line} order by observed_at desc limit 1), false)`;
 
-const newestOf = (line: string) =>
-  sql.raw(
-    `lateral (select * from warehouse.sms_unread_snapshots where line = ${line} order by observed_at desc limit 1)`,
-  );
-
 /** The results of earlier comparisons of a line with missing texts. */
 export interface LineHistory {
   /** Since when texts have been missing without a search being given up; undefined when none are. */
@@ -69,7 +64,8 @@ export async function storeSnapshots(db: Database, lines: readonly LineUnread[],
           state: 'text',
         })}
       ), known as (
-        select s.line, u.observed_at from seen s, ${newestOf('s.line')} u
+        select s.line, u.observed_at from seen s, lateral (
+          select * from warehouse.sms_unread_snapshots where line = s.line order by observed_at desc limit 1) u
         where (u.reported_count, u.held_count, u.state) = (s.reported_count, s.held_count, s.state)
       ), again as (
         update warehouse.sms_unread_snapshots u set unchanged_until = ${at} from known k

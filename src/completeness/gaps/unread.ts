@@ -140,16 +140,11 @@ async function heldUnread(
   return new Map(rows.map(({ line, count }) => [line, count]));
 }
 
-/** For each line, how many more the service counts than are held. */
-function difference(reported: ReadonlyMap<string, number>, held: ReadonlyMap<string, number>): Map<string, number> {
-  return new Map([...reported].map(([line, count]) => [line, count - (held.get(line) ?? 0)]));
-}
-
 function isGivenUp({ state }: LineUnread): boolean {
   return state === 'unexplained';
 }
 
-/** The same difference for texts sent since the mirror was created. */
+/** For each line, how many more of the texts sent since the mirror was created the service counts than are held. */
 async function missingSinceCreation(
   { db, service, onAnswer, unreadScope }: GapDetectionDeps,
   lines: Iterable<string>,
@@ -159,7 +154,8 @@ async function missingSinceCreation(
   const answer = await service.unread.counts({ since: created.at.toISOString() });
   onAnswer('unread.counts', answer);
   const reported = countsOf(answer, lines);
-  return difference(reported, await heldUnread(db, [...reported.keys()], unreadScope, created.at));
+  const held = await heldUnread(db, [...reported.keys()], unreadScope, created.at);
+  return new Map([...reported].map(([line, count]) => [line, count - (held.get(line) ?? 0)]));
 }
 
 /** Texts given up stay unexplained; one more missing text starts a new search. */

@@ -145,7 +145,7 @@ async function ensureOne(
       created = await create(service, wish);
       const { id: subscriptionId } = created;
       toDo = toChange(subscriptionId, type, { enabled: true });
-      if (created.enabled === false) await change(service, subscriptionId, { enabled: true });
+      if (created.enabled === false) await service.webhooks.update(subscriptionId, { enabled: true });
       return { type, url, outcome: 'created', faults, subscriptionId, isCreated: true };
     }
     if (redirected && !isRotated) faults.push('redirected');
@@ -160,7 +160,7 @@ async function ensureOne(
     if (Object.keys(changes).length > 0) {
       if (faults.length > 0) await markBroken(db, type);
       toDo = toChange(ours.id, type, changes);
-      await change(service, ours.id, changes);
+      await service.webhooks.update(ours.id, changes);
     }
     return { type, url, outcome: 'repaired', faults, subscriptionId: ours.id };
   } catch (error) {
@@ -251,11 +251,6 @@ async function create({ webhooks }: Service, { type, url }: WantedSubscription):
 }
 
 type Changes = Pick<SubscriptionChanges, 'enabled' | 'type' | 'url'>;
-
-/** Rejects with `ServiceError`. */
-async function change(service: Service, id: ObjectId, changes: Changes): Promise<void> {
-  await service.webhooks.update(id, changes);
-}
 
 const toCreate: ToDo = { instruction: 'create it with this type and url', needsAddress: true };
 
