@@ -282,6 +282,9 @@ const variables = z.object({
     doc: 'Receives traces by OpenTelemetry (OTLP over HTTP); the other variables `OTEL_…` are [standard](https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/).',
   }),
   OTEL_SDK_DISABLED: z.string().optional().register(documentation, { doc: '`true` turns traces off.' }),
+  BACKFILL_DAYS: integer(0, 366).prefault('90').register(documentation, {
+    doc: 'How many days of history the first start fills in by itself, once per database: calls with their artefacts, then the threads of their callers. 0: none.',
+  }),
   EVENT_RETENTION_DAYS: integer(1, 3_650).prefault('30').register(documentation, {
     doc: 'How many days deliveries are kept in the inbox, and for how long refusals of rules (at least 30). Deliveries of a day, or of a fortieth of the time, are removed together.',
   }),
@@ -425,6 +428,8 @@ function grouped(read: z.output<typeof variables>, given: Readonly<Record<string
     /** A text search configuration; undefined keeps the one in use. */
     searchLanguage: read.SEARCH_LANGUAGE,
     logLevel: read.LOG_LEVEL as string,
+    /** 0: the first start fills in nothing. */
+    backfillDays: read.BACKFILL_DAYS,
     eventRetentionDays: read.EVENT_RETENTION_DAYS,
     /** Empty: all content is kept. */
     retentionDays: read.RETENTION_DAYS ?? {},

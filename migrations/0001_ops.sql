@@ -333,16 +333,21 @@ create table ops.backfills (
   done_until timestamptz not null,
   mirrored_count bigint not null default 0,
   started_at timestamptz not null default now(),
-  finished_at timestamptz
+  finished_at timestamptz,
+  is_automatic boolean not null default false,
+  claimed_until timestamptz
 );
-create unique index backfills_unfinished on ops.backfills (stream, asked_from, asked_to, has_artefacts) where finished_at is null;
-comment on table ops.backfills is 'Back-fills requested with `npx trunkline backfill`. An unfinished one resumes where it stopped.';
+create unique index backfills_unfinished on ops.backfills (stream, asked_from, asked_to, has_artefacts) where finished_at is null and not is_automatic;
+create unique index backfills_automatic on ops.backfills (stream) where is_automatic;
+comment on table ops.backfills is 'Back-fills: requested with `npx trunkline backfill`, or of the first start. An unfinished one resumes where it stopped.';
+comment on column ops.backfills.is_automatic is 'Whether the first start asked for it (BACKFILL_DAYS).';
+comment on column ops.backfills.claimed_until is 'End of the lease of the process that works on an automatic one.';
 comment on column ops.backfills.backfill_id is 'Order of requests.';
 comment on column ops.backfills.stream is 'What is filled: calls or threads.';
 comment on column ops.backfills.asked_from is 'Start of the range.';
 comment on column ops.backfills.asked_to is 'End of the range, exclusive; always in the past.';
 comment on column ops.backfills.has_artefacts is 'Whether legs, recordings and transcripts are read too.';
-comment on column ops.backfills.done_until is 'Calls before it are mirrored and compared; threads are not compared.';
+comment on column ops.backfills.done_until is 'Calls before it are mirrored and compared; of threads, the share of the range is that of the callers who were asked for.';
 comment on column ops.backfills.mirrored_count is 'Calls mirrored, or conversations found, so far.';
 comment on column ops.backfills.started_at is 'When it was requested.';
 comment on column ops.backfills.finished_at is 'When it was complete.';

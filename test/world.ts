@@ -90,6 +90,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     WEBHOOK_SECRET_PREVIOUS: options.previousSecret,
     ADMIN_TOKEN: options.adminToken ?? adminToken,
     PORT: '0',
+    BACKFILL_DAYS: '0',
     ...options.environment,
   });
   const context = await createContext(

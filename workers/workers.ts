@@ -3,6 +3,7 @@ import { SettingsError } from '../config/settings.ts';
 import { createAttribution } from '../src/completeness/attribution.ts';
 import { unproveHours } from '../src/completeness/coverage/coverage.ts';
 import { createReconciler } from '../src/completeness/coverage/reconcile.ts';
+import { startFirstBackfill } from '../src/completeness/first-backfill.ts';
 import { createGapDetection } from '../src/completeness/gaps/gap-detection.ts';
 import type { Context } from '../src/context.ts';
 import { reseal } from '../src/credentials/resealing.ts';
@@ -155,6 +156,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
     startSweep({ db, log, floor, queues: queueNames, read: sync.read }, options.sweepPace),
     (each) => each.close(0),
   );
+  const pace = options.completenessPace ?? completenessPace;
   const maintenance = track(
     startMaintenance({
       inbox: { db: database.unlimited, pauses, notify: notifier.notify },
@@ -166,11 +168,20 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
         ...{ db, service, log, pauses, onAnswer, notify: notifier.notify },
         unreadScope: settings.api.key === undefined ? 'personal' : 'line',
       }),
-      pace: options.completenessPace ?? completenessPace,
+      pace,
       eventRetentionDays: settings.eventRetentionDays,
       retentionDays,
     }),
   );
+  const firstBackfill =
+    settings.backfillDays === 0
+      ? undefined
+      : track(
+          startFirstBackfill({
+            ...{ db, service, log, pauses, onAnswer, notify: notifier.notify, days: settings.backfillDays },
+            everyMs: pace.callsMs,
+          }),
+        );
   const searching = track(
     startLoop({
       name: 'Following SEARCH_LANGUAGE',
@@ -204,6 +215,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
           alerts.stop(),
           sweep.close(deadlineMs),
           searching.stop(),
+          firstBackfill?.stop(),
           unconfirmed.stop(),
           suspects.stop(),
           ...working.map((worker) => worker.close(deadlineMs)),

@@ -28,6 +28,7 @@ export async function startDaemon(
     WEBHOOK_SECRET: 'a-secret-of-the-daemon-without-a-key',
     ADMIN_TOKEN: 'an-admin-token-of-the-daemon',
     PORT: '0',
+    BACKFILL_DAYS: '0',
     ...more,
   };
   const settings = { ...readSettings(environment), databaseUrl: database.url };

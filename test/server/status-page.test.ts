@@ -12,7 +12,14 @@ const known = <T>(value: T) => ({ state: 'known', value }) as const;
 const complete: Completeness = {
   ...{ hours: [{ begin: before(7_200), state: 'proven' }], unprovenCount: 0, provenUntil: null, difference: null },
   uncompared: { days: 0, of: 14, texts: false },
-  ...{ lastDay: { reported: 40, unannounced: 2 }, openGapCount: 0, openGapSince: null, lines: [], backfillShare: null },
+  ...{
+    lastDay: { reported: 40, unannounced: 2 },
+    openGapCount: 0,
+    openGapSince: null,
+    lines: [],
+    isFillingIn: false,
+    backfillShare: null,
+  },
 };
 
 const quietLedger: SendsStatus = {

@@ -158,7 +158,7 @@ async function openBackfill(
           db,
           sql<Opened>`insert into ops.backfills as b (stream, asked_from, asked_to, has_artefacts, done_until)
            values ('calls', ${start}, ${end}, ${withArtefacts}, ${start})
-           on conflict (stream, asked_from, asked_to, has_artefacts) where finished_at is null
+           on conflict (stream, asked_from, asked_to, has_artefacts) where finished_at is null and not is_automatic
              do update set done_until = b.done_until
            returning ${returned}`,
         );

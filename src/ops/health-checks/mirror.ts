@@ -165,8 +165,8 @@ const historyUncompared = defineCheck({
   id: 'history_uncompared',
   meaning: 'Some of the last days were never compared with the service, or older texts were never searched for.',
   measure({ completeness }) {
-    const uncompared = known(completeness)?.uncompared;
-    return uncompared && (uncompared.days > 0 || uncompared.texts) && uncompared;
+    const { uncompared, isFillingIn = false } = known(completeness) ?? {};
+    return uncompared && !isFillingIn && (uncompared.days > 0 || uncompared.texts) && uncompared;
   },
   level: 'notice',
   sentence({ days, of }) {

@@ -237,6 +237,8 @@ export interface Completeness {
   readonly openGapSince: Date | null;
   /** Their lines are masked. */
   readonly lines: readonly MissingTexts[];
+  /** Whether the back-fill of the first start is under way. */
+  readonly isFillingIn: boolean;
   /** Progress of a back-fill from 0 to 1; null when none is running. */
   readonly backfillShare: number | null;
 }
@@ -254,7 +256,7 @@ export async function readCompleteness(db: Database): Promise<Completeness> {
   const [sums] = await query<
     Pick<
       Completeness,
-      'unprovenCount' | 'provenUntil' | 'difference' | 'openGapCount' | 'openGapSince' | 'backfillShare'
+      'unprovenCount' | 'provenUntil' | 'difference' | 'openGapCount' | 'openGapSince' | 'isFillingIn' | 'backfillShare'
     > &
       Completeness['lastDay'] & { readonly uncomparedDays: number; readonly uncomparedTexts: boolean }
   >(
@@ -268,7 +270,8 @@ export async function readCompleteness(db: Database): Promise<Completeness> {
        (select min(noticed_at) from ops.gaps where filled_at is null) as "openGapSince",
        (select (extract(epoch from done_until - asked_from) / nullif(extract(epoch from asked_to - asked_from), 0))::float8
         from ops.backfills where finished_at is null order by backfill_id desc limit 1) as "backfillShare",
-       not exists (select from ops.backfills where stream = 'threads') as "uncomparedTexts",
+       exists (select from ops.backfills where is_automatic and claimed_until > now() - interval '1 minute' and finished_at is null) as "isFillingIn",
+       not exists (select from ops.backfills where stream = 'threads' and finished_at is not null) as "uncomparedTexts",
        (select count(*)::int
         from generate_series(0, ${judgedDays - 1}) n, lateral (select date_trunc('day', now(), 'UTC') - n * interval '1 day' as day) d
         where day + interval '1 hour' <= now() and not exists (

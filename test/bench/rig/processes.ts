@@ -53,7 +53,8 @@ const ownVariable = /^(API|DATABASE|REDIS|PUBLIC|WEBHOOK|ADMIN|RULES|LOG)_|^(HOS
 
 /** The environment without what the daemon would read. */
 export function foreignEnvironment(): Record<string, string | undefined> {
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !ownVariable.test(name)));
+  const foreign = Object.entries(process.env).filter(([name]) => !ownVariable.test(name));
+  return { ...Object.fromEntries(foreign), BACKFILL_DAYS: '0' };
 }
 
 /** Ends what a bench started when the bench itself is told to stop. */
