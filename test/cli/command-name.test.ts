@@ -51,6 +51,17 @@ test('help and remedies name it alike', () => {
   expect(toType('status')).toBe('`npx trunkline status`');
 });
 
+test.each([
+  ['where npm cannot write, remedies name the path of the program', {}, `node ${join(root, 'src/trunkline.cjs')}`],
+  ['a container names its own command', { TRUNKLINE_COMMAND: 'trunkline' }, 'trunkline'],
+])('%s', async (_, environment, name) => {
+  const run = promisify(execFile)(process.execPath, ['src/trunkline.cjs', 'status', '--help'], {
+    cwd: root,
+    env: { PATH: process.env.PATH, HOME: '/nowhere', ...environment },
+  });
+  expect((await run).stdout).toContain(`Usage: ${name} status`);
+});
+
 test('npx finds the program of the checkout, without a registry', async () => {
   const { stdout: version } = await promisify(execFile)('npx', ['trunkline', '--version'], {
     cwd: join(root, 'docs'),
