@@ -3,14 +3,14 @@ import { readSettings, weaknessesOf } from '../../config/settings.ts';
 import { type Started, start } from '../local/start.ts';
 import { startTelemetry } from '../ops/telemetry.ts';
 import { toType } from '../shared/command-name.ts';
-import { createLog } from '../shared/log.ts';
 import { withoutPassword } from '../shared/masking.ts';
 import { drainMs, type Entry, runUntilStopped } from './lifecycle.ts';
 import type { Output } from './output.ts';
+import { createStartLog } from './terminal.ts';
 
 export async function runAll(entry: Entry): Promise<Output> {
   const settings = readSettings(process.env, { servesPages: true, makesToken: true });
-  const log = createLog(settings.logLevel);
+  const log = createStartLog(settings.logLevel, settings.timeZone);
   for (const weakness of weaknessesOf(settings)) log.warn(weakness);
   const telemetry = await startTelemetry(settings, 'start', log);
   const starting = start(settings, { log, startWorkers: entry.startWorkers, drainMs });

@@ -21,6 +21,27 @@ export function createCommandLog(level: 'warn' | 'error' = 'warn', asked = proce
   });
 }
 
+/**
+ * The log of `start`: on a terminal a sentence a line, with its time in `timeZone`. Elsewhere, and with LOG_LEVEL debug or trace, JSON.
+ */
+export function createStartLog(level: string, timeZone: string, stream: Stream = process.stderr): Log {
+  if (!stream.isTTY || level === 'debug' || level === 'trace') return createLog(level);
+  return createLog(level, {
+    write: (line) => void stream.write(`${printable(sentenceOf(line, timeZone))}\n`),
+  });
+}
+
+/** One JSON log line as a sentence, with its other fields in parentheses: `14:02:11  The rules are in force (rules 7)`. */
+export function sentenceOf(line: string, timeZone: string): string {
+  const { level, time, msg: _, err: __, ...fields } = JSON.parse(line) as Record<string, unknown>;
+  const clock = new Date(String(time)).toLocaleTimeString('en-GB', { timeZone });
+  const mark = Number(level) >= 50 ? 'Problem: ' : Number(level) >= 40 ? 'Warning: ' : '';
+  const values = Object.entries(fields).map(
+    ([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  );
+  return `${clock}  ${mark}${messageOf(line)}${values.length > 0 ? ` (${values.join(', ')})` : ''}`;
+}
+
 /** The message of one JSON log line, with that of its error. */
 export function messageOf(line: string): string {
   const { msg = '', err } = JSON.parse(line) as { msg?: string; err?: { message?: string } };

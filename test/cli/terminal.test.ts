@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { labelled, renderColumns } from '../../src/cli/output.ts';
-import { createProgress } from '../../src/cli/terminal.ts';
+import { createProgress, createStartLog } from '../../src/cli/terminal.ts';
 
 const head = ['id', 'planned', 'rule', 'state', 'why'];
 const row = [
@@ -125,4 +125,16 @@ describe('progress on a terminal', () => {
 test('progress in a file has no control characters, and nothing of a short command', () => {
   expect(written((progress) => progress.show(1, 3))).toBe('');
   expect(written((progress) => progress.note('The service is busy.'))).toBe('The service is busy.\n');
+});
+
+test('start logs sentences on a terminal, with nothing that steers it', () => {
+  const said: string[] = [];
+  const stream = Object.assign(new PassThrough(), { isTTY: true, write: (text: string) => said.push(text) > 0 });
+  const log = createStartLog('info', 'UTC', stream);
+  log.info({ rules: 7 }, 'The rules are in force');
+  log.warn({ err: new Error('no route') }, 'A read failed\u001b[2J');
+  expect(said.map((line) => line.replace(/^[\d:]{8}/, '00:00:00'))).toEqual([
+    '00:00:00  The rules are in force (rules 7)\n',
+    '00:00:00  Warning: A read failed\\u001b[2J (no route)\n',
+  ]);
 });
