@@ -57,20 +57,23 @@ create table ops.attribution_days (
   constraint attribution_days_pkey PRIMARY KEY (local_date)
 );
 
--- Back-fills requested with `npx trunkline backfill`. An unfinished one resumes where it stopped.
+-- Back-fills: requested with `npx trunkline backfill`, or of the first start. An unfinished one resumes where it stopped.
 create table ops.backfills (
   backfill_id bigint not null generated always as identity, -- Order of requests.
   stream text not null, -- What is filled: calls or threads.
   asked_from timestamptz not null, -- Start of the range.
   asked_to timestamptz not null, -- End of the range, exclusive; always in the past.
   has_artefacts boolean not null, -- Whether legs, recordings and transcripts are read too.
-  done_until timestamptz not null, -- Calls before it are mirrored and compared; threads are not compared.
+  done_until timestamptz not null, -- Calls before it are mirrored and compared; of threads, the share of the range is that of the callers who were asked for.
   mirrored_count bigint not null default 0, -- Calls mirrored, or conversations found, so far.
   started_at timestamptz not null default now(), -- When it was requested.
   finished_at timestamptz, -- When it was complete.
+  is_automatic boolean not null default false, -- Whether the first start asked for it (BACKFILL_DAYS).
+  claimed_until timestamptz, -- End of the lease of the process that works on an automatic one.
   constraint backfills_pkey PRIMARY KEY (backfill_id)
 );
-CREATE UNIQUE INDEX backfills_unfinished ON ops.backfills USING btree (stream, asked_from, asked_to, has_artefacts) WHERE (finished_at IS NULL);
+CREATE UNIQUE INDEX backfills_automatic ON ops.backfills USING btree (stream) WHERE is_automatic;
+CREATE UNIQUE INDEX backfills_unfinished ON ops.backfills USING btree (stream, asked_from, asked_to, has_artefacts) WHERE ((finished_at IS NULL) AND (NOT is_automatic));
 
 -- Call history compared with the service, hour by hour: how many calls it reports, and how many of them are held.
 create table ops.coverage (

@@ -65,6 +65,18 @@ test.each<[string, readonly (string | undefined)[]]>([
   expect(commands).toEqual(expect.arrayContaining([...named]));
 });
 
+test('compose gives Grafana every file and variable that its provisioning asks for', async () => {
+  const { environment, volumes } = compose.services.grafana;
+  const mounts: string[] = volumes.filter((each: string) => each.startsWith('./'));
+  for (const mount of mounts) expect(existsSync(join(root, mount.split(':')[0] ?? '')), mount).toBe(true);
+  const source = await read('config/grafana/provisioning/datasources/trunkline.yaml');
+  const asked = [...source.matchAll(/\$(\w+)/g)].map(([, name]) => name);
+  expect(Object.keys(environment)).toEqual(expect.arrayContaining(asked));
+  const { providers } = await yaml('config/grafana/provisioning/dashboards/trunkline.yaml');
+  expect(environment.GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH).toBe(`${providers[0].options.path}/trunkline.json`);
+  expect(compose.services['bi-role'].command).toContain(environment.TRUNKLINE_DB_USER);
+});
+
 describe.each<[string, { web: readonly string[]; worker: readonly string[] }]>([
   [
     'compose.yaml',
