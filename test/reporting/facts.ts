@@ -176,7 +176,8 @@ async function stateReached(db: Database): Promise<void> {
         tx,
         sql`update warehouse.calls set reached = ${columns.reached}, is_message_left = ${columns.is_message_left},
            message_seconds = ${columns.message_seconds}, abandoned_in = ${columns.abandoned_in}
-         where call_id = ${id}`,
+         where call_id = ${id} and (reached, is_message_left, message_seconds, abandoned_in) is distinct from
+           (${columns.reached}, ${columns.is_message_left}::boolean, ${columns.message_seconds}::integer, ${columns.abandoned_in})`,
       );
     }
   });
