@@ -355,6 +355,24 @@ comment on column warehouse.blocked_senders.blocked_at is 'When it was blocked.'
 comment on column warehouse.blocked_senders.observed_at is 'When the answer came.';
 comment on column warehouse.blocked_senders.observed_via is 'The operation.';
 
+create table warehouse.contacts (
+  number text primary key,
+  name text,
+  company text,
+  owner text,
+  language text,
+  tags text[] not null default '{}',
+  changed_at timestamptz not null default now()
+);
+comment on table warehouse.contacts is 'The owner''s list of customers, as `contacts import` read it.';
+comment on column warehouse.contacts.number is 'The customer''s number, normalised.';
+comment on column warehouse.contacts.name is 'The customer''s name.';
+comment on column warehouse.contacts.company is 'The customer''s company.';
+comment on column warehouse.contacts.owner is 'Who looks after the customer, in the words of the list.';
+comment on column warehouse.contacts.language is 'ISO 639 code in lower case, without a region.';
+comment on column warehouse.contacts.tags is 'Tags in lower case.';
+comment on column warehouse.contacts.changed_at is 'When an import last changed the row.';
+
 create table warehouse.sms_unread_snapshots (
   line text not null,
   observed_at timestamptz not null,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { isInstant } from '../src/api-client/answers/values.ts';
 import { quoted, retryAfterMs } from '../src/api-client/transport/refusal.ts';
+import { parseContacts } from '../src/cli/contacts.ts';
 import { contains } from '../src/rules/conditions/condition.ts';
 import { createTemplates } from '../src/rules/conditions/template.ts';
 import { plainText } from '../src/rules/facts/values.ts';
@@ -60,6 +61,7 @@ const readers: Readonly<Record<string, (words: string) => unknown>> = {
   'a refusal': (words) => quoted(words, ['secret']),
   'Retry-After': (words) => retryAfterMs(words, words, 0),
   'a time': isInstant,
+  'a list of contacts': (words) => parseContacts(`number,name,tags\n12125550123,${words}`, 'contacts.csv'),
 };
 
 const repetitions = [

@@ -2,11 +2,11 @@ create view reporting.dim_contact as
 select
   k.number as contact_key,
   k.number,
-  (
+  coalesce(i.name, (
     select c.caller_name from warehouse.calls c
     where c.external_number = k.number and c.direction = 'inbound' and c.deleted_at is null
     order by c.started_at desc limit 1
-  ) as contact_name,
+  )) as contact_name,
   case when k.number ~ '^1[2-9][0-9]{9}$' then substr(k.number, 2, 3) end as area_code,
   case
     when k.number ~ '^1[2-9][0-9]{9}$' then '1'
@@ -14,14 +14,22 @@ select
     when k.number ~ '^7' then '7'
     when k.number ~ '^(2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58])' then left(k.number, 2)
     when k.number ~ '^[2-9]' then left(k.number, 3)
-  end as calling_code
-from rollups.contacts k
+  end as calling_code,
+  i.company,
+  i.owner,
+  i.language,
+  i.tags
+from rollups.contacts k left join warehouse.contacts i on i.number = k.number
 union all
-select 'unknown', null, 'unknown', null, null;
+select 'unknown', null, 'unknown', null, null, null, null, null, null;
 
 comment on view reporting.dim_contact is 'One row is the number of another party of calls or texts; one row, unknown, stands for withheld numbers and internal calls. People who were erased are not here.';
 comment on column reporting.dim_contact.contact_key is 'The key: the number itself, normalised, so that no lookup stands between it and a fact; unknown where none is shown, and for short numbers such as 611.';
 comment on column reporting.dim_contact.number is 'The number; NULL where none is shown.';
-comment on column reporting.dim_contact.contact_name is 'Name that was shown with its newest inbound call; NULL = none.';
+comment on column reporting.dim_contact.contact_name is 'Name by the imported list of customers, else as it was shown with its newest inbound call; NULL = none.';
 comment on column reporting.dim_contact.area_code is 'Area code of a number of the North American plan; NULL for others.';
 comment on column reporting.dim_contact.calling_code is 'Calling code of its country, by the first digits: 1 is the North American plan, in which area_code tells countries apart, 44 the United Kingdom. NULL for what has no such shape. It says where the number is from, which need not be where the caller is.';
+comment on column reporting.dim_contact.company is 'The customer''s company by the imported list.';
+comment on column reporting.dim_contact.owner is 'Who looks after the customer, by the imported list.';
+comment on column reporting.dim_contact.language is 'The customer''s language by the imported list: an ISO 639 code in lower case.';
+comment on column reporting.dim_contact.tags is 'The customer''s tags by the imported list, in lower case; NULL = not in the list.';

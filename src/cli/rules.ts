@@ -238,6 +238,8 @@ const formats = {
   plain: ' Neither capital letters nor punctuation.',
   time: ' Written HH:MM.',
   date: ' Written YYYY-MM-DD.',
+  language: ' A code of two or three letters.',
+  lower: ' Lower case.',
 };
 
 const maxLength = 200;

@@ -4,6 +4,7 @@ import { countOf, quantity } from '../ops/format.ts';
 import { known, part, readWithTimeout } from '../ops/snapshot.ts';
 import { BadAddress, limited } from './answering.ts';
 import { type Html, html } from './html.ts';
+import { partyOf } from './records/words.ts';
 
 export type Condition = RawBuilder<unknown>;
 
@@ -68,6 +69,16 @@ export const count = (key: string, name: string, value?: Condition): RowColumn =
 
 /** A column for programs. */
 export const csvOnly = (each: RowColumn): RowColumn => ({ ...each, isCsvOnly: true });
+
+/** The name of a number by the imported contacts. */
+export const contactName = (number: Condition) =>
+  sql`(select k.name from warehouse.contacts k where k.number = ${number})`;
+
+/** The number of another party, which the page shows with its name by the imported contacts. */
+export const otherParty = (key: string, name: string, number: Condition = sql`r.${sql.ref(key)}`): RowColumn[] => [
+  { ...column(key, name, number), show: (value, row) => partyOf(row.contact_name ?? null, value) ?? value },
+  csvOnly(column('contact_name', 'Contact', contactName(number))),
+];
 
 /** A time for programs, and as shown in a zone. */
 export const utcTime = (moment: Condition) => sql`to_char(${moment} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`;

@@ -5,6 +5,7 @@ export const readConfig = (path: string) => readFileSync(new URL(path, config), 
 
 /** The files of the cookbook in their order. */
 export const questions = readdirSync(new URL('cookbook/', config))
+  .filter((file) => file.endsWith('.sql'))
   .sort()
   .map((file) => ({ file, text: readConfig(`cookbook/${file}`) }));
 

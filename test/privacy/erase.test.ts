@@ -44,7 +44,8 @@ async function kept(world: World): Promise<string[]> {
 }
 
 /** A life with the account: texts, a group, calls in and out, what others say of the person. */
-async function live({ sandbox }: World): Promise<void> {
+async function live({ sandbox, query }: World): Promise<void> {
+  await query('insert into warehouse.contacts (number, name) values ($1, $2)', number, name);
   const { line } = await sandbox.emit.sms({ number, text: 'Hello, it is me', media: ['me.png'] });
   await sandbox.emit.sms({ line, number, direction: 'out', text: 'Thank you', delivery: 'delivered' });
   await sandbox.emit.sms({ line, participants: [number, other], text: 'All of us' });

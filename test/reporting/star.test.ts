@@ -295,6 +295,14 @@ describe('the dimensions', () => {
       { contact_key: '15550000007', contact_name: 'New', area_code: '555' },
       { contact_key: 'unknown', contact_name: 'unknown', area_code: null },
     ]);
+    await query(
+      `insert into warehouse.contacts (number, name, owner, tags) values ('15550000007', 'Listed', 'Sam', '{vip}')`,
+    );
+    expect(
+      await query(
+        `select contact_name, company, owner, language, tags from reporting.dim_contact where contact_key = '15550000007'`,
+      ),
+    ).toEqual([{ contact_name: 'Listed', company: null, owner: 'Sam', language: null, tags: ['vip'] }]);
   });
 
   const date = (of: string, columns: string) =>

@@ -74,6 +74,13 @@ Examples:
     .addArgument(new Argument('<kind>', 'of what').choices(['recordings', 'thread']))
     .argument('<key>', 'a call id, or line/number for a thread (line/number,number… for a group)')
     .action(async (kind, key) => (await import('../resync.ts')).listLinks(kind, key));
+  addConsent(program.command('contacts').description('Your list of customers.').command('import'))
+    .argument('<file>', 'CSV in UTF-8 whose first line names its columns: number, name, company, owner, language, tags')
+    .description(
+      'Stores customers for rules, pages and reports. A number that is stored already gets the values of the file. Lists the rows that it refuses, with exit code 1.',
+    )
+    .option('--replace', 'also remove the customers that the file lacks; it asks first, unless --yes')
+    .action(async (file, options) => (await import('../contacts.ts')).importContacts(file, options));
   addConsent(program.command('erase'))
     .argument('<number>', 'the phone number of the person, with its country code')
     .description(

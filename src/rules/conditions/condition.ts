@@ -42,6 +42,7 @@ const celTypes: Readonly<Record<FactType, string>> = {
   bool: 'bool',
   timestamp: 'google.protobuf.Timestamp',
   'list<int>': 'list<int>',
+  'list<string>': 'list<string>',
 };
 const environments = new Map<TriggerKind, Environment>();
 

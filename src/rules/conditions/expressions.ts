@@ -76,6 +76,8 @@ const formats: Readonly<Record<FactFormat, { readonly form: string; readonly isI
     isIn: (text) => text === plainText(text),
   },
   time: { form: 'HH:MM, such as "09:05"', isIn: (text) => /^(?:[01]\d|2[0-4]):[0-5]\d$/.test(text) },
+  language: { form: 'a code such as "es"', isIn: (text) => /^[a-z]{2,3}$/.test(text) },
+  lower: { form: 'lower case', isIn: (text) => text === text.toLowerCase() },
   date: { form: 'YYYY-MM-DD, such as "2026-11-01"', isIn: (text) => /^\d{4}-\d\d-\d\d$/.test(text) },
 };
 

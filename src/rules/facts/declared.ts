@@ -4,18 +4,19 @@ import { reachedValues } from '../../warehouse/call-facts.ts';
 import { type TriggerKind, triggerKinds } from '../triggers.ts';
 
 /** The CEL type of a fact. */
-export type FactType = 'string' | 'int' | 'bool' | 'timestamp' | 'list<int>';
+export type FactType = 'string' | 'int' | 'bool' | 'timestamp' | 'list<int>' | 'list<string>';
 
 /**
  * The format of a string. `number`: digits with the country code; `plain`: lower case, single spaces, no punctuation or
- * accents; `time`: `09:05`; `date`: `2026-11-01`.
+ * accents; `time`: `09:05`; `date`: `2026-11-01`; `language`: `es`; `lower`: lower case.
  */
-export type FactFormat = 'number' | 'plain' | 'time' | 'date';
+export type FactFormat = 'number' | 'plain' | 'time' | 'date' | 'language' | 'lower';
 
 /** The values that a fact can have. A comparison with any other value is an error of the rules file. */
 export interface FactDomain {
   /** All values of a string. */
   readonly values?: readonly string[];
+  /** Of a string, and of each string of a list. */
   readonly format?: FactFormat;
 }
 
@@ -25,6 +26,7 @@ interface ValueOf {
   bool: boolean;
   timestamp: Date;
   'list<int>': readonly number[];
+  'list<string>': readonly string[];
 }
 
 /** The declaration of a fact. */
@@ -41,8 +43,8 @@ export interface Declared<T extends FactType = FactType> extends FactDomain {
 
 const fact = <T extends FactType>(type: T, example: ValueOf[T], doc: string, domain: FactDomain = {}) =>
   ({ type, example, doc, ...domain }) as const;
-const optional = <T extends FactType>(type: T, example: ValueOf[T], doc: string) =>
-  ({ ...fact(type, example, doc), isOptional: true }) as const;
+const optional = <T extends FactType>(type: T, example: ValueOf[T], doc: string, domain: FactDomain = {}) =>
+  ({ ...fact(type, example, doc, domain), isOptional: true }) as const;
 const personal = <T extends FactType>(type: T, example: ValueOf[T], doc: string, domain: FactDomain = {}) =>
   ({ ...fact(type, example, doc, domain), isPrivate: true }) as const;
 const optionalPrivate = <T extends FactType>(type: T, example: ValueOf[T], doc: string) =>
@@ -101,7 +103,17 @@ export const declaredFacts = {
   },
   contact: {
     number: fact('string', '17185550123', 'The other party.', number),
-    name: optionalPrivate('string', 'Pat Example', 'Name shown with the latest call, where there is one.'),
+    name: optionalPrivate(
+      'string',
+      'Pat Example',
+      'Name by the imported list, else as shown with the latest call, where there is one.',
+    ),
+    company: optionalPrivate('string', 'Example Plumbing', 'Company by the newest import of contacts.'),
+    owner: optionalPrivate('string', 'Sam', 'Who looks after them, by the newest import of contacts.'),
+    language: optional('string', 'es', 'Language by the newest import of contacts.', { format: 'language' }),
+    tags: fact('list<string>', ['vip'], 'Tags by the newest import of contacts; empty when there are none.', {
+      format: 'lower',
+    }),
     is_own_line: fact('bool', false, 'The other party is a line of the account.'),
     is_new: fact('bool', false, 'No text and no call before this.'),
     earlier_messages: fact('int', 3, 'Texts to or from them on any line before this.'),
@@ -274,6 +286,7 @@ function otherValue({ type, example, values, format }: Declared): unknown {
     case 'int':
       return 0;
     case 'list<int>':
+    case 'list<string>':
       return [];
     case 'timestamp':
       return example;

@@ -201,7 +201,9 @@ async function readSurroundings(
         assignment.user_id as "thread.assigned_user_id",
         s.line as "line.number", coalesce(l.name, '') as "line.name", l.line is not null as "line.can_text",
         coalesce(users.user_ids, '{}') as "line.user_ids",
-        s.number as "contact.number", caller.name as "contact.name",
+        s.number as "contact.number", coalesce(contact.name, caller.name) as "contact.name",
+        contact.company as "contact.company", contact.owner as "contact.owner", contact.language as "contact.language",
+        coalesce(contact.tags, '{}') as "contact.tags",
         exists (select from warehouse.sms_lines o where o.line = s.number and o.deleted_at is null) as "contact.is_own_line",
         "contact.earlier_messages" + "contact.earlier_calls" = 0 as "contact.is_new", texts.*, calls.*,
         ${hasTalkedSince({
@@ -213,6 +215,7 @@ async function readSurroundings(
       from ${subjects}
       left join warehouse.sms_lines l on l.line = s.line and l.deleted_at is null
       left join warehouse.calls own on own.call_id = s.call_id
+      left join warehouse.contacts contact on contact.number = s.number
       cross join lateral (
         -- A past trigger could be evaluated once it was mirrored, which a back-fill can have done long after.
         select case when ${from}::timestamptz is not null then greatest(s.at, case

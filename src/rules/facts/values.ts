@@ -71,6 +71,7 @@ function recordedValue(facts: Facts, path: string): unknown {
   const value = factAt(facts, path);
   if (value === undefined) return null;
   if (value instanceof Date) return value.toISOString();
+  if (Array.isArray(value)) return value.map((each) => (typeof each === 'string' ? maskNumbers(each) : each));
   if (typeof value !== 'string') return value;
   return declarationOf(path)?.isPrivate ? `(${value.length} characters)` : maskNumbers(value);
 }

@@ -117,6 +117,7 @@ function overview(call: CallFacts, view: View): Html {
     ['Direction', call.isInternal ? 'internal' : (call.direction ?? 'not reported')],
     ['Caller', callerOf(call)],
     ['Called', calledOf(call)],
+    ['Customer', call.customer],
     ['Our number', partyOf(call.accountName, call.accountNumber)],
     ['Dialled', call.dialledNumber !== call.accountNumber && call.dialledNumber],
     ['Outcome', outcomeWords[call.outcome] ?? call.outcome],

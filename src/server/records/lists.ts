@@ -11,7 +11,7 @@ import { normalizeNumber } from '../../shared/numbers.ts';
 import { isCallId, typedThreadKey } from '../../shared/thread.ts';
 import { BadAddress } from '../answering.ts';
 import { html } from '../html.ts';
-import { type Condition, column, count, csvOnly, type RowColumn } from '../row-list.ts';
+import { type Condition, column, count, csvOnly, otherParty, type RowColumn } from '../row-list.ts';
 import { aboveRules } from './above-rules.ts';
 import { aboveSends } from './above-sends.ts';
 import { type ListChoice, type ListDefinition, type ListFilter, moment } from './list-page.ts';
@@ -328,7 +328,7 @@ const sends: ListDefinition = {
       link: ({ send_id: id }) => `/sends/${id}`,
     },
     column('rule', 'Rule'),
-    column('number', 'To'),
+    ...otherParty('number', 'To'),
     column('line', 'From'),
     column('mode', 'Mode', sql`case when r.reason = 'dry_run' then 'dry-run' else r.mode end`),
     { ...column('state', 'State'), show: (state, { reason }) => sendStateWords(state as SendState, reason ?? null) },
@@ -382,7 +382,7 @@ const runs: ListDefinition = {
     column('rule', 'Rule'),
     column('trigger_kind', 'On'),
     csvOnly(column('trigger_key', 'Trigger')),
-    column('number', 'Other party'),
+    ...otherParty('number', 'Other party'),
     csvOnly(column('line', 'Our line')),
     column('mode', 'Mode'),
     column('matched', 'Matched', sql`case when r.is_matched then 'yes' else 'no' end`),

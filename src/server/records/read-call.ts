@@ -15,7 +15,7 @@ export interface CallFacts
     Fields<'id' | 'outcome' | 'waitBasis' | 'ringBasis' | 'menuBasis' | 'source', string>,
     Fields<'direction' | 'abandonedIn' | 'recordingsState' | 'transcriptsState', string | null>,
     Fields<'dialledNumber' | 'externalNumber' | 'accountNumber', string | null>,
-    Fields<'accountName' | 'answeredByName' | 'placedByName', string | null>,
+    Fields<'accountName' | 'customer' | 'answeredByName' | 'placedByName', string | null>,
     Fields<'durationSeconds' | 'talkSeconds' | 'waitSeconds' | 'ringSeconds' | 'menuSeconds', number | null>,
     Fields<'answeredByCount' | 'transferredCount' | 'repeatedCount', number | null>,
     Fields<'startedAt' | 'endedAt', Date | null>,
@@ -81,6 +81,10 @@ const maxOfEach = 100;
 /** How long rules may act on a call: its transcripts arrive within a day. */
 const rulesMs = 2 * 86_400_000;
 
+/** What the imported contacts `k` say of the other party, besides the name. */
+export const customerWords = sql`nullif(concat_ws(' · ', k.company, 'owner ' || k.owner, 'language ' || k.language,
+  nullif(array_to_string(k.tags, ', '), '')), '')`;
+
 export type CallRecord = NonNullable<Awaited<ReturnType<typeof readCall>>>;
 
 /**
@@ -113,8 +117,10 @@ async function readFacts(db: Database, callId: string): Promise<CallFacts | unde
   const [row] = await query(
     db,
     sql<CallFacts>`select f.call_id as id, f.started_at as "startedAt", f.ended_at as "endedAt", f.direction, f.is_internal as "isInternal",
-       f.outcome, f.abandoned_in as "abandonedIn", nullif(f.caller_name, '') as "callerName",
-       nullif(f.caller_number, '') as "callerNumber", nullif(f.called_name, '') as "calledName",
+       f.outcome, f.abandoned_in as "abandonedIn", ${customerWords} as customer,
+       coalesce(case when f.direction = 'inbound' then k.name end, nullif(f.caller_name, '')) as "callerName",
+       nullif(f.caller_number, '') as "callerNumber",
+       coalesce(case when f.direction = 'outbound' then k.name end, nullif(f.called_name, '')) as "calledName",
        nullif(f.called_number, '') as "calledNumber", nullif(f.dialled_number, '') as "dialledNumber",
        f.external_number as "externalNumber", f.account_number as "accountNumber", nullif(l.name, '') as "accountName",
        a.user_name as "answeredByName", f.answered_by_count as "answeredByCount", b.user_name as "placedByName",
@@ -125,6 +131,7 @@ async function readFacts(db: Database, callId: string): Promise<CallFacts | unde
        c.transcripts_state as "transcriptsState", c.is_erased as "isErased", c.source, c.first_seen_at as "firstSeenAt",
        c.changed_at as "changedAt"
      from reporting.fct_call f join warehouse.calls c using (call_id)
+       left join warehouse.contacts k on k.number = f.external_number
        left join warehouse.sms_lines l on l.line = f.account_number
        left join reporting.dim_user a on a.user_key = f.answered_user_key
        left join reporting.dim_user b on b.user_key = f.placed_user_key

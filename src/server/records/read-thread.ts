@@ -3,11 +3,11 @@ import { readTargetStates } from '../../ops/target-states.ts';
 import { type Thread, threadKey } from '../../shared/thread.ts';
 import { areWordsShown } from '../row-list.ts';
 import { readRuns, type Span } from './automation.ts';
-import type { Fields } from './read-call.ts';
+import { customerWords, type Fields } from './read-call.ts';
 
 export interface ThreadState
   extends Fields<'conversationId', string>,
-    Fields<'lineName' | 'resolvedByName' | 'assignedName', string | null>,
+    Fields<'lineName' | 'contactName' | 'customer' | 'resolvedByName' | 'assignedName', string | null>,
     Fields<'firstAt' | 'lastAt' | 'resolvedObservedAt', Date | null> {
   readonly messageCount: number;
   readonly isResolved: boolean | null;
@@ -111,7 +111,7 @@ export async function isErasedThread(db: Database, thread: Thread): Promise<bool
 async function readState(db: Database, { line, number, participants }: Thread): Promise<ThreadState | undefined> {
   const [row] = await query(
     db,
-    sql<ThreadState>`select s.conversation_id as "conversationId", nullif(l.name, '') as "lineName", s.message_count as "messageCount",
+    sql<ThreadState>`select s.conversation_id as "conversationId", nullif(l.name, '') as "lineName", k.name as "contactName", ${customerWords} as customer, s.message_count as "messageCount",
        s.first_message_at as "firstAt", s.last_message_at as "lastAt", s.is_resolved as "isResolved", u.user_name as "resolvedByName",
        s.resolved_observed_at as "resolvedObservedAt", s.resolved_confidence as "resolvedConfidence",
        s.is_assignment_known as "isAssignmentKnown", s.assigned_name as "assignedName",
@@ -119,6 +119,7 @@ async function readState(db: Database, { line, number, participants }: Thread): 
      from warehouse.sms_conversations c join reporting.conversation_state s using (conversation_id)
        left join warehouse.sms_lines l on l.line = c.line
        left join reporting.dim_user u on u.user_id = c.resolved_by and c.is_resolved
+       left join warehouse.contacts k on k.number = c.number and c.participants_key = ''
      where c.line = ${line} and c.number = ${number} and c.participants_key = ${participants.join(',')}`,
   );
   return row;

@@ -43,7 +43,9 @@ export async function threadPage(db: Database, key: string, query: Parameters, v
   }
   const { state, texts } = record;
   const title =
-    thread.participants.length > 0 ? `Group of ${thread.participants.join(', ')}` : `Texts with ${thread.number}`;
+    thread.participants.length > 0
+      ? `Group of ${thread.participants.join(', ')}`
+      : `Texts with ${partyOf(state.contactName, thread.number)}`;
   const line = partyOf(state.lineName, thread.line) ?? thread.line;
   return {
     title,
@@ -70,6 +72,7 @@ function placeOf(query: Parameters): ThreadPlace {
 function overview({ thread, state, optStates, isBlocked }: ThreadRecord, view: View): Html {
   const isGroup = thread.participants.length > 0;
   return facts(view, [
+    ['Customer', state.customer],
     ['Conversation', resolvedWords(state, view)],
     ['Assigned to', state.isAssignmentKnown ? (state.assignedName ?? 'nobody') : 'never observed'],
     ['Automatic texts', !isGroup && optWords(optStates, thread.line, view)],

@@ -4,9 +4,11 @@ import { outcomeWords } from '../records/words.ts';
 import {
   type Condition,
   column,
+  contactName,
   count,
   csvOnly,
   localTime,
+  otherParty,
   type RowColumn,
   type RowSource,
   utcTime,
@@ -105,7 +107,11 @@ export const calls: RowTable = {
     column('direction', 'Direction'),
     inWords(column('outcome', 'Outcome')),
     column('external_number', 'Other party'),
-    column('other_name', 'Name', sql`case when r.direction = 'outbound' then r.called_name else r.caller_name end`),
+    column(
+      'other_name',
+      'Name',
+      sql`coalesce(${contactName(sql`r.external_number`)}, case when r.direction = 'outbound' then r.called_name else r.caller_name end)`,
+    ),
     column('account_number', 'Our number'),
     column('queue_name', 'Queue', sql`q.queue_name`),
     column('agent_name', 'Agent', sql`u.user_name`),
@@ -142,7 +148,7 @@ export const missed: RowTable = {
     inWords(column('outcome', 'Outcome')),
     inWords(column('reason', 'Reason')),
     column('external_number', 'Caller'),
-    column('caller_name', 'Name'),
+    column('caller_name', 'Name', sql`coalesce(${contactName(sql`r.external_number`)}, r.caller_name)`),
     column('account_number', 'Our number'),
     count('wait_seconds', 'Wait s'),
     inWords(
@@ -171,7 +177,7 @@ export const texts: RowTable = {
   columns: [
     ...times(sql`r.sent_at`, threadPage),
     column('direction', 'Direction'),
-    column('number', 'Other party'),
+    ...otherParty('number', 'Other party'),
     column('line', 'Our line'),
     column('sender_kind', 'Sent by'),
     column('agent_name', 'User', sql`r.sent_by_name`),
@@ -198,7 +204,7 @@ export const turns: RowTable = {
     left join reporting.dim_user u on u.user_key = r.user_key`,
   columns: [
     ...times(sql`r.turn_started_at`, threadPage),
-    column('number', 'Other party', sql`c.number`),
+    ...otherParty('number', 'Other party', sql`c.number`),
     column('line', 'Our line'),
     count('inbound_count', 'Texts in'),
     column('first_reply_kind', 'First reply'),
@@ -230,7 +236,7 @@ export const transcripts: RowTable = {
   joins: sql`left join reporting.fct_call c on c.call_id = r.call_id`,
   columns: [
     ...times(sql`r.call_started_at`, callPage),
-    column('external_number', 'Other party', sql`c.external_number`),
+    ...otherParty('external_number', 'Other party', sql`c.external_number`),
     column('agent_name', 'Agent'),
     column('call_sentiment', 'Sentiment'),
     count('csat_score', 'Satisfaction'),
@@ -253,7 +259,7 @@ export const charged: RowTable = {
   columns: [
     ...times(sql`coalesce(r.dispatched_at, r.reserved_at, r.planned_at)`, threadPage),
     column('rule', 'Rule'),
-    column('number', 'To'),
+    ...otherParty('number', 'To'),
     column('line', 'From'),
     column('mode', 'Mode'),
     column('state', 'State'),

@@ -79,6 +79,7 @@ beforeAll(async () => {
     ...{ call_id: returning, started_at: '2026-11-03T16:00:00Z', direction: 'outbound', caller_type: 'user' },
     ...{ caller_number: '201', called_type: 'external', called_number: '15550000002', external_number: '15550000002' },
   });
+  await facts.insert('warehouse.contacts', { number: '15550000002', name: 'Patricia Lamp', tags: ['vip'] });
   await facts.thread(1, [['2026-11-02T16:00:00Z', 'in', { body: 'Hello' }]], { number: customer });
   await facts.query(`update warehouse.sms_conversations set message_count = 1`);
   await facts.query(

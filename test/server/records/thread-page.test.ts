@@ -42,6 +42,9 @@ beforeAll(async () => {
      values (1, 'resolved', true, 'rule thanks', $1, 'conversations.resolve')`,
     minute(4),
   );
+  await facts.insert('warehouse.contacts', {
+    ...{ number: longNumber, name: 'Kim <b>', company: 'Lamps', owner: 'Sam', language: 'es', tags: ['gold', 'vip'] },
+  });
   await facts.query(
     `update warehouse.sms_conversations set is_resolved = true, resolved_observed_at = $1, message_count = 6 where conversation_id = 1`,
     minute(4),
