@@ -180,6 +180,9 @@ describe('the page of a call', () => {
       /Returned <time[^>]*>2026-11-03 11:00:00<\/time>: called back \(<a href="\/calls\/1795475362.103">/,
     );
     expect(await words(`/calls/${missed}`)).toContain('The caller gave up while telephones rang, after 40 s.');
+    expect(await words(`/calls/${missed}`)).toContain('Caller Patricia Lamp (15550000002)');
+    expect(await words(`/calls/${missed}`)).toContain('Customer vip');
+    expect(await words(`/calls/${returning}`)).toContain('Called Patricia Lamp (15550000002)');
     expect(await words(`/calls/${missed}`)).toContain('Wait 40 s length less connected time');
     expect(await words(`/calls/${missed}`)).toContain('Rule text-back : reply not sent (somebody else has answered)');
     expect(await page(`/calls/${returning}`)).toContain(

@@ -111,6 +111,13 @@ describe('the lists', () => {
     if (!isLong) expect(csv.trimEnd().split('\r\n')).toHaveLength(rows + 1);
   });
 
+  test('show the name of the imported list beside the number, and in a column of the CSV', async () => {
+    const { db } = world.context.database;
+    await query(db, sql`insert into warehouse.contacts (number, name) values ('18455550123', 'Kim <b>')`);
+    expect(await page('/sends')).toContain('Kim &lt;b&gt; (18455550123)');
+    expect(await page('/sends.csv')).toContain(',18455550123,Kim <b>,');
+  });
+
   test('the rules of the running workers stand above their runs, with what each did', async () => {
     expect(await page('/rules')).toContain('No worker has loaded a rules file yet.');
     const { db } = world.context.database;

@@ -132,6 +132,13 @@ describe('the page of a thread', () => {
     expect(hidden).toContain('update reporting.params set is_text_shown = true');
   });
 
+  test('names the customer of the imported list', async () => {
+    const text = await words(long);
+    expect(text).toContain('Texts with Kim &lt;b&gt; (15551000002)');
+    expect(text).toContain('Customer Lamps · owner Sam · language es · gold, vip');
+    expect(await words(`${thread}/${number},${member}`)).not.toContain('Customer');
+  });
+
   test('says of a text that it was removed, and how long it was', async () => {
     const removed = { number: '15551000040' };
     await facts.thread(
