@@ -1087,6 +1087,18 @@ CREATE INDEX calls_external_number ON warehouse.calls USING btree (external_numb
 CREATE INDEX calls_started_at ON warehouse.calls USING btree (started_at);
 CREATE INDEX calls_unanswered ON warehouse.calls USING btree (started_at) WHERE (status = ANY (ARRAY['missed'::text, 'voicemail'::text]));
 
+-- The owner's list of customers, as `contacts import` read it.
+create table warehouse.contacts (
+  number text not null, -- The customer's number, normalised.
+  name text, -- The customer's name.
+  company text, -- The customer's company.
+  owner text, -- Who looks after the customer, in the words of the list.
+  language text, -- ISO 639 code in lower case, without a region.
+  tags text[] not null default '{}'::text[], -- Tags in lower case.
+  changed_at timestamptz not null default now(), -- When an import last changed the row.
+  constraint contacts_pkey PRIMARY KEY (number)
+);
+
 -- Fields that the service changed after the row was first mirrored.
 create table warehouse.field_changes (
   change_id bigint not null generated always as identity, -- Order of observation.

@@ -54,14 +54,14 @@ async function importList(
   // A refused row can be of any contact, so that none is missing for certain.
   const isRemoving = replace && refused.length === 0;
   const rollback = new Error('the import was only counted');
-  let result: Imported | undefined;
+  let result: Imported = { added: 0, changed: 0, removed: 0, erased: new Set() };
   await inTransaction(db, async (tx) => {
     result = await storeContacts(tx, contacts, { fields, replace: isRemoving });
     if (!isDone) throw rollback;
   }).catch((error: unknown) => {
     if (error !== rollback) throw error;
   });
-  const { erased, added, changed, removed } = result as unknown as Imported;
+  const { erased, added, changed, removed } = result;
   const left = [...erased].map((number) => ({ line: lines.get(number) ?? 0, reason: 'this person was erased' }));
   const all = [...refused, ...left].sort((a, b) => a.line - b.line);
   const unchanged = contacts.length - erased.size - added - changed;
