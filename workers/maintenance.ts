@@ -12,7 +12,7 @@ import type { Log } from '../src/shared/log.ts';
 import { type LoopOptions, startLoop } from '../src/shared/loop.ts';
 import type { DriftLog } from '../src/warehouse/drift.ts';
 
-/** Milliseconds between two rounds of finding what no webhook announced: hours of call history, and texts. */
+/** Milliseconds between two searches for what no webhook announced: hours of call history, and texts. */
 export interface CompletenessPace {
   readonly callsMs: number;
   readonly textsMs: number;
@@ -24,10 +24,10 @@ const reparseEveryMs = 5_000;
 const deliveriesEveryMs = 300_000;
 const retentionEveryMs = 3_600_000;
 const forgetEveryMs = 60_000;
-/** How often to check whether the last day can be attributed: that is done once. */
+/** How often to check whether the last day can be attributed. That is done only once a day. */
 const attributionEveryMs = 600_000;
 const rollupsEveryMs = 10_000;
-/** How often to check whether the hourly audit is due: its schedule is shared by all processes. */
+/** How often to check whether the hourly audit is due. All processes share its schedule. */
 const auditEveryMs = 60_000;
 
 const reparsedSeconds = 120;

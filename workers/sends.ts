@@ -10,27 +10,27 @@ import type { RefreshThread } from '../src/sync/read-thread-now.ts';
 import type { OnAnswer } from '../src/warehouse/drift.ts';
 
 export interface SendWork {
-  /** Takes up due sends now: one was planned. */
+  /** Takes up due sends now. Called when one was planned. */
   kick(): void;
-  /** Takes no more sends, and waits for those in hand: a request that has left is not cut off. */
+  /** Takes no more sends, and waits for those in progress: a request that has left isn't aborted. */
   close(deadlineMs: number): Promise<void>;
 }
 
 export interface SendWorkOptions {
   readonly timing?: Partial<LedgerTiming>;
   readonly limits?: () => Partial<AccountLimits>;
-  /** Milliseconds between two looks for due sends. */
+  /** Milliseconds between two checks for due sends. */
   readonly everyMs?: number;
 }
 
 const everyMs = 500;
 
-/** Sends that a process advances at a time. */
+/** Sends that a process advances at once. */
 const atATime = 4;
-/** A process takes up so many: a long backlog stays in Postgres, where a pause still stops it. */
+/** Maximum sends that a process takes up. A longer backlog stays in Postgres, where a pause still stops it. */
 const maxInHand = 50;
 
-/** Advances the sends that the ledger's rows say are due. */
+/** Advances the sends that are due according to the ledger. */
 export function startSends(
   context: Context,
   { onAnswer, readThread }: { readonly onAnswer: OnAnswer; readonly readThread: RefreshThread },

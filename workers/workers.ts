@@ -32,18 +32,18 @@ import { type CompletenessPace, startMaintenance } from './maintenance.ts';
 import { type SendWork, type SendWorkOptions, startSends } from './sends.ts';
 
 export interface Workers {
-  /** Takes no more jobs and finishes those in hand within the deadline, in milliseconds. */
+  /** Takes no more jobs and finishes those in progress within the deadline, in milliseconds. */
   close(deadlineMs: number): Promise<void>;
-  /** Reads the rules file again. */
+  /** Reloads the rules file. */
   reloadRules(): void;
 }
 
 export interface WorkerOptions {
-  /** What the process reports itself as: `start` if it also receives. Default: `worker`. */
+  /** The kind under which the process reports itself: `start` if it also receives. Default: `worker`. */
   readonly role?: 'worker' | 'start';
   /** Default: all. */
   readonly queues?: readonly WorkName[];
-  /** Jobs that each queue of reads handles at a time. Default: the queue's own setting. */
+  /** Jobs that each read queue handles at once. Default: the queue's own setting. */
   readonly handlers?: number;
   /** Seconds after the end of a call at which it is rechecked for late recordings and transcripts. */
   readonly recheckDelays?: readonly number[];
@@ -55,17 +55,17 @@ export interface WorkerOptions {
   readonly alertPace?: AlertPace;
 }
 
-/** Nothing else asks with the scope of the lines: a scope that is revoked shows within a minute. */
+/** No other request uses the scope of the lines, so this detects within a minute if it is revoked. */
 const directoryEverySeconds = 60;
-/** A change that another worker began, or that failed. */
+/** Continues a change that another worker began, or that failed. */
 const searchLanguageEveryMs = 60_000;
-/** Milliseconds beyond the deadline for sends to record what came of a request. */
+/** Milliseconds that sends get beyond the deadline to record the outcome of a request. */
 const settlingMs = 1_000;
 const completenessPace: CompletenessPace = { callsMs: 10_000, textsMs: 60_000 };
 
 /**
- * Works the queues and runs the loops of a worker. Any number of processes can do so at a time. If a part cannot be started,
- * those that were started are stopped.
+ * Processes the queues and runs the loops of a worker. Any number of processes may do so. If a part fails to start, the
+ * started ones are stopped.
  */
 export async function startWorkers(context: Context, options: WorkerOptions = {}): Promise<Workers> {
   const { database, queues, notifier, service, settings, log, metrics, pauses, sealLink } = context;
@@ -197,7 +197,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   void searching.kick();
   const lists = directoryKinds.map((kind) => ({ kind, key: wholeList }));
   notifier.notify(await markDirty(db, lists, pauses));
-  // From here on `close` stops them, in its own order.
+  // From here on, `close` stops them in its own order.
   started.move();
   const resealing = reseal(database.unlimited, settings, closing.signal).then(
     (values) => values > 0 && log.info({ values }, 'Stored tokens and links were sealed with ENCRYPTION_KEY'),
@@ -225,7 +225,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
         await drift.flush().catch((err: unknown) => log.warn({ err }, 'The last drift could not be written'));
         await reporting.stop();
       })();
-      // Abandon work that waits for a store that hangs.
+      // Don't wait for work that hangs in a store.
       await withTimeout(deadlineMs + settlingMs, ends, () =>
         log.warn('Some work did not end in time; other processes take it over'),
       );
@@ -234,10 +234,10 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
 }
 
 /**
- * Reads the target of each job. While at least as many handlers are busy as may read at a time there is a backlog: a handler
- * that has mirrored its target then goes on with the oldest due target, without waiting for its job, until nothing is left or
- * `closing` fires. That job later finds nothing pending. Jobs alone would bound the rate, above all for queues in Postgres.
- * After any other result the handler stops, since the service may be overloaded.
+ * Reads the target of each job. There is a backlog if at least as many handlers are busy as may read at once. A handler
+ * that has mirrored its target then continues with the oldest due target, without waiting for its job, until nothing is
+ * left or `closing` fires. That job later finds nothing pending. Jobs alone would limit the rate, especially with
+ * queues in Postgres. After any other result the handler stops, because the service may be overloaded.
  */
 export function createJobHandler(
   sync: Pick<Sync, 'read' | 'readNext'>,
@@ -252,7 +252,7 @@ export function createJobHandler(
     busy += 1;
     try {
       const own = await sync.read(job as Target, signal);
-      // A job whose target was read by another handler can go on as well.
+      // Another handler has read this job's target; it can continue as well.
       let goesOn = own === 'mirrored' || own === 'not_pending';
       while (goesOn && isBacklog(signal)) goesOn = (await sync.readNext(queue, signal)) === 'mirrored';
     } finally {
@@ -261,11 +261,11 @@ export function createJobHandler(
   };
 }
 
-/** Concurrent reads of suspects: one in a new process, doubled while the process outlives them. */
+/** Concurrent reads of suspects: one in a new process, doubled as long as the process survives. */
 const maxSuspects = 16;
 const suspectsEveryMs = 500;
 
-/** Starts to read the targets whose read ended with its process (`src/inbox/lost-reads.ts`). */
+/** Starts reading the targets whose read ended with its process (`src/inbox/lost-reads.ts`). */
 function startSuspectReads(sync: Sync, queues: readonly QueueName[], log: Log): Loop {
   let width = 1;
   async function drain(signal: AbortSignal): Promise<void> {

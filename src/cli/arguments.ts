@@ -13,7 +13,7 @@ export function addConsent(command: Command): Command {
 export const momentWords =
   'a day such as 2026-11-01 or 7d (seven days ago), from midnight UTC, an instant, or a span before now such as 12h';
 
-/** A whole number within bounds; throws commander's error for anything else. */
+/** A whole number within bounds. Throws commander's error for anything else. */
 export function wholeNumber(from = 0, to = 999_999_999): (text: string) => number {
   return (text) => {
     const number = Number(text);
@@ -34,8 +34,8 @@ const dayMs = 86_400_000;
 const unitMs: Readonly<Record<string, number>> = { min: 60_000, h: 3_600_000, d: dayMs, w: 7 * dayMs };
 
 /**
- * Reads every option that takes a time: a day, which begins at midnight UTC, an instant of RFC 3339, or a span before now such
- * as 12h. A span in days or weeks names the day on which it began: with a part of a day, `coverage` could never call it complete.
+ * Parses a time option: a day (which starts at midnight UTC), an RFC 3339 instant, or a span before now such as 12h. A
+ * span in days or weeks means the start of that day: `coverage` could never call a partial day complete.
  */
 export function momentArgument(text: string): Date {
   const [, count, unit = ''] = /^([1-9]\d{0,4})(min|h|d|w)$/.exec(text) ?? [];
@@ -62,11 +62,11 @@ export interface RangeFlags {
   readonly to?: Date | undefined;
 }
 
-/** The range of `--from` and `--to`, cut at the present. Throws `WrongUse` when it is empty. */
+/** The range of `--from` and `--to`, limited to the past. Throws `WrongUse` if it is empty. */
 export function rangeOf(given: RangeFlags, usualMs: number, now = new Date()): TimeRange<Date> {
   if (given.from && given.from >= now) throw new WrongUse('--from lies in the future.');
   const to = given.to && given.to < now ? given.to : now;
-  // Calls are searched by Unix seconds (section 4.6): an earlier day means the whole history.
+  // Call search takes Unix seconds (section 4.6), so an earlier day means the whole history.
   const from = new Date(Math.max(0, given.from?.getTime() ?? to.getTime() - usualMs));
   if (to <= from) throw new WrongUse('--to must be after --from.');
   return { from, to };

@@ -20,13 +20,13 @@ const outcomeCheckMs = 300;
 
 interface LoginOptions {
   readonly scopes?: readonly string[];
-  /** Seconds to wait for the answer. */
+  /** Seconds to wait for the login to be completed. */
   readonly wait: number;
   readonly register?: boolean;
   readonly json?: boolean;
 }
 
-/** Prints the URL to open, waits until the receiver gets the callback, and prints what was granted. */
+/** Prints the URL to open, waits until the receiver gets the callback, and prints the granted scopes. */
 export async function login({ scopes, wait, register = false, json }: LoginOptions): Promise<Output> {
   await using database = await openDatabase('auth', { needed: ['API_BASE_URL', 'PUBLIC_URL', 'ENCRYPTION_KEY'] });
   const { db, settings } = database;
@@ -82,7 +82,7 @@ async function awaitOutcome(db: Database, id: string, validMs: number): Promise<
     await sleep(outcomeCheckMs);
   }
   await abandonLogin(db, id);
-  // The callback may have arrived between the last check and the abandonment.
+  // The callback may have arrived between the last check and giving up.
   return readOutcome(db, id);
 }
 
@@ -94,7 +94,7 @@ function timeoutSentence({ receiver }: Settings): string {
   ].join(' ');
 }
 
-/** Prints which credential is in use, and the state of the login. */
+/** Prints the credential in use, and the state of the login. */
 export async function showLogin(): Promise<Output> {
   await using database = await openDatabase('auth');
   const { db, settings } = database;
@@ -103,7 +103,7 @@ export async function showLogin(): Promise<Output> {
   return { json: { inUse, login: login ?? null }, text: describeCredential(inUse, login, settings.timeZone) };
 }
 
-/** Deletes the tokens, after confirmation. Every process stops using them within seconds. */
+/** Deletes the tokens, after confirmation. Within seconds, no process uses them any more. */
 export async function logout(flags: ConsentFlags): Promise<Output> {
   await using database = await openDatabase('auth');
   const { db } = database;
@@ -147,7 +147,7 @@ function describeCredential(
   return `In use: ${names[inUse]}\n\n${facts}`;
 }
 
-/** The remedy for a login that cannot begin. */
+/** The remedy if a login can't start. */
 function remedyOf({ operation, advice }: ServiceError): string {
   return operation === 'oauth.register' && advice !== 'retry'
     ? 'PUBLIC_URL must be HTTPS, with a host that the service’s operator allows. If it is, ask the operator for the reason.'

@@ -30,11 +30,11 @@ import type { Output } from './output.ts';
 import { createProgress, printNote } from './terminal.ts';
 
 const dayMs = 86_400_000;
-/** The longest range that one search may have (section 8). */
+/** The maximum range of one search (section 8). */
 const backfillDays = 366;
 
 /**
- * Fills in call history, by default of the last 366 days. Ctrl-C stops it at the next page; the same command then resumes
+ * Fills in call history, by default of the last 366 days. Ctrl-C stops it at the next page. The same command resumes
  * there.
  */
 export async function backfillCallHistory({
@@ -74,7 +74,7 @@ export async function backfillCallHistory({
     ...unproven.map(({ from: hour, problem }) => `Not proven: ${inWords(hour)}: ${problem}.`),
     !withoutLegs && `The workers read legs, recordings and transcripts next; ${toType('status')} shows the backlog.`,
   ];
-  // The default range and a span begin later the next time, which would be another back-fill.
+  // The default range and spans start later next time, which would be a different back-fill.
   const flags = [
     `--from ${from.toISOString()}`,
     given.to && `--to ${to.toISOString()}`,
@@ -88,18 +88,20 @@ export async function backfillCallHistory({
   };
 }
 
-/** Midnight, so that the same command on the same day resumes the run. */
+/** Midnight, so the same command on the same day resumes the run. */
 function defaultStart(to = new Date()): Date {
   return new Date(Math.floor(Math.min(to.getTime(), Date.now()) / dayMs - backfillDays) * dayMs);
 }
 
 /** Milliseconds between two checks of the progress. The workers do the probing. */
 const progressCheckMs = 1_000;
-/** Milliseconds without progress after which the command ends: longer than the waits of a thread that is not found. */
+/**
+ * After so many milliseconds without progress, the command ends. Longer than the waits for a thread that isn't found.
+ */
 const idleForMs = 90_000;
 
 /**
- * Adds the pairs that may have a conversation as candidates, probes them, schedules reads of the held threads of listed
+ * Adds pairs that may have a conversation as candidates, probes them, schedules reads of the mirrored threads of listed
  * numbers, and waits for the results.
  */
 export async function backfillThreads({
@@ -153,7 +155,7 @@ function sentenceOf({ probed, found, open, reread }: Record<'probed' | 'found' |
   return `${probed} pairs probed, ${found} conversations found${again}, ${open} pairs left for later.`;
 }
 
-/** Sentences about the listed numbers that were left out. */
+/** Sentences about listed numbers that were skipped. */
 function remarksOn({ probedRecently, erased, rereadLeft }: SkippedNumbers & { readonly rereadLeft: number }): string[] {
   return [
     rereadLeft > 0 && `${rereadLeft} more known threads of these numbers: the same command continues with them.`,
@@ -163,16 +165,16 @@ function remarksOn({ probedRecently, erased, rereadLeft }: SkippedNumbers & { re
   ].filter((each) => each !== false);
 }
 
-/** The account's lines, for probing. Rejects with a `UserError` with reason and remedy when none is known. */
+/** The account's lines, for probing. If none is known, rejects with a `UserError` with reason and remedy. */
 export async function knownLines(db: Database): Promise<string[]> {
   const lines = await ourLines(db);
   if (lines.length > 0) return lines;
-  // If threads are refused too, the lines alone would not help.
+  // If threads are refused too, the lines alone wouldn't help.
   const why = (await refusalOf(db, ['lines', 'thread'])) ?? (await whyUnread(db));
   throw new UserError(`No line of the account is known, so nothing can be probed: ${why}, then repeat the command.`);
 }
 
-/** Why no lines are known although the service does not refuse them. */
+/** Why no lines are known although the service doesn't refuse them. */
 async function whyUnread(db: Database): Promise<string> {
   const [target] = await query<{ last_error: string | null; was_read: boolean }>(
     db,
@@ -187,8 +189,8 @@ async function whyUnread(db: Database): Promise<string> {
 }
 
 /**
- * Reason and remedy, as the end of a sentence, for the first of these kinds whose reads are parked; undefined when none is
- * parked.
+ * Reason and remedy, as the end of a sentence, for the first of these kinds whose reads are parked. Undefined if none
+ * is parked.
  */
 export async function refusalOf(db: Database, kinds: readonly TargetKind[]): Promise<string | undefined> {
   const [stream] = await query<{ code: string; reason: string; missing_scope: string | null }>(
@@ -203,15 +205,18 @@ export async function refusalOf(db: Database, kinds: readonly TargetKind[]): Pro
   return `the service refuses (${maskNumbers(reason)}). ${remedy}`;
 }
 
-/** A row of a list of numbers: a number, and our line to probe it with; undefined means every line. */
+/** An entry in a list of numbers: a number, and the line of ours to probe it with. Undefined means every line. */
 export interface ListedNumber {
   readonly number: string;
   readonly line: string | undefined;
-  /** The row in the file, from 1. */
+  /** The line number in the file, from 1. */
   readonly row: number;
 }
 
-/** Reads a file with a number in each row and optionally, after a comma, our line. Throws `WrongUse` listing the bad rows. */
+/**
+ * Reads a file with one number per row and, optionally, a line of ours after a comma. Throws `WrongUse` listing the
+ * invalid rows.
+ */
 export async function readNumberList(file: string): Promise<ListedNumber[]> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw new WrongUse(`${file} cannot be read (${error.code}): name a file with one number a row.`);
@@ -222,7 +227,7 @@ export async function readNumberList(file: string): Promise<ListedNumber[]> {
 const listedRow = /^([\d\s().+-]+)(?:[,;\t]([\d\s().+-]*))?[,;\t\s]*$/;
 const isNumber = (digits: string) => digits.length >= 7 && digits.length <= 15;
 
-/** The rows of a list, without empty ones and those that begin with `#`. */
+/** The rows of a list, without empty ones and comments (`#`). */
 export function parseNumberList(text: string, file: string): ListedNumber[] {
   const bad: number[] = [];
   const listed = text.split(/\r?\n/).flatMap((written, at) => {
@@ -237,7 +242,7 @@ export function parseNumberList(text: string, file: string): ListedNumber[] {
   return listed;
 }
 
-/** Throws `WrongUse` for rows with a line that the account does not have. */
+/** Throws `WrongUse` for rows with a line that the account doesn't have. */
 export function refuseUnknownLines(file: string, listed: readonly ListedNumber[], ours: readonly string[]): void {
   const unknown = listed.filter(({ line }) => line !== undefined && !ours.includes(line));
   const rows = unknown.map(({ row }) => row);

@@ -16,8 +16,8 @@ import { createProgress } from './terminal.ts';
 const dueCheckMs = 250;
 
 /**
- * Compares the hours of a range now, by default of the last day, and adds what the mirror lacks. The calls of the current hour
- * are added too, and compared after its end.
+ * Compares the hours of a range now (by default of the last day), and adds what the mirror lacks. For the current hour,
+ * adds calls; it is compared after its end.
  */
 export async function reconcile(given: RangeFlags): Promise<Output> {
   const { from, to } = rangeOf(given, dayMs);
@@ -72,8 +72,8 @@ const dayMs = 86_400_000;
 const coverageDays = 14;
 
 /**
- * Prints for each day whether every call that the service reports is held, and which texts may be missing; by default for the
- * last two weeks.
+ * For each day, prints whether every call that the service reports is mirrored, and which texts may be missing.
+ * Default: the last two weeks.
  */
 export async function showCoverage(given: RangeFlags): Promise<Output> {
   const { from, to } = rangeOf(given, (coverageDays - 1) * dayMs);
@@ -92,7 +92,7 @@ const columnsOfDays: readonly Column<DayOfCoverage>[] = [
   ['', ({ isComplete, difference }) => (isComplete ? 'complete' : (difference ?? 'not compared yet'))],
 ];
 
-/** The API cannot list conversations (section 4.2): missing texts can be found, but completeness cannot be proven. */
+/** The API can't list conversations (section 4.2), so missing texts can be found, but completeness can't be proven. */
 function renderTexts(days: readonly DayOfCoverage[], wereCompared: boolean, timeZone: string): string[] {
   const missing = days.flatMap(({ missingTexts }) => missingTexts);
   const gaps = days.flatMap(({ openGaps }) => openGaps);

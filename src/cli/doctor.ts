@@ -9,7 +9,7 @@ import { commandSettings } from './environment.ts';
 import { exitCodes } from './failures.ts';
 import { labelled } from './output.ts';
 
-/** Prints every fault with its remedy. Exit code 0 when there is none, regardless of notices. */
+/** Prints every fault with its remedy. Exit code 0 if there is none; notices don't count. */
 export async function run(options: { json?: boolean }): Promise<void> {
   const diagnoses = await diagnoseAll();
   const faults = diagnoses.filter(isFault);
@@ -41,14 +41,14 @@ const marks = {
 function report(diagnoses: readonly Diagnosis[], faults: number): string {
   const width = Math.max(...diagnoses.map(({ subject }) => subject.length));
   const lines = diagnoses.flatMap((each) => [
-    // The mark is styled, so that its length is not its width.
+    // The mark contains styling, so its length isn't its width.
     `${marks[each.level]}${labelled(`  ${each.subject.padEnd(width)}`, printable(each.sentence)).slice(1)}`,
     ...(each.level === 'ok' ? [] : [labelled(' '.repeat(width + 2), `→ ${printable(each.remedy)}`)]),
   ]);
   return [...lines, '', printable(verdictOf(diagnoses, faults))].join('\n');
 }
 
-/** Repeats the notices: they may limit what was checked. */
+/** Repeats the notices, because they may limit what was checked. */
 function verdictOf(diagnoses: readonly Diagnosis[], faults: number): string {
   if (faults > 0) return `${faults} of ${diagnoses.length} checks found a fault.`;
   const notices = diagnoses.filter(({ level }) => level === 'notice').map(({ sentence }) => sentence);

@@ -8,20 +8,20 @@ import { createCommandLog } from './terminal.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Settings that change what a command tells or predicts. */
+/** Settings that change what a command reports or predicts. */
 const daemonSettings = ['TIME_ZONE', 'RULES_FILE', 'RULES_MODE'] as const;
 
 interface CommandNeeds {
   readonly needed?: readonly Variable[];
   readonly servesPages?: boolean | Variable;
-  /** Takes these settings from the daemon too. A process that acts by itself does not. */
+  /** Also take these settings from the daemon. Not for a process that acts by itself. */
   readonly isLikeDaemon?: boolean;
 }
 
 /**
- * The settings of a command, from the environment. Missing stores and API, and with `isLikeDaemon` what changes results, come from a
- * running `trunkline start` with the same DATA_DIR, unless DATABASE_URL names another database; standard error then names
- * them. Rejects with a SettingsError.
+ * The settings of a command, from the environment. Missing stores and API settings (with `isLikeDaemon` also those that
+ * change results) come from a running `trunkline start` with the same DATA_DIR, unless DATABASE_URL names another
+ * database. Standard error then names them. Rejects with a SettingsError.
  */
 export async function commandSettings(
   { isLikeDaemon = false, ...options }: CommandNeeds = {},
@@ -30,7 +30,7 @@ export async function commandSettings(
   const wanted = [...(options.needed ?? []), ...(isLikeDaemon ? daemonSettings : [])];
   const isComplete = environment.DATABASE_URL && wanted.every((name) => environment[name]);
   const running = isComplete ? undefined : await findRunning(environment.DATA_DIR || '.data');
-  // The database of one account is never combined with the API of another.
+  // Never combine the database of one account with the API of another.
   const isOfAnother = environment.DATABASE_URL && withPlainSslMode(environment.DATABASE_URL) !== running?.databaseUrl;
   if (!running || isOfAnother) return readSettings(environment, options);
   const borrowed = borrow(running, environment, isLikeDaemon);
@@ -43,7 +43,7 @@ export async function commandSettings(
 /** The settings of the API. */
 export const api: readonly Variable[] = ['API_BASE_URL', 'API_KEY'];
 
-/** What a command opens: its database, and the settings that it was opened with. */
+/** What a command opens: its database, and the settings it was opened with. */
 interface CommandDatabase extends AsyncDisposable {
   readonly db: Database;
   readonly settings: Settings;
@@ -56,7 +56,7 @@ export async function openDatabase(name: string, needs: CommandNeeds = {}): Prom
   return { ...createDatabase({ url, log: createCommandLog(), maxConnections: 2, name }), settings };
 }
 
-/** Opens the database, the queues and, where `needed` names it, the API. The caller disposes of it. */
+/** Opens the database, the queues and, if `needed` names it, the API. The caller disposes of it. */
 export async function openContext(name: string, needs: CommandNeeds = {}): Promise<Context> {
   const settings = await commandSettings(withDatabase(needs));
   // Loaded on demand: commands that only read the database need neither queues nor the API.
@@ -68,12 +68,12 @@ function withDatabase({ needed = [] }: CommandNeeds): CommandNeeds {
   return { isLikeDaemon: true, needed: ['DATABASE_URL', ...needed] };
 }
 
-/** The environment with what it borrows, and the borrowed settings in words. */
+/** The environment with borrowed settings, and these settings in words. */
 function borrow(running: Running, given: Environment, isLikeDaemon: boolean) {
   const parts: string[] = [];
   let environment = given;
   if (!given.DATABASE_URL) {
-    // The Redis of the same daemon: jobs in another one would reach no worker.
+    // Use the same daemon's Redis: jobs in another one would reach no worker.
     environment = { ...environment, DATABASE_URL: running.databaseUrl, REDIS_URL: running.redisUrl };
     parts.push('the Postgres');
     if (running.redisUrl !== undefined) parts.push('the Redis');

@@ -32,7 +32,7 @@ export async function erase(given: string, flags: ConsentFlags & { atService?: b
     };
   });
   if (preview) return preview;
-  // The service first: the list comes from the mirror, so that an interrupted erasure can be repeated.
+  // At the service first: the list comes from the mirror, so an interrupted erasure can be repeated.
   const atService = held && (await deleteAtService(context.service as Service, held));
   const erasure = await eraseNumber({ db, queues: context.queues }, number);
   const left = remaining(context, held !== undefined);
@@ -70,7 +70,7 @@ function report({ number, removed }: Erasure, isDone: boolean): string {
   return `${renderColumns(['table', 'rows'], places)}\n\n${verdict}`;
 }
 
-/** What an erasure cannot remove, one sentence each. */
+/** What an erasure can't remove, one sentence each. */
 function remaining({ settings }: Context, isAtService: boolean): string[] {
   return [
     'What this does not erase:',

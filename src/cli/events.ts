@@ -87,7 +87,7 @@ function laidOut(body: string): string {
   }
 }
 
-/** Marks the targets of one delivery, or of all since a given time, dirty again. */
+/** Marks the targets of one delivery, or of all since a given time, as dirty again. */
 export function replayEvents(id: string | undefined, { since }: { since?: Date }): Promise<Output> {
   return inInbox(async (deps) => {
     const done = id === undefined ? await replaySince(deps, since ?? new Date()) : await replayDelivery(deps, id);
@@ -129,7 +129,7 @@ export async function discardEvents(
   return { json: { deliveries, isDone: true }, text: `${countOf(deliveries, 'delivery')} discarded.` };
 }
 
-/** For what enqueues reads. */
+/** For commands that enqueue reads. */
 async function inInbox(work: (deps: InboxDeps) => Promise<Output>): Promise<Output> {
   await using context = await openContext('events');
   const { database, pauses, notifier } = context;

@@ -34,8 +34,8 @@ const serviceRemedies: Partial<Record<Advice, string>> = {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Describes a failure in one line: what happened and, where known, the remedy. Unexpected errors come with their stack
- * trace when LOG_LEVEL is debug or trace.
+ * Describes a failure in one line: what happened and, if known, the remedy. With LOG_LEVEL debug or trace, unexpected
+ * errors also get their stack trace.
  */
 export function describeFailure(error: unknown, environment: Environment = {}): string {
   if (!(error instanceof Error)) return String(error);
@@ -56,7 +56,7 @@ export function describeFailure(error: unknown, environment: Environment = {}): 
   return `${sentence(error.message || error.name)} LOG_LEVEL=debug shows where it happened.`;
 }
 
-/** Appends a full stop, unless the message ends with one. */
+/** Appends a full stop if the message has none. */
 function sentence(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
@@ -74,7 +74,7 @@ function serviceSentence({
   return `${outcome}: ${isRemedyGiven ? message : `${sentence(message)} ${remedy}`}`;
 }
 
-/** Host and port of the database, or the folder of its socket, without the credentials in its URL. */
+/** Host and port of the database, or the folder of its socket. Without the credentials in its URL. */
 function placeOf({ DATABASE_URL: url }: Environment): string {
   if (!url || !URL.canParse(url)) return '';
   const { hostname, port, searchParams } = new URL(url);
@@ -85,18 +85,18 @@ function placeOf({ DATABASE_URL: url }: Environment): string {
 /** Exit codes of every command. */
 export const exitCodes = { done: 0, failed: 1, wrongUse: 2 } as const;
 
-/** Arguments that the command cannot accept. */
+/** The command can't accept its arguments. */
 export class WrongUse extends UserError {
   override readonly exitCode = 2;
   readonly code = 'wrong_use';
 }
 
-/** Whether the command has printed to standard output: a result that was printed already is not followed by its failure. */
+/** Whether the command has printed to standard output. After a printed result, its failure isn't printed there too. */
 let hasPrinted = false;
 
 /**
- * Removes control characters from everything that commands print, since they show text of third parties. To be called once,
- * before any command runs; deliberate styling is written to the stream itself.
+ * Removes control characters from everything that commands print, because they show text of third parties. Call it
+ * once, before any command runs. Deliberate styling is written to the stream itself.
  */
 export function makeConsolePrintable(): void {
   hasPrinted = false;
@@ -109,7 +109,7 @@ export function makeConsolePrintable(): void {
   }
 }
 
-/** Prints a failure on standard output, unless a result stands there already, for a program that reads what a command prints with `--json`. */
+/** Prints a failure on standard output, for a program that parses `--json`, unless a result was printed already. */
 export function printFailureJson(error: unknown): void {
   if (hasPrinted) return;
   const { code = 'failed' } = error instanceof Error ? (error as { code?: unknown }) : {};
@@ -119,8 +119,8 @@ export function printFailureJson(error: unknown): void {
 }
 
 /**
- * Runs a command and prints its output. A failure is one message on standard error, with `isJson` on standard output too, and
- * ends the process with its exit code.
+ * Runs a command and prints its output. A failure is one message on standard error (with `isJson` also on standard
+ * output), and ends the process with its exit code.
  */
 export async function runCommand(work: () => Promise<Output> | Promise<void> | void, isJson = false): Promise<void> {
   try {

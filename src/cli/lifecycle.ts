@@ -18,24 +18,27 @@ import { withTimeout } from '../shared/timeout.ts';
 import { describeFailure, exitCodes } from './failures.ts';
 
 /*
- * Deadlines of a stop, in milliseconds since the signal. A process ends within five seconds even while the API, Redis or
- * Postgres hangs: another process or the next start takes over its work when the leases expire.
+ * Deadlines of a shutdown, in milliseconds after the signal. A process ends within five seconds even while the API,
+ * Redis or Postgres hangs. When its leases expire, another process or its next start continues its work.
  */
 
-/** Reads that have not ended by then are aborted, and no send is dispatched any more. */
+/** Reads that are still running are aborted, and no further send is dispatched. */
 const readsMs = 2_000;
-/** A dispatched send without an answer by then is recorded as UNKNOWN. */
+/** A dispatched send without an answer is recorded as UNKNOWN. */
 const sendsMs = 3_500;
-/** The queues' handlers have ended by then. */
+/** The queues' handlers have ended. */
 export const drainMs = 3_000;
-/** The process exits then, unless it waits for the answer to a token refresh: losing that would end the login. */
+/** The process exits, unless it waits for the answer to a token refresh: losing that would end the login. */
 const hardLimitMs = 4_500;
 /** The time to close the rest after such a refresh. */
 const lastCloseMs = 1_000;
-/** `npx` passes on a Ctrl-C that the terminal has sent to this process already: another one so soon is the same. */
+/**
+ * After Ctrl-C, `npx` forwards a signal that the terminal has already sent to this process. A second one this soon is
+ * the same.
+ */
 const sameCtrlCMs = 500;
 
-/** What the entry point passes to the commands, since nothing in `src` may import the workers. */
+/** Passed by the entry point to the commands, because nothing in `src` may import the workers. */
 export interface Entry {
   startWorkers(
     context: Context,
@@ -45,18 +48,18 @@ export interface Entry {
 
 /** The running parts of a process. */
 export interface Running {
-  /** Aborts API requests: those that may be repeated, or all. */
+  /** Aborts API requests: only those that can be repeated, or all. */
   abandon(what: 'repeatable' | 'all'): void;
   /** Finishes work in progress and closes all resources. */
   close(): Promise<void>;
-  /** Reads again what may be changed while the process runs. */
+  /** Reloads what can change while the process runs. */
   reload?(): void;
 }
 
 /**
- * Runs until a signal or a failure, then closes all resources; exit code 0 unless it failed. A second Ctrl-C forces the exit.
- * A second SIGTERM does not: platforms send it to several processes of one group. SIGHUP reloads; it stops the process if the
- * terminal was closed, or there is nothing to reload.
+ * Runs until a signal or a failure, then closes all resources. Exit code 0 unless it failed. A second Ctrl-C forces the
+ * exit. A second SIGTERM doesn't, because platforms send it to several processes of a group. SIGHUP reloads; if the
+ * terminal was closed or there is nothing to reload, it stops the process.
  */
 export function runUntilStopped(log: Log, running: Running): void {
   let first: { readonly signal: NodeJS.Signals; readonly at: number } | undefined;
@@ -67,7 +70,7 @@ export function runUntilStopped(log: Log, running: Running): void {
       skip: ['SIGTERM', 'SIGINT', 'SIGHUP'],
     },
     async ({ signal, err }) => {
-      // A failure or another signal may have begun the stop.
+      // A failure or another signal may have started the shutdown.
       first ??= { signal: signal ?? 'SIGTERM', at: performance.now() };
       if (err) log.fatal({ err }, 'The process failed and stops');
       else log.info({ signal: first.signal }, 'Stopping after the work in progress');
@@ -104,7 +107,7 @@ export function runUntilStopped(log: Log, running: Running): void {
   });
 }
 
-/** Closing a terminal takes it away from its processes before they get SIGHUP. */
+/** Closing a terminal detaches it from its processes before they get SIGHUP. */
 function isTerminalClosed(): boolean {
   try {
     closeSync(openSync('/dev/tty', 'r'));
@@ -118,14 +121,14 @@ const connectMs = 5_000;
 const firstPauseMs = 250;
 const maxPauseMs = 5_000;
 
-/** For how long a refusal is waited out that may mean a full or starting pooler, or a wrong setting. */
+/** How long to retry a refusal that can mean either a full or starting pooler, or a wrong setting. */
 const vagueMs = 120_000;
 
 /**
- * Waits until Postgres grants so many connections at once: a platform starts the processes and the database in any order. Logs
- * one warning with the words of the server and the remedy, and a line when it succeeds. SIGTERM or Ctrl-C meanwhile ends the
- * process with code 0. Rejects at once with errors that waiting does not solve, such as a refused password or a missing
- * database, and after `maxVagueMs` with one that it may not solve, unless a connection was granted before.
+ * Waits until Postgres grants so many connections at once, because a platform starts processes and database in any
+ * order. Logs one warning with the server's message and the remedy, and a line once it succeeds. SIGTERM or Ctrl-C
+ * meanwhile ends the process with code 0. Rejects at once for errors that waiting can't fix, such as a wrong password
+ * or a missing database, and after `maxVagueMs` for ambiguous ones, unless a connection was granted before.
  */
 export async function waitForPostgres(
   databaseUrl: string,
@@ -154,7 +157,7 @@ export async function waitForPostgres(
   if (isLogged) log.info('Postgres accepts connections now; the start continues');
 }
 
-/** Ends the process with code 0 on SIGTERM or Ctrl-C while it waits. */
+/** While the process waits, SIGTERM or Ctrl-C ends it with code 0. */
 async function stoppable(log: Log, work: () => Promise<void>): Promise<void> {
   const stop = () => {
     log.info('Stopped: no work was in progress');
@@ -171,8 +174,8 @@ async function stoppable(log: Log, work: () => Promise<void>): Promise<void> {
 const refusalMs = 2_000;
 
 /**
- * Rejects with errors that waiting for Postgres does not solve, such as a refused password. For a process that serves without
- * Postgres: an unreachable or slow one is no error here.
+ * Rejects with errors that waiting for Postgres can't fix, such as a wrong password. For a process that works without
+ * Postgres, so an unreachable or slow one isn't an error here.
  */
 export async function checkPostgres(databaseUrl: string): Promise<void> {
   const connected = tryToConnect(databaseUrl).catch((error: unknown) => {
@@ -186,7 +189,7 @@ const migrationsEveryMs = 1_000;
 const migrationsAgainMs = 300_000;
 
 /**
- * Waits until the database has all migrations of this release, or of a newer one. Logs missing migrations at once, and again
+ * Waits until the database has all migrations of this release or a newer one. Logs missing migrations at once, and then
  * every five minutes. SIGTERM or Ctrl-C meanwhile ends the process with code 0.
  */
 export function waitForMigrations({ databaseUrl, redisUrl }: ReadySettings, log: Log): Promise<void> {
@@ -197,7 +200,7 @@ export function waitForMigrations({ databaseUrl, redisUrl }: ReadySettings, log:
   });
 }
 
-/** Like {@link waitForMigrations}, for a process that works meanwhile. Never rejects; ends when the signal fires. */
+/** Like {@link waitForMigrations}, for a process that works meanwhile. Never rejects. Ends when the signal fires. */
 export async function logMissingMigrations(
   areApplied: () => Promise<boolean>,
   log: Log,
@@ -220,11 +223,11 @@ export async function logMissingMigrations(
   }
 }
 
-/** Opens and closes the connections at once, to prove that Postgres grants them and that the database can be used. */
+/** Opens and closes the connections at once, to prove that Postgres grants them and that the database is usable. */
 async function tryToConnect(databaseUrl: string, connections = 1, onConnected = () => {}): Promise<void> {
   const options = { connectionString: databaseUrl, connectionTimeoutMillis: connectMs };
   const clients = Array.from({ length: connections }, () => new Client(options));
-  // Without a listener, a connection that breaks while it closes would end the process.
+  // Without a listener, a connection that breaks while closing would end the process.
   for (const client of clients) client.on('error', () => undefined);
   try {
     const connecting = await Promise.allSettled(clients.map((client) => client.connect()));

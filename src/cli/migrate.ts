@@ -7,7 +7,7 @@ import { commandSettings } from './environment.ts';
 import { WrongUse } from './failures.ts';
 import type { Output } from './output.ts';
 
-/** Applies missing migrations. With a name, grants a role read access to the schema `reporting` only. */
+/** Applies missing migrations. With a name, also lets a role read the schema `reporting` and nothing else. */
 export async function migrate(options: { biRole?: string }): Promise<Output> {
   const fault = options.biRole === undefined ? undefined : faultOfRoleName(options.biRole);
   if (fault !== undefined) throw new WrongUse(fault);

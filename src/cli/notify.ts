@@ -6,7 +6,7 @@ import { UserError } from '../shared/errors.ts';
 import { commandSettings, openDatabase } from './environment.ts';
 import { type Column, type Output, tableOf } from './output.ts';
 
-/** Sends a test alert. Exit code 0 when every target accepted it. */
+/** Sends a test alert. Exit code 0 if every target accepted it. */
 export async function sendTest(): Promise<Output> {
   const targets = createTargets(await commandSettings());
   if (targets.length === 0) {
@@ -43,7 +43,7 @@ interface ListedAlert {
   readonly since: Date;
   readonly endedAt: Date | null;
   readonly sentence: string;
-  /** The targets that accepted its begin. */
+  /** The targets that accepted the message about its begin. */
   readonly toldTo: readonly string[];
 }
 

@@ -8,7 +8,7 @@ import { type Column, type Output, tableOf } from './output.ts';
 
 const shownCharacters = 100;
 
-/** Lists the numbers that wait for a decision, in full, with their last text: both are needed to decide. */
+/** Lists the numbers that wait for a decision, unmasked, with their last text: the reader needs both to decide. */
 export async function listWaitingNumbers({ limit }: { limit: number }): Promise<Output> {
   await using database = await openDatabase('opt-outs');
   const waiting = (await listWaiting(database.db, limit)).map(({ seenAt: _, ...each }) => each);
@@ -41,7 +41,7 @@ const words: Readonly<Record<OptOutDecision, string>> = {
   clear: 'no opt-out: rules may answer its next text',
 };
 
-/** Records the same decision about each number. Exit code 1 when one of them has nothing to decide. */
+/** Records the same decision about each number. Exit code 1 if one of them needs no decision. */
 export async function decide(decision: OptOutDecision, numbers: readonly string[]): Promise<Output> {
   await using database = await openDatabase('opt-outs');
   const json: { number: string; isDone: boolean }[] = [];

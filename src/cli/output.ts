@@ -1,19 +1,21 @@
 import { toTheSecond } from '../ops/format.ts';
 import type { UserError } from '../shared/errors.ts';
 
-/** What a command tells: as JSON with `--json`, else in words. */
+/** The result of a command: as JSON with `--json`, else in words. */
 export interface Output {
   readonly json: unknown;
-  /** Undefined when the log says it already. */
+  /** Undefined if the log already says it. */
   readonly text?: string | undefined;
-  /** It did not do all that it was asked to: exit code 1, with the message of an error. */
+  /** Set if it didn't do everything it was asked to: exit code 1, with this error message. */
   readonly failed?: boolean | UserError | undefined;
 }
 
 /** A column of a table: its head, and the cell of a row. A null cell is empty. */
 export type Column<Row> = readonly [head: string, cell: (row: Row) => string | number | Date | null | undefined];
 
-/** Rows as JSON and as a table in times of a zone; `empty` is the sentence for none, `remarks` stand below the table. */
+/**
+ * Rows as JSON and as a table, with times in a zone. `empty` is the sentence for no rows; `remarks` follow the table.
+ */
 export function tableOf<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
@@ -37,26 +39,26 @@ export function tableOf<Row>(
   return { json: rows, text: [table, ...remarks.filter((each) => each !== false)].join('\n') };
 }
 
-/** Names and values, one pair a line; those without a value are left out. */
+/** Names and values, one pair per line, without those that have no value. */
 export function pairsOf(pairs: Readonly<Record<string, string | number | null | undefined>>, margin = ''): string {
   const given = Object.entries(pairs).filter(([, value]) => value !== null && value !== undefined);
   const width = Math.max(...given.map(([name]) => name.length));
   return given.map(([name, value]) => `${margin}${name.padEnd(width)}  ${value}`).join('\n');
 }
 
-/** Between two columns. */
+/** The space between two columns. */
 const gap = '  ';
-/** A longer word is broken, such as an id or a link. */
+/** A longer word, such as an id or a link, is broken. */
 const longestWord = 24;
 
-/** The width of the terminal in characters; undefined, so without a bound, when standard output is no terminal. */
+/** The width of the terminal in characters. Undefined (unlimited) if standard output isn't a terminal. */
 function terminalWidth(): number | undefined {
   return process.stdout.isTTY ? process.stdout.columns || 80 : undefined;
 }
 
 /**
- * A table with a head. Without a bound each row is one line; within a bound the widest columns are wrapped until it fits.
- * Where that would break words, each cell is printed on a line of its own.
+ * A table with a head. Without a width limit, each row is one line. Within a limit, the widest columns are wrapped
+ * until it fits. If that would break words, each cell gets its own line.
  */
 export function renderColumns(
   head: readonly string[],
@@ -75,7 +77,7 @@ export function renderColumns(
   return cells.flatMap((row) => alignedLines(row, widths)).join('\n');
 }
 
-/** Narrows the widest column repeatedly until all fit; undefined when they cannot. */
+/** Narrows the widest column repeatedly until all fit. Undefined if they can't. */
 function fitted(natural: readonly number[], least: readonly number[], available: number): number[] | undefined {
   const widths = [...natural];
   for (let excess = widths.reduce((sum, each) => sum + each, 0) - available; excess > 0; excess -= 1) {
@@ -104,7 +106,7 @@ function renderRecords(head: readonly string[], rows: readonly (readonly string[
   return rows.map((row) => row.flatMap((cell, at) => (cell === '' ? [] : cellOf(cell, at))).join('\n')).join('\n\n');
 }
 
-/** A text behind a label, wrapped within the width, and indented where it goes on. */
+/** A text after a label, wrapped within the width, with continuation lines indented. */
 export function labelled(label: string, text: string, width = terminalWidth()): string {
   const margin = label.length + gap.length;
   const lines = width === undefined ? text.split('\n') : wrapped(text, Math.max(longestWord, width - margin));
@@ -116,7 +118,7 @@ function wordsOf(line: string): string[] {
   return line.match(/(?:`[^`]*`|[^ ])+/g) ?? [];
 }
 
-/** Lines of at most `width` characters, broken between words, and within words that are longer. */
+/** Lines of at most `width` characters. Words are only broken if they are longer. */
 function wrapped(text: string, width: number): string[] {
   return text.split('\n').flatMap((line) => {
     if (line.length <= width) return [line];

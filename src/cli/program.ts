@@ -11,13 +11,13 @@ import type { Output } from './output.ts';
 
 declare module 'commander' {
   interface Command {
-    /** The work of a command returns what it tells. */
+    /** A command returns its result. */
     // biome-ignore lint/suspicious/noExplicitAny: the library does not know the types of arguments and options
     action(work: (...given: any[]) => Promise<Output>): this;
   }
 }
 
-/** What all commands share: `--json`, their output, and failures as one message. */
+/** What all commands share: `--json`, their output, and failures as a single message. */
 class Menu extends Command {
   override createCommand(name?: string): Menu {
     return new Menu(name);
@@ -30,8 +30,8 @@ class Menu extends Command {
 }
 
 /**
- * The command line, for the words that follow the name of the program. Each command imports what it runs when it runs, so
- * that help and wrong use need none of it. Exit codes: 0 for success, 1 for failure, 2 for wrong use.
+ * The command line, for the words after the name of the program. Each command imports its code when it runs, so help
+ * and wrong usage don't load it. Exit codes: 0 for success, 1 for failure, 2 for wrong usage.
  */
 export function createProgram(entry: Entry, args: readonly string[] = []): Command {
   const program = new Menu(commandName)

@@ -12,7 +12,7 @@ interface RebuildFlags {
   readonly shortAbandon?: number;
 }
 
-/** Recomputes the rollups from the facts, after applying the given definitions. */
+/** Applies the given definitions, then computes the rollups again from the facts. */
 export async function rebuild({ from, to, timeZone, shortAbandon }: RebuildFlags): Promise<Output> {
   if (from && to && to <= from) throw new WrongUse('--to must be after --from.');
   const isChanged = timeZone !== undefined || shortAbandon !== undefined;
@@ -21,7 +21,7 @@ export async function rebuild({ from, to, timeZone, shortAbandon }: RebuildFlags
   }
   await using database = await openDatabase('reporting');
   const { db, settings } = database;
-  // All days have to be in one time zone.
+  // All days must be in the same time zone.
   const wanted = settings.isTimeZoneSet ? settings.timeZone : await wantedTimeZone(db);
   const zone = timeZone ?? (from || to ? undefined : wanted);
   await changeParams(db, { timeZone: zone, shortAbandonSeconds: shortAbandon });

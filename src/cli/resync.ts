@@ -12,7 +12,7 @@ import { openContext, openDatabase } from './environment.ts';
 import { WrongUse } from './failures.ts';
 import type { Output } from './output.ts';
 
-/** Marks one target dirty, whether or not a delivery announced it. */
+/** Marks one target as dirty, whether or not a delivery announced it. */
 export async function resync(name: string, given: string | undefined): Promise<Output> {
   const kind = targetKinds.find((each) => each === name);
   if (kind === undefined) throw new WrongUse(`"${name}" is not one of ${targetKinds.join(', ')}.`);

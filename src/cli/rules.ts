@@ -37,8 +37,8 @@ import { type Column, type Output, renderColumns, tableOf } from './output.ts';
 import { createCommandLog, createProgress } from './terminal.ts';
 
 /**
- * Checks a rules file. Exit code 1 for an error or a warning. That TIME_ZONE is not set is no fault of the file: a notice, unless
- * RULES_MODE is live.
+ * Checks a rules file. Exit code 1 for an error or a warning. A missing TIME_ZONE isn't the file's fault, so it is only
+ * a notice, unless RULES_MODE is live.
  */
 export async function checkRules(path: string | undefined): Promise<Output> {
   const { rulesFile, rulesMode, hoursZone, databaseUrl } = await commandSettings({ isLikeDaemon: true });
@@ -66,15 +66,15 @@ export async function checkRules(path: string | undefined): Promise<Output> {
   };
 }
 
-/** What the account says against the file. */
+/** Where the file contradicts the account. */
 interface DirectoryProblems {
-  /** Rules speak of hours, and nobody has chosen their time zone. */
+  /** Rules depend on hours, but nobody has set their time zone. */
   readonly hours: readonly RulesProblem[];
   /** Unknown users and lines. */
   readonly directory: readonly RulesProblem[];
 }
 
-/** Compares what the file says about users, lines and hours with the account. Empty without a database. */
+/** Compares the users, lines and hours in the file with the account. Empty without a database. */
 async function checkDirectory(
   set: RuleSet,
   databaseUrl: string | undefined,
@@ -99,7 +99,7 @@ async function checkDirectory(
   }
 }
 
-/** Users in the file that the directory lacks. Empty before users were mirrored. */
+/** Users in the file that are missing in the directory. Empty until users are mirrored. */
 async function unknownUsers(db: Database, { users }: RuleSet): Promise<RulesProblem[]> {
   if (users.length === 0) return [];
   const known = await query<{ names: string[] }>(
@@ -165,7 +165,7 @@ export async function listRules(): Promise<Output> {
   return tableOf(rows, columns, { timeZone, remarks: [describeUse(set, inForce)] });
 }
 
-/** The rules that the workers use: those of the worker that evaluates, and what all running workers have. */
+/** The rules in use: those of the evaluating worker, and the rules of all running workers. */
 interface InForce extends Pick<LoadedRules, 'version' | 'mode' | 'problem'> {
   readonly running: readonly LoadedRules[];
 }
@@ -278,7 +278,7 @@ function nothingOf(choice: Choice): string {
   return `no text from ${choice.number} on the line ${choice.line}, and no ended call between both`;
 }
 
-/** What is explained. */
+/** What is being explained. */
 function headOf({ message, call }: Explanation, timeZone: string): string[] {
   const lines: string[] = [];
   if (message) {
@@ -310,7 +310,7 @@ function choiceOf(which: string): Choice {
 interface RenderOptions {
   readonly maxMode: Mode;
   readonly timeZone: string;
-  /** What is explained, in words. */
+  /** What is being explained, in words. */
   readonly of: string;
 }
 
@@ -371,7 +371,7 @@ Simulated with ${file}, version ${set.version}, in the time zone ${timeZone}.`,
   };
 }
 
-/** The rules of a file. Rejects with a `RulesError` when it has errors. */
+/** The rules of a file. Rejects with a `RulesError` if it has errors. */
 async function load(file: string, timeZone: string | undefined): Promise<RuleSet> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw new UserError(`${file} cannot be read (${error.code}): set RULES_FILE, or name the file.`);

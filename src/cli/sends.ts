@@ -23,7 +23,7 @@ import { type ConsentFlags, confirm } from './terminal.ts';
 export function listOfSends({ state, limit }: { state?: SendState; limit: number }): Promise<Output> {
   return inLedger(async (db, timeZone) => {
     const sends = (await listSends(db, state, limit)).map(listed);
-    // Shortened on a terminal; commands accept the beginning of an id.
+    // Shortened on a terminal. Commands accept the beginning of an id.
     const idLength = process.stdout.isTTY ? 8 : undefined;
     const columns: Column<(typeof sends)[number]>[] = [
       ['id', ({ sendId }) => sendId.slice(0, idLength)],
@@ -74,7 +74,7 @@ export function showSend(given: string): Promise<Output> {
   });
 }
 
-/** Records the outcome of a send in manual review; with `force` also of one that is still being reconciled. */
+/** Records the outcome of a send in manual review; with `force`, also of one that is still being reconciled. */
 export function settleSend(
   given: string,
   { sent, force = false, ...flags }: ConsentFlags & { sent?: boolean; force?: boolean },
@@ -92,7 +92,7 @@ export function settleSend(
       data: { sendId, state },
     }));
     if (preview) return preview;
-    // A worker, or another operator, may have settled it meanwhile.
+    // A worker or another operator may have settled it meanwhile.
     if (!(await settleManually(db, sendId, to, { isInsisted: force }))) throw needsNoReview('settled meanwhile');
     return {
       json: { sendId, state: to, isDone: true },
@@ -105,7 +105,7 @@ function needsNoReview(state: string): UserError {
   return new UserError(`This send is ${state}: only sends in NEEDS_HUMAN can be settled by hand.`);
 }
 
-/** Cancels sends that wait. Exit code 1 if one of them could not be cancelled. */
+/** Cancels waiting sends. Exit code 1 if one of them can't be cancelled. */
 export function cancelSends(given: readonly string[]): Promise<Output> {
   return inLedger(async (db) => {
     const ids: string[] = [];
@@ -131,7 +131,7 @@ export function cancelSends(given: readonly string[]): Promise<Output> {
   });
 }
 
-/** Pauses all sends. After it resolves, no send leaves. */
+/** Pauses all sends. Once it resolves, no send leaves. */
 export function pause(words: readonly string[]): Promise<Output> {
   return inLedger(async (db) => {
     await pauseSends(db, words.length > 0 ? words.join(' ') : 'by the operator');
@@ -152,7 +152,7 @@ async function controlOf(db: Database): Promise<Output> {
   return { json: { isPaused, reason }, text };
 }
 
-/** The only send whose id has this prefix. Rejects with `UserError` when there is none, or more than one. */
+/** The only send whose id has this prefix. Rejects with `UserError` if there is none, or more than one. */
 async function sendOf(db: Database, given: string) {
   const [from, to] = ['0', 'f'].map(
     (digit) => given + 'xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx'.slice(given.length).replaceAll('x', digit),

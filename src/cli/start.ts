@@ -14,7 +14,7 @@ export async function runAll(entry: Entry): Promise<Output> {
   for (const weakness of weaknessesOf(settings)) log.warn(weakness);
   const telemetry = await startTelemetry(settings, 'start', log);
   const starting = start(settings, { log, startWorkers: entry.startWorkers, drainMs });
-  // A Ctrl-C during the start waits for its end: an embedded Postgres must not be left behind.
+  // A Ctrl-C during the start waits until it is complete, because an embedded Postgres must not be left running.
   runUntilStopped(log, {
     abandon: (what) => void starting.then((each) => each.abandon(what)).catch(() => undefined),
     reload: () => void starting.then((each) => each.reloadRules()).catch(() => undefined),

@@ -13,7 +13,7 @@ import { commandSettings } from './environment.ts';
 import { labelled, type Output, renderColumns } from './output.ts';
 import { createCommandLog } from './terminal.ts';
 
-/** The snapshot of the status page. Exit code 1 while the operator has to act, as with `doctor`. */
+/** The snapshot of the status page. Exit code 1 while the operator has to act, as for `doctor`. */
 export async function showStatus(): Promise<Output> {
   const settings = await commandSettings({ needed: ['DATABASE_URL'] });
   await using context = await createContext(readySettings(settings), {

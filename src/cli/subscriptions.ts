@@ -34,7 +34,7 @@ export function listSubscriptions(): Promise<Output> {
   });
 }
 
-/** Ensures our subscriptions, and prints those that the operator has to create by hand. */
+/** Ensures that our subscriptions exist, and prints those that the operator has to create manually. */
 export function ensureOurs(): Promise<Output> {
   return asking(async (service, { database, log, sealLink, settings }) => {
     const { publicUrl, secret, previousSecret } = settings.receiver;
@@ -64,7 +64,7 @@ export function switchSubscription(verb: 'enable' | 'disable', id: number): Prom
   });
 }
 
-/** Deletes one subscription. One that is not ours requires a flag. */
+/** Deletes one subscription. Requires a flag if it isn't ours. */
 export function removeSubscription(id: number, { yes = false }: { yes?: boolean }): Promise<Output> {
   return asking(async (service, { settings }) => {
     const { data } = await service.webhooks.list();
@@ -80,7 +80,7 @@ export function removeSubscription(id: number, { yes = false }: { yes?: boolean 
   });
 }
 
-/** Records that our subscription loses deliveries. When the receiver finds it enabled again, it records the gap. */
+/** Records that our subscription is losing deliveries. When the receiver finds it enabled again, it records the gap. */
 async function expectGap(
   service: Service,
   db: Database,
@@ -108,7 +108,7 @@ async function asking(work: (service: Service, context: Context) => Promise<Outp
   return await work(context.service as Service, context);
 }
 
-/** The URL contains the receiver's secret, so it is printed only when the operator has to enter it by hand. */
+/** The URL contains the receiver's secret, so it is only printed if the operator has to enter it manually. */
 function withoutSecret({ url, ...ensured }: Ensured): Omit<Ensured, 'url'> & { url?: string } {
   return ensured.toDo?.needsAddress ? { ...ensured, url } : ensured;
 }

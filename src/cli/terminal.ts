@@ -6,8 +6,8 @@ import { WrongUse } from './failures.ts';
 import type { Output } from './output.ts';
 
 /**
- * The log of a command: writes each message once, as a sentence on standard error instead of JSON. With LOG_LEVEL debug or
- * trace it logs everything as JSON, like the long-running processes.
+ * The log of a command. Writes each message once, as a sentence on standard error. With LOG_LEVEL debug or trace, logs
+ * everything as JSON, like the long-running processes.
  */
 export function createCommandLog(level: 'warn' | 'error' = 'warn', asked = process.env.LOG_LEVEL): Log {
   if (asked === 'debug' || asked === 'trace') return createLog(asked);
@@ -48,9 +48,9 @@ export function messageOf(line: string): string {
   return err?.message === undefined ? msg : `${msg} (${err.message})`;
 }
 
-/** Progress of a long command: on a terminal a bar with rate and remaining time, elsewhere a line every ten seconds. */
+/** Progress of a long command: a bar with rate and remaining time on a terminal, else a line every ten seconds. */
 export interface Progress {
-  /** `share` of the whole that is done, from 0 to 1; `count` of what was done in this run. Neither goes back. */
+  /** `share` is the completed fraction, from 0 to 1; `count` is what this run has done. Neither decreases. */
   show(share: number, count: number): void;
   /** Writes a line above the bar. */
   note(text: string): void;
@@ -62,7 +62,7 @@ type Stream = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly colum
 const lineEveryMs = 10_000;
 const drawEveryMs = 100;
 
-/** The bar on the terminal, if there is one: whatever else is written has to go above it. */
+/** The bar on the terminal, if there is one. All other output must go above it. */
 let current: Progress | undefined;
 
 /** Writes a line to standard error, above the bar if there is one. */
@@ -71,13 +71,13 @@ export function printNote(text: string): void {
   else console.error(text);
 }
 
-/** Writes to standard error, so that standard output stays free for data. */
+/** Writes to standard error, because standard output is for data. */
 export function createProgress(unit: string, stream: Stream = process.stderr): Progress {
   const began = performance.now();
   const isBar = stream.isTTY === true && process.env.TERM !== 'dumb';
   const clear = isBar ? '\r\u001b[K' : '';
   let done = { share: 0, count: 0 };
-  /** Where this run began: not at 0 when it was resumed. */
+  /** Where this run started: not at 0 if it was resumed. */
   let start: { readonly share: number; readonly at: number } | undefined;
   let shownAt = isBar ? 0 : began;
 
@@ -103,7 +103,7 @@ export function createProgress(unit: string, stream: Stream = process.stderr): P
     show(share, count) {
       const at = performance.now();
       start ??= { share, at };
-      // The total can grow meanwhile, and a retried read is counted as not done again.
+      // The total can grow meanwhile, and a read that is retried counts as not done again.
       done = {
         share: Math.max(done.share, Number.isNaN(share) ? 0 : Math.min(1, share)),
         count: Math.max(done.count, count),
@@ -129,10 +129,10 @@ export function createProgress(unit: string, stream: Stream = process.stderr): P
 const maxBar = 40;
 const minBar = 10;
 
-/** The bar and as much beside it as fits: a line that wraps cannot be drawn over. */
+/** The bar and as much text next to it as fits: a line that wraps can't be redrawn. */
 function barOf(share: number, [done = '', counted = '', rate = '', left = '']: string[], columns: number): string {
   const percent = done.padStart(4);
-  // The last column stays empty: some terminals wrap when it is written.
+  // The last column stays empty, because some terminals wrap after writing it.
   const words = [[percent, counted, rate, left], [percent, counted, left], [percent, left], [percent]]
     .map((each) => each.join('  '))
     .find((each) => each.length + 1 + minBar < columns);
@@ -155,16 +155,16 @@ export interface Preview {
   readonly data: object;
 }
 
-/** Questions are printed to standard error, so that standard output contains only data. */
+/** Questions go to standard error, because standard output is for data. */
 interface Terminal {
   readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean };
   readonly output: NodeJS.WritableStream;
 }
 
 /**
- * Returns undefined when an irreversible command may proceed, and its preview as output with `--dry-run`. With `--yes` it
- * proceeds. On a terminal the preview is shown and the word yes asked for; any other answer throws `UserError`. Without a
- * terminal it throws `WrongUse`.
+ * Asks before an irreversible command. Returns undefined if it may proceed, or its preview as output with `--dry-run`.
+ * `--yes` skips the question. On a terminal, shows the preview and asks for the word yes; any other answer throws
+ * `UserError`. Without a terminal, throws `WrongUse`.
  */
 export async function confirm(
   { yes = false, dryRun = false }: ConsentFlags,
@@ -184,7 +184,7 @@ export async function confirm(
   return undefined;
 }
 
-/** The typed line; empty when the input ends, or after Ctrl-C. */
+/** The typed line. Empty at the end of the input, or after Ctrl-C. */
 async function ask(question: string, { input, output }: Terminal): Promise<string> {
   const lines = createInterface({ input, output });
   try {

@@ -14,7 +14,7 @@ interface Subject {
   readonly key: string;
 }
 
-/** The story of one thing. Rejects with `UserError` when nothing is known of it. */
+/** The trace of one item. Rejects with `UserError` if nothing is known about it. */
 export async function traceOne(
   what: string,
   id: string | undefined,
@@ -37,7 +37,7 @@ const words: Readonly<Record<TraceKind, string>> = {
   message: 'text',
 };
 
-/** What the arguments may mean: an id alone can be that of a delivery or of a text. Throws `WrongUse`. */
+/** The possible meanings of the arguments: a bare id can belong to a delivery or a text. Throws `WrongUse`. */
 function subjectsOf(what: string, id: string | undefined): Subject[] {
   const kind = traceKinds.find((each) => each === what);
   if (kind === undefined && id !== undefined) {
@@ -75,7 +75,7 @@ async function findTrace(db: Database, subjects: readonly Subject[], since: Date
   }
   if (only) return only;
   const names = subjects.map((each) => `${words[each.kind]} ${nameOf(each)}`).join(' and no ');
-  // Alone, the number of a line or of a person names no thread.
+  // A line or a person's number alone doesn't identify a thread.
   const hint =
     subjects.length > 1 && key.length >= 7
       ? ` If it is a phone number, name the thread: ${toType('trace LINE/NUMBER')}.`
@@ -90,12 +90,12 @@ function nameOf({ kind, key }: Subject): string {
   return kind === 'thread' ? maskKey(kind, key) : key;
 }
 
-/** A thread is written with its numbers masked, as in the rest of the output. */
+/** A thread is printed with masked numbers, like everything else in the output. */
 function asked(subject: Subject): string {
   return subject.kind === 'thread' ? 'LINE/NUMBER' : subject.key;
 }
 
-/** The steps with the milliseconds since the one before. */
+/** The steps, with the milliseconds since the previous one. */
 function timed({ steps }: Trace) {
   return steps.map((each, at) => ({ ...each, afterMs: Number(each.at) - Number(steps[at - 1]?.at ?? each.at) }));
 }
@@ -122,7 +122,7 @@ function render(subject: Subject, found: Trace, timeZone: string): string {
 }
 
 function toTheMillisecond(moment: Date, timeZone: string): string {
-  // Swedish writes times as ISO 8601 does.
+  // The Swedish format is ISO 8601.
   return `${moment.toLocaleString('sv-SE', { timeZone })}.${String(moment.getUTCMilliseconds()).padStart(3, '0')}`;
 }
 

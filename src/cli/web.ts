@@ -14,7 +14,7 @@ import { commandSettings } from './environment.ts';
 import { checkPostgres, logMissingMigrations, runUntilStopped, waitForPostgres } from './lifecycle.ts';
 import type { Output } from './output.ts';
 
-/** Connections that a start opens at once with queues in Postgres: tables and producers. */
+/** Connections opened together at the start with queues in Postgres: for tables and producers. */
 const minConnections = 2;
 
 export async function runWeb(): Promise<Output> {
@@ -24,7 +24,7 @@ export async function runWeb(): Promise<Output> {
   const log = createLog(settings.logLevel);
   for (const weakness of weaknessesOf(settings)) log.warn(weakness);
   const telemetry = await startTelemetry(settings, 'web', log);
-  // With queues in Redis it serves at once, and answers 503 until Postgres is reachable.
+  // With queues in Redis, it serves at once and answers 503 until Postgres is reachable.
   const { databaseUrl, redisUrl } = settings;
   if (redisUrl === undefined) await waitForPostgres(databaseUrl, log, minConnections);
   else await checkPostgres(databaseUrl);
@@ -55,7 +55,7 @@ export async function runWeb(): Promise<Output> {
       await telemetry.stop();
     },
   });
-  // Printed last: a reader of this line may send a signal at once.
+  // Printed last, because a reader of this line may send a signal at once.
   log.info(
     {
       url: receiver.url,

@@ -10,10 +10,10 @@ import { commandSettings } from './environment.ts';
 import { drainMs, type Entry, runUntilStopped, waitForMigrations, waitForPostgres } from './lifecycle.ts';
 import type { Output } from './output.ts';
 
-/** Connections that a start opens at once with queues in Postgres: tables, producers, jobs and their listener. */
+/** Connections opened together at the start with queues in Postgres: for tables, producers, jobs and their listener. */
 const minConnections = 4;
 
-// Loaded on demand, since most workers serve nothing.
+// Loaded on demand, because most workers serve no HTTP.
 const server = () => import('../server/metrics.ts');
 
 export async function runWorker(entry: Entry, options: { queues?: WorkName[] }): Promise<Output> {
@@ -51,7 +51,7 @@ export async function runWorker(entry: Entry, options: { queues?: WorkName[] }):
       await telemetry.stop();
     },
   });
-  // Printed last: a reader of this line may send a signal at once.
+  // Printed last, because a reader of this line may send a signal at once.
   log.info({ queues, connections, url: port?.url }, 'The worker processes its queues');
   void reportConnections(context);
   return { json: { queues, connections, url: port?.url } };

@@ -38,7 +38,7 @@ import { readProcesses } from './processes.ts';
 import { credentialWords } from './snapshot/deployment.ts';
 import { known, type Snapshot, takeSnapshot } from './snapshot.ts';
 
-/** One sentence about a subject, with a remedy unless the level is `ok`. A notice is no fault. */
+/** One sentence about a subject, with a remedy unless the level is `ok`. A notice isn't a fault. */
 export type Diagnosis =
   | { readonly level: 'ok'; readonly subject: string; readonly sentence: string }
   | {
@@ -50,7 +50,7 @@ export type Diagnosis =
       readonly check?: string;
     };
 
-/** Creates diagnoses of one subject. */
+/** Creates diagnoses about one subject. */
 export function diagnosesOf(subject: string) {
   return {
     ok: (sentence: string): Diagnosis => ({ level: 'ok', subject, sentence }),
@@ -73,8 +73,8 @@ export function isFault({ level }: Pick<Diagnosis, 'level'>): boolean {
 }
 
 /**
- * Runs the health checks, and probes what they cannot see: whether Postgres, the service and the receiver answer, and Postgres
- * takes writes. Changes nothing. A part that cannot be checked gives a diagnosis too. Never rejects.
+ * Runs the health checks, and probes what they can't see: whether Postgres, the service and the receiver answer, and
+ * whether Postgres accepts writes. Changes nothing. A part that can't be checked yields a diagnosis too. Never rejects.
  */
 export async function diagnose(settings: ReadySettings, log: Log): Promise<Diagnosis[]> {
   await using database = createDatabase({ url: settings.databaseUrl, log, maxConnections: 2, name: 'doctor' });
@@ -110,7 +110,7 @@ const noApi = onApi.warning(
   'Set API_BASE_URL, and API_KEY or ENCRYPTION_KEY, to the values that the worker has.',
 );
 
-/** The settings of this process, compared with Postgres and with the running processes where they can be asked. */
+/** Compares the settings of this process with Postgres and with the running processes, as far as these can be asked. */
 async function diagnoseSettings(settings: ReadySettings, db: Database): Promise<Diagnosis[]> {
   const found = [onSettings.ok('The settings are well-formed.')];
   const zoneRemedy = await timeZoneRemedy(db, settings.timeZone).catch(() => undefined);
@@ -135,7 +135,7 @@ async function diagnoseSettings(settings: ReadySettings, db: Database): Promise<
   return found;
 }
 
-/** Runs the health checks of the status page. No snapshot when the queues cannot be opened. */
+/** Runs the health checks of the status page. No snapshot if the queues can't be opened. */
 async function checkHealth(
   settings: ReadySettings,
   database: OpenDatabase,
@@ -165,10 +165,10 @@ async function checkHealth(
   }
 }
 
-/** Rounding and network latency explain smaller differences. */
+/** Smaller differences can come from rounding and network latency. */
 const maxServiceSkewSeconds = 5;
 
-/** `aheadMs`: of this machine's clock; undefined when no answer had a date. */
+/** `aheadMs`: by how much this machine's clock is ahead. Undefined if no answer had a date. */
 async function diagnoseServiceClock(aheadMs: number | undefined, db: Database): Promise<Diagnosis[]> {
   if (aheadMs === undefined) return [];
   const [row] = await query<{ now: Date }>(db, sql`select clock_timestamp() as now`).catch(() => []);
@@ -185,7 +185,7 @@ async function diagnoseServiceClock(aheadMs: number | undefined, db: Database): 
 
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  // When a host name has several addresses, the error of a refused connection has an empty message.
+  // If a host name has several addresses, the error of a refused connection has an empty message.
   return error.message || ('code' in error ? String(error.code) : error.name);
 }
 
@@ -202,7 +202,7 @@ interface Server {
   jit: boolean;
 }
 
-/** Probes the server. `isUsable`: it answers and has the schema, so that the health checks can run. */
+/** Probes the server. `isUsable`: it answers and has the schema, so the health checks can run. */
 async function probePostgres(db: Database): Promise<{ found: Diagnosis[]; isUsable: boolean }> {
   const began = Date.now();
   let server: Server | undefined;
@@ -219,7 +219,7 @@ async function probePostgres(db: Database): Promise<{ found: Diagnosis[]; isUsab
   }
   if (!server) return { found: [], isUsable: false };
   const skew = (server.now.getTime() - (began + Date.now()) / 2) / 1_000;
-  // Where it cannot be read, the health checks say so.
+  // If it can't be read, the health checks say so.
   const isUsable = await isMigrated(db).catch(() => true);
   const found = [
     ...diagnoseServer(server, skew),
@@ -242,7 +242,7 @@ function diagnoseConnection(error: unknown): Diagnosis {
   );
 }
 
-/** What the server is set to. `skewSeconds`: how far its clock is ahead of this machine’s. */
+/** The settings of the server. `skewSeconds`: by how much its clock is ahead of this machine’s. */
 export function diagnoseServer({ number, version, fsync, commits, jit }: Server, skewSeconds: number): Diagnosis[] {
   const { ok, warning, problem } = onPostgres;
   const skew = Math.abs(skewSeconds);
@@ -273,12 +273,12 @@ export function diagnoseServer({ number, version, fsync, commits, jit }: Server,
   ];
 }
 
-/** Kilobytes that the probe writes: more than is free in the pages of any table. */
+/** Kilobytes that the probe writes: more than the free space in the pages of any table. */
 const probeKilobytes = 1_024;
 
 /**
- * Commits an empty write, which a missing standby holds up; then writes a table and takes it back, since a tablespace can be
- * full while small writes still find room in the pages of a table.
+ * Commits an empty write, which a missing standby would block. Then writes to a table and rolls back: a tablespace can
+ * be full while small writes still fit into existing pages.
  */
 async function probeWrites(db: Database): Promise<Diagnosis[]> {
   const refusal = await query(db, writeProbe, []).then(() => undefined, messageOf);
@@ -302,11 +302,13 @@ async function probeWrites(db: Database): Promise<Diagnosis[]> {
     .catch((error: unknown) => error);
   const isFull = failure instanceof Error && 'code' in failure && failure.code === '53100';
   if (isFull) return [onPostgres.found(diskFull.findingOf(true))];
-  // Without the schema or the right, the other checks say so.
+  // Without the schema or the permission, other checks report it.
   return failure === takenBack ? [onPostgres.ok('Postgres has room to write.')] : [];
 }
 
-/** Roles that read reports and may more, as everybody may: a notice, since many hosts have no superuser for their customers. */
+/**
+ * Reporting roles that may do more, as every role may. A notice, because many hosts give their customers no superuser.
+ */
 async function diagnoseReaders(db: Database): Promise<Diagnosis[]> {
   const statements = await statementsForSuperuser(db).catch(() => undefined);
   if (statements === undefined) return [];
@@ -324,15 +326,15 @@ async function diagnoseReaders(db: Database): Promise<Diagnosis[]> {
 const probeTimeoutMs = 15_000;
 
 /**
- * Sends one small read of each kind that the mirror needs. Changes nothing, marks nothing read, and never rejects.
- * `subscriptions`: all of the account; undefined when they could not be listed.
+ * Sends one small read of each kind that the mirror needs. Changes nothing, marks nothing as read, and never rejects.
+ * `subscriptions`: all of the account's, or undefined if they couldn't be listed.
  */
 async function probeApi(service: Service, db: Database, credential: OpenCredential['kind']) {
   const found: Diagnosis[] = [];
   const call = () => ({ signal: AbortSignal.timeout(probeTimeoutMs) });
   let failure: unknown;
 
-  /** The answer of one probe; undefined after a failure, which becomes a diagnosis. */
+  /** The answer of one probe. Undefined after a failure, which becomes a diagnosis. */
   async function probe<T>(what: string, { scope }: { scope: Scope }, read: () => Promise<T>): Promise<T | undefined> {
     try {
       const answer = await read();
@@ -426,10 +428,10 @@ function diagnoseRefusal(error: unknown, what: string, scope: string, credential
   }
 }
 
-/** The credential in use. Empty when it cannot be read. */
+/** The credential in use. Empty if it can't be read. */
 function diagnoseCredential({ api, encryptionKey }: ReadySettings, snapshot: Snapshot | undefined): Diagnosis[] {
   const status = snapshot && known(snapshot.credential);
-  // Without API_KEY and ENCRYPTION_KEY this process cannot query the service: see `noApi`.
+  // Without API_KEY and ENCRYPTION_KEY, this process can't query the service: see `noApi`.
   if (status === undefined || (api.key === undefined && encryptionKey === undefined)) return [];
   if (status.use === 'none')
     return [onApi.problem('There is no API key and no login.', `Run ${toType('auth login')}.`)];
@@ -442,8 +444,9 @@ function diagnoseCredential({ api, encryptionKey }: ReadySettings, snapshot: Sna
 const reachTimeoutMs = 5_000;
 
 /**
- * Checks whether deliveries can arrive: the secret, the address, and the subscriptions with that address. `subscriptions` is
- * undefined when they could not be listed. `isDelivered`: the mirror has enabled subscriptions of ours. Never rejects.
+ * Checks whether deliveries can arrive: the secret, the address, and the subscriptions with that address.
+ * `subscriptions` is undefined if they couldn't be listed. `isDelivered`: the mirror has enabled subscriptions of ours.
+ * Never rejects.
  */
 export async function diagnoseReceiver(
   { receiver, api }: Settings,

@@ -14,7 +14,7 @@ export const streamNames: Readonly<Record<TargetKind, string>> = {
   ...ofEachList(({ label }) => label),
 };
 
-/** The state of missing unread texts, in words. */
+/** The state of a line's unread counts, in words. */
 export function missingTextWords({ state, wasSearched }: Pick<MissingTexts, 'state' | 'wasSearched'>): string {
   switch (state) {
     case 'behind':
@@ -44,7 +44,7 @@ export const sendStateNames: Readonly<Record<SendState, string>> = {
   EXPIRED: 'expired',
 };
 
-/** Why a send is in its state, in words, by the code of `ops.sends.reason`. */
+/** Why a send is in its state, in words, by the code in `ops.sends.reason`. */
 const sendReasons: Readonly<Record<string, string>> = {
   superseded: 'a reply to something newer took its place',
   cancelled: 'an operator cancelled it',
@@ -79,7 +79,7 @@ const sendReasons: Readonly<Record<string, string>> = {
   'gate:budget_money': 'the daily budget of money is used up',
 };
 
-/** What a HELD send waits for, where the code says something else of one that was refused. */
+/** For codes that mean something else on a HELD send than on a refused one: what it waits for. */
 const heldReasons: Readonly<Record<string, string>> = {
   'gate:newer_inbound': 'until the rules are evaluated on a newer text',
   'gate:budget_thread': 'other texts to the thread come first',
@@ -88,26 +88,29 @@ const heldReasons: Readonly<Record<string, string>> = {
   'gate:budget_money': 'other texts in progress may need the rest of the daily budget',
 };
 
-/** Why a send is in its state, in words; a reason that no code stands for, such as an answer of the service, as it is. */
+/**
+ * Why a send is in its state, in words. A reason without a known code, such as an answer of the service, is returned
+ * unchanged.
+ */
 export function sendReasonWords(state: SendState, reason: string): string {
   if (reason === 'dry_run') return 'every gate let it pass; nothing is sent in dry-run mode';
   if (reason === 'gate:newer_inbound' && state !== 'HELD') return 'they have written again';
   return (state === 'HELD' ? heldReasons[reason] : undefined) ?? sendReasons[reason] ?? reason;
 }
 
-/** The state of a send, in words: what was only simulated, or dropped, was refused by no gate. */
+/** The state of a send, in words. No gate has refused a send that was only simulated or dropped. */
 export function sendStateWords(state: SendState, reason: string | null): string {
   if (reason === 'dry_run') return 'simulated';
   return state === 'DENIED' && reason?.startsWith('gate:') === false ? 'dropped' : sendStateNames[state];
 }
 
-/** The state of a send and its reason, with numbers masked. */
+/** The state of a send and its reason, with masked numbers. */
 export function sendWords(state: SendState, reason: string | null): string {
   const why = reason === null ? '' : `: ${maskNumbers(sendReasonWords(state, reason))}`;
   return `${sendStateWords(state, reason)}${why}`;
 }
 
-/** Also dry-run: a live send that was stopped by its worker's RULES_MODE, or by a later mode of its rule. */
+/** Includes live sends that their worker's RULES_MODE, or a later mode of their rule, made dry-run. */
 export function sendMode({ mode, reason }: Pick<Send, 'mode' | 'reason'>): Send['mode'] {
   return reason === 'dry_run' ? 'dry-run' : mode;
 }
@@ -116,14 +119,14 @@ export function sendModeWords(send: Pick<Send, 'mode' | 'reason'>): string {
   return sendMode(send) === 'live' ? 'live' : 'dry-run: only simulated, nothing is sent';
 }
 
-/** What a send cost, or costs at most. */
+/** What a send cost, or its maximum cost. */
 export function sendCost({ settledMicros, reservedMicros, state }: Send): string {
   if (settledMicros !== null) return price(settledMicros);
   if (reservedMicros > 0) return `at most ${price(reservedMicros)}`;
   return state === 'SENT' ? 'not reported' : 'nothing';
 }
 
-/** Words for the states of `ops.rule_actions` that are none themselves. */
+/** Words for the states in `ops.rule_actions` that aren't words themselves. */
 const actionStates: Readonly<Record<string, string>> = {
   waiting: 'waits',
   unclear: 'unclear: its answer was lost',
@@ -173,8 +176,8 @@ export function exactly(moment: Date, timeZone: string): string {
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 /**
- * A time to the second in a zone, with its offset from UTC, in a form that commands accept: `2026-11-21 14:03:22-05:00`. Times
- * in UTC end with Z.
+ * A time to the second in a zone, with its offset from UTC, in a format that commands accept: `2026-11-21
+ * 14:03:22-05:00`. UTC times end with Z.
  */
 export function toTheSecond(moment: Date, timeZone: string): string {
   const format =
@@ -185,11 +188,11 @@ export function toTheSecond(moment: Date, timeZone: string): string {
     });
   formats.set(timeZone, format);
   const [date, time, offset = ''] = format.format(moment).split(/,? /);
-  // Releases of ICU name UTC itself GMT or GMT+00:00.
+  // Versions of ICU call UTC itself GMT or GMT+00:00.
   return `${date} ${time}${offset.replace(/^GMT(\+00:00$)?/, '') || 'Z'}`;
 }
 
-/** Marks the dry-run part of a count: those texts were not sent. */
+/** Marks the dry-run part of a count: those texts weren't sent. */
 export function simulatedWords(simulated = 0, count: number): string {
   if (simulated === 0) return '';
   return simulated === count ? ' (dry-run)' : ` (${quantity(simulated)} dry-run)`;
@@ -200,7 +203,7 @@ export function dollars(micros: number): string {
   return `$${(micros / 1_000_000).toFixed(2)}`;
 }
 
-/** The price of few texts, with parts of a cent: `$0.05`, `$0.007900`. */
+/** The price of a few texts, with fractions of a cent: `$0.05`, `$0.007900`. */
 export function price(micros: number): string {
   return `$${(micros / 1_000_000).toFixed(micros % 10_000 === 0 ? 2 : 6)}`;
 }

@@ -6,13 +6,16 @@ import { databaseUnavailable } from './health-checks/postgres.ts';
 import { allChecks, healthChecks } from './health-checks.ts';
 import { known, type Snapshot } from './snapshot.ts';
 
-/** Gauges of the state that all processes share, read from the snapshot at each scrape: all processes report the same. */
+/**
+ * Gauges of the state that all processes share, read from the snapshot at each scrape. All processes report the same
+ * values.
+ */
 export interface Gauges {
   /** Never rejects: unavailable gauges keep their last value, and `trunkline_database_up` is 0. */
   refresh(): Promise<void>;
 }
 
-/** The value of `trunkline_health_check`: 1 for a notice to 3 for a problem. */
+/** The value of `trunkline_health_check`: from 1 for a notice to 3 for a problem. */
 const severityOf = ({ level }: Pick<Finding, 'level'>) => levels.length - levels.indexOf(level);
 
 export function createGauges(registry: Registry, takeSnapshot: () => Promise<Snapshot>): Gauges {

@@ -9,7 +9,10 @@ import { reportChecks } from './health-checks/reporting.ts';
 import { serviceChecks } from './health-checks/service.ts';
 import { known, type Snapshot } from './snapshot.ts';
 
-/** All checks, in the order in which findings of one level are told: data first, then sends and rules, then settings. */
+/**
+ * All checks, in the order in which findings of the same level are shown: data first, then sends and rules, then
+ * settings.
+ */
 export const allChecks: readonly HealthCheck[] = [
   ...postgresChecks,
   queueUnreachable,
@@ -21,7 +24,10 @@ export const allChecks: readonly HealthCheck[] = [
   ...settingChecks,
 ];
 
-/** Runs all checks on a snapshot. Returns what they find, the most severe first, without consequences of another finding. */
+/**
+ * Runs all checks on a snapshot. Returns the findings, most severe first, without those that are consequences of
+ * another.
+ */
 export function healthChecks(snapshot: Snapshot): Finding[] {
   const found = allChecks.map((check) => ({ check, findings: check.find(snapshot) }));
   const hidden = new Set(found.flatMap(({ check, findings }) => (findings.length > 0 ? check.hides : [])));
@@ -47,10 +53,10 @@ export function statusJson(snapshot: Snapshot): object {
   return { verdict: verdictOf(snapshot), concerns: healthChecks(snapshot), ...snapshot };
 }
 
-/** Seconds for which unread counts differ while a text is being mirrored. */
+/** Seconds for which unread counts may differ while a text is being mirrored. */
 const unreadGraceSeconds = 60;
 
-/** Claims only what is proven: webhooks announce new data, but only a comparison proves that nothing is missing. */
+/** Only claims what is proven: webhooks announce new data, but only a comparison proves that nothing is missing. */
 function healthySentence({ backlog, completeness, freshness, takenAt }: Snapshot): string {
   const newest = known(freshness, [])
     .filter(({ kind, newestAt }) => (kind === 'thread' || kind === 'call') && newestAt !== null)

@@ -26,11 +26,11 @@ import type { Log } from '../shared/log.ts';
 import { readRelease } from '../shared/release.ts';
 import { type TracedProcess, type Tracing, useTracing } from '../shared/tracing.ts';
 
-/* Loaded on demand by telemetry.ts: nothing else imports OpenTelemetry. */
+/* Loaded on demand by telemetry.ts: nothing else imports OpenTelemetry.  */
 
 /**
- * The attributes that are exported. The libraries also set paths, which hold WEBHOOK_SECRET, and ids of jobs, which hold phone
- * numbers; messages of errors quote answers.
+ * The exported attributes. Everything else is dropped: the libraries also set paths, which contain WEBHOOK_SECRET, and
+ * job ids, which contain phone numbers; error messages quote answers.
  */
 const exported = new Set([
   'bullmq.job.bulk.count',
@@ -47,7 +47,7 @@ const exported = new Set([
   'trunkline.delivery.id',
 ]);
 
-/** Starts tracing; resolves to a function that sends what is left and ends it. */
+/** Starts tracing. Resolves to a function that flushes and stops it. */
 export function startOpenTelemetry(kind: TracedProcess, log: Log): () => Promise<void> {
   const provider = new NodeTracerProvider({
     resource: resourceFromAttributes({
@@ -64,7 +64,7 @@ export function startOpenTelemetry(kind: TracedProcess, log: Log): () => Promise
     instrumentHooks: false,
     instrumentHandler: false,
     recordExceptions: false,
-    // Pages and health checks are no deliveries.
+    // Pages and health checks aren't deliveries.
     ignorePaths: ({ url }) => !url.startsWith('/hooks/'),
     requestHook: (span, { method, routeOptions }) => void span.updateName(`${method} ${routeOptions.url ?? ''}`),
   });
@@ -87,7 +87,7 @@ function createExporter(log: Log): SpanExporter {
   return new ProtobufExporter();
 }
 
-/** Exports spans without what may be content, a number or a token, and without the queue library's own housekeeping. */
+/** Exports spans without content, numbers and tokens, and without the queue library's own housekeeping. */
 function withoutContent(exporter: SpanExporter, log: Log): SpanExporter {
   let isFailing = false;
   return {
@@ -95,7 +95,7 @@ function withoutContent(exporter: SpanExporter, log: Log): SpanExporter {
       const kept = spans.filter(
         (each) =>
           (each.instrumentationScope.name !== 'bullmq' || each.kind !== SpanKind.INTERNAL) &&
-          // A hook answers 404 to a wrong secret alone: anybody could add such spans to a trace of their choice.
+          // A hook answers 404 only for a wrong secret. Otherwise anybody could add spans to a trace of their choice.
           !(each.attributes['http.response.status_code'] === 404 && / \/hooks\//.test(each.name)),
       );
       exporter.export(kept.map(redacted), (result: ExportResult) => {
@@ -147,7 +147,7 @@ function createTracing(): Tracing {
       return { parent: ROOT_CONTEXT, links };
     }
     if (own?.traceId === cause.traceId) return { parent: active, links: [] };
-    // A job can find its target marked by a later delivery.
+    // A job may find its target marked by a later delivery.
     const links: Link[] = own === undefined ? [] : [{ context: own }];
     return { parent: trace.setSpanContext(ROOT_CONTEXT, cause), links };
   }

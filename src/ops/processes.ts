@@ -7,26 +7,32 @@ import { startLoop } from '../shared/loop.ts';
 import { receiverAt, secretHash } from '../sync/subscriptions/matching.ts';
 import { goneAfterSeconds } from '../sync/subscriptions/store.ts';
 
-/** A running process, as it last reported itself: all seconds are up to that report, since it may have ended right after it. */
+/**
+ * A running process, as it last reported itself. All seconds are measured up to that report, since it may have ended
+ * right after.
+ */
 export interface RunningProcess {
   /** `start` is both of the others. */
   readonly role: 'web' | 'worker' | 'start';
   readonly startedAt: Date;
-  /** The maximum of its connections to Postgres. */
+  /** Maximum connections to Postgres. */
   readonly connections: number;
-  /** Null when it evaluates no rules. */
+  /** Null if it evaluates no rules. */
   readonly rulesMode: 'off' | 'dry-run' | 'live' | null;
-  /** Seconds since the service last answered it; null before the first answer. */
+  /** Seconds since the service last answered it. Null before the first answer. */
   readonly answeredSeconds: number | null;
-  /** Seconds for which its oldest unanswered request has been waiting; null without one. */
+  /** Seconds that its oldest unanswered request has waited. Null if there is none. */
   readonly waitingSeconds: number | null;
   readonly waitingOperation: string | null;
-  /** Identifies the address at which it receives webhooks, and the key that it seals links with; null when it has none. */
+  /** Identifies the address at which it receives webhooks, and the key it seals links with. Null if it has none. */
   readonly addressHash: string | null;
   readonly keyName: string | null;
-  /** Seconds for which every request has failed, once that is an outage (`CircuitBreaker.failingMs`); null otherwise. */
+  /**
+   * Seconds for which every request has failed, once that counts as an outage (`CircuitBreaker.failingMs`). Null
+   * otherwise.
+   */
   readonly failingSeconds: number | null;
-  /** Why the account that answers it is not the mirrored one; null when it is, or was not checked yet. */
+  /** Why the account that answers isn't the mirrored one. Null if it is, or hasn't been checked yet. */
   readonly accountProblem: string | null;
 }
 
@@ -51,7 +57,10 @@ export function readProcesses(db: Database): Promise<RunningProcess[]> {
   );
 }
 
-/** Reports this process to the others until `stop`: its role, its RULES_MODE if it works, and whether the service answers. */
+/**
+ * Reports this process to the others until `stop`: its role, its RULES_MODE if it is a worker, and whether the service
+ * answers.
+ */
 export function reportProcess(
   {
     database: { db },
@@ -64,7 +73,7 @@ export function reportProcess(
   role: RunningProcess['role'],
 ): { stop(): Promise<void> } {
   const { publicUrl, secret } = settings.receiver;
-  // Known to the other receivers before the webhooks move to this one.
+  // The other receivers must know it before the webhooks move to this one.
   const addressHash =
     receives({ role }) && publicUrl !== undefined && secret !== undefined ? receiverAt(publicUrl, secret) : null;
   const keyName = linkSealer(settings)?.keyName ?? null;
@@ -108,7 +117,9 @@ export function reportProcess(
   };
 }
 
-/** Compares the connections of all running processes with the limit; without processes, assumes one web and one worker. */
+/**
+ * Compares the connections of all running processes with the limit. Without processes, assumes one web and one worker.
+ */
 export async function readConnections(db: Database, poolSize: number): Promise<ReturnType<typeof judgeConnections>> {
   const limits = await query<ConnectionLimit>(db, connectionLimits, []);
   const running = await readProcesses(db).catch(() => []);

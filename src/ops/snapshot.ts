@@ -28,7 +28,7 @@ import {
 } from './snapshot/mirror.ts';
 import { readReporting } from './snapshot/reporting.ts';
 
-/** One part of the snapshot. A part that cannot be read is unknown, without affecting the others. */
+/** One part of the snapshot. If it can't be read, it is unknown; the others aren't affected. */
 export type Part<T> =
   | { readonly state: 'known'; readonly value: T }
   | { readonly state: 'unknown'; readonly reason: string };
@@ -52,11 +52,14 @@ const readers = {
   alerts: readAlerts,
 } satisfies Readonly<Record<string, (db: Database) => Promise<unknown>>>;
 
-/** The part that a reader gives. */
+/** The part that a reader returns. */
 type PartOf<Reader extends (...given: never[]) => Promise<unknown>> = Part<Readonly<Awaited<ReturnType<Reader>>>>;
 type StoredParts = { readonly [name in keyof typeof readers]: PartOf<(typeof readers)[name]> };
 
-/** The state that all processes share, at one moment. Phone numbers are masked, except in `setAside`; it contains no message bodies. */
+/**
+ * The state that all processes share, at one moment. Phone numbers are masked (except in `setAside`), and there are no
+ * message bodies.
+ */
 export interface Snapshot extends StoredParts {
   /** By the clock of the database, like all other times. */
   readonly takenAt: Date;
@@ -71,9 +74,9 @@ export interface Snapshot extends StoredParts {
   readonly disk: PartOf<typeof readDisk>;
   /** Of this process; undefined when it has no API client. */
   readonly circuit: CircuitState | undefined;
-  /** Of this process: Postgres refused a write lately because its disk was full. */
+  /** For this process: Postgres recently refused a write because its disk was full. */
   readonly isDiskFull: boolean;
-  /** Of this process: it could not store the last delivery. */
+  /** For this process: it couldn't store the last delivery. */
   readonly isRefusing: boolean;
 }
 
@@ -81,21 +84,18 @@ export interface Snapshot extends StoredParts {
 export type SnapshotParts = Pick<Context, 'database' | 'queues' | 'service' | 'settings'> &
   Partial<Pick<Context, 'metrics'>>;
 
-/** Postgres cannot be queried, so there is no snapshot. */
+/** Postgres can't be queried, so there is no snapshot. */
 export class DatabaseUnavailable extends UserError {
   readonly code = 'database_unavailable';
 }
 
-/** For how long a full disk is told after the last refused write. */
+/** How long a full disk is reported after the last refused write. */
 const diskFullMaxMs = 60_000;
 
 /** A part that takes longer (a lock, a slow disk) is reported as unknown, and the others are still read. */
 const partTimeoutMs = 3_000;
 
-/**
- * Reads everything on one connection, and no large table as a whole. Rejects with
- * `DatabaseUnavailable` and nothing else.
- */
+/** Reads everything on one connection, and no large table completely. Only rejects with `DatabaseUnavailable`. */
 export async function takeSnapshot({ database, queues, service, settings, metrics }: SnapshotParts): Promise<Snapshot> {
   const queueFacts = part(() => readQueues(queues));
   try {
@@ -127,7 +127,7 @@ export async function takeSnapshot({ database, queues, service, settings, metric
   }
 }
 
-/** Reads in a read-only transaction of its own, limited to three seconds a statement. */
+/** Reads in a separate read-only transaction, limited to three seconds per statement. */
 export function readWithTimeout<T>(db: Database, read: (tx: Transaction) => Promise<T>): Promise<T> {
   return db
     .transaction()
@@ -138,7 +138,7 @@ export function readWithTimeout<T>(db: Database, read: (tx: Transaction) => Prom
     });
 }
 
-/** Runs `read`; a failure becomes an unknown part with its reason. */
+/** Runs `read`. A failure becomes an unknown part with its reason. */
 export async function part<T>(read: () => Promise<T>): Promise<Part<T>> {
   try {
     return { state: 'known', value: await read() };
@@ -154,7 +154,7 @@ export function known<T, F>(part: Part<T>, otherwise?: F): T | F | undefined {
   return part.state === 'known' ? part.value : otherwise;
 }
 
-/** Shares one result of `take` among all callers while it runs and for `keptMs` after. Failures are not kept. */
+/** Shares one result of `take` among all callers, while it runs and for `keptMs` after. Failures aren't kept. */
 export function cachedFor<T>(keptMs: number, take: () => Promise<T>): () => Promise<T> {
   let latest: Promise<T> | undefined;
   return () => {

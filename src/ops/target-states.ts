@@ -14,21 +14,24 @@ export const stateInWords = sql`case when r.claimed_until > now() then 'being re
 /** The newest read of a target, and the delivery that last made it pending. */
 export interface TargetState extends Target {
   readonly words: string;
-  /** How the newest read ended: active, gone, forbidden or refused. */
+  /** The result of the newest read: active, gone, forbidden or refused. */
   readonly state: string;
   readonly error: string | null;
   readonly readAt: Date | null;
   readonly isPending: boolean;
-  /** When a job was enqueued: by the transaction of its delivery, which begins a moment before the delivery is stored. */
+  /**
+   * When a job was enqueued. Measured in the transaction of the delivery, which starts just before the delivery is
+   * stored.
+   */
   readonly enqueuedAt: Date | null;
   readonly dueAt: Date;
   /** Reads that failed in a row. */
   readonly attempts: number;
   readonly refusedAt: Date | null;
   readonly priority: number;
-  /** Null when something else than a delivery did. */
+  /** Null if something other than a delivery did. */
   readonly deliveryId: string | null;
-  /** Null when the delivery is no longer kept. */
+  /** Null if the delivery is no longer stored. */
   readonly receivedAt: Date | null;
   readonly eventType: string | null;
   readonly parkedUntil: Date | null;
@@ -36,7 +39,7 @@ export interface TargetState extends Target {
   readonly missingScope: string | null;
 }
 
-/** Reads the states of targets, in their order; those that were never made pending are left out. */
+/** Reads the states of targets, in the same order. Leaves out targets that were never pending. */
 export function readTargetStates(db: Database, targets: readonly Target[]): Promise<TargetState[]> {
   return query(
     db,

@@ -3,12 +3,12 @@ import type { Log } from '../shared/log.ts';
 import { withTimeout } from '../shared/timeout.ts';
 import type { TracedProcess } from '../shared/tracing.ts';
 
-/** Milliseconds for the last spans at a stop. */
+/** Milliseconds for sending the last spans when stopping. */
 const stopMs = 500;
 
 /**
- * Traces with OpenTelemetry if the settings say so; otherwise nothing of it is loaded. Call it before queues and
- * servers are opened. Never rejects: without traces the work goes on. `stop` waits for half a second at most.
+ * Starts OpenTelemetry traces if the settings say so; otherwise nothing of it is loaded. Call it before queues and
+ * servers are opened. Never rejects: the work goes on without traces. `stop` waits for half a second at most.
  */
 export async function startTelemetry(
   { tracing }: Pick<Settings, 'tracing'>,

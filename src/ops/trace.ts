@@ -10,18 +10,18 @@ import { readTargetStates, type TargetState } from './target-states.ts';
 export const traceKinds = ['delivery', 'call', 'thread', 'message'] as const;
 export type TraceKind = (typeof traceKinds)[number];
 
-/** The stations on the way of an event, in their order. */
+/** The steps in the life of an event, in order. */
 export const traceSteps = ['received', 'enqueued', 'read', 'mirrored', 'rules', 'sends'] as const;
 
 export interface TraceStep {
   readonly at: Date;
   readonly step: (typeof traceSteps)[number];
-  /** What it happened to, such as `delivery 42`; numbers masked. */
+  /** The subject, such as `delivery 42`, with masked numbers. */
   readonly subject: string;
   readonly what: string;
 }
 
-/** A target that has to be read, again or for the first time. */
+/** A target that still has to be read. */
 export interface PendingRead {
   /** Masked, as `kind key`. */
   readonly target: string;
@@ -34,11 +34,11 @@ export interface PendingRead {
 export interface Trace {
   readonly steps: readonly TraceStep[];
   readonly pending: readonly PendingRead[];
-  /** Something was left out: there were more deliveries, targets or texts. */
+  /** Something was left out, because there were more deliveries, targets or texts. */
   readonly isCut: boolean;
 }
 
-/** What a trace is about: these deliveries, targets and texts, within these times. */
+/** The scope of a trace: these deliveries, targets and texts, within these times. */
 interface Scope {
   readonly deliveries: RawBuilder<unknown>;
   readonly targets: readonly Target[];
@@ -48,15 +48,15 @@ interface Scope {
   readonly until: Date;
 }
 
-/** Of deliveries, texts and targets each. */
+/** Maximum deliveries, texts and targets, each. */
 const maxOfEach = 50;
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
 /**
- * The story of a delivery, call, thread or text, in the order of time, as the tables tell it: they keep the newest read of a
- * target only. `since` moves the begin; a thread's trace begins a day before its newest read or text. Undefined if nothing is
- * known of it.
+ * The history of a delivery, call, thread or text, in order of time, from the tables (which only keep a target's newest
+ * read). `since` sets the start; a thread's trace starts a day before its newest read or text. Undefined if nothing is
+ * known.
  */
 export async function trace(db: Database, kind: TraceKind, key: string, since?: Date): Promise<Trace | undefined> {
   const scopes = { delivery: ofDelivery, call: ofCall, thread: ofThread, message: ofMessage };
@@ -138,7 +138,7 @@ async function ofMessage(db: Database, id: string, since?: Date): Promise<Scope 
   const window = { since: from, until: new Date(rows.length > 0 ? Math.max(...seen) + dayMs : Date.now()) };
   const isNamed = sql`exists (select from unnest(named) n where split_part(n, ' ', 2) = ${id})`;
   const targets = rows.map((thread) => ({ kind: 'thread', key: threadKey(thread) }) as const);
-  // A delivery that names no text may have brought this one, if it came before it was mirrored.
+  // A delivery that names no text may have announced this one, if it arrived before the text was mirrored.
   const isBefore = sql`named = '{}' and received_at <= ${new Date(Math.max(0, ...seen))}`;
   return {
     deliveries: sql`${within(window)} and (${isNamed} or ${isBefore} and ${pointingAt(targets, window)})`,
@@ -155,7 +155,7 @@ function within({ since, until }: Window) {
   return sql`received_at >= ${since} ${end}`;
 }
 
-/** The index on `received_at` bounds the search: there is none on targets, which would slow down the receiver. */
+/** Uses the index on `received_at`. There is none on targets, because it would slow down the receiver. */
 function pointingAt(targets: readonly Target[], window: Window) {
   return sql`${within(window)} and targets && ${targets.map(({ kind, key }) => `${kind} ${key}`)}::text[]`;
 }
@@ -191,7 +191,7 @@ async function readDeliveries(db: Database, { deliveries }: Scope): Promise<Trac
   });
 }
 
-/** A step of a row that rules may wait for. */
+/** A step of a row that can trigger rules. */
 interface RowStep extends TraceStep {
   /** The keys of its triggers. */
   readonly triggers: readonly string[];
@@ -254,7 +254,7 @@ async function readCalls(db: Database, { targets, since }: Scope): Promise<RowSt
   return rows.map(({ trigger, ...row }) => ({ ...row, step: 'mirrored', triggers: [trigger] }));
 }
 
-/** The newest job and read of each target, and what is still to read. */
+/** The newest job and read of each target, and the next read. */
 async function readTargets(
   db: Database,
   { targets, since, until }: Scope,
@@ -278,7 +278,7 @@ async function readTargets(
   return { steps, pending };
 }
 
-/** How the newest read ended. */
+/** The result of the newest read. */
 function endOf({ words, attempts, state, error }: TargetState): string {
   const failure = error === null ? '' : ` (${maskNumbers(error)})`;
   if (words === 'being read') return 'in progress';
@@ -290,7 +290,7 @@ interface RunStep extends TraceStep {
   readonly sendId: string | null;
 }
 
-/** The evaluations of rules on rows of the trace with what they decided by, then what came of their actions. */
+/** Rule evaluations on rows of the trace with the facts they used, then the results of their actions. */
 async function readRuns(db: Database, { since }: Scope, rows: readonly RowStep[]): Promise<RunStep[]> {
   const keys = [...new Set(rows.flatMap(({ triggers }) => triggers))];
   if (keys.length === 0) return [];
@@ -322,7 +322,7 @@ async function readRuns(db: Database, { since }: Scope, rows: readonly RowStep[]
   }));
 }
 
-/** The facts that the condition of a rule used. */
+/** The facts used by a rule's condition. */
 function because(facts: Readonly<Record<string, unknown>>): string {
   const used = Object.entries(facts).map(
     ([path, value]) => `${path} = ${value === null ? 'missing' : JSON.stringify(value)}`,
@@ -330,7 +330,7 @@ function because(facts: Readonly<Record<string, unknown>>): string {
   return used.length > 0 ? `, since ${used.join(', ')}` : '';
 }
 
-/** Each change of state of the sends that the rules planned, and of those that sent these texts. */
+/** Each state change of the sends that the rules planned, and of those that became these texts. */
 async function readSends(db: Database, runs: readonly RunStep[], texts: readonly TextStep[]): Promise<TraceStep[]> {
   const planned = runs.flatMap(({ sendId }) => sendId ?? []);
   const sent = relation('m', texts, { line: 'text', message_id: ['bigint', ({ messageId }) => messageId] });

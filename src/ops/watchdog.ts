@@ -6,14 +6,15 @@ import { withTimeout } from '../shared/timeout.ts';
 import { blame, type WorkItem, workInProgress } from '../shared/work.ts';
 
 /*
- * The watchdog ends a process whose event loop is stuck: it reads nothing, answers nobody and ignores SIGTERM. It runs in a thread
- * of its own. What was in work is recorded, so that the same text or call does not do this again and again (`inbox/lost-reads.ts`).
- * After an uncaught exception, the same is recorded, and the process stops by itself.
+ * The watchdog ends a process whose event loop is stuck: it reads nothing, answers nobody and ignores SIGTERM. The
+ * watchdog runs in its own thread. It records the work in progress, so the same text or call doesn't cause this again
+ * and again (`inbox/lost-reads.ts`). After an uncaught exception, the work is recorded too, and the process stops by
+ * itself.
  */
 
 const tickMs = 500;
 const stuckMs = 30_000;
-/** Milliseconds that a stop waits for the record of an uncaught exception. */
+/** Milliseconds to record an uncaught exception before stopping. */
 const noteMs = 3_000;
 
 const workSymbol = 'trunkline.workInProgress';
@@ -68,7 +69,7 @@ export function startWatchdog(
   };
 }
 
-/** Called by the thread through the inspector, on top of whatever hangs. */
+/** Called by the thread through the inspector, on top of the hanging code. */
 function describeWork() {
   const work = workInProgress();
   const limit = Error.stackTraceLimit;

@@ -9,39 +9,40 @@ import type { Follow, Following } from './what-follows.ts';
 /** One read of a call's recordings or transcripts. */
 export interface ArtefactRead {
   readonly callId: string;
-  /** The answer listed everything: what it lacks is deleted. */
+  /** The answer listed everything, so missing artefacts are deleted. */
   readonly isComplete: boolean;
   readonly state: ArtefactState;
   readonly read: Provenance;
-  /** Undefined: links are not stored. */
+  /** Undefined: links aren't stored. */
   readonly sealLink?: SealLink | undefined;
-  /** For how many days from the start of the call its content is kept; undefined: for good. */
+  /** For how many days after the start of the call its content is kept. Undefined: forever. */
   readonly retentionDays?: number | undefined;
 }
 
 /** A recording or transcript that a read listed. */
 export interface Listed<Each> extends Pick<ArtefactRead, 'callId' | 'read' | 'sealLink'> {
   readonly each: Each;
-  /** It is older than its retention: of its content, nothing may be stored. */
+  /** It is older than its retention, so none of its content may be stored. */
   readonly isExpired: boolean;
 }
 
-/** What sets recordings and transcripts apart. */
+/** The differences between recordings and transcripts. */
 export interface ArtefactKind<Read extends ArtefactRead, Each extends Answered, C extends Columns> {
   readonly name: 'recordings' | 'transcripts';
   readonly table: MirrorTable<Listed<Each>, C>;
-  /** The columns whose changes `followingChange` compares. */
+  /** The columns that `followingChange` compares. */
   readonly watched: readonly (keyof C & string)[];
   listedBy(read: Read): readonly Each[];
   withoutErased(tx: Transaction, reads: readonly Read[]): Promise<readonly Read[]>;
-  /** Stores what belongs into other tables. Resolves to the calls whose reports change by it. */
+  /** Stores what belongs in other tables. Resolves to the calls whose reports change. */
   storeContent(tx: Transaction, listed: readonly Listed<Each>[]): Promise<readonly string[]>;
   followingChange?(change: Change<JsonRow>, call: JsonRow | undefined): Following;
 }
 
 /**
- * Mirrors recordings or transcripts, and pairs them again. Reads that started before the newest one applied to the artefacts of their
- * call are dropped. `locked` has the calls, locked, which serializes the writes of one call's reads.
+ * Mirrors recordings or transcripts, and pairs them again. Drops reads that started before the newest one applied to
+ * the artefacts of their call. The caller has locked the calls in `locked`, so writes for one call happen one after the
+ * other.
  */
 export async function writeArtefacts<Read extends ArtefactRead, Each extends Answered, C extends Columns>(
   tx: Transaction,
@@ -87,8 +88,8 @@ export async function writeArtefacts<Read extends ArtefactRead, Each extends Ans
 }
 
 /**
- * Marks artefacts deleted that complete reads no longer list, and records count, state and time of the read on the calls. Resolves to
- * the calls of deleted artefacts.
+ * Marks artefacts deleted that complete reads no longer list, and records their count, state and read time on the
+ * calls. Resolves to the calls with deleted artefacts.
  */
 async function recordReads(
   tx: Transaction,
@@ -148,8 +149,8 @@ export function pairTranscript(file: string | null, uniqueIds: readonly string[]
 }
 
 /**
- * Pairs all transcripts of these calls with the held recordings. Call it after each change of either. Resolves to the calls of those
- * that have another leg now.
+ * Pairs all transcripts of these calls with the mirrored recordings. Call it after each change of either. Resolves to
+ * the calls whose transcripts got another leg.
  */
 export async function pairTranscripts(tx: Transaction, callIds: readonly string[]): Promise<string[]> {
   if (callIds.length === 0) return [];

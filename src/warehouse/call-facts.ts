@@ -1,11 +1,12 @@
 /*
- * What follows from a call and its legs, computed and never queried: `writeCalls` stores it with the call, the facts of rules and
- * the reports read the stored columns, and `refreshFacts` computes it again for calls that are held.
+ * Everything that can be derived from a call and its legs. `writeCalls` stores it with the call, rules and reports read
+ * the stored columns, and `refreshFacts` computes it again for mirrored calls.
  *
- * The fields of legs are not specified (section 2.9). What they do not say is unknown, and never guessed.
+ * The specification doesn't define the fields of legs (section 2.9). What they don't state is unknown, and never
+ * guessed.
  */
 
-/** How far the caller of a call came: the furthest of what its legs show. */
+/** How far the caller of a call got: the furthest point that its legs show. */
 export const reachedValues = ['menu', 'queue', 'rang', 'mailbox', 'person', 'unknown'] as const;
 export type Reached = (typeof reachedValues)[number];
 
@@ -18,7 +19,7 @@ interface Parties {
   readonly calledNumber: string | null;
 }
 
-/** The columns of a mirrored call that its facts follow from. Times are Unix milliseconds; null: not reported. */
+/** The columns of a mirrored call that its facts depend on. Times are Unix milliseconds. Null: not reported. */
 export interface CallColumns extends Parties {
   readonly direction: string | null;
   readonly status: string | null;
@@ -29,11 +30,11 @@ export interface CallColumns extends Parties {
   readonly isRecorded: boolean | null;
   readonly isAbandoned: boolean | null;
   readonly accountNumber: string | null;
-  /** Its legs were read, so that they attribute it; they can be none. */
+  /** Its legs were read (there may be none), so they attribute the call. */
   readonly hasLegs: boolean;
 }
 
-/** The same of one of its legs. */
+/** The same for one of its legs. */
 export interface LegColumns extends Parties {
   readonly ordinal: number;
   readonly status: string | null;
@@ -44,10 +45,10 @@ export interface LegColumns extends Parties {
   readonly isRecorded: boolean | null;
 }
 
-/** The one user who had an extension at a moment; null when nobody is known, or several shared it. */
+/** The only user with an extension at a given time. Null if nobody is known, or several shared it. */
 export type UserAt = (extension: string, moment: number) => string | null;
 
-/** That a call touched an extension, queue, huntgroup or number in one role; a row of `warehouse.call_attributions`. */
+/** A call involved an extension, queue, huntgroup or number in one role. A row of `warehouse.call_attributions`. */
 export interface Attribution {
   readonly kind: 'extension' | 'queue' | 'huntgroup' | 'number';
   readonly endpoint: string;
@@ -74,11 +75,11 @@ export interface FactColumns {
 
 export interface CallFacts {
   readonly columns: FactColumns;
-  /** None unless the call was read with its legs and has a start. */
+  /** Empty unless the call was read with its legs and has a start. */
   readonly attributions: readonly Attribution[];
 }
 
-/** The facts of a call. Pure. `legs` are those that exist, in their order. */
+/** Computes the facts of a call. Pure. `legs` are the ones that exist, in order. */
 export function callFacts(call: CallColumns, legs: readonly LegColumns[], userAt: UserAt): CallFacts {
   const steps = legs.map(stepOf);
   const path = pathOf(call, steps);
@@ -99,7 +100,7 @@ export function callFacts(call: CallColumns, legs: readonly LegColumns[], userAt
   };
 }
 
-/** What a party is, by its type: the types of section 2.9, and those of captured deliveries. */
+/** What a party is, by its type: the types of section 2.9, and those seen in captured deliveries. */
 const places = {
   ivr: 'menu',
   queue: 'queue',
@@ -113,11 +114,11 @@ const places = {
 } as const;
 type Place = (typeof places)[keyof typeof places];
 
-/** A leg, with what its words and times mean. */
+/** A leg, with its words and times interpreted. */
 export interface Step extends LegColumns {
   readonly caller: Place | undefined;
   readonly called: Place | undefined;
-  /** The leg says a type of whom it called, known or not. */
+  /** The leg states a type for the called party, known or not. */
   readonly isTyped: boolean;
   readonly endpoint: string;
   readonly isAnswered: boolean;
@@ -143,7 +144,7 @@ export function stepOf(leg: LegColumns): Step {
 /** Limits index entries. Real endpoints have about a dozen characters. */
 const longestEndpoint = 200;
 
-/** The number of a called party; of a queue or huntgroup without one, its name. */
+/** The number of a called party. For a queue or huntgroup without a number, its name. */
 function endpointOf({ calledNumber, calledName }: Parties): string {
   return shortened(calledNumber || calledName || '');
 }
@@ -166,8 +167,8 @@ export const latest = extreme(Math.max);
 type Times = Pick<FactColumns, 'legs_wait_seconds' | 'legs_ring_seconds' | 'menu_seconds'>;
 
 /**
- * How long the caller waited, telephones rang and menus played, by the legs. Talk after the first answer, ringing after a transfer
- * and the menu before a queue are no wait.
+ * How long the caller waited, telephones rang and menus played, derived from the legs. Talking after the first answer,
+ * ringing after a transfer and the menu before a queue don't count as waiting.
  */
 function times(call: CallColumns, steps: readonly Step[]): Times {
   const { direction, startedAt } = call;
@@ -221,26 +222,26 @@ function byStart(a: Step, b: Step): number {
   return first === second ? a.ordinal - b.ordinal : first - second;
 }
 
-/** Milliseconds; undefined when an end is unknown. */
+/** Milliseconds. Undefined if an end is unknown. */
 export function span(from: number | null | undefined, until: number | null | undefined): number | undefined {
   return from == null || until == null ? undefined : until - from;
 }
 
 const largestInteger = 2 ** 31 - 1;
 
-/** Whole seconds; null when unknown, negative, or too long for an `integer`. */
+/** Whole seconds. Null if unknown, negative, or too large for an `integer`. */
 export function whole(milliseconds: number | undefined): number | null {
   return milliseconds === undefined || milliseconds < 0 ? null : storable(Math.round(milliseconds / 1000));
 }
 
-/** Null where a sum is too large for an `integer`. */
+/** Null if the sum is too large for an `integer`. */
 function storable(seconds: number | null): number | null {
   return seconds !== null && seconds > largestInteger ? null : seconds;
 }
 
 const sum = (all: readonly number[]) => all.reduce((total, each) => total + each, 0);
 
-/** The ends that a call went through: its legs, and where no leg says a type, those of the call itself. */
+/** The parties that a call passed through: its legs; if no leg states a type, the ends of the call itself. */
 export function endsOf(
   call: CallColumns,
   steps: readonly Step[],
@@ -251,7 +252,7 @@ export function endsOf(
   return [{ ...stepOf({ ...call, ordinal: 1, durationSeconds: null }), isAnswered, source: 'summary' }];
 }
 
-/** Who answered and placed a call, and the group that it was answered from, else the last that it entered. */
+/** Who answered and placed a call; and the group it was answered from, or else the last group it entered. */
 interface Path {
   readonly answeredBy: string | null | undefined;
   readonly placedBy: string | null | undefined;
@@ -311,7 +312,10 @@ function attributions(
   return [...merged.values()].map((each) => ({ ...each, talkSeconds: storable(each.talkSeconds) }));
 }
 
-/** How far the caller had come who gave up. A missed call that never left the menu is not flagged, and yet only the caller can have ended it. */
+/**
+ * How far the caller had come before giving up. A missed call that never left the menu has no abandoned flag, but only
+ * the caller can have ended it.
+ */
 function abandonedIn(
   call: CallColumns,
   steps: readonly Step[],
@@ -328,13 +332,13 @@ function abandonedIn(
   return call.status === 'missed' && isMenuOnly ? 'menu' : null;
 }
 
-/** A mailbox that was connected for less than this took no message. */
+/** A mailbox connected for less than this has recorded no message. */
 const minMessageSeconds = 3;
 
 /**
- * How far a call came; whether a mailbox holds a message of the caller, not a hang-up at its greeting; and how long mailboxes were
- * connected. Rules should take `unknown` for "not far enough". Without any leg only the status of the call counts: the service lists
- * legs late.
+ * How far a call got; whether a mailbox holds a message (not a hang-up during the greeting); and how long mailboxes
+ * were connected. Rules should treat `unknown` as "not far enough". Without legs only the status of the call counts,
+ * because the service lists legs late.
  */
 function howFar(
   call: CallColumns,
@@ -344,7 +348,7 @@ function howFar(
   const isVoicemail = wordOf(call.status) === 'voicemail';
   const isMailbox = isVoicemail || mailboxes.length > 0;
   const known = mailboxes.flatMap(({ talkSeconds }) => talkSeconds ?? []);
-  // The talk time of the whole call can be that of a person who passed the caller on, or of a menu.
+  // The talk time of the whole call may belong to a person who transferred the caller, or to a menu.
   const ofCall = isVoicemail && !steps.some(({ called }) => called === 'menu') ? call.talkSeconds : null;
   const seconds = known.length > 0 ? sum(known) : ofCall;
   const isRecorded = [call, ...mailboxes].some((each) => each.isRecorded === true);
@@ -356,13 +360,13 @@ function howFar(
 }
 
 function furthest(call: CallColumns, steps: readonly Step[], isMailbox: boolean): Reached {
-  // All status codes from 1 report that somebody answered.
+  // All status codes from 1 on mean that somebody answered.
   const isAnswered = wordOf(call.status) === 'answered' || (call.statusCode ?? 0) >= 1;
   if (isAnswered || steps.some((step) => isTelephone(step.called) && step.isAnswered)) return 'person';
-  // On a call of ours there is no caller to come anywhere: its legs show whom we rang.
+  // An outbound call has no caller to track: its legs show whom we rang.
   if (wordOf(call.direction) === 'outbound') return 'unknown';
   if (isMailbox) return 'mailbox';
-  // A leg from outside to outside rings at no telephone that one of ours passed the caller on to.
+  // On a leg between two outside parties, no telephone of ours rings.
   const isOutside = (place: Place | undefined) => place === undefined || place === 'external';
   if (steps.some(({ caller, called }) => called === 'user' || (called === 'external' && !isOutside(caller))))
     return 'rang';
@@ -372,7 +376,7 @@ function furthest(call: CallColumns, steps: readonly Step[], isMailbox: boolean)
   return steps.some(({ isTyped }) => isTyped) ? 'unknown' : byCalledType(call);
 }
 
-/** Where the call itself says that it went, for legs without types. An outside party says nothing about telephones of ours. */
+/** Where the call itself says it went, for legs without types. An outside party tells nothing about our telephones. */
 function byCalledType({ calledType }: CallColumns): Reached {
   const place = placeOf(calledType);
   if (isGroup(place)) return 'queue';

@@ -12,7 +12,7 @@ export interface CallRead {
   readonly read: Provenance;
 }
 
-/** A call with what else decides its columns: which numbers are the account's own, and its held row. */
+/** A call, and what else its columns depend on: the account's own numbers, and its mirrored row. */
 interface JudgedRead extends CallRead {
   readonly isOwn: (number: string) => boolean;
   readonly held: JsonRow | undefined;
@@ -69,7 +69,8 @@ export const calls = mirrorTable<JudgedRead>()(
   {
     computed: factNames,
     untracked: ['recordings_state', 'transcripts_state', 'leg_count', 'legs_fetched_at', 'legs_fetch_seq'],
-    // Search rows may lack fields that the call itself has. Not the parties: an erasure has to be able to remove them.
+    // Search rows may lack fields of the call. Parties aren't kept from the mirrored row, because an erasure must be
+    // able to remove them.
     keptWhenMissing: [
       ...(['started_at', 'ended_at', 'direction', 'status', 'status_code', 'reached_person'] as const),
       ...(['duration_seconds', 'talk_seconds', 'transferred_count', 'repeated_count'] as const),
@@ -78,13 +79,13 @@ export const calls = mirrorTable<JudgedRead>()(
   },
 );
 
-/** A call that three spaced reads did not find. The service answers 404 also for calls of other accounts. */
+/** A call that three spaced reads didn't find. The service also answers 404 for calls of other accounts. */
 export interface CallGone {
   readonly callId: string;
   readonly read: Provenance;
 }
 
-/** Marks calls deleted that three spaced reads did not find, unless a newer read found them. */
+/** Marks calls deleted that three spaced reads didn't find, unless a newer read found them. */
 export async function markCallsGone(tx: Transaction, follow: Follow, gone: readonly CallGone[]): Promise<void> {
   const lost = await markDeleted(tx, 'warehouse.calls', 'not found by three spaced reads', gone, {
     call_id: ['text', ({ callId }) => callId],
@@ -92,17 +93,19 @@ export async function markCallsGone(tx: Transaction, follow: Follow, gone: reado
   follow({ calls: lost.map(({ started_at }) => started_at) });
 }
 
-/** The legs of a call that was read whole. Searches list none. */
+/** The legs of a call that was read completely. Searches list none. */
 export function legsOf(call: CallSummary | Call): Call['legs'] {
   return 'legs' in call ? call.legs : undefined;
 }
 
-/** Reads of artefacts decide their state. Until one has, a call that was not recorded has neither recordings nor transcripts. */
+/**
+ * Set by reads of artefacts. Until there is one, a call that wasn't recorded has neither recordings nor transcripts.
+ */
 function artefactState(held: unknown, { recorded }: CallSummary): ArtefactState | undefined {
   return (held as ArtefactState | null | undefined) ?? (recorded === false ? 'none' : undefined);
 }
 
-/** The numbers and extensions that the directory is asked about. */
+/** The numbers and extensions to look up in the directory. */
 export function endpointsOf(call: CallSummary | Call): string[] {
   const parties = [call, ...(legsOf(call) ?? [])].flatMap((each) => [each.callerNumber, each.calledNumber]);
   const numbers = hasOutsideEnd(call)
@@ -118,9 +121,9 @@ function hasOutsideEnd({ callerType, calledType }: CallSummary): boolean {
 }
 
 /**
- * Whether both ends are the account's own; undefined when the call does not say. The other party decides, by its number: on
- * internal legs the number fields contain extensions (section 2.9), so a number of the public network is outside unless it is one
- * of the account's. The type alone does not decide: a call that ends in the customer's mailbox is called a mailbox.
+ * Whether both ends belong to the account. Undefined if the call doesn't say. The other party's number decides. On
+ * internal legs, number fields contain extensions (section 2.9), so a public number is outside unless it belongs to the
+ * account. The type alone isn't enough: a call that ends in the customer's mailbox has the type mailbox.
  */
 function isInternal(call: CallSummary, isOwnNumber: (number: string) => boolean): boolean | undefined {
   if (hasOutsideEnd(call)) return false;
@@ -133,7 +136,7 @@ function isInternal(call: CallSummary, isOwnNumber: (number: string) => boolean)
 
 const ownTypes = ['user', 'queue', 'huntgroup'];
 
-/** `spare` is the number where the first says nothing: that of a mailbox may be the name of the mailbox. */
+/** `spare` is used if the first number is useless: for a mailbox, it may be the mailbox's name. */
 function isOwn(
   type: string | undefined,
   number: string | undefined,
@@ -158,9 +161,9 @@ function accountNumbers(call: CallSummary): (string | undefined)[] {
   return call.direction === 'inbound' ? [call.dialledNumber, call.calledNumber] : [];
 }
 
-// Extensions are shorter than any number that the public network dials.
+// Extensions are shorter than any public number.
 const shortestNumber = 7;
-/** E.164 allows fifteen digits; some carriers prefix a few more. */
+/** E.164 allows fifteen digits; some carriers add a few more as a prefix. */
 const longestNumber = 24;
 
 function fullNumber(candidates: readonly (string | undefined)[]): string | undefined {

@@ -7,14 +7,15 @@ import type { Provenance } from './upsert.ts';
 import { type Follow, followingLostTexts } from './what-follows.ts';
 
 /**
- * Mirrors threads: their messages, and the summary of each conversation. An empty thread that is not held gets no row: a
- * forged reference must not write data. Threads with an erased member are left out, with the texts of all members.
+ * Mirrors threads: their messages, and a summary of each conversation. An empty thread that isn't mirrored yet gets no
+ * row, because a forged reference must not write data. Threads with an erased member are skipped, including the texts
+ * of all members.
  */
 export async function writeThreads(tx: Transaction, follow: Follow, all: readonly ThreadRead[]): Promise<void> {
   if (all.length === 0) return;
   const reads = await withoutErased(tx, all);
   const conversations = await conversationsOf(tx, reads);
-  // A read that started before the newest one applied is out of date.
+  // A read that started before the newest one applied is outdated.
   const held = reads.flatMap((read) => {
     const conversation = conversations.get(threadKey(read.thread));
     const isLate = conversation !== undefined && BigInt(conversation.fetchSeq) > BigInt(read.read.fetchSeq);
@@ -34,15 +35,15 @@ async function withoutErased(tx: Transaction, reads: readonly ThreadRead[]): Pro
   );
 }
 
-/** A thread that three spaced reads did not find. */
+/** A thread that three spaced reads didn't find. */
 export interface ThreadGone {
   readonly thread: Thread;
   readonly read: Provenance;
 }
 
 /**
- * Marks threads and their messages deleted that three spaced reads did not find. If a thread reappears, its next read is
- * complete: without held messages, a read does not know where to stop.
+ * Marks threads and their messages deleted that three spaced reads didn't find. If a thread reappears, its next read is
+ * complete: without mirrored messages, a read doesn't know where to stop.
  */
 export async function markThreadsGone(tx: Transaction, follow: Follow, gone: readonly ThreadGone[]): Promise<void> {
   if (gone.length === 0) return;
@@ -76,7 +77,7 @@ interface Conversation {
   readonly fetchSeq: string;
 }
 
-// Locks the conversations: this serializes the writes of two reads of one thread, so that its summary counts both.
+// Locks the conversations, so two reads of one thread are written one after the other and its summary counts both.
 async function conversationsOf(tx: Transaction, reads: readonly ThreadRead[]): Promise<Map<string, Conversation>> {
   const threads = reads.map(({ thread }) => thread);
   const held = await lockConversations(tx, threads);
@@ -169,7 +170,7 @@ async function summarize(tx: Transaction, held: readonly (ThreadRead & { convers
 export type HeldThread = ReturnType<typeof heldThread>;
 type Ids = readonly (number | string)[];
 
-/** What the mirror holds of a thread, which decides how far back the thread is read. */
+/** What the mirror has of a thread. This decides how far back the thread is read. */
 export function heldThread(db: Database, { line, number, participants }: Thread) {
   const ask = async <T>(what: string, ids: Ids = []): Promise<T | undefined> => {
     const [row] = await hotQuery<{ answer: T }>(
@@ -186,12 +187,12 @@ export function heldThread(db: Database, { line, number, participants }: Thread)
   return {
     /** Whether the mirror has a row for it, deleted or not. */
     isHeld: () => isSo('true'),
-    /** Whether it holds a message that is not deleted. */
+    /** Whether it has a message that isn't deleted. */
     holdsAny: () => isSo(`exists (select ${messages})`),
-    /** Seconds since its last complete read, or else since it was first seen; undefined when it is not held. */
+    /** Seconds since its last complete read, or else since it was first seen. Undefined if it isn't mirrored. */
     secondsIncomplete: () =>
       ask<number>('extract(epoch from now() - coalesce(complete_read_at, first_seen_at))::float8'),
-    /** Count and newest id of the held messages; undefined unless the whole thread is held. */
+    /** Count and newest id of the mirrored messages. Undefined unless the whole thread is mirrored. */
     async heldWhole(): Promise<{ readonly count: number; readonly newest: string } | undefined> {
       const whole = await ask<{ count: number; newest: string | null }>(
         `case when ${isWhole} then jsonb_build_object('count', (select count(*) ${messages}),
@@ -199,18 +200,18 @@ export function heldThread(db: Database, { line, number, participants }: Thread)
       );
       return whole?.newest == null ? undefined : { count: whole.count, newest: whole.newest };
     },
-    /** Whether it holds the whole thread, these messages among it. */
+    /** Whether the whole thread is mirrored, including these messages. */
     holdsAll: (ids: Ids) =>
       isSo(
         `${isWhole} and (select count(*) ${messages} and message_id = any($4::bigint[])) = cardinality($4::bigint[])`,
         ids,
       ),
-    /** Whether it holds the whole thread, and no message besides these that is not deleted. */
+    /** Whether the whole thread is mirrored, and has no other messages that aren't deleted. */
     holdsOnly: (ids: Ids) =>
       isSo(`${isWhole} and not exists (select ${messages} and message_id <> all($4::bigint[]))`, ids),
     /**
-     * Whether it holds another message that would be listed among these, or after them, in order of time or of id. A scheduled
-     * text has a late time and an early id, so the message must be later by both.
+     * Whether the mirror has another message that would be listed among or after these, both by time and by id. A
+     * scheduled text has a late time and an early id, so the message must be later by both.
      */
     holdsAnotherAmong: (ids: Ids) =>
       isSo(

@@ -6,14 +6,14 @@ import { type Answered, extrasOf } from './extra.ts';
 import { type Columns, type MirrorTable, type Provenance, upsert } from './upsert.ts';
 import { changesOf, type Follow } from './what-follows.ts';
 
-/** One read of a list; `isComplete` is false when the answer may be partial. */
+/** One read of a list. `isComplete` is false if the answer may be partial. */
 export interface ListRead<Row> {
   readonly rows: readonly Row[];
   readonly isComplete: boolean;
   readonly read: Provenance;
 }
 
-/** What is declared of a list of the account; `Row` is one of its entities. */
+/** The declaration of a list of the account. `Row` is one of its entities. */
 interface Declared<Row, C extends Columns> {
   /** Its name for people, in the plural. */
   readonly label: string;
@@ -21,20 +21,20 @@ interface Declared<Row, C extends Columns> {
   readonly operation: string;
   readonly scope: Scope;
   ask(service: Service, call: CallOptions): Promise<Answer<readonly Row[]>>;
-  /** Its table, with a key of one column. */
+  /** Its table, with a single key column. */
   readonly table: MirrorTable<Row, C>;
   /** What a row is called in `warehouse.field_changes`, and the columns whose changes are recorded there. */
   readonly entity: string;
   readonly tracked: readonly (keyof C & string)[];
   /** Its texts may mention people, so erased numbers are removed from them. */
   readonly isPersonal?: true;
-  /** Mirrors what does not fit into the columns. */
+  /** Mirrors what doesn't fit into the columns. */
   writeParts?(tx: Transaction, follow: Follow, parts: ListParts<Row>): Promise<void>;
 }
 
 interface ListParts<Row> {
   readonly rows: readonly Row[];
-  /** The keys of the rows that were held before this read, and those of all rows if the read is complete. */
+  /** The keys of the previously mirrored rows; and those of all rows, if the read is complete. */
   readonly held: readonly string[];
   readonly all: readonly string[] | undefined;
 }
@@ -45,13 +45,13 @@ export interface DirectoryList<Row = unknown> {
   readonly scope: Scope;
   readonly table: { readonly name: string };
   ask(service: Service, call: CallOptions): Promise<Answer<readonly Row[]>>;
-  /** Whether any row is held that is not deleted. */
+  /** Whether there is any row that isn't deleted. */
   holdsAny(db: Database): Promise<boolean>;
-  /** Mirrors a read, and marks rows deleted that a complete read no longer lists. */
+  /** Mirrors a read. If it is complete, marks rows deleted that it doesn't list. */
   write(tx: Transaction, follow: Follow, read: ListRead<Row>): Promise<void>;
 }
 
-/** Declares a list of the account that is read and mirrored as a whole. */
+/** Declares a list of the account that is always read and mirrored completely. */
 export function directoryList<Row extends Answered, C extends Columns>(
   declared: Declared<Row, C>,
 ): DirectoryList<Row> & Pick<Declared<Row, C>, 'table'> {
@@ -86,7 +86,9 @@ async function heldKeys(tx: Transaction, table: string, key: string): Promise<st
   return rows.map((row) => row.key);
 }
 
-/** Whether this read of a list is newer than what is held. Takes a lock that serializes the writes of lists. */
+/**
+ * Whether this read of a list is newer than the mirrored one. Takes a lock, so lists are written one after the other.
+ */
 export async function isCurrent(tx: Transaction, table: string, fetchSeq: string): Promise<boolean> {
   await takeLock(tx, 'directory');
   const [row] = await query(
@@ -97,7 +99,7 @@ export async function isCurrent(tx: Transaction, table: string, fetchSeq: string
   return row?.is_current === true;
 }
 
-/** Marks the rows of a list deleted that a complete read did not list: a listed row has the number of the read. */
+/** Marks rows deleted that a complete read didn't list. Listed rows have the number of that read. */
 export async function deleteUnlisted(tx: Transaction, table: string, fetchSeq: string): Promise<void> {
   await query(
     tx,

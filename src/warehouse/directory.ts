@@ -4,10 +4,10 @@ import { users } from './users.ts';
 
 const lists = { users, lines };
 
-/** A kind of sync target that is a list of the account; its only key is {@link wholeList}. */
+/** A kind of sync target that is a list of the account. Its only key is {@link wholeList}. */
 export type DirectoryKind = keyof typeof lists;
 
-/** The lists of the account that are read and mirrored as a whole. */
+/** The lists of the account that are always read and mirrored completely. */
 export const directory: Readonly<Record<DirectoryKind, DirectoryList>> = lists;
 export const directoryKinds = Object.keys(lists) as DirectoryKind[];
 export const wholeList = 'all';

@@ -6,7 +6,10 @@ export type OnAnswer = (operation: string, answer: Pick<Answer<unknown>, 'drift'
 
 export type DriftLog = ReturnType<typeof createDriftLog>;
 
-/** Counts differences between answers and the specification. Writes in batches, since drift usually repeats in every row. */
+/**
+ * Counts differences between answers and the specification. Writes in batches, because drift usually repeats in every
+ * row.
+ */
 export function createDriftLog(db: Database) {
   let counted = new Map<string, Drift & { operation: string }>();
 
@@ -21,7 +24,7 @@ export function createDriftLog(db: Database) {
 
   return {
     add,
-    /** Writes the counts since the last flush. If that fails, it rejects, and the next flush writes them. */
+    /** Writes the counts since the last flush. If this fails, it rejects, and the next flush writes them. */
     async flush(): Promise<void> {
       if (counted.size === 0) return;
       const writing = counted;

@@ -2,15 +2,15 @@ import type { Transaction } from '../db/database.ts';
 import { withoutMentions } from './erasure/erased.ts';
 import type { Extra } from './upsert.ts';
 
-/** An answer, and its keys that no column holds. */
+/** An answer, and its keys that have no column. */
 export interface Answered {
   readonly raw: Readonly<Record<string, unknown>>;
   readonly unknownKeys: readonly string[];
 }
 
 /**
- * What answers say beyond the columns, for the column `extra` of their rows: their unknown keys, with URLs redacted and erased numbers
- * removed. Undefined for an answer without such keys.
+ * The unknown keys of answers, for the column `extra` of their rows. URLs are redacted and erased numbers removed.
+ * Undefined for an answer without unknown keys.
  */
 export async function extrasOf(tx: Transaction, answers: readonly Answered[]): Promise<(Extra | undefined)[]> {
   const extras = answers.map(({ raw, unknownKeys }) =>
@@ -23,13 +23,13 @@ export async function extrasOf(tx: Transaction, answers: readonly Answered[]): P
 }
 
 /*
- * The URL of a recording, a media file or a webhook is itself the credential. Answers are therefore stored without URLs, except in
- * fields that people wrote.
+ * Whoever has the URL of a recording, a media file or a webhook can use it. So answers are stored without URLs, except
+ * in fields that people wrote.
  */
 
 const address = /[a-z][a-z0-9+.-]{0,20}:\/\/[^\s"'<>]+/gi;
 const addressKey = /(?:ur[li]|link|href|media)s?$/i;
-/** Fields that people wrote: a link in a text message is no secret. */
+/** Fields that people wrote: a link in a text message isn't a secret. */
 const words = new Set(['text', 'message', 'body', 'comment']);
 
 /** A copy of an answer with every URL replaced. */

@@ -1,28 +1,28 @@
 import { ChangedMeanwhile, type Database, hotQuery, sql, type Transaction } from '../db/database.ts';
 import type { CallColumns, LegColumns, UserAt } from './call-facts.ts';
 
-/** A row of a table by the names of its columns, as JSON has it: times are texts. */
+/** A row of a table by column name, as in JSON: times are strings. */
 export type JsonRow = Readonly<Record<string, unknown>>;
 
-/** A held call with its legs, deleted ones too, and its attributions. */
+/** A mirrored call with its legs (including deleted ones) and its attributions. */
 export interface HeldRow {
   readonly call: JsonRow;
-  /** Numbers of the reads that wrote the call, and its legs; 0: none. */
+  /** Numbers of the reads that wrote the call and its legs. 0: none. */
   readonly fetchSeq: string;
   readonly legsFetchSeq: string;
   readonly legs: readonly JsonRow[];
   readonly attributions: readonly JsonRow[];
 }
 
-/** Held calls, locked, and who owns what they mention. */
+/** Mirrored calls, locked, and the owners of the endpoints they mention. */
 export interface HeldCalls {
   readonly calls: ReadonlyMap<string, HeldRow>;
   readonly directory: Directory;
 }
 
-/** Who has, or had, extensions and numbers. */
+/** Who has or had extensions and numbers. */
 export interface Directory {
-  /** Whether a number is one of the account's own: of a user, or a line. */
+  /** Whether a number belongs to the account: to a user, or as a line. */
   isOwn(number: string): boolean;
   userAt: UserAt;
 }
@@ -36,9 +36,9 @@ interface Endpoint {
 }
 
 /**
- * Locks the held ones among calls, so that what another transaction wrote of them is known and none writes them meanwhile. Also reads
- * the directory entries of `endpoints` and of the held legs. One statement. Rejects with `ChangedMeanwhile`, so that the transaction
- * is repeated, when another one wrote a call while this one waited for it.
+ * Locks the mirrored ones among these calls, and reads the directory entries for `endpoints` and for the mirrored legs.
+ * One statement. If another transaction wrote one of the calls while this one waited for it, rejects with
+ * `ChangedMeanwhile`, so that the transaction is repeated.
  */
 export async function holdCalls(
   tx: Transaction,
@@ -78,7 +78,7 @@ export async function holdCalls(
   };
 }
 
-/** The kinds of endpoint under which a user takes part in calls. */
+/** The kinds of endpoint through which a user takes part in calls. */
 const extensionKinds: ReadonlySet<string> = new Set(['extension', 'dial_extension', 'sip_line']);
 
 function directoryOf(endpoints: readonly Endpoint[], lines: readonly string[]): Directory {
@@ -104,7 +104,7 @@ function directoryOf(endpoints: readonly Endpoint[], lines: readonly string[]): 
   };
 }
 
-/** Unix milliseconds of an instant of Postgres in JSON; it can be infinite. */
+/** Unix milliseconds of a Postgres timestamp in JSON; it can be infinite. */
 export function instantOf(text: string): number {
   if (text === 'infinity') return Number.POSITIVE_INFINITY;
   return text === '-infinity' ? Number.NEGATIVE_INFINITY : Date.parse(text);
@@ -133,7 +133,7 @@ function partiesIn(row: JsonRow) {
   };
 }
 
-/** What the facts of a call follow from, in a row of `warehouse.calls`. */
+/** The columns of `warehouse.calls` that a call's facts depend on. */
 export function callColumns(row: JsonRow): CallColumns {
   return {
     ...partiesIn(row),
@@ -145,7 +145,7 @@ export function callColumns(row: JsonRow): CallColumns {
   };
 }
 
-/** The same in a row of `warehouse.call_legs`. */
+/** The same for `warehouse.call_legs`. */
 export function legColumns(row: JsonRow): LegColumns {
   return {
     ...partiesIn(row),
@@ -154,10 +154,10 @@ export function legColumns(row: JsonRow): LegColumns {
   };
 }
 
-/** Progress of reading the recordings, or the transcripts, of a call. */
+/** Progress of reading the recordings or transcripts of a call. */
 export type ArtefactState = 'pending' | 'complete' | 'none' | 'gone' | 'forbidden';
 
-/** The columns of a held call that decide what else is read of it. */
+/** The columns of a mirrored call that decide what else is read. */
 export interface HeldCall {
   readonly isRecorded: boolean | null;
   readonly isDeleted: boolean;
@@ -176,7 +176,7 @@ export interface HeldCall {
   readonly transcriptCount: number;
 }
 
-/** The held call that a row of `warehouse.calls` tells of. */
+/** The mirrored call in a row of `warehouse.calls`. */
 export function heldCallOf(row: JsonRow): HeldCall {
   const startedAt = instantIn(row, 'started_at') ?? momentOf(String(row.call_id)).getTime();
   return {
@@ -194,7 +194,7 @@ export function heldCallOf(row: JsonRow): HeldCall {
   };
 }
 
-/** The held call of this id; undefined when the mirror has no row for it. */
+/** The mirrored call with this id. Undefined if the mirror has no row for it. */
 export async function heldCall(db: Database, callId: string): Promise<HeldCall | undefined> {
   const [row] = await hotQuery<{ call: JsonRow }>(
     db,
@@ -204,8 +204,8 @@ export async function heldCall(db: Database, callId: string): Promise<HeldCall |
 }
 
 /**
- * The maximum number of recordings of a call: one for each leg, or for each party if transfers make these more. Assumes two
- * legs if neither legs nor transfers are known, or a read listed no legs.
+ * Maximum recordings of a call: one for each leg, or for each party if transfers result in more. Assumes two legs if
+ * neither legs nor transfers are known, or if a read listed no legs.
  */
 export function recordingsToExpect({
   legCount,

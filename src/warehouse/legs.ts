@@ -1,7 +1,7 @@
 import type { Leg } from '../api-client/client.ts';
 import { mirrorTable } from './upsert.ts';
 
-/** A leg with its key among those of its call. */
+/** A leg, with a key that is unique within its call. */
 export interface ListedLeg {
   readonly callId: string;
   readonly key: string;
@@ -20,7 +20,7 @@ export const callLegs = mirrorTable<ListedLeg>()('warehouse.call_legs', ['call_i
   ended_at: ['timestamptz', ({ leg }) => leg.endTime],
   direction: ['text', ({ leg }) => leg.direction],
   status: ['text', ({ leg }) => leg.status],
-  // Where a leg lacks the words of a call, those of captured deliveries count.
+  // Captured deliveries use other words for some fields. They count if a leg lacks the words of a call.
   caller_type: ['text', ({ leg }) => leg.callerType ?? wordOf(leg.raw.sendType)],
   caller_name: ['text', ({ leg }) => leg.callerName],
   caller_number: ['text', ({ leg }) => leg.callerNumber],
@@ -32,7 +32,7 @@ export const callLegs = mirrorTable<ListedLeg>()('warehouse.call_legs', ['call_i
   is_recorded: ['boolean', ({ leg }) => booleanOf(leg.raw.recorded)],
 });
 
-/** The key of a leg is its uniqueId, or its position when that is missing or repeated. */
+/** The key of a leg is its uniqueId, or its position if that is missing or repeated. */
 export function keyedLegs(callId: string, legs: readonly Leg[]): ListedLeg[] {
   const taken = new Set<string>();
   return legs.map((leg, at) => {

@@ -6,7 +6,7 @@ import { directoryList } from './directory-list.ts';
 import { recordPeriods } from './periods.ts';
 import { mirrorTable } from './upsert.ts';
 
-/** The account's SMS lines (section 4.1), and who may use them. */
+/** The account's SMS lines (section 4.1), and their users. */
 export const lines = directoryList({
   label: 'Lines',
   operation: 'lines.list',
@@ -39,7 +39,9 @@ export const lines = directoryList({
   },
 });
 
-/** The line in the form that the service requires for the sender of a text: as listed (section 2.1), else normalised. */
+/**
+ * The line in the form that the service requires for the sender of a text: as listed (section 2.1), else normalised.
+ */
 export async function senderForm(db: Database | Transaction, line: string): Promise<string> {
   const [row] = await query(
     db,
@@ -48,7 +50,7 @@ export async function senderForm(db: Database | Transaction, line: string): Prom
   return row?.listed_as ?? line;
 }
 
-/** The account's lines that are not deleted. */
+/** The account's lines that aren't deleted. */
 export async function ourLines(db: Database): Promise<string[]> {
   const rows = await query(db, sql<{ line: string }>`select line from warehouse.sms_lines where deleted_at is null`);
   return rows.map((row) => row.line);

@@ -1,6 +1,6 @@
 import { hotQuery, relation, sql, type Transaction } from '../db/database.ts';
 
-/** The tables of the schema `secrets` that hold sealed links: the columns of each primary key, with their types. */
+/** The tables with sealed links in the schema `secrets`: the columns of each primary key, with their types. */
 export const linkTables = {
   recording_urls: { call_id: 'text', unique_id: 'text' },
   message_media: { conversation_id: 'bigint', message_id: 'bigint', ordinal: 'smallint' },
@@ -13,19 +13,19 @@ export type LinkTable = keyof typeof linkTables;
 export type SealLink = (url: string, row: string) => string;
 
 interface Link {
-  /** The values of the primary key, in its order. */
+  /** The values of the primary key, in order. */
   readonly key: readonly (string | number)[];
   readonly url: string | undefined;
-  /** Undefined: links are not stored. */
+  /** Undefined: links aren't stored. */
   readonly sealLink: SealLink | undefined;
 }
 
-/** Identifies the row of a link, as `recording_urls call leg`. */
+/** Identifies the row of a link: `recording_urls call leg`. */
 export function linkRow(table: LinkTable, ...key: Link['key']): string {
   return [table, ...key].join(' ');
 }
 
-/** Stores links, sealed; of several for one row, the last. */
+/** Stores sealed links. If there are several for one row, the last one. */
 export async function storeLinks(tx: Transaction, table: LinkTable, links: readonly Link[]): Promise<void> {
   const sealed = new Map<string, { readonly key: Link['key']; readonly url: string }>();
   for (const { key, url, sealLink } of links) {

@@ -37,7 +37,8 @@ export const smsMessages = mirrorTable<Listed>()(
     delivery_error: ['text', ({ message }) => message.delivery?.error],
     delivery_at: ['timestamptz', ({ message }) => message.delivery?.at],
     group_participants: ['text[]', ({ message }) => message.groupParticipants],
-    // A text is scheduled only while the service says so: an answer without the field neither hides a sent text nor keeps it waiting.
+    // A text is scheduled only while the service says so. If an answer lacks the field, a sent text must not be hidden
+    // or stay waiting.
     is_scheduled: ['boolean', ({ message }) => message.scheduled ?? false],
     scheduled_at: ['timestamptz', ({ message }) => message.scheduledAt],
     is_blocked: ['boolean', ({ message }) => message.blocked],
@@ -53,7 +54,7 @@ export const smsMessages = mirrorTable<Listed>()(
       'group_participants',
       ['is_blocked', 'block_reason'],
     ],
-    // Neither a release that judges otherwise nor retention is a change of the text.
+    // Neither a new release with other judgments nor retention changes the text.
     untracked: ['opt_out_verdict', 'body_length', 'body_segment_count'],
     skipsSame: true,
   },
@@ -63,22 +64,22 @@ export const smsMessages = mirrorTable<Listed>()(
 export interface ThreadRead {
   readonly thread: Thread;
   readonly messages: readonly Message[];
-  /** The read listed the whole thread: a message that it lacks is deleted. */
+  /** The read listed the whole thread, so missing messages are deleted. */
   readonly isComplete: boolean;
-  /** The read may have skipped messages, so the thread no longer counts as held whole. */
+  /** The read may have skipped messages, so the thread no longer counts as completely mirrored. */
   readonly hasGap?: boolean;
   readonly read: Provenance;
-  /** Undefined: links of attached files are not stored. */
+  /** Undefined: links of attached files aren't stored. */
   readonly sealLink?: SealLink | undefined;
-  /** For how many days the content of texts is kept; undefined: for good. */
+  /** For how many days the content of texts is kept. Undefined: forever. */
   readonly retentionDays?: number | undefined;
 }
 
 type ConversationRead = ThreadRead & { readonly conversationId: string };
 
 /**
- * Mirrors the messages of threads, and marks messages deleted that a complete read no longer lists. Of a message that is older
- * than its retention it stores the figures, and no content.
+ * Mirrors the messages of threads, and marks messages deleted that a complete read no longer lists. For a message older
+ * than its retention, stores the figures but no content.
  */
 export async function writeMessages(
   tx: Transaction,
@@ -115,7 +116,7 @@ export async function writeMessages(
 const receiptColumns = ['delivery_status', 'delivery_error', 'delivery_at'] as const;
 const textsCompared = [...textColumns, 'delivery_at'] as const;
 
-/** Marks texts deleted that complete reads of their threads do not list. Resolves to their rows as they were. */
+/** Marks texts deleted that complete reads of their threads don't list. Resolves to their previous rows. */
 async function markUnlisted(tx: Transaction, threads: readonly ConversationRead[]): Promise<JsonRow[]> {
   if (threads.length === 0) return [];
   const listed = threads.flatMap(({ conversationId, messages }) => messages.map(({ id }) => ({ conversationId, id })));
@@ -134,7 +135,7 @@ async function markUnlisted(tx: Transaction, threads: readonly ConversationRead[
   return rows.map(({ text }) => text);
 }
 
-/** A receipt can be missing in one answer and return in the next. It is recorded once, as first observed. */
+/** A receipt can be missing in one answer and return in the next. It is recorded once, when first observed. */
 async function storeReceipts(tx: Transaction, written: readonly Change<JsonRow>[]): Promise<void> {
   const receipts = written.flatMap(({ before, after }) =>
     receiptColumns.some((column) => after[column] != null) &&
@@ -165,7 +166,7 @@ function verdictOf({ direction, text }: Message): string | undefined {
   return direction === 'out' || text === undefined ? undefined : optOutVerdict(text);
 }
 
-/** The rows of expired messages, each with the length and the segments of its body instead of the body. */
+/** The rows of expired messages, with the length and segments of the body instead of the body. */
 async function withoutBodies(tx: Transaction, expired: readonly Listed[]) {
   if (expired.length === 0) return [];
   const figures = await hotQuery(
@@ -181,7 +182,7 @@ async function withoutBodies(tx: Transaction, expired: readonly Listed[]) {
   });
 }
 
-/** Stores who has read texts; one that is unread to the credential's user is marked as read by others. */
+/** Stores who has read texts. A text that is unread for the credential's user is marked as read by others. */
 async function storeReaders(tx: Transaction, listed: readonly Listed[]): Promise<void> {
   const readers = listed.flatMap(({ conversationId, message }) =>
     (message.readBy ?? []).map((userId) => ({ conversationId, messageId: message.id, userId })),

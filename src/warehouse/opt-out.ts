@@ -2,22 +2,22 @@ import { readFileSync } from 'node:fs';
 import { createPhraseSearch, foldText } from '../shared/text-search.ts';
 
 /*
- * Only the keywords that carriers act on opt out or in. Any other text that may ask not to be texted is `unsure`: no automatic text
- * leaves to its sender until a person decides. A mistaken `unsure` costs automatic texts to one number for a while; a missed one
- * texts somebody who asked not to be texted.
+ * Only the keywords that carriers act on opt out or in. Any other text that may ask not to be texted is `unsure`: its
+ * sender gets no automatic text until a person decides. A wrong `unsure` only costs one number some automatic texts. A
+ * missed one means texting somebody who asked not to be texted.
  */
 
 /**
- * Whether an inbound text opts out of automatic texts. `opt_out`: no line of the account may send any to its sender until an
+ * The verdict on an inbound text. `opt_out`: no line of the account may send its sender automatic texts until an
  * `opt_in`. `unsure`: it may mean that, so none may until a person decides.
  */
 export type OptOutVerdict = 'opt_out' | 'opt_in' | 'unsure' | 'none';
 
 /**
- * Keywords of carriers and of the law, as whole texts. English: the CTIA's guidelines, the list of 47 CFR 64.1200(a)(10) ("revoke", "opt
- * out"), and REMOVE, which large gateways honour too. French: Canada's common short codes. Spanish and Portuguese: carriers of Mexico,
- * Spain and Brazil. Hebrew: section 30A of Israel's Communications Law. Chinese: rules of the ministry. Words such as "basta", which no
- * carrier acts on, are unsure.
+ * Keywords of carriers and of the law, as complete texts. English: the CTIA's guidelines, the list in 47 CFR
+ * 64.1200(a)(10) ("revoke", "opt out"), and REMOVE, which large gateways honour too. French: Canada's common short
+ * codes. Spanish and Portuguese: carriers of Mexico, Spain and Brazil. Hebrew: section 30A of Israel's Communications
+ * Law. Chinese: rules of the ministry. Words such as "basta", which no carrier acts on, are unsure.
  */
 const optOutKeywords = `stop, stopall, stop all, unsubscribe, cancel, end, quit, revoke, optout, opt out, remove,
   arret, stopp, alto, baja, parar, cancelar, sair, הסר, הסרה, להסרה, להסיר, стоп, 退订, 退訂`;
@@ -26,17 +26,20 @@ const optOutKeywords = `stop, stopall, stop all, unsubscribe, cancel, end, quit,
 const optInKeywords = `start, unstop, optin, opt in, subscribe, resubscribe, demarrer, iniciar, comenzar, reanudar, comecar,
   старт, התחל, 开始, 開始`;
 
-/** Words that change neither. Not "no" and "ok": "no, stop" may mean the opposite, and "ok, end" an appointment. */
+/** Words that change neither. Not "no" or "ok": "no, stop" may mean the opposite, and "ok, end" an appointment. */
 const courtesyWords = `please, pls, plz, kindly, thanks, thank you, thank you very much, thx, ty, por favor, porfavor, gracias, muchas gracias,
   svp, stp, sil vous plait, sil te plait, merci, bitte, danke, obrigado, obrigada, בבקשה, נא, אנא, תודה, пожалуйста, спасибо, 请, 請, 谢谢, 謝謝`;
 
 const [outs, ins, courtesy] = [optOutKeywords, optInKeywords, courtesyWords].map(
   (list) => new Set(list.split(',').map((each) => foldText(each).trim())),
 ) as unknown as readonly [ReadonlySet<string>, ReadonlySet<string>, ReadonlySet<string>];
-/** Of the longest of these, in words. */
+/** The length of the longest of these, in words. */
 const maxWords = 4;
 
-/** Classifies an inbound text; pure, and linear in its length. It is stored with the text (`warehouse.sms_messages.opt_out_verdict`). */
+/**
+ * Classifies an inbound text. Pure, and linear in its length. Stored with the text
+ * (`warehouse.sms_messages.opt_out_verdict`).
+ */
 export function optOutVerdict(text: string): OptOutVerdict {
   const known = verdicts.get(text);
   if (known !== undefined) return known;
@@ -58,7 +61,7 @@ function judgeText(folded: string): OptOutVerdict {
   const verdict = others.length === 0 ? first : 'none';
   if (verdict === 'opt_out') return verdict;
   list ??= readList();
-  // "stooop", "plssss"
+  // Shortens "stooop" and "plssss".
   const shortened = folded.replace(/(\p{L})\1{2,}/gu, '$1');
   const isUnsure = list.wholes.has(parts.join(' ')) || list.isIn(folded) || list.isIn(shortened);
   return isUnsure ? 'unsure' : verdict;
@@ -66,7 +69,7 @@ function judgeText(folded: string): OptOutVerdict {
 
 const keywordVerdict = (part: string) => (outs.has(part) ? 'opt_out' : ins.has(part) ? 'opt_in' : 'none');
 
-/** The keywords and the other words of a text, without courtesy and emoji. */
+/** The keywords and other words of a text, without courtesy words and emoji. */
 function withoutCourtesy(folded: string): string[] {
   const words = folded.split(' ').filter((word) => /[\p{L}\p{N}]/u.test(word));
   const parts: string[] = [];
@@ -78,7 +81,7 @@ function withoutCourtesy(folded: string): string[] {
   return parts;
 }
 
-/** The longest keyword or courtesy that begins with a word; undefined for none. */
+/** The longest keyword or courtesy phrase that starts with a word. Undefined if there is none. */
 function longestKnown(words: readonly string[], at: number): string | undefined {
   for (let count = Math.min(maxWords, words.length - at); count > 0; count -= 1) {
     const phrase = words.slice(at, at + count).join(' ');
@@ -87,7 +90,7 @@ function longestKnown(words: readonly string[], at: number): string | undefined 
   return undefined;
 }
 
-/** The phrases of the text file, which says how they are written; each choice of their alternatives is one. */
+/** The phrases of the text file, with their alternatives expanded. The file describes its format. */
 export function readPhrases(): readonly string[] {
   return readFileSync(new URL('opt-out-phrases.txt', import.meta.url), 'utf8')
     .split('\n')

@@ -4,24 +4,27 @@ import { query, relation, sql, type Transaction } from '../db/database.ts';
 type Column = 'user_id' | 'line' | 'kind' | 'endpoint';
 
 /**
- * One read of facts that hold for a period, from `valid_from` to `valid_to`, such as "this extension belongs to that user".
- * `valid_to` is infinity while a fact holds. Rows are lists of texts, one for each column.
+ * One read of facts that are valid for a period, from `valid_from` to `valid_to`, such as "this extension belongs to
+ * that user". `valid_to` is infinity while a fact is valid. Rows are lists of texts, one per column.
  */
 interface PeriodsRead {
   readonly table: 'warehouse.user_endpoints' | 'warehouse.sms_line_users';
-  /** The columns that identify a fact; the first is its owner. */
+  /** The columns that identify a fact. The first is its owner. */
   readonly columns: readonly Column[];
   /** All facts that the read listed. */
   readonly listed: readonly (readonly string[])[];
-  /** The lists that the read contained, by their first columns. Their facts end if they are not listed; other facts do not. */
+  /** The lists that the read contained, by their first columns. Facts missing in these lists end; other facts don't. */
   readonly scopes: readonly (readonly string[])[];
-  /** The owners of earlier reads. Their new facts start now, those of other owners at the end of a previous user's, or -infinity. */
+  /**
+   * The owners of earlier reads. Their new facts start now; new facts of other owners start at the end of a previous
+   * user's, or at -infinity.
+   */
   readonly knownOwners: readonly string[];
   /** All owners, if the read is complete: the facts of other owners end. */
   readonly owners: readonly string[] | undefined;
 }
 
-/** A fact that holds from a moment on, and was not known for that time; `-infinity` compares below all times. */
+/** A fact that is valid from a moment on, and wasn't known before. `-infinity` is before all times. */
 export interface BegunPeriod {
   readonly kind?: string;
   readonly endpoint?: string;
@@ -29,8 +32,9 @@ export interface BegunPeriod {
 }
 
 /**
- * Ends facts that are no longer listed, and adds new ones. A fact that is listed again resumes its old period, since a read may
- * have left it out by mistake, unless another user had it in between. Resolves to the facts that were added or resumed.
+ * Ends facts that are no longer listed, and adds new ones. If a fact is listed again, its old period continues, because
+ * a read may have omitted it by mistake, unless another user had it in between. Resolves to the added and resumed
+ * facts.
  */
 export async function recordPeriods(tx: Transaction, read: PeriodsRead): Promise<BegunPeriod[]> {
   const { columns, scopes } = read;
@@ -61,7 +65,7 @@ export async function recordPeriods(tx: Transaction, read: PeriodsRead): Promise
              and o.valid_to > p.valid_to and o.valid_from >= p.valid_to)
        returning p.*`,
   );
-  // An extension can move from one kind of list of a user to another kind of the next user.
+  // An extension can move from one kind of list of a user to another kind of list of the next user.
   const transferable = shared.filter((name) => name !== 'kind');
   const added = await query<BegunPeriod>(
     tx,

@@ -10,31 +10,32 @@ import {
   whole,
 } from './call-facts.ts';
 
-/** A queue or huntgroup; `endpoint` is its number, or its name where it has none. */
+/** A queue or huntgroup. `endpoint` is its number, or its name if it has none. */
 export interface Group {
   readonly kind: 'queue' | 'huntgroup';
   readonly endpoint: string;
 }
 
-/** What became of a call, as `reporting.fct_call` says it. */
+/** The outcome of a call, as in `reporting.fct_call`. */
 export interface Outcome {
   readonly outcome: string;
   readonly waitSeconds: number | null;
   readonly waitBasis: string;
 }
 
-/** A visit of a call to a group: how it ended, and how long the caller waited there. */
+/** A call's visit to a group: how it ended, and how long the caller waited there. */
 export interface QueueVisit extends Group, Outcome {
-  /** Unix milliseconds; null: not known. */
+  /** Unix milliseconds. Null: unknown. */
   readonly enteredAt: number | null;
-  /** Where an overflowed visit went on: `queue:601`. */
+  /** The group that an overflowed visit continued in: `queue:601`. */
   readonly nextQueue: string | null;
 }
 
 /**
- * The visits of a call to queues and huntgroups, in their order. Pure. The legs tell them: what follows a leg to a group, telephones
- * that only rang left out, is how that visit ended. A call whose legs show no group has one visit for each group that it is otherwise
- * known to have entered: `entered`, and its own called end. It has the outcome and the wait of the call if there is only one.
+ * A call's visits to queues and huntgroups, in order. Pure. Derived from the legs: a visit ends with whatever follows
+ * its leg, ignoring telephones that only rang. If no leg shows a group, there is one visit for each group that the call
+ * is otherwise known to have entered: `entered`, and its own called end. If that is a single visit, it gets the outcome
+ * and the wait of the call.
  */
 export function queueVisits(
   call: CallColumns & Outcome,
@@ -61,7 +62,7 @@ function visitsByLegs(call: CallColumns & Outcome, steps: readonly Step[]): Queu
   const callEnd = call.endedAt ?? latest(steps.map(({ endedAt }) => endedAt));
   return path.flatMap((step, at) => {
     const next = path[at + 1];
-    // Somebody answered before and passed the caller on, so that the outcome of the call tells nothing of this visit.
+    // Somebody answered before and transferred the caller, so the outcome of the call says nothing about this visit.
     const isAfterAnswer = call.outcome === 'answered' && firstAnswer >= 0 && firstAnswer < at;
     const { outcome, until } = next ? wayOut(next) : lastEnd(isAfterAnswer ? 'missed' : call.outcome, callEnd);
     const waitSeconds = whole(span(step.startedAt, until));
@@ -76,11 +77,11 @@ function visitsByLegs(call: CallColumns & Outcome, steps: readonly Step[]): Queu
 
 interface End {
   readonly outcome: string;
-  /** When the waiting ended; null or undefined: not known. */
+  /** When the waiting ended. Null or undefined: unknown. */
   readonly until: number | null | undefined;
 }
 
-/** How a visit ended that this step follows. */
+/** How a visit ended, given the step that follows. */
 function wayOut(next: Step): End {
   if (isTelephone(next.called)) return { outcome: 'answered', until: next.talkAt };
   if (!next.isTyped) return { outcome: 'unknown', until: undefined };
@@ -95,7 +96,7 @@ function lastEnd(outcome: string, callEnd: number | undefined): End {
   return { outcome, until: isWaitedOut ? callEnd : undefined };
 }
 
-/** The group that was called, if one was. */
+/** The group that was called, if any. */
 function groupsOf({ called, endpoint }: Step): Group[] {
   return (called === 'queue' || called === 'huntgroup') && endpoint !== '' ? [{ kind: called, endpoint }] : [];
 }

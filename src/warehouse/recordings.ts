@@ -20,14 +20,14 @@ export const recordings = mirrorTable<Listed<Recording>>()('warehouse.recordings
   to_endpoint: ['text', ({ each }) => each.to],
 });
 
-/** One read of a call's recordings; the links are its content. */
+/** One read of a call's recordings. Their links are the content. */
 export interface RecordingsRead extends ArtefactRead {
   readonly recordings: readonly Recording[];
 }
 
 /**
- * Mirrors recordings, stores their links, sealed, in the schema `secrets`, and pairs the calls' transcripts again. Of an erased
- * call it stores neither links nor endpoints, and of one that is older than its retention no links.
+ * Mirrors recordings, stores their sealed links in the schema `secrets`, and pairs the calls' transcripts again. For an
+ * erased call, stores neither links nor endpoints. For a call older than its retention, stores no links.
  */
 export async function writeRecordings(
   tx: Transaction,

@@ -1,6 +1,6 @@
 /**
- * Whether content of this moment is older than its days in RETENTION_DAYS, so that no read may store it. A day has 24 hours. False
- * without days, and without a moment.
+ * Whether content from this time is older than its days in RETENTION_DAYS, so no read may store it. A day has 24 hours.
+ * False without a number of days, or without a time.
  */
 export function isExpired(days: number | undefined, at: string | Date | null | undefined): boolean {
   if (days === undefined || at == null) return false;

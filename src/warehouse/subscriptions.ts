@@ -21,17 +21,17 @@ export const webhookSubscriptions = mirrorTable<Listed>()('warehouse.webhook_sub
   updated_at: ['timestamptz', ({ each }) => each.updatedAt],
 });
 
-/** One read of the subscriptions; `isComplete` is false when the answer may be partial. */
+/** One read of the subscriptions. `isComplete` is false if the answer may be partial. */
 interface SubscriptionsRead {
   readonly subscriptions: readonly Subscription[];
   readonly isOurs: (subscription: Subscription) => boolean;
   readonly isComplete: boolean;
   readonly read: Provenance;
-  /** Undefined: addresses are not stored. */
+  /** Undefined: addresses aren't stored. */
   readonly sealLink?: SealLink | undefined;
 }
 
-/** Mirrors the account's subscriptions, and stores their addresses, sealed, in the schema `secrets`. */
+/** Mirrors the account's subscriptions, and stores their sealed addresses in the schema `secrets`. */
 export async function writeSubscriptions(tx: Transaction, found: SubscriptionsRead): Promise<void> {
   const { subscriptions, isOurs, isComplete, read, sealLink } = found;
   if (!(await isCurrent(tx, 'warehouse.webhook_subscriptions', read.fetchSeq))) return;

@@ -7,7 +7,7 @@ import type { HeldCalls } from './held-calls.ts';
 import { mirrorTable } from './upsert.ts';
 import { type Follow, followingTranscript, transcriptFields } from './what-follows.ts';
 
-/** A column that holds words: none of a transcript that is older than its retention. */
+/** A column with spoken or written content. Empty for a transcript older than its retention. */
 const unexpired =
   <Words>(words: (each: Transcript) => Words) =>
   ({ each, isExpired }: Listed<Transcript>) =>
@@ -41,7 +41,7 @@ export interface TranscriptsRead extends ArtefactRead {
   readonly transcripts: readonly Transcript[];
 }
 
-/** The columns that hold words. Agents' names and the account's vocabulary stay: reports count by them. */
+/** The columns with content. Agents' names and the account's vocabulary stay, because reports count by them. */
 export const wordColumns = [
   'short_summary',
   'bullet_points',
@@ -52,8 +52,8 @@ export const wordColumns = [
 ] as const satisfies readonly (keyof typeof transcripts.columns)[];
 
 /**
- * Mirrors transcripts, stores their segments separately, and pairs them with the held recordings. Transcripts of erased calls
- * are left out, and those older than their retention have no words.
+ * Mirrors transcripts, stores their segments separately, and pairs them with the mirrored recordings. Skips transcripts
+ * of erased calls. Those older than their retention are stored without content.
  */
 export async function writeTranscripts(
   tx: Transaction,
@@ -84,7 +84,9 @@ async function storeWords(tx: Transaction, listed: readonly Listed<Transcript>[]
   return storeKpis(tx, listed);
 }
 
-/** The seconds in which the agent, or anybody else, speaks; undefined if it is not known which speaker is the agent. */
+/**
+ * The seconds for which the agent, and anybody else, speaks. Undefined if it isn't known which speaker is the agent.
+ */
 function talkSeconds({ agentSpeaker, segments }: Transcript, isOfAgent: boolean): number | undefined {
   if (agentSpeaker === undefined || segments === undefined) return undefined;
   let seconds = 0;
@@ -121,8 +123,8 @@ async function storeBodies(tx: Transaction, listed: readonly Listed<Transcript>[
 }
 
 /**
- * Replaces the KPIs of each transcript by those of its newest read, where they differ, and keeps new names for the reports. Resolves
- * to the calls of these transcripts.
+ * Replaces the KPIs of each transcript by those of its newest read, if they differ, and keeps new names for the
+ * reports. Resolves to the calls of these transcripts.
  */
 async function storeKpis(tx: Transaction, listed: readonly Listed<Transcript>[]): Promise<string[]> {
   const scored = listed.filter(({ each }) => each.customKpis !== undefined);

@@ -22,28 +22,30 @@ export type Columns = Readonly<Record<string, PgType>>;
 /** A row to write. Undefined and null both mean "not reported". */
 export type Row<C extends Columns> = { readonly [K in keyof C]?: ValueOf[C[K]] | null | undefined };
 
-/** How columns are merged when a read finds a row that is held. Only columns in neither of the first two lists are content. */
+/**
+ * How columns are merged when a read finds an existing row. Only columns in neither of the first two lists are content.
+ */
 interface MergePolicy<Column extends string> {
-  /** Columns that keep their value when a read reports none. */
+  /** Columns that keep their value if a read reports none. */
   readonly untracked?: readonly Column[];
   /** Columns that are computed from the others. */
   readonly computed?: readonly Column[];
   /**
-   * Content columns that keep their value when a read reports none. The columns of a list belong together: either all of them
-   * keep their values, or none.
+   * Content columns that keep their value if a read reports none. The columns of a list belong together: they keep
+   * their values only as a group.
    */
   readonly keptWhenMissing?: readonly (Column | readonly Column[])[];
-  /** Rows whose content is the same are not written: very many are listed again and again. */
+  /** Rows with unchanged content aren't written, because very many are listed again and again. */
   readonly skipsSame?: true;
 }
 
-/** A mirrored table, written only by {@link upsert} and {@link insertInto}. */
+/** A mirrored table. Only {@link upsert} and {@link insertInto} write it. */
 export interface MirrorTable<Source = never, C extends Columns = Columns> {
   readonly name: string;
   readonly key: readonly (keyof C & string)[];
-  /** The types of the columns, without those that the database fills in. */
+  /** The types of the columns, except those that the database fills in. */
   readonly columns: C;
-  /** The columns whose change moves `changed_at`. */
+  /** The columns whose change updates `changed_at`. */
   readonly content: readonly string[];
   /** The columns that `content_hash` covers. */
   readonly hashed: readonly string[];
@@ -51,7 +53,7 @@ export interface MirrorTable<Source = never, C extends Columns = Columns> {
   row(source: Source): Row<C>;
 }
 
-/** Declares a mirrored table: of each column its type, and its value in what a read found. */
+/** Declares a mirrored table: for each column its type, and its value in what a read found. */
 export function mirrorTable<Source>() {
   return <const C extends Columns>(
     name: string,
@@ -75,7 +77,7 @@ export function mirrorTable<Source>() {
   };
 }
 
-/** Declares columns that no read fills: they are computed when the others are merged. */
+/** Declares columns that no read fills. They are computed when the others are merged. */
 export function computedColumns<const C extends Columns>(types: C) {
   const columns = Object.entries(types).map(([name, type]) => [name, [type, () => undefined]]);
   return Object.fromEntries(columns) as { readonly [K in keyof C]: readonly [type: C[K], value: () => undefined] };
@@ -89,7 +91,8 @@ export interface Provenance {
 }
 
 /**
- * Picks for each key the element whose read started last. Sorted by key, so that all transactions lock rows in the same order.
+ * Picks, for each key, the element whose read started last. Sorted by key, so that all transactions lock rows in the
+ * same order.
  */
 export function newestOfEach<T extends { readonly read: Provenance }>(
   all: readonly T[],
@@ -104,7 +107,7 @@ export function newestOfEach<T extends { readonly read: Provenance }>(
   return [...newest.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each);
 }
 
-/** Numbers a read before it starts, so that its result never replaces that of a later one. */
+/** Numbers a read before it starts, so its result never replaces that of a later one. */
 export async function beginRead(db: Database, source: string): Promise<Provenance> {
   const [read] = await hotQuery<{ fetch_seq: string; fetched_at: Date }>(
     db,
@@ -115,7 +118,9 @@ export async function beginRead(db: Database, source: string): Promise<Provenanc
   return { fetchSeq: read.fetch_seq, fetchedAt: read.fetched_at.toISOString(), source };
 }
 
-/** Marks rows deleted that reads did not find, unless a later read wrote them. `key` takes their key columns from `gone`. */
+/**
+ * Marks rows deleted that reads didn't find, unless a later read wrote them. `key` takes their key columns from `gone`.
+ */
 export function markDeleted<Gone extends { readonly read: Provenance }>(
   tx: Transaction,
   table: string,
@@ -144,23 +149,24 @@ export function markDeleted<Gone extends { readonly read: Provenance }>(
 export interface Mirrored<C extends Columns> {
   readonly row: Row<C>;
   readonly read: Provenance;
-  /** What the answer says beyond the columns. */
+  /** The unknown keys of the answer. */
   readonly extra?: Extra | undefined;
-  /** Of {@link contentHash}, where it is known. */
+  /** The result of {@link contentHash}, if it is known already. */
   readonly hash?: string;
 }
 
 export type Extra = Readonly<Record<string, unknown>>;
 
-/** Values of a row before and after a write; `before` is undefined for a new row. */
+/** Values of a row before and after a write. `before` is undefined for a new row. */
 export interface Change<V> {
   readonly before: V | undefined;
   readonly after: V;
 }
 
 /**
- * Writes rows in one statement; of rows with the same key, only the newest. Never replaces a row that a later read wrote. Restores deleted rows that are listed again. Resolves to the rows that are new or different,
- * with the values of some columns before and after. The caller has locked what the rows belong to: their thread, call or directory.
+ * Writes rows in one statement; if several have the same key, only the newest. Never replaces a row that a later read
+ * wrote. Restores deleted rows that are listed again. Resolves to the new and changed rows, with the values of some
+ * columns before and after. The caller has locked what the rows belong to: their thread, call or directory.
  */
 export async function upsert<C extends Columns>(
   tx: Transaction,
@@ -191,7 +197,7 @@ export async function upsert<C extends Columns>(
   return changes.map(({ before, after }) => ({ before: before ?? undefined, after }));
 }
 
-/** A bigint as text: JSON.parse would round it. */
+/** A bigint as a string, because JSON.parse would round it. */
 function textOf(alias: string, column: string, type: PgType | undefined): string {
   return type === 'bigint' ? `${alias}.${column}::text` : `${alias}.${column}`;
 }
@@ -208,7 +214,7 @@ const provenance = {
   fetched_at: 'timestamptz',
 } as const;
 
-/** Rows as a relation `r` for {@link insertInto}; of rows with the same key, the newest. */
+/** Rows as a relation `r` for {@link insertInto}. If several have the same key, the newest. */
 export function rowsOf<C extends Columns>(
   { key, columns, hashed }: MirrorTable<never, C>,
   rows: readonly Mirrored<C>[],
@@ -225,7 +231,9 @@ export function rowsOf<C extends Columns>(
   return relationOf(sql`${storableJson(records)}`, 'r', { ...columns, ...provenance });
 }
 
-/** The values of a row, without those that their columns cannot hold: one invalid value must not reject the whole row. */
+/**
+ * The values of a row, without those that their columns can't hold: one invalid value must not reject the whole row.
+ */
 function storable(columns: Columns, row: Row<Columns>): Record<string, unknown> {
   const values: Record<string, unknown> = {};
   for (const name in columns) {
@@ -236,8 +244,8 @@ function storable(columns: Columns, row: Row<Columns>): Record<string, unknown> 
 }
 
 /**
- * The columns that keep their held values together where a read reports none of them, by one of them; none where a read replaces what
- * is held, reported or not. {@link mergedWith} and {@link insertInto} merge by it.
+ * The groups of columns that keep their mirrored values together if a read reports none of them. Empty if a read
+ * replaces everything, reported or not. {@link mergedWith} and {@link insertInto} use this to merge.
  */
 function keptTogether(
   column: string,
@@ -246,7 +254,10 @@ function keptTogether(
   return [...untracked, ...keptWhenMissing].map((each) => [each].flat()).find((each) => each.includes(column)) ?? [];
 }
 
-/** The row that {@link insertInto} leaves after a read of a held row: `held` has its columns; undefined: it is new. */
+/**
+ * The row that {@link insertInto} leaves after reading an existing row. `held` has its columns; undefined for a new
+ * row.
+ */
 export function mergedWith<C extends Columns>(
   { columns, policy }: MirrorTable<never, C>,
   row: Row<C>,
@@ -261,7 +272,7 @@ export function mergedWith<C extends Columns>(
   return Object.fromEntries(merged) as Record<keyof C & string, unknown>;
 }
 
-/** Whether two values of a column are the same: times are written in more than one way. */
+/** Whether two values of a column are equal: times can be written in several ways. */
 export function sameValue(columns: Columns, column: string, one: unknown, other: unknown): boolean {
   if (one == null || other == null) return (one ?? null) === (other ?? null);
   if (columns[column] === 'timestamptz') return Date.parse(String(one)) === Date.parse(String(other));
@@ -281,14 +292,15 @@ function fits(type: PgType, value: unknown): boolean {
   return number < limit && number >= -limit;
 }
 
-/** Identifies the content of a row, and what its answer says beyond the columns. */
+/** Identifies the content of a row, and the unknown keys of its answer. */
 export function contentHash(names: readonly string[], row: Row<Columns>, extra: Extra | undefined): string {
   return crypto.hash('md5', JSON.stringify([names.map((name) => row[name] ?? null), extra ?? null]), 'base64url');
 }
 
 /**
- * The statement that writes the rows of a relation with the columns of {@link rowsOf}, with the alias `t` for a `returning`. Newer
- * wins. Moves `changed_at` only if the content differs: a missing value that is kept changes the hash, but not the row.
+ * The statement that writes the rows of a relation with the columns of {@link rowsOf}. The table has the alias `t` for
+ * a `returning`. Newer wins. `changed_at` only changes with the content: if a missing value is kept, the hash changes
+ * but the row doesn't.
  */
 export function insertInto<C extends Columns>(
   { name, key, columns, content, policy }: MirrorTable<never, C>,
@@ -312,7 +324,7 @@ export function insertInto<C extends Columns>(
     where t.fetch_seq <= excluded.fetch_seq`;
 }
 
-/** The SQL of a column's value after another read of a held row. */
+/** The SQL of a column's value after another read of an existing row. */
 function mergedValue(column: string, policy: MergePolicy<string>): string {
   const reported = keptTogether(column, policy).map((each) => `excluded.${each}`);
   if (reported.length === 0) return `excluded.${column}`;

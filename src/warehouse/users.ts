@@ -8,8 +8,8 @@ import { mirrorTable } from './upsert.ts';
 import { refreshFacts } from './write-calls.ts';
 
 /**
- * The account's users (section 4.5) and their endpoints. Calls that were mirrored before the users of their extensions are credited
- * to them.
+ * The account's users (section 4.5) and their endpoints. Calls that were mirrored before the users of their extensions
+ * were known are credited to them afterwards.
  */
 export const users = directoryList({
   label: 'Users',
@@ -46,14 +46,14 @@ export const users = directoryList({
 });
 
 /**
- * Credits calls to users whose extensions were just learned, and resolves to the starts of all calls whose reports name those users:
- * also of transcripts, whose users the reports look up by the legs. A period that begins now was on no call yet, so only a new user
- * reaches back.
+ * Credits calls to users whose extensions have just become known. Resolves to the starts of all calls whose reports
+ * name those users, including transcripts, whose users the reports look up through the legs. A period that starts now
+ * can't affect existing calls; only a new user's periods reach back.
  */
 export async function creditCalls(tx: Transaction, begun: readonly BegunPeriod[]): Promise<Date[]> {
   const extensions = begun.filter(({ kind }) => kind !== 'number' && kind !== 'voicemail');
   if (extensions.length === 0) return [];
-  // Waits for the calls that are being written by the directory as it was (`ops.hold_erasures`), and lets no more begin.
+  // Waits for calls that are being written with the old directory (`ops.hold_erasures`), and blocks new ones.
   await query(tx, 'lock table warehouse.user_endpoints in exclusive mode', []);
   const since = extensions.map(({ valid_from }) => valid_from).reduce((first, each) => (each < first ? each : first));
   const names = extensions.map(({ endpoint }) => endpoint);
@@ -80,7 +80,7 @@ export async function creditCalls(tx: Transaction, begun: readonly BegunPeriod[]
 /** Limits index entries. Real endpoints have about a dozen characters. */
 const longestEndpoint = 200;
 
-/** The lists of endpoints that a user reported (section 2.8); numbers are normalised, so that they join with calls. */
+/** The lists of endpoints that a user reported (section 2.8). Numbers are normalised, so that they join with calls. */
 function endpointsOf(user: User): { kind: string; endpoints: readonly string[] }[] {
   const lists: Record<string, readonly string[] | undefined> = {
     extension: user.extensions,

@@ -3,11 +3,11 @@ import { hotQuery, relation, sql, type Transaction } from '../db/database.ts';
 import type { JsonRow } from './held-calls.ts';
 import type { Change } from './upsert.ts';
 
-/** Everything that follows from a write of the mirror, besides the rows themselves. */
+/** Everything that follows from a write to the mirror, besides the rows themselves. */
 export interface Following {
-  /** What rules are evaluated for, in this order. */
+  /** The triggers that rules are evaluated for, in this order. */
   readonly events?: readonly RuleEvent[];
-  /** Moments whose reports changed, of calls and of texts, and conversations whose turns changed. */
+  /** Times of calls and of texts whose reports changed, and conversations whose turns changed. */
   readonly calls?: readonly Moment[];
   readonly texts?: readonly Moment[];
   readonly threads?: readonly string[];
@@ -16,7 +16,7 @@ export interface Following {
   readonly fieldChanges?: readonly FieldChange[];
 }
 
-/** An instant as a text of JSON or of the service; null or undefined: not known. */
+/** A time as a string from JSON or the service. Null or undefined: unknown. */
 type Moment = unknown;
 
 interface RuleEvent {
@@ -30,7 +30,7 @@ interface RuleEvent {
   readonly key: string;
   /** Undefined: now. */
   readonly at?: Moment;
-  /** What makes it old; null: not known yet, so that only history is old. */
+  /** The time that makes it old. Null: unknown, so only history counts as old. */
   readonly happenedAt: Moment;
 }
 
@@ -50,7 +50,10 @@ interface FieldChange {
   readonly source: string;
 }
 
-/** Takes what follows from a write. Each function that writes the mirror asks for one, which only {@link following} gives. */
+/**
+ * Collects what follows from a write. Each function that writes the mirror takes one; only {@link following} creates
+ * them.
+ */
 export type Follow = (what: Following) => void;
 
 /** Runs writes, and then records what follows from all of them in one statement. */
@@ -76,7 +79,7 @@ function together(all: readonly Following[]): Following {
   };
 }
 
-/** What a read made of a call. Rows are those of `warehouse.calls`, by column. */
+/** The effect of a read on a call. Rows are those of `warehouse.calls`, by column. */
 export interface CallWrite {
   readonly callId: string;
   readonly source: string;
@@ -86,11 +89,14 @@ export interface CallWrite {
   readonly isErased: boolean;
   /** It is new, listed again, or its content changed. */
   readonly isChanged: boolean;
-  /** Reports count it otherwise, by its content, facts, legs or attributions. */
+  /** Reports count it differently, because of its content, facts, legs or attributions. */
   readonly isReported: boolean;
 }
 
-/** A call is a trigger once its end is known, under each name that it gets: its status can become known later. */
+/**
+ * A call is a trigger once its end is known. Its status can become known later, so it may become a trigger under
+ * several names.
+ */
 export function followingCall({
   callId,
   source,
@@ -117,7 +123,7 @@ export function followingCall({
   };
 }
 
-/** The fields of a call whose changes are kept. */
+/** The fields of a call whose changes are recorded. */
 const callFields = [
   ...['status', 'status_code', 'ended_at', 'duration_seconds', 'talk_seconds', 'transferred_count', 'is_abandoned'],
   ...['is_recorded', 'called_back_call_id', 'repeated_count'],
@@ -151,8 +157,8 @@ const turnColumns = ['direction', 'sent_at', 'sent_by', 'is_scheduled', 'is_bloc
 const replyColumns = ['direction', 'sent_at', 'deleted_at', 'opt_out_verdict'];
 
 /**
- * A text of theirs is a trigger once its direction and time are known: it can be listed without them at first. Turns depend on fewer
- * columns than counts do.
+ * An inbound text is a trigger once its direction and time are known; the service may list it without them at first.
+ * Turns depend on fewer columns than counts do.
  */
 export function followingText({ before, after }: Change<JsonRow>): Following {
   const differs = (columns: readonly string[]) => columns.some((column) => before?.[column] !== after[column]);
@@ -179,7 +185,7 @@ export function followingText({ before, after }: Change<JsonRow>): Following {
   };
 }
 
-/** Texts that are deleted, or no longer held. */
+/** Texts that are deleted, or no longer mirrored. */
 export function followingLostTexts(rows: readonly JsonRow[]): Following {
   return together(rows.map((before) => followingText({ before, after: { ...before, deleted_at: 'now' } })));
 }
@@ -189,7 +195,7 @@ export const transcriptFields = [
   ...(['is_action_required', 'is_urgent_action_required'] as const),
 ] as const;
 
-/** A transcript is a trigger when it is mirrored, if that is within a day after its call; the call may be mirrored later. */
+/** A transcript is a trigger when it is mirrored within a day after its call. The call may be mirrored later. */
 export function followingTranscript({ before, after }: Change<JsonRow>, call: JsonRow | undefined): Following {
   const isUrgent = (row: JsonRow | undefined) =>
     row?.is_action_required === true || row?.is_urgent_action_required === true;
@@ -205,13 +211,13 @@ export function followingTranscript({ before, after }: Change<JsonRow>, call: Js
   };
 }
 
-/** Events of history are triggers only if they are this young: a webhook may be late or lost. */
+/** Events from history are triggers only if they are this young, because a webhook may be late or lost. */
 const historyAge = sql`interval '10 minutes'`;
 const newsAge = sql`interval '1 day'`;
 
 /**
- * Records what follows from the writes of a transaction, in one statement. Rules are not evaluated for history, and each rule limits
- * the age of its triggers itself.
+ * Records what follows from the writes of a transaction, in one statement. Rules aren't evaluated for history, and each
+ * rule limits the age of its triggers itself.
  */
 export async function recordFollowing(
   tx: Transaction,
@@ -256,7 +262,7 @@ export async function recordFollowing(
 
 const byId = new Intl.Collator('en', { numeric: true });
 
-/** By time, and at one time in the order of the ids. */
+/** Sorted by time; at the same time, by id. */
 function inOrder(events: readonly RuleEvent[]): RuleEvent[] {
   const timeOf = ({ at }: RuleEvent) => (at == null ? Number.POSITIVE_INFINITY : Date.parse(String(at)));
   return events.toSorted((a, b) => timeOf(a) - timeOf(b) || byId.compare(a.key, b.key));
@@ -264,7 +270,7 @@ function inOrder(events: readonly RuleEvent[]): RuleEvent[] {
 
 const quarterMs = 900_000;
 
-/** The quarters of an hour in which moments lie, each once. */
+/** The distinct quarter hours that contain these times. */
 function quarters(moments: readonly Moment[]): Date[] {
   const known = moments.filter((moment) => moment != null).map((moment) => Date.parse(String(moment)));
   return [...new Set(known.map((at) => Math.floor(at / quarterMs) * quarterMs))].map((at) => new Date(at));

@@ -31,9 +31,9 @@ import {
 import { type CallWrite, type Follow, followingCall } from './what-follows.ts';
 
 /**
- * Mirrors calls without erased parties: the calls, their facts, the legs of those that were read whole, and their attributions, in one
- * statement. Newer wins; of legs by `legs_fetch_seq`, since searches, which list none, write the call's `fetch_seq` too. `held` has the
- * locked rows of the calls, where the caller locked them.
+ * Mirrors calls without erased parties, in one statement: the calls, their facts, the legs of those that were read
+ * completely, and their attributions. Newer wins. Legs have their own number (`legs_fetch_seq`), because searches list
+ * no legs but update the call's `fetch_seq`. `held` has the rows of the calls if the caller has locked them.
  */
 export async function writeCalls(
   tx: Transaction,
@@ -71,7 +71,7 @@ interface Plan {
   readonly write: CallWrite;
   /** Undefined: a later read wrote the call. */
   readonly row?: Mirrored<typeof calls.columns> | undefined;
-  /** The columns that its legs change, where a later read wrote the call. */
+  /** The columns that its legs change, if a later read wrote the call. */
   readonly lateLegs?: JsonRow | undefined;
   readonly legs?: readonly Mirrored<typeof callLegs.columns>[];
   readonly goneLegs?: readonly GoneLeg[];
@@ -129,7 +129,7 @@ function planOf(
   };
 }
 
-/** Names and caller ids are only shown. */
+/** Names and caller ids are only displayed. */
 const reportedColumns = [
   ...calls.content.filter((column) => !/^(caller_name|dialled_number|caller_id_\w+)$/.test(column)),
   ...factNames,
@@ -182,7 +182,7 @@ interface AttributionChanges {
   readonly gone: readonly Pick<AttributedCall, 'callId' | 'kind' | 'endpoint' | 'role'>[];
 }
 
-/** Attributions by a search filter stay, unless the legs tell of the same. */
+/** Attributions by a search filter stay, unless the legs say the same. */
 function attributionChanges(
   callId: string,
   { started_at: startedAt }: JsonRow,
@@ -212,7 +212,7 @@ function attributionChanges(
   };
 }
 
-/** Writes everything in one statement: what a call has in each table depends on no other table. */
+/** Writes everything in one statement: no table's rows depend on another table's. */
 async function carryOut(tx: Transaction, plans: readonly Plan[]): Promise<void> {
   const rows = plans.flatMap(({ row }) => row ?? []);
   const legs = plans.flatMap((each) => each.legs ?? []);
@@ -287,8 +287,8 @@ function updateColumns(
 const atOnce = 500;
 
 /**
- * Computes the facts and attributions of held calls again, as after a change of the directory or of the definitions. Resolves to the
- * starts of the calls that differ.
+ * Computes the facts and attributions of mirrored calls again, for example after a change of the directory or of the
+ * definitions. Resolves to the starts of the calls that changed.
  */
 export async function refreshFacts(tx: Transaction, callIds: readonly string[]): Promise<Date[]> {
   const moved: Date[] = [];

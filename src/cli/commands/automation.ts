@@ -46,7 +46,7 @@ function addRules(program: Command): void {
     .action(async (options) => (await import('../rules.ts')).simulateRules(options));
 }
 
-/** The ledger of what rules send, and its kill switch. */
+/** The send ledger, and its kill switch. */
 function addSends(program: Command): void {
   const group = program.command('sends').description('Sends of rules, and the kill switch that stops them.');
   group
@@ -97,7 +97,7 @@ function addSends(program: Command): void {
     .action(async () => (await import('../sends.ts')).resume());
 }
 
-/** What people decide about texts that may opt out. */
+/** Manual decisions about texts that may opt out. */
 function addOptOuts(program: Command): void {
   const group = program
     .command('opt-outs')

@@ -5,7 +5,7 @@ import type { Entry } from '../lifecycle.ts';
 
 const whenReady = ['--json', 'once ready, print the address or the queues as JSON'] as const;
 
-/** The processes, and what an operator asks first. */
+/** The processes, and the commands that operators need first. */
 export function addProcesses(program: Command, entry: Entry): void {
   program
     .command('start')

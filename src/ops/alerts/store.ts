@@ -6,12 +6,12 @@ import type { AlertMessage, TargetName } from './targets.ts';
 /*
  * An alert: found ── still found, and for holdMs ──▶ begun ── not found for holdMs ──▶ ended
  *             └──── not found: deleted                  ◀── found again
- * A warning that begins and becomes a problem is escalated; a problem stays one until its end.
+ * A warning that becomes a problem is escalated. A problem stays one until it ends.
  */
 
 /**
- * Makes this process the one that watches the health checks, unless another one is. It has to run, and to call this again
- * within the lease.
+ * Makes this process the one that watches the health checks, unless another one does. It has to call this again before
+ * the lease ends.
  */
 export function claimWatch(db: Database, processId: string, leaseMs: number): Promise<boolean> {
   return inTransaction(db, async (tx) => {
@@ -28,9 +28,9 @@ export function claimWatch(db: Database, processId: string, leaseMs: number): Pr
 }
 
 /**
- * Records what the health checks find now, and writes the messages for each target: one when an alert begins, one when it
- * escalates, one when it has ended. `isWhole`: everything could be checked, so that what was not found is over. Returns the
- * checks of these alerts.
+ * Records the current findings of the health checks, and writes messages for each target: when an alert begins,
+ * escalates and ends. `isWhole`: everything could be checked, so anything not found is over. Returns the checks of
+ * these alerts.
  */
 export function recordFindings(
   db: Database,
@@ -41,7 +41,7 @@ export function recordFindings(
   const checks = findings.map(({ check }) => check);
   const problems = findings.filter(({ level }) => level === 'problem').map(({ check }) => check);
   return inTransaction(db, async (tx) => {
-    // A target that was not told of the warning is told of the problem by the same message.
+    // A target that hasn't got the warning yet gets the problem in the same message.
     const escalated = await query(
       tx,
       sql<{ check: string }>`with escalated as (
@@ -97,7 +97,7 @@ export function recordFindings(
        where ended_at is null and missed_at < now() and missed_at <= now() - ${hold} returning alert_id as id, check_name as check`,
     );
     const ids = ended.map(({ id }) => id);
-    // What waited for the end of the quiet hours need not be told any more.
+    // Messages that waited for the end of the quiet hours are no longer needed.
     await query(tx, sql`delete from ops.alert_messages where alert_id = any(${ids}::uuid[]) and attempts = 0`);
     await query(
       tx,
@@ -111,15 +111,15 @@ export function recordFindings(
   });
 }
 
-/** An alert that was told while nothing could be written. */
+/** An alert that was sent while Postgres accepted no writes. */
 export interface ToldAlert extends Omit<Finding, 'since' | 'alert'> {
   readonly alertId: string;
   readonly since: Date;
-  /** The targets that accepted its begin; the others are still to be told. */
+  /** The targets that accepted the message about its begin. The others still have to get it. */
   readonly toldTo: ReadonlySet<TargetName>;
 }
 
-/** Records an alert that began and was told while nothing could be written, so that its end is told like any other. */
+/** Records such an alert, so that its end is sent like any other. */
 export async function recordTold(db: Database, alert: ToldAlert, targets: readonly TargetName[]): Promise<void> {
   const { alertId, check, level, sentence, remedy, since, toldTo } = alert;
   await query(
@@ -135,16 +135,16 @@ export async function recordTold(db: Database, alert: ToldAlert, targets: readon
   );
 }
 
-/** A claimed message, and which attempt it is. */
+/** A claimed message, and the number of this attempt. */
 export interface DueMessage extends AlertMessage {
   readonly kind: 'began' | 'escalated' | 'ended';
   readonly attempt: number;
 }
 
 /**
- * Claims the oldest message that is due for a target; undefined without one. It is due again after a while, ever later and
- * at most ten minutes, unless `recordDelivery` settles it. While it is quiet, warnings wait. The begin of an alert is told
- * first. A message that is a day old is given up.
+ * Claims the oldest due message for a target; undefined if there is none. The message becomes due again after growing
+ * intervals of up to ten minutes, unless `recordDelivery` settles it. Warnings wait during quiet hours. The begin of an
+ * alert is sent first. A message is given up after a day.
  */
 export async function claimMessage(
   db: Database,
@@ -169,7 +169,7 @@ export async function claimMessage(
   return message;
 }
 
-/** Records that a target accepted a claimed message, or why not. */
+/** Records that a target accepted a claimed message, or why it didn't. */
 export async function recordDelivery(
   db: Database,
   target: TargetName,

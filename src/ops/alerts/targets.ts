@@ -6,10 +6,10 @@ import { exactly, span } from '../format.ts';
 export const targetNames = ['webhook', 'slack', 'email'] as const;
 export type TargetName = (typeof targetNames)[number];
 
-/** What is told about an alert. */
+/** The content of a message about an alert. */
 export interface AlertMessage {
   readonly kind: 'began' | 'escalated' | 'ended' | 'test';
-  /** Of the alert: equal in all its messages, and in every attempt to deliver them. */
+  /** The alert's id: the same in all its messages and in every attempt to deliver them. */
   readonly alertId: string;
   readonly check: string;
   readonly level: 'problem' | 'warning' | 'notice';
@@ -19,14 +19,14 @@ export interface AlertMessage {
   readonly endedAt: Date | null;
 }
 
-/** Somewhere that alerts are sent to. */
+/** A destination for alerts. */
 export interface Target {
   readonly name: TargetName;
-  /** Resolves once the target has accepted the message. Rejects with a reason that contains no address and no secret. */
+  /** Resolves once the target has accepted the message. Rejects with a reason without addresses and secrets. */
   send(message: AlertMessage, signal?: AbortSignal): Promise<void>;
 }
 
-/** The targets that are configured. */
+/** The configured targets. */
 export function createTargets(settings: Pick<Settings, 'notify' | 'receiver' | 'api' | 'timeZone'>): Target[] {
   const { webhook, slackUrl, email } = settings.notify;
   const origin = { deployment: deploymentOf(settings), timeZone: settings.timeZone };
@@ -37,7 +37,7 @@ export function createTargets(settings: Pick<Settings, 'notify' | 'receiver' | '
   ];
 }
 
-/** What names a deployment to the reader of an alert. */
+/** The name of the deployment, for the reader of an alert. */
 interface Origin {
   readonly deployment: string;
   readonly timeZone: string;
@@ -80,11 +80,13 @@ function slackTarget(url: string, origin: Origin): Target {
   };
 }
 
-/** Slack, Mattermost and the like answer 200 once a message is shown; the workflows of Teams answer 202 and drop this form. */
+/**
+ * Slack, Mattermost and the like answer 200 once a message is shown. Teams workflows answer 202 and drop this format.
+ */
 const droppedByTeams =
   'it answered 202 and may drop the message, as Microsoft Teams does: use the e-mail address of the channel (NOTIFY_EMAIL_TO)';
 
-/** Resolves to the status, below 300. */
+/** Resolves to the status, if it is below 300. */
 async function post(url: string, body: string, headers: Record<string, string>, signal?: AbortSignal): Promise<number> {
   const expiry = AbortSignal.timeout(timeoutMs);
   const options = {
@@ -95,7 +97,7 @@ async function post(url: string, body: string, headers: Record<string, string>, 
     signal: signal ? AbortSignal.any([signal, expiry]) : expiry,
   } as const;
   const answer = await fetch(url, options).catch((error: Error) => {
-    // The message of an error may contain the address, which is a secret.
+    // The error message may contain the address, which is a secret.
     const { code = 'no answer' } = (error.cause ?? {}) as { code?: string };
     throw new Error(expiry.aborted ? `no answer within ${timeoutMs / 1_000} s` : `it cannot be reached (${code})`);
   });
@@ -104,7 +106,7 @@ async function post(url: string, body: string, headers: Record<string, string>, 
   return answer.status;
 }
 
-/** The reasons of Nodemailer by their codes: its messages quote addresses. */
+/** Reasons by Nodemailer's error codes, because its messages quote addresses. */
 const mailFaults: Readonly<Record<string, string>> = {
   EAUTH: 'the mail server refused the user or the password',
   EENVELOPE: 'the mail server refused the sender or a recipient',
@@ -122,7 +124,7 @@ function emailTarget(
     const { createTransport } = await import('nodemailer');
     const transport = createTransport({
       url: smtpUrl,
-      // Without encryption the password could be read on the way.
+      // Without encryption, others could read the password.
       requireTLS: !isLoopback(new URL(smtpUrl).hostname),
       connectionTimeout: timeoutMs,
       greetingTimeout: timeoutMs,
@@ -158,7 +160,7 @@ function explainMail({ code = 'no answer', responseCode }: { code?: string; resp
   throw new Error(responseCode === undefined ? reason : `${reason} (${responseCode})`);
 }
 
-/** The message as text, the most important line first. */
+/** The message as text, most important line first. */
 function linesOf(message: AlertMessage, { deployment, timeZone }: Origin): string[] {
   const { kind, level, check, sentence, remedy, since, endedAt } = message;
   if (kind === 'ended' && endedAt !== null) {

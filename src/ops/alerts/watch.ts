@@ -16,25 +16,25 @@ import { type AlertMessage, createTargets, type Target, type TargetName } from '
 export interface AlertPace {
   /** Between two evaluations of the health checks. */
   readonly everyMs: number;
-  /** For how long a process stays the one that evaluates. An evaluation that takes longer may be doubled by another process. */
+  /** How long a process remains the evaluating one. If an evaluation takes longer, another process may run one too. */
   readonly leaseMs: number;
-  /** For how long a check has to find something before it is told, and nothing before its end is told. */
+  /** How long a finding must last before its alert is sent, and how long it must be absent before the end is sent. */
   readonly holdMs: number;
-  /** Between two looks for due messages. */
+  /** Between two checks for due messages. */
   readonly sendEveryMs: number;
 }
 
 const defaultPace: AlertPace = { everyMs: 10_000, leaseMs: 25_000, holdMs: 30_000, sendEveryMs: 3_000 };
 
-/** Milliseconds for messages in flight at a stop. */
+/** Milliseconds that messages in flight get when stopping. */
 const stopMs = 2_000;
 
 type AlertContext = Pick<Context, 'database' | 'queues' | 'service' | 'settings' | 'metrics' | 'processId' | 'log'>;
 
 /**
- * Tells the targets of the settings when a health check begins to find something, when that escalates, and when it ends. Any number of processes
- * may run this: one at a time evaluates the checks, and each message is claimed by one. Does nothing without targets. The
- * process has to report itself (`reportProcess`).
+ * Sends alerts to the configured targets when a health check begins to find something, when that escalates, and when it
+ * ends. Any number of processes may run this: one at a time evaluates the checks, and each message is claimed by one
+ * process. Does nothing without targets. The process must report itself (`reportProcess`).
  */
 export function startAlerts(context: AlertContext, pace = defaultPace): { stop(): Promise<void> } {
   const { database, settings, log } = context;
@@ -83,7 +83,7 @@ export function startAlerts(context: AlertContext, pace = defaultPace): { stop()
   });
   return {
     async stop() {
-      // A message that is cut off may have arrived, and would arrive again.
+      // A message that is aborted may have arrived, and would arrive again.
       const timer = setTimeout(() => sending.abort(), stopMs);
       await Promise.all([watch.stop(), ...senders.map((sender) => sender.stop())]);
       clearTimeout(timer);
@@ -91,7 +91,7 @@ export function startAlerts(context: AlertContext, pace = defaultPace): { stop()
   };
 }
 
-/** Sends a message and logs it, the first of its failures alone. Returns why it failed; undefined when it was sent. */
+/** Sends a message. Logs success, and only the first failure. Returns why it failed, or undefined. */
 async function deliver(
   target: Target,
   message: AlertMessage,
@@ -115,10 +115,10 @@ function isQuiet(now: Date, { notify, timeZone }: { notify: NotifySettings; time
   return quietHours !== undefined && firstAllowedMoment(now, [timeZone], quietHours) !== now;
 }
 
-/** How many sentences of one check a message holds. */
+/** Maximum sentences per check in a message. */
 const maxSentences = 3;
 
-/** One finding of each check that is severe enough, in words that may leave the house. */
+/** One finding for each check that is severe enough, in a wording that may be sent to third parties. */
 export function findingsOf(all: readonly Finding[], minLevel: NotifySettings['minLevel']): Finding[] {
   const severe = all.filter(({ level }) => level === 'problem' || level === minLevel);
   return [...Map.groupBy(severe, ({ check }) => check)].flatMap(([check, found]) => {
@@ -137,18 +137,20 @@ export function findingsOf(all: readonly Finding[], minLevel: NotifySettings['mi
   });
 }
 
-/** By SQLSTATE, what is told of a Postgres that answers and cannot serve. */
+/** By SQLSTATE: messages for a Postgres that answers but can't serve. */
 const outages: Readonly<Record<string, Finding>> = {
   '25006': databaseReadOnly.findingOf(true),
   '53100': diskFull.findingOf(true),
   '53300': connectionsShort.findingOf('all_taken'),
 };
-/** SQLSTATE classes of a mistake in a statement, such as a missing migration: the log names it, and it is no outage. */
+/**
+ * SQLSTATE classes of errors in a statement, such as a missing migration. The log names them; they aren't an outage.
+ */
 const ownMistake = /^(?:42|22|23)...$/;
 
 /**
- * Tells of a Postgres in which no alert can be recorded. The process that watched last does so from memory, and records the
- * alert when Postgres takes it.
+ * Sends alerts while Postgres can't record any. The process that watched last does so from memory, and records the
+ * alert once Postgres accepts writes.
  */
 function createOutages({ database: { db }, log }: AlertContext, targets: readonly Target[], { holdMs }: AlertPace) {
   const names = targets.map(({ name }) => name);
@@ -177,7 +179,7 @@ function createOutages({ database: { db }, log }: AlertContext, targets: readonl
   }
 
   return {
-    /** Runs a round of the watch: claims it, and evaluates the checks if this process has it. */
+    /** Runs a round of the watch: claims it, and evaluates the checks if this process has the lease. */
     async during(claim: () => Promise<boolean>, evaluate: () => Promise<void>): Promise<void> {
       try {
         isWatching = await claim();
@@ -194,7 +196,7 @@ function createOutages({ database: { db }, log }: AlertContext, targets: readonl
       }
       if (outage === undefined) return;
       if (outage.toldTo.size > 0) await recordTold(db, alertOf(outage), names);
-      // An outage that returns within this time is the same one, and not told again.
+      // An outage that returns within this time is the same one and isn't reported again.
       overAt ??= Date.now();
       if (outage.toldTo.size === 0 || Date.now() - overAt >= holdMs) outage = undefined;
     },

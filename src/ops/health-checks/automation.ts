@@ -4,7 +4,7 @@ import type { SendsStatus, SendTrouble } from '../snapshot/automation.ts';
 import { known, type Snapshot } from '../snapshot.ts';
 import { type Bearer, bearers, defineCheck } from './check.ts';
 
-/** The RULES_MODE of the worker that takes a reply decides whether it is sent. */
+/** A reply is only sent if the worker that takes it has the right RULES_MODE. */
 const rulesMode = defineCheck({
   id: 'rules_mode',
   meaning: 'The workers differ in RULES_MODE, so only some actions of rules are performed.',
@@ -34,7 +34,7 @@ const rulesFile = defineCheck({
       : 'No rules are in force: the rules file cannot be used. Mirroring goes on.',
   remedy: ({ firstLine }) =>
     `${firstLine} ${toType('rules check')} shows all errors with their remedies. Workers read the file again on SIGHUP.`,
-  // A message can quote the rules.
+  // The message may quote the rules.
   alert: { remedy: `${toType('rules check')} shows all errors with their remedies.` },
 });
 
@@ -57,8 +57,8 @@ const rulesDiffer = defineCheck({
 });
 
 /**
- * Says that nobody has chosen a time zone, and proposes the most frequent one of the account's users, null while none is known.
- * `usesHours`: rules speak of hours.
+ * Says that no time zone is set, and proposes the most frequent one among the account's users (null if unknown).
+ * `usesHours`: rules depend on hours.
  */
 export function timeZoneUnset(zone: string | null, usesHours: boolean): Record<'message' | 'remedy', string> {
   const users = zone === null ? '' : ` Most users of the account are in ${zone}.`;
@@ -82,7 +82,7 @@ const timeZone = defineCheck({
     const isWrong = usesHours || (usersZone !== null && usersZone !== 'UTC');
     return isWrong && { isLive: usesHours && mode === 'live', ...timeZoneUnset(usersZone, usesHours) };
   },
-  // Only live rules would do something that they do not do.
+  // Only live rules would act if it were set.
   level: { among: ['warning', 'notice'], of: ({ isLive }) => (isLive ? 'warning' : 'notice') },
   sentence: ({ message }) => message,
   remedy: ({ remedy }) => remedy,
@@ -118,7 +118,7 @@ function remedyOf(reason: string, use: Bearer, scope: string, otherwise: string)
   }
 }
 
-/** Actions of the last day that did not end well, with their rule. */
+/** Actions of the last day that failed or are uncertain, with their rule. */
 function failedActions(snapshot: Snapshot, wanted: 'failed' | 'unclear') {
   const failures = known(snapshot.rules)?.failures ?? [];
   return failures
@@ -220,7 +220,7 @@ const sendsUnknown = defineCheck({
   remedy: `Trunkline searches the threads for the texts, for a day at most, and sends nothing again. ${toType('sends list --state UNKNOWN')} lists them.`,
 });
 
-/** The share of the daily budget of money from which on the operator is warned. */
+/** The fraction of the daily money budget from which the operator is warned. */
 const nearCap = 0.8;
 const ofMoney = 'gate:budget_money';
 
@@ -239,7 +239,7 @@ const sendsNearCap = defineCheck({
   remedy: `Beyond it, no text is sent until midnight UTC. To send more, raise it under \`budgets\` in the rules file; to stop, run ${toType('sends pause')}.`,
 });
 
-/** The troubles of a kind, each with its texts, such as `3 automatic texts`, and the words that agree with them. */
+/** Problems of one kind, each with its number of texts, such as `3 automatic texts`, and the matching words. */
 function troublesOf({ sends }: Snapshot, wanted: SendTrouble['kind']) {
   const troubles = known(sends)?.troubles.filter(({ kind }) => kind === wanted) ?? [];
   return troubles.map((trouble) => ({
@@ -249,7 +249,7 @@ function troublesOf({ sends }: Snapshot, wanted: SendTrouble['kind']) {
   }));
 }
 
-/** The daily budget that a gate names, such as `of money ($5.00 spent, of $5.00)`. */
+/** The daily budget named by a gate, for example `of money ($5.00 spent, of $5.00)`. */
 function budgetWords(reason: string, sends: SendsStatus | undefined): string {
   if (reason !== ofMoney || sends === undefined) {
     return reason === 'gate:budget_line' ? 'of texts per line' : 'of texts per account';

@@ -2,8 +2,8 @@ import { toType } from '../../shared/command-name.ts';
 import type { Snapshot } from '../snapshot.ts';
 
 /**
- * problem: data is missing or at risk, or sends do not leave. warning: needs attention. notice: for information; it affects
- * neither the verdict nor an exit code.
+ * problem: data is missing or at risk, or sends don't leave. warning: needs attention. notice: for information; it
+ * affects neither the verdict nor an exit code.
  */
 export const levels = ['problem', 'warning', 'notice'] as const;
 export type Level = (typeof levels)[number];
@@ -15,31 +15,34 @@ export interface Finding {
   readonly level: Level;
   readonly sentence: string;
   readonly remedy: string;
-  /** Since when it is known to be so. */
+  /** Since when this is known. */
   readonly since: Date | undefined;
-  /** What an alert says instead, where the texts above quote others or name a line: alerts leave the house. */
+  /** The wording for alerts, if the texts above quote others or name a line: alerts are sent to third parties. */
   readonly alert?: { readonly sentence: string; readonly remedy: string };
 }
 
 type Nothing = undefined | null | false | 0;
 
-/** A text, or how it follows from what was measured. */
+/** A text, or a function that derives it from what was measured. */
 type Words<Fact> = string | ((fact: Fact) => string);
 
-/** Everything that is said of a check. Pages, commands, JSON, alerts, metrics, alert rules and docs come from it. */
+/** Everything about a check. Pages, commands, JSON, alerts, metrics, alert rules and docs are derived from it. */
 interface Declaration<Fact, Parts> {
-  /** Alerts and metrics are told apart by it, so it stays the same across releases. */
+  /** Identifies the check in alerts and metrics, so it must stay the same across releases. */
   readonly id: string;
-  /** What it means, for the docs and the alert rules of Prometheus. Default: the sentence. */
+  /** What it means, for the docs and the Prometheus alert rules. Default: the sentence. */
   readonly meaning?: string;
-  /** Returns what is wrong: one fact, or one for each finding. Nothing, false, 0 and an empty list: all is well. */
+  /**
+   * Returns what is wrong: one fact, or one for each finding. Nothing, false, 0 or an empty list means that all is
+   * well.
+   */
   measure(parts: Parts): Fact | readonly Fact[] | Nothing;
   readonly level: Level | { readonly among: readonly Level[]; of(fact: Fact): Level };
   readonly sentence: Words<Fact>;
   readonly remedy: Words<Fact>;
   since?(fact: Fact): Date | null | undefined;
   readonly alert?: { readonly sentence?: Words<Fact>; readonly remedy?: Words<Fact> };
-  /** The ids of checks that find a mere consequence of this, and whose remedy would mislead. */
+  /** Ids of checks whose findings are mere consequences of this one, so their remedies would mislead. */
   readonly hides?: readonly string[];
 }
 
@@ -47,7 +50,7 @@ interface Declaration<Fact, Parts> {
 export interface HealthCheck<Fact = unknown, Parts = Snapshot> {
   readonly id: string;
   readonly meaning: string;
-  /** The levels that its findings may have. */
+  /** The levels that its findings can have. */
   readonly levels: readonly Level[];
   readonly hides: readonly string[];
   find(parts: Parts): Finding[];

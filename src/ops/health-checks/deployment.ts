@@ -22,7 +22,7 @@ export const queueUnreachable = defineCheck({
   hides: ['mirror_behind'],
 });
 
-/** Deliveries per second, over the busiest minute, beyond which the queues in Postgres fall behind. */
+/** If the busiest minute has more deliveries per second than this, queues in Postgres fall behind. */
 const outgrownPerSecond = 300;
 
 const queueSettings = defineCheck({
@@ -44,7 +44,7 @@ const queueSettings = defineCheck({
   remedy: ({ remedy }) => remedy,
 });
 
-/** Without any process, this is no deployment yet. */
+/** Without any process, this isn't a deployment yet. */
 const webMissing = defineCheck({
   id: 'web_missing',
   measure({ processes }) {
@@ -56,10 +56,12 @@ const webMissing = defineCheck({
   remedy: `Start one (${toType('web')}); if one runs, check that it uses this database. What is missed meanwhile is searched for when one runs.`,
 });
 
-/** Seconds for which the processes of a rolling deploy may differ. */
+/** Seconds for which processes may differ during a rolling deploy. */
 const rollingSeconds = 60;
 
-/** When the youngest process whose value differs from another's was started, if that is longer ago than a rolling deploy takes. */
+/**
+ * If values differ for longer than a rolling deploy takes: the start of the youngest process with a differing value.
+ */
 function differingSince(
   running: readonly RunningProcess[],
   takenAt: Date,
@@ -72,10 +74,10 @@ function differingSince(
   return since && takenAt.getTime() - since.getTime() > rollingSeconds * 1_000 && since;
 }
 
-/** The processes whose value differs from that of most; from the youngest's where no value is the most common. */
+/** The processes whose value differs from the majority's; without a majority, from the youngest process's. */
 function differing(running: readonly RunningProcess[], settingOf: (each: RunningProcess) => string | null) {
   const having = running.filter((each) => settingOf(each) !== null);
-  // Youngest first, and the sort keeps their order.
+  // Youngest first. Sorting keeps this order.
   const [most] = [...Map.groupBy(having.toReversed(), settingOf).values()].sort((a, b) => b.length - a.length);
   return having.filter((each) => !most?.includes(each));
 }
@@ -126,7 +128,7 @@ const subscriptionBroken = defineCheck({
     if (status === undefined) return undefined;
     const { ours, broken, repaired } = status;
     if (!ours.some(({ isEnabled }) => isEnabled)) {
-      // Without PUBLIC_URL, subscriptions created by hand cannot be recognized as ours, but they deliver.
+      // Without PUBLIC_URL, manually created subscriptions can't be recognized as ours, but they deliver.
       const arrives = known(inbox)?.types.some(({ lastDay }) => lastDay > 0) ?? false;
       if (arrives && broken.length === 0) return undefined;
       const sentence = 'No webhook subscription delivers to this receiver, so new texts and calls are not announced.';
@@ -153,7 +155,7 @@ const subscriptionBroken = defineCheck({
   since: ({ since }) => since,
 });
 
-/** Each deployment answers texts by rules of its own, and knows nothing of the other. */
+/** Each deployment answers texts by its own rules, and doesn't know about the other one. */
 const accountShared = defineCheck({
   id: 'account_shared',
   meaning: 'Another deployment of Trunkline receives the webhooks of this account.',
@@ -168,7 +170,7 @@ const accountShared = defineCheck({
   alert: { sentence: 'Another deployment of Trunkline receives the webhooks of this account.' },
 });
 
-/** While a part is unknown, what its checks do not find may still be so. */
+/** While a part is unknown, its checks may miss something. */
 export const statusUnknown = defineCheck({
   id: 'status_unknown',
   meaning: 'Parts of the status could not be read from Postgres.',
@@ -192,8 +194,8 @@ const alertsUndelivered = defineCheck({
   remedy: `Check the NOTIFY_ variables of this target with ${toType('notify test')}. The messages are retried for a day.`,
 });
 
-/** Whether the processes of a deployment are there and fit together. */
+/** Whether the processes of a deployment run and fit together. */
 export const processChecks = [webMissing, keysDiffer, receiversDiffer];
 
-/** What else an operator has set, or others have changed. */
+/** Other settings of the operator, or changes by others. */
 export const settingChecks = [subscriptionBroken, accountShared, statusUnknown, queueSettings, alertsUndelivered];

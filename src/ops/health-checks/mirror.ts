@@ -7,7 +7,7 @@ import type { Completeness } from '../snapshot/mirror.ts';
 import { known } from '../snapshot.ts';
 import { defineCheck, showsError } from './check.ts';
 
-/** Seconds after which a due read is late; the sweep reads it after five. */
+/** Seconds after which a due read is late. The sweep reads it after five. */
 export const lateSeconds = 30;
 const veryLateSeconds = 600;
 
@@ -39,7 +39,7 @@ const subjects = { thread: 'texts', call: 'a call', recordings: 'recordings', tr
 
 const logNamesIt = 'The log of the worker says where it hung or failed. Update Trunkline, or report it;';
 
-/** What ended its process twice is read no more, so that other reads go on. */
+/** An item that ended its process twice isn't read any more, so that other reads continue. */
 const workSetAside = defineCheck({
   id: 'work_set_aside',
   meaning: 'A read, or the rules on a text or call, ended its process twice and is set aside.',
@@ -68,7 +68,7 @@ const readsWaiting = defineCheck({
     const waiting = known(backlog, []).filter(({ longestPutOffSeconds }) => (longestPutOffSeconds ?? 0) > lateSeconds);
     const longest = Math.max(...waiting.map(({ longestPutOffSeconds }) => longestPutOffSeconds ?? 0));
     const count = waiting.reduce((sum, { putOff }) => sum + putOff, 0);
-    // The waits double, so a read has failed for about as long as it waits now.
+    // The waits double, so a read has been failing for about as long as its current wait.
     const since = new Date(takenAt.getTime() - longest * 1_000);
     return waiting[0] && { count, since, error: waiting[0].sampleErrors[0] ?? 'not recorded' };
   },
@@ -127,7 +127,7 @@ const coverageUnproven = defineCheck({
   alert: { remedy: `Trunkline compares again automatically. ${showsError}` },
 });
 
-/** An hour is compared two minutes after its end, and until then the newest proven one ended an hour before. */
+/** An hour is compared two minutes after its end. Until then, the newest proven hour ended an hour earlier. */
 const lateProofSeconds = 2 * 3_600;
 
 const coverageLate = defineCheck({

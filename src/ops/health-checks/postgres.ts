@@ -6,7 +6,7 @@ import type { PostgresStatus } from '../snapshot/deployment.ts';
 import { known } from '../snapshot.ts';
 import { defineCheck } from './check.ts';
 
-/** Nothing can be measured then: it is told by whoever could not ask Postgres. */
+/** Nothing can be measured then. It is reported by whoever failed to reach Postgres. */
 export const databaseUnavailable = defineCheck({
   id: 'database_unavailable',
   measure: () => undefined,
@@ -21,7 +21,7 @@ export const databaseReadOnly = defineCheck({
   level: 'problem',
   sentence: 'Postgres accepts no writes, so deliveries are answered 503 and nothing is mirrored.',
   remedy: 'Check that DATABASE_URL names the primary and that its disk is not full, and read the log of `web`.',
-  // Processes cannot report themselves.
+  // Processes can't report themselves.
   hides: ['mirror_behind', 'web_missing', 'coverage_late', 'deliveries_refused'],
 });
 
@@ -81,10 +81,10 @@ const viewsStale = defineCheck({
   remedy: `Run ${toType('migrate')}; it names whatever is in the way.`,
 });
 
-/** Seconds after which a wait for a lock is a problem. */
+/** Seconds after which waiting for a lock is a problem. */
 const longWaitSeconds = 30;
 
-/** The name of an application is whatever its user writes. */
+/** The application name is chosen by its user, so it can be anything. */
 const nameInAlert = (blocker: Blocker) => blockerName({ ...blocker, application: null });
 
 const lockWaited = defineCheck({
@@ -132,7 +132,7 @@ function secondsBetween(from: Date, to: Date): number {
   return Math.max(0, (to.getTime() - from.getTime()) / 1_000);
 }
 
-/** Below this share or these bytes of free space. */
+/** Reported if less than this fraction, or fewer than these bytes, are free. */
 const lowDisk = { share: 0.1, bytes: 1024 ** 3 };
 const fullDisk = { share: 0.02, bytes: 256 * 1024 ** 2 };
 

@@ -4,10 +4,13 @@ import type { DrainFailure, SetAsideChange } from '../snapshot/reporting.ts';
 import { known, type Snapshot } from '../snapshot.ts';
 import { defineCheck, type Finding, showsError } from './check.ts';
 
-/** What these checks need of a snapshot. */
+/** The parts of a snapshot that these checks need. */
 type ReportParts = Pick<Snapshot, 'reporting' | 'takenAt'>;
 
-/** Seconds after which changes that the reports lack are told. A drain comes every ten, or while reads are late, every 900. */
+/**
+ * Seconds after which changes missing in the reports are reported. A drain runs every ten seconds, or every 900 while
+ * reads are late.
+ */
 export const lateReportSeconds = 300;
 const veryLateSeconds = 3_600;
 
@@ -19,7 +22,7 @@ const updated: Readonly<Record<DrainFailure['what'], string>> = {
 const lockQuery =
   "`select pid, usename, state, query from pg_stat_activity where pid in (select pid from pg_locks where granted and relation::regclass::text ~ '^(rollups|ops)')` lists who holds one";
 
-/** By SQLSTATE: what makes a drain fail that no single fact brings about. */
+/** By SQLSTATE: causes of a failing drain that aren't a single fact. */
 function remedyOf(code: string | null): string {
   switch (code) {
     case '42501':
@@ -41,7 +44,7 @@ function remedyOf(code: string | null): string {
   }
 }
 
-/** What stands still, or how far the reports are behind: every failure of a rollup ends in this check or the next one. */
+/** A stopped drain, or how far the reports are behind. Every rollup failure ends in this check or the next one. */
 const reportsLate = defineCheck({
   id: 'reports_late',
   meaning: 'The reports lack changes of more than five minutes ago, or their update fails.',
@@ -136,7 +139,7 @@ const reportsStale = defineCheck({
 /** Whether the reports show what is mirrored. */
 export const reportChecks = [reportsLate, reportsIncomplete, reportsUndated, reportsStale];
 
-/** What the reports lack, and why. */
+/** What is missing in the reports, and why. */
 export function reportFindings(parts: ReportParts): Finding[] {
   return reportChecks.flatMap((check) => check.find(parts));
 }

@@ -5,7 +5,7 @@ import { ago, countOf, span, streamNames } from '../format.ts';
 import { known } from '../snapshot.ts';
 import { bearers, defineCheck } from './check.ts';
 
-/** Each process asks with its own address and credential. */
+/** Each process uses its own address and credential. */
 const accountUnrecognized = defineCheck({
   id: 'account_unrecognized',
   meaning: 'Another account answers, or something else than the service: nothing is read, proven or sent.',
@@ -39,7 +39,7 @@ const credentialRefused = defineCheck<{ sentence: string; remedy: string; reason
       const sentence = 'The login is no longer valid, so nothing is read.';
       return { sentence, remedy: logIn, reason: status.lastError ?? 'not recorded', since: null };
     }
-    // The sentences of refusals differ by operation; the credential is the same one. Each group begins with its oldest stream.
+    // The same credential gets different refusals from different operations. Each group begins with its oldest stream.
     const refused = known(parked, []).filter(({ missingScope }) => missingScope === null);
     const groups = Map.groupBy(refused, ({ code }) => code === 'login_required');
     return [...groups].flatMap(([isLoginNeeded, streams]) =>
@@ -77,11 +77,14 @@ const scopeMissing = defineCheck({
   since: ({ since }) => since,
 });
 
-/** Seconds without any answer, and seconds without an answer of one operation while others are answered. */
+/** Seconds without any answer; and seconds without an answer from one operation while others are answered. */
 const unansweredSeconds = 5;
 const unansweredOperationSeconds = 15;
 
-/** Every process reports how long its requests wait, so that a hanging service is found before a request times out. */
+/**
+ * Every process reports how long its requests have been waiting, so a hanging service is found before a request times
+ * out.
+ */
 const serviceSilent = defineCheck({
   id: 'service_silent',
   meaning: 'The service accepts requests and does not answer them.',
@@ -150,7 +153,9 @@ const readsForbidden = defineCheck({
   remedy: ({ bearer }) => `${bearer.remedy}. The reads are retried within a day, or now with ${toType('resync')}.`,
 });
 
-/** Partial answers prove no absence (section 8): deleted rows stay, and no rule texts into such a thread. */
+/**
+ * A partial answer doesn't prove absence (section 8): nothing is marked deleted, and no rule texts into such a thread.
+ */
 const answersPartial = defineCheck({
   id: 'answers_partial',
   meaning: 'Answers of the service may be incomplete, so that nothing counts as deleted because they lack it.',
@@ -164,7 +169,7 @@ const answersPartial = defineCheck({
     `They contain \`${latest.path}\` beside their data, last seen ${ago(latest.lastSeenAt, takenAt)}: the service may have begun to page its lists. Until a release of Trunkline reads further pages, nothing counts as deleted because such an answer lacks it.`,
 });
 
-/** Whether the service answers, and whom. */
+/** Whether the service answers, and which account. */
 export const serviceChecks = [
   accountUnrecognized,
   credentialRefused,

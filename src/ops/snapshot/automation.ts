@@ -5,28 +5,28 @@ import { type LoadedRules, readInUse, readRunning } from '../../ledger/rules-in-
 import { type RuleCounts, readRuleCounts } from '../../reporting/outcomes.ts';
 import { maskKey } from '../../shared/masking.ts';
 
-/** The rules that the workers use, and their results. Of workers that differ, those of the one that evaluates. */
+/** The rules in use, and their results. If workers differ, those of the evaluating worker. */
 export interface RulesStatus {
   readonly mode: string;
-  /** Null until a file was valid. */
+  /** Null until a file has been valid. */
   readonly version: string | null;
   readonly loadedAt: Date | null;
   readonly ruleCount: number;
-  /** Why the newest file of a running worker is not in use. */
+  /** Why the newest file of a running worker isn't in use. */
   readonly problem: string | null;
-  /** What the running workers have, the newest file first. */
+  /** The rules of the running workers, newest file first. */
   readonly workers: readonly Pick<LoadedRules, 'version' | 'mode' | 'loadedAt'>[];
-  /** Whether rules speak of hours. */
+  /** Whether rules depend on hours. */
   readonly usesHours: boolean;
-  /** The time zone of the hours; null while nobody has chosen one. */
+  /** The time zone of these hours. Null until somebody sets one. */
   readonly timeZone: string | null;
-  /** The most frequent time zone of the account's users; null while none is known. */
+  /** The most frequent time zone of the account's users. Null until one is known. */
   readonly usersZone: string | null;
-  /** Evaluations of today, by the local day of the reports. */
+  /** Today's evaluations, by the local day of the reports. */
   readonly today: readonly RuleCounts[];
   /** Evaluations of the last day that ended in an error, by rule. */
   readonly failing: readonly { readonly rule: string; readonly count: number }[];
-  /** Actions that the service refused, or whose effect is not certain, in the last day; the most frequent first. */
+  /** Actions of the last day that the service refused, or whose effect is uncertain. Most frequent first. */
   readonly failures: readonly ActionFailure[];
 }
 
@@ -66,7 +66,7 @@ export async function readRules(db: Database): Promise<RulesStatus | undefined> 
   return { ...loaded, today: await readRuleCounts(db, 'today'), failing, failures };
 }
 
-/** The most frequent time zone of the account's users; null while none is known. */
+/** The most frequent time zone of the account's users. Null until one is known. */
 export async function readUsersZone(db: Database): Promise<string | null> {
   const [row] = await query<{ zone: string }>(
     db,
@@ -76,15 +76,15 @@ export async function readUsersZone(db: Database): Promise<string | null> {
   return row?.zone ?? null;
 }
 
-/** The ledger, and why automatic texts do not leave. Simulated sends are counted separately. */
+/** The ledger, and why automatic texts don't leave. Simulated sends are counted separately. */
 export interface SendsStatus extends LedgerSummary {
-  /** The share of `counts` that is dry-run. */
+  /** The dry-run part of `counts`. */
   readonly simulated: LedgerSummary['counts'];
-  /** Of `counts.DENIED`, those that every gate let pass: they were only simulated. */
+  /** The part of `counts.DENIED` that every gate let pass: only simulated sends. */
   readonly passedCount: number;
-  /** Live sends of the last day that failed or wait, by state and reason, the most frequent first. */
+  /** Live sends of the last day that failed or wait, by state and reason. Most frequent first. */
   readonly troubles: readonly SendTrouble[];
-  /** Numbers that may have opted out, and about which nobody has decided. */
+  /** Numbers that may have opted out and still need a decision. */
   readonly waitingOptOuts: number;
 }
 
@@ -93,9 +93,9 @@ export interface SendTrouble {
     | 'refused'
     /** A daily budget is used up. */
     | 'budget'
-    /** It has waited for a minute or more for other sends, which have reserved the rest of a daily budget. */
+    /** For a minute or more, it has waited for other sends, which have reserved the rest of a daily budget. */
     | 'reserved'
-    /** It has been planned for a minute or more and has not left. */
+    /** It was planned a minute or more ago and hasn't left. */
     | 'held_up'
     /** It expired before it was sent. */
     | 'too_old';
@@ -110,10 +110,10 @@ export interface SendTrouble {
   readonly isOver: boolean;
 }
 
-/** A send that nothing delays leaves within seconds. */
+/** A send without obstacles leaves within seconds. */
 const heldUpSeconds = 60;
 
-/** A row that is never sent: its rule, or RULES_MODE of its worker, is dry-run. */
+/** A row that is never sent, because its rule, or its worker's RULES_MODE, is dry-run. */
 const isSimulated = sql`(s.mode = 'dry-run' or coalesce(s.reason, '') = 'dry_run')`;
 
 export async function readSends(db: Database): Promise<SendsStatus> {

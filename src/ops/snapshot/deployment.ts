@@ -20,12 +20,12 @@ export interface DriftStatus {
 /** The webhook subscriptions that deliver to this receiver, as last mirrored. */
 export interface SubscriptionsStatus {
   readonly ours: readonly { readonly type: string | null; readonly isEnabled: boolean }[];
-  /** The event types whose subscription the receiver needs, and neither found nor could repair. */
+  /** Event types without a subscription that the receiver needs but could neither find nor repair. */
   readonly broken: readonly string[];
   /** Repaired in the last minutes, because somebody had changed them at the service. */
   readonly repaired: readonly { readonly type: string; readonly fault: string; readonly since: Date }[];
   readonly othersCount: number;
-  /** The hosts of enabled subscriptions that another deployment of Trunkline created. */
+  /** Hosts of enabled subscriptions that another Trunkline deployment created. */
   readonly otherDeployments: readonly string[];
   readonly readAt: Date | null;
 }
@@ -34,15 +34,15 @@ export interface SchemaStatus {
   readonly newestMigration: string | null;
   /** The database has all migrations of this release. */
   readonly isMigrated: boolean;
-  /** Views of reporting that are missing or those of an earlier release. */
+  /** Reporting views that are missing or belong to an earlier release. */
   readonly outdatedViews: readonly string[];
-  /** False on a standby, and on a host that sets a database with a full disk to read-only. */
+  /** False on a standby, and if the host has made the database read-only because its disk is full. */
   readonly takesWrites: boolean;
   /** The version of the server. */
   readonly postgres: string;
 }
 
-/** For how long a repair of a subscription is shown. */
+/** How long the repair of a subscription is shown. */
 const repairedMinutes = 5;
 
 export async function readDrift(db: Database): Promise<DriftStatus> {
@@ -96,7 +96,7 @@ export async function readSubscriptions(db: Database): Promise<SubscriptionsStat
 }
 
 export async function readSchema(db: Database): Promise<SchemaStatus> {
-  // Not `transaction_read_only`: the snapshot itself is read in a read-only transaction.
+  // Not `transaction_read_only`: the snapshot itself uses a read-only transaction.
   const [server] = await query<{ postgres: string; takesWrites: boolean; hasMigrations: boolean }>(
     db,
     sql`select current_setting('server_version') as postgres, to_regclass('ops.migrations') is not null as "hasMigrations",
@@ -109,22 +109,22 @@ export async function readSchema(db: Database): Promise<SchemaStatus> {
   return {
     newestMigration: newest?.name ?? null,
     isMigrated: isCurrent,
-    // Those of a newer release are left to it.
+    // A newer release takes care of its own views.
     outdatedViews: isCurrent && !(await isAhead(db)) ? await outdatedViews(db) : [],
     takesWrites: server?.takesWrites ?? true,
     postgres: server?.postgres ?? '',
   };
 }
 
-/** What is wrong with the server, or what others do to it. */
+/** Problems of the server, or caused by other sessions. */
 export interface PostgresStatus {
   /** Sessions that ours wait for. */
   readonly waits: readonly LockWait[];
   /** Long transactions of others. */
   readonly long: readonly Blocker[];
-  /** When a process of ours was last told that the disk is full; null unless that was within the last two minutes. */
+  /** When Postgres last told one of our processes that the disk is full. Null if that was more than two minutes ago. */
   readonly diskFullAt: Date | null;
-  /** The limit on connections, where it is lower than what the processes may open; null otherwise. */
+  /** The connection limit, if it is lower than what the processes may open. Null otherwise. */
   readonly connections: { readonly sentence: string; readonly remedy: string; readonly isTooMuch: boolean } | null;
 }
 
@@ -169,7 +169,7 @@ export function credentialWords(status: CredentialStatus, at: Date): string {
 }
 
 export interface QueuesStatus extends QueuesHealth {
-  /** Waiting jobs of each queue; null when unknown. */
+  /** Waiting jobs of each queue. Null if unknown. */
   readonly waiting: Readonly<Record<QueueName, number | null>>;
 }
 
@@ -191,7 +191,7 @@ export interface DiskStatus {
   readonly totalBytes: number;
 }
 
-/** Undefined unless the database is the embedded Postgres in DATA_DIR: no other one tells about its disk. */
+/** Undefined unless the database is the embedded Postgres in DATA_DIR: others don't reveal their disk. */
 export async function readDisk({
   dataDir,
   databaseUrl,
@@ -204,7 +204,7 @@ export async function readDisk({
   return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
 }
 
-/** The alerts that are open, and those that a target did not accept. */
+/** Open alerts, and alerts that a target didn't accept. */
 export interface AlertsStatus {
   readonly open: readonly { readonly check: string; readonly level: string; readonly since: Date }[];
   readonly undelivered: readonly { readonly target: string; readonly count: number; readonly error: string }[];

@@ -11,11 +11,11 @@ export interface Freshness {
   readonly kind: TargetKind;
   /** The time of its newest row: when a text was sent, a call began, or a list last changed. */
   readonly newestAt: Date | null;
-  /** When the newest read that was mirrored began. */
+  /** Start of the newest mirrored read. */
   readonly readAt: Date | null;
 }
 
-/** How many of the newest rows are read, through the index on their time: whole tables are too large. */
+/** How many of the newest rows are read, using the index on their time: whole tables are too large. */
 const newestRows = 500;
 
 export function readFreshness(db: Database): Promise<Freshness[]> {
@@ -41,23 +41,26 @@ export function readFreshness(db: Database): Promise<Freshness[]> {
 /** The pending reads of one stream. */
 export interface Backlog {
   readonly kind: TargetKind;
-  /** Reads due by now, without reads of history. */
+  /** Reads due now, without reads of history. */
   readonly due: number;
   /** Reads due later: rechecks and retries. */
   readonly later: number;
-  /** The share of `later` that failed once or twice and waits for a retry. "Not found" is no failure. */
+  /** The part of `later` that failed once or twice and waits for a retry. "Not found" isn't a failure. */
   readonly putOff: number;
   /** The longest of these waits, in seconds from the failed attempt to the next one. */
   readonly longestPutOffSeconds: number | null;
-  /** Reads of history, which wait behind everything else. */
+  /** Reads of history. They run after everything else. */
   readonly history: number;
-  /** Reads of unconfirmed targets: known only from deliveries, possibly forged. They wait behind everything else. */
+  /** Reads of unconfirmed targets: known only from deliveries, possibly forged. They run after everything else. */
   readonly unconfirmed: number;
-  /** The share of all pending reads whose last attempt failed. */
+  /** The part of all pending reads whose last attempt failed. */
   readonly failing: number;
-  /** The share of `failing` with at least three failures in a row. */
+  /** The part of `failing` with at least three failures in a row. */
   readonly stubborn: number;
-  /** Targets that the credential may not read; threads only of the account's lines, once known. Retried ever less often. */
+  /**
+   * Targets that the credential may not read, retried ever less often. Threads only of the account's lines, once these
+   * are known.
+   */
   readonly forbidden: number;
   /** The counts are lower bounds. */
   readonly isAtLeast: boolean;
@@ -71,17 +74,17 @@ export interface ParkedStream {
   readonly since: Date;
   readonly until: Date;
   readonly reason: string;
-  /** `login_required` when nobody is logged in; otherwise the service refused. */
+  /** `login_required` if nobody is logged in; otherwise the service refused. */
   readonly code: string;
   readonly missingScope: string | null;
 }
 
-/** How many pending and how many forbidden targets are counted; a longer backlog needs no exact figure. */
+/** Maximum number of pending and forbidden targets to count. A longer backlog needs no exact figure. */
 const maxCounted = 20_000;
 
 /**
- * Counts pending reads through their index, however many targets there are. Forbidden threads of foreign lines do not count:
- * one forged delivery is enough to get such a refusal.
+ * Counts pending reads through their index, however many targets there are. Forbidden threads of unknown lines don't
+ * count, because a single forged delivery can cause such a refusal.
  */
 export async function readBacklog(db: Database): Promise<Backlog[]> {
   const rows = await query<Omit<Backlog, 'sampleErrors'> & { sampleErrors: string[] }>(
@@ -126,9 +129,9 @@ export interface SetAside {
   /** Its reads, or the evaluation of the rules on it. */
   readonly work: 'read' | 'rules';
   readonly kind: TargetKind;
-  /** In full, since `resync` has to be given it. */
+  /** Unmasked, because `resync` needs it. */
   readonly key: string;
-  /** The last time that it ended its process. */
+  /** When it last ended its process. */
   readonly since: Date | null;
   readonly nextAt: Date;
 }
@@ -158,24 +161,24 @@ export interface InboxStatus {
   readonly isAtLeast: boolean;
   /** Deliveries per minute of the last hour, the oldest minute first. */
   readonly perMinute: readonly number[];
-  /** Stored deliveries that could not be parsed, and how many of them arrived in the last day. */
+  /** Stored deliveries that couldn't be parsed, and how many of them arrived in the last day. */
   readonly unrecognized: { readonly count: number; readonly lastDay: number; readonly isAtLeast: boolean };
 }
 
 export interface TypeCount {
-  /** Null when the address had no type. */
+  /** Null if the address had no type. */
   readonly type: string | null;
   readonly lastHour: number;
   readonly lastDay: number;
 }
 
-/** How many of the newest deliveries are counted: a day of a large account. Bounds the query in a flood. */
+/** How many of the newest deliveries are counted: about a day of a large account. Limits the query during a flood. */
 const maxDeliveriesCounted = 50_000;
 const maxUnrecognized = 1_000;
 const minutes = 60;
 
 export async function readInbox(db: Database): Promise<InboxStatus> {
-  // Ids follow arrival, so the primary key bounds the scan; the BRIN index on the time cannot.
+  // Ids follow arrival, so the primary key limits the scan. The BRIN index on the time can't.
   const counts = await query<{ type: string | null; minute: number; count: number }>(
     db,
     sql`select event_type as type, least(floor(extract(epoch from now() - received_at) / 60), ${minutes})::int as minute,
@@ -212,7 +215,7 @@ function total(counts: readonly { readonly count: number }[]): number {
   return counts.reduce((sum, { count }) => sum + count, 0);
 }
 
-/** One closed hour of call history, as compared with the service. */
+/** One hour of call history that is over, as compared with the service. */
 export interface ComparedHour {
   readonly begin: Date;
   readonly state: 'waiting' | 'proven' | 'differs' | 'failed';
@@ -220,17 +223,17 @@ export interface ComparedHour {
 
 /** Which hours are proven complete, and what is known to be missing. */
 export interface Completeness {
-  /** The last hours that are over, oldest first; none before the first comparison. */
+  /** The last hours that are over, oldest first. Empty before the first comparison. */
   readonly hours: readonly ComparedHour[];
-  /** How many of the last days have no hour that was ever compared with the service, and whether older texts were never searched. */
+  /** How many of the last days were never compared with the service, and whether older texts were never searched. */
   readonly uncompared: { readonly days: number; readonly of: number; readonly texts: boolean };
-  /** Hours of any age that were compared and are not proven. */
+  /** Hours of any age that were compared but aren't proven. */
   readonly unprovenCount: number;
-  /** The end of the newest proven hour; null before the first. */
+  /** End of the newest proven hour. Null if there is none. */
   readonly provenUntil: Date | null;
   /** The newest reason. */
   readonly difference: string | null;
-  /** Calls of the watched hours of the last day: how many the service lists, and how many no webhook announced. */
+  /** For the watched hours of the last day: the calls that the service lists, and those that no webhook announced. */
   readonly lastDay: { readonly reported: number; readonly unannounced: number };
   readonly openGapCount: number;
   /** When the first of them was detected. */
@@ -296,7 +299,7 @@ export async function readCompleteness(db: Database): Promise<Completeness> {
 export interface RowCount {
   readonly table: string;
   readonly rows: number;
-  /** True: counted. False: the estimate of Postgres's statistics. */
+  /** True: counted. False: estimated from Postgres's statistics. */
   readonly isExact: boolean;
 }
 

@@ -1,21 +1,21 @@
 import { type Database, query } from '../../db/database.ts';
 import { maskNumbers } from '../../shared/masking.ts';
 
-/** Whether the reports mean what is set now, and how late they are. */
+/** Whether the reports use the current settings, and how late they are. */
 export interface ReportingStatus {
-  /** The zone of their days and hours. */
+  /** The time zone of their days and hours. */
   readonly timeZone: string;
-  /** The TIME_ZONE of the worker that started last; null when it was not set. */
+  /** The TIME_ZONE of the worker started last. Null if it wasn't set. */
   readonly wantedTimeZone: string | null;
-  /** Whether all rollups were made with the definitions of now. */
+  /** Whether all rollups were made with the current definitions. */
   readonly isCurrent: boolean;
-  /** The oldest change that the next drain takes; null when there is none. */
+  /** The oldest change that the next drain will process. Null if there is none. */
   readonly waitingSince: Date | null;
-  /** The drains that fail now, so that what they update stands still. */
+  /** The drains that are failing, so their rollups aren't updated. */
   readonly failures: readonly DrainFailure[];
-  /** Held calls without a start that was understood, which no day has; as last counted, hourly. */
+  /** Mirrored calls whose start couldn't be parsed, so no day includes them. Counted hourly. */
   readonly undatedCalls: number;
-  /** Changes that could not be worked in and are retried, while all others are. */
+  /** Changes that couldn't be rolled up and are retried, while all others are up to date. */
   readonly setAside: {
     readonly count: number;
     readonly since: Date | null;
@@ -25,19 +25,19 @@ export interface ReportingStatus {
 
 export interface DrainFailure {
   readonly what: 'rollups' | 'outcomes';
-  /** Numbers masked. */
+  /** With masked numbers. */
   readonly error: string;
-  /** SQLSTATE; null where it was no error of Postgres. */
+  /** SQLSTATE. Null if it wasn't a Postgres error. */
   readonly code: string | null;
   readonly since: Date;
 }
 
 export interface SetAsideChange {
   readonly kind: 'calls' | 'texts' | 'thread';
-  /** Begin of the day; null for a thread. */
+  /** Start of the day; null for a thread. */
   readonly bucketAt: Date | null;
   readonly conversationId: string | null;
-  /** Numbers masked. */
+  /** With masked numbers. */
   readonly error: string;
 }
 
