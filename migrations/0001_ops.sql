@@ -4,14 +4,14 @@ create schema ops;
 create schema rollups;
 create schema reporting;
 
-comment on schema warehouse is 'The mirror of the telephony account. Every row was read through the API; NULL means that the service did not report the value.';
-comment on schema secrets is 'Bearer URLs. Whoever holds one can play or see what it points at, so nobody but the daemon reads this schema.';
-comment on schema ops is 'How the mirror is kept: deliveries, sync targets, coverage, sends, rules, processes.';
-comment on schema rollups is 'Sums and matches that the views of reporting read, kept up by the workers. Nobody queries them.';
-comment on schema reporting is 'What BI reads: facts (fct_), dimensions (dim_), totals, and the definitions that the owner may change.';
+comment on schema warehouse is 'The mirror of the telephony account. Every row was read through the API. NULL means that the service did not report the value.';
+comment on schema secrets is 'Links that work without a login: whoever has one can play or see its content. Only the daemon reads this schema.';
+comment on schema ops is 'The state of the daemon: deliveries, sync targets, coverage, sends, rules, processes.';
+comment on schema rollups is 'Precomputed sums and matches for the views of reporting, updated by the workers. Do not query them directly.';
+comment on schema reporting is 'For BI tools: facts (fct_), dimensions (dim_), totals, and definitions that the owner may change.';
 
 create sequence ops.fetch_seq as bigint;
-comment on sequence ops.fetch_seq is 'Taken before every read of the API. A row is replaced only by a read that began later than the one that wrote it.';
+comment on sequence ops.fetch_seq is 'Every read of the API takes a number before it starts. A row is replaced only by a read with a higher number than the one that wrote it.';
 create table ops.migrations (
   name text primary key,
   timestamp text not null
@@ -23,7 +23,7 @@ comment on column ops.migrations."timestamp" is 'When it was applied, ISO 8601, 
 create table ops.locks (
   name text primary key
 );
-comment on table ops.locks is 'What one process does at a time: it locks the row. Only the daemon may read the table, while any role may take an advisory lock.';
+comment on table ops.locks is 'Locks for work that only one process may do at a time. Only the daemon may read the table; any role could take an advisory lock.';
 comment on column ops.locks.name is 'What is locked; src/db/locks.ts has the names.';
 insert into ops.locks (name) values ('alerts'), ('audits'), ('bi_role'), ('directory'), ('oauth_tokens'), ('outcomes'),
   ('retention'), ('rollups'), ('rule_events'), ('search'), ('subscriptions'), ('views');
@@ -33,7 +33,7 @@ create table ops.routines (
   text_hash text not null,
   applied_at timestamptz not null default now()
 );
-comment on table ops.routines is 'The files of functions and triggers that were applied, with the text that they had.';
+comment on table ops.routines is 'The applied files of functions and triggers.';
 comment on column ops.routines.file_name is 'Name of the file.';
 comment on column ops.routines.text_hash is 'Hash of its text: when it differs, the file is applied again.';
 comment on column ops.routines.applied_at is 'When it was last applied.';
@@ -43,7 +43,7 @@ create table ops.views (
   text_hash text not null,
   applied_at timestamptz not null default now()
 );
-comment on table ops.views is 'The views of the schema reporting that a release created, with the text that they had.';
+comment on table ops.views is 'The views of the schema reporting that a release created.';
 comment on column ops.views.view_name is 'The view.';
 comment on column ops.views.text_hash is 'Hash of its text: when it differs, the view is created again.';
 comment on column ops.views.applied_at is 'When it was created.';
@@ -67,7 +67,7 @@ create table ops.processes (
   watches_until timestamptz,
   disk_full_at timestamptz
 );
-comment on table ops.processes is 'The processes that run, as each last reported itself, and the receivers that checked the webhook subscriptions recently.';
+comment on table ops.processes is 'The running processes, as each last reported itself, and the receivers that recently checked the webhook subscriptions.';
 comment on column ops.processes.process_id is 'Random for each process; the address_hash for a receiver that reports nothing else.';
 comment on column ops.processes.role is 'web, worker, or start, which is both.';
 comment on column ops.processes.started_at is 'When it first reported itself.';
@@ -75,8 +75,8 @@ comment on column ops.processes.seen_at is 'When it last reported itself, every 
 comment on column ops.processes.address_hash is 'Of a receiver: SHA-256 of its webhook address, which contains WEBHOOK_SECRET.';
 comment on column ops.processes.checked_at is 'Of a receiver: when it last checked the subscriptions.';
 comment on column ops.processes.secret_hash is 'Of a receiver: SHA-256 of WEBHOOK_SECRET. The other receivers accept it too while this one runs.';
-comment on column ops.processes.key_name is 'Names the key that it seals links with, as each sealed value does; NULL when it has none.';
-comment on column ops.processes.connections is 'The maximum of its connections to Postgres.';
+comment on column ops.processes.key_name is 'Name of the key that it seals links with, as in each sealed value; NULL when it has none.';
+comment on column ops.processes.connections is 'Maximum number of its connections to Postgres.';
 comment on column ops.processes.rules_mode is 'RULES_MODE of a worker.';
 comment on column ops.processes.api_answered_at is 'When the service last answered a request of this process, with whatever status.';
 comment on column ops.processes.api_waiting_from is 'Start of the oldest request that the service has not answered; NULL when there is none.';
@@ -95,12 +95,12 @@ create table ops.account (
   doubtful_from timestamptz,
   is_sandbox boolean not null default false
 );
-comment on table ops.account is 'The mirrored account, in one row. It is recognized by the calls, lines and users that are held of it; while another one answers, nothing is read.';
+comment on table ops.account is 'The mirrored account; one row. It is recognized by its mirrored calls, lines and users. While another account answers, nothing is read.';
 comment on column ops.account.is_only is 'There is one row.';
-comment on column ops.account.recognized_at is 'Start of the last check that recognized the account. Calls read later do not vouch for it yet.';
-comment on column ops.account.accepted_at is 'When the operator last accepted the account that answered; what was read before does not identify it.';
-comment on column ops.account.doubtful_from is 'What was read, proven or deleted since then is void once the account is recognized again; NULL when there is no doubt.';
-comment on column ops.account.is_sandbox is 'Whether it is the sandbox that start runs: the mirror follows its resets.';
+comment on column ops.account.recognized_at is 'Start of the last check that recognized the account. Calls read after it cannot be used to recognize it yet.';
+comment on column ops.account.accepted_at is 'When the operator last accepted the account that answered. Data read earlier is not used to recognize it.';
+comment on column ops.account.doubtful_from is 'Data read, proven or deleted since then is read again once the account is recognized; NULL when there is no doubt.';
+comment on column ops.account.is_sandbox is 'Whether it is the sandbox run by start: the mirror follows its resets.';
 
 create table ops.alerts (
   alert_id uuid primary key default gen_random_uuid(),
@@ -115,15 +115,15 @@ create table ops.alerts (
   ended_at timestamptz
 );
 create unique index alerts_open on ops.alerts (check_name) where ended_at is null;
-comment on table ops.alerts is 'Health checks that found something, from the first evaluation on. An alert that did not last is deleted; one that ended is kept for 30 days.';
+comment on table ops.alerts is 'Findings of health checks, from the first evaluation on. An alert that did not last is deleted; one that ended is kept for 30 days.';
 comment on column ops.alerts.alert_id is 'Random.';
 comment on column ops.alerts.check_name is 'The health check.';
 comment on column ops.alerts.level is 'warning or problem: the highest so far.';
-comment on column ops.alerts.sentence is 'What is wrong, as it is told: without numbers, names and words of others.';
+comment on column ops.alerts.sentence is 'What is wrong, as sent in alerts: without numbers, names and messages of others.';
 comment on column ops.alerts.remedy is 'What to do.';
 comment on column ops.alerts.known_at is 'Since when it is known to be so.';
 comment on column ops.alerts.found_at is 'First evaluation that found it.';
-comment on column ops.alerts.begun_at is 'When it had lasted long enough to be told; NULL until then.';
+comment on column ops.alerts.begun_at is 'When it had lasted long enough to be sent; NULL until then.';
 comment on column ops.alerts.missed_at is 'First of the latest evaluations that did not find it; NULL while it is found.';
 comment on column ops.alerts.ended_at is 'When it had been over long enough; NULL while it is open.';
 
@@ -139,12 +139,12 @@ create table ops.alert_messages (
   primary key (alert_id, target, kind)
 );
 create index alert_messages_unsent on ops.alert_messages (due_at) where sent_at is null;
-comment on table ops.alert_messages is 'The begin and the end of an alert, and that a warning became a problem, to be told to each target of the settings.';
+comment on table ops.alert_messages is 'The messages about each alert for each target: it began, became a problem, or ended.';
 comment on column ops.alert_messages.alert_id is 'The alert.';
 comment on column ops.alert_messages.target is 'webhook, slack or email.';
 comment on column ops.alert_messages.kind is 'began, escalated or ended.';
-comment on column ops.alert_messages.created_at is 'When it was written; a message that could not be delivered for a day is given up.';
-comment on column ops.alert_messages.due_at is 'The next attempt: claiming a message moves it ahead, so a process that dies delays it only.';
+comment on column ops.alert_messages.created_at is 'When it was written. A message is given up after a day of failed attempts.';
+comment on column ops.alert_messages.due_at is 'The next attempt. Claiming a message moves it into the future, so a process that dies only delays the message.';
 comment on column ops.alert_messages.attempts is 'Attempts so far.';
 comment on column ops.alert_messages.sent_at is 'When the target accepted it.';
 comment on column ops.alert_messages.last_error is 'Why the last attempt failed, without addresses.';
@@ -172,21 +172,21 @@ create index deliveries_unrecognized on ops.deliveries (delivery_id) where not i
 comment on table ops.deliveries is 'The inbox: every webhook request that was answered 2xx, committed before the answer. The receivers add its partitions; expired ones are dropped.';
 comment on column ops.deliveries.delivery_id is 'Order of arrival.';
 comment on column ops.deliveries.received_at is 'When the request was stored.';
-comment on column ops.deliveries.event_type is 'Event type of the address that the request came to; NULL when that address names none.';
-comment on column ops.deliveries.claimed_type is 'Event type that the body claims, kept beside the address''s own.';
+comment on column ops.deliveries.event_type is 'Event type in the address of the request; NULL when the address has none.';
+comment on column ops.deliveries.claimed_type is 'Event type that the body states.';
 comment on column ops.deliveries.content_type is 'Content-Type header, without its parameters.';
 comment on column ops.deliveries.user_agent is 'User-Agent header, without addresses and tokens.';
-comment on column ops.deliveries.body is 'The body with secrets and addresses redacted. Where it could not be parsed, only names, numbers and words of the service; where it is no text, its bytes as a data URL in base64.';
+comment on column ops.deliveries.body is 'The body with secrets and addresses redacted. If it could not be parsed, only names, numbers and words of the service are kept. If it is not text, its bytes as a base64 data URL.';
 comment on column ops.deliveries.body_hash is 'Fingerprint of type and canonical body: equal for a repeated delivery.';
 comment on column ops.deliveries.targets is 'What the delivery points at, each as "kind key".';
-comment on column ops.deliveries.is_recognized is 'False when no reference was found in the body, or more than the 500 that are taken from one delivery. Such a delivery can be parsed again.';
+comment on column ops.deliveries.is_recognized is 'False when the body has no reference, or more than the 500 that are used of one delivery. Such a delivery can be parsed again.';
 comment on column ops.deliveries.is_erased is 'It mentioned a person who was erased, so its body was removed.';
 comment on column ops.deliveries.named is 'Texts that it names, each as "line/number[/participants] id"; the first thousand.';
-comment on column ops.deliveries.traceparent is 'Its trace as a W3C traceparent, which the reads that it causes continue; NULL unless traces are exported.';
+comment on column ops.deliveries.traceparent is 'Its trace as a W3C traceparent, continued by the reads that it causes; NULL unless traces are exported.';
 
 create table ops.deliveries_other (like ops.deliveries including defaults including comments);
 alter table ops.deliveries attach partition ops.deliveries_other default;
-comment on table ops.deliveries_other is 'Deliveries of a time for which the receivers have added no partition.';
+comment on table ops.deliveries_other is 'Deliveries for times without a partition.';
 
 create table ops.sync_targets (
   kind text not null,
@@ -213,25 +213,25 @@ create index sync_targets_due on ops.sync_targets (priority, due_at, kind) where
 create index sync_targets_failed on ops.sync_targets (kind) where last_error is not null;
 create index sync_targets_lost on ops.sync_targets (lost_reads, due_at) where lost_reads > 0;
 create index sync_targets_unconfirmed on ops.sync_targets (kind) where priority >= 2;
-comment on table ops.sync_targets is 'Every thing to read from the API, and whether it is pending: dirty_version > clean_version means that it is read at due_at.';
+comment on table ops.sync_targets is 'Everything that can be read from the API. A target is pending while dirty_version > clean_version, and is then read at due_at.';
 comment on column ops.sync_targets.kind is 'What is read: thread, call, recordings, transcripts, or a list of the account such as users.';
 comment on column ops.sync_targets.key is 'Which one: line/number[/participants], a call id, or "all".';
 comment on column ops.sync_targets.dirty_version is 'Raised by every reference to it, unless a pending read has not started yet.';
 comment on column ops.sync_targets.claimed_version is 'The dirty_version when the newest read started.';
 comment on column ops.sync_targets.clean_version is 'The dirty_version when the newest applied read started.';
 comment on column ops.sync_targets.due_at is 'The earliest time of its next read.';
-comment on column ops.sync_targets.enqueued_at is 'When a job was last enqueued for it, or the sweep took it up; the sweep reads it when that was too long ago.';
+comment on column ops.sync_targets.enqueued_at is 'When a job was last enqueued for it, or the sweep took it up. If that was too long ago, the sweep reads it.';
 comment on column ops.sync_targets.read_at is 'When its newest read started.';
 comment on column ops.sync_targets.attempts is 'Reads that failed in a row.';
 comment on column ops.sync_targets.misses is 'Reads in a row that did not find it.';
-comment on column ops.sync_targets.state is 'active, or how its last read settled: gone (three spaced 404), forbidden (403), refused (400).';
+comment on column ops.sync_targets.state is 'active, or the result of its last read: gone (three spaced 404), forbidden (403), refused (400).';
 comment on column ops.sync_targets.last_error is 'Why the last read failed.';
-comment on column ops.sync_targets.priority is '0: live. 1: history, read after live targets. 2 and 3: unconfirmed, read after all others and slowly; 3 if a delivery with many references named it, or a read did not find it.';
+comment on column ops.sync_targets.priority is '0: live. 1: history, read after live targets. 2 and 3: unconfirmed, read slowly after all others; 3 if a delivery with many references named it, or if a read did not find it.';
 comment on column ops.sync_targets.claimed_until is 'End of the lease of the worker that reads it, which renews it during the read.';
-comment on column ops.sync_targets.refused_at is 'Since when its reads have settled as forbidden or refused; NULL when the last one did not.';
-comment on column ops.sync_targets.is_unconfirmed is 'Only deliveries named it, and no read has found it: it may not exist.';
-comment on column ops.sync_targets.lost_reads is '0, unless its last read ended with its process. 1: it is read apart from other targets, with others like it. 2: alone. 3 and more: it was read alone, and is set aside.';
-comment on column ops.sync_targets.delivery_id is 'The delivery that last made it pending, of several in one batch the first; also for what the read of such a target made pending. NULL when something else did.';
+comment on column ops.sync_targets.refused_at is 'Since when its reads have been forbidden or refused; NULL when the last one was not.';
+comment on column ops.sync_targets.is_unconfirmed is 'Named only by deliveries and not found by any read yet: it may not exist.';
+comment on column ops.sync_targets.lost_reads is 'How many of its last reads ended together with their process. 0: none. 1: it is read apart from other targets, together with others like it. 2: alone. 3 and more: it was read alone and is set aside.';
+comment on column ops.sync_targets.delivery_id is 'The delivery that last made it pending (the first one of a batch), directly or through the read of another target. NULL when something else did.';
 
 create table ops.streams (
   kind text primary key,
@@ -246,10 +246,10 @@ comment on table ops.streams is 'Kinds of target that are parked because the cre
 comment on column ops.streams.kind is 'The kind of target.';
 comment on column ops.streams.parked_until is 'When a read of this kind is tried again.';
 comment on column ops.streams.parked_at is 'When the first read was refused.';
-comment on column ops.streams.times_parked is 'How often a read was refused since.';
-comment on column ops.streams.code is 'What the read failed with: login_required when nobody is logged in any more, unauthenticated or insufficient_scope when the service refused.';
+comment on column ops.streams.times_parked is 'How often a read has been refused since then.';
+comment on column ops.streams.code is 'Why the read failed: login_required when nobody is logged in any more; unauthenticated or insufficient_scope when the service refused.';
 comment on column ops.streams.reason is 'The service''s refusal.';
-comment on column ops.streams.missing_scope is 'Scope to grant to the credential, where the service named it.';
+comment on column ops.streams.missing_scope is 'Scope to grant to the credential, if the service named it.';
 
 create table ops.subscription_watch (
   event_type text primary key,
@@ -263,9 +263,9 @@ create table ops.subscription_watch (
 comment on table ops.subscription_watch is 'The webhook subscriptions that the daemon needs, as the last check found or left them.';
 comment on column ops.subscription_watch.event_type is 'The event type.';
 comment on column ops.subscription_watch.subscription_id is 'The subscription that delivers it.';
-comment on column ops.subscription_watch.is_created_here is 'Whether the daemon created it, so that it may also repair its address.';
-comment on column ops.subscription_watch.state is 'in_place; broken, while it is repaired; or to_create_by_hand where the service refused.';
-comment on column ops.subscription_watch.in_place_at is 'When a check last found it as it should be, or repaired it.';
+comment on column ops.subscription_watch.is_created_here is 'Whether the daemon created it. If so, the daemon may also repair its address.';
+comment on column ops.subscription_watch.state is 'in_place; broken, while it is being repaired; to_create_by_hand, if the service refused to create it.';
+comment on column ops.subscription_watch.in_place_at is 'When a check last found it correct, or repaired it.';
 comment on column ops.subscription_watch.changed_at is 'When it was last repaired or created.';
 comment on column ops.subscription_watch.last_fault is 'What was wrong at the last repair: disabled, deleted, redirected, retyped or duplicated.';
 
@@ -279,11 +279,11 @@ create table ops.drift (
   last_seen_at timestamptz not null default now(),
   primary key (operation, path, what, sample)
 );
-comment on table ops.drift is 'Where answers of the API differ from its specification. Rows are kept all the same.';
+comment on table ops.drift is 'Differences between the API''s answers and its specification. The rows are mirrored anyway.';
 comment on column ops.drift.operation is 'The operation that answered.';
-comment on column ops.drift.path is 'Where in the answer.';
+comment on column ops.drift.path is 'Position in the answer.';
 comment on column ops.drift.what is 'unknown_key, unknown_value, null, wrong_type, missing_key or sibling_key.';
-comment on column ops.drift.sample is 'The type or the word that came, never content.';
+comment on column ops.drift.sample is 'The type or word found, never content.';
 comment on column ops.drift.seen_count is 'How many answers showed it.';
 comment on column ops.drift.first_seen_at is 'First time.';
 comment on column ops.drift.last_seen_at is 'Latest time.';
@@ -308,16 +308,16 @@ create table ops.coverage (
   primary key (stream, from_at)
 );
 create index coverage_due on ops.coverage (due_at) where due_at < 'infinity';
-comment on table ops.coverage is 'Call history compared with the service, hour by hour: how many calls it reports, and how many of them are held.';
+comment on table ops.coverage is 'Call history compared with the service, hour by hour: how many calls it reports, and how many of them are mirrored.';
 comment on column ops.coverage.stream is 'What was compared: calls.';
 comment on column ops.coverage.from_at is 'Start of the hour, UTC.';
 comment on column ops.coverage.to_at is 'End of the hour, exclusive.';
-comment on column ops.coverage.state is 'waiting: never compared. proven: the service listed exactly its own total, and all of it is held. differs: the last comparison found a difference. failed: it could not be compared.';
+comment on column ops.coverage.state is 'waiting: never compared. proven: the service listed exactly as many calls as it reports, and all are mirrored. differs: the last comparison found a difference. failed: the comparison failed.';
 comment on column ops.coverage.reported_count is 'Distinct calls that the service listed for the hour.';
-comment on column ops.coverage.held_count is 'Calls of the hour that the mirror holds and that are not deleted.';
+comment on column ops.coverage.held_count is 'Mirrored calls of the hour that are not deleted.';
 comment on column ops.coverage.unannounced_count is 'Reported calls that no webhook had announced; NULL for hours before webhooks were expected.';
 comment on column ops.coverage.is_watched is 'Whether webhooks were expected to announce the calls of the hour; false for history.';
-comment on column ops.coverage.due_at is 'When the hour is compared next: minutes after its end, then again for late changes; infinity after the last comparison.';
+comment on column ops.coverage.due_at is 'Next comparison: minutes after the end of the hour, then again for late changes; infinity after the last one.';
 comment on column ops.coverage.claimed_until is 'End of the lease of the process that compares it.';
 comment on column ops.coverage.attempts is 'Attempts in a row that did not prove it.';
 comment on column ops.coverage.checked_at is 'When the last comparison ended.';
@@ -386,7 +386,7 @@ create table ops.thread_candidates (
   primary key (line, number)
 );
 create index thread_candidates_open on ops.thread_candidates (line, evidence_at) where probed_at is null;
-comment on table ops.thread_candidates is 'Pairs of a line and a number that may have a conversation: the API cannot list conversations, so each pair is probed.';
+comment on table ops.thread_candidates is 'Pairs of a line and a number that may have a conversation. The API cannot list conversations, so each pair is probed.';
 comment on column ops.thread_candidates.line is 'The account''s line.';
 comment on column ops.thread_candidates.number is 'The other party.';
 comment on column ops.thread_candidates.evidence is 'Why there may be one: a call, a contact of another line, an imported list, unread texts of the line, a gap in the webhooks.';
@@ -404,14 +404,14 @@ create table ops.attribution_days (
   finished_at timestamptz,
   problem text
 );
-comment on table ops.attribution_days is 'Local days whose calls the service was asked for by each queue, huntgroup and user: in the night after, with few requests.';
+comment on table ops.attribution_days is 'Local days for which the service was asked, by queue, huntgroup and user, which calls they took part in. Done in the following night, with few requests.';
 comment on column ops.attribution_days.local_date is 'The day.';
 comment on column ops.attribution_days.claimed_until is 'End of the lease of the process that asks.';
-comment on column ops.attribution_days.reached_count is 'Filters asked so far.';
+comment on column ops.attribution_days.reached_count is 'Queues, huntgroups and users asked so far.';
 comment on column ops.attribution_days.request_count is 'Requests so far.';
 comment on column ops.attribution_days.attributed_count is 'Attributions found by these searches alone.';
-comment on column ops.attribution_days.finished_at is 'When the last filter was asked.';
-comment on column ops.attribution_days.problem is 'Why not every filter attributed calls; NULL = each did.';
+comment on column ops.attribution_days.finished_at is 'When the last of them was asked.';
+comment on column ops.attribution_days.problem is 'Why some of them attributed no calls; NULL = all did.';
 
 -- Erasure
 
@@ -424,7 +424,7 @@ create table ops.erasures (
   spelling_hashes text[] not null default '{}'
 );
 create index erasures_spellings on ops.erasures using gin (spelling_hashes);
-comment on table ops.erasures is 'People who were erased with `npx trunkline erase`. What is read or delivered about them is not stored, nor is the number.';
+comment on table ops.erasures is 'People erased with `npx trunkline erase`. Neither their number nor anything read or delivered about them is stored.';
 comment on column ops.erasures.erasure_id is 'Order of erasing.';
 comment on column ops.erasures.number_hash is 'SHA-256 of the salt and the normalised number.';
 comment on column ops.erasures.erased_at is 'When it was first requested.';

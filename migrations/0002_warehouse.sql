@@ -43,7 +43,7 @@ comment on column warehouse.field_changes.field is 'The column that changed.';
 comment on column warehouse.field_changes.old_value is 'Value before, as text; NULL = not reported.';
 comment on column warehouse.field_changes.new_value is 'Value after, as text; NULL = no longer reported.';
 comment on column warehouse.field_changes.source is 'The operation that showed the change.';
-comment on column warehouse.field_changes.observed_at is 'When the change was mirrored, not when it happened.';
+comment on column warehouse.field_changes.observed_at is 'When the change was mirrored. It may have happened earlier.';
 
 -- Directory
 
@@ -60,7 +60,7 @@ create table warehouse.users (
   extension text
 );
 call warehouse.add_provenance('warehouse.users');
-comment on table warehouse.users is 'Users of the account. An OAuth credential sees only those that its user may see.';
+comment on table warehouse.users is 'Users of the account. With an OAuth login, only those that its user may see.';
 comment on column warehouse.users.user_id is 'The user id used everywhere else.';
 comment on column warehouse.users.username is 'Portal name; empty for a user without portal access.';
 comment on column warehouse.users.first_name is 'First name.';
@@ -68,7 +68,7 @@ comment on column warehouse.users.last_name is 'Last name.';
 comment on column warehouse.users.title is 'Job title, free text.';
 comment on column warehouse.users.email is 'E-mail address. Personal data.';
 comment on column warehouse.users.mobile is 'Personal number, not one of the account''s. Personal data.';
-comment on column warehouse.users.company is 'The user''s company, else the account''s name.';
+comment on column warehouse.users.company is 'The user''s company, or else the account''s name.';
 comment on column warehouse.users.time_zone is 'IANA time zone.';
 comment on column warehouse.users.extension is 'Dial-by-name extension.';
 
@@ -81,11 +81,11 @@ create table warehouse.user_endpoints (
   primary key (user_id, kind, endpoint, valid_from)
 );
 create index user_endpoints_of on warehouse.user_endpoints (endpoint, kind, valid_from, valid_to);
-comment on table warehouse.user_endpoints is 'The extensions, numbers and lines of users, and since when. Calls before a change keep their attribution.';
+comment on table warehouse.user_endpoints is 'Extensions, numbers and lines of users, with their periods. Calls keep the attribution of their time.';
 comment on column warehouse.user_endpoints.user_id is 'The user.';
 comment on column warehouse.user_endpoints.kind is 'extension, dial_extension, sip_line, number or voicemail.';
 comment on column warehouse.user_endpoints.endpoint is 'The extension, number or name; numbers are normalised.';
-comment on column warehouse.user_endpoints.valid_from is 'When a read first listed it for the user; -infinity if that was the first read of the user, or the end of a previous user''s period.';
+comment on column warehouse.user_endpoints.valid_from is 'When a read first listed it for the user. If that was the first read of the user: -infinity, or the end of a previous user''s period.';
 comment on column warehouse.user_endpoints.valid_to is 'When a read no longer listed it; infinity while it is valid.';
 
 create table warehouse.sms_lines (
@@ -101,7 +101,7 @@ comment on column warehouse.sms_lines.line is 'The number, digits.';
 comment on column warehouse.sms_lines.name is 'Caller-ID name; empty if none.';
 comment on column warehouse.sms_lines.is_bulk_enabled is 'Registered for 10DLC bulk traffic; restricts nothing.';
 comment on column warehouse.sms_lines.is_unrestricted is 'True when no users are assigned: everybody may use it.';
-comment on column warehouse.sms_lines.listed_as is 'The number in the form that the service lists, and requires as the sender of a text.';
+comment on column warehouse.sms_lines.listed_as is 'The number as the service lists it and requires it as the sender of a text.';
 
 create table warehouse.sms_line_users (
   line text not null,
@@ -128,7 +128,7 @@ create table warehouse.webhook_subscriptions (
   updated_at timestamptz
 );
 call warehouse.add_provenance('warehouse.webhook_subscriptions');
-comment on table warehouse.webhook_subscriptions is 'Webhook subscriptions of the account, ours and other people''s.';
+comment on table warehouse.webhook_subscriptions is 'Webhook subscriptions of the account, including those of other programs.';
 comment on column warehouse.webhook_subscriptions.subscription_id is 'The subscription''s id.';
 comment on column warehouse.webhook_subscriptions.name is 'Its name.';
 comment on column warehouse.webhook_subscriptions.description is 'Its description.';
@@ -187,17 +187,17 @@ create index sms_conversations_members on warehouse.sms_conversations using gin 
 comment on table warehouse.sms_conversations is 'Text conversations: one of the account''s lines with one other number, or with a group.';
 comment on column warehouse.sms_conversations.conversation_id is 'Key within this warehouse; the service has no id.';
 comment on column warehouse.sms_conversations.line is 'The account''s line.';
-comment on column warehouse.sms_conversations.number is 'The other party; of a group, the first participant.';
+comment on column warehouse.sms_conversations.number is 'The other party; for a group, the first participant.';
 comment on column warehouse.sms_conversations.participants_key is 'Empty, or the participants of a group thread, sorted and joined by commas.';
 comment on column warehouse.sms_conversations.participants is 'Participants of a group thread besides the line; empty for two parties.';
-comment on column warehouse.sms_conversations.discovered_via is 'What it was discovered by: webhook, probe or import.';
-comment on column warehouse.sms_conversations.first_message_at is 'Oldest message held.';
-comment on column warehouse.sms_conversations.last_message_at is 'Newest message held.';
+comment on column warehouse.sms_conversations.discovered_via is 'How it was discovered: webhook, probe or import.';
+comment on column warehouse.sms_conversations.first_message_at is 'Time of the oldest mirrored message.';
+comment on column warehouse.sms_conversations.last_message_at is 'Time of the newest mirrored message.';
 comment on column warehouse.sms_conversations.last_inbound_at is 'Newest message of the other party.';
 comment on column warehouse.sms_conversations.last_outbound_at is 'Newest message of ours.';
 comment on column warehouse.sms_conversations.last_direction is 'Direction of the newest message: in or out.';
-comment on column warehouse.sms_conversations.message_count is 'Messages held that still exist.';
-comment on column warehouse.sms_conversations.is_resolved is 'NULL = never observed: the API cannot read this state, only the answers to our own requests show it.';
+comment on column warehouse.sms_conversations.message_count is 'Mirrored messages that are not deleted.';
+comment on column warehouse.sms_conversations.is_resolved is 'As last observed; NULL = never observed. The API cannot read this state, so it is only known from answers to our own requests.';
 comment on column warehouse.sms_conversations.resolved_by is 'User credited with the resolve; NULL when an integration did.';
 comment on column warehouse.sms_conversations.resolved_at is 'When it was resolved.';
 comment on column warehouse.sms_conversations.resolved_observed_at is 'When is_resolved was observed.';
@@ -210,14 +210,14 @@ comment on column warehouse.sms_conversations.thread_fetched_at is 'When its mes
 comment on column warehouse.sms_conversations.is_thread_complete is 'Whether one read has listed the thread to its end.';
 comment on column warehouse.sms_conversations.fetch_seq is 'Number of the newest read applied.';
 comment on column warehouse.sms_conversations.first_seen_at is 'When it was first mirrored.';
-comment on column warehouse.sms_conversations.changed_at is 'When a message of it was last added, changed or removed.';
+comment on column warehouse.sms_conversations.changed_at is 'When one of its messages was last added, changed or removed.';
 comment on column warehouse.sms_conversations.deleted_at is 'When it was proven deleted; NULL while it exists.';
 comment on column warehouse.sms_conversations.deleted_reason is 'The proof of the deletion.';
 comment on column warehouse.sms_conversations.complete_read_at is 'When a read last listed it to its end.';
-comment on column warehouse.sms_conversations.is_reread_owed is 'Its next read is complete, to find late receipts and deletions of older messages.';
-comment on column warehouse.sms_conversations.unread_reread_at is 'When a complete read was last scheduled because the service counted fewer unread texts on the line than are held.';
-comment on column warehouse.sms_conversations.unread_reread_count is 'How many of its unread texts were held then.';
-comment on column warehouse.sms_conversations.unread_reread_wait is 'The wait from then to the next such read; doubled after each that found none of them read.';
+comment on column warehouse.sms_conversations.is_reread_owed is 'Whether the next read must be complete, to find late receipts and deletions of older messages.';
+comment on column warehouse.sms_conversations.unread_reread_at is 'When a complete read was last scheduled because the service counted fewer unread texts on the line than are mirrored.';
+comment on column warehouse.sms_conversations.unread_reread_count is 'How many of its mirrored texts were unread at that time.';
+comment on column warehouse.sms_conversations.unread_reread_wait is 'Wait until the next such read; doubled each time no text turned out to be read.';
 
 create table warehouse.sms_messages (
   conversation_id bigint not null,
@@ -256,32 +256,32 @@ create index sms_messages_opt_out_senders on warehouse.sms_messages (from_number
 create index sms_messages_unsure on warehouse.sms_messages (first_seen_at) where direction = 'in' and opt_out_verdict = 'unsure';
 create index sms_messages_id on warehouse.sms_messages using brin (message_id int8_minmax_multi_ops) with (autosummarize = on, pages_per_range = 32);
 create index sms_messages_unread on warehouse.sms_messages (line, is_read_by_others) where direction = 'in' and is_read = false and deleted_at is null;
-comment on table warehouse.sms_messages is 'Text messages, as the thread lists them.';
+comment on table warehouse.sms_messages is 'Text messages, as listed in their threads.';
 comment on column warehouse.sms_messages.conversation_id is 'The conversation.';
 comment on column warehouse.sms_messages.message_id is 'The service''s id of the message.';
 comment on column warehouse.sms_messages.line is 'The account''s line.';
-comment on column warehouse.sms_messages.number is 'The other party; of a group, the first participant.';
+comment on column warehouse.sms_messages.number is 'The other party; for a group, the first participant.';
 comment on column warehouse.sms_messages.direction is 'in: they texted us; out: we texted them.';
 comment on column warehouse.sms_messages.from_number is 'Sender.';
 comment on column warehouse.sms_messages.to_number is 'Recipient.';
-comment on column warehouse.sms_messages.body is 'Text; may be empty for an image. NULL = not reported, or removed because it is older than RETENTION_DAYS: then body_length is set.';
-comment on column warehouse.sms_messages.media_count is 'Attached files, NULL when none were listed; their addresses are secrets.';
+comment on column warehouse.sms_messages.body is 'The text; may be empty for an image. NULL = not reported, or removed by RETENTION_DAYS (then body_length is set).';
+comment on column warehouse.sms_messages.media_count is 'Number of attached files; NULL = none listed. Their addresses are secret.';
 comment on column warehouse.sms_messages.sent_at is 'When it was sent.';
 comment on column warehouse.sms_messages.is_read is 'Whether the credential''s own user has read it; see sms_message_reads for the others.';
 comment on column warehouse.sms_messages.sent_by is 'User who sent it; NULL for inbound and for integrations.';
-comment on column warehouse.sms_messages.delivery_status is 'The carrier''s own status. NULL = not reported yet, which is no failure.';
+comment on column warehouse.sms_messages.delivery_status is 'The carrier''s own status. NULL = not reported yet, which does not mean failed.';
 comment on column warehouse.sms_messages.delivery_error is 'The carrier''s failure detail; empty on success.';
 comment on column warehouse.sms_messages.delivery_at is 'When the carrier reported it.';
 comment on column warehouse.sms_messages.group_participants is 'Participants of a group message as listed.';
 comment on column warehouse.sms_messages.is_scheduled is 'Queued for later, not yet sent.';
 comment on column warehouse.sms_messages.scheduled_at is 'When it is to be sent.';
-comment on column warehouse.sms_messages.is_blocked is 'Not delivered because the other party is on the line''s block list; it was charged nevertheless.';
+comment on column warehouse.sms_messages.is_blocked is 'Not delivered because the other party is on the line''s block list. It was charged nevertheless.';
 comment on column warehouse.sms_messages.block_reason is 'Why it was blocked.';
-comment on column warehouse.sms_messages.opt_out_verdict is 'Whether an inbound text opts its sender out of automatic texts, judged when it was mirrored: opt_out, opt_in, unsure (may mean opt_out: no automatic text goes to its sender until a person decides) or none; NULL for outbound texts. In a group the sender is from_number. Gates, reports and rule outcomes use it.';
-comment on column warehouse.sms_messages.send_id is 'The send of the ledger that it came from; NULL for texts of people and other integrations.';
-comment on column warehouse.sms_messages.is_read_by_others is 'Whether a user other than the credential''s own has read it while is_read was false.';
-comment on column warehouse.sms_messages.body_length is 'Characters of a body that RETENTION_DAYS removed; NULL if it never was.';
-comment on column warehouse.sms_messages.body_segment_count is 'Segments of a body that RETENTION_DAYS removed, as reporting.sms_segments estimates them; NULL if it never was.';
+comment on column warehouse.sms_messages.opt_out_verdict is 'Whether an inbound text opts its sender out of automatic texts, decided when it was mirrored: opt_out, opt_in, unsure (may mean opt_out, so its sender gets no automatic text until a person decides) or none; NULL for outbound texts. In a group, the sender is from_number. Gates, reports and rule outcomes use this value.';
+comment on column warehouse.sms_messages.send_id is 'The ledger''s send that produced it; NULL for texts by people and other integrations.';
+comment on column warehouse.sms_messages.is_read_by_others is 'Whether another user had read it while is_read was false.';
+comment on column warehouse.sms_messages.body_length is 'Length in characters of a body removed by RETENTION_DAYS; NULL if it was not removed.';
+comment on column warehouse.sms_messages.body_segment_count is 'Segments of a body removed by RETENTION_DAYS, as estimated by reporting.sms_segments; NULL if it was not removed.';
 
 create table warehouse.sms_message_delivery_events (
   conversation_id bigint not null,
@@ -292,7 +292,7 @@ create table warehouse.sms_message_delivery_events (
   delivery_at timestamptz,
   primary key (conversation_id, message_id, observed_at)
 );
-comment on table warehouse.sms_message_delivery_events is 'Every carrier receipt as it was first observed.';
+comment on table warehouse.sms_message_delivery_events is 'Every carrier receipt, as first observed.';
 comment on column warehouse.sms_message_delivery_events.conversation_id is 'The conversation.';
 comment on column warehouse.sms_message_delivery_events.message_id is 'The message.';
 comment on column warehouse.sms_message_delivery_events.observed_at is 'When it was mirrored.';
@@ -307,7 +307,7 @@ create table warehouse.sms_message_reads (
   first_seen_at timestamptz not null default now(),
   primary key (conversation_id, message_id, user_id)
 );
-comment on table warehouse.sms_message_reads is 'Users who have read a message, as its reads listed them.';
+comment on table warehouse.sms_message_reads is 'Users who have read a message, as listed by the service.';
 comment on column warehouse.sms_message_reads.conversation_id is 'The conversation.';
 comment on column warehouse.sms_message_reads.message_id is 'The message.';
 comment on column warehouse.sms_message_reads.user_id is 'The reader.';
@@ -326,13 +326,13 @@ create table warehouse.sms_conversation_events (
   run_id bigint
 );
 create index sms_conversation_events_of on warehouse.sms_conversation_events (conversation_id, axis, observed_at);
-comment on table warehouse.sms_conversation_events is 'States of conversations from the answers to our own requests. No other answer has them, so changes in the portal are missing.';
+comment on table warehouse.sms_conversation_events is 'States of conversations, from answers to our own requests. Changes made in the portal are missing, because no other answer shows them.';
 comment on column warehouse.sms_conversation_events.event_id is 'Order of observation.';
 comment on column warehouse.sms_conversation_events.conversation_id is 'The conversation.';
-comment on column warehouse.sms_conversation_events.axis is 'resolved: open or resolved; assigned: to whom; comment: an internal note was added.';
-comment on column warehouse.sms_conversation_events.is_resolved is 'Resolved state in the answer; every answer has it.';
-comment on column warehouse.sms_conversation_events.user_id is 'On the axis resolved the user credited, NULL for an integration; on assigned the user, NULL = nobody.';
-comment on column warehouse.sms_conversation_events.resolved_at is 'When it was resolved, as answered.';
+comment on column warehouse.sms_conversation_events.axis is 'resolved: it was resolved or reopened; assigned: to whom it was assigned; comment: an internal note was added.';
+comment on column warehouse.sms_conversation_events.is_resolved is 'Resolved state; part of every answer.';
+comment on column warehouse.sms_conversation_events.user_id is 'For resolved: the user credited, NULL for an integration. For assigned: the user, NULL = nobody.';
+comment on column warehouse.sms_conversation_events.resolved_at is 'When it was resolved, according to the answer.';
 comment on column warehouse.sms_conversation_events.actor is 'The rule that did it.';
 comment on column warehouse.sms_conversation_events.observed_at is 'When the answer came.';
 comment on column warehouse.sms_conversation_events.observed_via is 'The operation.';
@@ -347,7 +347,7 @@ create table warehouse.blocked_senders (
   observed_via text not null,
   primary key (line, number)
 );
-comment on table warehouse.blocked_senders is 'Senders known to be blocked, from answers to our own calls: the API cannot list them.';
+comment on table warehouse.blocked_senders is 'Senders known to be blocked, from answers to our own requests: the API cannot list them.';
 comment on column warehouse.blocked_senders.line is 'The account''s line.';
 comment on column warehouse.blocked_senders.number is 'The blocked party.';
 comment on column warehouse.blocked_senders.reason is 'Stored with the block; the blocked party never sees it.';
@@ -382,12 +382,12 @@ create table warehouse.sms_unread_snapshots (
   unchanged_until timestamptz,
   primary key (line, observed_at)
 );
-comment on table warehouse.sms_unread_snapshots is 'Unread texts of each line as the service counts them, and as held. A higher count of the service means that a text may be lost.';
+comment on table warehouse.sms_unread_snapshots is 'Unread texts of each line: as counted by the service, and as mirrored. If the service counts more, a text may be missing.';
 comment on column warehouse.sms_unread_snapshots.line is 'The line.';
 comment on column warehouse.sms_unread_snapshots.observed_at is 'When the service was read.';
 comment on column warehouse.sms_unread_snapshots.reported_count is 'Unread inbound texts that the service counts.';
-comment on column warehouse.sms_unread_snapshots.held_count is 'Unread inbound texts that are held.';
-comment on column warehouse.sms_unread_snapshots.state is 'even; behind: the service counts more, and the missing texts are being searched; unexplained: the search did not find them; older: the missing texts are older than the mirror; ahead: the service counts fewer, because texts were read elsewhere, and threads are read again.';
+comment on column warehouse.sms_unread_snapshots.held_count is 'Mirrored unread inbound texts, and those not stored because their sender was erased.';
+comment on column warehouse.sms_unread_snapshots.state is 'even; behind: the service counts more, and the missing texts are being searched for; unexplained: they were not found; older: they are older than the mirror; ahead: the service counts fewer because texts were read elsewhere, so threads are read again.';
 comment on column warehouse.sms_unread_snapshots.unchanged_until is 'When a read last found the same counts.';
 
 -- Calls
@@ -449,8 +449,8 @@ create index calls_external_number on warehouse.calls (external_number, started_
 create index calls_unanswered on warehouse.calls (started_at) where status in ('missed', 'voicemail');
 create index calls_erased on warehouse.calls (call_id) where is_erased;
 comment on table warehouse.calls is 'Calls of the account.';
-comment on column warehouse.calls.call_id is 'The service''s id, always text: a number would lose its trailing zeros.';
-comment on column warehouse.calls.call_epoch is 'The Unix second in the call id; NULL where the id has another shape.';
+comment on column warehouse.calls.call_id is 'The service''s id. Always text: a number would lose its trailing zeros.';
+comment on column warehouse.calls.call_epoch is 'The Unix second in the call id; NULL if the id has another format.';
 comment on column warehouse.calls.started_at is 'Start.';
 comment on column warehouse.calls.ended_at is 'End; NULL for a call with no recorded end.';
 comment on column warehouse.calls.direction is 'inbound or outbound.';
@@ -462,41 +462,41 @@ comment on column warehouse.calls.caller_number is 'Caller''s number; an extensi
 comment on column warehouse.calls.called_type is 'external, user, queue or huntgroup.';
 comment on column warehouse.calls.called_name is 'Called party''s name.';
 comment on column warehouse.calls.called_number is 'Called party''s number; an extension on an internal leg.';
-comment on column warehouse.calls.dialled_number is 'What was dialled; for inbound calls the account''s number.';
+comment on column warehouse.calls.dialled_number is 'The dialled number; for inbound calls, the account''s number.';
 comment on column warehouse.calls.caller_id_internal is 'Caller id shown inside.';
 comment on column warehouse.calls.caller_id_external is 'Caller id shown outside.';
 comment on column warehouse.calls.duration_seconds is 'Length including ringing.';
 comment on column warehouse.calls.talk_seconds is 'Connected time; 0 on a missed call.';
-comment on column warehouse.calls.wait_seconds is 'duration_seconds less talk_seconds: ringing, menus and queue together, ringing after a transfer included; 0 also where one of the two is NULL, which reporting.fct_call takes for unknown, as it takes calls of which legs are held. Hold time is not reported by the API.';
-comment on column warehouse.calls.legs_wait_seconds is 'How long the caller of an inbound call waited, by its legs: until the first answered leg was connected, the mailbox answered or the call ended; from the entry of its first queue or huntgroup, else from the start of the call. NULL = no legs held, or they do not say.';
-comment on column warehouse.calls.legs_ring_seconds is 'By its legs, how long telephones rang until the first answered leg was connected, the mailbox answered or the call ended: those of users for an inbound call, 0 where none rang; the other party''s for an outbound one. NULL = no legs held, or they do not say.';
-comment on column warehouse.calls.menu_seconds is 'By its legs, how long the caller of an inbound call was in menus: until the first leg to a user, queue, huntgroup, mailbox or outside party began, or the call ended. NULL = no legs held, or they do not say.';
-comment on column warehouse.calls.reached is 'How far it came, the furthest of: person (somebody answered), mailbox (ended in one), rang (somebody''s telephone; a leg from outside to outside is none), queue (or huntgroup), menu (nothing but a menu). By the legs; where none of them says a type, by called_type. unknown: neither says, or no legs are held and the status tells of no person and no mailbox; of an outbound call, nobody answered.';
-comment on column warehouse.calls.is_message_left is 'A mailbox holds a message of the caller: it was recorded, or connected for three seconds or more.';
-comment on column warehouse.calls.message_seconds is 'How long its mailboxes were connected, by the legs; where these do not say, the talk time of a voicemail that no menu played on. NULL = no mailbox, or not reported.';
-comment on column warehouse.calls.abandoned_in is 'Of an inbound call that the caller gave up, how far the caller had come: menu, queue (or huntgroup), ringing (somebody''s telephone) or unknown. Also menu of a missed call that by its legs never left it. NULL = not given up.';
-comment on column warehouse.calls.answered_user_id is 'User who answered first, by the legs, else by the call''s own ends. NULL = none, or not known who had the extension.';
-comment on column warehouse.calls.placed_user_id is 'User who placed the call. NULL = none, or not known who had the extension.';
-comment on column warehouse.calls.queue is 'The queue that the call was answered from; else the last that it entered. Its number, or its name where it has none. NULL = none.';
-comment on column warehouse.calls.huntgroup is 'The same of huntgroups.';
+comment on column warehouse.calls.wait_seconds is 'duration_seconds minus talk_seconds: ringing, menus, queues and ringing after transfers together. Also 0 if one of the two is NULL. reporting.fct_call treats that, and calls with mirrored legs, as unknown. The API does not report hold time.';
+comment on column warehouse.calls.legs_wait_seconds is 'For an inbound call, how long the caller waited according to the legs: from entering the first queue or huntgroup, or else from the start of the call, until the first answered leg was connected, the mailbox answered or the call ended. NULL = no legs, or not known from them.';
+comment on column warehouse.calls.legs_ring_seconds is 'According to the legs, how long telephones rang until the first answered leg was connected, the mailbox answered or the call ended. Inbound: telephones of users, 0 if none rang. Outbound: the other party''s. NULL = no legs, or not known from them.';
+comment on column warehouse.calls.menu_seconds is 'For an inbound call, how long the caller was in menus according to the legs: until the first leg to a user, queue, huntgroup, mailbox or outside party began, or the call ended. NULL = no legs, or not known from them.';
+comment on column warehouse.calls.reached is 'The furthest point of the call: person (somebody answered), mailbox (ended in one), rang (somebody''s telephone; not a leg between two outside parties), queue (or huntgroup), menu (nothing but a menu). From the legs; if none has a type, from called_type. unknown: neither tells; or there are no legs and the status means neither person nor mailbox; or nobody answered an outbound call.';
+comment on column warehouse.calls.is_message_left is 'Whether the caller left a message: a mailbox recorded it, or was connected for three seconds or more.';
+comment on column warehouse.calls.message_seconds is 'How long mailboxes were connected according to the legs; or else the talk time of a voicemail that passed no menu. NULL = no mailbox, or not reported.';
+comment on column warehouse.calls.abandoned_in is 'How far the caller of an abandoned inbound call got: menu, queue (or huntgroup), ringing (somebody''s telephone) or unknown. Also menu for a missed call that never left the menu according to its legs. NULL = not abandoned.';
+comment on column warehouse.calls.answered_user_id is 'User who answered first: from the legs, or else from the call''s own ends. NULL = none, or it is unknown who had the extension.';
+comment on column warehouse.calls.placed_user_id is 'User who placed the call. NULL = none, or it is unknown who had the extension.';
+comment on column warehouse.calls.queue is 'The queue that the call was answered from, or else the last queue that it entered. Its number, or its name if it has none. NULL = none.';
+comment on column warehouse.calls.huntgroup is 'The same for huntgroups.';
 comment on column warehouse.calls.transferred_count is 'How often it was transferred.';
 comment on column warehouse.calls.is_abandoned is 'The caller hung up before anyone answered.';
-comment on column warehouse.calls.is_recorded is 'Audio was captured; stays true after the recording is deleted.';
+comment on column warehouse.calls.is_recorded is 'Whether audio was recorded. Stays true after the recording is deleted.';
 comment on column warehouse.calls.called_back_call_id is 'The call that returned this abandoned one.';
 comment on column warehouse.calls.repeated_count is 'Earlier calls from the same caller within the service''s window.';
 comment on column warehouse.calls.external_number is 'The other party''s number, normalised; NULL on internal calls.';
 comment on column warehouse.calls.account_number is 'The account''s own number on the call, normalised.';
-comment on column warehouse.calls.is_internal is 'True when both ends are the account''s own: the other party has an extension, or a number of the account.';
+comment on column warehouse.calls.is_internal is 'True when both ends belong to the account: the other party has an extension, or a number of the account.';
 comment on column warehouse.calls.reached_person is 'True when a person answered, false when none did; NULL = the status does not say.';
 comment on column warehouse.calls.legs_fetched_at is 'When the legs were last read.';
-comment on column warehouse.calls.leg_count is 'Legs held; NULL = never read.';
+comment on column warehouse.calls.leg_count is 'Number of mirrored legs; NULL = never read.';
 comment on column warehouse.calls.recordings_fetched_at is 'When the recordings were last read.';
-comment on column warehouse.calls.recording_count is 'Recordings held; NULL = never read.';
-comment on column warehouse.calls.recordings_state is 'pending: read again later; complete: held; none: not recorded; gone: captured, but no longer listed; forbidden: the credential may not read them. NULL = not read yet.';
+comment on column warehouse.calls.recording_count is 'Number of mirrored recordings; NULL = never read.';
+comment on column warehouse.calls.recordings_state is 'pending: read again later; complete: mirrored; none: not recorded; gone: recorded, but no longer listed; forbidden: the credential may not read them. NULL = not read yet.';
 comment on column warehouse.calls.transcripts_fetched_at is 'When the transcripts were last read.';
-comment on column warehouse.calls.transcript_count is 'Transcripts held; NULL = never read.';
+comment on column warehouse.calls.transcript_count is 'Number of mirrored transcripts; NULL = never read.';
 comment on column warehouse.calls.transcripts_state is 'As recordings_state, for transcripts.';
-comment on column warehouse.calls.is_erased is 'An erased person took part: their names and numbers, and the call''s links and transcripts were removed.';
+comment on column warehouse.calls.is_erased is 'An erased person took part. Their names and numbers, and the call''s links and transcripts, were removed.';
 comment on column warehouse.calls.legs_fetch_seq is 'Number of the read that the legs come from; NULL before the first.';
 
 create table warehouse.call_legs (
@@ -522,9 +522,9 @@ create table warehouse.call_legs (
   primary key (call_id, leg_key)
 ) with (fillfactor = 85);
 call warehouse.add_provenance('warehouse.call_legs');
-comment on table warehouse.call_legs is 'Legs of a call, in the order listed. The API does not document their fields: each is NULL unless reported, and further keys are in extra.';
+comment on table warehouse.call_legs is 'Legs of a call, in the order listed. The API does not document their fields: each is NULL unless reported. Unknown keys are in extra.';
 comment on column warehouse.call_legs.call_id is 'The call.';
-comment on column warehouse.call_legs.leg_key is 'The leg''s uniqueId, or # and its position where it has none.';
+comment on column warehouse.call_legs.leg_key is 'The leg''s uniqueId, or # and its position if it has none.';
 comment on column warehouse.call_legs.ordinal is 'Position in the answer, from 1.';
 comment on column warehouse.call_legs.unique_id is 'The leg''s uniqueId.';
 comment on column warehouse.call_legs.leg_call_id is 'The leg''s own call id, which can differ on transferred calls.';
@@ -591,14 +591,14 @@ create table warehouse.transcripts (
 );
 call warehouse.add_provenance('warehouse.transcripts');
 create index transcripts_call on warehouse.transcripts (call_id);
-comment on table warehouse.transcripts is 'The service''s analysis of a recorded leg. A score that is NULL was not analysed; it is not zero.';
+comment on table warehouse.transcripts is 'The service''s analysis of a recorded leg. A NULL score means not analysed; it does not mean zero.';
 comment on column warehouse.transcripts.transcript_id is 'The service''s id.';
 comment on column warehouse.transcripts.call_id is 'The call, shared by all its transcripts.';
-comment on column warehouse.transcripts.recording_file is 'Audio file name; holds the leg''s uniqueId without its dot.';
-comment on column warehouse.transcripts.leg_unique_id is 'The recorded leg it belongs to; NULL = not known, never guessed.';
+comment on column warehouse.transcripts.recording_file is 'Name of the audio file; contains the leg''s uniqueId without its dot.';
+comment on column warehouse.transcripts.leg_unique_id is 'The recorded leg it belongs to; NULL = unknown (never guessed).';
 comment on column warehouse.transcripts.leg_pairing is 'How the leg was found: exact, substring, single_leg; ambiguous or none = not found.';
 comment on column warehouse.transcripts.segment_count is 'Utterances.';
-comment on column warehouse.transcripts.short_summary is 'Summary; NULL when summarisation did not run. RETENTION_DAYS removes it, the main points and all notes.';
+comment on column warehouse.transcripts.short_summary is 'Summary; NULL when summarisation did not run. RETENTION_DAYS removes it together with the main points and all notes.';
 comment on column warehouse.transcripts.bullet_points is 'Main points.';
 comment on column warehouse.transcripts.call_purpose is 'The account''s own vocabulary.';
 comment on column warehouse.transcripts.call_sentiment is 'The account''s own vocabulary.';
@@ -620,10 +620,10 @@ create table ops.search_state (
   language text not null default 'pg_catalog.simple',
   previous text
 );
-comment on table ops.search_state is 'The language that texts and transcripts are searched in; one row. Workers change it as SEARCH_LANGUAGE says.';
+comment on table ops.search_state is 'The language in which texts and transcripts are searched; one row. Workers set it from SEARCH_LANGUAGE.';
 comment on column ops.search_state.is_only is 'There is one row.';
 comment on column ops.search_state.language is 'Text search configuration of the index of texts and of new transcripts.';
-comment on column ops.search_state.previous is 'The one before, while transcripts are held in it; NULL when none is.';
+comment on column ops.search_state.previous is 'The previous configuration, while some transcripts still use it; otherwise NULL.';
 insert into ops.search_state default values;
 
 create function ops.search_language() returns text
@@ -645,7 +645,7 @@ create table warehouse.transcript_bodies (
   fetch_seq bigint not null
 );
 create index transcript_bodies_words on warehouse.transcript_bodies using gin (words);
-comment on table warehouse.transcript_bodies is 'The words of transcripts, in a table of their own so that reports scan short rows. RETENTION_DAYS deletes them.';
+comment on table warehouse.transcript_bodies is 'The words of transcripts, in a separate table so that reports scan short rows. RETENTION_DAYS deletes them.';
 comment on column warehouse.transcript_bodies.transcript_id is 'The transcript.';
 comment on column warehouse.transcript_bodies.segments is 'Utterances in time order: start, end, speaker, text.';
 comment on column warehouse.transcript_bodies.full_text is 'All utterances, one a line.';
@@ -661,10 +661,10 @@ create table warehouse.transcript_kpis (
   kpi_note text,
   primary key (transcript_id, ordinal)
 );
-comment on table warehouse.transcript_kpis is 'The account''s own measures of a call.';
+comment on table warehouse.transcript_kpis is 'The account''s own KPIs of a call.';
 comment on column warehouse.transcript_kpis.transcript_id is 'The transcript.';
 comment on column warehouse.transcript_kpis.ordinal is 'Position in the answer, from 1.';
-comment on column warehouse.transcript_kpis.kpi_name is 'Name of the measure.';
+comment on column warehouse.transcript_kpis.kpi_name is 'Name of the KPI.';
 comment on column warehouse.transcript_kpis.kpi_value is 'Value; NULL = not scored.';
 comment on column warehouse.transcript_kpis.kpi_note is 'Why that value.';
 
@@ -681,12 +681,12 @@ create table warehouse.call_attributions (
 );
 create index call_attributions_uncredited on warehouse.call_attributions (endpoint) where user_id is null and kind = 'extension';
 create index call_attributions_touched on warehouse.call_attributions (started_at) where role = 'touched';
-comment on table warehouse.call_attributions is 'The extensions that answered a call, rang, placed it or got it by transfer, and the queues and huntgroups that it entered. Only for calls that were read with their legs, or listed by a filtered search.';
+comment on table warehouse.call_attributions is 'The extensions that answered a call, rang, placed it or received it by transfer, and the queues and huntgroups it entered. Only for calls that were read with their legs, or listed by a filtered search.';
 comment on column warehouse.call_attributions.call_id is 'The call.';
 comment on column warehouse.call_attributions.kind is 'extension, queue, huntgroup or number; user where a search by user listed the call.';
-comment on column warehouse.call_attributions.endpoint is 'The extension or number; of a queue or huntgroup without one, its name; of a user, the id. At most 200 characters.';
-comment on column warehouse.call_attributions.role is 'answered, rang (and did not answer), placed, entered, transferred_to, transferred_out (passed it on); touched: it took part in an unknown way, known only from a filtered search.';
+comment on column warehouse.call_attributions.endpoint is 'The extension or number; the name of a queue or huntgroup without a number; the id of a user. At most 200 characters.';
+comment on column warehouse.call_attributions.role is 'answered; rang (without answering); placed; entered; transferred_to; transferred_out (transferred the call); touched: took part in an unknown way, known only from a filtered search.';
 comment on column warehouse.call_attributions.started_at is 'Start of the call.';
-comment on column warehouse.call_attributions.user_id is 'The user with the extension when the call started; NULL = none known, or several.';
-comment on column warehouse.call_attributions.talk_seconds is 'Connected time of this endpoint; NULL where no leg reports it.';
-comment on column warehouse.call_attributions.source is 'legs; summary: caller and called party of the call, if its legs have no such fields; search_filter: a search filtered by this endpoint listed the call.';
+comment on column warehouse.call_attributions.user_id is 'The user who had the extension when the call started; NULL = unknown, or several.';
+comment on column warehouse.call_attributions.talk_seconds is 'Connected time of this endpoint; NULL if no leg reports it.';
+comment on column warehouse.call_attributions.source is 'legs; summary: caller and called party of the call, if its legs lack these fields; search_filter: a search filtered by this endpoint listed the call.';

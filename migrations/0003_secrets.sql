@@ -5,10 +5,10 @@ create table secrets.recording_urls (
   first_seen_at timestamptz not null default now(),
   primary key (call_id, unique_id)
 );
-comment on table secrets.recording_urls is 'Signed links to audio. They do not expire; anyone holding one can play the call. `npx trunkline links` prints them, and RETENTION_DAYS deletes them.';
+comment on table secrets.recording_urls is 'Signed links to audio. They do not expire, and whoever has one can play the recording. `npx trunkline links` prints them. RETENTION_DAYS deletes them.';
 comment on column secrets.recording_urls.call_id is 'The call whose recordings were read.';
 comment on column secrets.recording_urls.unique_id is 'The recorded leg.';
-comment on column secrets.recording_urls.url is 'The link, sealed with ENCRYPTION_KEY, or without one with a key derived from API_KEY.';
+comment on column secrets.recording_urls.url is 'The link, sealed with ENCRYPTION_KEY, or else with a key derived from API_KEY.';
 comment on column secrets.recording_urls.first_seen_at is 'When it was first mirrored.';
 
 create table secrets.message_media (
@@ -19,11 +19,11 @@ create table secrets.message_media (
   first_seen_at timestamptz not null default now(),
   primary key (conversation_id, message_id, ordinal)
 );
-comment on table secrets.message_media is 'Addresses of attached files; anyone holding one can fetch the file. `npx trunkline links` prints them, and RETENTION_DAYS deletes them.';
+comment on table secrets.message_media is 'Addresses of attached files. Whoever has one can fetch the file. `npx trunkline links` prints them. RETENTION_DAYS deletes them.';
 comment on column secrets.message_media.conversation_id is 'The conversation.';
 comment on column secrets.message_media.message_id is 'The message.';
 comment on column secrets.message_media.ordinal is 'Position in the message, from 1.';
-comment on column secrets.message_media.url is 'The address, sealed with ENCRYPTION_KEY, or without one with a key derived from API_KEY.';
+comment on column secrets.message_media.url is 'The address, sealed with ENCRYPTION_KEY, or else with a key derived from API_KEY.';
 comment on column secrets.message_media.first_seen_at is 'When it was first mirrored.';
 
 create table secrets.webhook_urls (
@@ -32,7 +32,7 @@ create table secrets.webhook_urls (
 );
 comment on table secrets.webhook_urls is 'Delivery addresses of subscriptions.';
 comment on column secrets.webhook_urls.subscription_id is 'The subscription.';
-comment on column secrets.webhook_urls.url is 'Its address, sealed with ENCRYPTION_KEY, or without one with a key derived from API_KEY.';
+comment on column secrets.webhook_urls.url is 'Its address, sealed with ENCRYPTION_KEY, or else with a key derived from API_KEY.';
 
 -- OAuth
 
@@ -108,14 +108,14 @@ comment on column secrets.oauth_tokens.access_token is 'Sent with each request, 
 comment on column secrets.oauth_tokens.refresh_token is 'Used once for the next pair, sealed.';
 comment on column secrets.oauth_tokens.scopes is 'As granted.';
 comment on column secrets.oauth_tokens.version is 'Number of the pair.';
-comment on column secrets.oauth_tokens.state is 'valid; refreshing while a request for the next pair may be in flight; lost when only another login helps.';
+comment on column secrets.oauth_tokens.state is 'valid; refreshing: a request for the next pair may be in flight; lost: a new login is needed.';
 comment on column secrets.oauth_tokens.logged_in_at is 'When the user logged in.';
 comment on column secrets.oauth_tokens.issued_at is 'When this pair was stored.';
 comment on column secrets.oauth_tokens.expires_at is 'When the access token expires, by the clock of the database.';
 comment on column secrets.oauth_tokens.refresh_began_at is 'When the next pair was last requested.';
 comment on column secrets.oauth_tokens.retry_at is 'The earliest time of the next refresh.';
 comment on column secrets.oauth_tokens.failures is 'Failed refreshes in a row that did not use up the refresh token.';
-comment on column secrets.oauth_tokens.refusals is 'Refreshes in a row, within a minute of each other, because the service refused an access token.';
+comment on column secrets.oauth_tokens.refusals is 'Consecutive refreshes, at most a minute apart, caused by a refused access token.';
 comment on column secrets.oauth_tokens.last_error is 'Why the last refresh failed.';
 
 -- Erasure
@@ -124,7 +124,7 @@ create table secrets.erasure_salt (
   is_only boolean default true primary key check (is_only),
   salt text not null default replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '')
 );
-comment on table secrets.erasure_salt is 'The salt of the hashes in ops.erasures. Whoever has it can test numbers.';
+comment on table secrets.erasure_salt is 'The salt of the hashes in ops.erasures. Whoever has it can test which numbers were erased.';
 comment on column secrets.erasure_salt.is_only is 'There is one row.';
 comment on column secrets.erasure_salt.salt is 'Random, generated with the table.';
 insert into secrets.erasure_salt default values;

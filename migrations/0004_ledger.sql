@@ -52,37 +52,37 @@ create index sends_reserved on ops.sends (budget_date) where reserved_micros > 0
 comment on table ops.sends is 'The send ledger: one row for every text that a rule wants to send, with its state. At most one request is sent per row.';
 comment on column ops.sends.send_id is 'The send.';
 comment on column ops.sends.rule is 'Name of the rule that planned it.';
-comment on column ops.sends.rule_version is 'Version of the rules file that its text is from.';
-comment on column ops.sends.rule_hash is 'Fingerprint of that rule: once the rule was changed, a waiting text is rendered again.';
+comment on column ops.sends.rule_version is 'Version of the rules file that its text comes from.';
+comment on column ops.sends.rule_hash is 'Fingerprint of that rule. If the rule changes, a waiting text is rendered again.';
 comment on column ops.sends.line is 'The account''s line that it is sent from.';
-comment on column ops.sends.number is 'The one recipient, normalised.';
+comment on column ops.sends.number is 'The only recipient, normalised.';
 comment on column ops.sends.trigger_kind is 'What the rule replies to: message or call.';
-comment on column ops.sends.trigger_id is 'Id of that message or call. Unique together with rule, line and number. A call is answered once in each mode, whatever rule: only a send that was refused leaves it to another.';
+comment on column ops.sends.trigger_id is 'Id of that message or call. Unique together with rule, line and number. A call is answered only once in each mode, whatever the rule; another rule may answer it only if the send was refused.';
 comment on column ops.sends.trigger_at is 'When that happened, by the service''s clock.';
 comment on column ops.sends.mode is 'live, or dry-run: recorded, not sent. A thread has at most one open send in each mode; one with an unknown outcome counts as open for its first three scheduled reads.';
-comment on column ops.sends.body is 'The text; empty once the recipient was erased, or RETENTION_DAYS removed it.';
-comment on column ops.sends.limits is 'Limits that the rule set: they only tighten the account''s.';
+comment on column ops.sends.body is 'The text. Empty after the recipient was erased, or after RETENTION_DAYS removed it.';
+comment on column ops.sends.limits is 'Limits set by the rule. They can only be stricter than the account''s.';
 comment on column ops.sends.state is 'PLANNED, HELD, RESERVED, DISPATCHED and UNKNOWN are open; NEEDS_HUMAN waits for manual review; the others are final.';
 comment on column ops.sends.reason is 'Why it is in this state, as a code and sometimes a detail: gate:…, dry_run, or the service''s answer. For HELD: gate:quiet_hours, gate:budget_… (other open sends have reserved the rest), gate:newer_inbound (rules have not evaluated a newer text yet), gate:earlier_steps (other steps on the trigger come first).';
-comment on column ops.sends.fence is 'Raised by each reservation: a worker with an older one cannot change the row.';
+comment on column ops.sends.fence is 'Raised by each reservation. A worker with an older value cannot change the row.';
 comment on column ops.sends.tries is 'Requests that provably had no effect; 429 answers are not counted.';
 comment on column ops.sends.due_at is 'When it is processed next; for RESERVED and DISPATCHED, the end of the lease.';
 comment on column ops.sends.enqueued_at is 'When a worker last took it up.';
 comment on column ops.sends.expires_at is 'When it becomes too old to be sent.';
-comment on column ops.sends.baseline_message_ids is 'Messages that the thread had before the dispatch: none of them can be this one.';
+comment on column ops.sends.baseline_message_ids is 'Messages in the thread before the dispatch: none of them can be this text.';
 comment on column ops.sends.search_count is 'Scheduled reads that searched the thread while the state was UNKNOWN.';
 comment on column ops.sends.searched_at is 'When the thread was last searched for a send in state UNKNOWN.';
 comment on column ops.sends.message_type is 'sms or mms, as billed.';
-comment on column ops.sends.units is 'Segments: as billed, before that the worst case.';
-comment on column ops.sends.reserved_micros is 'Reserved micro-dollars: the worst case, while it is unknown whether it was sent. For a superseded send, until a worker releases them.';
-comment on column ops.sends.settled_micros is 'Micro-dollars that the service charged. NULL = not reported, also of reconciled sends: their budget keeps the worst case.';
-comment on column ops.sends.budget_date is 'Day (UTC) whose budgets it uses.';
-comment on column ops.sends.message_id is 'The message that it became; NULL when the gateway returned no id and none was matched.';
-comment on column ops.sends.is_reconciled is 'Its answer was lost, or refused it, and its message was found in the thread.';
+comment on column ops.sends.units is 'Segments: as billed, or the worst case until then.';
+comment on column ops.sends.reserved_micros is 'Reserved micro-dollars: the worst case, until it is known whether it was sent. A superseded send keeps them until a worker releases them.';
+comment on column ops.sends.settled_micros is 'Micro-dollars charged by the service. NULL = not reported, as for reconciled sends, which count with their worst case.';
+comment on column ops.sends.budget_date is 'Day (UTC) whose budgets it counts in.';
+comment on column ops.sends.message_id is 'The message it became; NULL when the gateway returned no id and no message matched.';
+comment on column ops.sends.is_reconciled is 'Its answer was lost, or was a refusal, but its message was found in the thread.';
 comment on column ops.sends.linked_at is 'When warehouse.sms_messages.send_id was set.';
 comment on column ops.sends.planned_at is 'When the rule planned it.';
 comment on column ops.sends.reserved_at is 'When its budget was last reserved.';
-comment on column ops.sends.dispatched_at is 'When it was committed that a request may be sent.';
+comment on column ops.sends.dispatched_at is 'When the permission to send its request was committed.';
 comment on column ops.sends.unknown_at is 'When its outcome became unknown.';
 comment on column ops.sends.settled_at is 'When it reached a final state, or NEEDS_HUMAN.';
 
@@ -118,9 +118,9 @@ create table ops.send_budgets (
 comment on table ops.send_budgets is 'The budgets used by automatic sends, per day (UTC).';
 comment on column ops.send_budgets.scope is 'account, line/… or thread/line/number.';
 comment on column ops.send_budgets.budget_date is 'The day, UTC.';
-comment on column ops.send_budgets.sends_count is 'Sends that were sent, or may have been.';
+comment on column ops.send_budgets.sends_count is 'Texts that were sent, or may have been.';
 comment on column ops.send_budgets.reserved_micros is 'Micro-dollars of open sends.';
-comment on column ops.send_budgets.spent_micros is 'Micro-dollars that the service charged; of reconciled sends the worst case.';
+comment on column ops.send_budgets.spent_micros is 'Micro-dollars charged by the service; for reconciled sends, the worst case.';
 
 create table ops.send_control (
   is_only boolean default true primary key check (is_only),
@@ -135,10 +135,10 @@ comment on table ops.send_control is 'The kill switch of automatic sends, locked
 comment on column ops.send_control.is_only is 'There is one row.';
 comment on column ops.send_control.is_paused is 'While true, nothing is sent.';
 comment on column ops.send_control.pause_reason is 'Why it is paused.';
-comment on column ops.send_control.paused_by is 'operator, or ledger when three sends within ten minutes had an unknown outcome; a pause by the ledger ends when the outcome of fewer than three is unknown, and this stays: those still count.';
+comment on column ops.send_control.paused_by is 'operator; or ledger, after three sends within ten minutes had an unknown outcome. The ledger ends its own pause once fewer than three outcomes are unknown; the value stays, because those still count.';
 comment on column ops.send_control.changed_at is 'When it was last paused or resumed.';
-comment on column ops.send_control.highest_unit_micros is 'The highest price of a segment that the service ever charged, the minimum of every reservation.';
-comment on column ops.send_control.sender_id is 'The user that the service credits with sends, from the newest message of one; NULL = none, as with an API key.';
+comment on column ops.send_control.highest_unit_micros is 'The highest price ever charged for a segment: the minimum of every reservation.';
+comment on column ops.send_control.sender_id is 'The user whom the service names as the author of sends, from the newest such message; NULL = none, as with an API key.';
 insert into ops.send_control default values;
 
 create table ops.opt_outs (
@@ -150,13 +150,13 @@ create table ops.opt_outs (
   decided_by text,
   primary key (number, line, decided_at, decision)
 );
-comment on table ops.opt_outs is 'What is known of opt-outs beside the verdicts on held texts: skips of the service, decisions of people, and verdicts on texts that an erasure removed. Rows are only added.';
+comment on table ops.opt_outs is 'Opt-outs known from other sources than mirrored texts: skips by the service, manual decisions, and verdicts on texts that an erasure removed. Rows are only added.';
 comment on column ops.opt_outs.number is 'The number, normalised.';
-comment on column ops.opt_outs.decided_at is 'When the service skipped it, the person decided, or the text was sent. Of decisions by people, the last counts.';
-comment on column ops.opt_outs.line is 'The line that skipped it or got the text; empty = every line, as with a decision of a person.';
+comment on column ops.opt_outs.decided_at is 'When the service skipped the number, the person decided, or the text was sent. The latest manual decision counts.';
+comment on column ops.opt_outs.line is 'The line that was skipped or received the text; empty = every line, as for manual decisions.';
 comment on column ops.opt_outs.decision is 'opt_out: no automatic texts until a later START. unsure: none until a person decides, or a later START. clear: a person allows them again, except after a keyword or a skip.';
-comment on column ops.opt_outs.source is 'service: it skipped a send as opted out. text: of an erased group, the verdict on a text of another member. person: somebody decided about unsure texts.';
-comment on column ops.opt_outs.decided_by is 'Who decided, as far as known: the command line, or the page of sends and the user name of the sign-in.';
+comment on column ops.opt_outs.source is 'service: it skipped a send as opted out. text: the verdict on a text by a member of an erased group. person: a decision about unsure texts.';
+comment on column ops.opt_outs.decided_by is 'Who decided, if known: the command line, or the user name on the page of sends.';
 
 create view ops.opt_out_changes as
 select m.number, m.line, coalesce(m.sent_at, m.first_seen_at) as changed_at, m.first_seen_at as seen_at, m.opt_out_verdict as kind,
@@ -173,14 +173,14 @@ where m.direction = 'in' and m.opt_out_verdict in ('opt_out', 'opt_in', 'unsure'
   select from warehouse.sms_conversations c where c.conversation_id = m.conversation_id and c.participants_key <> '')
 union all
 select number, line, decided_at, decided_at, decision, source, false, null, null from ops.opt_outs;
-comment on view ops.opt_out_changes is 'All that opts a number out or in, for the gates, the list of those who wait, and the report: texts, and ops.opt_outs.';
-comment on column ops.opt_out_changes.number is 'Whose; in a group, who wrote the text.';
-comment on column ops.opt_out_changes.line is 'On which line; empty = every line.';
+comment on view ops.opt_out_changes is 'Everything that opts a number out or in: texts, and ops.opt_outs. Used by the gates, the list of waiting numbers, and the report.';
+comment on column ops.opt_out_changes.number is 'The number; in a group, the sender of the text.';
+comment on column ops.opt_out_changes.line is 'The line; empty = every line.';
 comment on column ops.opt_out_changes.changed_at is 'When the text was sent, or the service or the person decided.';
-comment on column ops.opt_out_changes.seen_at is 'When it was first known here: a decision of a person covers what was known then.';
+comment on column ops.opt_out_changes.seen_at is 'When it first became known here. A manual decision covers what was known at its time.';
 comment on column ops.opt_out_changes.kind is 'opt_out, opt_in, unsure or clear.';
 comment on column ops.opt_out_changes.source is 'text, service or person.';
-comment on column ops.opt_out_changes.is_deleted is 'The service deleted the text since. For gates, what it said stays.';
+comment on column ops.opt_out_changes.is_deleted is 'The service has deleted the text since. It still counts for the gates.';
 comment on column ops.opt_out_changes.conversation_id is 'Of the text.';
 comment on column ops.opt_out_changes.message_id is 'Of the text.';
 
@@ -195,9 +195,9 @@ where u.kind = 'unsure'
   and not exists (select from ops.opt_out_changes o
     where o.number = u.number and o.line = u.line and o.kind = 'opt_out' and not exists (select from ops.opt_out_changes i
       where i.number = u.number and i.line = u.line and i.kind = 'opt_in' and i.changed_at > o.changed_at));
-comment on view ops.opt_outs_waiting is 'Texts that may opt out, and about which nobody decided: no automatic text goes to these numbers.';
-comment on column ops.opt_outs_waiting.number is 'Whose; in a group, who wrote the text.';
-comment on column ops.opt_outs_waiting.line is 'On which line.';
+comment on view ops.opt_outs_waiting is 'Texts that may opt out and need a decision. Until then, no automatic text is sent to these numbers.';
+comment on column ops.opt_outs_waiting.number is 'The number; in a group, the sender of the text.';
+comment on column ops.opt_outs_waiting.line is 'The line.';
 comment on column ops.opt_outs_waiting.changed_at is 'When the text was sent.';
 comment on column ops.opt_outs_waiting.seen_at is 'When it was first mirrored.';
 comment on column ops.opt_outs_waiting.conversation_id is 'Of the text; NULL = an erasure removed it.';

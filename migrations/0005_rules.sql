@@ -14,21 +14,21 @@ create table ops.rules_loaded (
   seen_at timestamptz not null default clock_timestamp(),
   stopped_at timestamptz
 );
-comment on table ops.rules_loaded is 'The rules of each worker. Other workers delete the row of one that is gone for a minute.';
+comment on table ops.rules_loaded is 'The rules of each worker. Other workers delete the row of a worker that has been gone for a minute.';
 comment on column ops.rules_loaded.process_id is 'The worker, as in ops.processes.';
 comment on column ops.rules_loaded.version is 'Fingerprint of the file in force; NULL = no valid file yet.';
 comment on column ops.rules_loaded.mode is 'RULES_MODE of the worker.';
-comment on column ops.rules_loaded.rules is 'Name, trigger and mode of each rule, in order; heldBack: why the mode is dry-run although the file says live.';
+comment on column ops.rules_loaded.rules is 'Name, trigger and mode of each rule, in order. heldBack: why the mode is dry-run although the file says live.';
 comment on column ops.rules_loaded.loaded_at is 'When that file was read.';
 comment on column ops.rules_loaded.checked_at is 'When a worker last checked the file.';
 comment on column ops.rules_loaded.problem is 'Why the newest file is not in force; NULL when it is.';
 comment on column ops.rules_loaded.problem_at is 'When that was detected.';
 comment on column ops.rules_loaded.limits is 'The account''s limits as the file sets them: sends a day, and micro-dollars.';
-comment on column ops.rules_loaded.since is 'Since when each rule has been in force without interruption, by name, trigger and idle time. A rule ignores threads that were idle long enough before, and triggers that another rule had replied to. Another worker''s start of the same rule counts.';
-comment on column ops.rules_loaded.is_using_hours is 'Whether a rule or a template speaks of local times.';
-comment on column ops.rules_loaded.time_zone is 'Time zone of the hours in rules: TIME_ZONE of the worker. NULL = nobody has chosen one, so rules that speak of hours do not act.';
+comment on column ops.rules_loaded.since is 'Since when each rule has been in force without interruption, by name, trigger and idle time, on any worker. A rule ignores threads that were idle long enough before, and triggers that another rule answered before.';
+comment on column ops.rules_loaded.is_using_hours is 'Whether a rule or a template depends on local times.';
+comment on column ops.rules_loaded.time_zone is 'Time zone of the hours in rules: TIME_ZONE of the worker. NULL = not set, so rules that depend on hours do not act.';
 comment on column ops.rules_loaded.seen_at is 'When the worker last reported itself, every two seconds.';
-comment on column ops.rules_loaded.stopped_at is 'When it stopped. What it planned stays in force for a minute longer.';
+comment on column ops.rules_loaded.stopped_at is 'When it stopped. Its planned sends stay in force for another minute.';
 
 create table ops.rule_events (
   event_id bigint generated always as identity primary key,
@@ -44,11 +44,11 @@ comment on table ops.rule_events is 'Newly mirrored triggers, inserted by the tr
 comment on column ops.rule_events.event_id is 'Order of mirroring.';
 comment on column ops.rule_events.kind is 'message_received, call_missed, call_ended, voicemail_left, transcript_ready or action_required.';
 comment on column ops.rule_events.key is 'conversation/message, a call id or a transcript id.';
-comment on column ops.rule_events.happened_at is 'When it happened at the service; of transcripts, when they were mirrored.';
+comment on column ops.rule_events.happened_at is 'When it happened at the service; for transcripts, when they were mirrored.';
 comment on column ops.rule_events.noted_at is 'When it was mirrored.';
 comment on column ops.rule_events.due_at is 'When it is evaluated next.';
 comment on column ops.rule_events.tries is 'Evaluations that failed.';
-comment on column ops.rule_events.rules is 'Names of the rules that are still to be evaluated on it, where workers have different ones; NULL = all.';
+comment on column ops.rule_events.rules is 'Names of the rules that still have to be evaluated, if workers have different ones; NULL = all.';
 
 create table ops.rule_runs (
   run_id bigint generated always as identity primary key,
@@ -71,21 +71,21 @@ create index rule_runs_matched on ops.rule_runs (rule, trigger_at) where is_matc
 create index rule_runs_thread on ops.rule_runs (line, number, trigger_at) where is_matched;
 create index rule_runs_evaluated_at on ops.rule_runs (evaluated_at);
 create index rule_runs_unmatched on ops.rule_runs (evaluated_at) where not is_matched;
-comment on table ops.rule_runs is 'Evaluations of rules that matched, were refused (too old, a limit, a stop, an error), or were on an idle thread; the others are only counted. Once per rule and trigger, for all versions: the rule acts once.';
+comment on table ops.rule_runs is 'Evaluations that matched, were refused (too old, a limit, a stop, an error), or concerned an idle thread; all others are only counted. One row per rule and trigger, whatever the version, because a rule acts only once.';
 comment on column ops.rule_runs.run_id is 'Order of evaluation.';
 comment on column ops.rule_runs.rule is 'Name of the rule.';
 comment on column ops.rule_runs.version is 'Fingerprint of the rules file then.';
 comment on column ops.rule_runs.trigger_kind is 'Kind of the trigger.';
 comment on column ops.rule_runs.trigger_key is 'Its key: conversation/message, a call id, a transcript id.';
-comment on column ops.rule_runs.trigger_at is 'When it happened. The facts are those of that time.';
+comment on column ops.rule_runs.trigger_at is 'When it happened. The facts are from that time.';
 comment on column ops.rule_runs.evaluated_at is 'When the rule was evaluated.';
-comment on column ops.rule_runs.conversation_id is 'The conversation, where there is one.';
+comment on column ops.rule_runs.conversation_id is 'The conversation, if there is one.';
 comment on column ops.rule_runs.line is 'The account''s line; NULL if there is no other party.';
 comment on column ops.rule_runs.number is 'The other party.';
 comment on column ops.rule_runs.mode is 'dry-run: its actions were recorded, not executed; live.';
 comment on column ops.rule_runs.is_matched is 'Whether its condition and limits let it act.';
 comment on column ops.rule_runs.reason is 'matched, or why not: condition_false, too_old, limit:…, stopped:…, group_thread, no_other_party, gone, error:….';
-comment on column ops.rule_runs.facts is 'The facts that its condition used; of names and texts only the length.';
+comment on column ops.rule_runs.facts is 'The facts used by its condition; for names and texts, only the length.';
 
 create table ops.rule_actions (
   run_id bigint not null references ops.rule_runs on delete cascade,
@@ -109,12 +109,12 @@ comment on table ops.rule_actions is 'The steps of matched rules.';
 comment on column ops.rule_actions.run_id is 'The run.';
 comment on column ops.rule_actions.ordinal is 'Position among the steps, from 1.';
 comment on column ops.rule_actions.kind is 'reply, resolve, reopen, assign, comment or block.';
-comment on column ops.rule_actions.state is 'waiting: not done yet. done. failed: the service refused. skipped: for the reason given. unclear: its answer was lost, and it must not be repeated. dry_run: only recorded.';
-comment on column ops.rule_actions.argument is 'Note, user or reason; NULL once it is settled.';
-comment on column ops.rule_actions.send_id is 'Of a reply, the row of the send ledger.';
+comment on column ops.rule_actions.state is 'waiting: not done yet. done. failed: the service refused. skipped: see reason. unclear: the answer was lost, and it must not be repeated. dry_run: only recorded.';
+comment on column ops.rule_actions.argument is 'Note, user or reason; NULL once the action is settled.';
+comment on column ops.rule_actions.send_id is 'For a reply, the row in the send ledger.';
 comment on column ops.rule_actions.reason is 'Why it is in this state.';
 comment on column ops.rule_actions.tries is 'Requests so far.';
 comment on column ops.rule_actions.due_at is 'When it is tried next.';
 comment on column ops.rule_actions.claimed_until is 'End of the lease of the worker that executes it.';
-comment on column ops.rule_actions.begun_at is 'When it was committed that a request may be sent that must not be repeated.';
+comment on column ops.rule_actions.begun_at is 'When the permission to send a request that must not be repeated was committed.';
 comment on column ops.rule_actions.settled_at is 'When it reached a final state.';

@@ -5,7 +5,7 @@ create table reporting.schedules (
   name text not null,
   time_zone text not null
 );
-comment on table reporting.schedules is 'When the business is open, by name. reporting.params says which one counts; workers keep that one as the rules file has it.';
+comment on table reporting.schedules is 'Opening hours of the business, by name. reporting.params names the one in use; workers update that one from the rules file.';
 comment on column reporting.schedules.schedule_id is 'Key.';
 comment on column reporting.schedules.name is 'What people call it.';
 comment on column reporting.schedules.time_zone is 'IANA time zone of its hours.';
@@ -19,7 +19,7 @@ create table reporting.business_hours (
   primary key (schedule_id, isodow, opens),
   check (closes > opens)
 );
-comment on table reporting.business_hours is 'Opening hours of a week, local time; those of the schedule that counts come from business_hours of the rules file. A day may have several that do not overlap; one without is closed.';
+comment on table reporting.business_hours is 'Opening hours of a week in local time. The rules file''s business_hours overwrite those of the schedule in use. A day can have several, without overlaps; a day without any is closed.';
 comment on column reporting.business_hours.schedule_id is 'The schedule.';
 comment on column reporting.business_hours.isodow is 'Day of the week, 1 = Monday to 7 = Sunday.';
 comment on column reporting.business_hours.opens is 'Local time.';
@@ -32,10 +32,10 @@ create table reporting.holidays (
   name text,
   primary key (schedule_id, holiday_date)
 );
-comment on table reporting.holidays is 'Days on which a schedule is closed whatever its hours say; those of the schedule that counts come from business_hours of the rules file.';
+comment on table reporting.holidays is 'Days on which a schedule is closed all day. The rules file''s business_hours overwrite those of the schedule in use.';
 comment on column reporting.holidays.schedule_id is 'The schedule.';
 comment on column reporting.holidays.holiday_date is 'The day, local.';
-comment on column reporting.holidays.name is 'What is celebrated.';
+comment on column reporting.holidays.name is 'Name of the holiday.';
 
 create table reporting.params (
   is_only boolean default true primary key check (is_only),
@@ -48,16 +48,16 @@ create table reporting.params (
   is_text_shown boolean not null default false,
   fiscal_year_start_month integer not null default 1 check (fiscal_year_start_month between 1 and 12)
 );
-comment on table reporting.params is 'What the reports mean by their words; one row. After a change of anything but service_level_seconds, fiscal_year_start_month and is_text_shown: `npx trunkline reporting rebuild`.';
+comment on table reporting.params is 'Definitions used by the reports; one row. After changing anything except service_level_seconds, fiscal_year_start_month and is_text_shown, run `npx trunkline reporting rebuild`.';
 comment on column reporting.params.is_only is 'There is one row.';
 comment on column reporting.params.time_zone is 'IANA time zone of local days and hours in the reports.';
-comment on column reporting.params.service_level_seconds is 'Answered within so many seconds is in the service level: 5, 10, 15, 20, 30, 45, 60 or 120. Takes effect at once.';
+comment on column reporting.params.service_level_seconds is 'A call answered within this many seconds is within the service level: 5, 10, 15, 20, 30, 45, 60 or 120. Takes effect at once.';
 comment on column reporting.params.short_abandon_seconds is 'An abandoned call that waited no longer than this is short_abandoned: nobody could have answered it.';
-comment on column reporting.params.callback_window is 'A missed call counts as returned when a person got in touch within this time; a text without a known sender does not count.';
+comment on column reporting.params.callback_window is 'A missed call counts as returned if a person gets in touch within this time. A text without a known sender does not count.';
 comment on column reporting.params.session_gap is 'A text of the customer after a longer pause begins a new session.';
-comment on column reporting.params.schedule_id is 'The schedule that business time is counted in.';
+comment on column reporting.params.schedule_id is 'The schedule used for business time.';
 comment on column reporting.params.fiscal_year_start_month is 'The month that a fiscal year begins with, 1 to 12. Takes effect at once.';
-comment on column reporting.params.is_text_shown is 'Whether the views show what people wrote and said, and what the analysis wrote of it, and whether reporting.search finds it. They do not unless somebody sets this. Names and numbers of the parties are always shown.';
+comment on column reporting.params.is_text_shown is 'Whether views show what people wrote and said and what the analysis wrote about it, and whether reporting.search finds it. Default: no. Names and numbers are always shown.';
 insert into reporting.params default values;
 -- Autovacuum never analyses so small a table, and the planner would expect hundreds of rows in the views that join it.
 analyze reporting.params;
@@ -66,9 +66,9 @@ create table reporting.delivery_status_map (
   word text primary key check (word = lower(trim(word))),
   delivery_class text not null check (delivery_class in ('delivered', 'in_flight', 'failed', 'unknown'))
 );
-comment on table reporting.delivery_status_map is 'What the carriers'' own words for a delivery mean. The service passes them through and documents none: add what data_quality lists as not mapped, then `npx trunkline reporting rebuild`.';
+comment on table reporting.delivery_status_map is 'The meaning of the carriers'' own delivery words, which the service does not document. Add the words that data_quality lists as not mapped, then run `npx trunkline reporting rebuild`.';
 comment on column reporting.delivery_status_map.word is 'The carrier''s word in lower case.';
-comment on column reporting.delivery_status_map.delivery_class is 'delivered and failed are final; in_flight: on its way, or never reported on again; unknown: the carrier does not know.';
+comment on column reporting.delivery_status_map.delivery_class is 'delivered and failed are final; in_flight: on its way, or never reported again; unknown: the carrier does not know.';
 insert into reporting.delivery_status_map values
   ('delivered', 'delivered'), ('delivrd', 'delivered'), ('success', 'delivered'), ('read', 'delivered'),
   ('sent', 'in_flight'), ('accepted', 'in_flight'), ('acceptd', 'in_flight'), ('queued', 'in_flight'), ('sending', 'in_flight'),
@@ -87,10 +87,10 @@ create table ops.rollup_markers (
   marked_at timestamptz not null default clock_timestamp(),
   check ((kind = 'thread') = (conversation_id is not null) and (kind <> 'thread') = (bucket_at is not null))
 );
-comment on table ops.rollup_markers is 'Which days of the rollups are out of date. Written in the transaction of the fact, deleted when the day is worked out again.';
+comment on table ops.rollup_markers is 'Days whose rollups are out of date. Written together with the fact, deleted when the day has been computed again.';
 comment on column ops.rollup_markers.marker_id is 'Order of marking.';
-comment on column ops.rollup_markers.kind is 'calls or texts: the day of a quarter of an hour, of which only that quarter differs; thread: the turns of a conversation.';
-comment on column ops.rollup_markers.bucket_at is 'Begin of the quarter of an hour, UTC. These divide every local day and hour.';
+comment on column ops.rollup_markers.kind is 'calls or texts: only a quarter of an hour of the day has changed; thread: the turns of a conversation have changed.';
+comment on column ops.rollup_markers.bucket_at is 'Start of the quarter of an hour, UTC. Quarters divide every local day and hour.';
 comment on column ops.rollup_markers.conversation_id is 'The conversation.';
 comment on column ops.rollup_markers.marked_at is 'When the facts changed.';
 
@@ -107,7 +107,7 @@ create table ops.rollup_troubles (
   check ((kind = 'thread') = (conversation_id is not null) and (kind <> 'thread') = (bucket_at is not null))
 );
 create unique index rollup_troubles_subject on ops.rollup_troubles (kind, coalesce(bucket_at, '-infinity'), coalesce(conversation_id, 0));
-comment on table ops.rollup_troubles is 'Days and conversations that failed to be rolled up, set aside so that the others are not held up. Deleted when all of it was worked out.';
+comment on table ops.rollup_troubles is 'Days and conversations that could not be rolled up. They are set aside so that the others are not delayed, and deleted once they are computed completely.';
 comment on column ops.rollup_troubles.trouble_id is 'Key, so that logical replication can tell the rows apart.';
 comment on column ops.rollup_troubles.kind is 'As in ops.rollup_markers.';
 comment on column ops.rollup_troubles.bucket_at is 'Begin of the local day.';
@@ -128,15 +128,15 @@ create table ops.rollup_state (
   error_code text,
   failing_since_at timestamptz
 );
-comment on table ops.rollup_state is 'How the rollups of the schema reporting were last kept; one row.';
+comment on table ops.rollup_state is 'State of the rollups of the schema reporting; one row.';
 comment on column ops.rollup_state.is_only is 'There is one row.';
-comment on column ops.rollup_state.drained_at is 'When no marker was last left.';
-comment on column ops.rollup_state.meaning is 'ops.rollup_meaning() as it was when all rollups were last rebuilt; NULL = they never were, or a rebuild is under way or was cut off.';
+comment on column ops.rollup_state.drained_at is 'When there was last no marker left.';
+comment on column ops.rollup_state.meaning is 'The value of ops.rollup_meaning() when all rollups were last rebuilt; NULL = they never were, or a rebuild is running or was interrupted.';
 comment on column ops.rollup_state.rebuilt_at is 'When that was.';
-comment on column ops.rollup_state.wanted_time_zone is 'TIME_ZONE of the worker that started last; NULL = not set. Where reporting.params has another, the reports wait for a rebuild.';
-comment on column ops.rollup_state.last_error is 'Why the last drain failed; NULL = it did not. What was set aside is no failure of a drain.';
-comment on column ops.rollup_state.error_code is 'SQLSTATE of last_error; NULL where it was no error of Postgres.';
-comment on column ops.rollup_state.failing_since_at is 'When the first drain of the present series of failures failed.';
+comment on column ops.rollup_state.wanted_time_zone is 'TIME_ZONE of the worker started last; NULL = not set. If reporting.params has another zone, the reports wait for a rebuild.';
+comment on column ops.rollup_state.last_error is 'Why the last drain failed; NULL = it did not. Changes that were set aside do not count as a failure.';
+comment on column ops.rollup_state.error_code is 'SQLSTATE of last_error; NULL if it was not an error of Postgres.';
+comment on column ops.rollup_state.failing_since_at is 'When drains began to fail.';
 
 create function ops.rollup_meaning() returns text
 language sql stable as $$
@@ -147,7 +147,7 @@ language sql stable as $$
     (select string_agg(m::text, ',' order by m.word) from reporting.delivery_status_map m)))
   from reporting.params p
 $$;
-comment on function ops.rollup_meaning is 'A hash of every definition that the rollups depend on: when it changes, they must be rebuilt.';
+comment on function ops.rollup_meaning is 'A hash of all definitions that the rollups depend on. When it changes, they must be rebuilt.';
 insert into ops.rollup_state (meaning) values (ops.rollup_meaning());
 
 -- Rollups of calls
@@ -185,7 +185,7 @@ create table rollups.call_rollup (
 comment on table rollups.call_rollup is 'Calls by local hour and number; read it through call_hourly.';
 comment on column rollups.call_rollup.local_date is 'Local day.';
 comment on column rollups.call_rollup.account_number is 'The account''s number, empty where the call reports none.';
-comment on column rollups.call_rollup.local_hour is 'Local hour. The hour that the clock repeats in autumn holds both.';
+comment on column rollups.call_rollup.local_hour is 'Local hour. The hour repeated by the clock in autumn includes both.';
 comment on column rollups.call_rollup.direction is 'internal; of external calls inbound, outbound, or unknown where none is reported.';
 comment on column rollups.call_rollup.is_business_hours is 'Whether the schedule of params was open when the calls began.';
 comment on column rollups.call_rollup.call_count is 'Calls.';
@@ -195,10 +195,10 @@ comment on column rollups.call_rollup.abandoned_count is 'The caller gave up aft
 comment on column rollups.call_rollup.short_abandoned_count is 'The caller gave up within the short-abandon threshold.';
 comment on column rollups.call_rollup.missed_count is 'Missed otherwise: nobody answered, and the caller is not reported to have given up.';
 comment on column rollups.call_rollup.unknown_count is 'The service reports no outcome.';
-comment on column rollups.call_rollup.menu_count is 'Of the inbound abandoned and missed ones, those whose caller never left the menu, by the legs.';
+comment on column rollups.call_rollup.menu_count is 'Of the inbound abandoned and missed calls, those whose caller never left the menu, according to the legs.';
 comment on column rollups.call_rollup.talk_seconds is 'Connected time of the answered calls that report it.';
 comment on column rollups.call_rollup.talk_count is 'Answered calls that report their connected time.';
-comment on column rollups.call_rollup.answer_wait_seconds is 'Waits of the answered inbound calls together.';
+comment on column rollups.call_rollup.answer_wait_seconds is 'Total wait of the answered inbound calls.';
 comment on column rollups.call_rollup.answer_wait_count is 'Answered inbound calls whose wait is known.';
 comment on column rollups.call_rollup.longest_wait_seconds is 'Longest wait, answered or not.';
 comment on column rollups.call_rollup.ans_le_5 is 'Answered within 5 seconds.';
@@ -218,7 +218,7 @@ create table rollups.endpoints (
   last_date date not null,
   primary key (kind, endpoint)
 );
-comment on table rollups.endpoints is 'Numbers of the account, queues and huntgroups that calls touched; read it through dim_number and dim_queue. None is taken away again.';
+comment on table rollups.endpoints is 'Numbers of the account, queues and huntgroups that calls involved; read it through dim_number and dim_queue. Rows are never deleted.';
 comment on column rollups.endpoints.kind is 'number, queue or huntgroup.';
 comment on column rollups.endpoints.endpoint is 'The number; of a queue or huntgroup without one, its name.';
 comment on column rollups.endpoints.endpoint_name is 'Name of a queue or huntgroup, as the newest call shows it.';
@@ -301,7 +301,7 @@ comment on column rollups.queue_visits.entered_at is 'When the call entered it; 
 comment on column rollups.queue_visits.outcome is 'How the visit ended; see fct_queue_visit.';
 comment on column rollups.queue_visits.wait_seconds is 'How long the caller waited there; see fct_queue_visit.';
 comment on column rollups.queue_visits.wait_basis is 'legs, duration_minus_talk or unknown.';
-comment on column rollups.queue_visits.next_queue is 'Where an overflowed visit went on, as in dim_queue.';
+comment on column rollups.queue_visits.next_queue is 'Where an overflowed visit continued, as in dim_queue.';
 
 create table rollups.missed_call_returns (
   call_id text primary key,
@@ -331,7 +331,7 @@ create index missed_call_returns_texted_at on rollups.missed_call_returns (texte
 create index missed_call_returns_rule_texted_at on rollups.missed_call_returns (rule_texted_at) where rule_texted_at is not null;
 create index missed_call_returns_called_back on rollups.missed_call_returns (called_back_call_id) where called_back_call_id is not null;
 create index missed_call_returns_times on rollups.missed_call_returns (started_at) include (outcome, returned_by, return_seconds, account_number);
-comment on table rollups.missed_call_returns is 'Inbound external calls that nobody answered, and how they were returned; read it through missed_calls. It holds no number of a customer.';
+comment on table rollups.missed_call_returns is 'Inbound external calls that nobody answered, and how they were returned; read it through missed_calls. Contains no customer numbers.';
 comment on column rollups.missed_call_returns.call_id is 'The missed call.';
 comment on column rollups.missed_call_returns.started_at is 'Its start.';
 comment on column rollups.missed_call_returns.local_date is 'Its local day.';
@@ -341,7 +341,7 @@ comment on column rollups.missed_call_returns.is_business_hours is 'Whether the 
 comment on column rollups.missed_call_returns.account_number is 'The account''s number that was called.';
 comment on column rollups.missed_call_returns.wait_seconds is 'How long the caller waited.';
 comment on column rollups.missed_call_returns.called_back_call_id is 'The call that returned it, by the service.';
-comment on column rollups.missed_call_returns.returned_by is 'called_back, outbound_call, caller_got_through or text: how it was returned. automatic_text or text_by_unknown: it was not, but a rule, or nobody knows who, texted the number within the window. NULL = nothing of these.';
+comment on column rollups.missed_call_returns.returned_by is 'How it was returned: called_back, outbound_call, caller_got_through or text. Not returned: automatic_text or text_by_unknown, if only a rule or an unknown sender texted the number within the window; NULL = nothing happened.';
 comment on column rollups.missed_call_returns.returned_at is 'When; NULL when not returned, or when the service names a call that is not held.';
 comment on column rollups.missed_call_returns.returned_call_id is 'By which call; NULL for a text.';
 comment on column rollups.missed_call_returns.texted_at is 'When the first text of a rule or of an unknown sender went out within the window, returned or not; NULL = none did.';
@@ -468,7 +468,7 @@ create table rollups.transcript_agents (
   is_urgent_action_required boolean
 );
 create index transcript_agents_call_started_at on rollups.transcript_agents (call_started_at) include (transcript_id);
-comment on table rollups.transcript_agents is 'When the call of each transcript began, whose it was, and the scores and words of its analysis, so that sums need not read the transcripts; read it through fct_transcript. Transcripts of calls that are not held are left out.';
+comment on table rollups.transcript_agents is 'Start of the call, user, scores and words of each transcript, so that sums need not read the transcripts; read it through fct_transcript. Only transcripts of mirrored calls.';
 comment on column rollups.transcript_agents.transcript_id is 'The transcript.';
 comment on column rollups.transcript_agents.call_id is 'Its call.';
 comment on column rollups.transcript_agents.call_started_at is 'Start of the call.';
@@ -506,7 +506,7 @@ create table ops.rule_tallies (
   counts jsonb not null,
   marked_at timestamptz not null default clock_timestamp()
 );
-comment on table ops.rule_tallies is 'Evaluations and steps of rules that are not in the day totals yet. One row is written with each batch of evaluations, and with each step that was settled; it is taken when it is added.';
+comment on table ops.rule_tallies is 'Evaluations and steps of rules that are not in the daily totals yet. One row per batch of evaluations and per settled step; deleted when it is added.';
 comment on column ops.rule_tallies.tally_id is 'Order of writing.';
 comment on column ops.rule_tallies.happened_at is 'When the rules were evaluated.';
 comment on column ops.rule_tallies.version is 'Fingerprint of the rules file then.';
@@ -519,7 +519,7 @@ create table ops.send_markers (
   charged_at timestamptz,
   marked_at timestamptz not null default clock_timestamp()
 );
-comment on table ops.send_markers is 'Days of the send ledger whose totals are no longer right. Written with its rows, taken when the totals are computed again.';
+comment on table ops.send_markers is 'Days of the send ledger whose totals are out of date. Written together with the ledger''s rows, deleted when the totals are computed again.';
 comment on column ops.send_markers.marker_id is 'Order of marking.';
 comment on column ops.send_markers.planned_at is 'An instant of a day on which sends were planned.';
 comment on column ops.send_markers.charged_at is 'An instant of a day on which sends went out, or were to.';
@@ -533,9 +533,9 @@ create table ops.outcome_state (
   error_code text,
   failing_since_at timestamptz
 );
-comment on table ops.outcome_state is 'How the totals of rules and sends were last kept; one row.';
+comment on table ops.outcome_state is 'State of the totals of rules and sends; one row.';
 comment on column ops.outcome_state.is_only is 'There is one row.';
-comment on column ops.outcome_state.time_zone is 'Whose days the sends are counted by: another one in reporting.params, and they are counted again.';
+comment on column ops.outcome_state.time_zone is 'Time zone by whose days sends are counted. If reporting.params has another one, they are counted again.';
 comment on column ops.outcome_state.drained_at is 'When nothing was left to add.';
 comment on column ops.outcome_state.last_error is 'Why the last drain failed; NULL = it did not.';
 comment on column ops.outcome_state.error_code is 'SQLSTATE of last_error; NULL where it was no error of Postgres.';
@@ -601,8 +601,8 @@ comment on column rollups.rule_outcome_rollup.action_unclear_count is 'Steps oth
 comment on column rollups.rule_outcome_rollup.reply_unplanned_count is 'Replies that were not even planned.';
 comment on column rollups.rule_outcome_rollup.planned_count is 'Texts planned.';
 comment on column rollups.rule_outcome_rollup.sent_count is 'Of these, sent.';
-comment on column rollups.rule_outcome_rollup.would_send_count is 'Of these, kept back by dry-run alone.';
-comment on column rollups.rule_outcome_rollup.blocked_count is 'Of these, kept back by a gate.';
+comment on column rollups.rule_outcome_rollup.would_send_count is 'Of these, not sent only because of dry-run.';
+comment on column rollups.rule_outcome_rollup.blocked_count is 'Of these, stopped by a gate.';
 comment on column rollups.rule_outcome_rollup.blocked_by_gate is 'These by gate.';
 comment on column rollups.rule_outcome_rollup.skipped_count is 'Of these, skipped by the service and not charged.';
 comment on column rollups.rule_outcome_rollup.rejected_count is 'Of these, refused by the service and not charged.';

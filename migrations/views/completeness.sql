@@ -35,15 +35,15 @@ from (
   group by stream, (from_at at time zone 'UTC')::date
 ) days;
 
-comment on view reporting.completeness is 'One row is a UTC day: what the service reports against what is held. A day without a row was never compared.';
+comment on view reporting.completeness is 'One row per UTC day: what the service reports, compared with what is mirrored. A day without a row was never compared.';
 comment on column reporting.completeness.stream is 'calls.';
 comment on column reporting.completeness.utc_date is 'The day, in UTC: hours are compared in UTC.';
 comment on column reporting.completeness.hour_count is 'Hours of the day that are over: 24 for a whole day.';
-comment on column reporting.completeness.proven_hour_count is 'Of these, hours in which everything that the service lists is held.';
+comment on column reporting.completeness.proven_hour_count is 'Of these, hours in which everything listed by the service is mirrored.';
 comment on column reporting.completeness.reported_count is 'What the service listed; NULL when it was never asked.';
-comment on column reporting.completeness.held_count is 'What is held.';
-comment on column reporting.completeness.unannounced_count is 'Of the reported, what no webhook had announced; NULL for days before the webhooks.';
-comment on column reporting.completeness.unannounced_share is 'The same as a share of what was reported for the hours in which webhooks were expected.';
-comment on column reporting.completeness.is_complete is 'Whether every hour that is over is proven. False is an honest gap.';
+comment on column reporting.completeness.held_count is 'Number of mirrored calls.';
+comment on column reporting.completeness.unannounced_count is 'Of the reported calls, those that no webhook had announced; NULL for days before the webhooks.';
+comment on column reporting.completeness.unannounced_share is 'The same as a fraction of the calls reported for the hours in which webhooks were expected.';
+comment on column reporting.completeness.is_complete is 'Whether every hour that is over is proven.';
 comment on column reporting.completeness.least_recently_checked_at is 'The oldest comparison among its hours.';
 comment on column reporting.completeness.difference is 'Why not every hour is proven; NULL where all are.';

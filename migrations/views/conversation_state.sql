@@ -36,7 +36,7 @@ from warehouse.sms_conversations c
   left join reporting.dim_user u on u.user_id = c.assigned_user_id and c.is_assignment_known
 where c.deleted_at is null;
 
-comment on view reporting.conversation_state is 'One row is a text conversation. Whether it is resolved and to whom it is assigned cannot be read from the service and fires no event: it is only what our own calls'' answers showed. Filter on waiting_since_at for those that wait for a reply: whoever never answers a "thanks" has many old ones.';
+comment on view reporting.conversation_state is 'One row per text conversation. The service cannot be asked whether it is resolved and to whom it is assigned, and sends no event: this is only known from answers to our own requests. Filter on waiting_since_at to find conversations that wait for a reply. Threads that end with an unanswered "thanks" also wait.';
 comment on column reporting.conversation_state.conversation_id is 'Key within this warehouse; the service has none.';
 comment on column reporting.conversation_state.line is 'The account''s line.';
 comment on column reporting.conversation_state.number is 'The other party; of a group, the first participant.';
@@ -52,13 +52,13 @@ comment on column reporting.conversation_state.resolved_by is 'User credited wit
 comment on column reporting.conversation_state.resolved_at is 'When it was resolved.';
 comment on column reporting.conversation_state.resolved_observed_at is 'When that was observed.';
 comment on column reporting.conversation_state.resolved_observed_via is 'By which operation''s answer.';
-comment on column reporting.conversation_state.resolved_confidence is 'never_observed; stale_since_inbound: a text came in since; as_observed: none did, but people can have changed it in the portal.';
+comment on column reporting.conversation_state.resolved_confidence is 'never_observed; stale_since_inbound: a text has come in since; as_observed: no text has, but people may have changed it in the portal.';
 comment on column reporting.conversation_state.assigned_user_id is 'User it is assigned to, as last observed; NULL = nobody, or never observed.';
 comment on column reporting.conversation_state.assigned_name is 'That user''s name.';
 comment on column reporting.conversation_state.is_assignment_known is 'Whether the assignment was ever observed.';
 comment on column reporting.conversation_state.assigned_observed_at is 'When it was observed.';
 comment on column reporting.conversation_state.assigned_observed_via is 'By which operation''s answer.';
-comment on column reporting.conversation_state.waiting_since_at is 'Where the last text is the customer''s and the conversation is not known to be resolved since: the first text that nobody replied to, since the last silence that was longer than the session gap of params. NULL = waits for nobody.';
+comment on column reporting.conversation_state.waiting_since_at is 'If the customer wrote last and the conversation is not known to be resolved since: the first text without a reply, after the last pause longer than the session gap of params. NULL = nobody waits.';
 comment on column reporting.conversation_state.waiting_count is 'Texts that wait, since then.';
-comment on column reporting.conversation_state.waiting_seconds is 'Since then, by the calendar.';
-comment on column reporting.conversation_state.waiting_business_seconds is 'Since then, counting business time only.';
+comment on column reporting.conversation_state.waiting_seconds is 'Seconds since then, by the calendar.';
+comment on column reporting.conversation_state.waiting_business_seconds is 'Seconds since then, business time only.';

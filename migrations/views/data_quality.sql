@@ -62,9 +62,9 @@ select 'quality', check_name, found_count, counted_at, case check_name
   end
 from rollups.audits;
 
-comment on view reporting.data_quality is 'One row is a check: how fresh, how complete and how good the data is. But for the ages in seconds of area fresh, zero everywhere is good; nothing here is repaired by guessing.';
-comment on column reporting.data_quality.area is 'fresh: how far the data and the totals reach; complete: what the service lists and is not held; quality: what is odd in what is held.';
-comment on column reporting.data_quality.check_name is 'What was looked for.';
-comment on column reporting.data_quality.found_count is 'How much of it was found; of an age, seconds. NULL = nothing is held.';
-comment on column reporting.data_quality.counted_at is 'When it was counted, NULL = just now; of an age, the moment that it counts from; of changes waiting, the oldest.';
+comment on view reporting.data_quality is 'One row per check: how fresh, complete and good the data is. Except for the ages in seconds in area fresh, zero everywhere is good. Nothing here is repaired by guessing.';
+comment on column reporting.data_quality.area is 'fresh: how current the data and totals are; complete: what the service lists but is not mirrored; quality: oddities in the mirrored data.';
+comment on column reporting.data_quality.check_name is 'What was checked.';
+comment on column reporting.data_quality.found_count is 'How many were found; for an age, seconds. NULL = there is no data.';
+comment on column reporting.data_quality.counted_at is 'When it was counted, NULL = just now; for an age, the time it starts from; for waiting changes, the oldest one.';
 comment on column reporting.data_quality.meaning is 'What it means.';

@@ -23,12 +23,12 @@ from rollups.contacts k left join warehouse.contacts i on i.number = k.number
 union all
 select 'unknown', null, 'unknown', null, null, null, null, null, null;
 
-comment on view reporting.dim_contact is 'One row is the number of another party of calls or texts; one row, unknown, stands for withheld numbers and internal calls. People who were erased are not here.';
-comment on column reporting.dim_contact.contact_key is 'The key: the number itself, normalised, so that no lookup stands between it and a fact; unknown where none is shown, and for short numbers such as 611.';
+comment on view reporting.dim_contact is 'One row per number of another party of calls or texts. The row unknown stands for withheld numbers and internal calls. Erased people are not included.';
+comment on column reporting.dim_contact.contact_key is 'The key: the normalised number itself, so facts need no lookup; unknown if none is shown, and for short numbers such as 611.';
 comment on column reporting.dim_contact.number is 'The number; NULL where none is shown.';
 comment on column reporting.dim_contact.contact_name is 'Name by the imported list of customers, else as it was shown with its newest inbound call; NULL = none.';
 comment on column reporting.dim_contact.area_code is 'Area code of a number of the North American plan; NULL for others.';
-comment on column reporting.dim_contact.calling_code is 'Calling code of its country, by the first digits: 1 is the North American plan, in which area_code tells countries apart, 44 the United Kingdom. NULL for what has no such shape. It says where the number is from, which need not be where the caller is.';
+comment on column reporting.dim_contact.calling_code is 'Calling code of its country, from the first digits: 1 is the North American plan (area_code tells its countries apart), 44 the United Kingdom. NULL for other formats. The caller may be somewhere else.';
 comment on column reporting.dim_contact.company is 'The customer''s company by the imported list.';
 comment on column reporting.dim_contact.owner is 'Who looks after the customer, by the imported list.';
 comment on column reporting.dim_contact.language is 'The customer''s language by the imported list: an ISO 639 code in lower case.';

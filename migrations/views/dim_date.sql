@@ -26,7 +26,7 @@ from reporting.params p
   cross join lateral (select date_trunc('month', day) - make_interval(months => p.fiscal_year_start_month - 1) as month) fiscal
   left join reporting.holidays h on h.schedule_id = p.schedule_id and h.holiday_date = day::date;
 
-comment on view reporting.dim_date is 'One row is a day from 2015 to 2045, to join with date_key or local_date: days without calls or texts have no row elsewhere.';
+comment on view reporting.dim_date is 'One row per day from 2015 to 2045. Join it with date_key or local_date, because days without calls or texts have no row elsewhere.';
 comment on column reporting.dim_date.date_key is 'The key: the day as yyyymmdd.';
 comment on column reporting.dim_date.local_date is 'The day.';
 comment on column reporting.dim_date.isodow is 'Day of the week, 1 = Monday to 7 = Sunday.';
@@ -43,5 +43,5 @@ comment on column reporting.dim_date.calendar_year is 'Its year.';
 comment on column reporting.dim_date.fiscal_year is 'The fiscal year, named after the calendar year in which it ends; it begins with fiscal_year_start_month of params.';
 comment on column reporting.dim_date.fiscal_quarter is 'Quarter of the fiscal year, 1 to 4.';
 comment on column reporting.dim_date.fiscal_month is 'Month of the fiscal year, 1 to 12.';
-comment on column reporting.dim_date.holiday_name is 'The holiday of the schedule that counts; NULL on other days.';
-comment on column reporting.dim_date.is_business_day is 'Whether the schedule that counts opens on it.';
+comment on column reporting.dim_date.holiday_name is 'Holiday of the schedule in use; NULL on other days.';
+comment on column reporting.dim_date.is_business_day is 'Whether the schedule in use opens on this day.';

@@ -26,10 +26,10 @@ from (
     where kind = 'number' and valid_to = 'infinity' group by endpoint having count(distinct user_id) = 1
   ) owner on owner.endpoint = n.number;
 
-comment on view reporting.dim_number is 'One row is a number of the account that calls, texts or users are known by; one row, unknown, stands for calls that report none.';
-comment on column reporting.dim_number.number_key is 'The key: the number itself, normalised; unknown where none is reported. The line_key of texts is the same.';
+comment on view reporting.dim_number is 'One row per number of the account known from calls, texts or users. The row unknown stands for calls that report none.';
+comment on column reporting.dim_number.number_key is 'The key: the normalised number itself; unknown if none is reported. Equals the line_key of texts.';
 comment on column reporting.dim_number.account_number is 'The number; NULL where none is reported.';
-comment on column reporting.dim_number.number_name is 'Caller-ID name of a number that can text, else the number.';
+comment on column reporting.dim_number.number_name is 'Caller-ID name of a number that can text, or else the number.';
 comment on column reporting.dim_number.user_key is 'User whose number it is now; NULL = nobody''s, or shared. See dim_user.';
 comment on column reporting.dim_number.is_line is 'Whether the account can text from it now.';
 comment on column reporting.dim_number.is_bulk_enabled is 'Of a line: registered for 10DLC bulk traffic; restricts nothing. NULL = not reported, or no line.';

@@ -8,8 +8,8 @@ select
 from rollups.endpoints e
 where e.kind in ('queue', 'huntgroup');
 
-comment on view reporting.dim_queue is 'One row is a queue or huntgroup that a call entered. The service lists neither, so that one without a call is not here.';
-comment on column reporting.dim_queue.queue_key is 'The key: kind and endpoint, which are what the service tells them apart by, so that it outlives every rebuild.';
+comment on view reporting.dim_queue is 'One row per queue or huntgroup that a call has entered. The service cannot list them, so those without calls are missing.';
+comment on column reporting.dim_queue.queue_key is 'The key: kind and endpoint, by which the service tells them apart, so it stays the same after a rebuild.';
 comment on column reporting.dim_queue.kind is 'queue or huntgroup.';
 comment on column reporting.dim_queue.endpoint is 'Its number; its name where it has none.';
 comment on column reporting.dim_queue.queue_name is 'Its name as the newest call shows it, else its number.';

@@ -10,7 +10,7 @@ select
   deleted_at is null as is_active
 from warehouse.users;
 
-comment on view reporting.dim_user is 'One row is a user of the account, those who left included; facts name none as NULL. E-mail addresses and private numbers are not shown.';
+comment on view reporting.dim_user is 'One row per user of the account, including former ones. Facts without a user have NULL. E-mail addresses and private numbers are not shown.';
 comment on column reporting.dim_user.user_key is 'The key: the service''s own id, which never changes.';
 comment on column reporting.dim_user.user_id is 'The same.';
 comment on column reporting.dim_user.user_name is 'First and last name, else the portal name.';

@@ -60,23 +60,23 @@ from rollups.action_items a
     order by contacted_by in ('automatic_text', 'text_by_unknown'), contacted_at limit 1
   ) f on true;
 
-comment on view reporting.fct_action is 'One row is an action: a call after which somebody should act, by its analysis, however many of its transcripts say so, and the first call or text of a user to the customer since. Whether that did what was asked is not known. Filter on call_started_at, and on is_open for what is still to do.';
+comment on view reporting.fct_action is 'One row per call that needs action according to its analysis, however many transcripts say so, with the first call or text by a user to the customer since. Whether that did what was asked is unknown. Filter on call_started_at; is_open finds what is still to do.';
 comment on column reporting.fct_action.call_id is 'The call; the key.';
 comment on column reporting.fct_action.call_started_at is 'Start of the call.';
 comment on column reporting.fct_action.local_date is 'Its local day.';
 comment on column reporting.fct_action.date_key is 'The same as yyyymmdd; see dim_date.';
-comment on column reporting.fct_action.is_urgent is 'Whether one of its transcripts says: at once.';
-comment on column reporting.fct_action.transcript_count is 'Transcripts of the call that say that somebody should act.';
+comment on column reporting.fct_action.is_urgent is 'Whether one of its transcripts says that action is urgent.';
+comment on column reporting.fct_action.transcript_count is 'Transcripts of the call that ask for action.';
 comment on column reporting.fct_action.transcript_id is 'The first of these, urgent ones first.';
-comment on column reporting.fct_action.note is 'What to do, a line for each of these, the urgent note first; only while params.is_text_shown.';
-comment on column reporting.fct_action.short_summary is 'What the leg of the first transcript was about, only while params.is_text_shown; NULL, too, when summarisation did not run.';
+comment on column reporting.fct_action.note is 'What to do, one line per transcript, urgent first; only while params.is_text_shown.';
+comment on column reporting.fct_action.short_summary is 'Summary of the first transcript, only while params.is_text_shown; also NULL when summarisation did not run.';
 comment on column reporting.fct_action.agent_name is 'That user''s name; NULL where the user is not known.';
-comment on column reporting.fct_action.heard_agent_name is 'The agent''s name as the analysis heard it, which is no user of the account.';
+comment on column reporting.fct_action.heard_agent_name is 'The agent''s name as the analysis heard it. It is not matched to a user.';
 comment on column reporting.fct_action.user_key is 'User who had the extension of that leg; NULL = not known. See dim_user.';
 comment on column reporting.fct_action.number_key is 'The account''s number; see dim_number.';
 comment on column reporting.fct_action.contact_key is 'The customer; see dim_contact.';
-comment on column reporting.fct_action.external_number is 'The customer; NULL on internal calls, which nothing can follow up here.';
+comment on column reporting.fct_action.external_number is 'The customer; NULL for internal calls, which cannot be followed up here.';
 comment on column reporting.fct_action.account_number is 'The account''s number.';
 comment on column reporting.fct_action.followed_up_at is 'First call, or text that a user sent, to the number after the call ended; NULL = none yet.';
-comment on column reporting.fct_action.followed_up_by is 'outbound_call, answered or not, or text of a user, to the number alone or to a group with it. Where neither came, for information, by the first text: automatic_text of a rule, or text_by_unknown, whose sender is unknown; followed_up_at stays NULL. NULL = nothing of these.';
-comment on column reporting.fct_action.is_open is 'No call and no text of a user to the customer since.';
+comment on column reporting.fct_action.followed_up_by is 'outbound_call (answered or not) or text (by a user, to the number or to a group with it). Otherwise, for information, the first other text: automatic_text (by a rule) or text_by_unknown (unknown sender); followed_up_at is NULL then. NULL = none of these.';
+comment on column reporting.fct_action.is_open is 'No user has called or texted the customer since.';

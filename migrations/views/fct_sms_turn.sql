@@ -21,22 +21,22 @@ select
 from rollups.sms_turns t
   cross join reporting.params p;
 
-comment on view reporting.fct_sms_turn is 'One row is a turn of a text conversation: a customer texted, and it was our turn to reply. Percentiles of response times come from here, since they do not add up. Filter on turn_started_at, which is indexed.';
+comment on view reporting.fct_sms_turn is 'One row per turn of a text conversation: a customer texted, and we had to reply. Use it for percentiles of response times, which cannot be summed. Filter on turn_started_at, which is indexed.';
 comment on column reporting.fct_sms_turn.conversation_id is 'The conversation; with turn_number the key.';
-comment on column reporting.fct_sms_turn.turn_number is 'Which turn of the conversation, from 1. Texts of ours before the customer''s first belong to none.';
+comment on column reporting.fct_sms_turn.turn_number is 'Number of the turn within the conversation, from 1. Outbound texts before the customer''s first belong to none.';
 comment on column reporting.fct_sms_turn.line is 'The account''s line; see dim_number.';
 comment on column reporting.fct_sms_turn.turn_started_at is 'The customer''s first text of the turn: one that follows a text of ours, or a pause longer than the session gap.';
 comment on column reporting.fct_sms_turn.local_date is 'Local day on which the turn began.';
 comment on column reporting.fct_sms_turn.date_key is 'The same as yyyymmdd; see dim_date.';
 comment on column reporting.fct_sms_turn.line_key is 'The account''s line; see dim_number.';
-comment on column reporting.fct_sms_turn.user_key is 'The first user to reply, perhaps after an automatic reply; NULL = no user did. first_reply_kind says who replied first of all. See dim_user.';
+comment on column reporting.fct_sms_turn.user_key is 'The first user to reply, possibly after an automatic reply; NULL = no user did. first_reply_kind says who replied first. See dim_user.';
 comment on column reporting.fct_sms_turn.inbound_count is 'Texts of the customer in the turn.';
 comment on column reporting.fct_sms_turn.is_session_start is 'Whether the turn began the conversation, or followed a pause longer than the session gap.';
-comment on column reporting.fct_sms_turn.is_last is 'Whether no later turn is held.';
-comment on column reporting.fct_sms_turn.first_reply_at is 'First text of ours in the turn. Scheduled texts count when they are sent, blocked ones never.';
+comment on column reporting.fct_sms_turn.is_last is 'Whether it is the newest turn of the conversation.';
+comment on column reporting.fct_sms_turn.first_reply_at is 'First outbound text of the turn. Scheduled texts count when they are sent, blocked ones never.';
 comment on column reporting.fct_sms_turn.first_reply_kind is 'Who sent it: user; automatic: a rule of the ledger; unknown: the service names no user and the ledger did not send it. NULL = no reply.';
-comment on column reporting.fct_sms_turn.first_user_reply_at is 'First text of a user after the turn began and within its session, so that an automatic reply does not end the wait for one.';
+comment on column reporting.fct_sms_turn.first_user_reply_at is 'First text by a user after the turn began, within its session. An automatic reply does not end the wait for it.';
 comment on column reporting.fct_sms_turn.reply_seconds is 'From the turn''s first text to the first reply, by the calendar.';
 comment on column reporting.fct_sms_turn.user_reply_seconds is 'From the turn''s first text to the first reply of a user, by the calendar.';
-comment on column reporting.fct_sms_turn.is_business_hours is 'Whether the turn began within business hours: the schedule of params was open at turn_started_at, at or after an opening time and before its closing time, on no holiday. Changed hours count after reporting rebuild.';
-comment on column reporting.fct_sms_turn.user_reply_business_seconds is 'From the turn''s first text to the first reply of a user, counting business time only. NULL where there is none to measure: the schedule was closed all the way from the text to the reply. Medians over it so take turns that began in business hours, were replied to in them, or waited through some.';
+comment on column reporting.fct_sms_turn.is_business_hours is 'Whether the schedule in params was open at turn_started_at. Changed hours take effect after reporting rebuild.';
+comment on column reporting.fct_sms_turn.user_reply_business_seconds is 'From the turn''s first text to the first reply by a user, business time only. NULL if there is no reply, or if the schedule was closed all the time between text and reply. So medians include only turns with some business time.';

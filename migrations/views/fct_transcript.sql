@@ -32,30 +32,30 @@ from rollups.transcript_agents a
   left join warehouse.transcripts t on t.transcript_id = a.transcript_id and t.deleted_at is null
   left join reporting.dim_user u on u.user_id = a.agent_user_id;
 
-comment on view reporting.fct_transcript is 'One row is a transcript of a call that is held; a call has one for each recorded leg. Filter on call_started_at. What was said is found with reporting.search.';
+comment on view reporting.fct_transcript is 'One row per transcript of a mirrored call; a call has one for each recorded leg. Filter on call_started_at. Use reporting.search to find what was said.';
 comment on column reporting.fct_transcript.transcript_id is 'The service''s id.';
 comment on column reporting.fct_transcript.call_id is 'The call.';
 comment on column reporting.fct_transcript.call_started_at is 'Start of the call.';
 comment on column reporting.fct_transcript.local_date is 'Its local day.';
 comment on column reporting.fct_transcript.date_key is 'The same as yyyymmdd; see dim_date.';
-comment on column reporting.fct_transcript.leg_unique_id is 'The recorded leg; NULL = not known, never guessed.';
+comment on column reporting.fct_transcript.leg_unique_id is 'The recorded leg; NULL = unknown (never guessed).';
 comment on column reporting.fct_transcript.leg_pairing is 'How the leg was found: exact, substring, single_leg; ambiguous or none = not found.';
 comment on column reporting.fct_transcript.call_purpose is 'The account''s own word; NULL = not analysed.';
 comment on column reporting.fct_transcript.call_sentiment is 'The account''s own word; NULL = not analysed.';
-comment on column reporting.fct_transcript.csat_score is 'Customer satisfaction as the analysis judges it, not as the customer was asked; NULL = not analysed, which is not zero.';
+comment on column reporting.fct_transcript.csat_score is 'Customer satisfaction as judged by the analysis (the customer was not asked); NULL = not analysed, which does not mean zero.';
 comment on column reporting.fct_transcript.csat_note is 'Why that score, only while params.is_text_shown.';
-comment on column reporting.fct_transcript.agent_performance_score is 'Agent performance as the analysis judges it; NULL = not analysed, which is not zero.';
+comment on column reporting.fct_transcript.agent_performance_score is 'Agent performance as judged by the analysis; NULL = not analysed, which does not mean zero.';
 comment on column reporting.fct_transcript.agent_performance_note is 'Why that score, only while params.is_text_shown.';
 comment on column reporting.fct_transcript.is_action_required is 'Somebody should act; NULL = not analysed.';
 comment on column reporting.fct_transcript.action_required_note is 'What to do, only while params.is_text_shown.';
 comment on column reporting.fct_transcript.is_urgent_action_required is 'Somebody should act at once; NULL = not analysed.';
 comment on column reporting.fct_transcript.urgent_action_required_note is 'What to do, only while params.is_text_shown.';
-comment on column reporting.fct_transcript.short_summary is 'Summary, only while params.is_text_shown; NULL, too, when summarisation did not run, or once RETENTION_DAYS removed it with the main points and the notes.';
+comment on column reporting.fct_transcript.short_summary is 'Summary, only while params.is_text_shown; also NULL when summarisation did not run, or when RETENTION_DAYS has removed it together with the main points and notes.';
 comment on column reporting.fct_transcript.bullet_points is 'Main points, only while params.is_text_shown.';
 comment on column reporting.fct_transcript.user_key is 'Who had the extension of the recorded leg when the call started; NULL = not known. See dim_user.';
 comment on column reporting.fct_transcript.agent_name is 'That user''s name; NULL where the user is not known.';
-comment on column reporting.fct_transcript.heard_agent_name is 'The agent''s name as the analysis heard it, which is no user of the account; NULL = none heard.';
+comment on column reporting.fct_transcript.heard_agent_name is 'The agent''s name as the analysis heard it, not matched to a user; NULL = none heard.';
 comment on column reporting.fct_transcript.agent_talk_seconds is 'Time the agent spoke; NULL when it is not known which speaker is the agent.';
 comment on column reporting.fct_transcript.customer_talk_seconds is 'Time others spoke; NULL when it is not known which speaker is the agent.';
-comment on column reporting.fct_transcript.agent_talk_share is 'The agent''s share of these, 0 to 1.';
+comment on column reporting.fct_transcript.agent_talk_share is 'The agent''s fraction of both, 0 to 1.';
 comment on column reporting.fct_transcript.segment_count is 'Utterances.';

@@ -22,9 +22,9 @@ order by line, number, array_position(array['opt_out', 'unsure'], kind), case wh
   changed_at desc;
 
 comment on view reporting.sms_opt_status is 'One row is a line and a number that opted out or in, or may have opted out, by the verdicts that the send gates use: keywords of carriers (STOP, START), texts that may ask not to be texted, decisions of people, and sends that the service skipped because they had opted out. Who opted out otherwise, and was sent nothing by a rule since, is not here: the service has no list. Texts that the service deleted since are left out here; rules still heed them. Rules text nobody who opted out, on any line but one on which they opted in since, and nobody whose status is unsure.';
-comment on column reporting.sms_opt_status.line is 'The account''s line; empty for a decision of a person on a number whose texts say nothing.';
-comment on column reporting.sms_opt_status.number is 'The other party; in a group, who wrote the text.';
+comment on column reporting.sms_opt_status.line is 'The account''s line; empty for a manual decision on a number without an opt-out text.';
+comment on column reporting.sms_opt_status.number is 'The other party; in a group, the sender of the text.';
 comment on column reporting.sms_opt_status.is_opted_out is 'Whether opt_status is opt_out.';
-comment on column reporting.sms_opt_status.opt_status is 'opt_out; unsure: a text may ask not to be texted, and nobody has decided (trunkline opt-outs); opt_in; or clear: a person decided that it was no opt-out. Of a START and a STOP in the same second, the STOP counts.';
-comment on column reporting.sms_opt_status.decided_at is 'When the first text since the last START said so, or when the service or the person did; for opt_in and clear, the last. A skip of the service had been decided before.';
-comment on column reporting.sms_opt_status.evidence is 'inbound_word: warehouse.sms_messages.opt_out_verdict of a text; service_skip: learned by the send ledger; person: decided by a person.';
+comment on column reporting.sms_opt_status.opt_status is 'opt_out; unsure: a text may ask not to be texted and needs a decision (trunkline opt-outs); opt_in; clear: a person decided that it was no opt-out. If a START and a STOP have the same second, the STOP counts.';
+comment on column reporting.sms_opt_status.decided_at is 'Time of the first text with this status since the last START, or when the service or the person decided; for opt_in and clear, the latest. A number skipped by the service had opted out earlier.';
+comment on column reporting.sms_opt_status.evidence is 'inbound_word: warehouse.sms_messages.opt_out_verdict of a text; service_skip: the service skipped a send; person: a manual decision.';
