@@ -5,7 +5,6 @@ import {
   claimSuspects,
   claimTargets,
   claimUnconfirmed,
-  deferUnconfirmed,
   failTarget,
   finishTargets,
   forgetUnconfirmed,
@@ -243,14 +242,6 @@ describe('a lease', () => {
     expect(await claimDue(db, ['call'], 10)).toEqual([]);
   });
 
-  test('ends with a read that settles, so that a hint during it is answered at once', async () => {
-    await bump(call);
-    const claimed = await claim();
-    await bump(call);
-    expect(await settle(claimed)).toEqual([{ ...call, afterMs: 0 }]);
-    expect(await claimAgain()).toHaveLength(1);
-  });
-
   test('ends with a read that fails', async () => {
     await bump(call);
     await failTarget(db, await claim(), { ...failure, afterMs: 0 });
@@ -335,24 +326,9 @@ describe('an unconfirmed target', () => {
   const thread = { kind: 'thread', key: '15550009999/15551110001' } as const;
   const rank = (target: { kind: string; key: string } = call) =>
     database.value('select priority from ops.sync_targets where kind = $1 and key = $2', target.kind, target.key);
-  const keysOf = (claims: readonly Claim[]) => claims.map(({ key }) => key);
   const age = (what: string, by: string) =>
     database.query(`update ops.sync_targets set ${what} = ${what} - interval '${by}'`);
   const count = () => database.value('select count(*)::integer from ops.sync_targets');
-
-  test('that is new and came almost alone is read at once, one of a crowd behind all others', async () => {
-    expect(await bump({ ...call, priority: single }, { ...other, priority: bulk })).toEqual([{ ...call, afterMs: 0 }]);
-    expect(keysOf(await claimDue(db, kinds, 10))).toEqual([call.key]);
-    expect(await claimUnconfirmed(db, kinds, 10)).toMatchObject([{ key: other.key, isUnconfirmed: true }]);
-  });
-
-  test('that ranks live is put behind all others without its job, unless it is claimed or confirmed', async () => {
-    await bump({ ...call, priority: single }, { ...other, priority: single }, thread);
-    expect(await claimTargets(db, [other])).toHaveLength(1);
-    await deferUnconfirmed(db, kinds);
-    expect([await rank(), await rank(other), await rank(thread)]).toEqual([single, priorities.live, priorities.live]);
-    expect(keysOf(await claimUnconfirmed(db, kinds, 10))).toEqual([call.key]);
-  });
 
   test('that was found is live from then on, whatever names it', async () => {
     await bump({ ...call, priority: bulk });
@@ -384,18 +360,6 @@ describe('an unconfirmed target', () => {
     await bump({ ...call, priority: priorities.history });
     expect(await bump({ ...call, priority: bulk })).toEqual([{ ...call, afterMs: 0 }]);
     expect(await rank()).toBe(priorities.live);
-  });
-
-  test('of many is read newest first, those that came almost alone before those of crowds', async () => {
-    const keyed = (at: number) => ({ kind: 'call', key: `1700000002.${at}` }) as const;
-    for (const at of [1, 2, 3, 4]) await bump({ ...keyed(at), priority: bulk });
-    await releaseClaims(db, await claimTargets(db, [keyed(1), keyed(2)]), { defer: true });
-    await database.query(`update ops.sync_targets set priority = ${single} where key = any($1)`, [
-      keyed(1).key,
-      keyed(2).key,
-    ]);
-    const claimed = await claimUnconfirmed(db, kinds, 3);
-    expect(new Set(keysOf(claimed))).toEqual(new Set([keyed(1).key, keyed(2).key, keyed(4).key]));
   });
 
   test('that is given back is due at once, and no attempt is counted', async () => {

@@ -1,9 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { query as ask, sql } from '../../src/db/database.ts';
-import { createInbox } from '../../src/inbox/deliveries.ts';
 import { addPartitions, dropPartitions } from '../../src/inbox/partitions.ts';
 import { deleteExpired, findDelivery, listDeliveries } from '../../src/inbox/stored-deliveries.ts';
-import { defaultReadPauses } from '../../src/inbox/targets.ts';
 import { migratedDatabase } from '../world/database.ts';
 
 const database = await migratedDatabase();
@@ -80,14 +78,6 @@ describe('the partitions of the inbox', () => {
     for (const at of [`'1999-01-01'`, 'now()', `'2999-01-01'`]) await insertAt(at);
     expect((await listDeliveries(db, {}, 5)).map(({ id }) => id)).toEqual(['3', '2', '1']);
     expect((await findDelivery(db, '2'))?.id).toBe('2');
-  });
-
-  test('the inbox stores into them', async () => {
-    await addPartitions(db, 30);
-    const inbox = createInbox(database, defaultReadPauses, () => undefined);
-    const delivery = { eventType: 'AccountSMS', claimedType: undefined, contentType: undefined, userAgent: undefined };
-    const { id } = await inbox.accept({ ...delivery, body: '{}', fingerprint: 'f', targets: [] });
-    expect(await isStored(`delivery_id = ${id}`)).toBe(`ops.${(await names())[0]?.name}`);
   });
 });
 

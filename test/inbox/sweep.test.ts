@@ -134,24 +134,6 @@ test('reads what no worker took for long, once', async () => {
   expect(await sweep.once()).toBe(0);
 });
 
-test('reads nothing that is being read, however long that takes', async () => {
-  const { sweep } = openSweep();
-  await bump(call(1));
-  await claimTargets(db, [call(1)]);
-  await pass(60);
-  expect(await sweep.once()).toBe(0);
-  await database.query('update ops.sync_targets set claimed_until = now()');
-  expect(await sweep.once()).toBe(1);
-});
-
-test('reads what has become due, and not before', async () => {
-  const { sweep } = openSweep();
-  await bump({ ...call(1), afterSeconds: 60 });
-  expect(await sweep.once()).toBe(0);
-  await pass(61);
-  expect(await sweep.once()).toBe(1);
-});
-
 test('repeats a failed read when its back-off is over', async () => {
   const { sweep } = openSweep();
   await bump(call(1));
@@ -201,24 +183,4 @@ test('the reads in hand are aborted at the deadline, and waited for', async () =
   expect(isAborted).toBe(false);
   await closed;
   expect(isAborted).toBe(true);
-});
-
-test('leaves out a parked stream until its time is over', async () => {
-  const { sweep } = openSweep();
-  await database.query(
-    `insert into ops.streams (kind, parked_until, reason) values ('call', now() + interval '1 min', 'x')`,
-  );
-  await bump(call(1));
-  await pass(10);
-  expect(await sweep.once()).toBe(0);
-  await database.query('update ops.streams set parked_until = now()');
-  expect(await sweep.once()).toBe(1);
-});
-
-test('two sweeps at once read each target once', async () => {
-  const [one, two] = [openSweep(), openSweep()];
-  await bump(...Array.from({ length: reads }, (_, at) => call(at)));
-  await pass(10);
-  await Promise.all([one.sweep.once(), two.sweep.once()]);
-  expect([...one.read, ...two.read]).toHaveLength(reads);
 });

@@ -192,14 +192,6 @@ test('a stop right after the server was killed leaves none running', async () =>
   await expect(ask(postgres, 'select')).rejects.toThrow(/ECONNREFUSED/);
 });
 
-test('a stop that crashes the server loses nothing that was committed', async () => {
-  const first = await startPostgres({ dataDir, log });
-  await ask(first, 'create table crashed as select 1 as n');
-  await first.stop('immediate');
-  await using second = await startPostgres({ dataDir, log });
-  expect(await ask(second, 'select n from crashed')).toEqual([{ n: 1 }]);
-});
-
 test.each(['SIGINT', 'SIGTERM', 'SIGKILL'] as const)(
   'a server outlives the %s of its owner, and the next start takes its place',
   async (signal) => {

@@ -156,21 +156,6 @@ describe.each(backends)('queues on %s', (backend) => {
     expect(await queues.waiting('calls')).toBe(100);
   });
 
-  test('another worker takes over the job of a killed one', async () => {
-    const child = spawn('node', [script('worker-process.ts'), redisUrlOf(backend) ?? '', databaseUrl], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    await queues.enqueue('calls', [call('held')]);
-    const [said] = await once(child.stdout, 'data');
-    expect(String(said).trim()).toBe('held');
-    child.kill('SIGKILL');
-    await once(child, 'exit');
-    const seen: string[] = [];
-    queues.work('calls', {}, async (job) => void seen.push(job.key));
-    await vi.waitUntil(() => seen.length === 1, settled);
-    expect(seen).toEqual(['held']);
-  });
-
   test('closing a worker waits for the handler that runs, and takes no more', async () => {
     const { seen, release, handler } = gate();
     const worker = queues.work('calls', { concurrency: 1 }, handler);
