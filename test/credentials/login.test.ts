@@ -1,14 +1,33 @@
-import { beforeEach, describe, expect, test } from 'vitest';
-import { readOutcome, ScopesNotOffered } from '../../src/credentials/login.ts';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { createOAuth } from '../../src/api-client/oauth/oauth.ts';
+import { serviceName } from '../../src/credentials/credentials.ts';
+import { beginLogin, type LoginRequest, readOutcome, ScopesNotOffered } from '../../src/credentials/login.ts';
 import { createSealer } from '../../src/credentials/sealer.ts';
+import { createLog } from '../../src/shared/log.ts';
 import { open } from '../sandbox/oauth/login.ts';
 import { consent } from './consent.ts';
 import { startDaemon } from './daemon.ts';
-import { encryptionKey } from './login-world.ts';
-import { openLogins } from './logins.ts';
+import { createLoginWorld, encryptionKey } from './login-world.ts';
 
-const { loginWorld, daemon, begin } = await openLogins();
+const loginWorld = await createLoginWorld();
 const { sandbox, database } = loginWorld;
+const daemon = await startDaemon(loginWorld);
+const oauth = createOAuth({ baseUrl: sandbox.url, log: createLog('silent') });
+afterAll(async () => {
+  await oauth.close();
+  await daemon[Symbol.asyncDispose]();
+});
+
+/** Begins a login at the daemon. */
+const begin = (wish: Partial<LoginRequest> = {}) =>
+  beginLogin(
+    { db: database.db, sealer: createSealer(encryptionKey), oauth },
+    {
+      ...{ service: serviceName(sandbox.url), publicUrl: daemon.receiver.url, scopes: undefined },
+      ...{ registerAgain: false, validMs: 60_000, ...wish },
+    },
+  );
+
 // The sandbox forgets its clients between two tests.
 beforeEach(() => database.query('delete from secrets.oauth_clients'));
 
@@ -136,34 +155,21 @@ describe('a log in that fails', () => {
     });
   });
 
-  test('because the receiver has another ENCRYPTION_KEY says so', async () => {
-    await using other = await startDaemon(loginWorld, { ENCRYPTION_KEY: 'another key of thirty-two letters or more' });
+  test.each([
+    ['another', { ENCRYPTION_KEY: 'another key of thirty-two letters or more' }],
+    ['no', { ENCRYPTION_KEY: '', API_KEY: sandbox.apiKey }],
+  ])('because the receiver has %s ENCRYPTION_KEY says so', async (which, environment) => {
+    await using other = await startDaemon(loginWorld, environment);
     const begun = await begin({ publicUrl: other.receiver.url });
     expect((await open(await consent(begun.url))).status).toBe(502);
     expect(await readOutcome(database.db, begun.id)).toMatchObject({
-      reason: expect.stringContaining('another ENCRYPTION_KEY'),
-    });
-  });
-
-  test('because the receiver has no ENCRYPTION_KEY says so', async () => {
-    await using other = await startDaemon(loginWorld, { ENCRYPTION_KEY: '', API_KEY: sandbox.apiKey });
-    const begun = await begin({ publicUrl: other.receiver.url });
-    expect((await open(await consent(begun.url))).status).toBe(502);
-    expect(await readOutcome(database.db, begun.id)).toMatchObject({
-      reason: expect.stringContaining('no ENCRYPTION_KEY'),
+      reason: expect.stringContaining(`${which} ENCRYPTION_KEY`),
     });
   });
 
   test('because of a scope that nobody offers names those that are offered', async () => {
     await expect(begin({ scopes: ['sms:read', 'sms:fly'] })).rejects.toThrow(ScopesNotOffered);
     await expect(begin({ scopes: ['sms:fly'] })).rejects.toThrow(/sms:fly; it offers .*sms:send/);
-  });
-
-  test('because the service does not allow the address of the receiver begins nothing', async () => {
-    await expect(begin({ publicUrl: 'http://trunkline.example' })).rejects.toMatchObject({
-      operation: 'oauth.register',
-    });
-    expect(await database.query('select from secrets.oauth_clients')).toEqual([]);
   });
 });
 
@@ -194,4 +200,50 @@ test('neither log nor database shows a state, a code, a verifier or a token', as
     expect(kept?.text).not.toContain(secret);
   }
   expect(daemon.logged()).toContain('Somebody logged in');
+});
+
+/** May see neither texts nor calls, once `strip` took that away. */
+const wrongUser = 4128;
+
+async function strip(): Promise<void> {
+  const answer = await fetch(`${sandbox.url}/_sandbox/users/${wrongUser}/role`, {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ users: 'all', phoneNumbers: false, callReports: false, allowRecordings: false }),
+  });
+  expect(answer.status).toBe(200);
+}
+
+async function logIn(user?: number): Promise<void> {
+  const { url } = await begin();
+  expect((await open(await consent(url, user === undefined ? {} : { user }))).status).toBe(200);
+}
+
+test('what the wrong user was refused comes within a minute of the right log in', async () => {
+  await strip();
+  await logIn(wrongUser);
+  const { id } = await sandbox.emit.call({ status: 'answered' });
+  const { line, number } = await sandbox.emit.sms();
+  const keys = [id, `${line}/${number}`];
+  await database.query(`insert into ops.sync_targets (kind, key) values ('call', $1), ('thread', $2)`, ...keys);
+  await daemon.work();
+  const states = () =>
+    database.query('select kind, state from ops.sync_targets where key = any($1) order by kind, state', keys);
+  await expect.poll(states).toEqual(
+    expect.arrayContaining([
+      { kind: 'call', state: 'forbidden' },
+      { kind: 'thread', state: 'forbidden' },
+    ]),
+  );
+
+  await logIn();
+  const began = performance.now();
+  await expect
+    .poll(() => database.value('select count(*)::integer from warehouse.calls where call_id = $1', id))
+    .toBe(1);
+  await expect
+    .poll(() => database.value('select count(*)::integer from warehouse.sms_messages where line = $1', line))
+    .toBeGreaterThan(0);
+  expect(performance.now() - began).toBeLessThan(60_000);
+  expect(daemon.logged()).toContain('The login makes refused reads due again');
 });

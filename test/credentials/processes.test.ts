@@ -72,16 +72,6 @@ test('five hundred requests of four processes that are refused at once make one 
     report('refresh', 'neither', `3 × 500 requests in 4 processes, ${refused} refused at once, 3 refreshes`, began);
 });
 
-test('processes that find the token at its end at the same time make one refresh', async () => {
-  await loginWorld.logIn();
-  const askers = await Promise.all([startAsker(), startAsker(), startAsker(), startAsker()]);
-  await loginWorld.logIn({ expiresInSeconds: 0 });
-  // They hold the token before, which the new log in has replaced; it is refused as well.
-  await loginWorld.expire();
-  await Promise.all(askers.map(({ ask }) => ask(10)));
-  expect(loginWorld.refreshes()).toEqual([200]);
-});
-
 test.each([
   ['before the service has seen the request', 'before'],
   ['when the service has used the token up, and its answer is on its way', 'after'],

@@ -12,23 +12,6 @@ const loginNeeded = { code: 'login_required', advice: 'credential' };
 const later = { code: 'unauthenticated', advice: 'retry' };
 
 describe('a token', () => {
-  test('of the log in is shown to the service', async () => {
-    await loginWorld.logIn();
-    await using client = loginWorld.open();
-    expect((await client.service.lines.list()).data.length).toBeGreaterThan(0);
-    expect(loginWorld.refreshes()).toEqual([]);
-  });
-
-  test('that was refused is replaced once, however many requests carried it', async () => {
-    await loginWorld.logIn();
-    await using client = loginWorld.open();
-    await client.service.lines.list();
-    await loginWorld.expire();
-    await Promise.all(Array.from({ length: 100 }, () => client.service.lines.list()));
-    expect(loginWorld.refreshes()).toEqual([200]);
-    expect(await loginWorld.row()).toMatchObject({ state: 'valid', last_error: null });
-  });
-
   test('is replaced before it ends, while it is still used', async () => {
     await loginWorld.logIn({ expiresInSeconds: 6 });
     await using client = loginWorld.open();
@@ -56,17 +39,6 @@ describe('a token', () => {
     await client.service.lines.list();
     expect(loginWorld.refreshes()).toEqual([200]);
     expect(sandbox.requests(1_000).filter(({ status }) => status === 401)).toEqual([]);
-  });
-
-  test('that another process has replaced is not replaced again', async () => {
-    await loginWorld.logIn();
-    await using one = loginWorld.open();
-    await using other = loginWorld.open();
-    await Promise.all([one.service.lines.list(), other.service.lines.list()]);
-    await loginWorld.expire();
-    await one.service.lines.list();
-    await other.service.lines.list();
-    expect(loginWorld.refreshes()).toEqual([200]);
   });
 
   test('is not shown to another service than it is from', async () => {
@@ -235,13 +207,6 @@ describe('without a usable log in', () => {
       message: expect.stringContaining('cannot be opened with this ENCRYPTION_KEY'),
     });
     expect(sandbox.requests()).toEqual([]);
-  });
-
-  test('a new log in is used within seconds, without a restart', async () => {
-    await using client = loginWorld.open();
-    await expect(client.service.lines.list()).rejects.toMatchObject(loginNeeded);
-    await loginWorld.logIn();
-    await expect.poll(() => client.service.lines.list().then(({ data }) => data.length)).toBeGreaterThan(0);
   });
 
   test('a Postgres that is away means: a little later', async () => {
