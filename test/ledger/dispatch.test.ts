@@ -219,19 +219,6 @@ describe('an answer that proves that nothing was sent', () => {
     expect(charges()).toBe(1);
   });
 
-  test('ends with the age of what is answered', async () => {
-    sandbox.faults({ kind: 'error', status: 503, operation: 'sendMessage' });
-    const ledger = await openLedger(database, sandbox);
-    const { sendId } = await ledger.answer();
-    for (let turn = 0; turn < 5; turn += 1) {
-      await ledger.dispatcher.advance(sendId);
-      await ledger.makeDue(sendId);
-    }
-    await database.query('update ops.sends set expires_at = now()');
-    expect(await ledger.dispatcher.advance(sendId)).toBe('expired');
-    expect(posts()).toBe(5);
-  });
-
   test('is also a connection that nobody takes', async () => {
     const closed = await createSandbox({ calls: 0, threads: 0 });
     const ledger = await openLedger(database, closed);

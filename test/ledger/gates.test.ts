@@ -74,25 +74,9 @@ test.each<Refusal>([
   },
   { name: 'a number abroad', plan: { number: '447700900123' }, state: 'DENIED gate:country' },
   {
-    name: 'a number of the Caribbean that begins like one at home',
-    plan: { number: '18765550123' },
-    state: 'DENIED gate:country',
-  },
-  {
-    name: 'a number at home that the list leaves out',
-    countries: ['44'],
-    state: 'DENIED gate:country',
-  },
-  {
     name: 'a premium-rate number, although its country is listed',
     plan: { number: '19005550123' },
     countries: ['1'],
-    state: 'DENIED gate:costly_number',
-  },
-  {
-    name: 'a satellite telephone, although its code is listed',
-    plan: { number: '881612345678' },
-    countries: ['881'],
     state: 'DENIED gate:costly_number',
   },
   { name: 'a trigger that is too old', plan: { limits: { maxAgeSeconds: -1 } }, state: 'EXPIRED gate:too_old' },
@@ -350,14 +334,6 @@ describe('many workers together', () => {
     return posts() * unitMicros;
   }
 
-  test('spend the cap and no more, where the price is what they reserve', async () => {
-    expect(await spend(200_000, 12, 50_000)).toBe(200_000);
-    expect(await ledgerStates()).toEqual([
-      { state: 'DENIED gate:budget_money', count: 8 },
-      { state: 'SENT', count: 4 },
-    ]);
-  });
-
   test('keep within the cap when a text costs much more than they thought', async () => {
     expect(await spend(500_000, 12, 350_000)).toBe(350_000);
   });
@@ -545,38 +521,25 @@ const fates = [
   { now: 'on trial', rules: inForce('dry-run'), state: 'DENIED dry_run' },
 ] as const;
 
-test.each(fates)('a text that waits is not sent when its rule is $now', async ({ rules, state }) => {
-  const { ledger, sendId } = await planned();
-  await load(rules);
-  expect(await ledger.dispatcher.advance(sendId)).toBe('denied');
-  expect(await ledger.state(sendId)).toBe(state);
-  expect(posts()).toBe(0);
-});
+test.each(fates)(
+  'a text that waits is not sent when its rule is $now once the thread is read',
+  async ({ rules, state }) => {
+    const { ledger, sendId } = await planned();
+    const changing = await openLedger(database, sandbox, {
+      readThread: async (thread) => {
+        await load(rules);
+        return ledger.deps.readThread(thread);
+      },
+    });
+    expect(await changing.dispatcher.advance(sendId)).toBe('denied');
+    expect(await ledger.state(sendId)).toBe(state);
+    expect(posts()).toBe(0);
+    const books = 'select distinct sends_count, reserved_micros::int from ops.send_budgets';
+    expect(await database.query(books)).toEqual([{ sends_count: 0, reserved_micros: 0 }]);
+  },
+);
 
-test.each(fates)('nor when it is $now only once the thread is read', async ({ rules, state }) => {
-  const { ledger, sendId } = await planned();
-  const changing = await openLedger(database, sandbox, {
-    readThread: async (thread) => {
-      await load(rules);
-      return ledger.deps.readThread(thread);
-    },
-  });
-  expect(await changing.dispatcher.advance(sendId)).toBe('denied');
-  expect(await ledger.state(sendId)).toBe(state);
-  expect(posts()).toBe(0);
-  const books = 'select distinct sends_count, reserved_micros::int from ops.send_budgets';
-  expect(await database.query(books)).toEqual([{ sends_count: 0, reserved_micros: 0 }]);
-});
-
-test('another worker with a file without its rule changes nothing while one has it', async () => {
-  const { ledger, sendId } = await planned();
-  await database.query(
-    `insert into ops.rules_loaded (process_id, version, mode, rules) values ('another', 'v0', 'live', '[]')`,
-  );
-  expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
-});
-
-test('nor does it just after that one stopped, but a minute later it does', async () => {
+test('a worker whose file lacks its rule changes nothing until the one that has it was gone for a minute', async () => {
   const { ledger, sendId } = await planned();
   const later = await ledger.answer({ ruleVersion: 'v1' });
   await database.query(
@@ -588,12 +551,6 @@ test('nor does it just after that one stopped, but a minute later it does', asyn
     `update ops.rules_loaded set seen_at = now() - interval '61 seconds' where process_id = 'a worker'`,
   );
   expect(await ledger.dispatcher.advance(later.sendId)).toBe('denied');
-});
-
-test('a newer file in which its rule is live lets it out', async () => {
-  const { ledger, sendId } = await planned();
-  await load(inForce('live'));
-  expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
 });
 
 test('while no file is in force it waits', async () => {
