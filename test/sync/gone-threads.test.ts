@@ -139,19 +139,6 @@ describe('a thread that was never held', () => {
     expect(await settle(harness, key)).toBe('mirrored');
     expect(await mirrored(key)).toEqual([1, 2]);
   });
-
-  test('is looked at again for the next event', async () => {
-    const { harness, key } = await withThread([]);
-    harness.service.answer = () => notFound;
-    for (let time = 0; time < 2; time += 1) {
-      await tell(key);
-      await settle(harness, key);
-      expect(await nextRead(key)).toBeGreaterThan(10 * minutes);
-      await passed(16 * minutes);
-      await settle(harness, key);
-      expect(await nextRead(key)).toBeUndefined();
-    }
-  });
 });
 
 describe('a candidate that is asked for as soon as what happens now, and has no thread,', () => {

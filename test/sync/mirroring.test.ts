@@ -10,8 +10,6 @@ afterAll(async () => {
   for (const world of worlds.values()) await world.close();
 });
 
-const line = async ({ sandbox }: World) => (await sandbox.emit.sms({ announce: false, number: '15550009999' })).line;
-
 describe.each(backends)('on %s', (backend) => {
   const world = worlds.get(backend) as World;
   const { sandbox, query, value } = world;
@@ -72,21 +70,6 @@ describe.each(backends)('on %s', (backend) => {
     await world.settled();
     const body = JSON.stringify({ messageId: id, status: 'sent' });
     await until(async () => (await value('select is_recognized from ops.deliveries where body = $1', body)) === true);
-  });
-
-  test('a burst on one thread is whole, and costs few reads', async () => {
-    const own = await line(world);
-    const texts = Array.from({ length: 150 }, (_, at) => `text ${at}`);
-    const before = sandbox.requests().length;
-    for (const text of texts) await sandbox.emit.sms({ line: own, number: '15551130001', text });
-    await world.settled();
-    const rows = await query<{ body: string }>(`select body from warehouse.sms_messages where number = '15551130001'`);
-    expect(rows.map(({ body }) => body).sort()).toEqual(texts.sort());
-    const reads = sandbox
-      .requests()
-      .slice(before)
-      .filter(({ path }) => path.includes('15551130001'));
-    expect(reads.length).toBeLessThan(60);
   });
 
   test('a call is mirrored with legs, recording and transcript', async () => {

@@ -80,22 +80,3 @@ test('what is mirrored on a fresh database reads no table whole, however much it
   // Tables of a few rows are read whole by right.
   expect(grown.filter(([, read]) => read > 1_000)).toEqual([]);
 });
-
-test('a call is written with seven statements, its transaction included', async () => {
-  const statements: string[] = [];
-  const client = await opened.pool.connect();
-  const { query: send } = client;
-  client.query = ((...given: [{ readonly text: string } | string]) => {
-    statements.push(typeof given[0] === 'string' ? given[0] : given[0].text);
-    return (send as (...all: unknown[]) => unknown).apply(client, given);
-  }) as typeof client.query;
-  client.release();
-  const target: Target = { kind: 'call', key: callId() };
-  await markDirty(db, [target], pauses);
-  const [claim] = await claimTargets(db, [target]);
-  if (!claim) throw new Error('nothing was pending');
-  statements.length = 0;
-  await writer.write(readOf(claim));
-  client.query = send;
-  expect(statements.map((text) => text.trim().slice(0, 40))).toHaveLength(7);
-});

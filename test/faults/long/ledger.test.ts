@@ -7,8 +7,7 @@ import { backends } from '../../stores/backends.ts';
 import { type Deployment, deploy } from '../deployment/deployment.ts';
 import { runCommand } from '../deployment/part.ts';
 import { createProgress, report } from '../figures.ts';
-import { killAt } from '../nemesis/kill.ts';
-import { nameOf } from '../nemesis/kill-points.ts';
+import { killAt, nameOf } from '../nemesis/kill-points.ts';
 import { ledgerPoints } from '../nemesis/ledger-points.ts';
 import { expectNothingLost } from '../oracle/oracle.ts';
 

@@ -1,4 +1,5 @@
 import type { Backend } from '../../stores/backends.ts';
+import type { Deployment } from '../deployment/deployment.ts';
 import type { Moment, Trap } from './trap.ts';
 import type { Wires } from './wires.ts';
 
@@ -61,4 +62,26 @@ function web(step: Step, wire: keyof Wires, words: string, moments: readonly Mom
 
 function worker(step: Step, wire: keyof Wires, words: string, moments: readonly Moment[]): KillPoint[] {
   return moments.map((when) => ({ step, victim: 'worker', wire, trap: { words, when } }));
+}
+
+/** A load passes every point many times within this. */
+const limit = 30_000;
+
+/** Kills a process with SIGKILL at the moment in which a point's bytes pass, under load, and starts it again. */
+export async function killAt(deployment: Deployment, point: KillPoint): Promise<void> {
+  const { wires } = deployment;
+  if (wires === undefined) throw new Error('only a wired deployment can be killed at a point');
+  const victim = deployment[point.victim];
+  const sprung = Promise.withResolvers<void>();
+  wires[point.wire].set(point.trap, () => {
+    victim.signal('SIGKILL');
+    sprung.resolve();
+  });
+  const timer = setTimeout(() => {
+    wires[point.wire].disarm();
+    sprung.reject(new Error(`Nothing passed at "${nameOf(point)}" for ${limit / 1_000} s`));
+  }, limit);
+  await sprung.promise.finally(() => clearTimeout(timer));
+  await victim.ended();
+  await victim.start();
 }

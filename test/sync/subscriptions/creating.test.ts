@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ensureSubscriptions, wantedTypes } from '../../../src/sync/subscriptions/ensure.ts';
-import { openAccount } from './account.ts';
-import type { Change } from './altering-proxy.ts';
+import { type Change, openAccount } from './account.ts';
 
 const { database, service, log, logged, behind: clientBehind } = await openAccount();
 beforeEach(() => database.query('truncate ops.gaps, ops.subscription_watch, ops.processes'));

@@ -66,21 +66,12 @@ describe('two receivers with different secrets', () => {
     expect((await as(younger, secret)).map(({ outcome }) => outcome)).toEqual(each('in_place'));
   });
 
-  test('of which the elder still runs: it leaves the address alone, and says what to do', async () => {
-    await as(younger, secret);
-    for (let look = 0; look < 3; look += 1) {
-      await expect(as(secret)).rejects.toMatchObject({ code: 'receivers_differ', message: /WEBHOOK_SECRET/ });
-      expect((await as(younger, secret)).map(({ outcome }) => outcome)).toEqual(each('in_place'));
-    }
-    expect(await secrets()).toEqual([younger]);
-    expect(await gaps()).toEqual([]);
-  });
-
   test('of which none knows the other: the one that came last has the deliveries, and nothing was lost', async () => {
     expect((await as(younger)).flatMap(({ faults }) => faults)).toEqual([]);
     expect(await gaps()).toEqual([]);
-    await expect(as(secret)).rejects.toMatchObject({ code: 'receivers_differ' });
-    await expect(as(secret)).rejects.toMatchObject({ code: 'receivers_differ' });
+    for (let look = 0; look < 2; look += 1) {
+      await expect(as(secret)).rejects.toMatchObject({ code: 'receivers_differ', message: /WEBHOOK_SECRET/ });
+    }
     expect(await secrets()).toEqual([younger]);
     expect((await as(younger)).map(({ outcome }) => outcome)).toEqual(each('in_place'));
   });

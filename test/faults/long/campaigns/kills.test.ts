@@ -3,8 +3,7 @@ import { backends } from '../../../stores/backends.ts';
 import { deploy } from '../../deployment/deployment.ts';
 import { createProgress, report, sized } from '../../figures.ts';
 import { startLoad, steady } from '../../load/load.ts';
-import { killAt } from '../../nemesis/kill.ts';
-import { killPoints, nameOf } from '../../nemesis/kill-points.ts';
+import { killAt, killPoints, nameOf } from '../../nemesis/kill-points.ts';
 import { expectNothingLost } from '../../oracle/oracle.ts';
 import { createRandom } from '../../random.ts';
 
