@@ -217,21 +217,6 @@ export async function claimSuspects(db: Database, kinds: readonly TargetKind[], 
 /** The rank of a deferred target `t`: the lowest if a read did not find it. */
 const deferredRank = sql`case when t.misses > 0 then ${sql.lit(unconfirmed.bulk)} else ${sql.lit(unconfirmed.single)} end`;
 
-/** Defers all unconfirmed targets that are due, not claimed, and rank like live ones. */
-export async function deferUnconfirmed(db: Database, kinds: readonly TargetKind[]): Promise<void> {
-  await query(
-    db,
-    sql`with due as (
-       select kind, key from ops.sync_targets
-       where dirty_version > clean_version and priority = ${sql.lit(priorities.live)} and is_unconfirmed and due_at <= now()
-         and kind = any(${kinds}) and claimed_until <= now()
-       for update skip locked
-     )
-     update ops.sync_targets t set priority = ${deferredRank}, enqueued_at = '-infinity' from due
-     where t.kind = due.kind and t.key = due.key`,
-  );
-}
-
 /** Releases claims that were not read. With `defer`, their targets get one of the ranks of unconfirmed ones. */
 export async function releaseClaims(
   db: Database,

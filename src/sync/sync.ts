@@ -9,7 +9,6 @@ import {
   claimTargets,
   claimUnconfirmed,
   createLeases,
-  deferUnconfirmed,
   failTarget,
   releaseClaims,
   type TargetState,
@@ -167,8 +166,6 @@ export function createSync(deps: SyncDeps) {
   /** Reads up to `max` of the unconfirmed targets of some queues that wait behind all others. */
   async function readUnconfirmed(queues: readonly QueueName[], max: number) {
     const kinds = queues.flatMap((queue) => kindsOfQueues.get(queue) ?? []);
-    // During a flood, a real target must not wait until the jobs before it are done.
-    if (allowance.isUsedUp()) await deferUnconfirmed(db, kinds);
     const claimed = lease(await traced(await claimUnconfirmed(db, kinds, max)));
     const ended = await Promise.all(claimed.map((claim) => readClaimed(claim, queueOf(claim.kind), never)));
     const missed = ended.filter(({ outcome, isMissed }) => isMissed || outcome !== 'mirrored');

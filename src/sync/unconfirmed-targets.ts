@@ -7,8 +7,8 @@ import { type Loop, startLoop } from '../shared/loop.ts';
  * new call or thread. So reads that find nothing are limited, which real traffic hardly has: a worker process makes at most
  * `maxMissed` a minute.
  *
- * Beyond that, and always for deliveries with many references, unconfirmed targets are moved behind all others, without
- * waiting for their jobs. They are read a few at a time, newest first, with a pause after each miss: at most 4 misses a second.
+ * Beyond that, and always for deliveries with many references, unconfirmed targets are moved behind all others when they are
+ * claimed. They are read a few at a time, newest first, with a pause after each miss: at most 4 misses a second.
  */
 
 /** More than all handlers of a process read at a time, so that no read is delayed while every target is found. */
@@ -29,7 +29,6 @@ export function createAllowance() {
     taken -= 1;
   };
   return {
-    isUsedUp: () => taken >= maxMissed,
     /** Takes a place for a read; false when none is free. */
     take(): boolean {
       if (taken >= maxMissed) return false;
