@@ -17,31 +17,7 @@ import { createThreadReader } from './readers/thread.ts';
  */
 export type RefreshThread = (thread: Thread, signal?: AbortSignal) => Promise<boolean>;
 
-export function createThreadRefresh(deps: RefreshDeps): RefreshThread {
-  const refresh = createUnwatchedRefresh(deps);
-  return async (thread, signal) => {
-    const target = { kind: 'thread', key: threadKey(thread) };
-    const [found] = await query(
-      deps.db,
-      sql`select from ops.sync_targets t where kind = 'thread' and key = ${target.key} and ${isSetAside}`,
-    );
-    if (found) throw new ThreadSetAside();
-    return workingOn([target], () => refresh(thread, signal));
-  };
-}
-
-/** Its reads ended their process, so it is read only by whoever reads nothing else. */
-export class ThreadSetAside extends Error {
-  readonly code = 'thread_set_aside';
-
-  constructor() {
-    super('The thread is set aside: its reads ended their process.');
-  }
-}
-
-type RefreshDeps = Parameters<typeof createUnwatchedRefresh>[0];
-
-function createUnwatchedRefresh(
+export function createThreadRefresh(
   deps: Pick<ReadContext, 'service' | 'db' | 'onAnswer'> & {
     readonly pauses: ReadPauses;
     readonly notify: (due: readonly DueTarget[]) => void;
@@ -54,10 +30,10 @@ function createUnwatchedRefresh(
   const { db, service, onAnswer, pauses, notify, sealLink, retentionDays } = deps;
   const readThread = createThreadReader(async () => false);
 
-  return async (thread, signal = new AbortController().signal) => {
+  async function refresh(thread: Thread, key: string, signal: AbortSignal): Promise<boolean> {
     let isWhole = true;
     const { fetchSeq, fetchedAt } = await beginRead(db, 'conversations.read');
-    const claim = { key: threadKey(thread), priority: priorities.live, fetchSeq, claimedAt: new Date(fetchedAt) };
+    const claim = { key, priority: priorities.live, fetchSeq, claimedAt: new Date(fetchedAt) };
     const context: Parameters<typeof readThread>[1] = {
       ...{ db, service, now: () => new Date() },
       onAnswer(operation, answer) {
@@ -81,6 +57,15 @@ function createUnwatchedRefresh(
     });
     notify(due);
     return isWhole && read.hasGap !== true && (read.isComplete || (await isHeldWhole(db, thread)));
+  }
+
+  return async (thread, signal = new AbortController().signal) => {
+    const key = threadKey(thread);
+    const setAside = sql`select from ops.sync_targets t where kind = 'thread' and key = ${key} and ${isSetAside}`;
+    // Only a worker that reads nothing else reads it.
+    if ((await query(db, setAside)).length > 0)
+      throw new Error('The thread is set aside: its reads ended their process.');
+    return workingOn([{ kind: 'thread', key }], () => refresh(thread, key, signal));
   };
 }
 

@@ -195,22 +195,14 @@ export async function receiverSecrets(db: Database): Promise<string[]> {
   return rows.map(({ secret }) => secret);
 }
 
-/** The addresses of the running receivers, each as `receiverOf`. */
-async function receiverAddresses(db: Database): Promise<string[]> {
-  const rows = await query<{ address: string }>(
-    db,
-    sql`select distinct address_hash as address from ops.processes
-     where address_hash is not null and seen_at > now() - ${goneAfterSeconds} * interval '1 second'`,
-  );
-  return rows.map(({ address }) => address);
-}
-
 /**
  * How many milliseconds a receiver waits before it moves the webhooks to its own address, so that the others accept its
  * secret by then; 0 when none has another address.
  */
 export async function announcementMs(db: Database, own: string): Promise<number> {
-  return (await receiverAddresses(db)).some((address) => address !== own) ? knownWithinMs : 0;
+  const others = sql`select from ops.processes
+    where address_hash <> ${own} and seen_at > now() - ${goneAfterSeconds} * interval '1 second' limit 1`;
+  return (await query(db, others)).length > 0 ? knownWithinMs : 0;
 }
 
 /** Whether a process has not checked the subscriptions yet. */
