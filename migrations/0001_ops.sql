@@ -237,7 +237,6 @@ create table ops.streams (
   kind text primary key,
   parked_until timestamptz not null,
   parked_at timestamptz not null default now(),
-  times_parked integer not null default 1,
   code text not null default 'unauthenticated',
   reason text not null,
   missing_scope text
@@ -246,7 +245,6 @@ comment on table ops.streams is 'Kinds of target that are parked because the cre
 comment on column ops.streams.kind is 'The kind of target.';
 comment on column ops.streams.parked_until is 'When a read of this kind is tried again.';
 comment on column ops.streams.parked_at is 'When the first read was refused.';
-comment on column ops.streams.times_parked is 'How often a read has been refused since then.';
 comment on column ops.streams.code is 'Why the read failed: login_required when nobody is logged in any more; unauthenticated or insufficient_scope when the service refused.';
 comment on column ops.streams.reason is 'The service''s refusal.';
 comment on column ops.streams.missing_scope is 'Scope to grant to the credential, if the service named it.';

@@ -94,7 +94,6 @@ create table secrets.oauth_tokens (
   logged_in_at timestamptz not null default now(),
   issued_at timestamptz not null default now(),
   expires_at timestamptz not null,
-  refresh_began_at timestamptz,
   retry_at timestamptz not null default '-infinity',
   failures integer not null default 0,
   refusals integer not null default 0,
@@ -112,7 +111,6 @@ comment on column secrets.oauth_tokens.state is 'valid; refreshing: a request fo
 comment on column secrets.oauth_tokens.logged_in_at is 'When the user logged in.';
 comment on column secrets.oauth_tokens.issued_at is 'When this pair was stored.';
 comment on column secrets.oauth_tokens.expires_at is 'When the access token expires, by the clock of the database.';
-comment on column secrets.oauth_tokens.refresh_began_at is 'When the next pair was last requested.';
 comment on column secrets.oauth_tokens.retry_at is 'The earliest time of the next refresh.';
 comment on column secrets.oauth_tokens.failures is 'Failed refreshes in a row that did not use up the refresh token.';
 comment on column secrets.oauth_tokens.refusals is 'Consecutive refreshes, at most a minute apart, caused by a refused access token.';

@@ -480,7 +480,6 @@ create table ops.streams (
   kind text not null, -- The kind of target.
   parked_until timestamptz not null, -- When a read of this kind is tried again.
   parked_at timestamptz not null default now(), -- When the first read was refused.
-  times_parked integer not null default 1, -- How often a read has been refused since then.
   code text not null default 'unauthenticated'::text, -- Why the read failed: login_required when nobody is logged in any more; unauthenticated or insufficient_scope when the service refused.
   reason text not null, -- The service's refusal.
   missing_scope text, -- Scope to grant to the credential, if the service named it.
@@ -928,7 +927,6 @@ create table secrets.oauth_tokens (
   logged_in_at timestamptz not null default now(), -- When the user logged in.
   issued_at timestamptz not null default now(), -- When this pair was stored.
   expires_at timestamptz not null, -- When the access token expires, by the clock of the database.
-  refresh_began_at timestamptz, -- When the next pair was last requested.
   retry_at timestamptz not null default '-infinity'::timestamp with time zone, -- The earliest time of the next refresh.
   failures integer not null default 0, -- Failed refreshes in a row that did not use up the refresh token.
   refusals integer not null default 0, -- Consecutive refreshes, at most a minute apart, caused by a refused access token.

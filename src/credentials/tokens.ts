@@ -96,7 +96,7 @@ export async function storeLogin(
        service = excluded.service, client_id = excluded.client_id, access_token = excluded.access_token,
        refresh_token = excluded.refresh_token, scopes = excluded.scopes, expires_at = excluded.expires_at,
        version = nextval('secrets.oauth_version'), state = 'valid', logged_in_at = now(),
-       issued_at = now(), refresh_began_at = null, retry_at = '-infinity', failures = 0, refusals = 0, last_error = null`,
+       issued_at = now(), retry_at = '-infinity', failures = 0, refusals = 0, last_error = null`,
   );
 }
 
@@ -110,7 +110,7 @@ export async function forgetTokens(db: Database): Promise<boolean> {
 export async function markRefreshing(db: Database, version: string): Promise<boolean> {
   const rows = await query(
     db,
-    sql`update secrets.oauth_tokens set state = 'refreshing', refresh_began_at = now()
+    sql`update secrets.oauth_tokens set state = 'refreshing'
      where version = ${version} and state = 'valid' returning version`,
   );
   return rows.length > 0;

@@ -9,7 +9,7 @@ const waitSeconds = 15;
 
 /**
  * Parks the stream of a kind, because the credential is refused or lacks a scope: its targets wait, other kinds are read.
- * Simultaneous refusals count once.
+ * Of simultaneous refusals, the first one is stored.
  */
 export async function parkStream(
   db: Database,
@@ -25,7 +25,7 @@ export async function parkStream(
     sql`insert into ops.streams as s (kind, parked_until, code, reason, missing_scope)
      values (${kind}, now() + ${waitSeconds}::integer * interval '1 second', ${code}, ${reason}, ${missingScope ?? null})
      on conflict (kind) do update set parked_until = excluded.parked_until,
-       times_parked = s.times_parked + 1, code = excluded.code, reason = excluded.reason, missing_scope = excluded.missing_scope
+       code = excluded.code, reason = excluded.reason, missing_scope = excluded.missing_scope
      where s.parked_until <= now()`,
   );
 }
@@ -41,7 +41,7 @@ export async function resumeStreams(db: Database, kinds: readonly TargetKind[]):
 
 /** Lets parked streams probe now, because the credential has changed. */
 export async function retryStreams(db: Database): Promise<void> {
-  await query(db, sql`update ops.streams set parked_until = now(), times_parked = 1 where parked_until > now()`);
+  await query(db, sql`update ops.streams set parked_until = now() where parked_until > now()`);
 }
 
 /** Targets that become due per second, so that new events are read between them. */

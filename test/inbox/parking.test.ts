@@ -24,11 +24,6 @@ test('a parked stream gives no claims, and others do', async () => {
   expect((await claimTargets(db, [recordings, call])).map(({ kind }) => kind)).toEqual(['call']);
 });
 
-test('refusals that arrive together count once', async () => {
-  await Promise.all(Array.from({ length: 8 }, () => parkStream(db, 'recordings', refusal)));
-  expect(await database.value('select times_parked from ops.streams')).toBe(1);
-});
-
 test('one request a kind tries again every 15 seconds, so that reading soon resumes', async () => {
   const waits: number[] = [];
   for (let turn = 0; turn < 12; turn += 1) {
