@@ -12,7 +12,7 @@ const pages = [
   'README.md',
   'CHANGELOG.md',
   'CONTRIBUTING.md',
-  ...(await readdir(join(root, 'docs'))).map((name) => `docs/${name}`),
+  ...(await readdir(join(root, 'docs'))).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`),
 ];
 const database = await factsDatabase();
 afterAll(() => database[Symbol.asyncDispose]());
