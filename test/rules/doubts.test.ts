@@ -23,6 +23,8 @@ test.each([
   ['hours.date == "12/25/2026"', '"12', 'YYYY-MM-DD'],
   ['thread.last_direction == "inbound"', '"inbound"', 'There is: in, out.'],
   ['message.plain == "Thank you!"', '"Thank', 'lower case'],
+  ['"VIP" in contact.tags', '"VIP"', 'lower case'],
+  ['contact.language == "Spanish"', '"Spanish"', 'a code such as "es"'],
   ['line.can_text || hours.weekday != "Friday"', '"Friday"', 'Did you mean "friday"?'],
 ])('a comparison with what a fact never is, is refused: %s', (condition, part, remedy) => {
   const { problems } = refusalOf(ruleOn('message_received', condition));
