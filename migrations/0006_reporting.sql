@@ -46,9 +46,11 @@ create table reporting.params (
   session_gap interval not null default '24:00:00' check (session_gap > '00:00:00'),
   schedule_id integer not null default 1 references reporting.schedules,
   is_text_shown boolean not null default false,
+  missed_reached text[] not null default '{queue,rang,mailbox}',
+  missed_seconds integer not null default 5,
   fiscal_year_start_month integer not null default 1 check (fiscal_year_start_month between 1 and 12)
 );
-comment on table reporting.params is 'Definitions used by the reports; one row. After changing anything except service_level_seconds, fiscal_year_start_month and is_text_shown, run `npx trunkline reporting rebuild`.';
+comment on table reporting.params is 'Definitions used by the reports; one row. After changing anything except service_level_seconds, fiscal_year_start_month, is_text_shown, missed_reached and missed_seconds, run `npx trunkline reporting rebuild`.';
 comment on column reporting.params.is_only is 'There is one row.';
 comment on column reporting.params.time_zone is 'IANA time zone of local days and hours in the reports.';
 comment on column reporting.params.service_level_seconds is 'A call answered within this many seconds is within the service level: 5, 10, 15, 20, 30, 45, 60 or 120. Takes effect at once.';
@@ -56,6 +58,8 @@ comment on column reporting.params.short_abandon_seconds is 'An abandoned call t
 comment on column reporting.params.callback_window is 'A missed call counts as returned if a person gets in touch within this time. A text without a known sender does not count.';
 comment on column reporting.params.session_gap is 'A text of the customer after a longer pause begins a new session.';
 comment on column reporting.params.schedule_id is 'The schedule used for business time.';
+comment on column reporting.params.missed_reached is 'How far the caller of a missed call that needs a call-back came. Workers copy it from missed of the rules file. Takes effect at once.';
+comment on column reporting.params.missed_seconds is 'How long such a call lasted at least; also from the rules file. Takes effect at once.';
 comment on column reporting.params.fiscal_year_start_month is 'The month that a fiscal year begins with, 1 to 12. Takes effect at once.';
 comment on column reporting.params.is_text_shown is 'Whether views show what people wrote and said and what the analysis wrote about it, and whether reporting.search finds it. Default: no. Names and numbers are always shown.';
 insert into reporting.params default values;
@@ -591,7 +595,7 @@ comment on column rollups.rule_outcome_rollup.condition_false_count is 'Not to a
 comment on column rollups.rule_outcome_rollup.too_old_count is 'Not to act: what it waits for had happened too long ago.';
 comment on column rollups.rule_outcome_rollup.limited_count is 'Not to act: its own limit was reached.';
 comment on column rollups.rule_outcome_rollup.stopped_count is 'Not to act: an earlier rule had said stop.';
-comment on column rollups.rule_outcome_rollup.unfit_count is 'Not to act: a group, nobody to answer, or gone.';
+comment on column rollups.rule_outcome_rollup.unfit_count is 'Not to act: a group, nobody to answer, no need of a call-back, or gone.';
 comment on column rollups.rule_outcome_rollup.error_count is 'Not to act: its condition or template failed.';
 comment on column rollups.rule_outcome_rollup.action_done_count is 'Steps other than replies that were done.';
 comment on column rollups.rule_outcome_rollup.action_would_count is 'Steps other than replies that dry-run recorded and did not execute.';

@@ -15,7 +15,7 @@ import { type AlertPace, startAlerts } from '../src/ops/alerts/watch.ts';
 import { reportProcess } from '../src/ops/processes.ts';
 import type { JobHandler } from '../src/queues/queues.ts';
 import { adoptHours } from '../src/reporting/hours.ts';
-import { adoptTimeZone, otherZone, timeZoneRemedy } from '../src/reporting/params.ts';
+import { adoptCallBackNeed, adoptTimeZone, otherZone, timeZoneRemedy } from '../src/reporting/params.ts';
 import { followSearchLanguage, searchLanguage } from '../src/reporting/search.ts';
 import { type RulesPace, startRules } from '../src/rules/engine.ts';
 import { toType } from '../src/shared/command-name.ts';
@@ -108,7 +108,8 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       retentionDays: settings.eventRetentionDays,
       readThread,
       actsFor: settings.api.key === undefined ? 'user' : 'account',
-      onHours: async (hours) => {
+      onInForce: async ({ hours, missed }) => {
+        await adoptCallBackNeed(db, missed);
         if ((await adoptHours(db, hours)) !== 'rebuild needed') return;
         log.warn(`The business hours changed: run ${toType('reporting rebuild')} for the replies that are held`);
       },

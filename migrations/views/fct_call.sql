@@ -61,6 +61,8 @@ select
   end as ring_basis,
   c.menu_seconds,
   case when c.menu_seconds is null then 'unknown' else 'legs' end as menu_basis,
+  case when c.reached = 'mailbox' and (c.is_message_left or c.message_seconds is not null) then c.is_message_left end as is_message_left,
+  case when c.reached = 'mailbox' then c.message_seconds end as message_seconds,
   c.leg_count,
   c.transferred_count,
   c.is_abandoned,
@@ -132,6 +134,8 @@ comment on column reporting.fct_call.ring_seconds is 'How long telephones rang u
 comment on column reporting.fct_call.ring_basis is 'legs; 0 if no user''s telephone rang. duration_minus_talk: for an outbound call without transfer and with at most one leg, length minus connected time. unknown: neither is possible; ring_seconds is NULL.';
 comment on column reporting.fct_call.menu_seconds is 'How long the caller of an inbound call was in menus: until the first leg to a user, queue, huntgroup, mailbox or outside party began, or the caller gave up. See menu_basis.';
 comment on column reporting.fct_call.menu_basis is 'legs; unknown: no legs, or not known from them; menu_seconds is NULL.';
+comment on column reporting.fct_call.is_message_left is 'For a call that reached a mailbox: whether it was recorded, or the mailbox was connected for three seconds or more; NULL = not reported, or no mailbox.';
+comment on column reporting.fct_call.message_seconds is 'How long the mailbox was connected, including the greeting where the service counts it; NULL = not reported, or no mailbox.';
 comment on column reporting.fct_call.leg_count is 'Number of mirrored legs; NULL = never read.';
 comment on column reporting.fct_call.transferred_count is 'How often it was transferred.';
 comment on column reporting.fct_call.is_abandoned is 'The service says: the caller hung up before anyone answered.';

@@ -30,10 +30,20 @@ select
   m.returned_within,
   m.reached_at,
   m.returned_by is null or m.returned_by in ('automatic_text', 'text_by_unknown') as is_unreturned,
+  n.needs_call_back,
+  n.needs_call_back and coalesce(m.returned_by in ('automatic_text', 'text_by_unknown'), true) and not exists (
+    select from warehouse.calls l join rollups.missed_call_returns r on r.call_id = l.call_id
+    where l.external_number = c.external_number and l.started_at >= m.started_at and (l.started_at, l.call_id) > (m.started_at, m.call_id)
+      and r.reached = any(p.missed_reached) and l.duration_seconds >= p.missed_seconds
+  ) as is_waiting,
   m.texted_at,
   m.rule_texted_at
 from rollups.missed_call_returns m
+  cross join reporting.params p
   left join warehouse.calls c on c.call_id = m.call_id
+  cross join lateral (
+    select coalesce(m.reached = any(p.missed_reached) and c.duration_seconds >= p.missed_seconds, false) as needs_call_back
+  ) n
   -- Neither recorded nor of a known length: not known. Of a call that somebody answered, the mailbox tells nothing.
   left join lateral (
     select c.message_seconds, case when c.is_message_left or c.message_seconds is not null then c.is_message_left end as is_message_left
@@ -66,5 +76,7 @@ comment on column reporting.missed_calls.business_minutes_to_return is 'The same
 comment on column reporting.missed_calls.returned_within is 'The shortest that applies: 1 hour; 4 hours (both by the calendar); 1 business day: by the end of the next business day of the schedule in params; later. NULL = not returned, or at an unknown time.';
 comment on column reporting.missed_calls.reached_at is 'First later call, within the callback window or named by the service, on which somebody spoke with the caller, whoever called. NULL = none; a returned call was then only an attempt, or answered by text.';
 comment on column reporting.missed_calls.is_unreturned is 'No person is known to have got in touch within the window (so far). Texts by rules or unknown senders do not count.';
+comment on column reporting.missed_calls.needs_call_back is 'Whether it is a call that needs a call-back, by missed of the rules file (how far the caller came, how long the call lasted; see params). Those with the status missed trigger call_missed. A changed file counts at once.';
+comment on column reporting.missed_calls.is_waiting is 'Whether the caller waits for a call: it is the newest call of the number that needs a call-back, and it is unreturned. One row per customer.';
 comment on column reporting.missed_calls.texted_at is 'When a rule or an unknown sender first texted the number within the callback window, whether or not a person returned the call; NULL = never. Blocked and failed texts do not count.';
 comment on column reporting.missed_calls.rule_texted_at is 'When a rule first did. The text, with the rule''s name, is in fct_sms_message.';

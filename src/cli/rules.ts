@@ -286,8 +286,9 @@ function headOf({ message, call }: Explanation, timeZone: string): string[] {
     lines.push(`Text ${messageId} of ${toTheSecond(at, timeZone)} ${partiesOf(message)}: ${printable(text)}`);
   }
   if (call) {
-    const { callId, at, status } = call;
-    lines.push(`Call ${callId} that ended ${toTheSecond(at, timeZone)} ${partiesOf(call)}: ${status ?? 'no status'}`);
+    const { callId, at, status, reached, seconds } = call;
+    const how = `${status ?? 'no status'}, reached ${reached}, ${seconds ?? '?'} s`;
+    lines.push(`Call ${callId} that ended ${toTheSecond(at, timeZone)} ${partiesOf(call)}: ${how}`);
   }
   return lines;
 }

@@ -1,4 +1,5 @@
 import { type Database, inTransaction, query, sql, type Transaction } from '../db/database.ts';
+import type { CallBackNeed } from '../warehouse/call-facts.ts';
 import { holdSteps } from './rollups/steps.ts';
 
 /** The definitions in `reporting.params` that the rollups depend on. */
@@ -25,6 +26,15 @@ export async function changeParams(
      update reporting.params set time_zone = coalesce($1, time_zone), short_abandon_seconds = coalesce($2::integer, short_abandon_seconds)
      where num_nonnulls($1::text, $2::integer) > 0`,
     [timeZone, shortAbandonSeconds],
+  );
+}
+
+/** Lets the views count the calls that need a call-back by these definitions, at once. */
+export async function adoptCallBackNeed(db: Database, { reached, seconds }: CallBackNeed): Promise<void> {
+  await query(
+    db,
+    sql`update reporting.params set missed_reached = ${reached}::text[], missed_seconds = ${seconds}
+      where (missed_reached, missed_seconds) is distinct from (${reached}::text[], ${seconds}::integer)`,
   );
 }
 

@@ -56,7 +56,7 @@ export function decide(
 }
 
 /** Reasons of rules that had nothing to decide. Refusals (too old, a limit, a stop, an error) leave a row. */
-const unrecorded: readonly string[] = ['condition_false', 'gone', 'no_other_party', 'group_thread'];
+const unrecorded: readonly string[] = ['condition_false', 'gone', 'no_other_party', 'group_thread', 'no_call_back'];
 
 /** An idle thread is found in the mirror, not in an event that is deleted: the row keeps it from being found again. */
 function leavesRow({ kind }: Trigger, reason: string): boolean {

@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import { type Database, query, relation, sql } from '../db/database.ts';
 import type { AccountLimits } from '../ledger/limits.ts';
 import { inForceSeconds } from '../ledger/rules-in-force.ts';
-import type { BusinessHours } from '../shared/business-hours.ts';
 import { startLoop } from '../shared/loop.ts';
 import { type ActionContext, performDueActions } from './actions/perform.ts';
 import { type EvaluationContext, processEvents, processIdleThreads } from './event-processor.ts';
@@ -33,8 +32,8 @@ export interface RulesEngineOptions extends ActionContext {
   /** Days for which refusals are kept; at least 30. */
   readonly retentionDays: number;
   readonly pace?: RulesPace;
-  /** Called with the business hours of each file that comes into force; called again when it rejects. */
-  readonly onHours?: (hours: BusinessHours) => Promise<void>;
+  /** Called with each file that comes into force; called again when it rejects. */
+  readonly onInForce?: (set: RuleSet) => Promise<void>;
   /** Called after the commit of a batch in which rules matched: sends may have been planned. */
   readonly onMatched?: () => void;
 }
@@ -63,13 +62,13 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
   let loaded = await loadRules(options, undefined);
   // Rules are used once ops.rules_loaded has them: workers read there which rules are in force.
   let recorded: RulesInForce | undefined;
-  let hoursOf: RulesInForce | undefined;
+  let told: RulesInForce | undefined;
   const recording = loop('Recording which rules are in force', Math.min(pace.eventsMs, reportEveryMs), async () => {
     const current = loaded;
     if (current !== recorded || !(await reportRules(db, processId))) await recordRules(options, current);
     recorded = current;
-    if (current.set && current !== hoursOf) await options.onHours?.(current.set.hours);
-    hoursOf = current;
+    if (current.set && current !== told) await options.onInForce?.(current.set);
+    told = current;
   });
   // One after the other: the file as it was at the last call is in force in the end.
   let reloading = Promise.resolve();

@@ -167,7 +167,7 @@ async function evaluateTriggers(
 ): Promise<Evaluated> {
   const [clock] = await hotQuery<{ now: Date }>(tx, sql`select clock_timestamp() as now`);
   const now = clock?.now ?? new Date();
-  const cases = await readCases(tx, triggers, set.hours);
+  const cases = await readCases(tx, triggers, set);
   const threads = cases.flatMap((each) => threadsOf(each, set));
   const held = await holdSends(tx, threads);
   const isUndecided = (each: Case) => threadsOf(each, set).some((thread) => held.isDispatching(thread));

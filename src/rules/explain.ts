@@ -27,6 +27,8 @@ export interface ExplainedCall {
   readonly number: string | null;
   readonly direction: string | null;
   readonly status: string | null;
+  readonly reached: string;
+  readonly seconds: number | null;
   readonly at: Date;
 }
 
@@ -131,6 +133,7 @@ async function findCall(
     tx,
     sql`
       select call_id as "callId", account_number as line, external_number as number, direction, status,
+        coalesce(reached, 'unknown') as reached, duration_seconds as seconds,
         date_trunc('milliseconds', ended_at) as at
       from warehouse.calls where ended_at is not null and deleted_at is null and not is_erased and ${isChosen}
       order by started_at desc, call_id desc limit 1`,
@@ -182,7 +185,7 @@ export async function explainRulesOn(
   mode: Mode,
 ): Promise<RuleExplanation[]> {
   const from = trigger.at;
-  const [each] = await readCases(tx, [trigger], set.hours, { withoutRulesFrom: from });
+  const [each] = await readCases(tx, [trigger], set, { withoutRulesFrom: from });
   if (!each) return [];
   const history = await readHistory(tx, set, each.subject ? [each.subject] : [], { from, until: from });
   const judge = await createJudge(tx, set, from);
@@ -229,6 +232,7 @@ export function outcomeWords(outcome: string, on: string, of = 'a text'): string
     gone: 'its trigger no longer exists',
     no_other_party: 'there is no other party',
     group_thread: 'rules do not act in groups',
+    no_call_back: 'the call needs no call-back, by `missed` of the rules file',
   };
   const [kind = '', detail = ''] = outcome.split(':');
   if (kind === 'limit') return `its limit per ${detail} is used up`;

@@ -1,5 +1,6 @@
 import type { AccountLimits, RuleLimits } from '../ledger/limits.ts';
 import type { BusinessHours } from '../shared/business-hours.ts';
+import type { CallBackNeed } from '../warehouse/call-facts.ts';
 import type { Condition } from './conditions/condition.ts';
 import type { Template } from './conditions/template.ts';
 import type { FilePosition, RulesProblem } from './file/problems.ts';
@@ -75,7 +76,7 @@ export interface Rule {
   readonly mode: Mode;
   /** Why its mode is `dry-run` although the file says `live`. */
   readonly heldBack?: HeldBack | undefined;
-  /** Fingerprint of the rule and the business hours as written: a waiting reply notices by it that its rule was changed. */
+  /** Fingerprint of the rule, the business hours and `missed` as written: a waiting reply notices by it that its rule was changed. */
   readonly hash: string;
 }
 
@@ -95,6 +96,8 @@ export interface RuleSet {
   readonly version: string;
   readonly rules: readonly Rule[];
   readonly hours: BusinessHours;
+  /** What a trigger of `call_missed` is. */
+  readonly missed: CallBackNeed;
   /** The account's budgets as far as the file sets them; the ledger has defaults for the rest. */
   readonly accountLimits: Partial<AccountLimits>;
   /** Users that the file names, to be checked against the directory. */

@@ -83,7 +83,7 @@ async function textNow(
 ): Promise<string | undefined> {
   const step = rule.steps.find(({ kind }) => kind === 'reply');
   if (step?.kind !== 'reply' || rule.on !== trigger.kind) return undefined;
-  const [each] = await readCases(tx, [{ ...trigger, at }], set.hours, { withoutRulesFrom: at });
+  const [each] = await readCases(tx, [{ ...trigger, at }], set, { withoutRulesFrom: at });
   if (!each?.subject) return undefined;
   const history = await readHistory(tx, set, [each.subject], { from: at, until: at });
   const facts = factsFor(each, history, mode);

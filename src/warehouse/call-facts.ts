@@ -10,6 +10,14 @@
 export const reachedValues = ['menu', 'queue', 'rang', 'mailbox', 'person', 'unknown'] as const;
 export type Reached = (typeof reachedValues)[number];
 
+/** Which inbound calls that nobody answered need a call-back. */
+export interface CallBackNeed {
+  /** How far their callers came. */
+  readonly reached: readonly Reached[];
+  /** How long they lasted at least. */
+  readonly seconds: number;
+}
+
 /** One end of a call or of a leg. */
 interface Parties {
   readonly callerType: string | null;

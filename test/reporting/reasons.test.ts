@@ -124,7 +124,7 @@ test('the headlines of /reports say how many could have been answered, and why o
     'Answered in business hours, past the menu': (100 * 2) / 16,
     Answered: 14.29,
     'Missed, not returned': 18,
-    'Of these, waited in business hours': 12,
+    'Of these, customers who wait for a call': 12,
     'Of these, came while closed': 2,
     'Of these, menu only': 2,
     'Of these, mailbox without a message': 2,
@@ -134,4 +134,37 @@ test('the headlines of /reports say how many could have been answered, and why o
   expect(await headlinesOf({ queue: 'queue:601' })).toMatchObject({
     ...{ 'Missed, not returned': 3 },
   });
+});
+
+test('a customer who called several times waits once, by the newest call that needs a call-back, until somebody calls', async () => {
+  const external_number = '15552229999';
+  const waiting = () =>
+    query(
+      `select call_id, needs_call_back, is_waiting from reporting.missed_calls where external_number = $1 order by call_id`,
+      external_number,
+    );
+  const call = async (minute: number, values: object, legs: readonly object[]) => {
+    const call_id = `17725500${minute}.1`;
+    const started_at = `2026-03-03T15:${minute}:00Z`;
+    const read = { leg_count: legs.length, legs_fetched_at: '2026-03-04T00:00:00Z' };
+    await facts.call({ call_id, started_at, status: 'missed', talk_seconds: 0, external_number, ...read, ...values });
+    for (const [nth, leg] of legs.entries()) {
+      await facts.insert('warehouse.call_legs', { call_id, leg_key: `#${nth}`, ordinal: nth + 1, ...leg });
+    }
+    await facts.measure(call_id);
+    await facts.drain();
+    return call_id;
+  };
+  const first = await call(10, {}, [ivr, queue]);
+  const second = await call(11, {}, [ivr, queue]);
+  const short = await call(12, { duration_seconds: 4 }, [user]);
+  const inMenu = await call(13, {}, [ivr]);
+  expect(await waiting()).toEqual([
+    { call_id: first, needs_call_back: true, is_waiting: false },
+    { call_id: second, needs_call_back: true, is_waiting: true },
+    { call_id: short, needs_call_back: false, is_waiting: false },
+    { call_id: inMenu, needs_call_back: false, is_waiting: false },
+  ]);
+  await call(14, { direction: 'outbound' }, []);
+  expect((await waiting()).map(({ is_waiting }) => is_waiting)).toEqual([false, false, false, false]);
 });

@@ -163,11 +163,11 @@ describe.each(backends)('on %s', async (backend) => {
       callId,
     );
 
-  /** The facts of each clause that kept a missed call from its text. */
-  async function falseFacts(callId: string): Promise<object[]> {
-    const explained = await explain(world.context.database.db, parseRules(shipped, options), { callId }, 'live');
-    const rule = explained?.rules.find((each) => each.rule === 'missed-call-text-back');
-    return rule?.falseClauses.map(({ facts }) => facts) ?? [];
+  /** What the rule decided, and the facts of each clause that kept a missed call from its text. */
+  async function explained(callId: string): Promise<object | undefined> {
+    const { rules = [] } =
+      (await explain(world.context.database.db, parseRules(shipped, options), { callId }, 'live')) ?? {};
+    return rules.find((each) => each.rule === 'missed-call-text-back');
   }
 
   test('legs that come late are waited for', async () => {
@@ -178,7 +178,6 @@ describe.each(backends)('on %s', async (backend) => {
     expect(await runsOf(id)).toEqual([]);
     await judged(id);
     expect(await charges(from)).toEqual([{ to: call.number, text: sorry }]);
-    expect((await runsOf(id))[0]?.facts).toMatchObject({ 'call.reached': 'queue' });
   });
 
   test('a call whose legs never come is judged after a minute, and gets no text', async () => {
@@ -192,7 +191,7 @@ describe.each(backends)('on %s', async (backend) => {
     await query(`update ops.rule_events set noted_at = noted_at - interval '1 minute'`);
     await judged(id);
     expect(await runsOf(id)).toEqual([]);
-    expect(await falseFacts(id)).toContainEqual({ 'call.reached': 'unknown' });
+    expect(await explained(id)).toMatchObject({ outcome: 'no_call_back' });
     expect(await charges(from)).toEqual([]);
   });
 
@@ -237,7 +236,10 @@ describe.each(backends)('on %s', async (backend) => {
     await world.deliver('AccountEndedCalls', [{ callId: first.id }, { callId: second.id }]);
     await judged(first.id);
     expect(await runsOf(first.id)).toEqual([]);
-    expect(await falseFacts(first.id)).toContainEqual({ 'contact.talked_since': true });
+    expect(await explained(first.id)).toMatchObject({
+      outcome: 'condition_false',
+      falseClauses: [{ facts: { 'contact.talked_since': true } }],
+    });
     expect(await charges(from)).toEqual([]);
   });
 
@@ -281,7 +283,6 @@ describe.each(backends)('on %s', async (backend) => {
 rules:
   - name: named-line
     on: call_missed
-    if: call.reached in ["queue", "rang"]
     do: [{ reply: { from: +1 (646) 555-0101, text: Sorry. } }]
     limits: { quiet_hours: none }
 `);
@@ -291,5 +292,27 @@ rules:
     await judged(id);
     expect(await charges(from)).toEqual([{ to: call.number, text: 'Sorry.' }]);
     expect(sandbox.sends(100_000).at(-1)?.charge?.from).toBe('16465550101');
+  });
+
+  test('the file says which calls need a call-back, for rules and reports alike', async () => {
+    await world.rules(`
+missed: { reached: [menu], at_least: 1m }
+rules:
+  - { name: menu, on: call_missed, if: call.reached == "menu", do: [{ comment: Missed. }] }
+`);
+    const long = await sandbox.emit.call(missed({ legs: [{ ...menu, talkSeconds: 90 }] }));
+    const short = await sandbox.emit.call(missed({ legs: [menu] }));
+    const inQueue = await sandbox.emit.call(missed({ legs: [menu, { ...queue, ringSeconds: 90 }] }));
+    const ids = [long.id, short.id, inQueue.id];
+    for (const id of ids) await judged(id);
+    const triggered = `select trigger_key as id from ops.rule_runs where rule = 'menu' and trigger_key = any($1)`;
+    await until(async () => (await query(triggered, ids)).length === 1);
+    expect(await query(triggered, ids)).toEqual([{ id: long.id }]);
+    await until(
+      async () => (await query('select from reporting.missed_calls where call_id = any($1)', ids)).length === 3,
+    );
+    expect(
+      await query('select call_id as id from reporting.missed_calls where call_id = any($1) and needs_call_back', ids),
+    ).toEqual([{ id: long.id }]);
   });
 });

@@ -106,7 +106,8 @@ test('a caller who never texted is explained by the call, with how far the calle
   });
   await world.rulesSettled();
   const far = parseRules(
-    `rules:
+    `missed: { reached: [menu] }
+rules:
   - { name: far, on: call_missed, if: 'call.reached in ["queue", "rang"]', do: [{ comment: Missed. }] }
   - { name: calls, on: call_missed, do: [{ comment: Missed. }] }
   - { name: texts, on: message_received, do: [{ comment: Text. }] }
@@ -121,14 +122,14 @@ test('a caller who never texted is explained by the call, with how far the calle
     expect(of(explanation, 'far')?.falseClauses).toEqual([
       { clause: 'call.reached in ["queue", "rang"]', facts: { 'call.reached': 'menu' } },
     ]);
-    expect(of(explanation, 'calls')).toMatchObject({ outcome: 'matched', past: { reason: 'matched' } });
+    expect(of(explanation, 'calls')).toMatchObject({ outcome: 'matched', past: undefined });
     expect(of(explanation, 'texts')?.outcome).toBe('other_trigger');
     expect(of(explanation, 'voicemails')?.outcome).toBe('other_trigger');
   }
   const { code, out } = await command('explain', `${line}/${number}`);
   expect(code).toBe(0);
-  expect(out).toContain(`Call ${id} that ended`);
-  expect(out).toMatch(/calls: matches\n/);
+  expect(out).toMatch(new RegExp(`Call ${id} that ended .*: missed, reached menu, \\d+ s`));
+  expect(out).toMatch(/calls: the call needs no call-back, by `missed` of the rules file\n/);
   expect(out).toMatch(/greets: waits for message_received, not for this call\n/);
   expect(await command('explain', '1783385492.000001')).toMatchObject({
     code: 1,
@@ -138,7 +139,7 @@ test('a caller who never texted is explained by the call, with how far the calle
   await sandbox.emit.sms({ line, number, text: 'Hello' });
   await world.rulesSettled();
   const both = await explained(number);
-  expect(of(both, 'calls')?.outcome).toBe('matched');
+  expect(of(both, 'calls')?.outcome).toBe('no_call_back');
   expect(of(both, 'greets')?.outcome).toBe('matched');
 });
 

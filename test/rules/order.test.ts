@@ -1,4 +1,5 @@
 import { afterAll, expect, test } from 'vitest';
+import type { CallEvent } from '../../src/sandbox/traffic/events.ts';
 import { locksHere } from '../world/database.ts';
 import { until } from '../world.ts';
 import { createRulesWorld } from './rules-world.ts';
@@ -69,7 +70,13 @@ const isPutOff = async (number: string) =>
 
 test('a call that is told of after a later one is within the same limit', async () => {
   const number = '12125550401';
-  const call = { direction: 'inbound', status: 'missed', number, durationSeconds: 20, group: 'Service' } as const;
+  const call: CallEvent = {
+    direction: 'inbound',
+    status: 'missed',
+    group: 'Service',
+    number,
+    legs: [{ calledType: 'user', status: 'noanswer', ringSeconds: 20 }],
+  };
   const ago = (seconds: number) => new Date(Date.now() - seconds * 1_000).toISOString();
   const earlier = await sandbox.emit.call({ ...call, startTime: ago(300), announce: false });
   const later = await sandbox.emit.call({ ...call, startTime: ago(30), announce: false });

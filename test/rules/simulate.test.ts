@@ -3,6 +3,7 @@ import { afterAll, expect, onTestFinished, test } from 'vitest';
 import type { AccountLimits } from '../../src/ledger/limits.ts';
 import { parseRules } from '../../src/rules/file/parse.ts';
 import { type SimulationOptions, simulate } from '../../src/rules/simulate/simulate.ts';
+import type { CallEvent } from '../../src/sandbox/traffic/events.ts';
 import { until } from '../world.ts';
 import { createRulesWorld } from './rules-world.ts';
 
@@ -35,6 +36,7 @@ rules:
     do: [{ resolve: true }]
 `;
 
+const rang: CallEvent['legs'] = [{ calledType: 'user', status: 'noanswer', ringSeconds: 20 }];
 const world = await createRulesWorld(text, 'live', 'postgres');
 const { sandbox, query, value } = world;
 afterAll(() => world.close());
@@ -58,13 +60,13 @@ test('a simulation does what live rules then did on the same history', async () 
   await say('17185550201', 'Are you open?');
   await say('17185550202', 'STOP');
   await say('17185550203', 'hello there');
-  await sandbox.emit.call({ direction: 'inbound', status: 'missed', number: '17185550204', durationSeconds: 20 });
+  await sandbox.emit.call({ direction: 'inbound', status: 'missed', number: '17185550204', legs: rang });
   await world.rulesSettled();
   // Whoever writes within four seconds of our text looks like a machine to the ledger.
   await nap(4_500);
   await say('17185550201', 'Hm, when then?');
   await say('17185550203', 'thank you');
-  await sandbox.emit.call({ direction: 'inbound', status: 'missed', number: '17185550204', durationSeconds: 20 });
+  await sandbox.emit.call({ direction: 'inbound', status: 'missed', number: '17185550204', legs: rang });
   await world.rulesSettled();
   await until(
     async () => Number(await value(`select count(*) from ops.rule_runs where rule = 'silent' and is_matched`)) >= 1,
@@ -174,7 +176,7 @@ test('a call that went on when a text came was not known then', async () => {
   const from = new Date(Math.floor(Date.now() / 1_000) * 1_000 - 3_600_000);
   const startTime = new Date(from.getTime() - 10_000).toISOString();
   await sandbox.emit.sms({ line, number, text: 'At your door', sentAt: from.toISOString() });
-  await sandbox.emit.call({ direction: 'inbound', status: 'missed', number, startTime, durationSeconds: 20 });
+  await sandbox.emit.call({ direction: 'inbound', status: 'missed', number, startTime, legs: rang });
   await until(
     async () => Number(await value(`select count(*) from warehouse.calls where external_number = '${number}'`)) === 1,
   );

@@ -73,7 +73,10 @@ describe.each(backends)('on %s', (backend) => {
   });
 
   test('calls are triggers when they have ended: missed, with a voicemail, or answered', async () => {
-    await sandbox.emit.call({ direction: 'inbound', status: 'missed', number: '15552220003', durationSeconds: 20 });
+    await sandbox.emit.call({
+      ...{ direction: 'inbound', status: 'missed', number: '15552220003' },
+      legs: [{ calledType: 'user', status: 'noanswer', ringSeconds: 20 }],
+    });
     await sandbox.emit.call({ direction: 'inbound', status: 'voicemail', number: '15552220004', durationSeconds: 20 });
     await world.settled();
     await until(async () => (await world.runs('missed')).length + (await world.runs('voicemail')).length === 2);

@@ -167,6 +167,13 @@ export const declaredFacts = {
       false,
       'A mailbox took a message: it was recorded, or connected for three seconds or more.',
     ),
+    message_seconds: optional('int', 20, 'How long the mailbox was connected; missing without a mailbox.'),
+    answered_user_id: optional('int', 101, 'The user who answered first.'),
+    queue: optional(
+      'string',
+      '8001',
+      'The last queue or huntgroup that the caller entered: its number, else its name.',
+    ),
   },
   transcript: {
     id: fact('int', 9, 'The service’s id of the transcript.'),

@@ -1,14 +1,18 @@
 import { type Database, hotQuery, relation, sql, type Transaction } from '../../db/database.ts';
 import { hasTalkedSince } from '../../ledger/talks.ts';
-import type { BusinessHours } from '../../shared/business-hours.ts';
 import type { Pair } from '../../shared/thread.ts';
+import type { Reached } from '../../warehouse/call-facts.ts';
+import type { RuleSet } from '../rule.ts';
 import type { Trigger, TriggerKind } from '../triggers.ts';
-import type { Facts } from './declared.ts';
+import type { Facts, FactsOf } from './declared.ts';
 import { hoursAt } from './hours.ts';
 import { factsOfRow, plainText } from './values.ts';
 
-/** Why no rule can act on a trigger: it was deleted, has no other party, or belongs to a group. */
-export type Obstacle = 'gone' | 'no_other_party' | 'group_thread';
+/**
+ * Why no rule can act on a trigger: it was deleted, has no other party, belongs to a group, or is a missed call that needs no
+ * call-back.
+ */
+export type Obstacle = 'gone' | 'no_other_party' | 'group_thread' | 'no_call_back';
 
 /** The two parties of a trigger. */
 export interface Subject extends Pair {
@@ -43,10 +47,10 @@ export interface ReadOptions {
 export async function readCases(
   db: Database | Transaction,
   triggers: readonly Trigger[],
-  hours: BusinessHours,
+  { hours, missed }: Pick<RuleSet, 'hours' | 'missed'>,
   options: ReadOptions = {},
 ): Promise<Case[]> {
-  const cases = await readSubjects(db, triggers);
+  const cases = await readSubjects(db, triggers, missed);
   const known = cases.filter((each) => each.subject !== undefined);
   const surroundings = await readSurroundings(db, known, options);
   const rows = new Map<Case, SurroundingsRow | undefined>(known.map((each, at) => [each, surroundings[at]]));
@@ -83,17 +87,21 @@ const families: Readonly<Record<TriggerKind, Family>> = {
 };
 
 /** The cases of triggers with the facts of the events themselves. */
-async function readSubjects(db: Database | Transaction, triggers: readonly Trigger[]): Promise<Case[]> {
+async function readSubjects(
+  db: Database | Transaction,
+  triggers: readonly Trigger[],
+  missed: RuleSet['missed'],
+): Promise<Case[]> {
   const rows = new Map<string, SubjectRow>();
   for (const [family, some] of Map.groupBy(triggers, ({ kind }) => families[kind])) {
     const keys = relation('k', some, { key: 'text' });
     const found = await hotQuery<SubjectRow>(db, subjectStatements[family](keys));
     for (const row of found) rows.set(`${family} ${row.key}`, row);
   }
-  return triggers.map((trigger) => caseOf(trigger, rows.get(`${families[trigger.kind]} ${trigger.key}`)));
+  return triggers.map((trigger) => caseOf(trigger, rows.get(`${families[trigger.kind]} ${trigger.key}`), missed));
 }
 
-function caseOf(trigger: Trigger, row: SubjectRow | undefined): Case {
+function caseOf(trigger: Trigger, row: SubjectRow | undefined, missed: RuleSet['missed']): Case {
   const refused = (facts: Obstacle) => ({ trigger, subject: undefined, facts });
   const { kind, at: now } = trigger;
   if (row === undefined) return refused('gone');
@@ -104,10 +112,16 @@ function caseOf(trigger: Trigger, row: SubjectRow | undefined): Case {
   if (kind === 'voicemail_left' && facts.call?.status !== 'voicemail') return refused('gone');
   if (isGroup) return refused('group_thread');
   if (line === null || number === null) return refused('no_other_party');
+  if (kind === 'call_missed' && !needsCallBack(facts.call, missed)) return refused('no_call_back');
   const text =
     message && kind === 'message_received' ? { message: { ...message, plain: plainText(message.text) } } : {};
   const subject = { line, number, conversationId, lastMessageId, callId };
   return { trigger, subject, facts: { now, ...facts, ...text } };
+}
+
+/** The view `missed_calls` says the same of the calls that it has. */
+function needsCallBack(call: FactsOf<'call'> | undefined, { reached, seconds }: RuleSet['missed']): boolean {
+  return call?.direction === 'inbound' && reached.includes(call.reached as Reached) && call.duration_seconds >= seconds;
 }
 
 /** Greater than every id of the service: all texts up to the moment count. */
@@ -125,7 +139,9 @@ const callColumns =
   coalesce(call.transferred_count, 0) as "call.transferred_count", coalesce(call.is_abandoned, false) as "call.is_abandoned",
   coalesce(call.is_recorded, false) as "call.is_recorded", coalesce(call.repeated_count, 0) as "call.repeated_count",
   call.legs_wait_seconds as "call.wait_seconds", call.menu_seconds as "call.menu_seconds",
-  coalesce(call.reached, 'unknown') as "call.reached", coalesce(call.is_message_left, false) as "call.message_left"`);
+  coalesce(call.reached, 'unknown') as "call.reached", coalesce(call.is_message_left, false) as "call.message_left",
+  call.message_seconds as "call.message_seconds", call.answered_user_id as "call.answered_user_id",
+  coalesce(call.queue, call.huntgroup) as "call.queue"`);
 
 const withConversation = sql.raw(`left join warehouse.sms_conversations c
   on c.line = call.account_number and c.number = call.external_number and c.participants_key = ''`);

@@ -8,7 +8,7 @@ import { createTemplates, type Template } from '../conditions/template.ts';
 import type { Assignee, NamedLine, NamedUser, Rule, RuleSet, Step } from '../rule.ts';
 import { schemaProblems, schemaWording, tagProblems, yamlProblem } from './mistakes.ts';
 import { type FilePosition, type Positions, positionsIn, RulesError, type RulesProblem } from './problems.ts';
-import { accountLimitsOf, type RulesFile, rulesSchema, type WrittenRule } from './schema.ts';
+import { accountLimitsOf, callBackNeedOf, type RulesFile, rulesSchema, type WrittenRule } from './schema.ts';
 
 export interface ParseOptions {
   /** The path as messages show it. */
@@ -51,6 +51,7 @@ export function parseRules(text: string, { file, timeZone }: ParseOptions): Rule
     version: fingerprint(text),
     rules,
     hours: businessHours(data.business_hours, timeZone ?? 'UTC'),
+    missed: callBackNeedOf(data),
     accountLimits: accountLimitsOf(data),
     ...namesIn(data.rules, positions),
     hoursAt: firstWithHours(data.rules, rules, positions),
@@ -114,7 +115,7 @@ function duplicateNames(rules: readonly WrittenRule[], positions: Positions): Ru
 }
 
 function buildRules(
-  { rules, business_hours: hours }: RulesFile,
+  { rules, business_hours: hours, missed }: RulesFile,
   chosenZone: string | undefined,
   positions: Positions,
   { problems, warnings }: { readonly problems: RulesProblem[]; readonly warnings: RulesProblem[] },
@@ -167,7 +168,7 @@ function buildRules(
       },
       stops: rule.stop,
       ...(isHeldBack ? { mode: 'dry-run', heldBack: 'time_zone_unset' } : { mode: rule.mode }),
-      hash: fingerprint(JSON.stringify([rule, hours, timeZone])),
+      hash: fingerprint(JSON.stringify([rule, hours, missed, timeZone])),
     };
   });
 }

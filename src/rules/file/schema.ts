@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type AccountLimits, ceilings, defaultAccountLimits as defaults } from '../../ledger/limits.ts';
 import { type Opening, weekdays } from '../../shared/business-hours.ts';
 import { normalizeNumber } from '../../shared/numbers.ts';
+import { type CallBackNeed, reachedValues } from '../../warehouse/call-facts.ts';
 import { type Allowance, modes } from '../rule.ts';
 import { triggerKinds } from '../triggers.ts';
 
@@ -263,6 +264,23 @@ const ruleSchema = z
     }
   });
 
+const defaultNeed = { reached: ['queue', 'rang', 'mailbox'], seconds: 5 } as const satisfies CallBackNeed;
+
+const missed = z
+  .strictObject({
+    reached: z
+      .array(z.enum(reachedValues))
+      .min(1, { error: 'No call would ever need a call-back.\nName at least one value, or remove `reached`.' })
+      .describe(`How far the caller came: a value of \`call.reached\`. Default: ${defaultNeed.reached.join(', ')}.`),
+    at_least: duration.describe(`How long the call lasted. Default: ${defaultNeed.seconds}s.`),
+  })
+  .partial();
+
+/** What the file says of missed calls, with the defaults. */
+export function callBackNeedOf({ missed: { reached, at_least: seconds } = {} }: RulesFile): CallBackNeed {
+  return { reached: reached ?? defaultNeed.reached, seconds: seconds ?? defaultNeed.seconds };
+}
+
 /** The whole file. `config/rules.schema.json` says the same to editors. */
 export const rulesSchema = z.strictObject({
   business_hours: z
@@ -276,6 +294,11 @@ export const rulesSchema = z.strictObject({
     .optional()
     .describe(
       'When `hours.is_open` is true, and business time in the reports, in TIME_ZONE; a day that is left out is closed. Default: Monday to Friday, 09:00-17:00.',
+    ),
+  missed: missed
+    .optional()
+    .describe(
+      'Which inbound calls that nobody answered need a call-back. Only these are a trigger of `call_missed`, and the reports count them.',
     ),
   budgets: budgets
     .optional()

@@ -54,7 +54,7 @@ async function simulateIn(tx: Transaction, options: SimulationOptions): Promise<
   const triggers = await pastTriggers(tx, active, { from, to });
   for (let at = 0; at < triggers.length; at += batchSize) {
     const some = triggers.slice(at, at + batchSize);
-    const cases = await readCases(tx, some, set.hours, { withoutRulesFrom: from });
+    const cases = await readCases(tx, some, set, { withoutRulesFrom: from });
     for (const each of cases) {
       await runTasks(run, each.trigger);
       if (!isNoLongerIdle(run, each)) await runCase(run, each);
@@ -248,7 +248,7 @@ async function scheduleIdleTriggers(run: Simulation, { subject, trigger }: Known
 /** The case of an idle thread after a simulated reply. The reply is not in the mirror: reads the facts of what it answered. */
 async function readIdleCase(run: Simulation, idle: Trigger, origin: Trigger): Promise<Case | undefined> {
   const { set, from } = run.options;
-  const [found] = await readCases(run.tx, [{ ...origin, at: idle.at }], set.hours, { withoutRulesFrom: from });
+  const [found] = await readCases(run.tx, [{ ...origin, at: idle.at }], set, { withoutRulesFrom: from });
   if (!found?.subject) return undefined;
   const { message: _, call: __, transcript: ___, ...facts } = found.facts;
   const earlierInboundAt = facts.thread?.last_inbound_at;
