@@ -318,7 +318,7 @@ create table ops.rule_runs (
   number text, -- The other party.
   mode text not null, -- dry-run: its actions were recorded, not executed; live.
   is_matched boolean not null, -- Whether its condition and limits let it act.
-  reason text not null, -- matched, or why not: condition_false, too_old, limit:…, stopped:…, group_thread, no_other_party, gone, error:….
+  reason text not null, -- matched, or why not: condition_false, too_old, limit:…, stopped:…, group_thread, no_other_party, no_call_back, gone, error:….
   facts jsonb not null default '{}'::jsonb, -- The facts used by its condition; for names and texts, only the length.
   constraint rule_runs_pkey PRIMARY KEY (run_id),
   constraint rule_runs_mode_check CHECK ((mode = ANY (ARRAY['dry-run'::text, 'live'::text]))),
@@ -577,7 +577,7 @@ create table reporting.holidays (
   constraint holidays_schedule_id_fkey FOREIGN KEY (schedule_id) REFERENCES reporting.schedules(schedule_id)
 );
 
--- Definitions used by the reports; one row. After changing anything except service_level_seconds, fiscal_year_start_month and is_text_shown, run `npx trunkline reporting rebuild`.
+-- Definitions used by the reports; one row. After changing anything except service_level_seconds, fiscal_year_start_month, is_text_shown, missed_reached and missed_seconds, run `npx trunkline reporting rebuild`.
 create table reporting.params (
   is_only boolean not null default true, -- There is one row.
   time_zone text not null default 'UTC'::text, -- IANA time zone of local days and hours in the reports.
@@ -587,6 +587,8 @@ create table reporting.params (
   session_gap interval not null default '24:00:00'::interval, -- A text of the customer after a longer pause begins a new session.
   schedule_id integer not null default 1, -- The schedule used for business time.
   is_text_shown boolean not null default false, -- Whether views show what people wrote and said and what the analysis wrote about it, and whether reporting.search finds it. Default: no. Names and numbers are always shown.
+  missed_reached text[] not null default '{queue,rang,mailbox}'::text[], -- How far the caller of a missed call that needs a call-back came. Workers copy it from missed of the rules file. Takes effect at once.
+  missed_seconds integer not null default 5, -- How long such a call lasted at least; also from the rules file. Takes effect at once.
   fiscal_year_start_month integer not null default 1, -- The month that a fiscal year begins with, 1 to 12. Takes effect at once.
   constraint params_pkey PRIMARY KEY (is_only),
   constraint params_callback_window_check CHECK ((callback_window > '00:00:00'::interval)),
@@ -763,7 +765,7 @@ create table rollups.rule_outcome_rollup (
   too_old_count integer not null default 0, -- Not to act: what it waits for had happened too long ago.
   limited_count integer not null default 0, -- Not to act: its own limit was reached.
   stopped_count integer not null default 0, -- Not to act: an earlier rule had said stop.
-  unfit_count integer not null default 0, -- Not to act: a group, nobody to answer, or gone.
+  unfit_count integer not null default 0, -- Not to act: a group, nobody to answer, no need of a call-back, or gone.
   error_count integer not null default 0, -- Not to act: its condition or template failed.
   action_done_count integer not null default 0, -- Steps other than replies that were done.
   action_would_count integer not null default 0, -- Steps other than replies that dry-run recorded and did not execute.

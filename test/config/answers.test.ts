@@ -132,18 +132,20 @@ test('the dashboard and the cookbook have one answered share', async () => {
   expect(shown?.['answered %']).toBe(share?.answered_pct);
 });
 
-test('the dashboard and the cookbook have the same missed calls, without callers who gave up at once', async () => {
+test('the dashboard and the cookbook have the same customers who wait, without callers who gave up at once', async () => {
   await using own = await factsDatabase();
   const anHourAgo = new Date(Date.now() - 3_600_000).toISOString();
   for (const [index, seconds] of [40, 3].entries()) {
     const values = { call_id: `190000${index}.1`, external_number: `1555000060${index}`, duration_seconds: seconds };
-    await own.call({ ...gaveUp, ...values, started_at: anHourAgo });
+    await own.call({ ...gaveUp, ...values, started_at: anHourAgo, leg_count: 1, legs_fetched_at: anHourAgo });
+    const rang = { called_type: 'user', called_number: '201' };
+    await own.insert('warehouse.call_legs', { call_id: values.call_id, leg_key: '#0', ordinal: 1, ...rang });
   }
   await own.drain();
   const called = (rows: readonly Record<string, unknown>[]) => rows.map((row) => row.external_number);
   expect(called(await own.query(question('04')))).toEqual(['15550000600']);
-  expect(called(await own.query(panel('Missed calls to return')))).toEqual(['15550000600']);
-  expect(numbers((await own.query(panel('Missed, not returned')))[0], 'open')).toEqual([1]);
+  expect(called(await own.query(panel('Customers to call back')))).toEqual(['15550000600']);
+  expect(numbers((await own.query(panel('Customers who wait for a call')))[0], 'waiting')).toEqual([1]);
   expect(numbers((await own.query(panel('Missed calls and how they were returned')))[0], 'not returned')).toEqual([1]);
   expect(numbers((await own.query(question('05')))[0], 'missed', 'not_returned')).toEqual([1, 1]);
 });

@@ -1,8 +1,12 @@
+import { reachedValues } from '../../warehouse/call-facts.ts';
 import { BadAddress, isDay, type Parameters, textOf } from '../answering.ts';
 
 /** A filter of the reports, and its parameter in the URL. */
-export const filterNames = ['number', 'queue', 'agent'] as const;
+export const filterNames = ['number', 'queue', 'agent', 'reached'] as const;
 export type Filter = (typeof filterNames)[number];
+
+/** Values of the filter `reached` beside those of `fct_call.reached`; each is a column of `missed_calls`. */
+export const callBackFilters = ['needs_call_back', 'is_waiting'] as const;
 
 /** What a report is about. Its URL contains all of it, so it can be shared. */
 export interface Choice {
@@ -10,7 +14,7 @@ export interface Choice {
   readonly from: string;
   /** The last local day. */
   readonly to: string;
-  /** Keys of dim_number, dim_queue and dim_user. */
+  /** Keys of dim_number, dim_queue and dim_user; how far callers came. */
   readonly filters: Readonly<Partial<Record<Filter, string>>>;
 }
 
@@ -38,6 +42,10 @@ export function choiceOf(query: Parameters, today: string): Choice {
   const chosen: Choice['filters'] = Object.fromEntries(filters);
   if (chosen.agent !== undefined && !/^\d{1,15}$/.test(chosen.agent)) {
     throw new BadAddress('agent must be the id of a user.');
+  }
+  const ways: readonly string[] = [...reachedValues, ...callBackFilters];
+  if (chosen.reached !== undefined && !ways.includes(chosen.reached)) {
+    throw new BadAddress(`reached must be one of ${ways.join(', ')}.`);
   }
   return { ...range, filters: chosen };
 }

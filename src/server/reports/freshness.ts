@@ -1,5 +1,5 @@
 import { type Database, query, sql } from '../../db/database.ts';
-import type { Choice } from './choice.ts';
+import type { Choice, Filter } from './choice.ts';
 
 /** How complete the figures of a choice are. */
 export interface Freshness {
@@ -51,17 +51,28 @@ export async function readFreshness(db: Database, { from, to }: Choice): Promise
   return row;
 }
 
-/** Numbers, queues and agents to choose from. */
+/** Numbers, queues, agents and callers to choose from. */
 export interface Option {
-  readonly filter: 'number' | 'queue' | 'agent';
+  readonly filter: Filter;
   readonly value: string;
   readonly name: string;
 }
 
 const maxOptions = 2_000;
 
-export function readOptions(db: Database): Promise<Option[]> {
-  return query<Option>(
+const ofCallers: readonly Option[] = [
+  ['needs_call_back', 'need a call-back'],
+  ['is_waiting', 'wait for a call, one row each'],
+  ['menu', 'came into a menu'],
+  ['queue', 'came into a queue'],
+  ['rang', 'rang at a telephone'],
+  ['mailbox', 'came to a mailbox'],
+  ['person', 'talked with a person'],
+  ['unknown', 'it is not known'],
+].map(([value = '', name = '']) => ({ filter: 'reached', value, name }));
+
+export async function readOptions(db: Database): Promise<Option[]> {
+  const named = await query<Option>(
     db,
     sql`select filter, value, name from (
         (select 'number' as filter, number_key as value,
@@ -74,4 +85,5 @@ export function readOptions(db: Database): Promise<Option[]> {
          from reporting.dim_user order by is_active desc, 3, 2 limit ${maxOptions})
       ) options`,
   );
+  return [...named, ...ofCallers];
 }

@@ -87,6 +87,7 @@ const filterWords: Readonly<Record<Filter, { readonly name: string; readonly all
   number: { name: 'Number', all: 'All numbers' },
   queue: { name: 'Queue', all: 'All queues' },
   agent: { name: 'Agent', all: 'All agents' },
+  reached: { name: 'Callers', all: 'All callers' },
 };
 
 function form({ choice, today, options }: Report): Html {

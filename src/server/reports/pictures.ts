@@ -150,7 +150,6 @@ const serviceLevel: Picture = {
 
 const unreturned = 'Missed calls that were not returned';
 const isOpenFor = (reason: string) => sql`r.is_unreturned and r.reason = ${reason}`;
-const isWaiting = sql`r.is_unreturned and r.reason not in ('closed', 'menu', 'mailbox_without_message')`;
 const returnedBy = (...ways: readonly string[]) => sql`r.returned_by in (${sql.join(ways)})`;
 const byCall = returnedBy('called_back', 'outbound_call');
 
@@ -164,11 +163,8 @@ const misses = counts(missed, {
     returnedBy('caller_got_through'),
   ],
   not_returned: ['Not returned', unreturned, sql`r.is_unreturned`],
-  not_returned_waiting: [
-    'Not returned, waited',
-    `${unreturned}, whose caller waited or left a message in business hours`,
-    isWaiting,
-  ],
+  needs_call_back: ['Need a call-back', 'Missed calls that need a call-back', sql`r.needs_call_back`],
+  waiting: ['Customers waiting', 'Customers who wait for a call, by their newest missed call', sql`r.is_waiting`],
   not_returned_closed: ['Not returned, while closed', `${unreturned}, that came while closed`, isOpenFor('closed')],
   not_returned_menu: ['Not returned, menu only', `${unreturned}, whose caller never left the menu`, isOpenFor('menu')],
   not_returned_silent: [
@@ -200,10 +196,11 @@ const missedCalls: Picture = {
     { ...misses.returned_by_text, tone: 'second' },
     { ...misses.caller_got_through, tone: 'fair' },
     { ...headline(misses.not_returned, 'Missed, not returned'), tone: 'bad' },
-    headline(misses.not_returned_waiting, 'Of these, waited in business hours'),
+    headline(misses.waiting, 'Of these, customers who wait for a call'),
     headline(misses.not_returned_closed, 'Of these, came while closed'),
     headline(misses.not_returned_menu, 'Of these, menu only'),
     headline(misses.not_returned_silent, 'Of these, mailbox without a message'),
+    misses.needs_call_back,
     misses.texted_by_rule,
     misses.texted_by_unknown,
   ],
@@ -214,7 +211,7 @@ const missedCalls: Picture = {
     return `${missedSentence(total, open)}${texted > 0 ? ` A rule texted ${quantity(texted)} of these.` : ''}`;
   },
   note: () =>
-    'A text that failed, that a rule sent, or whose sender is unknown, does not return a call. Mailbox calls are among them. Callers who gave up at once, and calls without a caller’s number, are left out. Closed is outside business hours.',
+    'A text that failed, that a rule sent, or whose sender is unknown, does not return a call. Mailbox calls are among them. Callers who gave up at once, and calls without a caller’s number, are left out. Closed is outside business hours. Which calls need a call-back is said by the rules file.',
 };
 
 function missedSentence(total: number, open: number): string {

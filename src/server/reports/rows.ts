@@ -13,7 +13,7 @@ import {
   type RowSource,
   utcTime,
 } from '../row-list.ts';
-import { type Choice, type Filter, filterNames } from './choice.ts';
+import { type Choice, callBackFilters, type Filter, filterNames } from './choice.ts';
 
 export type { Condition };
 
@@ -51,11 +51,14 @@ const byAgent = (agent: string) =>
   sql`(select true from reporting.fct_call_agent a where a.call_id = r.call_id and a.user_key = ${agent} and a.role in ('answered', 'placed') limit 1)`;
 const byLine = (line: string) => sql`r.line = ${line}`;
 
+const isCallBack = (reached: string) => callBackFilters.some((each) => each === reached);
+
 const isNumber = (number: string | undefined) => (number === undefined ? sql`true` : sql`r.number_key = ${number}`);
 const isLine = (line: string | undefined) => (line === undefined ? sql`true` : byLine(line));
 
 const wasNobody = 'a call that nobody answered belongs to no agent';
 const hasNoQueue = 'texts go through no queue';
+const hasNoWay = 'texts come from no menu, queue or mailbox';
 
 const zone = sql`(select time_zone from reporting.params)`;
 type RowLink = NonNullable<RowColumn['link']>;
@@ -99,6 +102,10 @@ export const calls: RowTable = {
     number: (number) => sql`r.number_key = ${number}`,
     queue: byQueue,
     agent: byAgent,
+    reached: (reached) =>
+      isCallBack(reached)
+        ? sql`(select m.${sql.ref(reached)} from reporting.missed_calls m where m.call_id = r.call_id)`
+        : sql`r.reached = ${reached}`,
   },
   joins: sql`left join reporting.dim_queue q on q.queue_key = coalesce(r.queue_key, r.huntgroup_key)
     left join reporting.dim_user u on u.user_key = coalesce(r.answered_user_key, r.placed_user_key)`,
@@ -119,8 +126,8 @@ export const calls: RowTable = {
     count('talk_seconds', 'Talk s'),
     csvOnly(column('call_id', 'Call')),
   ],
-  totals({ number, queue, agent }) {
-    if (queue !== undefined || (agent !== undefined && number !== undefined)) return undefined;
+  totals({ number, queue, agent, reached }) {
+    if (queue !== undefined || reached !== undefined || (agent !== undefined && number !== undefined)) return undefined;
     const ofAgent = sql`(select local_date, direction, handled_count as call_count from reporting.agent_hourly where user_key = ${agent})`;
     return agent === undefined ? sql`reporting.call_hourly r where ${isNumber(number)}` : sql`${ofAgent} r where true`;
   },
@@ -131,8 +138,8 @@ export const inbound: RowTable = {
   ...calls,
   where: sql`not r.is_internal and r.direction = 'inbound'`,
   filters: { ...calls.filters, agent: wasNobody },
-  totals: ({ number, queue }) =>
-    queue === undefined
+  totals: ({ number, queue, reached }) =>
+    queue === undefined && reached === undefined
       ? sql`reporting.call_hourly r where r.direction = 'inbound' and ${isNumber(number)}`
       : undefined,
 };
@@ -142,7 +149,12 @@ export const missed: RowTable = {
   moment: sql`r.started_at`,
   key: sql`r.call_id`,
   where: sql`r.outcome <> 'short_abandoned'`,
-  filters: { number: (number) => sql`r.number_key = ${number}`, queue: byQueue, agent: wasNobody },
+  filters: {
+    number: (number) => sql`r.number_key = ${number}`,
+    queue: byQueue,
+    agent: wasNobody,
+    reached: (reached) => (isCallBack(reached) ? sql`r.${sql.ref(reached)}` : sql`r.reached = ${reached}`),
+  },
   columns: [
     ...times(sql`r.started_at`, callPage),
     inWords(column('outcome', 'Outcome')),
@@ -172,6 +184,7 @@ export const texts: RowTable = {
     number: byLine,
     queue: hasNoQueue,
     agent: (agent) => sql`r.user_key = ${agent} and r.sender_kind = 'user'`,
+    reached: hasNoWay,
   },
   joins: sql`left join warehouse.sms_conversations c on c.conversation_id = r.conversation_id`,
   columns: [
@@ -199,7 +212,12 @@ export const turns: RowTable = {
   moment: sql`r.turn_started_at`,
   key: sql`(r.conversation_id, r.turn_number)`,
   where: sql`true`,
-  filters: { number: byLine, queue: hasNoQueue, agent: 'a turn without a reply belongs to no agent' },
+  filters: {
+    number: byLine,
+    queue: hasNoQueue,
+    agent: 'a turn without a reply belongs to no agent',
+    reached: hasNoWay,
+  },
   joins: sql`left join warehouse.sms_conversations c on c.conversation_id = r.conversation_id
     left join reporting.dim_user u on u.user_key = r.user_key`,
   columns: [
@@ -232,6 +250,7 @@ export const transcripts: RowTable = {
       sql`(select true from reporting.fct_call c where c.call_id = r.call_id and c.number_key = ${number})`,
     queue: byQueue,
     agent: (agent) => sql`r.user_key = ${agent}`,
+    reached: 'analyses are of talks and messages, however the caller came',
   },
   joins: sql`left join reporting.fct_call c on c.call_id = r.call_id`,
   columns: [
@@ -255,7 +274,7 @@ export const charged: RowTable = {
   moment: sql`coalesce(r.dispatched_at, r.reserved_at)`,
   key: sql`r.send_id`,
   where: sql`r.reserved_at is not null`,
-  filters: { number: byLine, queue: rulesHaveNoQueue, agent: rulesHaveNoAgent },
+  filters: { number: byLine, queue: rulesHaveNoQueue, agent: rulesHaveNoAgent, reached: hasNoWay },
   columns: [
     ...times(sql`coalesce(r.dispatched_at, r.reserved_at, r.planned_at)`, threadPage),
     column('rule', 'Rule'),

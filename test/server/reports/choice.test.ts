@@ -327,12 +327,12 @@ describe('in a browser', () => {
     await page.getByLabel('To', { exact: true }).fill(dayOf(2));
     await page.getByLabel('Queue', { exact: true }).selectOption({ label: '6001' });
     await page.getByLabel('Agent', { exact: true }).selectOption({ label: 'User 2' });
-    await page.getByLabel('Agent', { exact: true }).focus();
+    await page.getByLabel('Callers', { exact: true }).focus();
     await page.keyboard.press('Tab');
     await Promise.all([page.waitForURL(/from=/), page.keyboard.press('Enter')]);
     const { searchParams } = new URL(page.url());
     expect(Object.fromEntries(searchParams)).toEqual({
-      ...{ from: dayOf(20), to: dayOf(2), number: '', queue: 'queue:6001', agent: '2' },
+      ...{ from: dayOf(20), to: dayOf(2), number: '', queue: 'queue:6001', agent: '2', reached: '' },
     });
     expect(await page.getByLabel('Queue', { exact: true }).inputValue()).toBe('queue:6001');
     expect(logged).toEqual([]);
