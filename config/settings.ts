@@ -170,7 +170,7 @@ const variables = z.object({
   }),
   PUBLIC_URL: base.optional().register(documentation, {
     doc: 'Where the service reaches the receiver. Webhooks are registered with it.',
-    otherwise: 'nothing is registered, but with the sandbox',
+    otherwise: 'the service is polled; the sandbox reaches the receiver at its own address',
   }),
   WEBHOOK_SECRET: token.optional().register(documentation, {
     doc: 'The unguessable part of the receiver’s addresses, `/hooks/{secret}/{type}`. Make one with `openssl rand -hex 24`.',

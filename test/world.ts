@@ -66,7 +66,7 @@ const quick: WorkerOptions = {
   recheckDelays: shortRechecks,
   sweepPace: { everyMs: 1_000, lostAfterMs: 1_000 },
   // Tests that compare ask for it.
-  completenessPace: { callsMs: 3_600_000, textsMs: 3_600_000 },
+  completenessPace: { callsMs: 3_600_000, textsMs: 3_600_000, pollMs: 3_600_000 },
 };
 
 /** For worlds with rules; the others keep the pace of a deployment, since these loops ask Postgres in every round. */

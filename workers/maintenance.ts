@@ -2,6 +2,7 @@ import type { RetentionDays } from '../config/settings.ts';
 import type { Attribution } from '../src/completeness/attribution.ts';
 import type { Reconciler } from '../src/completeness/coverage/reconcile.ts';
 import type { GapDetection } from '../src/completeness/gaps/gap-detection.ts';
+import type { Polling } from '../src/completeness/polling.ts';
 import { forgetUnconfirmed } from '../src/inbox/claims.ts';
 import { deleteExpired, type InboxDeps, reparseRecentReceipts } from '../src/inbox/stored-deliveries.ts';
 import { createRetention } from '../src/privacy/retention.ts';
@@ -12,10 +13,11 @@ import type { Log } from '../src/shared/log.ts';
 import { type LoopOptions, startLoop } from '../src/shared/loop.ts';
 import type { DriftLog } from '../src/warehouse/drift.ts';
 
-/** Milliseconds between two searches for what no webhook announced: hours of call history, and texts. */
+/** Milliseconds between two searches for what no webhook announced: hours of call history, texts, and what is polled. */
 export interface CompletenessPace {
   readonly callsMs: number;
   readonly textsMs: number;
+  readonly pollMs: number;
 }
 
 /** Milliseconds between two rounds. */
@@ -39,12 +41,14 @@ export function startMaintenance(deps: {
   drift: DriftLog;
   reconciler: Reconciler;
   gapDetection: GapDetection;
+  polling: Polling;
   attribution: Attribution;
   pace: CompletenessPace;
   eventRetentionDays: number;
   retentionDays: RetentionDays;
 }) {
-  const { inbox, log, drift, reconciler, gapDetection, attribution, pace, eventRetentionDays, retentionDays } = deps;
+  const { inbox, log, drift, reconciler, gapDetection, polling, attribution, pace, eventRetentionDays, retentionDays } =
+    deps;
   const { db } = inbox;
   const every = (everyMs: number, name: string, job: LoopOptions['job']) => startLoop({ everyMs, name, job, log });
   const retention = createRetention({ db, log, days: retentionDays });
@@ -59,6 +63,7 @@ export function startMaintenance(deps: {
     every(pace.callsMs, 'Comparing call history', (signal) => reconciler.round(signal)),
     every(pace.textsMs, 'Detecting missing texts', (signal) => gapDetection.round(signal)),
     every(pace.textsMs, 'Comparing unread counts', (signal) => gapDetection.compareUnread(signal)),
+    every(pace.pollMs, 'Polling calls and texts', (signal) => polling.round(signal)),
     every(attributionEveryMs, 'Attributing calls', (signal) => attribution.round(signal)),
     every(rollupsEveryMs, 'Counting rule outcomes', (signal) => drainOutcomes(db, signal)),
     every(rollupsEveryMs, 'Updating the rollups', (signal) => drainBehindMirror(db, signal)),

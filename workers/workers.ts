@@ -5,6 +5,7 @@ import { unproveHours } from '../src/completeness/coverage/coverage.ts';
 import { createReconciler } from '../src/completeness/coverage/reconcile.ts';
 import { startFirstBackfill } from '../src/completeness/first-backfill.ts';
 import { createGapDetection } from '../src/completeness/gaps/gap-detection.ts';
+import { createPolling, readsOfRound } from '../src/completeness/polling.ts';
 import type { Context } from '../src/context.ts';
 import { reseal } from '../src/credentials/resealing.ts';
 import { createDueFloor } from '../src/inbox/due-floor.ts';
@@ -24,6 +25,7 @@ import { type Loop, startLoop } from '../src/shared/loop.ts';
 import { withTimeout } from '../src/shared/timeout.ts';
 import { createThreadRefresh } from '../src/sync/read-thread-now.ts';
 import { defaultRecheckDelays } from '../src/sync/rechecks.ts';
+import { unannouncedStreams } from '../src/sync/subscriptions/store.ts';
 import { createSync, type Sync } from '../src/sync/sync.ts';
 import { startUnconfirmedReads } from '../src/sync/unconfirmed-targets.ts';
 import { directoryKinds, wholeList } from '../src/warehouse/directory.ts';
@@ -61,7 +63,7 @@ const directoryEverySeconds = 60;
 const searchLanguageEveryMs = 60_000;
 /** Milliseconds that sends get beyond the deadline to record the outcome of a request. */
 const settlingMs = 1_000;
-const completenessPace: CompletenessPace = { callsMs: 10_000, textsMs: 60_000 };
+const completenessPace: CompletenessPace = { callsMs: 10_000, textsMs: 60_000, pollMs: 5_000 };
 
 /**
  * Processes the queues and runs the loops of a worker. Any number of processes may do so. If a part fails to start, the
@@ -158,17 +160,23 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
     (each) => each.close(0),
   );
   const pace = options.completenessPace ?? completenessPace;
+  const unannounced = () => unannouncedStreams(db);
+  const reconciler = createReconciler({ db, service, log, pauses, onAnswer, notify: notifier.notify });
+  const gapDetection = createGapDetection({
+    ...{ db, service, log, pauses, onAnswer, notify: notifier.notify },
+    unreadScope: settings.api.key === undefined ? 'personal' : 'line',
+    polledReads: async () =>
+      (await unannounced()).includes('texts') ? readsOfRound(service.requestsOfLastMinute()) : undefined,
+  });
   const maintenance = track(
     startMaintenance({
       inbox: { db: database.unlimited, pauses, notify: notifier.notify },
       log,
       drift,
-      reconciler: createReconciler({ db, service, log, pauses, onAnswer, notify: notifier.notify }),
+      reconciler,
+      gapDetection,
+      polling: createPolling({ db, log, reconciler, gapDetection, unannounced }),
       attribution: createAttribution({ db, service, log, onAnswer }),
-      gapDetection: createGapDetection({
-        ...{ db, service, log, pauses, onAnswer, notify: notifier.notify },
-        unreadScope: settings.api.key === undefined ? 'personal' : 'line',
-      }),
       pace,
       eventRetentionDays: settings.eventRetentionDays,
       retentionDays,

@@ -82,6 +82,8 @@ export function createService(options: ServiceOptions) {
     accountProblem: () => gate?.problem(),
     /** Whether requests wait for an answer, and for how long. */
     waiting: waiting.state,
+    /** How many requests this process made in the last minute. */
+    requestsOfLastMinute: waiting.lastMinute,
     abandon: transport.abandon,
     /** Waits for the answers under way and closes the connections. */
     close: exchanger.close,

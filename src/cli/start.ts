@@ -53,8 +53,8 @@ function describeStart(started: Started): string {
       : [
           `  sandbox       ${sandboxUrl} (an account of its own, free of charge)`,
           '',
-          'For the real service set API_BASE_URL and PUBLIC_URL (the address at which it reaches this receiver), and API_KEY;',
-          `without an API key, log in with ${toType('auth login')}.`,
+          'For the real service set API_BASE_URL and API_KEY, and PUBLIC_URL if there is an address at which it reaches this',
+          `receiver; without it, calls and texts are polled. Without an API key, log in with ${toType('auth login')}.`,
         ]),
     '',
   ].join('\n');

@@ -471,11 +471,9 @@ export async function diagnoseReceiver(
   }
   const found = [diagnoseSecret(secret)];
   if (publicUrl === undefined) {
-    const unset = onReceiver.warning(
-      'PUBLIC_URL is not set here, and no webhook of ours is known to be registered, so new texts and calls are not announced.',
-      'Run the receiver with PUBLIC_URL, the address at which the service reaches it. Set it here too.',
-    );
-    return [...found, unset];
+    const unset =
+      'PUBLIC_URL is not set here, and no webhook of ours is known to be registered: workers poll the service.';
+    return [...found, onReceiver.ok(unset)];
   }
   found.push(await diagnoseReachability(publicUrl, secret));
   if (api.baseUrl !== undefined && isLoopbackUrl(publicUrl) && !isLoopbackUrl(api.baseUrl)) {

@@ -18,7 +18,7 @@ const limits = {
 
 /** Makes something happen at the service; answers with what to deliver, and where and as what the row appears. */
 interface Kind {
-  readonly name: string;
+  readonly name: 'texts' | 'ended calls';
   readonly type: 'AccountSMS' | 'AccountEndedCalls';
   /** Answers with the awaited keys that are there. */
   readonly sight: string;
@@ -115,7 +115,7 @@ async function tripAlone(service: ServiceControl, kind: Kind): Promise<number> {
   return quantile(trips, 0.5);
 }
 
-export function textsOf(service: ServiceControl, lines: readonly string[]): Kind {
+export function textsOf(service: ServiceControl, lines: readonly string[], threadCount = threads): Kind {
   let made = 0;
   return {
     name: 'texts',
@@ -128,7 +128,7 @@ export function textsOf(service: ServiceControl, lines: readonly string[]): Kind
     async happen() {
       made += 1;
       const line = lines[made % lines.length] ?? '';
-      const number = `1718${5_550_000 + (made % threads)}`;
+      const number = `1718${5_550_000 + (made % threadCount)}`;
       const { id } = await service.text(line, number);
       return {
         body: textPayload(id, line, number),

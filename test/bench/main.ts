@@ -6,6 +6,7 @@ import { drain } from './drain.ts';
 import { horizon } from './horizon.ts';
 import { ingest } from './ingest.ts';
 import { lag } from './lag.ts';
+import { polling } from './polling.ts';
 import { type Finding, tableOf } from './report.ts';
 import { reporting } from './reporting.ts';
 import type { Bench } from './rig/rig.ts';
@@ -17,6 +18,7 @@ import { start } from './start.ts';
 const benches: Readonly<Record<string, Bench>> = {
   ingest,
   lag,
+  polling,
   horizon,
   burst,
   drain,

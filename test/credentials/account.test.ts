@@ -38,7 +38,7 @@ async function worldOf(databaseUrl: string, url: string, key: string): Promise<W
     backend: 'postgres',
     databaseUrl,
     api: { url, key },
-    workers: { completenessPace: { callsMs: 300, textsMs: 500 } },
+    workers: { completenessPace: { callsMs: 300, textsMs: 500, pollMs: 3_600_000 } },
   });
   let isClosed = false;
   const close = world.close;

@@ -92,7 +92,7 @@ test('a revoked key is told in one sentence, gives way to a worse fault, and rea
   const world = await open({
     backend: 'redis',
     redisUrl: redis.url,
-    workers: { completenessPace: { callsMs: 300, textsMs: 500 } },
+    workers: { completenessPace: { callsMs: 300, textsMs: 500, pollMs: 3_600_000 } },
   });
   await world.settled();
   await control(world, 'DELETE', '/keys/default');

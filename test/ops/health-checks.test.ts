@@ -35,8 +35,8 @@ async function allIsWell(): Promise<void> {
     update ops.rollup_state set wanted_time_zone = null;
     update ops.views set text_hash = substr(text_hash, 2) where text_hash like '!%';
     update ops.migrations set name = substr(name, 2) where name like '!%';
-    insert into ops.processes (process_id, role, started_at, seen_at, rules_mode, api_answered_at)
-    values ('s', 'start', now() - interval '1 hour', now(), 'live', now());
+    insert into ops.processes (process_id, role, started_at, seen_at, rules_mode, api_answered_at, address_hash)
+    values ('s', 'start', now() - interval '1 hour', now(), 'live', now(), 'one');
     insert into warehouse.webhook_subscriptions (subscription_id, event_type, is_enabled, is_ours, ${provenance})
     values (1, 'AccountSMS', true, true, ${given});
     insert into ops.coverage (stream, from_at, to_at, state, is_watched, due_at, checked_at)
@@ -570,6 +570,13 @@ const faults: readonly Fault[] = [
     sql: `delete from warehouse.webhook_subscriptions`,
     says: /^No webhook subscription delivers to this receiver/,
     remedy: /PUBLIC_URL.*subscriptions ensure/,
+  },
+  {
+    check: 'polling',
+    level: 'notice',
+    sql: `update ops.processes set address_hash = null; delete from warehouse.webhook_subscriptions`,
+    says: /^Without webhooks, calls and texts are polled every 15 seconds\..*sent elsewhere/,
+    remedy: /^Set PUBLIC_URL/,
   },
   {
     check: 'subscription_broken',

@@ -54,18 +54,29 @@ export interface Waiting {
   readonly oldest: { readonly operation: string; readonly ms: number } | undefined;
 }
 
-/** Tracks which requests the service has not answered. */
+const minuteMs = 60_000;
+
+/** Tracks which requests the service has not answered, and how many were made lately. */
 export function createWaitingRequests(now: () => number) {
   const inFlight = new Set<{ readonly operation: string; readonly began: number }>();
   /** By operation: the start of its first request without an answer since its last answer. */
   const unanswered = new Map<string, number>();
   let answeredAt: number | undefined;
+  let begun: number[] = [];
+  const ofLastMinute = () => {
+    begun = begun.filter((at) => at > now() - minuteMs);
+    return begun;
+  };
 
   return {
+    /** How many requests began in the last minute. */
+    lastMinute: () => ofLastMinute().length,
     /** Starts a request. The caller must call exactly one of the three methods when it ends. */
     begin(operation: string) {
       const request = { operation, began: now() };
       inFlight.add(request);
+      begun.push(request.began);
+      if (begun.length % 1_000 === 0) ofLastMinute();
       return {
         answered() {
           inFlight.delete(request);

@@ -78,6 +78,20 @@ export async function planHours(db: Database): Promise<void> {
   );
 }
 
+/**
+ * Claims the running hour for one poll of the service, so that only one process polls at a time. Resolves to the time of the
+ * database; undefined while the last poll is less than `everySeconds` old.
+ */
+export async function claimPoll(db: Database, everySeconds: number): Promise<Date | undefined> {
+  const [claimed] = await query(
+    db,
+    sql<{ at: Date }>`update ops.coverage set claimed_until = now() + ${everySeconds} * interval '1 second'
+     where stream = 'calls' and from_at = date_trunc('hour', now(), 'UTC') and claimed_until <= now()
+     returning now() as at`,
+  );
+  return claimed?.at;
+}
+
 export interface DueHour {
   /** Unix seconds. */
   readonly start: number;

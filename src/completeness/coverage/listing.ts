@@ -35,6 +35,12 @@ const pageSize = 500;
 /** A range with more calls is split before it is paged, so that memory stays flat and a repeated listing costs little. */
 const maxTotal = 10_000;
 const maxTries = 3;
+/** Of a listing by end: most polls need one page, and what a long downtime leaves is found when its hours are compared. */
+const endedPage = { size: 100, max: 20 } as const;
+/** Calls that started earlier are left to the comparison of their hours. */
+const maxCallSeconds = 86_400;
+/** The clock of the service may be ahead. */
+const aheadSeconds = 300;
 /** Pages that are written while the next one is fetched. */
 const pagesInFlight = 2;
 /** Section 4.6 does not say whether a window includes its ends, so each search covers a second more on either side. */
@@ -139,6 +145,25 @@ export function createCallLister({ service, db, onAnswer }: ListerDeps) {
       const problem = await listInto(found, range, Number.POSITIVE_INFINITY, onPage, signal);
       const within = [...found].filter(([, second]) => second >= range.from && second < range.to);
       return { calls: new Map(within), problem };
+    },
+    /**
+     * Lists the calls that ended after `since`, the latest first: a long call is listed by its start, which no short window
+     * holds. Moments in Unix seconds. Proves nothing. Rejects with `ServiceError`, and with what `onPage` rejects with.
+     */
+    async listEnded({ from: since, to }: TimeRange, onPage: OnPage, signal?: AbortSignal): Promise<void> {
+      const window = { start: to - maxCallSeconds, end: to + aheadSeconds, limit: endedPage.size };
+      const sort = { field: 'endTime', direction: 'desc' } as const;
+      for (let pages = 0, offset = 0; pages < endedPage.max; pages += 1) {
+        const read = await beginRead(db, 'calls.search');
+        const answer = await service.calls.search({ ...window, offset, sort }, signal && { signal });
+        onAnswer('calls.search', answer);
+        const { calls, total } = answer.data;
+        await onPage(calls, read);
+        offset += calls.length;
+        // Where calls without an end are listed first, they are passed.
+        const isPast = calls.some(({ endTime }) => endTime !== undefined && Date.parse(endTime) < since * 1_000);
+        if (isPast || calls.length === 0 || (total !== undefined && offset >= total)) return;
+      }
     },
   };
 }

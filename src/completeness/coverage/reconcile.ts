@@ -3,7 +3,7 @@ import { type Database, inTransaction, query, sql } from '../../db/database.ts';
 import { type DueTarget, markDirty, priorities, type ReadPauses } from '../../inbox/targets.ts';
 import type { Log } from '../../shared/log.ts';
 import type { TimeRange } from '../../shared/time-range.ts';
-import { mirrorRange } from './call-pages.ts';
+import { mirrorPage, mirrorRange } from './call-pages.ts';
 import {
   claimHours,
   type DueHour,
@@ -114,6 +114,13 @@ export function createReconciler(deps: ReconcileDeps) {
      * to how many were new or changed. Rejects with `ServiceError`.
      */
     mirror: async (range: TimeRange) => (await mirrorRange(deps, lister, range, now, undefined)).changed,
+    /** Mirrors the calls that ended in a range up to now, without comparing. Rejects with `ServiceError`. */
+    mirrorEnded: (range: TimeRange, signal?: AbortSignal) =>
+      lister.listEnded(
+        range,
+        async (page, read) => notify((await mirrorPage(db, page, read, { ...now, pauses })).due),
+        signal,
+      ),
   };
 }
 

@@ -220,6 +220,29 @@ export async function rereadNewestThreads(
 }
 
 /**
+ * Marks up to `max` threads of a line dirty that were last read before a moment: in turn those with the newest texts, and those
+ * that were not read for longest, so that each is reached even where texts keep arriving.
+ */
+export async function rereadThreadsBefore(
+  tx: Transaction,
+  line: string,
+  before: Date,
+  max: number,
+  pauses: ReadPauses,
+): Promise<DueTarget[]> {
+  const threads = await query(
+    tx,
+    sql<Thread>`select ${threadColumns} from (
+       select line, number, participants, row_number() over (order by last_message_at desc nulls last) as by_text,
+         row_number() over (order by thread_fetched_at nulls first) as by_read
+       from warehouse.sms_conversations
+       where line = ${line} and deleted_at is null and coalesce(thread_fetched_at, '-infinity') < ${before}
+     ) c order by least(by_text, by_read), by_text limit ${max}`,
+  );
+  return markDirty(tx, threadTargets(threads, priorities.live), pauses);
+}
+
+/**
  * Marks up to `max` threads dirty that had a text in the `activeDays` before a range and were not read since its end, newest
  * first. Resolves to how many.
  */

@@ -26,8 +26,21 @@ export type GapDetection = ReturnType<typeof createGapDetection>;
 
 /** Finds texts that no webhook announced. It can detect a missing text, but cannot prove that none is missing. */
 export function createGapDetection(deps: GapDetectionDeps) {
-  const { db, log, pauses, notify } = deps;
+  const { db, log, pauses, notify, polledReads = () => Promise.resolve(undefined) } = deps;
   let isFailing = false;
+
+  async function compare(signal: AbortSignal | undefined, reads: number | undefined): Promise<void> {
+    try {
+      await compareUnread(deps, signal, reads);
+      isFailing = false;
+    } catch (error) {
+      if (signal?.aborted) return;
+      if (!(error instanceof ServiceError)) throw error;
+      if (!isFailing) log.warn({ err: error }, 'Unread counts cannot be compared at present');
+      isFailing = true;
+      if (error.advice === 'scope' || error.advice === 'credential') notify(await rereadNewest(db, pauses));
+    }
+  }
 
   async function searchGaps(signal: AbortSignal | undefined): Promise<void> {
     for (const gap of await retryDeadlock(() => claimGaps(db, 'texts'))) {
@@ -54,23 +67,17 @@ export function createGapDetection(deps: GapDetectionDeps) {
     async round(signal?: AbortSignal): Promise<void> {
       await searchGaps(signal);
       if (signal?.aborted) return;
-      notify(await retryDeadlock(() => rereadSettled(db, pauses)));
+      const reads = await polledReads();
+      notify(await retryDeadlock(() => rereadSettled(db, reads ?? maxSettledRereads, pauses)));
       if (signal?.aborted) return;
-      notify((await retryDeadlock(() => probe(db, probesPerRound, { pauses }))).due);
+      notify((await retryDeadlock(() => probe(db, reads ?? probesPerRound, { pauses }))).due);
     },
-    /** Compares the unread counts of all lines with the mirror. */
+    /** Compares the unread counts of all lines with the mirror, unless they are polled. */
     async compareUnread(signal?: AbortSignal): Promise<void> {
-      try {
-        await compareUnread(deps, signal);
-        isFailing = false;
-      } catch (error) {
-        if (signal?.aborted) return;
-        if (!(error instanceof ServiceError)) throw error;
-        if (!isFailing) log.warn({ err: error }, 'Unread counts cannot be compared at present');
-        isFailing = true;
-        if (error.advice === 'scope' || error.advice === 'credential') notify(await rereadNewest(db, pauses));
-      }
+      if ((await polledReads()) === undefined) await compare(signal, undefined);
     },
+    /** The same for texts that no webhook announces: what is missing is searched at once. */
+    pollUnread: async (signal?: AbortSignal) => compare(signal, await polledReads()),
   };
 }
 
@@ -92,7 +99,7 @@ const maxSettledRereads = 200;
  * Schedules complete reads of threads that changed a day or a week ago: a usual read lists only the newest messages, so it
  * misses late receipts and deletions of older ones.
  */
-function rereadSettled(db: Database, pauses: ReadPauses): Promise<DueTarget[]> {
+function rereadSettled(db: Database, max: number, pauses: ReadPauses): Promise<DueTarget[]> {
   return db.transaction().execute(async (tx) => {
     const threads = await query(
       tx,
@@ -104,7 +111,7 @@ function rereadSettled(db: Database, pauses: ReadPauses): Promise<DueTarget[]> {
            and exists (select from unnest(${rereadAfterDays}::integer[]) d
              where changed_at + d * interval '1 day' <= now()
                and coalesce(complete_read_at, '-infinity') < changed_at + d * interval '1 day')
-         order by changed_at limit ${maxSettledRereads} for update skip locked
+         order by changed_at limit ${max} for update skip locked
        ) due
        where c.conversation_id = due.conversation_id
        returning ${threadColumns}`,

@@ -51,6 +51,18 @@ export async function historyOf(db: Database, line: string): Promise<LineHistory
   return { behindSince: row?.behind_since ?? undefined, givenUp: row?.given_up ?? 0, isOlder: row?.is_older ?? false };
 }
 
+/** When the unread count of a line was last seen to rise within an hour: its newest text had arrived by then. */
+export async function risenAt(db: Database, line: string): Promise<Date | undefined> {
+  const [row] = await query(
+    db,
+    sql<{ at: Date | null }>`select max(observed_at) as at from (
+       select observed_at, reported_count > lag(reported_count) over (order by observed_at) as has_risen
+       from warehouse.sms_unread_snapshots where line = ${line} and observed_at > now() - interval '1 hour'
+     ) s where has_risen`,
+  );
+  return row?.at ?? undefined;
+}
+
 /** Stores the results of a comparison that started `at`. An unchanged result only moves `unchanged_until` of the line's newest row. */
 export async function storeSnapshots(db: Database, lines: readonly LineUnread[], at: Date): Promise<void> {
   await query(

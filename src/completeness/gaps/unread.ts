@@ -15,10 +15,11 @@ import {
   probe,
   reopenProbed,
   rereadNewestThreads,
+  rereadThreadsBefore,
   threadColumns,
   threadTargets,
 } from './candidate-threads.ts';
-import { historyOf, type LineHistory, type LineUnread, missingOf, storeSnapshots } from './unread-comparisons.ts';
+import { historyOf, type LineHistory, type LineUnread, missingOf, risenAt, storeSnapshots } from './unread-comparisons.ts';
 
 /*
  * After a lost SMS event, the service counts one more unread text on the line than the mirror (section 4.3).
@@ -42,6 +43,8 @@ export interface GapDetectionDeps {
    * texts that nobody has read (section 4.3).
    */
   readonly unreadScope: UnreadScope;
+  /** How many threads a round may read while texts are polled; undefined while webhooks announce them. Default: they do. */
+  readonly polledReads?: () => Promise<number | undefined>;
 }
 
 export type UnreadScope = 'personal' | 'line';
@@ -63,10 +66,15 @@ const maxProbes = 200;
 const maxReopened = 50;
 
 /**
- * Compares the unread counts of every line with the mirror, and searches for missing texts. If `signal` fires before the
- * result is stored, nothing is recorded. Rejects with `ServiceError`.
+ * Compares the unread counts of every line with the mirror, and searches for missing texts. `polledReads`: no webhook
+ * announces texts, so a search starts at once and reads at most so many threads. If `signal` fires before the result is stored,
+ * nothing is recorded. Rejects with `ServiceError`.
  */
-export async function compareUnread(deps: GapDetectionDeps, signal?: AbortSignal): Promise<LineUnread[]> {
+export async function compareUnread(
+  deps: GapDetectionDeps,
+  signal?: AbortSignal,
+  polledReads?: number,
+): Promise<LineUnread[]> {
   const { db, service, onAnswer, notify, log, pauses, unreadScope: scope } = deps;
   const answer = await service.unread.counts({}, signal && { signal });
   onAnswer('unread.counts', answer);
@@ -82,27 +90,37 @@ export async function compareUnread(deps: GapDetectionDeps, signal?: AbortSignal
     const past = missing > 0 ? await historyOf(db, line) : noPast;
     compared.push({ line, reported: count, held, state: stateOf(missing, past, at), past });
   }
-  const sinceCreation = compared.some(isGivenUp) ? await missingSinceCreation(deps, lines) : undefined;
+  // A poll does not search for texts older than the mirror: they would take the reads of a round from new ones.
+  const isPolled = polledReads !== undefined;
+  const isJudged = (each: LineUnread) => isGivenUp(each) || (isPolled && each.state === 'behind');
+  const sinceCreation = compared.some(isJudged) ? await missingSinceCreation(deps, lines) : undefined;
   const judged = compared.map((each) => {
     const lost = sinceCreation?.get(each.line);
-    if (!isGivenUp(each) || lost === undefined) return each;
+    if (!isJudged(each) || lost === undefined) return each;
     if (lost <= 0) return { ...each, state: 'older' as const };
     // The texts given up are older than the mirror; newer missing ones may still arrive.
-    const isRecent = each.past.isOlder && secondsBehind(each.past, at) <= searchSeconds;
+    const isRecent = isGivenUp(each) && each.past.isOlder && secondsBehind(each.past, at) <= searchSeconds;
     return isRecent ? { ...each, state: 'behind' as const } : each;
   });
   await storeSnapshots(db, judged, at);
+  if (isPolled)
+    await searchPolled(
+      deps,
+      judged.filter(({ state }) => state === 'behind'),
+      at,
+      polledReads,
+    );
   for (const each of judged) {
     const { line } = each;
-    if (isGivenUp(each)) {
+    if (isGivenUp(each) && !isPolled) {
       const fields = { line: maskKey('line', line), missing: missingOf(each) };
       log.warn(fields, 'Unread texts of a line were not found: an event may have been lost');
     }
-    notify(await search(deps, each, at));
+    if (!isPolled) notify(await search(deps, each, at));
     // The sender may call only now. Nobody who was probed before is probed again.
     const arrivedBy = new Date(0);
     if (isGivenUp(each)) await addCallers(db, lastDays(1, at), { evidence: 'unread', line, arrivedBy });
-    if (each.state === 'ahead') notify(await db.transaction().execute((tx) => rereadUnread(tx, line, scope, pauses)));
+    if (each.state === 'ahead') notify(await db.transaction().execute((tx) => rereadUnread(tx, line, scope, pauses, polledReads)));
   }
   return judged;
 }
@@ -179,6 +197,29 @@ async function search({ db, pauses }: GapDetectionDeps, compared: ComparedLine, 
   return [...due, ...(await probe(db, maxProbes, { priority: priorities.live, pauses })).due];
 }
 
+/**
+ * Reads threads that were not read since the newest text of their line arrived; with reads left, asks for recent callers. The lines
+ * share `max` reads.
+ */
+async function searchPolled(
+  { db, pauses, notify }: GapDetectionDeps,
+  behind: readonly ComparedLine[],
+  at: Date,
+  max: number,
+): Promise<void> {
+  let left = max;
+  for (const [index, { line, past }] of behind.entries()) {
+    if (await hasLateReads(db, line)) continue;
+    const arrivedBy = (await risenAt(db, line)) ?? past.behindSince ?? at;
+    const share = Math.ceil(left / (behind.length - index));
+    const due = await db.transaction().execute((tx) => rereadThreadsBefore(tx, line, arrivedBy, share, pauses));
+    left -= due.length;
+    notify(due);
+    if (due.length < share) await addCallers(db, lastDays(callersOfDays, at), { evidence: 'unread', line, arrivedBy });
+  }
+  if (behind.length > 0 && left > 0) notify((await probe(db, left, { priority: priorities.live, pauses })).due);
+}
+
 /** Whether a read of the line's threads is late or being retried: it may find the text without a search. */
 async function hasLateReads(db: Database, line: string): Promise<boolean> {
   const late = await query(
@@ -208,6 +249,7 @@ async function rereadUnread(
   line: string,
   scope: UnreadScope,
   pauses: ReadPauses,
+  max = maxThreads,
 ): Promise<DueTarget[]> {
   const threads = await query(
     tx,
@@ -219,7 +261,7 @@ async function rereadUnread(
        where c.deleted_at is null
          and coalesce(c.thread_fetched_at, '-infinity') < now() - interval '1 minute'
          and coalesce(c.unread_reread_at + c.unread_reread_wait, '-infinity') <= now()
-       order by c.unread_reread_at nulls first, c.last_inbound_at desc nulls last limit ${maxThreads}
+       order by c.unread_reread_at nulls first, c.last_inbound_at desc nulls last limit ${max}
        for update of c skip locked
      )
      update warehouse.sms_conversations c set is_reread_owed = true, unread_reread_at = now(), unread_reread_count = due.unread,

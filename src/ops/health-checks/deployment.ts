@@ -1,6 +1,6 @@
 import { toType } from '../../shared/command-name.ts';
 import { countOf, quantity } from '../format.ts';
-import { type RunningProcess, receives } from '../processes.ts';
+import { type RunningProcess, receives, works } from '../processes.ts';
 import { known } from '../snapshot.ts';
 import { defineCheck, showsError } from './check.ts';
 
@@ -118,19 +118,37 @@ const receiversDiffer = defineCheck({
   since: ({ since }) => since,
 });
 
+/** A running receiver that registers webhooks, or tries to. */
+const isRegistering = (running: readonly RunningProcess[]) => running.some(({ addressHash }) => addressHash !== null);
+
+const polling = defineCheck({
+  id: 'polling',
+  meaning: 'No receiver runs with PUBLIC_URL, so the service is polled, which does not see everything.',
+  measure({ subscriptions, processes }) {
+    const running = known(processes, []);
+    const polled = known(subscriptions)?.polled ?? [];
+    return running.some(works) && !isRegistering(running) && polled.length > 0 && { polled };
+  },
+  level: 'notice',
+  sentence: ({ polled }) =>
+    `Without webhooks, ${polled.join(' and ')} are polled every 15 seconds. Polling does not see texts that were sent elsewhere, texts that somebody read before the poll, and numbers that never texted or called before.`,
+  remedy:
+    'Set PUBLIC_URL, an address at which the service reaches this receiver: events then arrive within about a second. What polling misses comes with the next read of its thread.',
+});
+
 const ensures = `Run ${toType('subscriptions ensure')}; it enables them, or prints what to create by hand.`;
 
 const subscriptionBroken = defineCheck({
   id: 'subscription_broken',
   meaning: 'A webhook subscription is disabled or missing, or was changed at the service and repaired.',
-  measure({ subscriptions, inbox }) {
+  measure({ subscriptions, inbox, processes }) {
     const status = known(subscriptions);
     if (status === undefined) return undefined;
     const { ours, broken, repaired } = status;
     if (!ours.some(({ isEnabled }) => isEnabled)) {
       // Without PUBLIC_URL, manually created subscriptions can't be recognized as ours, but they deliver.
       const arrives = known(inbox)?.types.some(({ lastDay }) => lastDay > 0) ?? false;
-      if (arrives && broken.length === 0) return undefined;
+      if (broken.length === 0 && (arrives || !isRegistering(known(processes, [])))) return undefined;
       const sentence = 'No webhook subscription delivers to this receiver, so new texts and calls are not announced.';
       return { sentence, remedy: `The receiver registers them when it runs with PUBLIC_URL. ${ensures}`, since: null };
     }
@@ -198,4 +216,11 @@ const alertsUndelivered = defineCheck({
 export const processChecks = [webMissing, keysDiffer, receiversDiffer];
 
 /** Other settings of the operator, or changes by others. */
-export const settingChecks = [subscriptionBroken, accountShared, statusUnknown, queueSettings, alertsUndelivered];
+export const settingChecks = [
+  subscriptionBroken,
+  polling,
+  accountShared,
+  statusUnknown,
+  queueSettings,
+  alertsUndelivered,
+];

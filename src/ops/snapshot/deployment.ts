@@ -8,7 +8,7 @@ import { type Database, query, sql } from '../../db/database.ts';
 import { isAhead, isMigrated } from '../../db/migrate.ts';
 import { outdatedViews } from '../../db/repeatable.ts';
 import type { Queues, QueuesHealth } from '../../queues/queues.ts';
-import { checkSeconds } from '../../sync/subscriptions/store.ts';
+import { checkSeconds, unannouncedStreams } from '../../sync/subscriptions/store.ts';
 import { ago } from '../format.ts';
 import { readConnections } from '../processes.ts';
 
@@ -24,6 +24,8 @@ export interface SubscriptionsStatus {
   readonly broken: readonly string[];
   /** Repaired in the last minutes, because somebody had changed them at the service. */
   readonly repaired: readonly { readonly type: string; readonly fault: string; readonly since: Date }[];
+  /** The streams that workers poll, because no subscription of ours is known to be in place. */
+  readonly polled: readonly ('calls' | 'texts')[];
   readonly othersCount: number;
   /** Hosts of enabled subscriptions that another Trunkline deployment created. */
   readonly otherDeployments: readonly string[];
@@ -83,6 +85,7 @@ export async function readSubscriptions(db: Database): Promise<SubscriptionsStat
     ours: ours.map(({ type, isEnabled }) => ({ type, isEnabled })),
     broken: watched.flatMap(({ type, isBroken }) => (isBroken ? [type] : [])),
     repaired: watched.flatMap(({ type, fault, since, isRepaired }) => (isRepaired ? [{ type, fault, since }] : [])),
+    polled: await unannouncedStreams(db),
     othersCount: rows.length - ours.length,
     otherDeployments: [
       ...new Set(

@@ -81,6 +81,19 @@ const uncheckedSeconds = 150;
 /** The same at the first check of a process: if others ran, they have checked within `checkSeconds`. */
 const unreceivedSeconds = 45;
 
+/** The streams whose events no webhook announces: a receiver has not found their subscription in place lately, or none runs. */
+export async function unannouncedStreams(db: Database): Promise<('calls' | 'texts')[]> {
+  const wanted = Object.entries(streamOf).flatMap(([type, stream]) => (stream === null ? [] : [{ type, stream }]));
+  const rows = await query(
+    db,
+    sql<{ stream: 'calls' | 'texts' }>`select stream from ${relation('e', wanted, { type: 'text', stream: 'text' })}
+     where not exists (select from ops.subscription_watch w where w.event_type = e.type and w.state = 'in_place'
+       and w.in_place_at > now() - ${uncheckedSeconds}::integer * interval '1 second')
+     order by 1`,
+  );
+  return rows.map(({ stream }) => stream);
+}
+
 /** Records that a subscription loses deliveries, before its repair: the gap is recorded even if this process dies first. */
 export async function markBroken(db: Database, type: string): Promise<void> {
   await query(db, sql`update ops.subscription_watch set state = 'broken' where event_type = ${type}`);
