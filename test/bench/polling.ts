@@ -9,8 +9,8 @@ import { watchRows } from './rig/sight.ts';
 import { quantile, spreadOf } from './spread.ts';
 
 const knownThreads = 60;
-/** An account with ten texts and five ended calls a minute. */
-const everyMs = { texts: 6_000, 'ended calls': 12_000 };
+/** An account with five texts and five ended calls a minute. */
+const everyMs = { texts: 12_000, 'ended calls': 12_000 };
 const limits = { texts: 90, 'ended calls': 60 };
 const maxPerMinute = 120;
 const minuteMs = 60_000;
