@@ -19,7 +19,14 @@ import {
   threadColumns,
   threadTargets,
 } from './candidate-threads.ts';
-import { historyOf, type LineHistory, type LineUnread, missingOf, risenAt, storeSnapshots } from './unread-comparisons.ts';
+import {
+  historyOf,
+  type LineHistory,
+  type LineUnread,
+  missingOf,
+  risenAt,
+  storeSnapshots,
+} from './unread-comparisons.ts';
 
 /*
  * After a lost SMS event, the service counts one more unread text on the line than the mirror (section 4.3).
@@ -120,7 +127,8 @@ export async function compareUnread(
     // The sender may call only now. Nobody who was probed before is probed again.
     const arrivedBy = new Date(0);
     if (isGivenUp(each)) await addCallers(db, lastDays(1, at), { evidence: 'unread', line, arrivedBy });
-    if (each.state === 'ahead') notify(await db.transaction().execute((tx) => rereadUnread(tx, line, scope, pauses, polledReads)));
+    if (each.state === 'ahead')
+      notify(await db.transaction().execute((tx) => rereadUnread(tx, line, scope, pauses, polledReads)));
   }
   return judged;
 }
