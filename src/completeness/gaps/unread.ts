@@ -110,13 +110,8 @@ export async function compareUnread(
     return isRecent ? { ...each, state: 'behind' as const } : each;
   });
   await storeSnapshots(db, judged, at);
-  if (isPolled)
-    await searchPolled(
-      deps,
-      judged.filter(({ state }) => state === 'behind'),
-      at,
-      polledReads,
-    );
+  const behind = judged.filter(({ state }) => state === 'behind');
+  if (isPolled) await searchPolled(deps, behind, at, polledReads);
   for (const each of judged) {
     const { line } = each;
     if (isGivenUp(each) && !isPolled) {
