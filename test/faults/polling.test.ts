@@ -84,6 +84,8 @@ describe.concurrent.each(backends)('on %s, without a public address', (backend) 
 
     const reachable = part({ PUBLIC_URL: `http://127.0.0.1:${port}` });
     await reachable.start();
+    const inPlace = `select from ops.subscription_watch where event_type = 'AccountSMS' and state = 'in_place'`;
+    await vi.waitUntil(async () => (await database.query(inPlace)).rowCount === 1, { timeout: 90_000, interval: 200 });
     await service.sms({ line, number, text: 'announced' });
     await vi.waitUntil(() => textIsHeld('announced'), { timeout: 90_000, interval: 200 });
     const registered = Date.now();
