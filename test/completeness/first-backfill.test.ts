@@ -11,7 +11,7 @@ afterAll(() => world.close());
 
 test('a first start fills in calls with their artefacts, then the threads of their callers, and resumes where it ended', async () => {
   const { value, query } = world;
-  const work = () => world.work({ completenessPace: { callsMs: 100, textsMs: 200 } });
+  const work = () => world.work({ completenessPace: { callsMs: 100, textsMs: 200, pollMs: 3_600_000 } });
   const parts = () =>
     query(
       `select stream, has_artefacts, finished_at is not null as is_finished from ops.backfills where is_automatic order by 1`,

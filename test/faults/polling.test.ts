@@ -44,6 +44,7 @@ describe.concurrent.each(backends)('on %s, without a public address', (backend) 
       API_BASE_URL: service.url,
       API_KEY: 'sandbox-key',
       ADMIN_TOKEN: adminToken,
+      BACKFILL_DAYS: '0',
     };
     const part = (more = {}) =>
       createPart(

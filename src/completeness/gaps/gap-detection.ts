@@ -67,10 +67,10 @@ export function createGapDetection(deps: GapDetectionDeps) {
     async round(signal?: AbortSignal): Promise<void> {
       await searchGaps(signal);
       if (signal?.aborted) return;
-      const reads = await polledReads();
-      notify(await retryDeadlock(() => rereadSettled(db, reads ?? maxSettledRereads, pauses)));
+      const max = (await polledReads()) ?? maxSettledRereads;
+      notify(await retryDeadlock(() => rereadSettled(db, max, pauses)));
       if (signal?.aborted) return;
-      notify((await retryDeadlock(() => probe(db, reads ?? probesPerRound, { pauses }))).due);
+      notify((await retryDeadlock(() => probe(db, probesPerRound, { pauses }))).due);
     },
     /** Compares the unread counts of all lines with the mirror, unless they are polled. */
     async compareUnread(signal?: AbortSignal): Promise<void> {
