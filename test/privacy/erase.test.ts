@@ -27,15 +27,22 @@ async function traces(world: World): Promise<string[]> {
   return [...(await placesWith(world, number.slice(1))), ...(await placesWith(world, name))];
 }
 
-/** Columns whose statistics hold the number, however it is written, or the name. */
-async function statisticsOf({ query }: World): Promise<string[]> {
-  const rows = await query<{ name: string }>(
-    `select distinct tablename || '.' || attname as name from pg_stats s
+/**
+ * Columns whose statistics hold the number, however it is written, or the name. Not those of tables that are empty: Postgres
+ * keeps the statistics of such a table until it has rows again.
+ */
+async function statisticsOf({ query, value }: World): Promise<string[]> {
+  const rows = await query<{ table: string; name: string }>(
+    `select distinct coalesce(i.indrelid, c.oid)::regclass::text as table, tablename || '.' || attname as name
+     from pg_stats s join pg_class c on c.oid = format('%I.%I', schemaname, tablename)::regclass
+       left join pg_index i on i.indexrelid = c.oid
      where regexp_replace(s::text, '[^0-9]', '', 'g') like '%' || $1 || '%' or s::text like '%' || $2 || '%'`,
     number.slice(1),
     name,
   );
-  return rows.map((row) => row.name);
+  const found: string[] = [];
+  for (const row of rows) if (await value(`select exists (select from ${row.table})`)) found.push(row.name);
+  return found;
 }
 
 /** The traces that only an erasure ends. A job is gone once it is done, whoever looks. */
