@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { describe, expect, test, vi } from 'vitest';
-import { migrateAll } from '../../src/migrations.ts';
-import { createLog } from '../../src/shared/log.ts';
-import { backends } from '../stores/backends.ts';
-import { createPart } from './deployment/part.ts';
-import { freePort } from './deployment/ports.ts';
-import { openService } from './deployment/service.ts';
-import { openPostgres, openRedis } from './deployment/stores.ts';
+import { migrateAll } from '../../../src/migrations.ts';
+import { createLog } from '../../../src/shared/log.ts';
+import { backends } from '../../stores/backends.ts';
+import { createPart } from '../deployment/part.ts';
+import { freePort } from '../deployment/ports.ts';
+import { openService } from '../deployment/service.ts';
+import { openPostgres, openRedis } from '../deployment/stores.ts';
 
 /* `start` with API_BASE_URL and API_KEY alone: nothing is announced, and the service is polled. */
 
