@@ -52,7 +52,7 @@ create index sends_reserved on ops.sends (budget_date) where reserved_micros > 0
 comment on table ops.sends is 'The send ledger: one row for every text that a rule wants to send, with its state. At most one request is sent per row.';
 comment on column ops.sends.send_id is 'The send.';
 comment on column ops.sends.rule is 'Name of the rule that planned it.';
-comment on column ops.sends.rule_version is 'Version of the rules file that its text comes from.';
+comment on column ops.sends.rule_version is 'Version of the rules that its text comes from.';
 comment on column ops.sends.rule_hash is 'Fingerprint of that rule. If the rule changes, a waiting text is rendered again.';
 comment on column ops.sends.line is 'The account''s line that it is sent from.';
 comment on column ops.sends.number is 'The only recipient, normalised.';

@@ -1,34 +1,32 @@
-create table ops.rules_loaded (
-  process_id text primary key,
-  version text,
-  mode text not null,
-  rules jsonb not null default '[]',
-  loaded_at timestamptz,
-  checked_at timestamptz not null default now(),
+create table ops.rule_versions (
+  version integer primary key,
+  body text not null,
+  mode text not null default 'live' check (mode in ('off', 'dry-run', 'live')),
+  applied_at timestamptz not null default clock_timestamp(),
+  applied_by text not null,
+  why text,
+  file_hash text,
   problem text,
-  problem_at timestamptz,
+  rules jsonb not null default '[]',
   limits jsonb not null default '{}',
-  since jsonb not null default '{}',
   is_using_hours boolean not null default false,
   time_zone text,
-  seen_at timestamptz not null default clock_timestamp(),
-  stopped_at timestamptz
+  since jsonb not null default '{}'
 );
-comment on table ops.rules_loaded is 'The rules of each worker. Other workers delete the row of a worker that has been gone for a minute.';
-comment on column ops.rules_loaded.process_id is 'The worker, as in ops.processes.';
-comment on column ops.rules_loaded.version is 'Fingerprint of the file in force; NULL = no valid file yet.';
-comment on column ops.rules_loaded.mode is 'RULES_MODE of the worker.';
-comment on column ops.rules_loaded.rules is 'Name, trigger and mode of each rule, in order. heldBack: why the mode is dry-run although the file says live.';
-comment on column ops.rules_loaded.loaded_at is 'When that file was read.';
-comment on column ops.rules_loaded.checked_at is 'When a worker last checked the file.';
-comment on column ops.rules_loaded.problem is 'Why the newest file is not in force; NULL when it is.';
-comment on column ops.rules_loaded.problem_at is 'When that was detected.';
-comment on column ops.rules_loaded.limits is 'The account''s limits as the file sets them: sends a day, and micro-dollars.';
-comment on column ops.rules_loaded.since is 'Since when each rule has been in force without interruption, by name, trigger and idle time, on any worker. A rule ignores threads that were idle long enough before, and triggers that another rule answered before.';
-comment on column ops.rules_loaded.is_using_hours is 'Whether a rule or a template depends on local times.';
-comment on column ops.rules_loaded.time_zone is 'Time zone of the hours in rules: TIME_ZONE of the worker. NULL = not set, so rules that depend on hours do not act.';
-comment on column ops.rules_loaded.seen_at is 'When the worker last reported itself, every two seconds.';
-comment on column ops.rules_loaded.stopped_at is 'When it stopped. Its planned sends stay in force for another minute.';
+comment on table ops.rule_versions is 'Each text of the rules that was applied or refused. In force, for all workers, is the newest that was not refused.';
+comment on column ops.rule_versions.version is 'Counts from 1.';
+comment on column ops.rule_versions.body is 'The rules as YAML.';
+comment on column ops.rule_versions.mode is 'The most that its rules may do, beside RULES_MODE of each worker.';
+comment on column ops.rule_versions.applied_at is 'When it came into force, or was refused.';
+comment on column ops.rule_versions.applied_by is 'Who applied it: a name, or RULES_FILE.';
+comment on column ops.rule_versions.why is 'The reason that was given.';
+comment on column ops.rule_versions.file_hash is 'SHA-256 of RULES_FILE, if it is from there: a file that did not change is not applied again.';
+comment on column ops.rule_versions.problem is 'Why RULES_FILE was refused; NULL = it was not.';
+comment on column ops.rule_versions.rules is 'Name, trigger and mode of each rule, in order. heldBack: why the mode is dry-run although the text says live.';
+comment on column ops.rule_versions.limits is 'The account''s limits as the rules set them: sends a day, and micro-dollars.';
+comment on column ops.rule_versions.is_using_hours is 'Whether a rule or a template depends on local times.';
+comment on column ops.rule_versions.time_zone is 'Time zone of the hours in rules: TIME_ZONE of the workers. NULL = not set, so rules that depend on hours do not act.';
+comment on column ops.rule_versions.since is 'Since when each rule has been in force without interruption, by name, trigger and idle time. A rule ignores threads that were idle long enough before, and triggers that another rule had replied to.';
 
 create table ops.rule_events (
   event_id bigint generated always as identity primary key,
@@ -48,7 +46,7 @@ comment on column ops.rule_events.happened_at is 'When it happened at the servic
 comment on column ops.rule_events.noted_at is 'When it was mirrored.';
 comment on column ops.rule_events.due_at is 'When it is evaluated next.';
 comment on column ops.rule_events.tries is 'Evaluations that failed.';
-comment on column ops.rule_events.rules is 'Names of the rules that still have to be evaluated, if workers have different ones; NULL = all.';
+comment on column ops.rule_events.rules is 'Names of the rules that are evaluated on it; NULL = all.';
 
 create table ops.rule_runs (
   run_id bigint generated always as identity primary key,
@@ -74,7 +72,7 @@ create index rule_runs_unmatched on ops.rule_runs (evaluated_at) where not is_ma
 comment on table ops.rule_runs is 'Evaluations that matched, were refused (too old, a limit, a stop, an error), or concerned an idle thread; all others are only counted. One row per rule and trigger, whatever the version, because a rule acts only once.';
 comment on column ops.rule_runs.run_id is 'Order of evaluation.';
 comment on column ops.rule_runs.rule is 'Name of the rule.';
-comment on column ops.rule_runs.version is 'Fingerprint of the rules file then.';
+comment on column ops.rule_runs.version is 'Version of the rules then.';
 comment on column ops.rule_runs.trigger_kind is 'Kind of the trigger.';
 comment on column ops.rule_runs.trigger_key is 'Its key: conversation/message, a call id, a transcript id.';
 comment on column ops.rule_runs.trigger_at is 'When it happened. The facts are from that time.';

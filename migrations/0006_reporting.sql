@@ -513,7 +513,7 @@ create table ops.rule_tallies (
 comment on table ops.rule_tallies is 'Evaluations and steps of rules that are not in the daily totals yet. One row per batch of evaluations and per settled step; deleted when it is added.';
 comment on column ops.rule_tallies.tally_id is 'Order of writing.';
 comment on column ops.rule_tallies.happened_at is 'When the rules were evaluated.';
-comment on column ops.rule_tallies.version is 'Fingerprint of the rules file then.';
+comment on column ops.rule_tallies.version is 'Version of the rules then.';
 comment on column ops.rule_tallies.counts is 'Objects of rule, mode, word and count. Words: of an evaluation its reason without what follows a colon; action_ and the final state of a step other than a reply; reply_unplanned.';
 comment on column ops.rule_tallies.marked_at is 'When it was written.';
 
@@ -587,7 +587,7 @@ create table rollups.rule_outcome_rollup (
 comment on table rollups.rule_outcome_rollup is 'What each rule did, by local day; read it through rule_outcomes.';
 comment on column rollups.rule_outcome_rollup.local_date is 'Local day on which the rule was tried, or its text was planned.';
 comment on column rollups.rule_outcome_rollup.rule is 'Name of the rule.';
-comment on column rollups.rule_outcome_rollup.version is 'Fingerprint of the rules file then.';
+comment on column rollups.rule_outcome_rollup.version is 'Version of the rules then.';
 comment on column rollups.rule_outcome_rollup.mode is 'dry-run or live.';
 comment on column rollups.rule_outcome_rollup.evaluation_count is 'Number of attempts.';
 comment on column rollups.rule_outcome_rollup.matched_count is 'How often it was to act.';

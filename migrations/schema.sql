@@ -300,7 +300,7 @@ create table ops.rule_events (
   noted_at timestamptz not null default now(), -- When it was mirrored.
   due_at timestamptz not null default now(), -- When it is evaluated next.
   tries integer not null default 0, -- Evaluations that failed.
-  rules jsonb, -- Names of the rules that still have to be evaluated, if workers have different ones; NULL = all.
+  rules jsonb, -- Names of the rules that are evaluated on it; NULL = all.
   constraint rule_events_pkey PRIMARY KEY (event_id)
 );
 
@@ -308,7 +308,7 @@ create table ops.rule_events (
 create table ops.rule_runs (
   run_id bigint not null generated always as identity, -- Order of evaluation.
   rule text not null, -- Name of the rule.
-  version text not null, -- Fingerprint of the rules file then.
+  version text not null, -- Version of the rules then.
   trigger_kind text not null, -- Kind of the trigger.
   trigger_key text not null, -- Its key: conversation/message, a call id, a transcript id.
   trigger_at timestamptz not null, -- When it happened. The facts are from that time.
@@ -333,29 +333,29 @@ CREATE INDEX rule_runs_unmatched ON ops.rule_runs USING btree (evaluated_at) WHE
 create table ops.rule_tallies (
   tally_id bigint not null generated always as identity, -- Order of writing.
   happened_at timestamptz not null, -- When the rules were evaluated.
-  version text not null, -- Fingerprint of the rules file then.
+  version text not null, -- Version of the rules then.
   counts jsonb not null, -- Objects of rule, mode, word and count. Words: of an evaluation its reason without what follows a colon; action_ and the final state of a step other than a reply; reply_unplanned.
   marked_at timestamptz not null default clock_timestamp(), -- When it was written.
   constraint rule_tallies_pkey PRIMARY KEY (tally_id)
 );
 
--- The rules of each worker. Other workers delete the row of a worker that has been gone for a minute.
-create table ops.rules_loaded (
-  process_id text not null, -- The worker, as in ops.processes.
-  version text, -- Fingerprint of the file in force; NULL = no valid file yet.
-  mode text not null, -- RULES_MODE of the worker.
-  rules jsonb not null default '[]'::jsonb, -- Name, trigger and mode of each rule, in order. heldBack: why the mode is dry-run although the file says live.
-  loaded_at timestamptz, -- When that file was read.
-  checked_at timestamptz not null default now(), -- When a worker last checked the file.
-  problem text, -- Why the newest file is not in force; NULL when it is.
-  problem_at timestamptz, -- When that was detected.
-  limits jsonb not null default '{}'::jsonb, -- The account's limits as the file sets them: sends a day, and micro-dollars.
-  since jsonb not null default '{}'::jsonb, -- Since when each rule has been in force without interruption, by name, trigger and idle time, on any worker. A rule ignores threads that were idle long enough before, and triggers that another rule answered before.
+-- Each text of the rules that was applied or refused. In force, for all workers, is the newest that was not refused.
+create table ops.rule_versions (
+  version integer not null, -- Counts from 1.
+  body text not null, -- The rules as YAML.
+  mode text not null default 'live'::text, -- The most that its rules may do, beside RULES_MODE of each worker.
+  applied_at timestamptz not null default clock_timestamp(), -- When it came into force, or was refused.
+  applied_by text not null, -- Who applied it: a name, or RULES_FILE.
+  why text, -- The reason that was given.
+  file_hash text, -- SHA-256 of RULES_FILE, if it is from there: a file that did not change is not applied again.
+  problem text, -- Why RULES_FILE was refused; NULL = it was not.
+  rules jsonb not null default '[]'::jsonb, -- Name, trigger and mode of each rule, in order. heldBack: why the mode is dry-run although the text says live.
+  limits jsonb not null default '{}'::jsonb, -- The account's limits as the rules set them: sends a day, and micro-dollars.
   is_using_hours boolean not null default false, -- Whether a rule or a template depends on local times.
-  time_zone text, -- Time zone of the hours in rules: TIME_ZONE of the worker. NULL = not set, so rules that depend on hours do not act.
-  seen_at timestamptz not null default clock_timestamp(), -- When the worker last reported itself, every two seconds.
-  stopped_at timestamptz, -- When it stopped. Its planned sends stay in force for another minute.
-  constraint rules_loaded_pkey PRIMARY KEY (process_id)
+  time_zone text, -- Time zone of the hours in rules: TIME_ZONE of the workers. NULL = not set, so rules that depend on hours do not act.
+  since jsonb not null default '{}'::jsonb, -- Since when each rule has been in force without interruption, by name, trigger and idle time. A rule ignores threads that were idle long enough before, and triggers that another rule had replied to.
+  constraint rule_versions_pkey PRIMARY KEY (version),
+  constraint rule_versions_mode_check CHECK ((mode = ANY (ARRAY['off'::text, 'dry-run'::text, 'live'::text])))
 );
 
 -- The language in which texts and transcripts are searched; one row. Workers set it from SEARCH_LANGUAGE.
@@ -422,7 +422,7 @@ create table ops.send_markers (
 create table ops.sends (
   send_id uuid not null default gen_random_uuid(), -- The send.
   rule text not null, -- Name of the rule that planned it.
-  rule_version text, -- Version of the rules file that its text comes from.
+  rule_version text, -- Version of the rules that its text comes from.
   rule_hash text, -- Fingerprint of that rule. If the rule changes, a waiting text is rendered again.
   line text not null, -- The account's line that it is sent from.
   number text not null, -- The only recipient, normalised.
@@ -757,7 +757,7 @@ CREATE INDEX queue_visits_started_at ON rollups.queue_visits USING btree (starte
 create table rollups.rule_outcome_rollup (
   local_date date not null, -- Local day on which the rule was tried, or its text was planned.
   rule text not null, -- Name of the rule.
-  version text not null, -- Fingerprint of the rules file then.
+  version text not null, -- Version of the rules then.
   mode text not null, -- dry-run or live.
   evaluation_count integer not null default 0, -- Number of attempts.
   matched_count integer not null default 0, -- How often it was to act.

@@ -3,7 +3,6 @@ import { ServiceError } from '../src/api-client/client.ts';
 import type { Context } from '../src/context.ts';
 import type { LedgerTiming } from '../src/ledger/context.ts';
 import { createDispatcher } from '../src/ledger/dispatcher.ts';
-import type { AccountLimits } from '../src/ledger/limits.ts';
 import { startLoop } from '../src/shared/loop.ts';
 import { withTimeout } from '../src/shared/timeout.ts';
 import type { RefreshThread } from '../src/sync/read-thread-now.ts';
@@ -18,7 +17,6 @@ export interface SendWork {
 
 export interface SendWorkOptions {
   readonly timing?: Partial<LedgerTiming>;
-  readonly limits?: () => Partial<AccountLimits>;
   /** Milliseconds between two checks for due sends. */
   readonly everyMs?: number;
 }
@@ -58,7 +56,6 @@ export function startSends(
     mode: settings.rulesMode,
     pauses,
     notify,
-    ...(options.limits && { limits: options.limits }),
     ...(options.timing && { timing: options.timing }),
   });
 

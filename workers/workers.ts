@@ -36,7 +36,7 @@ import { type SendWork, type SendWorkOptions, startSends } from './sends.ts';
 export interface Workers {
   /** Takes no more jobs and finishes those in progress within the deadline, in milliseconds. */
   close(deadlineMs: number): Promise<void>;
-  /** Reloads the rules file. */
+  /** Applies the rules file if it changed. */
   reloadRules(): void;
 }
 
@@ -103,9 +103,8 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       db,
       log,
       service,
-      processId: context.processId,
       mode: settings.rulesMode,
-      file: settings.rulesFile,
+      rulesFile: settings.rulesFile,
       timeZone: settings.hoursZone,
       retentionDays: settings.eventRetentionDays,
       readThread,
@@ -148,7 +147,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       const worker = queues.work(name, { concurrency }, createJobHandler(sync, name, closing.signal));
       return started.adopt(worker, () => worker.close(0));
     }
-    const own = startSends(context, { onAnswer, readThread }, { limits: rules.accountLimits, ...options.sends });
+    const own = startSends(context, { onAnswer, readThread }, options.sends);
     sends = own;
     const close = (deadlineMs: number) => own.close(deadlineMs + settlingMs);
     return started.adopt({ close }, () => close(0));

@@ -46,7 +46,7 @@ comment on view reporting.rule_outcomes is 'One row per local day, rule, version
 comment on column reporting.rule_outcomes.local_date is 'Local day on which the rule was evaluated, or its text was planned.';
 comment on column reporting.rule_outcomes.date_key is 'The same as yyyymmdd; see dim_date.';
 comment on column reporting.rule_outcomes.rule is 'Name of the rule.';
-comment on column reporting.rule_outcomes.version is 'Fingerprint of the rules file: changes whenever any rule changes. Empty if it was not recorded.';
+comment on column reporting.rule_outcomes.version is 'Version of the rules. Empty if it was not recorded.';
 comment on column reporting.rule_outcomes.mode is 'dry-run: only recorded; live.';
 comment on column reporting.rule_outcomes.evaluation_count is 'Number of evaluations, one per trigger. The counts from matched_count to error_count add up to it.';
 comment on column reporting.rule_outcomes.matched_count is 'Evaluations after which the rule acts.';

@@ -2,20 +2,24 @@ import { readySettings } from '../context.ts';
 import { createDatabase } from '../db/database.ts';
 import { migrateAll } from '../migrations.ts';
 import { type BiRole, faultOfRoleName, grantBiRole } from '../reporting/bi-role.ts';
+import { applyRulesFile } from '../rules/versions.ts';
 import { createLog } from '../shared/log.ts';
 import { commandSettings } from './environment.ts';
 import { WrongUse } from './failures.ts';
 import type { Output } from './output.ts';
 
-/** Applies missing migrations. With a name, also lets a role read the schema `reporting` and nothing else. */
+/** Applies missing migrations, and RULES_FILE if it changed. With a name, also lets a role read the schema `reporting` only. */
 export async function migrate(options: { biRole?: string }): Promise<Output> {
   const fault = options.biRole === undefined ? undefined : faultOfRoleName(options.biRole);
   if (fault !== undefined) throw new WrongUse(fault);
   const settings = readySettings(await commandSettings({ needed: ['DATABASE_URL'] }));
   const log = createLog(settings.logLevel);
   const outcome = await migrateAll(settings.databaseUrl, log);
-  const biRole = options.biRole === undefined ? undefined : await grant(options.biRole);
   const { ahead, applied, viewsBlocked } = outcome;
+  await using database = createDatabase({ url: settings.databaseUrl, log, maxConnections: 1, name: 'migrate' });
+  // The file of an older release is not for the workers of a newer one.
+  if (ahead.length === 0) await applyRulesFile(database.db, { ...settings, timeZone: settings.hoursZone }, log);
+  const biRole = options.biRole === undefined ? undefined : await grantBiRole(database.db, options.biRole);
   const done = applied.length === 0 ? 'The schemas are up to date.' : `Applied ${applied.join(', ')}.`;
   const lines = [
     ahead.length > 0 ? 'The database was migrated by a newer release; nothing to do.' : done,
@@ -23,11 +27,6 @@ export async function migrate(options: { biRole?: string }): Promise<Output> {
     biRole && sentenceOf(biRole),
   ];
   return { json: { ...outcome, ...(biRole && { biRole }) }, text: lines.filter(Boolean).join('\n') };
-
-  async function grant(name: string): Promise<BiRole> {
-    await using database = createDatabase({ url: settings.databaseUrl, log, maxConnections: 1, name: 'migrate' });
-    return await grantBiRole(database.db, name);
-  }
 }
 
 function sentenceOf({ name, isCreated, forAdministrator = [], isDatabaseShared }: BiRole): string {

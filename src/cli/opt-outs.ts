@@ -1,10 +1,10 @@
-import { userInfo } from 'node:os';
 import { countWaiting, decideOptOut, listWaiting, type OptOutDecision } from '../ledger/opt-outs.ts';
 import { countOf } from '../ops/format.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { openDatabase } from './environment.ts';
 import { type Column, type Output, tableOf } from './output.ts';
+import { operatorName } from './terminal.ts';
 
 const shownCharacters = 100;
 
@@ -46,7 +46,7 @@ export async function decide(decision: OptOutDecision, numbers: readonly string[
   await using database = await openDatabase('opt-outs');
   const json: { number: string; isDone: boolean }[] = [];
   for (const number of new Set(numbers)) {
-    const result = await decideOptOut(database.db, number, decision, { by: decider() });
+    const result = await decideOptOut(database.db, number, decision, { by: operatorName() });
     json.push({ number, isDone: result === 'done' });
   }
   const [done = [], left = []] = [true, false].map((is) => json.filter(({ isDone }) => isDone === is));
@@ -58,14 +58,4 @@ export async function decide(decision: OptOutDecision, numbers: readonly string[
     text: done.map(({ number }) => `${number}: ${words[decision]}.`).join('\n') || undefined,
     failed: refusals.length > 0 && new UserError(refusals.join('\n')),
   };
-}
-
-/** Who runs the command, as far as the machine knows. */
-function decider(): string {
-  try {
-    return `command line, ${userInfo().username}`;
-  } catch {
-    // A container may run as a user without a name.
-    return 'command line';
-  }
 }

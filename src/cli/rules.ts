@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
+import type { Settings } from '../../config/settings.ts';
 import { createDatabase, type Database, query, sql } from '../db/database.ts';
-import { type LoadedRules, readInUse, readRunning } from '../ledger/rules-in-force.ts';
+import { type RulesVersion, readAllowedMode, readInForce } from '../ledger/rules-in-force.ts';
 import { countOf, dollars, toTheSecond } from '../ops/format.ts';
 import { timeZoneUnset } from '../ops/health-checks/automation.ts';
 import { readUsersZone } from '../ops/snapshot/automation.ts';
@@ -29,6 +30,7 @@ import { heldBackWords, lesserMode, type Mode, type RuleSet } from '../rules/rul
 import type { Report, RuleReport } from '../rules/simulate/report.ts';
 import { simulate } from '../rules/simulate/simulate.ts';
 import { type TriggerKind, triggerKinds } from '../rules/triggers.ts';
+import { readRuleSet } from '../rules/versions.ts';
 import { UserError } from '../shared/errors.ts';
 import { normalizeNumber } from '../shared/numbers.ts';
 import { type RangeFlags, rangeOf } from './arguments.ts';
@@ -41,29 +43,40 @@ import { createCommandLog, createProgress } from './terminal.ts';
  * a notice, unless RULES_MODE is live.
  */
 export async function checkRules(path: string | undefined): Promise<Output> {
-  const { rulesFile, rulesMode, hoursZone, databaseUrl } = await commandSettings({ isLikeDaemon: true });
+  const settings = await commandSettings({ isLikeDaemon: true });
+  const { rulesFile, hoursZone } = settings;
   const file = path ?? rulesFile;
   const loaded = await load(file, hoursZone).catch((error: unknown) => {
     if (error instanceof RulesError) return error;
     throw error;
   });
   if (loaded instanceof RulesError) return { json: { file, problems: loaded.problems }, failed: loaded };
-  const { hours, directory } = await checkDirectory(loaded, databaseUrl, hoursZone);
+  const { warnings, notices } = await printWarnings(file, loaded, settings);
+  const { version, rules } = loaded;
+  const verdict = warnings.length > 0 ? `can be used, but see ${countOf(warnings.length, 'warning')}` : 'is valid';
+  return {
+    json: { file, version, rules: rules.length, problems: [], warnings, notices },
+    text: `${file} ${verdict}: ${countOf(rules.length, 'rule')}.`,
+    failed: warnings.length > 0,
+  };
+}
+
+/** Prints what is valid but probably not meant. */
+export async function printWarnings(
+  file: string,
+  set: RuleSet,
+  { rulesMode, hoursZone, databaseUrl }: Pick<Settings, 'rulesMode' | 'hoursZone' | 'databaseUrl'>,
+): Promise<{ readonly warnings: readonly RulesProblem[]; readonly notices: readonly RulesProblem[] }> {
+  const { hours, directory } = await checkDirectory(set, databaseUrl, hoursZone);
   const isLive = rulesMode === 'live';
-  const warnings = [...loaded.warnings, ...(isLive ? hours : []), ...directory];
+  const warnings = [...set.warnings, ...(isLive ? hours : []), ...directory];
   const notices = isLive ? [] : hours;
   const text = await readFile(file, 'utf8');
   const print = (level: string, { message, ...rest }: RulesProblem) =>
     console.error(`${renderProblem(file, text, { ...rest, message: `${level}: ${message}` })}\n`);
   for (const each of warnings) print('warning', each);
   for (const each of notices) print('notice', each);
-  const { version, rules } = loaded;
-  const verdict = warnings.length > 0 ? `can be used, but see ${countOf(warnings.length, 'warning')}` : 'is valid';
-  return {
-    json: { file, version, rules: rules.length, problems: [], warnings, notices },
-    text: `${file} ${verdict}: ${countOf(rules.length, 'rule')}, version ${version}.`,
-    failed: warnings.length > 0,
-  };
+  return { warnings, notices };
 }
 
 /** Where the file contradicts the account. */
@@ -138,18 +151,19 @@ async function unknownLines(db: Database, { lines }: RuleSet): Promise<RulesProb
 export async function listRules(): Promise<Output> {
   await using database = await openDatabase('rules');
   const { db, settings } = database;
-  const { rulesFile, rulesMode, timeZone, hoursZone } = settings;
-  const set = await load(rulesFile, hoursZone);
+  const { timeZone, hoursZone } = settings;
+  const inForce = await readInForce(db);
+  const allowed = (await readAllowedMode(db)) ?? settings.rulesMode;
+  const set = await readRuleSet(db, hoursZone);
   const counts = await readRuleCounts(db, 'ever');
   const matches = await query<{ rule: string; lastAt: Date }>(
     db,
     sql`select rule, max(trigger_at) as "lastAt" from ops.rule_runs where is_matched group by rule`,
   );
-  const inForce = await readInForce(db);
-  const rows = set.rules.map((rule) => {
+  const rows = (set?.rules ?? []).map((rule) => {
     const { tried = 0, matched = 0 } = counts.find((each) => each.rule === rule.name) ?? {};
     const { lastAt = null } = matches.find((each) => each.rule === rule.name) ?? {};
-    const mode = lesserMode(rule.mode, inForce?.mode ?? rulesMode);
+    const mode = lesserMode(rule.mode, allowed);
     const { name, on, steps, heldBack } = rule;
     return { rule: name, on, does: steps.map(({ kind }) => kind), mode, heldBack, tried, matched, lastAt };
   });
@@ -162,39 +176,15 @@ export async function listRules(): Promise<Output> {
     ['matched', ({ matched }) => matched],
     ['last', ({ lastAt }) => lastAt],
   ];
-  return tableOf(rows, columns, { timeZone, remarks: [describeUse(set, inForce)] });
+  return tableOf(rows, columns, { timeZone, remarks: [describeVersion(inForce, allowed, timeZone)] });
 }
 
-/** The rules in use: those of the evaluating worker, and the rules of all running workers. */
-interface InForce extends Pick<LoadedRules, 'version' | 'mode' | 'problem'> {
-  readonly running: readonly LoadedRules[];
-}
-
-async function readInForce(db: Database): Promise<InForce | undefined> {
-  const inUse = await readInUse(db);
-  return inUse && { ...inUse, running: await readRunning(db) };
-}
-
-/** Whether the workers use this file. */
-function describeUse({ version }: RuleSet, inForce: InForce | undefined): string {
-  if (!inForce) return 'No worker has loaded a rules file yet.';
-  const { mode, problem, running } = inForce;
-  const versions = new Set(running.map((each) => each.version));
-  if (versions.size > 1) {
-    const each = running.map((one) => `${versionWords(one.version)} (RULES_MODE ${one.mode})`).join(', ');
-    return `The running workers have different rules: ${each}. This file is version ${version}. ${versionWords(inForce.version)} is evaluated, and the steps of all are performed.`;
-  }
-  const refused = problem === null ? '' : ` They refused a newer file:\n${problem}`;
-  if (running.length === 0) {
-    return `No worker runs. The last one used ${versionWords(inForce.version)}; this file is version ${version}.`;
-  }
-  const modes = `RULES_MODE of the workers is ${[...new Set(running.map((one) => one.mode))].join(' and ') || mode}.`;
-  if (inForce.version === version) return `In force, version ${version}. ${modes}`;
-  return `This file is version ${version}; the workers use ${versionWords(inForce.version)}, and read it on SIGHUP. ${modes}${refused}`;
-}
-
-function versionWords(version: string | null): string {
-  return version === null ? 'no rules' : `version ${version}`;
+/** Which version is in force, and what it may do. */
+export function describeVersion(inForce: RulesVersion | undefined, allowed: Mode, timeZone: string): string {
+  if (!inForce) return 'No rules are in force: apply a file with rules apply.';
+  const { version, mode, appliedAt, by, why } = inForce;
+  const reason = why === null ? '' : `: ${why}`;
+  return `Version ${version} is in force, applied ${toTheSecond(appliedAt, timeZone)} by ${by}${reason}. It is ${lesserMode(mode, allowed)} (rules mode ${mode}, RULES_MODE ${allowed}).`;
 }
 
 export async function listFacts(on: TriggerKind | undefined): Promise<Output> {
@@ -255,11 +245,12 @@ function printable(value: unknown): string {
 export async function explainRules(which: string): Promise<Output> {
   await using database = await openDatabase('rules');
   const { db, settings } = database;
-  const { rulesFile, timeZone, hoursZone } = settings;
+  const { timeZone, hoursZone } = settings;
   const choice = choiceOf(which);
-  const set = await load(rulesFile, hoursZone);
   const inForce = await readInForce(db);
-  const mode = inForce?.mode ?? settings.rulesMode;
+  const set = await readRuleSet(db, hoursZone);
+  const mode = (await readAllowedMode(db)) ?? settings.rulesMode;
+  if (!set) throw new UserError(describeVersion(inForce, mode, timeZone));
   const explanation = await explain(db, set, choice, mode);
   if (!explanation) throw new UserError(`The mirror has ${nothingOf(choice)}.`);
   const { message, call, rules } = explanation;
@@ -267,9 +258,9 @@ export async function explainRules(which: string): Promise<Output> {
   const lines = [
     ...headOf(explanation, timeZone),
     ...rules.flatMap((rule) => ['', ...renderExplanation(rule, { maxMode: mode, timeZone, of })]),
-    `\nEvaluated with the data known then, by ${rulesFile}. ${describeUse(set, inForce)}`,
+    `\nEvaluated with the data known then. ${describeVersion(inForce, mode, timeZone)}`,
   ];
-  return { json: { ...explanation, file: rulesFile, version: set.version, mode }, text: lines.join('\n') };
+  return { json: { ...explanation, version: set.version, mode }, text: lines.join('\n') };
 }
 
 function nothingOf(choice: Choice): string {
@@ -368,7 +359,7 @@ export async function simulateRules({ file: named, ...given }: RangeFlags & { fi
   return {
     json: { ...report, file, timeZone },
     text: `${renderReport(report, timeZone)}
-Simulated with ${file}, version ${set.version}, in the time zone ${timeZone}.`,
+Simulated with ${file}, in the time zone ${timeZone}.`,
   };
 }
 

@@ -41,7 +41,7 @@ function describeStart(started: Started): string {
     `  database      ${withoutPassword(databaseUrl)}`,
     `  try           psql ${psqlArgument} -c 'select started_at, direction, status, external_number from warehouse.calls order by started_at desc limit 10'`,
     `  data folder   ${resolve(dataDir)}`,
-    `  rules         ${rulesFile}; after a change: kill -HUP ${process.pid}`,
+    `  rules         ${rulesFile}; after a change: ${toType(`rules apply ${rulesFile}`)}`,
     ...(proposedZone === undefined
       ? []
       : [

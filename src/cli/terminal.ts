@@ -1,3 +1,4 @@
+import { userInfo } from 'node:os';
 import { createInterface } from 'node:readline/promises';
 import { UserError } from '../shared/errors.ts';
 import { createLog, type Log } from '../shared/log.ts';
@@ -194,5 +195,15 @@ async function ask(question: string, { input, output }: Terminal): Promise<strin
     });
   } finally {
     lines.close();
+  }
+}
+
+/** Who runs the command, as far as the machine knows. */
+export function operatorName(): string {
+  try {
+    return `command line, ${userInfo().username}`;
+  } catch {
+    // A container may run as a user without a name.
+    return 'command line';
   }
 }

@@ -3,7 +3,6 @@ import type { Database } from '../db/database.ts';
 import type { DueTarget, ReadPauses } from '../inbox/targets.ts';
 import type { Log } from '../shared/log.ts';
 import type { Thread } from '../shared/thread.ts';
-import type { AccountLimits } from './limits.ts';
 
 export interface LedgerDeps {
   readonly db: Database;
@@ -18,8 +17,6 @@ export interface LedgerDeps {
   readonly actsFor: 'account' | 'user';
   /** `off` refuses every send. `dry-run` passes all gates, but reserves and sends nothing. */
   readonly mode: 'off' | 'dry-run' | 'live';
-  /** The limits in effect now. Missing ones get their defaults. */
-  readonly limits?: () => Partial<AccountLimits>;
   readonly pauses: ReadPauses;
   readonly notify: (due: readonly DueTarget[]) => void;
   readonly timing?: Partial<LedgerTiming>;
@@ -65,7 +62,4 @@ export const defaultLedgerTiming: LedgerTiming = {
 };
 
 /** The dependencies, with defaults filled in. */
-export type Ledger = Omit<LedgerDeps, 'timing' | 'limits'> & {
-  readonly timing: LedgerTiming;
-  readonly limits: () => AccountLimits;
-};
+export type Ledger = Omit<LedgerDeps, 'timing'> & { readonly timing: LedgerTiming };

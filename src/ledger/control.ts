@@ -1,6 +1,5 @@
 import { type Database, inTransaction, query, sql, type Transaction } from '../db/database.ts';
-import { accountLimits } from './limits.ts';
-import { readInUse } from './rules-in-force.ts';
+import { readLimits } from './rules-in-force.ts';
 import { type SendState, states } from './send.ts';
 
 /** The kill switch: the single row of ops.send_control. */
@@ -135,7 +134,7 @@ export interface LedgerSummary {
   /** Sends of the last day and all open ones, by state. */
   readonly counts: Readonly<Partial<Record<SendState, number>>>;
   readonly today: { readonly spent: number; readonly reserved: number; readonly sends: number };
-  /** The daily budget from the rules file in effect. */
+  /** The daily budget from the rules in force. */
   readonly dailyMicros: number;
 }
 
@@ -159,6 +158,6 @@ export async function summarizeSends(db: Database): Promise<LedgerSummary> {
     control: await readControl(db),
     counts: Object.fromEntries(states.flatMap((state) => (byState.has(state) ? [[state, byState.get(state)]] : []))),
     today: today ?? { spent: 0, reserved: 0, sends: 0 },
-    dailyMicros: accountLimits((await readInUse(db))?.limits).dailyMicros,
+    dailyMicros: (await readLimits(db)).dailyMicros,
   };
 }

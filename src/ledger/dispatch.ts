@@ -17,7 +17,7 @@ import {
 } from './outcome.ts';
 import { releaseSuperseded } from './plans.ts';
 import { settleFound } from './reconcile.ts';
-import { isAnyLive } from './rules-in-force.ts';
+import { isOutranked, readLimits } from './rules-in-force.ts';
 import { lockSend, type Send, transition } from './send.ts';
 
 /** A send with a reserved budget, and the fence of that reservation. */
@@ -35,15 +35,17 @@ export function reserveSend(
     if (!send?.isDue || (send.state !== 'PLANNED' && send.state !== 'HELD')) return 'nothing_due';
     if (await settleFound(tx, ledger, send)) return 'sent';
     const inputs = await readGateInputs(tx, send);
-    const limits = ledger.limits();
-    if (send.mode === 'live' && ledger.mode !== 'live' && (await isAnyLive(tx))) return leaveToOthers(tx, sendId);
+    const limits = await readLimits(tx);
+    if (send.mode === 'live' && (await isOutranked(tx, ledger.mode))) return takeUpAgain(tx, sendId);
     const isDry = [ledger.mode, send.mode, inputs.ruleMode].includes('dry-run');
     // For a live send, the service is asked about a block just before the dispatch. A dry run asks nothing.
     const verdict = judge(send, inputs, isDry && inputs.wasBlocked, limits);
     if (verdict.kind === 'deny' || verdict.kind === 'expire') return refuse(tx, ledger, send, verdict);
-    if ((inputs.isPaused || inputs.ruleMode === 'unknown') && !isDry) return 'paused';
+    if (inputs.isPaused && !isDry) return 'paused';
     if (ledger.mode === 'off') return refuse(tx, ledger, send, { kind: 'deny', reason: 'mode_off' });
     if (verdict.kind !== 'pass') return refuse(tx, ledger, send, verdict);
+    // The rules render it again first.
+    if (inputs.isOutdated && !isDry) return takeUpAgain(tx, sendId);
 
     const units = maxSegments(send.text);
     if (isDry) {
@@ -70,8 +72,8 @@ export function reserveSend(
   });
 }
 
-/** Makes a live send due again at once, for a worker that may send it. */
-async function leaveToOthers(tx: Transaction, sendId: string): Promise<'nothing_due'> {
+/** Makes a send due again at once, for any worker. */
+async function takeUpAgain(tx: Transaction, sendId: string): Promise<'nothing_due'> {
   await query(tx, sql`update ops.sends set enqueued_at = '-infinity' where send_id = ${sendId}`);
   return 'nothing_due';
 }
@@ -137,7 +139,7 @@ interface DispatchedSend extends Send {
 
 /**
  * RESERVED to DISPATCHED. This transaction commits before the first byte of the request leaves. It share-locks the kill
- * switch, so a pause waits for this commit and lets no later send out.
+ * switch, so a pause, or a new version of the rules, waits for this commit and applies to every later send.
  */
 async function commitDispatch(
   tx: Transaction,
@@ -153,17 +155,21 @@ async function commitDispatch(
   // The service may have carried out the previous request although its answer was a refusal.
   if (await settleFound(tx, ledger, send)) return 'sent';
   const inputs = await readGateInputs(tx, send);
-  if (control.isPaused || inputs.ruleMode === 'unknown') {
-    await returnToPlanned(tx, send, control.isPaused ? 'paused' : 'no rules in force', 0);
+  if (control.isPaused) {
+    await returnToPlanned(tx, send, 'paused', 0);
     return 'paused';
   }
+  if (inputs.isOutdated && inputs.ruleMode === 'live') {
+    await returnToPlanned(tx, send, 'the rules have changed since', 0);
+    return 'replanned';
+  }
   // Another send may have shown a higher price since the reservation.
-  const { unitMicros } = ledger.limits();
-  if (send.reservedMicros < (send.units ?? 1) * Math.max(unitMicros, control.highestUnitMicros)) {
+  const limits = await readLimits(tx);
+  if (send.reservedMicros < (send.units ?? 1) * Math.max(limits.unitMicros, control.highestUnitMicros)) {
     await returnToPlanned(tx, send, 'the price has risen since it was reserved', 0);
     return 'replanned';
   }
-  const judged = judge(send, inputs, isBlocked, ledger.limits());
+  const judged = judge(send, inputs, isBlocked, limits);
   const isDry = judged.kind === 'pass' && inputs.ruleMode === 'dry-run';
   const verdict: Verdict = isDry ? { kind: 'deny', reason: 'dry_run' } : judged;
   if (verdict.kind !== 'pass') return refuse(tx, ledger, send, verdict);

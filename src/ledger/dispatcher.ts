@@ -2,7 +2,6 @@ import { type Database, query, sql } from '../db/database.ts';
 import { defaultLedgerTiming, type Ledger, type LedgerDeps } from './context.ts';
 import { endAutomaticPause, isPausedByLedger } from './control.ts';
 import { type DispatchResult, dispatch, endExpiredLease, reserveSend } from './dispatch.ts';
-import { accountLimits } from './limits.ts';
 import { isUnreleased, releaseAllSuperseded } from './plans.ts';
 import { isRefuted, isUnlinked, linkMessages, reconcile, settleAllFound } from './reconcile.ts';
 import { findSend, markSends } from './send.ts';
@@ -26,11 +25,7 @@ export interface Dispatcher {
 }
 
 export function createDispatcher(deps: LedgerDeps): Dispatcher {
-  const ledger: Ledger = {
-    ...deps,
-    timing: { ...defaultLedgerTiming, ...deps.timing },
-    limits: () => accountLimits(deps.limits?.()),
-  };
+  const ledger: Ledger = { ...deps, timing: { ...defaultLedgerTiming, ...deps.timing } };
 
   async function advance(sendId: string): Promise<AdvanceResult> {
     const send = await findSend(ledger.db, sendId);

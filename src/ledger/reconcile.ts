@@ -5,6 +5,7 @@ import { recordFollowing } from '../warehouse/what-follows.ts';
 import { bookBudget, chargeBudget, maxSegments, releaseBudget } from './budgets.ts';
 import type { Ledger } from './context.ts';
 import { readControl, readSender, recordSender } from './control.ts';
+import { readLimits } from './rules-in-force.ts';
 import { lockSend, type Send, type SendRow, type SendState, sendColumns, toSend, transition } from './send.ts';
 
 /**
@@ -65,7 +66,8 @@ export async function settleFound(tx: Transaction, ledger: Ledger, send: Send): 
   const claims = (await readRivals(tx, send)).map((rival) => findMatches(rival, candidates, senderId));
   if (isContested(matches, claims)) return false;
   const { highestUnitMicros } = await readControl(tx);
-  const micros = (send.units ?? maxSegments(send.text)) * Math.max(ledger.limits().unitMicros, highestUnitMicros);
+  const { unitMicros } = await readLimits(tx);
+  const micros = (send.units ?? maxSegments(send.text)) * Math.max(unitMicros, highestUnitMicros);
   if (send.reservedMicros > 0) await releaseBudget(tx, send);
   const set = { message_id: match.messageId, is_reconciled: true, reserved_micros: micros };
   await transition(tx, { sendId: send.sendId, from: [send.state], to: 'SENT', reason: 'reconciled', set });

@@ -1,110 +1,97 @@
 import type { RawBuilder } from 'kysely';
 import { type Database, query, sql, type Transaction } from '../db/database.ts';
-import type { AccountLimits } from './limits.ts';
-
-/*
- * ops.rules_loaded holds the rules of each worker. During a deploy, workers may have different rules. A planned send
- * stays in force as long as any worker has its rule, and a single worker evaluates new triggers.
- */
+import { type AccountLimits, accountLimits } from './limits.ts';
 
 type Mode = 'off' | 'dry-run' | 'live';
 
-/** Seconds without a heartbeat after which a worker counts as dead. */
-const goneAfterSeconds = 15;
+const modes = sql`array['off', 'dry-run', 'live']`;
 
-/**
- * After a worker has stopped, its planned sends stay in force for so many seconds: its successor may have other rules.
- */
-export const inForceSeconds = 60;
-
-/** SQL: seen within so many seconds. Ignores a time in the future, written while the clock of Postgres was wrong. */
-const isSeenWithin = (seconds: number) =>
-  sql`l.seen_at between now() - ${sql.lit(seconds)} * interval '1 second' and now() + ${sql.lit(inForceSeconds)} * interval '1 second'`;
-
-/** SQL: the worker of a row `l` runs. */
-export const isRunning = sql`(l.stopped_at is null and ${isSeenWithin(goneAfterSeconds)})`;
-
-/**
- * SQL: the mode of a rule: the most permissive one in the files of running workers. If none of them has the rule,
- * workers that stopped within the last minute count. `off` if nobody has the rule, `unknown` while no worker has a
- * valid file, `live` if no worker ever had rules.
- */
-export const ruleMode = (rule: RawBuilder<unknown>) => sql`(
-  select case when not exists (select from ops.rules_loaded) then 'live' when count(*) = 0 then 'unknown'
-    else (array['off', 'dry-run', 'live'])[coalesce(max(r.rank) filter (where ${isRunning}), max(r.rank), 1)] end
-  from ops.rules_loaded l left join lateral (
-    select array_position(array['off', 'dry-run', 'live'], each ->> 'mode') as rank
-    from jsonb_array_elements(l.rules) each where each ->> 'name' = ${rule}) r on true
-  where l.version is not null and ${isSeenWithin(inForceSeconds)})`;
-
-export async function readRuleMode(db: Database | Transaction, rule: string): Promise<Mode | 'unknown'> {
-  const [row] = await query<{ mode: Mode | 'unknown' }>(db, sql`select ${ruleMode(sql`${rule}::text`)} as mode`);
-  return row?.mode ?? 'live';
-}
-
-/** Whether a worker with RULES_MODE=live is running. It does what workers in other modes may not do. */
-export async function isAnyLive(db: Database | Transaction): Promise<boolean> {
-  const rows = await query(db, sql`select from ops.rules_loaded l where l.mode = 'live' and ${isRunning} limit 1`);
-  return rows.length > 0;
-}
-
-/** A running worker and its rules. */
-export interface LoadedRules {
-  readonly processId: string;
-  /** Null until a file has been valid. */
-  readonly version: string | null;
-  /** Its RULES_MODE. */
+/** A row of `ops.rule_versions`: rules that were applied, or refused. */
+export interface RulesVersion {
+  readonly version: number;
+  /** The rules as YAML. */
+  readonly text: string;
+  /** The most that the rules may do, beside RULES_MODE of each worker. */
   readonly mode: Mode;
-  readonly loadedAt: Date | null;
-  /** Why its newest file isn't in use. */
+  readonly appliedAt: Date;
+  /** A name, or RULES_FILE. */
+  readonly by: string;
+  readonly why: string | null;
+  /** Why RULES_FILE was refused; null for a version that came into force. */
   readonly problem: string | null;
+  /** Each with its mode, limited by that of the version. */
   readonly rules: readonly {
     readonly name: string;
     readonly on: string;
     readonly mode: Mode;
     readonly heldBack?: 'time_zone_unset';
   }[];
-  /** Keys (`sinceKey`) of the rules that aren't off. */
-  readonly keys: readonly string[];
   readonly limits: Partial<AccountLimits>;
-  /** Whether its rules depend on hours, and their time zone: null until somebody sets one. */
-  readonly usesHours: boolean;
+  readonly isUsingHours: boolean;
+  /** TIME_ZONE of the workers. Null if it is not set. */
   readonly timeZone: string | null;
 }
 
-const columns = sql`l.process_id as "processId", l.version, l.mode, l.loaded_at as "loadedAt", l.problem, l.rules,
-  case when l.version is null then '{}' else array(select jsonb_object_keys(l.since)) end as keys, l.limits,
-  l.is_using_hours as "usesHours", l.time_zone as "timeZone"`;
+/** SQL: a row `v` of `ops.rule_versions` is in force. */
+export const isInForce = sql`v.version = (select max(version) from ops.rule_versions where problem is null)`;
 
-/** The running workers, newest file first. */
-export function readRunning(db: Database | Transaction): Promise<LoadedRules[]> {
-  return query<LoadedRules>(
+/** The chosen versions, the newest first; by default the one in force. */
+export function readVersions(
+  db: Database | Transaction,
+  which: RawBuilder<unknown> = isInForce,
+): Promise<RulesVersion[]> {
+  return query<RulesVersion>(
     db,
-    sql`select ${columns} from ops.rules_loaded l where ${isRunning} order by l.loaded_at desc nulls last, l.process_id`,
+    sql`select version, body as text, mode, applied_at as "appliedAt", applied_by as by, why, problem, rules, limits,
+        is_using_hours as "isUsingHours", time_zone as "timeZone"
+      from ops.rule_versions v where ${which} order by version desc`,
   );
 }
 
-/** The rules in use: those of the evaluating worker. If no worker is running, those of the one seen last. */
-export async function readInUse(db: Database | Transaction): Promise<LoadedRules | undefined> {
-  const running = await readRunning(db);
-  const inUse = chooseEvaluator(running) ?? running[0];
-  if (inUse) return inUse;
-  const [last] = await query<LoadedRules>(
-    db,
-    sql`select ${columns} from ops.rules_loaded l order by l.seen_at desc, l.process_id limit 1`,
-  );
-  return last;
+/** The rules that all workers use; undefined until rules were applied. */
+export async function readInForce(db: Database | Transaction): Promise<RulesVersion | undefined> {
+  return (await readVersions(db))[0];
 }
 
-/**
- * The worker whose rules are evaluated if workers differ. Only the highest RULES_MODE counts; among these, a worker
- * whose rules include all the others', else the one that loaded its file last. Undefined if none has rules. `running`
- * has the newest file first.
- */
-export function chooseEvaluator(running: readonly LoadedRules[]): LoadedRules | undefined {
-  const loaded = running.filter(({ version, mode }) => version !== null && mode !== 'off');
-  const live = loaded.filter(({ mode }) => mode === 'live');
-  const able = live.length > 0 ? live : loaded;
-  const all = new Set(able.flatMap(({ keys }) => keys));
-  return able.find(({ keys }) => keys.length === all.size) ?? able[0];
+/** The account's limits by the rules in force; the defaults for what they do not set. */
+export async function readLimits(db: Database | Transaction): Promise<AccountLimits> {
+  return accountLimits((await readInForce(db))?.limits);
+}
+
+/** SQL: the mode of a rule in force, `off` where it is not. `live` until rules were applied. */
+export const ruleMode = (rule: RawBuilder<unknown>) => sql`coalesce((
+  select coalesce((select each ->> 'mode' from jsonb_array_elements(v.rules) each where each ->> 'name' = ${rule}), 'off')
+  from ops.rule_versions v where ${isInForce}), 'live')`;
+
+export async function readRuleMode(db: Database | Transaction, rule: string): Promise<Mode> {
+  const [row] = await query<{ mode: Mode }>(db, sql`select ${ruleMode(sql`${rule}::text`)} as mode`);
+  return row?.mode ?? 'live';
+}
+
+/** Seconds without a sign of life after which a worker counts as dead. */
+const goneAfterSeconds = 15;
+/** A moment beyond this was written while the clock of Postgres was wrong. */
+const maxAheadSeconds = 60;
+
+/** SQL: the process of a row `p` of `ops.processes` works. */
+const isRunning = sql`p.rules_mode is not null and p.seen_at between now() - ${sql.lit(goneAfterSeconds)} * interval '1 second'
+  and now() + ${sql.lit(maxAheadSeconds)} * interval '1 second'`;
+
+/** The highest RULES_MODE of the running workers; undefined while none runs. */
+export async function readAllowedMode(db: Database | Transaction): Promise<Mode | undefined> {
+  const [row] = await query<{ mode: Mode | null }>(
+    db,
+    sql`select (${modes})[max(array_position(${modes}, p.rules_mode))] as mode from ops.processes p where ${isRunning}`,
+  );
+  return row?.mode ?? undefined;
+}
+
+/** Whether another running worker has a higher RULES_MODE than this one, which leaves its work to that one. */
+export async function isOutranked(db: Database | Transaction, mode: Mode): Promise<boolean> {
+  const rows = await query(
+    db,
+    sql`select from ops.processes p
+      where array_position(${modes}, p.rules_mode) > array_position(${modes}, ${mode}) and ${isRunning} limit 1`,
+  );
+  return rows.length > 0;
 }

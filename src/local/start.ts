@@ -39,7 +39,7 @@ export interface Started {
   readonly adminTokenFile: string | undefined;
   /** While no time zone is set: the most frequent one of the account's users, if known. */
   readonly proposedZone: string | undefined;
-  /** Reloads the rules file. */
+  /** Applies the rules file if it changed. */
   reloadRules(): void;
   /** Aborts API requests in progress. */
   abandon(what: 'repeatable' | 'all'): void;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Database, hotQuery, inTransaction, relation, sql, type Transaction } from '../db/database.ts';
 import { tryLock } from '../db/locks.ts';
-import { chooseEvaluator, readRunning } from '../ledger/rules-in-force.ts';
+import { isOutranked } from '../ledger/rules-in-force.ts';
 import { isOpenSend } from '../ledger/send.ts';
 import type { Log } from '../shared/log.ts';
 import type { Pair } from '../shared/thread.ts';
@@ -9,20 +9,21 @@ import { workingOn } from '../shared/work.ts';
 import { decide } from './decide.ts';
 import { type Case, readCases } from './facts/read.ts';
 import { readHistory } from './history.ts';
-import type { Mode, Rule, RuleSet } from './rule.ts';
+import type { Mode, RuleSet } from './rule.ts';
 import {
   deleteAllEvents,
   hasDueEvents,
   idleTriggers,
   postponeFirstEvent,
   readSince,
+  recordInForce,
   requeueEvents,
   requeueMisjudged,
-  type Share,
   takeEvents,
 } from './rule-events.ts';
 import { recordDecisions } from './runs.ts';
 import type { Trigger } from './triggers.ts';
+import type { RulesReader } from './versions.ts';
 
 /*
  * The states of an event (ops.rule_events):
@@ -37,11 +38,9 @@ import type { Trigger } from './triggers.ts';
 export interface EvaluationContext {
   readonly db: Database;
   readonly log: Log;
-  /** This process in ops.rules_loaded. */
-  readonly processId: string;
+  /** RULES_MODE. */
   readonly mode: Mode;
-  /** The rules in force; undefined until a good file was loaded. */
-  readonly rules: () => RuleSet | undefined;
+  readonly rules: RulesReader;
   /** Called after the commit of a batch in which rules matched. */
   readonly onMatched?: () => void;
 }
@@ -54,12 +53,12 @@ const batchSize = 50;
  */
 export async function processEvents(context: EvaluationContext, signal: AbortSignal): Promise<void> {
   const { db, log, mode } = context;
-  if (mode === 'off') return deleteAllEvents(db);
+  if (mode === 'off') return (await isOutranked(db, mode)) ? undefined : deleteAllEvents(db);
   let size = batchSize;
   let isMore = await hasDueEvents(db);
   while (isMore && !signal.aborted) {
     try {
-      const { taken } = await runBatch(context, (tx, _, share) => takeEvents(tx, size, share), leaveEvents);
+      const { taken } = await runBatch(context, (tx) => takeEvents(tx, size), requeueEvents);
       isMore = taken === size;
     } catch (error) {
       if (size > 1) {
@@ -80,82 +79,39 @@ export async function processIdleThreads(context: EvaluationContext, signal: Abo
   let isMore = context.mode !== 'off';
   while (isMore && !signal.aborted) {
     // Postponed threads are found again in the next round; they do not justify another batch now.
-    const { taken, postponed } = await runBatch(context, (tx, set, { isEvaluator }) =>
-      isEvaluator ? idleTriggers(tx, set, batchSize, context.processId) : Promise.resolve([]),
-    );
+    const { taken, postponed } = await runBatch(context, async (tx, set) => {
+      await recordInForce(tx, set);
+      return idleTriggers(tx, set, batchSize);
+    });
     isMore = taken - postponed >= batchSize;
   }
 }
 
 /** Evaluates one batch in one transaction. Returns how many triggers it took, and how many of them it postponed. */
 async function runBatch(
-  { db, processId, mode, rules, onMatched }: EvaluationContext,
-  take: (tx: Transaction, set: RuleSet, share: Share) => Promise<readonly Trigger[]>,
-  leave?: (tx: Transaction, evaluated: Evaluated, others: readonly RuleOfOthers[]) => Promise<void>,
+  context: EvaluationContext,
+  take: (tx: Transaction, set: RuleSet) => Promise<readonly Trigger[]>,
+  postpone?: (tx: Transaction, undecided: readonly Trigger[]) => Promise<void>,
 ): Promise<{ readonly taken: number; readonly postponed: number }> {
-  const set = rules();
-  if (!set) return { taken: 0, postponed: 0 };
+  const { db, mode, onMatched } = context;
   const { matched, ...counts } = await inTransaction(db, async (tx) => {
     const nothing = { taken: 0, postponed: 0, matched: 0 };
-    if (!(await lockEvaluation(tx))) return nothing;
-    const { isEvaluator, others } = await readShare(tx, processId, set);
-    const triggers = await take(tx, set, { names: set.rules.map(({ name }) => name), isEvaluator });
+    const set = await beginEvaluation(tx, context);
+    if (!set) return nothing;
+    const triggers = await take(tx, set);
     if (triggers.length === 0) return nothing;
-    const evaluated = await evaluateTriggers(tx, set, mode, triggers, processId);
-    await leave?.(tx, evaluated, others);
-    return { taken: triggers.length, postponed: evaluated.undecided.length, matched: evaluated.matched };
+    const { undecided, matched } = await evaluateTriggers(tx, set, mode, triggers);
+    await postpone?.(tx, undecided);
+    return { taken: triggers.length, postponed: undecided.length, matched };
   });
   if (matched > 0) onMatched?.();
   return counts;
-}
-
-type RuleOfOthers = Pick<Rule, 'name' | 'on'>;
-
-/** Whether this process evaluates new triggers, and the rules that only other running workers have. */
-export async function readShare(
-  tx: Transaction,
-  processId: string,
-  { version, rules }: RuleSet,
-): Promise<{ readonly isEvaluator: boolean; readonly others: readonly RuleOfOthers[] }> {
-  const running = await readRunning(tx);
-  const own = running.find((each) => each.processId === processId);
-  const chosen = chooseEvaluator(running);
-  const isEvaluator = !chosen || (chosen.version === version && chosen.mode === own?.mode);
-  const names = new Set(rules.map(({ name }) => name));
-  const others = running
-    .filter(({ mode }) => mode === own?.mode)
-    .flatMap((each) => each.rules as readonly RuleOfOthers[])
-    .filter(({ name }) => !names.has(name));
-  return { isEvaluator, others };
-}
-
-/**
- * Inserts events again that could not be decided. Leaves an event on which no rule of this file acted to the workers that have
- * other rules on it; where one acted, or its limits kept it from that, their rule may be the same one with another name.
- */
-async function leaveEvents(
-  tx: Transaction,
-  { undecided, idle }: Evaluated,
-  others: readonly RuleOfOthers[],
-): Promise<void> {
-  await requeueEvents(tx, undecided);
-  const left = idle.map((trigger) => {
-    const names = others.filter(({ on }) => on === trigger.kind).map(({ name }) => name);
-    return { ...trigger, rules: trigger.rules ? trigger.rules.filter((name) => names.includes(name)) : names };
-  });
-  await requeueEvents(
-    tx,
-    left.filter(({ rules }) => rules.length > 0),
-    0,
-  );
 }
 
 interface Evaluated {
   /** How many rules matched. */
   readonly matched: number;
   readonly undecided: readonly Trigger[];
-  /** Triggers on which the condition of every rule was false. */
-  readonly idle: readonly Trigger[];
 }
 
 async function evaluateTriggers(
@@ -163,7 +119,6 @@ async function evaluateTriggers(
   set: RuleSet,
   mode: Mode,
   triggers: readonly Trigger[],
-  processId: string,
 ): Promise<Evaluated> {
   const [clock] = await hotQuery<{ now: Date }>(tx, sql`select clock_timestamp() as now`);
   const now = clock?.now ?? new Date();
@@ -180,13 +135,8 @@ async function evaluateTriggers(
     const evaluations = workingOn([{ kind, key }], () => decide(set, mode, each, history, ageSeconds));
     return { case: each, evaluations };
   });
-  const matched = await recordDecisions(tx, set.version, decisions, await readSince(tx, processId));
-  const idle = decisions.filter(({ evaluations }) => evaluations.every(({ reason }) => reason === 'condition_false'));
-  return {
-    matched,
-    undecided: cases.filter(isUndecided).map(({ trigger }) => trigger),
-    idle: idle.map((each) => each.case.trigger),
-  };
+  const matched = await recordDecisions(tx, set.version, decisions, await readSince(tx));
+  return { matched, undecided: cases.filter(isUndecided).map(({ trigger }) => trigger) };
 }
 
 /** The threads that replies to a case may go into: its own, and for a call those from lines that rules name. */
@@ -197,13 +147,17 @@ function threadsOf({ subject }: Case, { lines }: RuleSet): Pair[] {
 }
 
 /**
- * One process evaluates at a time, so that limits count correctly and texts are evaluated in order. Also holds off erasures:
- * a person must not be recorded while their data is being erased. Both locks end with the transaction.
+ * Returns the rules in force, which stay so until the transaction ends. One process evaluates at a time, so that limits count
+ * correctly and texts are evaluated in order. Also holds off erasures: a person must not be recorded while their data is being
+ * erased. Undefined if another process evaluates, or one with a higher RULES_MODE runs, or no rules are in force.
  */
-export async function lockEvaluation(tx: Transaction): Promise<boolean> {
-  if (!(await tryLock(tx, 'rule_events'))) return false;
+export async function beginEvaluation(
+  tx: Transaction,
+  { mode, rules }: Pick<EvaluationContext, 'mode' | 'rules'>,
+): Promise<RuleSet | undefined> {
+  if (!(await tryLock(tx, 'rule_events')) || (await isOutranked(tx, mode))) return undefined;
   await hotQuery(tx, sql`select ops.hold_erasures()`);
-  return true;
+  return rules(tx);
 }
 
 interface HeldSends {

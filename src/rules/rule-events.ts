@@ -1,5 +1,5 @@
 import { type Database, hotQuery, query, relation, sql, type Transaction } from '../db/database.ts';
-import { isRunning } from '../ledger/rules-in-force.ts';
+import { isInForce } from '../ledger/rules-in-force.ts';
 import { isOpenSend } from '../ledger/send.ts';
 import type { Rule, RuleSet } from './rule.ts';
 import type { Trigger } from './triggers.ts';
@@ -37,9 +37,9 @@ const isAwaitingLaterCalls = sql`(e.kind in ('call_missed', 'voicemail_left') an
       and t.key <> e.key))`;
 
 /** Locks and selects the due events, oldest first. */
-const dueEvents = (limit: number, isOurs = sql`true`) => sql`
+const dueEvents = (limit: number) => sql`
   select event_id from ops.rule_events e
-  where ${isDue} and not ${isAwaitingCall} and not ${isAwaitingLegs} and not ${isAwaitingLaterCalls} and ${isOurs}
+  where ${isDue} and not ${isAwaitingCall} and not ${isAwaitingLegs} and not ${isAwaitingLaterCalls}
   order by event_id limit ${limit}
   for update skip locked`;
 
@@ -49,26 +49,13 @@ export async function hasDueEvents(db: Database): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** What a worker takes. */
-export interface Share {
-  /** Its rules. */
-  readonly names: readonly string[];
-  /** It evaluates new events; others only take those that it left for their rules. */
-  readonly isEvaluator: boolean;
-}
-
-/** Rules that no running worker has any more are given up after this time. */
-const maxLeftSeconds = 60;
-
-/** Deletes the oldest due events of a worker's share and returns their triggers, in the order of mirroring. A rollback restores them. */
-export async function takeEvents(tx: Transaction, limit: number, { names, isEvaluator }: Share): Promise<Trigger[]> {
-  const isOurs = sql`case when rules is null then ${isEvaluator} else rules ?| ${names}::text[]
-    or (${isEvaluator} and noted_at < now() - ${maxLeftSeconds} * interval '1 second') end`;
+/** Deletes the oldest due events and returns their triggers, in the order of mirroring. A rollback restores them. */
+export async function takeEvents(tx: Transaction, limit: number): Promise<Trigger[]> {
   const rows = await hotQuery<Trigger & { rules: readonly string[] | null }>(
     tx,
     sql`
       with taken as (
-        delete from ops.rule_events e using (${dueEvents(limit, isOurs)}) due where e.event_id = due.event_id
+        delete from ops.rule_events e using (${dueEvents(limit)}) due where e.event_id = due.event_id
         returning e.event_id, e.kind, e.key, e.happened_at, e.rules
       )
       select kind, key, happened_at as at, rules from taken order by event_id`,
@@ -78,18 +65,14 @@ export async function takeEvents(tx: Transaction, limit: number, { names, isEval
 
 const requeueDelayMs = 500;
 
-/** Inserts taken events again, by default due in half a second. Not counted as a failure. */
-export async function requeueEvents(
-  tx: Transaction,
-  triggers: readonly Trigger[],
-  delayMs = requeueDelayMs,
-): Promise<void> {
+/** Inserts taken events again, due in half a second. Not counted as a failure. */
+export async function requeueEvents(tx: Transaction, triggers: readonly Trigger[]): Promise<void> {
   if (triggers.length === 0) return;
   await query(
     tx,
     sql`
       insert into ops.rule_events (kind, key, happened_at, due_at, rules)
-      select kind, key, at, clock_timestamp() + ${delayMs} * interval '1 ms', rules
+      select kind, key, at, clock_timestamp() + ${requeueDelayMs} * interval '1 ms', rules
       from ${relation(
         'e',
         triggers,
@@ -122,17 +105,10 @@ export async function postponeFirstEvent(db: Database): Promise<{ readonly isGiv
   return { isGivenUp: rows[0]?.is_given_up ?? false };
 }
 
-/**
- * Deletes all events, while the rules of all workers are off. If they were kept, rules switched on later would act on old
- * texts.
- */
+/** Deletes all events, while the rules of all workers are off: switched on later, they must not act on what came before. */
 export async function deleteAllEvents(db: Database): Promise<void> {
-  await query(
-    db,
-    sql`
-      delete from ops.rule_events where event_id <= (select max(event_id) from ops.rule_events)
-        and not exists (select from ops.rules_loaded l where l.mode <> 'off' and ${isRunning})`,
-  );
+  await query(db, 'delete from ops.rule_events where event_id <= (select max(event_id) from ops.rule_events)', []);
+  await query(db, `update ops.rule_versions set since = '{}' where since <> '{}'`, []);
 }
 
 /**
@@ -152,16 +128,43 @@ export async function requeueMisjudged(db: Database): Promise<void> {
   );
 }
 
-/** The key of a rule in `ops.rules_loaded.since`: a change of name, trigger or idle time makes a new rule. */
-export function sinceKey({ name, on, idleSeconds }: Pick<Rule, 'name' | 'on' | 'idleSeconds'>): string {
+/** The key of a rule in `ops.rule_versions.since`: a change of name, trigger or idle time makes a new rule. */
+function sinceKey({ name, on, idleSeconds }: Pick<Rule, 'name' | 'on' | 'idleSeconds'>): string {
   return [name, on, ...(idleSeconds === undefined ? [] : [idleSeconds])].join(' ');
 }
 
+/**
+ * Records the rules of the version in force, with the modes that TIME_ZONE allows, and since when each has been in force
+ * without interruption. A start in the future is of a clock of Postgres that was ahead.
+ */
+export async function recordInForce(
+  tx: Transaction,
+  { rules, timeZone }: Pick<RuleSet, 'rules' | 'timeZone'>,
+): Promise<void> {
+  const listed = JSON.stringify(rules.map(({ name, on, mode, heldBack }) => ({ name, on, mode, heldBack })));
+  const zone = sql`${timeZone ?? null}::text`;
+  const active = relation(
+    'a',
+    rules.filter(({ mode }) => mode !== 'off'),
+    { key: ['text', sinceKey] },
+  );
+  await query(
+    tx,
+    sql`
+      with starts as (
+        select coalesce(jsonb_object_agg(a.key, least((v.since ->> a.key)::timestamptz, clock_timestamp())) filter (where a.key is not null), '{}') as since
+        from ops.rule_versions v left join ${active} on true where ${isInForce}
+      )
+      update ops.rule_versions v set since = starts.since, rules = ${listed}, time_zone = ${zone} from starts
+      where ${isInForce} and (v.since, v.rules, coalesce(v.time_zone, '')) <> (starts.since, ${listed}::jsonb, coalesce(${zone}, ''))`,
+  );
+}
+
 /** When each rule came into force; now, for a rule that is not recorded yet. */
-export async function readSince(tx: Transaction, processId: string): Promise<(rule: Rule) => Date> {
+export async function readSince(tx: Transaction): Promise<(rule: Rule) => Date> {
   const [row] = await hotQuery<{ since: Record<string, string>; now: Date }>(
     tx,
-    sql`select coalesce((select since from ops.rules_loaded where process_id = ${processId}), '{}') as since, clock_timestamp() as now`,
+    sql`select coalesce((select since from ops.rule_versions v where ${isInForce}), '{}') as since, clock_timestamp() as now`,
   );
   return (rule) => {
     const since = row?.since[sinceKey(rule)];
@@ -179,7 +182,6 @@ export async function idleTriggers(
   tx: Transaction,
   { rules }: Pick<RuleSet, 'rules'>,
   limit: number,
-  processId: string,
 ): Promise<Trigger[]> {
   const triggers: Trigger[] = [];
   const durations = Map.groupBy(
@@ -204,7 +206,7 @@ export async function idleTriggers(
         cross join lateral (
           select array_agg(w.rule) as rules from ${names}
           where greatest(c.last_message_at + ${idle}, m.first_seen_at)
-            > (select (since ->> w.since_key)::timestamptz from ops.rules_loaded where process_id = ${processId})
+            > (select (since ->> w.since_key)::timestamptz from ops.rule_versions v where ${isInForce})
         ) known
         where not exists (select from ops.rule_events e
             where e.kind = 'message_received' and e.key = c.conversation_id || '/' || m.message_id)

@@ -92,12 +92,14 @@ export interface NamedLine extends FilePosition {
 
 /** A valid rules file. */
 export interface RuleSet {
-  /** Fingerprint of the file's text. */
+  /** The version in force; of a file that is not applied, the fingerprint of its text. */
   readonly version: string;
   readonly rules: readonly Rule[];
   readonly hours: BusinessHours;
   /** What a trigger of `call_missed` is. */
   readonly missed: CallBackNeed;
+  /** TIME_ZONE; undefined while nobody has chosen one. */
+  readonly timeZone: string | undefined;
   /** The account's budgets as far as the file sets them; the ledger has defaults for the rest. */
   readonly accountLimits: Partial<AccountLimits>;
   /** Users that the file names, to be checked against the directory. */

@@ -2,14 +2,14 @@ import { hotQuery, inTransaction, query, relation, sql, type Transaction } from 
 import type { RuleLimits } from '../ledger/limits.ts';
 import { transition } from '../ledger/send.ts';
 import { factsFor } from './decide.ts';
-import { type EvaluationContext, lockEvaluation, readShare } from './event-processor.ts';
+import { beginEvaluation, type EvaluationContext } from './event-processor.ts';
 import { readCases } from './facts/read.ts';
 import { celFacts } from './facts/values.ts';
 import { readHistory } from './history.ts';
 import type { ActiveMode, Rule, RuleSet } from './rule.ts';
 import type { Trigger } from './triggers.ts';
 
-/* Replies that wait (for the end of quiet hours, of a pause, for a retry) while their rule is changed. */
+/* Replies that wait (for the end of quiet hours, of a pause, for a retry) while a new version of the rules comes into force. */
 
 interface WaitingReply {
   readonly sendId: string;
@@ -17,6 +17,7 @@ interface WaitingReply {
   readonly rule: string;
   readonly mode: ActiveMode;
   readonly text: string;
+  readonly hash: string;
   readonly limits: RuleLimits;
   readonly trigger: Omit<Trigger, 'at'>;
   readonly trigger_at: Date;
@@ -25,39 +26,44 @@ interface WaitingReply {
 const batchSize = 50;
 
 /**
- * Renders waiting replies again whose rule was changed, and judges them again; drops those whose rule would not reply any more.
- * Repeats until none is left.
+ * Moves waiting replies to the version in force: renders those again whose rule was changed, and drops those whose rule would
+ * not reply any more. Repeats until none is left. The ledger sends none of an older version.
  */
 export async function renderWaitingReplies(context: EvaluationContext, signal: AbortSignal): Promise<void> {
   let isMore = true;
   while (isMore && !signal.aborted) {
-    const set = context.rules();
-    if (!set) return;
-    const outdated = outdatedReplies(set);
-    const [any] = await hotQuery(context.db, sql`${outdated} limit 1`);
+    const before = await context.rules(context.db);
+    if (!before) return;
+    const [any] = await hotQuery(context.db, sql`${outdatedReplies(before)} limit 1`);
     if (!any) return;
     isMore = await inTransaction(context.db, async (tx) => {
-      if (!(await lockEvaluation(tx))) return false;
-      const { isEvaluator } = await readShare(tx, context.processId, set);
-      if (!isEvaluator) return false;
-      const replies = await query<WaitingReply>(tx, sql`${outdated} limit ${batchSize} for update of s skip locked`);
+      const set = await beginEvaluation(tx, context);
+      if (!set) return false;
+      const replies = await query<WaitingReply>(
+        tx,
+        sql`${outdatedReplies(set)} limit ${batchSize} for update of s skip locked`,
+      );
       for (const reply of replies) await renderAgain(tx, set, reply);
       return replies.length === batchSize;
     });
   }
 }
 
-const outdatedReplies = ({ rules }: RuleSet) => sql<WaitingReply>`
-  select s.send_id as "sendId", s.state, s.rule, s.mode, s.body as text, s.limits,
+const outdatedReplies = ({ rules, version }: RuleSet) => sql<WaitingReply>`
+  select s.send_id as "sendId", s.state, s.rule, s.mode, s.body as text, s.rule_hash as hash, s.limits,
     jsonb_build_object('kind', r.trigger_kind, 'key', r.trigger_key) as trigger, r.trigger_at
   from ops.sends s join ${relation('c', rules, { rule: ['text', ({ name }) => name], hash: 'text' })} on c.rule = s.rule
   join ops.rule_actions a on a.send_id = s.send_id and a.kind = 'reply' join ops.rule_runs r using (run_id)
-  where s.state in ('PLANNED', 'HELD') and s.body <> '' and s.rule_hash <> c.hash`;
+  where s.state in ('PLANNED', 'HELD') and s.body <> '' and s.rule_version <> ${version}`;
 
 async function renderAgain(tx: Transaction, set: RuleSet, reply: WaitingReply): Promise<void> {
   const { sendId, state } = reply;
   const rule = set.rules.find(({ name }) => name === reply.rule);
   if (!rule) return;
+  if (reply.hash === rule.hash) {
+    await query(tx, sql`update ops.sends set rule_version = ${set.version} where send_id = ${sendId}`);
+    return;
+  }
   const text = await textNow(tx, set, rule, reply);
   const step = { sendId, from: [state], actor: 'rule' } as const;
   if (text === undefined) {

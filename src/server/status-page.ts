@@ -309,7 +309,7 @@ function rules({ rules }: Snapshot, moment: Moment): Html {
     rules,
     (status) => {
       if (!status) return html``;
-      const { mode, version, loadedAt, ruleCount, problem, today } = status;
+      const { mode, version, appliedAt, by, ruleCount, problem, today } = status;
       const rows = today.map(
         ({ rule, tried, matched }) =>
           html`<tr><td>${rule}</td><td class="number"><a href="${matchesPath(rule)}">${quantity(matched)}</a></td><td class="number soft">${quantity(tried)}</td></tr>`,
@@ -318,7 +318,7 @@ function rules({ rules }: Snapshot, moment: Moment): Html {
       const inForce =
         version === null
           ? html`none in force`
-          : html`${quantity(ruleCount)} in force, version <code>${version}</code>, read ${moment(loadedAt)}`;
+          : html`${quantity(ruleCount)} in force, version ${version}, applied ${moment(appliedAt)} by ${by}`;
       return html`${rows.length > 0 && table}<p class="note">${mode} · ${inForce}</p>${problem !== null && html`<pre class="warning">${problem}</pre>`}`;
     },
     (status) => ({

@@ -48,7 +48,7 @@ test.each([
     expect(checked.code).toBe(1);
     await writeFile(RULES_FILE, 'rules: []\n');
     worker.process.kill('SIGHUP');
-    await until(async () => (await value('select version from ops.rules_loaded')) !== null);
+    await until(async () => (await value('select count(*)::int from ops.rule_versions where problem is null')) === 1);
     expect(worker.process.exitCode).toBeNull();
   },
 );
@@ -84,6 +84,7 @@ test('rules that speak of hours do not act until TIME_ZONE is chosen, and the zo
     const { out } = await runInProcess({ ...environment, RULES_MODE: 'live', TIME_ZONE }, 'rules', 'list', '--json');
     return JSON.parse(out).map(({ mode, heldBack }: { mode: string; heldBack?: string }) => [mode, heldBack]);
   };
+  expect((await runInProcess(environment, 'rules', 'apply', RULES_FILE)).out).toContain('Version 1 is in force');
   expect(await list('')).toEqual([
     ['dry-run', 'time_zone_unset'],
     ['live', undefined],

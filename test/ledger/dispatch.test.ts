@@ -102,7 +102,7 @@ test('a send that waits gives way to one on a newer trigger', async () => {
 });
 
 test('a send that is reserved gives way too, and its worker lets nothing out', async () => {
-  const limits = () => ({ perThread: 1 });
+  const limits = { perThread: 1 };
   const ledger = await openLedger(database, sandbox, { limits });
   const sentAt = new Date(Date.now() - 3_000).toISOString();
   const first = await ledger.answer({}, { sentAt });
@@ -250,7 +250,7 @@ test.each([{}, { messages: [], skipped: [] }, { messages: [], billing: { billed:
 );
 
 test('a refusal with the envelope is final and costs nothing', async () => {
-  const ledger = await openLedger(database, sandbox, { limits: () => ({ countries: ['49'] }) });
+  const ledger = await openLedger(database, sandbox, { limits: { countries: ['49'] } });
   const { sendId } = await ledger.answer({ number: '4915112345678' });
   expect(await ledger.dispatcher.advance(sendId)).toBe('rejected');
   expect(await ledger.state(sendId)).toBe('REJECTED invalid_request (422)');

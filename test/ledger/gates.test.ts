@@ -10,7 +10,7 @@ import { superuserUrlOf } from '../stores/databases.ts';
 import { openDatabase, waitingForLocks } from '../world/database.ts';
 import { until } from '../world.ts';
 import { openLedgerStores } from './ledger-stores.ts';
-import { type LedgerWorld, openLedger } from './ledger-world.ts';
+import { type LedgerWorld, openLedger, putInForce } from './ledger-world.ts';
 
 const { ask, clear, database, posts, sandbox } = await openLedgerStores();
 beforeEach(clear);
@@ -81,7 +81,7 @@ test.each<Refusal>([
   },
   { name: 'a trigger that is too old', plan: { limits: { maxAgeSeconds: -1 } }, state: 'EXPIRED gate:too_old' },
 ])('refuses $name', async ({ before = [], plan = {}, trigger = {}, countries, state }) => {
-  const ledger = await openLedger(database, sandbox, { limits: () => (countries ? { countries } : {}) });
+  const ledger = await openLedger(database, sandbox, { limits: countries ? { countries } : {} });
   const [user] = await ask<{ id: number }[]>('GET', '/api/public/v1/users');
   const earlier = await ledger.answer({ number, text: 'What we said' }, { sentAt: ago(3_600) });
   await database.query(
@@ -271,11 +271,11 @@ test.each([
   { limits: { perAccount: 0 }, reason: 'gate:budget_account' },
   { limits: { dailyMicros: 49_999 }, reason: 'gate:budget_money' },
 ])('a budget that is used up refuses: $reason', async ({ limits, reason }) => {
-  const ledger = await openLedger(database, sandbox, { limits: () => limits });
+  const ledger = await openLedger(database, sandbox, { limits });
   const { sendId } = await ledger.answer({ number });
   await ledger.dispatcher.advance(sendId);
   expect(await ledger.state(sendId)).toBe(`DENIED ${reason}`);
-  const dry = await openLedger(database, sandbox, { limits: () => limits, mode: 'dry-run' });
+  const dry = await openLedger(database, sandbox, { limits, mode: 'dry-run' });
   const other = await ledger.answer({ number: '12125550189' });
   await dry.dispatcher.advance(other.sendId);
   expect(await ledger.state(other.sendId)).toBe(`DENIED ${reason}`);
@@ -301,7 +301,7 @@ test('no limit can be switched off, whatever stands in its place', () => {
 describe('many workers together', () => {
   /** Lets two workers take sends, several at a time, until none is left; answers with what was charged. */
   async function spend(dailyMicros: number, count: number, unitMicros: number): Promise<number> {
-    const limits = () => ({ dailyMicros });
+    const limits = { dailyMicros };
     const totalPrice = unitMicros / 1e6;
     const messages = (own: LedgerWorld): Messages => ({
       async send(...asked) {
@@ -344,7 +344,7 @@ describe('many workers together', () => {
   });
 
   test('deny nothing for the number of sends that others are at', async () => {
-    const limits = () => ({ perLine: 1 });
+    const limits = { perLine: 1 };
     const ledger = await openLedger(database, sandbox, { limits });
     const [first, second] = [await ledger.answer(), await ledger.answer()];
     const hung = await openLedger(database, sandbox, { limits, readThread: () => new Promise(() => undefined) });
@@ -385,7 +385,7 @@ test('a send that was reserved at a price that has risen since is reserved again
 describe('a person who answers at once', () => {
   /** They answer each of our texts so many seconds after it; answers with what became of our replies. */
   async function exchange(seconds: number, replies: number, given: RuleLimits = {}): Promise<string[]> {
-    const limits = () => ({ perThread: 10 });
+    const limits = { perThread: 10 };
     const ledger = await openLedger(database, sandbox, { limits });
     // The mirror keeps the moments that are written into it.
     const blind = await openLedger(database, sandbox, { limits, readThread: async () => true });
@@ -492,15 +492,7 @@ test('a member who opted out in a group stays out when another one opts in', asy
 
 type Listed = readonly { readonly name: string; readonly mode: string }[];
 
-/** What a worker writes down when it takes a rules file. */
-async function load(rules: Listed, version: string | null = 'v2'): Promise<void> {
-  await database.query(
-    `insert into ops.rules_loaded (process_id, version, mode, rules, seen_at) values ('a worker', $1, 'live', $2, now() + interval '30 seconds')
-     on conflict (process_id) do update set version = excluded.version, rules = excluded.rules, checked_at = now()`,
-    version,
-    JSON.stringify(rules),
-  );
-}
+const load = (rules: Listed) => putInForce(database, { rules });
 
 const inForce = (mode: string): Listed => [
   { name: 'other', mode: 'live' },
@@ -510,14 +502,14 @@ const inForce = (mode: string): Listed => [
 /** A text that a rule planned while it was live. */
 async function planned(): Promise<{ ledger: LedgerWorld; sendId: string }> {
   const ledger = await openLedger(database, sandbox);
-  await load(inForce('live'), 'v1');
-  const { sendId } = await ledger.answer({ ruleVersion: 'v1' });
+  await load(inForce('live'));
+  const { sendId } = await ledger.answer({ ruleVersion: '1' });
   return { ledger, sendId };
 }
 
 const fates = [
   { now: 'off', rules: inForce('off'), state: 'DENIED gate:rule_off' },
-  { now: 'gone from the file', rules: [], state: 'DENIED gate:rule_off' },
+  { now: 'gone', rules: [], state: 'DENIED gate:rule_off' },
   { now: 'on trial', rules: inForce('dry-run'), state: 'DENIED dry_run' },
 ] as const;
 
@@ -539,41 +531,24 @@ test.each(fates)(
   },
 );
 
-test('a worker whose file lacks its rule changes nothing until the one that has it was gone for a minute', async () => {
+test('a text that an older version rendered waits for the rules to render it again', async () => {
   const { ledger, sendId } = await planned();
-  const later = await ledger.answer({ ruleVersion: 'v1' });
-  await database.query(
-    `insert into ops.rules_loaded (process_id, version, mode, rules) values ('another', 'v0', 'live', '[]')`,
-  );
-  await database.query(`update ops.rules_loaded set stopped_at = now(), seen_at = now() where process_id = 'a worker'`);
-  expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
-  await database.query(
-    `update ops.rules_loaded set seen_at = now() - interval '61 seconds' where process_id = 'a worker'`,
-  );
-  expect(await ledger.dispatcher.advance(later.sendId)).toBe('denied');
-});
-
-test('while no file is in force it waits', async () => {
-  const { ledger, sendId } = await planned();
-  await load([], null);
-  expect(await ledger.dispatcher.advance(sendId)).toBe('paused');
-  await load(inForce('live'));
   const changing = await openLedger(database, sandbox, {
     readThread: async (thread) => {
-      await load([], null);
+      await load(inForce('live'));
       return ledger.deps.readThread(thread);
     },
   });
-  expect(await changing.dispatcher.advance(sendId)).toBe('paused');
-  expect(await ledger.state(sendId)).toBe('PLANNED no rules in force');
-  await load(inForce('live'));
+  expect(await changing.dispatcher.advance(sendId)).toBe('replanned');
+  expect(await ledger.dispatcher.advance(sendId)).toBe('nothing_due');
+  expect(await ledger.state(sendId)).toBe('PLANNED the rules have changed since');
+  expect(posts()).toBe(0);
+  await database.query(`update ops.sends set rule_version = '2'`);
   expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
-  expect(posts()).toBe(1);
 });
 
-test('a text that no rule planned is sent, whatever the workers have loaded', async () => {
+test('a text that no rule planned is sent, whatever rules are in force', async () => {
   const ledger = await openLedger(database, sandbox);
-  await load([]);
   const byHand = await ledger.answer();
   await load([]);
   expect(await ledger.dispatcher.advance(byHand.sendId)).toBe('sent');

@@ -2,6 +2,7 @@ import { onTestFinished } from 'vitest';
 import { apiKey, createService, ServiceError } from '../../src/api-client/client.ts';
 import type { LedgerDeps, LedgerTiming } from '../../src/ledger/context.ts';
 import { createDispatcher, type Dispatcher } from '../../src/ledger/dispatcher.ts';
+import type { AccountLimits } from '../../src/ledger/limits.ts';
 import { planSend } from '../../src/ledger/plans.ts';
 import { findSend, type SendPlan } from '../../src/ledger/send.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
@@ -68,8 +69,13 @@ let customers = 1_000;
 export async function openLedger(
   database: TestDatabase,
   sandbox: Sandbox,
-  { key = sandbox.apiKey, ...overrides }: Partial<LedgerDeps> & { readonly key?: string } = {},
+  {
+    key = sandbox.apiKey,
+    limits,
+    ...overrides
+  }: Partial<LedgerDeps> & { readonly key?: string; readonly limits?: Partial<AccountLimits> } = {},
 ): Promise<LedgerWorld> {
+  if (limits) await putInForce(database, { limits });
   const captured = captureLog();
   const { db } = database;
   const service = createService({
@@ -187,4 +193,17 @@ export async function openLedger(
       return read.data.messages.filter(({ direction }) => direction === 'out').map(({ text }) => text ?? '');
     },
   };
+}
+
+/** Puts a version of the rules in force, which sets these limits and has rules of these names and modes. */
+export async function putInForce(
+  database: TestDatabase,
+  { limits = {}, rules = [] }: { limits?: Partial<AccountLimits>; rules?: readonly { name: string; mode: string }[] },
+): Promise<void> {
+  await database.query(
+    `insert into ops.rule_versions (version, body, applied_by, limits, rules)
+     select coalesce(max(version), 0) + 1, '', 'a test', $1, $2 from ops.rule_versions`,
+    JSON.stringify(limits),
+    JSON.stringify(rules),
+  );
 }

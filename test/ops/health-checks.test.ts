@@ -27,7 +27,7 @@ const given = `'h', 'test', 1, now()`;
 /** A deployment of which nothing is known to be wrong: it runs, a subscription delivers, and all history is compared. */
 async function allIsWell(): Promise<void> {
   await database.query(`
-    truncate ops.sends, ops.send_events, ops.send_budgets, ops.rule_runs, ops.rule_actions, ops.rules_loaded, ops.processes,
+    truncate ops.sends, ops.send_events, ops.send_budgets, ops.rule_runs, ops.rule_actions, ops.rule_versions, ops.processes,
       ops.deliveries, ops.sync_targets, ops.streams, ops.coverage, ops.backfills, ops.gaps, ops.drift, ops.alerts,
       ops.alert_messages, ops.rollup_markers, ops.rollup_troubles, ops.subscription_watch, ops.opt_outs, rollups.audits,
       warehouse.webhook_subscriptions, warehouse.sms_unread_snapshots, warehouse.users cascade;
@@ -60,7 +60,8 @@ const process = (columns: string, values: string, minutes = 5) =>
   `insert into ops.processes (process_id, role, started_at, seen_at, ${columns})
    values (gen_random_uuid(), 'worker', now() - interval '${minutes} minutes', now(), ${values})`;
 const rules = (columns: string, values: string) =>
-  `insert into ops.rules_loaded (process_id, version, mode, loaded_at, ${columns}) values ('s', 'v1', 'live', now(), ${values})`;
+  `insert into ops.rule_versions (version, body, applied_by, ${columns})
+   select coalesce(max(version), 0) + 1, '', 'a test', ${values} from ops.rule_versions`;
 const action = (state: string, reason: string) =>
   `${rules('rules', `'[]'`)};
    with run as (
@@ -320,24 +321,16 @@ const faults: readonly Fault[] = [
   {
     check: 'rules_file',
     level: 'warning',
-    sql: rules('problem', `'rules.yaml:3:5: no such fact'`),
-    says: /^The rules file has an error; the rules loaded before stay in force\.$/,
+    sql: `${rules('rules', `'[]'`)}; ${rules('problem', `'rules.yaml:3:5: no such fact'`)}`,
+    says: /^The rules file has an error; the rules applied before stay in force\.$/,
     remedy: /^rules\.yaml:3:5: no such fact .*rules check/,
   },
   {
     check: 'rules_file',
     level: 'problem',
-    sql: `${rules('problem', `'rules.yaml:3:5: no such fact'`)}; update ops.rules_loaded set version = null`,
+    sql: rules('problem', `'rules.yaml:3:5: no such fact'`),
     says: /^No rules are in force/,
     remedy: /rules check/,
-  },
-  {
-    check: 'rules_differ',
-    level: 'warning',
-    sql: `${rules('rules', `'[]'`)};
-      insert into ops.rules_loaded (process_id, version, mode, loaded_at) values ('other', 'v2', 'live', now())`,
-    says: /different rules \(1 with version v\d, 1 with version v\d\)/,
-    remedy: /RULES_FILE/,
   },
   {
     check: 'time_zone',

@@ -23,11 +23,11 @@ const pending = async () => Number(await value('select count(*) from ops.rule_ev
 
 test('a stop ends the evaluation of a backlog after the batch in hand', async () => {
   const stopping = new AbortController();
-  const rules = () => {
+  const rules = async () => {
     stopping.abort();
     return set;
   };
-  await processEvents({ db, log: createLog('silent'), processId: 'test', mode: 'live', rules }, stopping.signal);
+  await processEvents({ db, log: createLog('silent'), mode: 'live', rules }, stopping.signal);
   expect(await pending()).toBe(backlog - 50);
 });
 
@@ -35,9 +35,8 @@ test('without a stop, all of a backlog is evaluated', async () => {
   const context: EvaluationContext = {
     db,
     log: createLog('silent'),
-    processId: 'test',
     mode: 'live',
-    rules: () => set,
+    rules: async () => set,
   };
   await processEvents(context, new AbortController().signal);
   expect(await pending()).toBe(0);

@@ -70,10 +70,10 @@ export async function createRulesWorld(
     rulesFile,
     async rules(changed) {
       changes += 1;
-      const before = await value('select checked_at::text from ops.rules_loaded');
+      const before = await value('select max(version) from ops.rule_versions');
       await writeFile(rulesFile, `${changed}\n# ${changes}\n`);
       world.reloadRules();
-      await until(async () => (await value('select checked_at::text from ops.rules_loaded')) !== before);
+      await until(async () => (await value('select max(version) from ops.rule_versions')) !== before);
     },
     async rulesSettled() {
       await world.settled();

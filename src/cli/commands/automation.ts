@@ -1,5 +1,6 @@
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import { states } from '../../ledger/states.ts';
+import { modes } from '../../rules/rule.ts';
 import { triggerKinds } from '../../rules/triggers.ts';
 import { toType } from '../../shared/command-name.ts';
 import { normalizeNumber } from '../../shared/numbers.ts';
@@ -24,8 +25,9 @@ function addRules(program: Command): void {
     .action(async (file) => (await import('../rules.ts')).checkRules(file));
   group
     .command('list')
-    .description('List the rules in order, and what each has done.')
+    .description('List the rules in force in order, and what each has done.')
     .action(async () => (await import('../rules.ts')).listRules());
+  addRuleVersions(group);
   group
     .command('facts')
     .description('List the facts of conditions and texts, with type, meaning, values and an example.')
@@ -44,6 +46,40 @@ function addRules(program: Command): void {
     .option('--to <moment>', 'its end, exclusive; default: now', momentArgument)
     .option('--file <path>', 'this rules file instead of RULES_FILE')
     .action(async (options) => (await import('../rules.ts')).simulateRules(options));
+}
+
+/** The versions of the rules in Postgres. */
+function addRuleVersions(group: Command): void {
+  const why = new Option('--why <text>', 'the reason, for the history');
+  group
+    .command('apply <file>')
+    .description('Check a rules file and make it the version in force, for all workers at once.')
+    .addOption(why)
+    .action(async (file, options) => (await import('../rule-versions.ts')).apply(file, options));
+  group
+    .command('history')
+    .description('List the versions of the rules: who applied each, when and why.')
+    .option('--limit <count>', 'at most so many', wholeNumber(1, 100_000), 20)
+    .action(async (options) => (await import('../rule-versions.ts')).history(options));
+  group
+    .command('show')
+    .addArgument(new Argument('[version]', 'default: the one in force').argParser(wholeNumber(1)))
+    .description('Print the rules of a version as YAML.')
+    .action(async (version) => (await import('../rule-versions.ts')).show(version));
+  group
+    .command('rollback')
+    .addArgument(new Argument('[version]', 'default: the newest with another text').argParser(wholeNumber(1)))
+    .description('Make the text of an earlier version the one in force again, as a new version.')
+    .addOption(why)
+    .action(async (version, options) => (await import('../rule-versions.ts')).rollback(version, options));
+  group
+    .command('mode')
+    .addArgument(new Argument('<mode>', 'for all rules').choices(modes))
+    .description(
+      'Limit what all rules may do, as a new version. RULES_MODE of the workers is the most that is allowed.',
+    )
+    .addOption(why)
+    .action(async (mode, options) => (await import('../rule-versions.ts')).changeMode(mode, options));
 }
 
 /** The send ledger, and its kill switch. */

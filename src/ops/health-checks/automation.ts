@@ -21,7 +21,7 @@ const rulesMode = defineCheck({
 
 const rulesFile = defineCheck({
   id: 'rules_file',
-  meaning: 'The rules file cannot be used; the rules loaded before stay in force, if there were any.',
+  meaning: 'The rules file cannot be used; the rules applied before stay in force, if there were any.',
   measure({ rules }) {
     const status = known(rules);
     if (!status?.problem || status.mode === 'off') return undefined;
@@ -30,30 +30,12 @@ const rulesFile = defineCheck({
   level: { among: ['problem', 'warning'], of: ({ isInForce }) => (isInForce ? 'warning' : 'problem') },
   sentence: ({ isInForce }) =>
     isInForce
-      ? 'The rules file has an error; the rules loaded before stay in force.'
+      ? 'The rules file has an error; the rules applied before stay in force.'
       : 'No rules are in force: the rules file cannot be used. Mirroring goes on.',
   remedy: ({ firstLine }) =>
-    `${firstLine} ${toType('rules check')} shows all errors with their remedies. Workers read the file again on SIGHUP.`,
+    `${firstLine} ${toType('rules check')} shows all errors with their remedies, and ${toType('rules apply')} applies the mended file.`,
   // The message may quote the rules.
   alert: { remedy: `${toType('rules check')} shows all errors with their remedies.` },
-});
-
-const rulesDiffer = defineCheck({
-  id: 'rules_differ',
-  meaning: 'The running workers have different rules.',
-  measure({ rules }) {
-    const { workers = [], version = null } = known(rules) ?? {};
-    const versions = Map.groupBy(workers, (worker) => worker.version);
-    const counts = [...versions].map(
-      ([has, { length }]) => `${length} ${has === null ? 'without rules' : `with version ${has}`}`,
-    );
-    return counts.length > 1 && { counts, version };
-  },
-  level: 'warning',
-  sentence: ({ counts, version }) =>
-    `The running workers have different rules (${counts.join(', ')}); new texts and calls are evaluated by version ${version}.`,
-  remedy:
-    'A deploy ends this within minutes. Otherwise give all workers the same rules file (RULES_FILE), and stop those of an old release.',
 });
 
 /**
@@ -340,7 +322,6 @@ export const automationChecks = [
   sendsWaiting,
   sendsExpired,
   rulesFile,
-  rulesDiffer,
   timeZone,
   actionFailed,
   actionUnclear,

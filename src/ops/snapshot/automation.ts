@@ -1,21 +1,23 @@
 import { type Database, query, sql } from '../../db/database.ts';
 import { type LedgerSummary, summarizeSends } from '../../ledger/control.ts';
 import { countWaiting } from '../../ledger/opt-outs.ts';
-import { type LoadedRules, readInUse, readRunning } from '../../ledger/rules-in-force.ts';
+import { readAllowedMode, readVersions } from '../../ledger/rules-in-force.ts';
 import { type RuleCounts, readRuleCounts } from '../../reporting/outcomes.ts';
+import { lesserMode, type Mode } from '../../rules/rule.ts';
 import { maskKey } from '../../shared/masking.ts';
 
-/** The rules in use, and their results. If workers differ, those of the evaluating worker. */
+/** The rules in force, and their results. */
 export interface RulesStatus {
-  readonly mode: string;
-  /** Null until a file has been valid. */
-  readonly version: string | null;
-  readonly loadedAt: Date | null;
+  /** What they may do: the lower of the version's mode and the highest RULES_MODE of the running workers. */
+  readonly mode: Mode;
+  /** Null until rules were applied. */
+  readonly version: number | null;
+  readonly appliedAt: Date | null;
+  readonly by: string | null;
+  readonly why: string | null;
   readonly ruleCount: number;
-  /** Why the newest file of a running worker isn't in use. */
+  /** Why a newer rules file was refused. */
   readonly problem: string | null;
-  /** The rules of the running workers, newest file first. */
-  readonly workers: readonly Pick<LoadedRules, 'version' | 'mode' | 'loadedAt'>[];
   /** Whether rules depend on hours. */
   readonly usesHours: boolean;
   /** The time zone of these hours. Null until somebody sets one. */
@@ -38,17 +40,25 @@ export interface ActionFailure {
   readonly count: number;
 }
 
-/** Undefined until a worker has loaded a rules file. */
+/** Undefined until rules were applied or refused. */
 export async function readRules(db: Database): Promise<RulesStatus | undefined> {
-  const running = await readRunning(db);
-  const inUse = await readInUse(db);
-  if (!inUse) return undefined;
-  const { version, mode, loadedAt, rules, usesHours, timeZone } = inUse;
+  const newest = await readVersions(
+    db,
+    sql`version >= (select coalesce(max(version) filter (where problem is null), max(version)) from ops.rule_versions)`,
+  );
+  const [last] = newest;
+  if (!last) return undefined;
+  const inForce = newest.find(({ problem }) => problem === null);
   const loaded = {
-    ...{ version, mode, loadedAt, ruleCount: rules.length },
-    problem: running.find(({ problem }) => problem !== null)?.problem ?? inUse.problem,
-    workers: running.map((each) => ({ version: each.version, mode: each.mode, loadedAt: each.loadedAt })),
-    ...{ usesHours, timeZone },
+    mode: lesserMode(inForce?.mode ?? 'live', (await readAllowedMode(db)) ?? 'live'),
+    version: inForce?.version ?? null,
+    appliedAt: inForce?.appliedAt ?? null,
+    by: inForce?.by ?? null,
+    why: inForce?.why ?? null,
+    ruleCount: inForce?.rules.length ?? 0,
+    problem: last.problem,
+    usesHours: inForce?.isUsingHours ?? false,
+    timeZone: inForce?.timeZone ?? null,
     usersZone: await readUsersZone(db),
   };
   const failing = await query<RulesStatus['failing'][number]>(

@@ -1,6 +1,6 @@
 import { type Answer, type ConversationState, type Service, ServiceError } from '../../api-client/client.ts';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
-import { isAnyLive, readRuleMode } from '../../ledger/rules-in-force.ts';
+import { isOutranked, readRuleMode } from '../../ledger/rules-in-force.ts';
 import type { Log } from '../../shared/log.ts';
 import type { Thread } from '../../shared/thread.ts';
 import type { Mode } from '../rule.ts';
@@ -35,7 +35,7 @@ const maxAtOnce = 8;
 export async function performDueActions(context: ActionContext, signal: AbortSignal): Promise<void> {
   while (!signal.aborted && (await isAnyWaiting(context.db))) {
     await recordReplyOutcomes(context.db);
-    if (context.mode !== 'live' && (await isAnyLive(context.db))) return;
+    if (await isOutranked(context.db, context.mode)) return;
     const claimed = await claimActions(context.db, maxAtOnce);
     if (claimed.length === 0) return;
     await Promise.all(claimed.map((action) => performAction(context, action, signal)));
@@ -106,7 +106,6 @@ async function refusalOf(
 ): Promise<Outcome | undefined> {
   const { rule, kind, replyState, replyReason, wasBegun } = action;
   const ruleMode = context.mode === 'live' ? await readRuleMode(context.db, rule) : context.mode;
-  if (ruleMode === 'unknown') return later(action, 'no worker has a valid rules file');
   if (ruleMode !== 'live') return { state: 'skipped', reason: 'the rule is not live any more' };
   if (kind === 'comment' && wasBegun) {
     return { state: 'unclear', reason: 'the note may have been posted: the process ended during the request' };

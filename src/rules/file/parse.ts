@@ -50,6 +50,7 @@ export function parseRules(text: string, { file, timeZone }: ParseOptions): Rule
   return {
     version: fingerprint(text),
     rules,
+    timeZone,
     hours: businessHours(data.business_hours, timeZone ?? 'UTC'),
     missed: callBackNeedOf(data),
     accountLimits: accountLimitsOf(data),

@@ -1,9 +1,9 @@
 import { query, sql, type Transaction } from '../../db/database.ts';
-import { type LoadedRules, readInUse, readRunning } from '../../ledger/rules-in-force.ts';
+import { type RulesVersion, readAllowedMode, readInForce, readVersions } from '../../ledger/rules-in-force.ts';
 import type { SendState } from '../../ledger/states.ts';
 import { actionStateWords, quantity, sendStateWords } from '../../ops/format.ts';
 import { type RuleCounts, readRuleCounts } from '../../reporting/outcomes.ts';
-import { heldBackWords, lesserMode } from '../../rules/rule.ts';
+import { heldBackWords, lesserMode, type Mode } from '../../rules/rule.ts';
 import { commandName } from '../../shared/command-name.ts';
 import { type Html, html } from '../html.ts';
 import { section, soft } from './page-parts.ts';
@@ -18,14 +18,11 @@ interface Did {
   readonly count: number;
 }
 
-/**
- * Shown above the list of runs: the running workers' rules, how often each was evaluated today, and what it did in the
- * last day.
- */
+/** Shown above the list of runs: the rules in force, how often each was evaluated today, and what it did in the last day. */
 export async function aboveRules(tx: Transaction, view: View): Promise<Html> {
-  const inUse = await readInUse(tx);
-  if (!inUse) return section('In force', soft('No worker has loaded a rules file yet.'));
-  const running = await readRunning(tx);
+  const [newest] = await readVersions(tx, sql`true`);
+  const inForce = await readInForce(tx);
+  const allowed = (await readAllowedMode(tx)) ?? 'live';
   const today = await readRuleCounts(tx, 'today');
   const did = await query<Did>(
     tx,
@@ -33,8 +30,8 @@ export async function aboveRules(tx: Transaction, view: View): Promise<Html> {
      from ops.rule_runs r join ops.rule_actions a using (run_id) left join ops.sends s using (send_id)
      where r.evaluated_at > now() - interval '1 day' and r.is_matched group by 1, 2, 3, 4, 5 order by count desc, 2, 3, 4`,
   );
-  const rows = inUse.rules.map((rule) =>
-    row(rule, inUse, {
+  const rows = (inForce?.rules ?? []).map((rule) =>
+    row(rule, allowed, {
       counts: today.find((each) => each.rule === rule.name),
       did: did.filter((each) => each.rule === rule.name),
       view,
@@ -43,13 +40,14 @@ export async function aboveRules(tx: Transaction, view: View): Promise<Html> {
   return section(
     'In force',
     html`${rows.length > 0 && html`<table class="in-force"><thead><tr><th scope="col">Rule</th><th scope="col">Today</th><th scope="col">What it did in the last day</th></tr></thead><tbody>${rows}</tbody></table>`}
-${inForce(inUse, running, view)}`,
+${versionWords(inForce, allowed, view)}
+${newest?.problem != null && html`<p class="warning">The newest file is not used:</p><pre class="words-of warning">${newest.problem}</pre>`}`,
   );
 }
 
 function row(
-  { name, on, mode, heldBack }: LoadedRules['rules'][number],
-  inUse: LoadedRules,
+  { name, on, mode, heldBack }: RulesVersion['rules'][number],
+  allowed: Mode,
   { counts, did, view }: { counts: RuleCounts | undefined; did: readonly Did[]; view: View },
 ): Html {
   const path = (result: string) => view.pathTo(`/rules?rule=${encodeURIComponent(name)}&span=day&result=${result}`);
@@ -58,7 +56,7 @@ function row(
         counts.failed > 0 && html`, <a class="warning" href="${path('failed')}">${quantity(counts.failed)} failed</a>`
       }`
     : html`not evaluated`;
-  return html`<tr><td>${name}<small>on ${on}, ${lesserMode(mode, inUse.mode)}${heldBack && html`: ${heldBackWords[heldBack]}`}</small></td><td>${count}</td><td>${
+  return html`<tr><td>${name}<small>on ${on}, ${lesserMode(mode, allowed)}${heldBack && html`: ${heldBackWords[heldBack]}`}</small></td><td>${count}</td><td>${
     did.length === 0 ? '–' : didWords(did)
   }</td></tr>`;
 }
@@ -71,19 +69,11 @@ function didWords(did: readonly Did[]): string {
   return kinds.map(([kind, some]) => `${kind}: ${some.map(words).join(', ')}`).join('; ');
 }
 
-/** Which file the rules come from, and whether a newer one was rejected. */
-function inForce({ version, mode, loadedAt, problem }: LoadedRules, running: readonly LoadedRules[], view: View): Html {
-  const versions = new Set(running.map((each) => each.version));
-  const whose =
-    running.length === 0
-      ? 'No worker runs. These are the rules of the last one.'
-      : versions.size > 1 &&
-        'The running workers have different rules. These are evaluated, and the steps of all are performed.';
-  const refused = running.find((each) => each.problem !== null)?.problem ?? problem;
-  return html`<p class="note">${whose && html`${whose} `}RULES_MODE is ${mode}. ${
-    version === null
-      ? 'No valid rules file was loaded yet.'
-      : html`Version <code>${version}</code> of the rules file, loaded ${view.time(loadedAt)}.`
-  } <code>${commandName} rules check</code> checks the file; <code>${commandName} rules simulate</code> tries it on the past.</p>
-${refused !== null && html`<p class="warning">The newest file is not used:</p><pre class="words-of warning">${refused}</pre>`}`;
+/** Which version is in force, and who applied it, when and why. */
+function versionWords(inForce: RulesVersion | undefined, allowed: Mode, view: View): Html {
+  if (!inForce) return soft('No rules were applied yet.');
+  const { version, mode, appliedAt, by, why } = inForce;
+  return html`<p class="note">Version ${version}, applied ${view.time(appliedAt)} by ${by}${why !== null && html`: ${why}`}. The rules are ${lesserMode(mode, allowed)}${
+    mode !== allowed && html` (<code>${commandName} rules mode</code> is ${mode}, RULES_MODE is ${allowed})`
+  }. <code>${commandName} rules apply</code> changes them; <code>${commandName} rules history</code> lists the versions.</p>`;
 }

@@ -399,7 +399,7 @@ const runs: ListDefinition = {
       select string_agg(a.kind || ': ' || a.state, ', ' order by a.ordinal) as words from ops.rule_actions a where a.run_id = r.run_id
     ) steps on true`,
   }),
-  empty: html`No rule matched or was refused in this time. Rules stand in the file that RULES_FILE names and wait for new texts and calls: <code>${commandName} rules check</code> says whether the file is right, <code>${commandName} rules simulate</code> tries it on the past.`,
+  empty: html`No rule matched or was refused in this time. Rules wait for new texts and calls: <code>${commandName} rules list</code> shows those in force, <code>${commandName} rules simulate</code> tries others on the past.`,
 };
 
 export const lists: readonly ListDefinition[] = [deliveries, targets, coverage, hours, gaps, sends, runs];

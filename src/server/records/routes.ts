@@ -1,10 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import helmet from '@fastify/helmet';
 import type { FastifyInstance } from 'fastify';
 import type { Context } from '../../context.ts';
 import type { Database, Transaction } from '../../db/database.ts';
-import { parseRules } from '../../rules/file/parse.ts';
-import type { RuleSet } from '../../rules/rule.ts';
+import { createRulesReader, type RulesReader } from '../../rules/versions.ts';
 import {
   answering,
   limited,
@@ -36,8 +34,7 @@ interface Asked {
   readonly view: View;
   /** All parameters of its address. */
   readonly query: Parameters;
-  /** From the rules file. Undefined if it can't be read here. */
-  readonly rules: () => Promise<RuleSet | undefined>;
+  readonly rules: RulesReader;
 }
 
 /** The pages of records: their paths, entries in the header, and content. */
@@ -54,25 +51,25 @@ const records: readonly (readonly [
   [
     '/sends/:id',
     '/sends',
-    async (tx, { params, rules, view }) => sendPage(tx, sendIdOf(params.id), { view, rules: await rules() }),
+    async (tx, { params, rules, view }) => sendPage(tx, sendIdOf(params.id), { view, rules: await rules(tx) }),
   ],
   [
     '/rules/runs/:id',
     '/rules',
-    async (tx, { params, rules, view }) => runPage(tx, idOf(params.id), { view, rules: await rules() }),
+    async (tx, { params, rules, view }) => runPage(tx, idOf(params.id), { view, rules: await rules(tx) }),
   ],
   [
     '/rules/explain/:id',
     '/rules',
-    async (tx, { params, rules, view }) => explanationPage(tx, params.id ?? '', { view, rules: await rules() }),
+    async (tx, { params, rules, view }) => explanationPage(tx, params.id ?? '', { view, rules: await rules(tx) }),
   ],
 ];
 
 /** Serves the lists of deliveries, reads, sends and so on as pages, CSV and JSON, and a page for each row. */
 export function registerRecords(app: FastifyInstance, context: Context): void {
   const { db } = context.database;
-  const { timeZone, hoursZone, rulesFile } = context.settings;
-  const rules = () => readRuleSet(rulesFile, hoursZone);
+  const { timeZone, hoursZone } = context.settings;
+  const rules = createRulesReader(hoursZone, context.log);
   const readOnce = oneAtATime();
   const read = <T>(work: (connection: Database) => Promise<T>) => readOnce(() => onConnection(db, work));
   const doneOf = (query: Parameters) => doneSentence(textOf(query, 'done'));
@@ -116,13 +113,4 @@ export function registerRecords(app: FastifyInstance, context: Context): void {
     }
     registerActions(scope, context);
   });
-}
-
-/** The rules in this process's file. Undefined if there is no file, or it has errors. */
-async function readRuleSet(file: string, timeZone: string | undefined): Promise<RuleSet | undefined> {
-  try {
-    return parseRules(await readFile(file, 'utf8'), { file, timeZone });
-  } catch {
-    return undefined;
-  }
 }

@@ -5,7 +5,6 @@ import { explainIn, explainRulesOn, outcomeWords, type RuleExplanation, replyWor
 import { declarationOf } from '../../rules/facts/declared.ts';
 import { heldBackWords, type RuleSet } from '../../rules/rule.ts';
 import type { TriggerKind } from '../../rules/triggers.ts';
-import { commandName } from '../../shared/command-name.ts';
 import { maskNumbers } from '../../shared/masking.ts';
 import { isCallId } from '../../shared/thread.ts';
 import { BadAddress } from '../answering.ts';
@@ -39,10 +38,7 @@ interface Step {
   readonly sendReason: string | null;
 }
 
-/**
- * The page of a rule's evaluation: what it did, and why or why not. `rules` come from the rules file, if it can be
- * read.
- */
+/** The page of a rule's evaluation: what it did, and why or why not. `rules` are those in force. */
 export async function runPage(
   tx: Transaction,
   id: string,
@@ -85,7 +81,7 @@ ${facts(view, [
   ['other party', run.number !== null && view.link(`/threads/${run.line}/${run.number}`, run.number)],
   ['our line', run.line],
   ['mode', run.mode === 'live' ? 'live' : 'dry-run: its steps were only recorded'],
-  ['version of the file', run.version],
+  ['version', run.version],
 ])}`,
       ),
       taken.length > 0 &&
@@ -139,7 +135,7 @@ function explain(tx: Transaction, rules: RuleSet, { rule, kind, key, triggerAt }
   return explainRulesOn(tx, rules, trigger, 'live');
 }
 
-const noRules = html`<p class="soft">This process cannot read the rules file (RULES_FILE), so the conditions cannot be evaluated here. <code>${commandName} rules explain</code> does it where the file is.</p>`;
+const noRules = html`<p class="soft">No rules are in force, so no condition can be evaluated.</p>`;
 
 /**
  * The page that shows, for the id of a text or ended call, what each rule decides about it. Rules that didn't match
@@ -179,7 +175,7 @@ export async function explanationPage(
 
 /** What each rule decides, the given one first. */
 function explanations(explained: readonly RuleExplanation[], first: string | undefined, isTextShown: boolean): Html {
-  if (explained.length === 0) return soft('No rule of the present file waits for this.');
+  if (explained.length === 0) return soft('No rule in force waits for this.');
   const own = explained.toSorted((a, b) => Number(b.rule === first) - Number(a.rule === first));
   return html`${own.map(
     ({ rule: name, on, heldBack, outcome, falseClauses, reply }) =>
@@ -200,8 +196,8 @@ ${reply !== undefined && html`<p class="soft">${replyWords(reply)}</p>`}</div>`,
 
 /** The rules that it was evaluated by. `version` is the one of a run. */
 function evaluatedBy(rules: RuleSet | undefined, version: string | undefined, isTextShown: boolean): Html {
-  const own = `version ${rules?.version} of the rules file${version === undefined ? '' : `; the run was by version ${version}`}`;
-  return html`<p class="note">Evaluated now, with the data that was known then, by ${rules?.version === version ? 'the same version of the rules file' : own}.</p>
+  const own = `version ${rules?.version} of the rules${version === undefined ? '' : `; the run was by version ${version}`}`;
+  return html`<p class="note">Evaluated now, with the data that was known then, by ${rules?.version === version ? 'the same version of the rules' : own}.</p>
 ${!isTextShown && hiddenWords}`;
 }
 

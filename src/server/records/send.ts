@@ -20,10 +20,7 @@ export function sendIdOf(text: string | undefined): string {
   return text;
 }
 
-/**
- * The page of a send: its text, each gate's decision, and its history. `rules` come from the rules file, if it can be
- * read.
- */
+/** The page of a send: its text, each gate's decision, and its history. `rules` are those in force. */
 export async function sendPage(
   tx: Transaction,
   id: string,

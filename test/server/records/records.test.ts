@@ -1,6 +1,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { query, sql } from '../../../src/db/database.ts';
+import { applyRulesFile } from '../../../src/rules/versions.ts';
 import { launchBrowser } from '../../browser.ts';
 import { adminToken, fill, migrated, openReceiver, settingsFor, type TestReceiver } from '../../ops/receiver.ts';
 import { databaseForTest } from '../../stores/databases.ts';
@@ -14,6 +15,7 @@ beforeAll(async () => {
   world = await openReceiver(settingsFor(databaseUrl));
   const { db } = world.context.database;
   await fill(db);
+  await applyRulesFile(db, world.context.settings, world.context.log);
   await query(
     db,
     sql`insert into ops.sends (send_id, rule, rule_version, line, number, trigger_kind, trigger_id, trigger_at, mode, body, state, reason,
@@ -71,7 +73,12 @@ beforeAll(async () => {
 afterAll(() => world[Symbol.asyncDispose]());
 
 const page = async (path: string) => (await world.get(path)).text();
-const rowsOf = (markup: string) => markup.match(/<tbody>.*<\/tbody>/s)?.[0].match(/<tr>/g)?.length ?? 0;
+/** Rows of the list, without those of the table of rules above it. */
+const rowsOf = (markup: string) =>
+  markup
+    .replace(/<table class="in-force">.*?<\/table>/s, '')
+    .match(/<tbody>.*<\/tbody>/s)?.[0]
+    .match(/<tr>/g)?.length ?? 0;
 const post = (path: string) =>
   fetch(`${world.receiver.url}${path}`, {
     method: 'POST',
@@ -118,17 +125,17 @@ describe('the lists', () => {
     expect(await page('/sends.csv')).toContain(',18455550123,Kim <b>,');
   });
 
-  test('the rules of the running workers stand above their runs, with what each did', async () => {
-    expect(await page('/rules')).toContain('No worker has loaded a rules file yet.');
+  test('the rules in force stand above their runs, with what each did', async () => {
     const { db } = world.context.database;
     const rules = ['thanks-resolves', 'out-of-hours-reply', 'never-tried'].map((name, at) => ({
-      ...{ name, on: 'message_received', mode: at === 2 ? 'off' : at === 1 ? 'dry-run' : 'live' },
+      ...{ name, on: 'message_received', mode: at === 2 ? 'off' : 'dry-run' },
       ...(at === 1 && { heldBack: 'time_zone_unset' }),
     }));
     await query(
       db,
-      sql`insert into ops.rules_loaded (process_id, version, mode, rules, loaded_at, problem)
-        values ('a worker', 'v1', 'dry-run', ${JSON.stringify(rules)}, now(), 'rules.yaml:3: a mistake')`,
+      sql`insert into ops.rule_versions (version, body, mode, rules, applied_by, why, problem) values
+        (2, '', 'dry-run', ${JSON.stringify(rules)}, 'Ann', 'new hours', null),
+        (3, '', 'dry-run', '[]', 'RULES_FILE', null, 'rules.yaml:3: a mistake')`,
     );
     const section = /<h2>In force<\/h2>.*?<\/section>/s.exec(await page('/rules'))?.[0] ?? '';
     const rows = [...section.matchAll(/<tr><td>.*?<\/tr>/gs)].map(([row]) =>
@@ -141,11 +148,11 @@ describe('the lists', () => {
       ),
       ' never-tried on message_received, off not evaluated – ',
     ]);
-    expect(section).toContain('RULES_MODE is dry-run');
+    expect(section).toContain('by Ann: new hours. The rules are dry-run');
     expect(section).toContain('rules.yaml:3: a mistake');
     expect(section).not.toMatch(/dry_run|DENIED/);
     expect(await page('/rules?result=matched')).toContain('reply: only simulated');
-    await query(db, sql`delete from ops.rules_loaded`);
+    await query(db, sql`delete from ops.rule_versions where version > 1`);
   });
 
   test('a day counts the hours of the chosen zone, and opens them', async () => {

@@ -1,0 +1,97 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { type Database, sql } from '../db/database.ts';
+import { readAllowedMode, readInForce, readVersions } from '../ledger/rules-in-force.ts';
+import type { Mode } from '../rules/rule.ts';
+import { applyRules, rollbackRules, setRulesMode } from '../rules/versions.ts';
+import { toType } from '../shared/command-name.ts';
+import { UserError } from '../shared/errors.ts';
+import { openDatabase } from './environment.ts';
+import { type Column, type Output, tableOf } from './output.ts';
+import { describeVersion, printWarnings } from './rules.ts';
+import { operatorName } from './terminal.ts';
+
+interface Reason {
+  readonly why?: string;
+}
+
+export async function apply(file: string, { why }: Reason): Promise<Output> {
+  await using database = await openDatabase('rules');
+  const { db, settings } = database;
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new UserError(`${file} cannot be read (${error.code}).`);
+  });
+  const { hoursZone } = settings;
+  const isRulesFile = resolve(file) === resolve(settings.rulesFile);
+  const { isNew, set } = await applyRules(db, text, {
+    file,
+    timeZone: hoursZone,
+    isRulesFile,
+    by: operatorName(),
+    why,
+  });
+  await printWarnings(file, set, settings);
+  return await inForceNow(db, settings, isNew ? '' : `${file} was in force already. `);
+}
+
+export async function history({ limit }: { limit: number }): Promise<Output> {
+  await using database = await openDatabase('rules');
+  const { db, settings } = database;
+  const inForce = await readInForce(db);
+  const newest = sql`version > (select max(version) from ops.rule_versions) - ${limit}`;
+  const versions = (await readVersions(db, newest)).map(({ version, mode, rules, appliedAt, by, why, problem }) => ({
+    ...{ version, isInForce: version === inForce?.version, mode, rules: rules.length, appliedAt, by, why, problem },
+  }));
+  const columns: Column<(typeof versions)[number]>[] = [
+    ['version', ({ version, isInForce }) => `${version}${isInForce ? ' (in force)' : ''}`],
+    ['applied', ({ appliedAt }) => appliedAt],
+    ['by', ({ by }) => by],
+    ['mode', ({ mode }) => mode],
+    ['rules', ({ rules }) => rules],
+    ['why', ({ why, problem }) => (problem === null ? why : `refused: ${problem.split('\n', 1).join()}`)],
+  ];
+  return tableOf(versions, columns, { timeZone: settings.timeZone, empty: 'No rules were applied yet.' });
+}
+
+export async function show(version: number | undefined): Promise<Output> {
+  await using database = await openDatabase('rules');
+  const { db } = database;
+  const [found] = await readVersions(db, version === undefined ? undefined : sql`version = ${version}`);
+  if (!found) {
+    throw new UserError(
+      version === undefined
+        ? 'No rules were applied yet.'
+        : `There is no version ${version}: see ${toType('rules history')}.`,
+    );
+  }
+  return { json: found, text: found.text.trimEnd() };
+}
+
+export async function rollback(to: number | undefined, { why }: Reason): Promise<Output> {
+  await using database = await openDatabase('rules');
+  const { db, settings } = database;
+  const { from } = await rollbackRules(db, { to, timeZone: settings.hoursZone, by: operatorName(), why });
+  return await inForceNow(db, settings, `The text is that of version ${from}. `);
+}
+
+export async function changeMode(mode: Mode, { why }: Reason): Promise<Output> {
+  await using database = await openDatabase('rules');
+  const { db, settings } = database;
+  await setRulesMode(db, mode, { timeZone: settings.hoursZone, by: operatorName(), why });
+  return await inForceNow(db, settings, '');
+}
+
+/** Tells which version is in force after a change. */
+async function inForceNow(
+  db: Database,
+  { timeZone, rulesMode }: { readonly timeZone: string; readonly rulesMode: Mode },
+  done: string,
+): Promise<Output> {
+  const inForce = await readInForce(db);
+  const allowed = (await readAllowedMode(db)) ?? rulesMode;
+  const { version, mode, appliedAt, by, why } = inForce ?? {};
+  return {
+    json: { version, mode, allowed, appliedAt, by, why },
+    text: `${done}${describeVersion(inForce, allowed, timeZone)}`,
+  };
+}

@@ -1,0 +1,212 @@
+import { hash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { type Database, inTransaction, query, sql, type Transaction } from '../db/database.ts';
+import { takeLock } from '../db/locks.ts';
+import { lockControl } from '../ledger/control.ts';
+import { type RulesVersion, readInForce, readVersions } from '../ledger/rules-in-force.ts';
+import { UserError } from '../shared/errors.ts';
+import type { Log } from '../shared/log.ts';
+import { parseRules } from './file/parse.ts';
+import { lesserMode, type Mode, type RuleSet } from './rule.ts';
+import { recordInForce } from './rule-events.ts';
+
+/* ops.rule_versions: who changed the rules, when and why. The newest version that was not refused is in force for all workers. */
+
+/** Who changes the rules, and the reason that was given. */
+export interface Change {
+  readonly by: string;
+  readonly why?: string | undefined;
+}
+
+/** The rules of a version, with the modes that it allows. Throws a `RulesError` if this release does not understand them. */
+function rulesOf(
+  { version, text, mode }: Pick<RulesVersion, 'version' | 'text' | 'mode'>,
+  timeZone: string | undefined,
+): RuleSet {
+  const set = parseRules(text, { file: `version ${version}`, timeZone });
+  const rules = set.rules.map((rule) => ({ ...rule, mode: lesserMode(rule.mode, mode) }));
+  return { ...set, version: String(version), rules };
+}
+
+export async function readRuleSet(
+  db: Database | Transaction,
+  timeZone: string | undefined,
+): Promise<RuleSet | undefined> {
+  const inForce = await readInForce(db);
+  return inForce && rulesOf(inForce, timeZone);
+}
+
+/** Reads the rules in force in the caller's transaction. Undefined while there are none that this release understands. */
+export type RulesReader = (db: Database | Transaction) => Promise<RuleSet | undefined>;
+
+/** Parses each version once. */
+export function createRulesReader(timeZone: string | undefined, log: Log): RulesReader {
+  let known: { readonly version: number; readonly set: RuleSet | undefined } | undefined;
+  return async (db) => {
+    const inForce = await readInForce(db);
+    if (inForce && inForce.version !== known?.version) {
+      const { version } = inForce;
+      known = { version, set: undefined };
+      try {
+        known = { version, set: rulesOf(inForce, timeZone) };
+      } catch (err) {
+        log.error({ err, version }, 'This release does not understand the rules in force: this process evaluates none');
+      }
+    }
+    return inForce && known?.set;
+  };
+}
+
+interface ApplyOptions {
+  /** The path as messages show it. */
+  readonly file: string;
+  readonly timeZone: string | undefined;
+  /** Whether it is the text of RULES_FILE, which a start then does not apply again. */
+  readonly isRulesFile?: boolean;
+}
+
+/**
+ * Makes a text the version in force for all workers: batches of rules and dispatches of sends that are under way end first, and
+ * later ones use it. A text that is in force already is no new version. Throws a `RulesError` if it has errors.
+ */
+export async function applyRules(
+  db: Database,
+  text: string,
+  { file, timeZone, isRulesFile, ...change }: Change & ApplyOptions,
+): Promise<{ readonly version: number; readonly isNew: boolean; readonly set: RuleSet }> {
+  const set = parseRules(text, { file, timeZone });
+  return whileStill(db, async (tx) => {
+    const inForce = await readInForce(tx);
+    const [newest] = await readVersions(tx, sql`true`);
+    // After a refused file, a new version says that it is mended.
+    if (inForce?.text === text && newest?.problem === null) return { version: inForce.version, isNew: false, set };
+    const version = await insertVersion(tx, {
+      ...{ text, mode: inForce?.mode ?? 'live', timeZone, ...change },
+      ...(isRulesFile && { fileHash: hash('sha256', text) }),
+    });
+    return { version, isNew: true, set };
+  });
+}
+
+/** Makes the text of an earlier version the one in force; by default the newest one with another text. */
+export function rollbackRules(
+  db: Database,
+  { to, timeZone, by, why }: Change & { readonly to?: number | undefined; readonly timeZone: string | undefined },
+): Promise<{ readonly version: number; readonly from: number }> {
+  return whileStill(db, async (tx) => {
+    const inForce = await readInForce(tx);
+    const wanted = to === undefined ? sql`body <> ${inForce?.text ?? ''}` : sql`version = ${to}`;
+    const [earlier] = await readVersions(tx, sql`problem is null and ${wanted}`);
+    if (!inForce || !earlier)
+      throw new UserError(`There is no ${to === undefined ? 'earlier version' : `version ${to} that was in force`}.`);
+    const version = await insertVersion(tx, {
+      ...{ text: earlier.text, mode: inForce.mode, timeZone, by },
+      why: why ?? `back to version ${earlier.version}`,
+    });
+    return { version, from: earlier.version };
+  });
+}
+
+/** Changes the most that all rules may do. RULES_MODE of the workers limits it. */
+export function setRulesMode(
+  db: Database,
+  mode: Mode,
+  { timeZone, ...change }: Change & { readonly timeZone: string | undefined },
+): Promise<{ readonly version: number }> {
+  return whileStill(db, async (tx) => {
+    const inForce = await readInForce(tx);
+    if (!inForce) throw new UserError('No rules were applied yet.');
+    if (inForce.mode === mode) return { version: inForce.version };
+    return { version: await insertVersion(tx, { text: inForce.text, mode, timeZone, ...change }) };
+  });
+}
+
+/**
+ * Applies RULES_FILE if it changed since it was last applied; what was applied by hand stays otherwise. A file that cannot be
+ * used is recorded with its problem, and changes nothing. That it is missing is a problem only while no rules are in force.
+ */
+export async function applyRulesFile(
+  db: Database,
+  { rulesFile, timeZone }: RulesFileSettings,
+  log: Log,
+): Promise<void> {
+  let text: string | undefined;
+  let problem: string | undefined;
+  let warnings: RuleSet['warnings'] = [];
+  try {
+    text = await readFile(rulesFile, 'utf8').catch((error: NodeJS.ErrnoException) => {
+      throw new Error(`${rulesFile} cannot be read (${error.code}). Set RULES_FILE, or create it.`);
+    });
+    ({ warnings } = parseRules(text, { file: rulesFile, timeZone }));
+  } catch (error) {
+    problem = error instanceof Error ? error.message : String(error);
+  }
+  const isMissing = text === undefined;
+  const fileHash = hash('sha256', text ?? '');
+  const applied = await whileStill(db, async (tx) => {
+    const inForce = await readInForce(tx);
+    const [last] = await query<{ hash: string; problem: string | null }>(
+      tx,
+      sql`select file_hash as hash, problem from ops.rule_versions where file_hash is not null order by version desc limit 1`,
+    );
+    const isSame = last?.hash === fileHash && (last.problem === null || last.problem === problem);
+    if (isSame || (isMissing && inForce) || (inForce?.text === text && last?.problem === null)) return { inForce };
+    const change = { text: text ?? '', mode: inForce?.mode ?? 'live', timeZone, by: 'RULES_FILE', fileHash, problem };
+    return { inForce, version: await insertVersion(tx, change) };
+  });
+  if (problem !== undefined) {
+    const effect = applied.inForce
+      ? 'RULES_FILE has an error; the rules applied before stay in force'
+      : 'No rules are in force: the rules file cannot be used. Mirroring goes on';
+    log.error({ problem }, effect);
+  } else if (applied.version !== undefined) {
+    for (const { line, column, message, remedy } of warnings) {
+      log.warn({ place: `${rulesFile}:${line}:${column}`, remedy }, `The rules file: ${message}`);
+    }
+  }
+}
+
+interface RulesFileSettings {
+  readonly rulesFile: string;
+  readonly timeZone: string | undefined;
+}
+
+/** Runs a change of the rules while no batch of rules is evaluated and no send is being dispatched. */
+function whileStill<T>(db: Database, change: (tx: Transaction) => Promise<T>): Promise<T> {
+  return inTransaction(db, async (tx) => {
+    await takeLock(tx, 'rule_events');
+    await lockControl(tx);
+    return change(tx);
+  });
+}
+
+interface NewVersion extends Change {
+  readonly text: string;
+  readonly mode: Mode;
+  readonly timeZone: string | undefined;
+  readonly fileHash?: string;
+  /** Why it is refused. */
+  readonly problem?: string | undefined;
+}
+
+/** Throws a `RulesError` if the text has errors, unless it is refused. */
+async function insertVersion(
+  tx: Transaction,
+  { text, mode, timeZone, by, why, fileHash, problem }: NewVersion,
+): Promise<number> {
+  const [newest] = await query<{ version: number }>(
+    tx,
+    sql`select coalesce(max(version), 0) as version from ops.rule_versions`,
+  );
+  const version = (newest?.version ?? 0) + 1;
+  const set = problem === undefined ? rulesOf({ version, text, mode }, timeZone) : undefined;
+  await query(
+    tx,
+    sql`insert into ops.rule_versions (version, body, mode, applied_by, why, file_hash, problem, limits, is_using_hours, since)
+      values (${version}, ${text}, ${mode}, ${by}, ${why ?? null}, ${fileHash ?? null}, ${problem ?? null},
+        ${JSON.stringify(set?.accountLimits ?? {})}, ${set?.hoursAt !== undefined},
+        coalesce((select since from ops.rule_versions where problem is null order by version desc limit 1), '{}'))`,
+  );
+  if (set) await recordInForce(tx, set);
+  return version;
+}

@@ -1,0 +1,173 @@
+import { writeFile } from 'node:fs/promises';
+import { afterAll, describe, expect, test } from 'vitest';
+import { runInProcess } from '../cli/in-process.ts';
+import { trunkline } from '../credentials/commands.ts';
+import { backends } from '../stores/backends.ts';
+import { until } from '../world.ts';
+import { createRulesWorld } from './rules-world.ts';
+
+/* One version of the rules is in force for all workers, from one instant. */
+
+const rule = (name: string, word: string, steps: string) => `
+  - name: ${name}
+    on: message_received
+    if: message.plain.startsWith("${word}")
+    do: ${steps}
+    limits: { quiet_hours: none }`;
+const rulesSaying = (words: string) =>
+  `rules:${rule('hello', 'hello', `[{ reply: ${words} }]`)}${rule('close', 'close', '[{ resolve: true }]')}\n`;
+const line = '16465550100';
+
+describe.each(backends)('with queues in %s', async (backend) => {
+  const world = await createRulesWorld(rulesSaying('Words 1'), 'live', backend, { workers: null });
+  const { sandbox, query, value, context, rulesFile } = world;
+  afterAll(() => world.close());
+  const { databaseUrl, redisUrl } = context.settings;
+  const stores = { DATABASE_URL: databaseUrl, ...(redisUrl !== undefined && { REDIS_URL: redisUrl }) };
+  const rules = (...words: string[]) => runInProcess({ ...stores, TIME_ZONE: 'UTC' }, 'rules', ...words);
+  const start = (RULES_MODE = 'live') => {
+    const api = { API_BASE_URL: sandbox.url, API_KEY: sandbox.apiKey };
+    return trunkline({ ...stores, ...api, RULES_MODE, RULES_FILE: rulesFile, TIME_ZONE: 'UTC' }, 'worker');
+  };
+  const apply = async (words: string, why: string) => {
+    await writeFile(`${rulesFile}.new`, rulesSaying(words));
+    expect(await rules('apply', `${rulesFile}.new`, '--why', why)).toMatchObject({ code: 0, err: '' });
+  };
+  let written = 0;
+  const write = async (count: number) => {
+    for (let at = 0; at < count; at += 1) {
+      written += 1;
+      await sandbox.emit.sms({ line, number: String(12125556000 + written), text: written % 2 ? 'hello' : 'close' });
+    }
+  };
+
+  /** Leases and claims of a killed worker end in a minute or two. */
+  const hasten = () =>
+    query(
+      `with sends as (update ops.sends set due_at = now()
+         where state in ('RESERVED', 'DISPATCHED', 'UNKNOWN') and due_at < now() + interval '59 seconds'),
+       targets as (update ops.sync_targets set claimed_until = '-infinity' where claimed_until < now() + interval '50 seconds')
+       update ops.rule_actions set claimed_until = now() where state = 'waiting' and claimed_until < now() + interval '75 seconds'`,
+    ).catch(() => []);
+
+  test('while versions are applied and workers are killed, each text is evaluated by the version then, and answered once in its words', async () => {
+    let workers = [start(), start()];
+    await until(
+      async () => (await value('select count(*)::int from ops.processes where rules_mode is not null')) === 2,
+    );
+    for (let version = 2; version <= 6; version += 1) {
+      await write(3);
+      await apply(`Words ${version}`, `round ${version}`);
+      await write(3);
+      const [killed, kept] = workers;
+      killed?.process.kill('SIGKILL');
+      await killed?.ended;
+      workers = [...(kept ? [kept] : []), start()];
+    }
+    await until(
+      async () => {
+        await hasten();
+        const done = `select count(distinct r.number)::int from ops.rule_runs r join ops.rule_actions a using (run_id) where a.state = 'done'`;
+        return (await value(done)) === written;
+      },
+      async () =>
+        JSON.stringify(await query(`select number, state, reason, rule_version from ops.sends where state <> 'SENT'`)),
+      90_000,
+    );
+    // Each start found the file unchanged, so the versions applied by hand stayed.
+    expect(await query('select version, applied_by from ops.rule_versions where file_hash is not null')).toHaveLength(
+      1,
+    );
+    const spans = `select v.*, coalesce(lead(applied_at) over (order by version), 'infinity') as until from ops.rule_versions v`;
+    expect(
+      await query(
+        `with v as (${spans}) select r.run_id from ops.rule_runs r join v on v.version::text = r.version
+         where r.evaluated_at < v.applied_at or r.evaluated_at > v.until`,
+      ),
+    ).toEqual([]);
+    const sent = await query<{ number: string; body: string; right: string }>(
+      `with v as (${spans}) select s.number, s.body, 'Words ' || v.version as right from ops.sends s
+       join v on s.dispatched_at >= v.applied_at and s.dispatched_at < v.until where s.state = 'SENT'`,
+    );
+    expect(sent).toHaveLength(written / 2);
+    for (const { number, body, right } of sent) {
+      expect(body).toBe(right);
+      expect(sandbox.sends().filter(({ charge }) => charge?.to.includes(number))).toHaveLength(1);
+    }
+    expect(
+      await query('select number from ops.rule_runs where is_matched group by number having count(*) > 1'),
+    ).toEqual([]);
+    for (const each of workers) each.process.kill('SIGTERM');
+    await Promise.all(workers.map((each) => each.ended));
+  }, 200_000);
+
+  test('a worker of a lower RULES_MODE leaves texts and steps to a live one', async () => {
+    const workers = [start('off'), start('dry-run'), start('live')];
+    // A killed worker leaves its row.
+    const modes = `select count(distinct rules_mode)::int from ops.processes where seen_at > now() - interval '4 seconds'`;
+    await until(async () => (await value(modes)) === 3);
+    const before = written;
+    await write(10);
+    const done = `select count(*)::int from ops.rule_actions a join ops.rule_runs r using (run_id) where a.state = 'done' and r.number > $1`;
+    await until(async () => (await value(done, String(12125556000 + before))) === 10);
+    for (const each of workers) each.process.kill('SIGTERM');
+    await Promise.all(workers.map((each) => each.ended));
+  }, 60_000);
+});
+
+describe('by command', async () => {
+  const world = await createRulesWorld(rulesSaying('Words of the file'), 'live', 'postgres');
+  const { sandbox, value, rulesFile, context } = world;
+  afterAll(() => world.close());
+  const rules = (...words: string[]) =>
+    runInProcess({ DATABASE_URL: context.settings.databaseUrl, TIME_ZONE: 'UTC' }, 'rules', ...words);
+  const replyTo = async (number: string) => {
+    await sandbox.emit.sms({ line, number, text: 'hello' });
+    await until(
+      async () =>
+        (await value('select state from ops.sends where number = $1 and settled_at is not null', number)) !== undefined,
+    );
+    return value(`select concat_ws(' ', state, reason, body) from ops.sends where number = $1`, number);
+  };
+
+  test('a version is applied, limited and rolled back, and the history says by whom and why', async () => {
+    const file = `${rulesFile}.lead`;
+    await writeFile(file, rulesSaying('Words of the lead'));
+    expect((await rules('apply', file, '--why', 'friendlier')).out).toMatch(
+      /^Version 2 is in force, .*: friendlier\. It is live/,
+    );
+    expect((await rules('apply', file)).out).toContain('was in force already');
+    expect(await replyTo('12125557001')).toBe('SENT Words of the lead');
+    expect((await rules('mode', 'dry-run', '--why', 'a closer look')).out).toContain(
+      'It is dry-run (rules mode dry-run, RULES_MODE live)',
+    );
+    expect(await replyTo('12125557002')).toBe('DENIED dry_run Words of the lead');
+    expect((await rules('mode', 'live')).code).toBe(0);
+    expect((await rules('rollback')).out).toContain('The text is that of version 1. Version 5 is in force');
+    expect(await replyTo('12125557003')).toBe('SENT Words of the file');
+    const { out } = await rules('history');
+    expect(out).toMatch(
+      /5 \(in force\) .*back to version 1\n4 .*\n3 .*dry-run .*a closer look\n2 .*friendlier\n1 .*RULES_FILE/,
+    );
+    expect((await rules('show', '2')).out).toContain('Words of the lead');
+    expect((await rules('list')).out).toContain('Version 5 is in force');
+  });
+
+  test('a text with an error is not applied, and no version that never was', async () => {
+    await writeFile(`${rulesFile}.bad`, 'rules: [{ name: broken }]\n');
+    const before = await value('select max(version) from ops.rule_versions');
+    expect((await rules('apply', `${rulesFile}.bad`)).code).toBe(1);
+    expect(await rules('rollback', '99')).toMatchObject({ code: 1, err: expect.stringContaining('no version 99') });
+    expect(await value('select max(version) from ops.rule_versions')).toBe(before);
+  });
+
+  test('the file is applied again once it has changed, and not before', async () => {
+    await rules('rollback', '2');
+    const byHand = await value('select max(version) from ops.rule_versions');
+    world.reloadRules();
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(await value('select max(version) from ops.rule_versions')).toBe(byHand);
+    await world.rules(rulesSaying('Words of a new release'));
+    expect(await replyTo('12125557004')).toBe('SENT Words of a new release');
+  });
+});
