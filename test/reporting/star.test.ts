@@ -372,7 +372,7 @@ test('the comment of each view begins with what one row is', async () => {
   expect(
     await query(
       `select c.relname from pg_class c where c.relnamespace = 'reporting'::regnamespace and c.relkind = 'v'
-         and obj_description(c.oid) not like 'One row is %'`,
+         and obj_description(c.oid) not like 'One row per %'`,
     ),
   ).toEqual([]);
   expect(await value(`select count(*)::integer from pg_views where schemaname = 'reporting'`)).toBeGreaterThan(20);
