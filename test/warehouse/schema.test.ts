@@ -92,7 +92,7 @@ test('names follow one convention', async () => {
   const endings: Record<string, RegExp> = {
     'timestamp with time zone': /(_at|_until|^valid_(from|to)|_from|_to)$/,
     date: /_date$/,
-    boolean: /^(is_|has_|reached_)/,
+    boolean: /^(is_|has_|needs_|reached_)/,
   };
   const rows = await database.query<{ name: string; column: string; type: string }>(
     `select table_name as name, column_name as column, data_type as type from information_schema.columns
