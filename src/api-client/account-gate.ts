@@ -28,10 +28,11 @@ export type AccountCheck = (reads: AccountReads) => Promise<string | undefined>;
 /** Milliseconds for an answer to a check: others wait for it. */
 const answerMs = 5_000;
 
-export function accountReads({ calls, lines }: Pick<Resources, 'calls' | 'lines'>) {
+export function accountReads({ calls, lines, users }: Pick<Resources, 'calls' | 'lines' | 'users'>) {
   return {
     call: (id: string) => calls.get(id, { answerMs }),
     lines: async () => (await lines.list({ answerMs })).data.map(({ number }) => normalizeNumber(number)),
+    users: async () => (await users.list({ answerMs })).data.map(({ id }) => String(id)),
   };
 }
 

@@ -4,7 +4,7 @@ import { toType } from '../shared/command-name.ts';
 import type { Log } from '../shared/log.ts';
 
 /*
- * The account that answers is recognized by what the mirror holds of it: calls, or else lines. Only reads before the last
+ * The account that answers is recognized by what the mirror holds of it: newest calls, lines, users. Only reads before the last
  * check that recognized it count (ops.account), so that what a wrong account left behind cannot vouch for it.
  */
 
@@ -14,6 +14,7 @@ interface Known {
   readonly isSandbox: boolean | null;
   readonly calls: readonly string[];
   readonly lines: readonly string[];
+  readonly users: readonly string[];
 }
 
 /** Calls of several ages, so that a service which lost its newest ones, as after a restored back-up, is recognized too. */
@@ -36,21 +37,29 @@ async function readKnown(db: Database): Promise<Known> {
              where deleted_at is null and started_at <= now() - age order by started_at desc limit ${maxSearched}) newest
            where fetched_at > accepted_at and fetched_at <= recognized_at order by started_at desc limit ${callsOfAge}) known
          group by call_id, started_at order by started_at desc) as calls,
-       array(select line from warehouse.sms_lines where deleted_at is null and fetched_at > accepted_at) as lines
+       array(select line from warehouse.sms_lines where deleted_at is null and fetched_at > accepted_at) as lines,
+       array(select user_id::text from warehouse.users where deleted_at is null and fetched_at > accepted_at) as users
      from account`,
   );
   if (!known) throw new Error('an aggregate gave no row');
   return known;
 }
 
+/** What one kind of evidence says: undefined when there is none on one of the sides, or the credential may not read it. */
+type Vote = boolean | undefined;
+
 const isForbidden = (error: unknown) =>
   error instanceof ServiceError && (error.advice === 'scope' || error.advice === 'permission');
 
-/**
- * Whether the service knows one of the calls; undefined when none is held, or the credential may not read calls. It answers only
- * for calls of its account, so one is enough (section 4.6).
- */
-async function knowsACall(reads: AccountReads, calls: readonly string[]): Promise<boolean | undefined> {
+async function unlessForbidden<T>(asked: Promise<T>): Promise<T | undefined> {
+  return asked.catch((error: unknown) => {
+    if (isForbidden(error)) return undefined;
+    throw error;
+  });
+}
+
+/** The service answers only for calls of its account, so one answer is enough (section 4.6). */
+async function knowsACall(reads: AccountReads, calls: readonly string[]): Promise<Vote> {
   for (const id of calls) {
     try {
       await reads.call(id);
@@ -63,24 +72,45 @@ async function knowsACall(reads: AccountReads, calls: readonly string[]): Promis
   return calls.length === 0 ? undefined : false;
 }
 
+/** Half of the shorter list must be in the other: a login sees few lines and users, and an account grows, shrinks, and ports numbers. */
+function overlap(held: readonly string[], listed: readonly string[] | undefined): Vote {
+  if (listed === undefined || listed.length === 0 || held.length === 0) return undefined;
+  const answered = new Set(listed);
+  const shared = held.filter((each) => answered.has(each)).length;
+  return 2 * shared >= Math.min(held.length, answered.size);
+}
+
 /** Undefined if the account that answers is the mirrored one, or the mirror is empty; else why it is not. */
 async function compare(reads: AccountReads, known: Known): Promise<string | undefined> {
   const call = await knowsACall(reads, known.calls);
   if (call === true) return undefined;
-  const lines = await reads.lines().catch((error: unknown) => {
-    if (isForbidden(error)) return [];
-    // The list of lines has no 404 (section 4.1), so an address that answers one is not that of the API.
-    if (isNotFound(error)) return undefined;
-    throw error;
-  });
-  if (lines === undefined)
-    return 'API_BASE_URL does not lead to this API: it answers 404 for the list of lines (requests add /api/public/v1 to it)';
-  if (call === false)
+  let missing = 0;
+  // Section 4 gives neither list a 404, so an address that answers one for both is not that of the API.
+  const listed = (asked: Promise<string[]>) =>
+    unlessForbidden(asked).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+      missing += 1;
+      return undefined;
+    });
+  const lines = await listed(reads.lines());
+  const byLines = overlap(known.lines, lines);
+  // Several lines cannot all have been ported from another account.
+  if (call === undefined && byLines && known.lines.length > 1 && (lines?.length ?? 0) > 1) return undefined;
+  const users = await listed(reads.users());
+  const byUsers = overlap(known.users, users);
+  if (missing === 2)
+    return 'API_BASE_URL does not lead to this API: it answers 404 for lines and users (requests add /api/public/v1 to it)';
+  if (call === false) {
     return `another account answers than the mirrored one: it has none of ${known.calls.length} calls that are held`;
-  // Half of the shorter list must be in the other: a login sees few lines, and an account grows, shrinks, and ports numbers.
-  const shared = lines.filter((line) => known.lines.includes(line)).length;
-  if (2 * shared >= Math.min(known.lines.length, lines.length)) return undefined;
-  return 'another account answers than the mirrored one: it has not the lines that are held';
+  }
+  // The only line or user of a small account can be replaced.
+  const votes: Vote[] = [
+    known.lines.length > 1 ? byLines : byLines || undefined,
+    known.users.length > 1 ? byUsers : byUsers || undefined,
+  ];
+  if (!votes.includes(false) && (votes.includes(true) || known.lines.length + known.users.length === 0))
+    return undefined;
+  return 'another account answers than the mirrored one: it has not the lines and users that are held';
 }
 
 /** Undefined if the account that answers is the mirrored one, or the mirror is empty; else why it is not. Changes nothing. */

@@ -191,7 +191,7 @@ test('the commands show whose account answers, and take it as the mirrored one',
   expect(await run(theirs, 'accept')).toMatchObject({ code: 2 });
   expect(await run(theirs, 'accept', '--yes')).toMatchObject({ code: 0, out: expect.stringContaining('Accepted') });
   const shown = await run(theirs, 'show', '--json');
-  expect([shown.code, JSON.parse(shown.out)]).toMatchObject([0, { isRecognized: true, lines: 4 }]);
+  expect([shown.code, JSON.parse(shown.out)]).toMatchObject([0, { isRecognized: true, lines: 4, users: 12 }]);
 });
 
 async function theirsNewest({ url, apiKey: key }: Sandbox): Promise<string> {
