@@ -64,6 +64,8 @@ async function mirrorOf(sandbox: Sandbox): Promise<{ databaseUrl: string; holdin
     return (now?.users ?? 0) > 0 && (now?.lines ?? 0) > 0 && (now?.proven ?? 0) > 20 && (await world.value(due)) === 0;
   });
   await world.settled();
+  // Calls vouch for the account once it was recognized after their reads, as it is within a minute.
+  await world.context.service?.lines.list();
   const [holdings] = await world.query(held);
   const callId = String(await world.value('select call_id from warehouse.calls order by started_at desc limit 1'));
   await world.close();

@@ -44,8 +44,9 @@ describe.concurrent.each(backends)('on %s', (backend) => {
     await worker.start();
     await vi.waitUntil(async () => (await pending()) === 0, waiting);
     const { rows } = await database.query(
-      `select r.rule, r.facts ->> 'call.reached' as reached, s.state, count(*) over ()::integer as runs
-       from ops.rule_runs r left join ops.sends s on s.trigger_id = r.trigger_key where r.trigger_key = $1 and r.is_matched`,
+      `select r.rule, c.reached, s.state, count(*) over ()::integer as runs
+       from ops.rule_runs r join warehouse.calls c on c.call_id = r.trigger_key left join ops.sends s on s.trigger_id = r.trigger_key
+       where r.trigger_key = $1 and r.is_matched`,
       [id],
     );
     expect(rows).toMatchObject([{ rule: 'missed-call-text-back', reached: 'queue', runs: 1 }]);
