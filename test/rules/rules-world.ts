@@ -49,7 +49,7 @@ export async function createRulesWorld(
     ...options,
     sandbox: { deliveryRetriesMs: [50], ...options.sandbox },
     workers: options.workers === null ? null : { sends: quickSends, ...options.workers },
-    environment: { RULES_MODE: mode, RULES_FILE: rulesFile, ...options.environment },
+    environment: { RULES_MODE: mode, RULES_FILE: rulesFile, TIME_ZONE: 'UTC', ...options.environment },
   });
   const { query, value } = world;
   let changes = 0;
