@@ -30,7 +30,7 @@ export async function apply(file: string, { why }: Reason): Promise<Output> {
     by: operatorName(),
     why,
   });
-  await printWarnings(file, set, settings);
+  await printWarnings(file, text, set, settings);
   return await inForceNow(db, settings, isNew ? '' : `${file} was in force already. `);
 }
 

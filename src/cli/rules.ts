@@ -51,8 +51,9 @@ export async function checkRules(path: string | undefined): Promise<Output> {
     throw error;
   });
   if (loaded instanceof RulesError) return { json: { file, problems: loaded.problems }, failed: loaded };
-  const { warnings, notices } = await printWarnings(file, loaded, settings);
-  const { version, rules } = loaded;
+  const { text, set } = loaded;
+  const { warnings, notices } = await printWarnings(file, text, set, settings);
+  const { version, rules } = set;
   const verdict = warnings.length > 0 ? `can be used, but see ${countOf(warnings.length, 'warning')}` : 'is valid';
   return {
     json: { file, version, rules: rules.length, problems: [], warnings, notices },
@@ -64,6 +65,7 @@ export async function checkRules(path: string | undefined): Promise<Output> {
 /** Prints what is valid but probably not meant. */
 export async function printWarnings(
   file: string,
+  text: string,
   set: RuleSet,
   { rulesMode, hoursZone, databaseUrl }: Pick<Settings, 'rulesMode' | 'hoursZone' | 'databaseUrl'>,
 ): Promise<{ readonly warnings: readonly RulesProblem[]; readonly notices: readonly RulesProblem[] }> {
@@ -71,7 +73,6 @@ export async function printWarnings(
   const isLive = rulesMode === 'live';
   const warnings = [...set.warnings, ...(isLive ? hours : []), ...directory];
   const notices = isLive ? [] : hours;
-  const text = await readFile(file, 'utf8');
   const print = (level: string, { message, ...rest }: RulesProblem) =>
     console.error(`${renderProblem(file, text, { ...rest, message: `${level}: ${message}` })}\n`);
   for (const each of warnings) print('warning', each);
@@ -347,7 +348,7 @@ export async function simulateRules({ file: named, ...given }: RangeFlags & { fi
   await using database = await openDatabase('rules');
   const { rulesFile, timeZone, hoursZone } = database.settings;
   const file = named ?? rulesFile;
-  const set = await load(file, hoursZone);
+  const { set } = await load(file, hoursZone);
   const progress = createProgress('triggers');
   const report = await simulate(database.db, {
     set,
@@ -363,12 +364,12 @@ Simulated with ${file}, in the time zone ${timeZone}.`,
   };
 }
 
-/** The rules of a file. Rejects with a `RulesError` if it has errors. */
-async function load(file: string, timeZone: string | undefined): Promise<RuleSet> {
+/** The rules of a file, and its text. Rejects with a `RulesError` if it has errors. */
+async function load(file: string, timeZone: string | undefined) {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw new UserError(`${file} cannot be read (${error.code}): set RULES_FILE, or name the file.`);
   });
-  return parseRules(text, { file, timeZone });
+  return { text, set: parseRules(text, { file, timeZone }) };
 }
 
 function renderReport(report: Report, timeZone: string): string {
