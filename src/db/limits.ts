@@ -58,6 +58,9 @@ export interface ConnectionLimit {
   readonly others: number;
 }
 
+/** Seconds without a report in `ops.processes` after which a process counts as dead, or as cut off from Postgres. */
+export const goneAfterSeconds = 15;
+
 /** Selects the session limits of the current role, tightest first. */
 export const connectionLimits = `
   with session as (

@@ -3,6 +3,7 @@ import type { Database } from '../db/database.ts';
 import type { DueTarget, ReadPauses } from '../inbox/targets.ts';
 import type { Log } from '../shared/log.ts';
 import type { Thread } from '../shared/thread.ts';
+import type { Mode } from './limits.ts';
 
 export interface LedgerDeps {
   readonly db: Database;
@@ -16,7 +17,7 @@ export interface LedgerDeps {
   /** The kind of credential. Messages sent with a user's tokens have that user in `sentBy`. */
   readonly actsFor: 'account' | 'user';
   /** `off` refuses every send. `dry-run` passes all gates, but reserves and sends nothing. */
-  readonly mode: 'off' | 'dry-run' | 'live';
+  readonly mode: Mode;
   readonly pauses: ReadPauses;
   readonly notify: (due: readonly DueTarget[]) => void;
   readonly timing?: Partial<LedgerTiming>;

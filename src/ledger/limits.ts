@@ -1,3 +1,7 @@
+/** What rules may do, the least first. `off`: not evaluated; `dry-run`: evaluated and recorded; `live`: also performed. */
+export const modes = ['off', 'dry-run', 'live'] as const;
+export type Mode = (typeof modes)[number];
+
 /** What a rule can set for its sends. None of these disables an account limit. */
 export interface RuleLimits {
   /** Older triggers aren't answered; quiet hours don't count as age. Default 600. */

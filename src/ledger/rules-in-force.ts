@@ -1,10 +1,7 @@
 import type { RawBuilder } from 'kysely';
 import { type Database, query, sql, type Transaction } from '../db/database.ts';
-import { type AccountLimits, accountLimits } from './limits.ts';
-
-type Mode = 'off' | 'dry-run' | 'live';
-
-const modes = sql`array['off', 'dry-run', 'live']`;
+import { goneAfterSeconds } from '../db/limits.ts';
+import { type AccountLimits, accountLimits, type Mode, modes } from './limits.ts';
 
 /** A row of `ops.rule_versions`: rules that were applied, or refused. */
 export interface RulesVersion {
@@ -68,8 +65,6 @@ export async function readRuleMode(db: Database | Transaction, rule: string): Pr
   return row?.mode ?? 'live';
 }
 
-/** Seconds without a sign of life after which a worker counts as dead. */
-const goneAfterSeconds = 15;
 /** A moment beyond this was written while the clock of Postgres was wrong. */
 const maxAheadSeconds = 60;
 
@@ -81,7 +76,7 @@ const isRunning = sql`p.rules_mode is not null and p.seen_at between now() - ${s
 export async function readAllowedMode(db: Database | Transaction): Promise<Mode | undefined> {
   const [row] = await query<{ mode: Mode | null }>(
     db,
-    sql`select (${modes})[max(array_position(${modes}, p.rules_mode))] as mode from ops.processes p where ${isRunning}`,
+    sql`select (${modes}::text[])[max(array_position(${modes}::text[], p.rules_mode))] as mode from ops.processes p where ${isRunning}`,
   );
   return row?.mode ?? undefined;
 }
@@ -91,7 +86,7 @@ export async function isOutranked(db: Database | Transaction, mode: Mode): Promi
   const rows = await query(
     db,
     sql`select from ops.processes p
-      where array_position(${modes}, p.rules_mode) > array_position(${modes}, ${mode}) and ${isRunning} limit 1`,
+      where array_position(${modes}::text[], p.rules_mode) > array_position(${modes}::text[], ${mode}) and ${isRunning} limit 1`,
   );
   return rows.length > 0;
 }

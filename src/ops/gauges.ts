@@ -1,5 +1,6 @@
 import { Gauge, type Registry } from '@prometheus-io/client';
 import { queueNames } from '../../config/queues.ts';
+import { modes } from '../ledger/limits.ts';
 import { states } from '../ledger/send.ts';
 import { type Finding, levels } from './health-checks/check.ts';
 import { databaseUnavailable } from './health-checks/postgres.ts';
@@ -97,7 +98,7 @@ export function createGauges(registry: Registry, takeSnapshot: () => Promise<Sna
     }
     if (processes.state === 'known') {
       apiWaiting.set(Math.max(0, ...processes.value.map(({ waitingSeconds }) => waitingSeconds ?? 0)));
-      for (const mode of ['off', 'dry-run', 'live'] as const) {
+      for (const mode of modes) {
         workers.set({ mode }, processes.value.filter((each) => each.rulesMode === mode).length);
       }
     }

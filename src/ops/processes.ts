@@ -2,10 +2,10 @@ import type { Context } from '../context.ts';
 import { linkSealer } from '../credentials/sealer.ts';
 import { diskFullMs } from '../db/connections.ts';
 import { type Database, query, sql } from '../db/database.ts';
-import { type ConnectionLimit, connectionLimits, judgeConnections } from '../db/limits.ts';
+import { type ConnectionLimit, connectionLimits, goneAfterSeconds, judgeConnections } from '../db/limits.ts';
+import type { Mode } from '../ledger/limits.ts';
 import { startLoop } from '../shared/loop.ts';
 import { receiverAt, secretHash } from '../sync/subscriptions/matching.ts';
-import { goneAfterSeconds } from '../sync/subscriptions/store.ts';
 
 /**
  * A running process, as it last reported itself. All seconds are measured up to that report, since it may have ended
@@ -18,7 +18,7 @@ export interface RunningProcess {
   /** Maximum connections to Postgres. */
   readonly connections: number;
   /** Null if it evaluates no rules. */
-  readonly rulesMode: 'off' | 'dry-run' | 'live' | null;
+  readonly rulesMode: Mode | null;
   /** Seconds since the service last answered it. Null before the first answer. */
   readonly answeredSeconds: number | null;
   /** Seconds that its oldest unanswered request has waited. Null if there is none. */

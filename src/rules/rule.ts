@@ -1,4 +1,4 @@
-import type { AccountLimits, RuleLimits } from '../ledger/limits.ts';
+import { type AccountLimits, type Mode, modes, type RuleLimits } from '../ledger/limits.ts';
 import type { BusinessHours } from '../shared/business-hours.ts';
 import type { CallBackNeed } from '../warehouse/call-facts.ts';
 import type { Condition } from './conditions/condition.ts';
@@ -6,9 +6,7 @@ import type { Template } from './conditions/template.ts';
 import type { FilePosition, RulesProblem } from './file/problems.ts';
 import type { TriggerKind } from './triggers.ts';
 
-/** `off`: not evaluated; `dry-run`: evaluated and recorded; `live`: evaluated, recorded and performed. */
-export const modes = ['off', 'dry-run', 'live'] as const;
-export type Mode = (typeof modes)[number];
+export { type Mode, modes };
 
 /** The mode of a rule that is evaluated. */
 export type ActiveMode = Exclude<Mode, 'off'>;

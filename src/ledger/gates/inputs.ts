@@ -1,4 +1,5 @@
 import { hotQuery, sql, type Transaction } from '../../db/database.ts';
+import type { Mode } from '../limits.ts';
 import { isInForce, ruleMode } from '../rules-in-force.ts';
 import type { SendPlan } from '../send.ts';
 import { hasTalkedSince } from '../talks.ts';
@@ -9,7 +10,7 @@ export interface GateInputs {
   readonly isPaused: boolean;
   readonly highestUnitMicros: number;
   /** The mode of the send's rule in force; `off` when it is not. `live` where no rule planned the send. */
-  readonly ruleMode: 'off' | 'dry-run' | 'live';
+  readonly ruleMode: Mode;
   /** A newer version of the rules is in force than the one that the send was rendered by. */
   readonly isOutdated: boolean;
   /** The recipient is the account's own line or number, a user's mobile, or the call came from an extension. */

@@ -1,5 +1,6 @@
 import { type ObjectId, objectId } from '../../api-client/client.ts';
 import { type Database, query, relation, sql } from '../../db/database.ts';
+import { goneAfterSeconds } from '../../db/limits.ts';
 import { UserError } from '../../shared/errors.ts';
 import type { EventType } from '../../shared/event-types.ts';
 
@@ -195,8 +196,6 @@ export async function readReceivers(db: Database, own: string): Promise<OtherRec
 export const receiversRefreshMs = 2_000;
 /** Milliseconds within which every receiver knows a new one. */
 const knownWithinMs = 2 * receiversRefreshMs + 1_000;
-/** Seconds without a report after which a process counts as dead, or as cut off from Postgres. */
-export const goneAfterSeconds = 15;
 
 /** The secrets of the running receivers, each as `secretHash`. */
 export async function receiverSecrets(db: Database): Promise<string[]> {
