@@ -57,3 +57,16 @@ test('a send of unknown outcome to whoever is erased is not looked for any more,
   await world.settled();
   expect(await placesWith(world, unknown)).toEqual([]);
 });
+
+test('the answer to an action does not bring back whoever is erased during its request', async () => {
+  const number = '17185550503';
+  const begun = `select count(*)::int from ops.rule_actions a join ops.rule_runs r using (run_id)
+    where r.number = $1 and a.kind = 'comment' and a.tries = 1 and a.state = 'waiting'`;
+  sandbox.faults({ kind: 'slow', ms: 3_000, operation: 'commentOnConversation' });
+  await sandbox.emit.sms({ number, text: 'Open?' });
+  await until(async () => (await value(begun, number)) === 1);
+  await erase(number);
+  await world.settled();
+  await world.rulesSettled();
+  expect(await placesWith(world, number)).toEqual([]);
+});

@@ -3,6 +3,7 @@ import { type Database, inTransaction, type Transaction } from '../../db/databas
 import { isOutranked, readRuleMode } from '../../ledger/rules-in-force.ts';
 import type { Log } from '../../shared/log.ts';
 import type { Thread } from '../../shared/thread.ts';
+import { erasedAmong } from '../../warehouse/erasure/erased.ts';
 import type { Mode } from '../rule.ts';
 import {
   beginAction,
@@ -89,7 +90,9 @@ async function attempt(
   try {
     const record = await request.send();
     await inTransaction(db, async (tx) => {
-      await record(tx);
+      // An erasure during the request removed the thread, and what was answered must not bring it back.
+      const { number } = action;
+      if (!(await erasedAmong(tx, () => [number])).has(number)) await record(tx);
       await recordOutcome(tx, action, action.wasBegun ? doneWithoutNote : { state: 'done' });
     });
     return undefined;
