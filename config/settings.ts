@@ -110,6 +110,54 @@ const emails = z
     error: 'must be e-mail addresses, separated by commas',
   });
 
+const webhookSecret = /^whsec_[A-Za-z0-9+/]{32,}={0,2}$/;
+
+/** Where messages go: a channel of Slack, people, or a system. Addresses and secrets are never printed. */
+export type DeclaredTarget =
+  | { readonly kind: 'slack'; readonly url: string }
+  | { readonly kind: 'webhook'; readonly url: string; readonly secret: string }
+  | { readonly kind: 'email'; readonly to: readonly string[]; readonly smtpUrl: string; readonly from: string };
+
+/** The same without the mail server, which has a variable of its own. */
+type WrittenTarget =
+  | Exclude<DeclaredTarget, { kind: 'email' }>
+  | Pick<DeclaredTarget & { kind: 'email' }, 'kind' | 'to'>;
+
+/** `NAME=slack:URL`, `NAME=mailto:ADDRESSES` or `NAME=URL#SECRET`; undefined for anything else. */
+function targetOf(written: string): [name: string, target: WrittenTarget] | undefined {
+  const [, name = '', address = ''] = /^([a-z][a-z0-9-]{0,30})=(.+)$/.exec(written) ?? [];
+  if (address.startsWith('mailto:')) {
+    const { data: to } = emails.safeParse(address.slice('mailto:'.length));
+    return to && [name, { kind: 'email', to }];
+  }
+  if (address.startsWith('slack:')) {
+    const { data: url } = endpoint.safeParse(address.slice('slack:'.length));
+    return url === undefined ? undefined : [name, { kind: 'slack', url }];
+  }
+  const [before = '', secret = ''] = address.split('#');
+  const { data: url } = endpoint.safeParse(before);
+  return url === undefined || !webhookSecret.test(secret) ? undefined : [name, { kind: 'webhook', url, secret }];
+}
+
+const namedTargets = z.string().transform((text, context): ReadonlyMap<string, WrittenTarget> => {
+  const targets = new Map<string, WrittenTarget>();
+  for (const written of text.split(/\s+/)) {
+    const [name, target] = targetOf(written) ?? [];
+    if (name !== undefined && target && !targets.has(name)) {
+      targets.set(name, target);
+      continue;
+    }
+    const known = /^([a-z][a-z0-9-]*)=/.exec(written)?.[1];
+    const message =
+      name === undefined
+        ? `must be targets such as support=slack:https://…, office=mailto:a@example.com or crm=https://…#whsec_…, separated by blanks${known ? `: ${known} is none` : ''}`
+        : `must have each name once: ${name} is there twice`;
+    context.addIssue({ code: 'custom', message });
+    return z.NEVER;
+  }
+  return targets;
+});
+
 /** The kinds of content that RETENTION_DAYS can limit. */
 const retainedKinds = ['texts', 'transcripts', 'recordings'] as const;
 
@@ -237,7 +285,7 @@ const variables = z.object({
   }),
   NOTIFY_WEBHOOK_SECRET: z
     .string()
-    .regex(/^whsec_[A-Za-z0-9+/]{32,}={0,2}$/, {
+    .regex(webhookSecret, {
       error: `must be whsec_ and the base64 of at least 24 bytes; ${webhookSecretRemedy}`,
     })
     .optional()
@@ -250,7 +298,7 @@ const variables = z.object({
     isSecret: true,
   }),
   NOTIFY_SMTP_URL: url(['smtp:', 'smtps:']).optional().register(documentation, {
-    doc: 'The mail server for alerts, such as `smtps://user:password@host` or `smtp://host:587`, which then has to offer STARTTLS.',
+    doc: 'The mail server for alerts and rules, such as `smtps://user:password@host` or `smtp://host:587`, which then has to offer STARTTLS.',
     isSecret: true,
   }),
   NOTIFY_EMAIL_TO: emails
@@ -262,8 +310,13 @@ const variables = z.object({
     .optional()
     .register(documentation, {
       doc: 'The sender of these e-mails.',
-      otherwise: 'the first address of `NOTIFY_EMAIL_TO`',
+      otherwise: 'the first address of `NOTIFY_EMAIL_TO`, else of the target',
     }),
+  NOTIFY_TARGETS: namedTargets.optional().register(documentation, {
+    doc: `Whom rules can tell something, by names of your own, separated by blanks: \`support=slack:https://hooks.slack.com/…\` (Slack, Mattermost or the like), \`office=mailto:a@example.com,b@example.com\` (by \`NOTIFY_SMTP_URL\`), \`crm=https://crm.example.com/in#whsec_…\` (a signed webhook; ${webhookSecretRemedy}).`,
+    isSecret: true,
+    otherwise: 'rules tell nobody',
+  }),
   NOTIFY_MIN_LEVEL: oneOf('warning', 'problem')
     .default('warning')
     .register(documentation, { doc: 'The health checks that alert: warnings and problems, or only problems.' }),
@@ -335,8 +388,13 @@ export function readSettings(
       `${name} is missing: ${doc}${instead ? ` Without one, ${instead.how}.` : ''}${remedy ? ` ${remedy}` : ''}`,
     );
   }
+  const isMailed = given.NOTIFY_TARGETS?.includes('=mailto:') === true;
+  if (isMailed && given.NOTIFY_SMTP_URL === undefined && given.NOTIFY_EMAIL_TO === undefined) {
+    problems.push('NOTIFY_SMTP_URL is missing, although NOTIFY_TARGETS has an e-mail address.');
+  }
   for (const [one, other] of notifyPairs) {
     if ((given[one] === undefined) === (given[other] === undefined)) continue;
+    if (isMailed && other === 'NOTIFY_EMAIL_TO' && given[other] === undefined) continue;
     const [missing, set] = given[one] === undefined ? [one, other] : [other, one];
     problems.push(`${missing} is missing, although ${set} is set: ${documentationOf(missing).doc}`);
   }
@@ -392,6 +450,10 @@ function grouped(read: z.output<typeof variables>, given: Readonly<Record<string
   const { NOTIFY_WEBHOOK_URL: url, NOTIFY_WEBHOOK_SECRET: secret, NOTIFY_SMTP_URL: smtpUrl } = read;
   const to = read.NOTIFY_EMAIL_TO;
   const from = read.NOTIFY_EMAIL_FROM ?? to?.[0];
+  const targets = [...(read.NOTIFY_TARGETS ?? [])].map(([name, target]): [string, DeclaredTarget] => {
+    if (target.kind !== 'email') return [name, target];
+    return [name, { ...target, smtpUrl: smtpUrl ?? '', from: from ?? target.to[0] ?? '' }];
+  });
   return {
     api: {
       baseUrl: read.API_BASE_URL?.replace(apiPath, ''),
@@ -438,6 +500,8 @@ function grouped(read: z.output<typeof variables>, given: Readonly<Record<string
       webhook: url !== undefined && secret !== undefined ? { url, secret } : undefined,
       slackUrl: read.NOTIFY_SLACK_URL,
       email: smtpUrl !== undefined && to !== undefined && from !== undefined ? { smtpUrl, to, from } : undefined,
+      /** Of rules, by name. */
+      targets: new Map(targets),
       minLevel: read.NOTIFY_MIN_LEVEL,
       /** Local times, `22:00`. */
       quietHours: read.NOTIFY_QUIET_HOURS,

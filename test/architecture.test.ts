@@ -47,7 +47,7 @@ const layers: readonly (readonly string[])[] = [
   ['src/shared', 'package.json'],
   ['config'],
   ['src/db'],
-  ['src/api-client', 'src/webhooks', 'src/queues', 'src/warehouse', 'src/sandbox'],
+  ['src/api-client', 'src/webhooks', 'src/queues', 'src/notify', 'src/warehouse', 'src/sandbox'],
   ['src/migrations.ts', 'src/inbox', 'src/credentials'],
   ['src/sync', 'src/completeness', 'src/privacy', 'src/rules', 'src/ledger', 'src/reporting', 'src/context.ts'],
   ['src/ops'],

@@ -1,19 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { query, sql } from '../db/database.ts';
+import { createChannel, type Message } from '../notify/channels.ts';
 import { createTargets } from '../ops/alerts/targets.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { commandSettings, openDatabase } from './environment.ts';
 import { type Column, type Output, tableOf } from './output.ts';
 
-/** Sends a test alert. Exit code 0 if every target accepted it. */
+/** Sends a test message to each target of alerts and of rules. Exit code 0 if every target accepted it. */
 export async function sendTest(): Promise<Output> {
-  const targets = createTargets(await commandSettings());
-  if (targets.length === 0) {
-    const remedy = `Set NOTIFY_WEBHOOK_URL, NOTIFY_SLACK_URL or NOTIFY_SMTP_URL, as ${toType('settings')} describes.`;
-    throw new UserError('No target of alerts is configured.', { remedy });
-  }
-  const message = {
+  const settings = await commandSettings();
+  const alert = {
     kind: 'test' as const,
     alertId: randomUUID(),
     check: 'test',
@@ -23,9 +20,22 @@ export async function sendTest(): Promise<Output> {
     since: new Date(),
     endedAt: null,
   };
+  const test: Message = {
+    id: alert.alertId,
+    paragraphs: ['This is a test: what rules tell this target arrives here.'],
+    event: { type: 'rule.test', data: {} },
+  };
+  const targets = [
+    ...createTargets(settings).map(({ name, send }) => ({ name: name as string, send: () => send(alert) })),
+    ...[...settings.notify.targets].map(([name, target]) => ({ name, send: () => createChannel(target).send(test) })),
+  ];
+  if (targets.length === 0) {
+    const remedy = `Set NOTIFY_WEBHOOK_URL, NOTIFY_SLACK_URL, NOTIFY_SMTP_URL or NOTIFY_TARGETS, as ${toType('settings')} describes.`;
+    throw new UserError('No target of alerts or rules is configured.', { remedy });
+  }
   const results = await Promise.all(
     targets.map(({ name, send }) =>
-      send(message).then(
+      send().then(
         () => ({ target: name, isSent: true }),
         (error: Error) => ({ target: name, isSent: false, reason: error.message }),
       ),

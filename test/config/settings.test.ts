@@ -387,6 +387,11 @@ describe('a target of alerts', () => {
     [{ NOTIFY_SMTP_URL: 'https://hunter2', NOTIFY_EMAIL_TO: 'a@b.example' }, /begins with smtp:\/\/ or smtps:/],
     [{ NOTIFY_SMTP_URL: 'smtp://mail.example', NOTIFY_EMAIL_TO: 'a@b.example, c' }, /^NOTIFY_EMAIL_TO must be/],
     [{ NOTIFY_QUIET_HOURS: '22-7' }, /^NOTIFY_QUIET_HOURS must be two times/],
+    [{ NOTIFY_TARGETS: 'support=https://x.example/hunter2' }, /^NOTIFY_TARGETS must be targets .*: support is none$/],
+    [{ NOTIFY_TARGETS: `slack:https://x.example/hunter2` }, /^NOTIFY_TARGETS must be targets .* separated by blanks$/],
+    [{ NOTIFY_TARGETS: `crm=https://u:hunter2@x.example#${whsec}` }, /: crm is none$/],
+    [{ NOTIFY_TARGETS: `a=slack:https://x.example a=slack:https://hunter2.example` }, /once: a is there twice$/],
+    [{ NOTIFY_TARGETS: 'office=mailto:a@b.example' }, /^NOTIFY_SMTP_URL is missing, although NOTIFY_TARGETS/],
   ])('is not made of %j', (given, problem) => {
     const problems = problemsOf(given);
     expect(problems).toEqual([expect.stringMatching(problem)]);
@@ -402,11 +407,29 @@ describe('a target of alerts', () => {
     expect(readSettings(given).notify).toEqual({
       webhook: { url: 'https://alerts.example/in', secret: whsec },
       slackUrl: undefined,
+      targets: new Map(),
       email: { smtpUrl: 'smtp://mail.example:587', to: ['a@b.example', 'c@d.example'], from: 'a@b.example' },
       minLevel: 'warning',
       quietHours: { from: '22:00', to: '07:00' },
     });
   });
+});
+
+test('targets of rules have names, and need no address of alerts', () => {
+  const secret = `whsec_${'+'.repeat(32)}`;
+  const { targets, email } = readSettings({
+    NOTIFY_SMTP_URL: 'smtp://mail.example:587',
+    NOTIFY_TARGETS: `support=slack:https://hooks.example/x\n office=mailto:a@b.example,c@d.example crm=https://crm.example/in?a=1#${secret}`,
+  }).notify;
+  expect(email).toBeUndefined();
+  expect([...targets]).toEqual([
+    ['support', { kind: 'slack', url: 'https://hooks.example/x' }],
+    [
+      'office',
+      { kind: 'email', to: ['a@b.example', 'c@d.example'], smtpUrl: 'smtp://mail.example:587', from: 'a@b.example' },
+    ],
+    ['crm', { kind: 'webhook', url: 'https://crm.example/in?a=1', secret }],
+  ]);
 });
 
 test('the table has one whole row for every variable', () => {

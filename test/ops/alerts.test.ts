@@ -383,6 +383,18 @@ describe('trunkline notify', () => {
     expect(JSON.parse(again.out)).toEqual(['webhook', 'slack', 'email'].map((target) => ({ target, isSent: true })));
   });
 
+  test('test sends to the targets of rules too', async () => {
+    const environment = {
+      NOTIFY_SMTP_URL: mail.url,
+      NOTIFY_TARGETS: `support=slack:${slack.url} office=mailto:one@example.com crm=${webhook.url}#whsec_${secretKey}`,
+    };
+    expect(await runInProcess(environment, 'notify', 'test')).toMatchObject({
+      code: 0,
+      out: 'support: accepted\noffice: accepted\ncrm: accepted\n',
+    });
+    expect(typesOf(webhook)).toEqual(['rule.test']);
+  });
+
   test('test says why a mail server refuses, without its password', async () => {
     const wrong = { ...targets(), NOTIFY_SMTP_URL: mail.url.replace('hunter2', 'hunter3') };
     const { code, out, err } = await runInProcess(wrong, 'notify', 'test');

@@ -16,10 +16,12 @@ export function addAdministration(program: Command): void {
     )
     .action(async (options) => (await import('../reporting.ts')).rebuild(options));
 
-  const notify = program.command('notify').description('Alerts: send a test, list the newest ones.');
+  const notify = program
+    .command('notify')
+    .description('Alerts and targets of rules: send a test, list the newest alerts.');
   notify
     .command('test')
-    .description('Sends a test alert to each target of the settings, and says what became of it.')
+    .description('Sends a test message to each target of the settings, and says what became of it.')
     .action(async () => (await import('../notify.ts')).sendTest());
   notify
     .command('list')
