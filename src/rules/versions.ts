@@ -7,6 +7,7 @@ import { type RulesVersion, readInForce, readVersions } from '../ledger/rules-in
 import { UserError } from '../shared/errors.ts';
 import type { Log } from '../shared/log.ts';
 import { parseRules } from './file/parse.ts';
+import { RulesError, type RulesProblem } from './file/problems.ts';
 import { lesserMode, type Mode, type RuleSet } from './rule.ts';
 import { recordInForce } from './rule-events.ts';
 
@@ -55,6 +56,23 @@ export function createRulesReader(timeZone: string | undefined, log: Log): Rules
     }
     return inForce && known?.set;
   };
+}
+
+let checked: { readonly text: string; readonly problem: RulesProblem | undefined } | undefined;
+
+/** Why this release does not understand a text that was applied: the first error. The newest answer is cached. */
+export function problemOf({ version, text }: Pick<RulesVersion, 'version' | 'text'>): RulesProblem | undefined {
+  if (checked?.text !== text) {
+    let problem: RulesProblem | undefined;
+    try {
+      parseRules(text, { file: `version ${version}`, timeZone: undefined });
+    } catch (error) {
+      if (!(error instanceof RulesError)) throw error;
+      [problem] = error.problems;
+    }
+    checked = { text, problem };
+  }
+  return checked.problem;
 }
 
 interface ApplyOptions {

@@ -59,9 +59,9 @@ const send = (state: string, reason: string, ago = '1 minute', count = 1) =>
 const process = (columns: string, values: string, minutes = 5) =>
   `insert into ops.processes (process_id, role, started_at, seen_at, ${columns})
    values (gen_random_uuid(), 'worker', now() - interval '${minutes} minutes', now(), ${values})`;
-const rules = (columns: string, values: string) =>
+const rules = (columns: string, values: string, body = 'rules: []') =>
   `insert into ops.rule_versions (version, body, applied_by, ${columns})
-   select coalesce(max(version), 0) + 1, '', 'a test', ${values} from ops.rule_versions`;
+   select coalesce(max(version), 0) + 1, '${body}', 'a test', ${values} from ops.rule_versions`;
 const action = (state: string, reason: string) =>
   `${rules('rules', `'[]'`)};
    with run as (
@@ -331,6 +331,17 @@ const faults: readonly Fault[] = [
     sql: rules('problem', `'rules.yaml:3:5: no such fact'`),
     says: /^No rules are in force/,
     remedy: /rules check/,
+  },
+  {
+    check: 'rules_unreadable',
+    level: 'problem',
+    sql: rules(
+      'rules',
+      `'[]'`,
+      `rules:\n  - { name: later, on: call_ended, do: [reopen: true],\n      someday: 5m }\n`,
+    ),
+    says: /^This release does not understand line 3 of version 1 of the rules, so rules do nothing\. Mirroring goes on\.$/,
+    remedy: /someday.*rules apply/,
   },
   {
     check: 'time_zone',

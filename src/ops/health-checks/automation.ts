@@ -38,6 +38,23 @@ const rulesFile = defineCheck({
   alert: { remedy: `${toType('rules check')} shows all errors with their remedies.` },
 });
 
+const rulesUnreadable = defineCheck({
+  id: 'rules_unreadable',
+  meaning: 'The running release does not understand the rules in force, so rules do nothing. Mirroring goes on.',
+  measure({ rules }) {
+    const { version, unreadable, mode } = known(rules) ?? {};
+    return unreadable && mode !== 'off' && { version, ...unreadable };
+  },
+  level: 'problem',
+  sentence: ({ version, line }) =>
+    `This release does not understand line ${line} of version ${version} of the rules, so rules do nothing. Mirroring goes on.`,
+  remedy: ({ message, remedy }) => `${message} ${remedy} Mend the rules with ${toType('rules apply')}.`,
+  // The message may quote the rules.
+  alert: {
+    remedy: `${toType('rules check')} shows all errors with their remedies, and ${toType('rules apply')} applies mended rules.`,
+  },
+});
+
 /**
  * Says that no time zone is set, and proposes the most frequent one among the account's users (null if unknown).
  * `usesHours`: rules depend on hours.
@@ -321,6 +338,7 @@ export const automationChecks = [
   sendsOverBudget,
   sendsWaiting,
   sendsExpired,
+  rulesUnreadable,
   rulesFile,
   timeZone,
   actionFailed,

@@ -3,7 +3,9 @@ import { type LedgerSummary, summarizeSends } from '../../ledger/control.ts';
 import { countWaiting } from '../../ledger/opt-outs.ts';
 import { readAllowedMode, readVersions } from '../../ledger/rules-in-force.ts';
 import { type RuleCounts, readRuleCounts } from '../../reporting/outcomes.ts';
+import type { RulesProblem } from '../../rules/file/problems.ts';
 import { lesserMode, type Mode } from '../../rules/rule.ts';
+import { problemOf } from '../../rules/versions.ts';
 import { maskKey } from '../../shared/masking.ts';
 
 /** The rules in force, and their results. */
@@ -18,6 +20,8 @@ export interface RulesStatus {
   readonly ruleCount: number;
   /** Why a newer rules file was refused. */
   readonly problem: string | null;
+  /** The first error in the version in force, if this release does not understand it. */
+  readonly unreadable: RulesProblem | null;
   /** Whether rules depend on hours. */
   readonly usesHours: boolean;
   /** The time zone of these hours. Null until somebody sets one. */
@@ -57,6 +61,7 @@ export async function readRules(db: Database): Promise<RulesStatus | undefined> 
     why: inForce?.why ?? null,
     ruleCount: inForce?.rules.length ?? 0,
     problem: last.problem,
+    unreadable: (inForce && problemOf(inForce)) ?? null,
     usesHours: inForce?.isUsingHours ?? false,
     timeZone: inForce?.timeZone ?? null,
     usersZone: await readUsersZone(db),
