@@ -104,6 +104,8 @@ export interface RuleSet {
   readonly users: readonly NamedUser[];
   /** The first rule that speaks of local times, which are those of TIME_ZONE. */
   readonly hoursAt: FilePosition | undefined;
+  /** A rule speaks of the language of contacts: it is read from their texts where no import names it. */
+  readonly usesLanguage: boolean;
   /** Lines that its replies are sent from, to be checked likewise. */
   readonly lines: readonly NamedLine[];
   /** What is valid but probably not meant. */

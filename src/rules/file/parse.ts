@@ -56,6 +56,7 @@ export function parseRules(text: string, { file, timeZone }: ParseOptions): Rule
     accountLimits: accountLimitsOf(data),
     ...namesIn(data.rules, positions),
     hoursAt: firstWithHours(data.rules, rules, positions),
+    usesLanguage: data.rules.some((rule, at) => mentions('contact.language', rule, rules[at]?.condition)),
     warnings: warnings.sort(byPosition),
   };
 }
@@ -64,12 +65,10 @@ function fingerprint(text: string): string {
   return hash('sha256', text).slice(0, 12);
 }
 
-/** Whether a rule speaks of local times, in its condition or in a text. */
-function usesHours(rule: WrittenRule, condition: Condition | undefined): boolean {
-  return (
-    condition?.paths?.some((path) => path.startsWith('hours.')) === true ||
-    /\{[{%][^}]*\bhours\./.test(JSON.stringify(rule.do))
-  );
+/** Whether a rule speaks of a fact, or of a group such as `hours.`, in its condition or in a text. */
+function mentions(facts: string, rule: WrittenRule, condition: Condition | undefined): boolean {
+  const tags = JSON.stringify(rule.do).match(/\{[{%][^}]*/g) ?? [];
+  return [...(condition?.paths ?? []), ...tags].some((each) => each.includes(facts));
 }
 
 /** The first rule that is not off and that speaks of local times. */
@@ -78,7 +77,9 @@ function firstWithHours(
   rules: readonly Rule[],
   positions: Positions,
 ): FilePosition | undefined {
-  const at = written.findIndex((rule, index) => rule.mode !== 'off' && usesHours(rule, rules[index]?.condition));
+  const at = written.findIndex(
+    (rule, index) => rule.mode !== 'off' && mentions('hours.', rule, rules[index]?.condition),
+  );
   return at < 0 ? undefined : positions.ofValue(['rules', at, 'name']);
 }
 
@@ -149,7 +150,7 @@ function buildRules(
     const maxAgeSeconds = limits.max_age ?? (rule.on === 'thread_idle' ? 86_400 : defaultRuleLimits.maxAgeSeconds);
     const template = (text: string, where: Path): Template => compiled(where, compileTemplate(rule.on, text));
     const condition = conditionOf(rule, [...path, 'if']);
-    const isHeldBack = rule.mode === 'live' && chosenZone === undefined && usesHours(rule, condition);
+    const isHeldBack = rule.mode === 'live' && chosenZone === undefined && mentions('hours.', rule, condition);
     return {
       name: rule.name,
       description: rule.description,
