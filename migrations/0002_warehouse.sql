@@ -4,7 +4,7 @@ begin
   execute format($sql$
     alter table %1$s
       add column extra jsonb,
-      add column content_hash text not null,
+      add column content_hash text not null default '',
       add column source text not null,
       add column fetch_seq bigint not null,
       add column fetched_at timestamptz not null,
@@ -411,7 +411,6 @@ create table warehouse.calls (
   caller_id_external text,
   duration_seconds integer,
   talk_seconds integer,
-  wait_seconds integer generated always as (greatest(duration_seconds - talk_seconds, 0)) stored,
   legs_wait_seconds integer,
   legs_ring_seconds integer,
   menu_seconds integer,
@@ -467,7 +466,6 @@ comment on column warehouse.calls.caller_id_internal is 'Caller id shown inside.
 comment on column warehouse.calls.caller_id_external is 'Caller id shown outside.';
 comment on column warehouse.calls.duration_seconds is 'Length including ringing.';
 comment on column warehouse.calls.talk_seconds is 'Connected time; 0 on a missed call.';
-comment on column warehouse.calls.wait_seconds is 'duration_seconds minus talk_seconds: ringing, menus, queues and ringing after transfers together. Also 0 if one of the two is NULL. reporting.fct_call treats that, and calls with mirrored legs, as unknown. The API does not report hold time.';
 comment on column warehouse.calls.legs_wait_seconds is 'For an inbound call, how long the caller waited according to the legs: from entering the first queue or huntgroup, or else from the start of the call, until the first answered leg was connected, the mailbox answered or the call ended. NULL = no legs, or not known from them.';
 comment on column warehouse.calls.legs_ring_seconds is 'According to the legs, how long telephones rang until the first answered leg was connected, the mailbox answered or the call ended. Inbound: telephones of users, 0 if none rang. Outbound: the other party''s. NULL = no legs, or not known from them.';
 comment on column warehouse.calls.menu_seconds is 'For an inbound call, how long the caller was in menus according to the legs: until the first leg to a user, queue, huntgroup, mailbox or outside party began, or the call ended. NULL = no legs, or not known from them.';

@@ -9,7 +9,7 @@ create table ops.sends (
   trigger_id text not null,
   trigger_at timestamptz not null,
   mode text not null check (mode in ('dry-run', 'live')),
-  body text not null,
+  body text not null default '',
   limits jsonb not null default '{}',
   state text not null default 'PLANNED' check (state in ('PLANNED', 'HELD', 'RESERVED', 'DISPATCHED', 'SENT', 'SKIPPED', 'REJECTED', 'NOT_SENT', 'UNKNOWN', 'DENIED', 'EXPIRED', 'NEEDS_HUMAN')),
   reason text,

@@ -325,8 +325,7 @@ create table rollups.missed_call_returns (
   reached_at timestamptz,
   returned_within text check (returned_within in ('1 hour', '4 hours', '1 business day', 'later')),
   return_business_seconds bigint,
-  return_seconds integer generated always as (
-    case when returned_at - started_at < interval '60 years' then extract(epoch from returned_at - started_at)::integer end) stored
+  return_seconds integer
 );
 create index missed_call_returns_local_date on rollups.missed_call_returns (local_date);
 create index missed_call_returns_returned_at on rollups.missed_call_returns (returned_at);

@@ -430,7 +430,7 @@ create table ops.sends (
   trigger_id text not null, -- Id of that message or call. Unique together with rule, line and number. A call is answered only once in each mode, whatever the rule; another rule may answer it only if the send was refused.
   trigger_at timestamptz not null, -- When that happened, by the service's clock.
   mode text not null, -- live, or dry-run: recorded, not sent. A thread has at most one open send in each mode; one with an unknown outcome counts as open for its first three scheduled reads.
-  body text not null, -- The text. Empty after the recipient was erased, or after RETENTION_DAYS removed it.
+  body text not null default ''::text, -- The text. Empty after the recipient was erased, or after RETENTION_DAYS removed it.
   limits jsonb not null default '{}'::jsonb, -- Limits set by the rule. They can only be stricter than the account's.
   state text not null default 'PLANNED'::text, -- PLANNED, HELD, RESERVED, DISPATCHED and UNKNOWN are open; NEEDS_HUMAN waits for manual review; the others are final.
   reason text, -- Why it is in this state, as a code and sometimes a detail: gate:…, dry_run, or the service's answer. For HELD: gate:quiet_hours, gate:budget_… (other open sends have reserved the rest), gate:newer_inbound (rules have not evaluated a newer text yet), gate:earlier_steps (other steps on the trigger come first).
@@ -715,7 +715,7 @@ create table rollups.missed_call_returns (
   reached_at timestamptz, -- First call afterwards on which somebody spoke with the caller; NULL = none within the window.
   returned_within text, -- 1 hour, 4 hours, 1 business day (by the end of the next one) or later; NULL when not returned at a known time.
   return_business_seconds bigint, -- Business time from the start of the call to its return; NULL when not returned at a known time, or an absurd one, or when the schedule was closed all the way from one to the other.
-  return_seconds integer generated always as ( CASE WHEN ((returned_at - started_at) < '60 years'::interval) THEN (EXTRACT(epoch FROM (returned_at - started_at)))::integer ELSE NULL::integer END) stored, -- From the start of the call to its return; NULL when not returned at a known time, or an absurd one.
+  return_seconds integer, -- From the start of the call to its return; NULL when not returned at a known time, or an absurd one.
   constraint missed_call_returns_pkey PRIMARY KEY (call_id),
   constraint missed_call_returns_returned_by_check CHECK ((returned_by = ANY (ARRAY['called_back'::text, 'outbound_call'::text, 'caller_got_through'::text, 'text'::text, 'automatic_text'::text, 'text_by_unknown'::text]))),
   constraint missed_call_returns_returned_within_check CHECK ((returned_within = ANY (ARRAY['1 hour'::text, '4 hours'::text, '1 business day'::text, 'later'::text])))
@@ -1005,7 +1005,7 @@ create table warehouse.call_legs (
   talk_seconds integer, -- Connected time.
   is_recorded boolean, -- Whether audio was captured.
   extra jsonb, -- Keys of the answer that no column holds, as they came; URLs are redacted. NULL = none.
-  content_hash text not null, -- Hash of the mirrored values: equal means unchanged.
+  content_hash text not null default ''::text, -- Hash of the mirrored values: equal means unchanged.
   source text not null, -- The operation of the API that the row was read with.
   fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing.
   fetched_at timestamptz not null, -- When that read began.
@@ -1036,7 +1036,6 @@ create table warehouse.calls (
   caller_id_external text, -- Caller id shown outside.
   duration_seconds integer, -- Length including ringing.
   talk_seconds integer, -- Connected time; 0 on a missed call.
-  wait_seconds integer generated always as (GREATEST((duration_seconds - talk_seconds), 0)) stored, -- duration_seconds minus talk_seconds: ringing, menus, queues and ringing after transfers together. Also 0 if one of the two is NULL. reporting.fct_call treats that, and calls with mirrored legs, as unknown. The API does not report hold time.
   legs_wait_seconds integer, -- For an inbound call, how long the caller waited according to the legs: from entering the first queue or huntgroup, or else from the start of the call, until the first answered leg was connected, the mailbox answered or the call ended. NULL = no legs, or not known from them.
   legs_ring_seconds integer, -- According to the legs, how long telephones rang until the first answered leg was connected, the mailbox answered or the call ended. Inbound: telephones of users, 0 if none rang. Outbound: the other party's. NULL = no legs, or not known from them.
   menu_seconds integer, -- For an inbound call, how long the caller was in menus according to the legs: until the first leg to a user, queue, huntgroup, mailbox or outside party began, or the call ended. NULL = no legs, or not known from them.
@@ -1068,7 +1067,7 @@ create table warehouse.calls (
   is_erased boolean not null default false, -- An erased person took part. Their names and numbers, and the call's links and transcripts, were removed.
   legs_fetch_seq bigint, -- Number of the read that the legs come from; NULL before the first.
   extra jsonb, -- Keys of the answer that no column holds, as they came; URLs are redacted. NULL = none.
-  content_hash text not null, -- Hash of the mirrored values: equal means unchanged.
+  content_hash text not null default ''::text, -- Hash of the mirrored values: equal means unchanged.
   source text not null, -- The operation of the API that the row was read with.
   fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing.
   fetched_at timestamptz not null, -- When that read began.
@@ -1124,7 +1123,7 @@ create table warehouse.recordings (
   from_endpoint text, -- Caller; an extension on an internal leg.
   to_endpoint text, -- Called party; an extension on an internal leg.
   extra jsonb, -- Keys of the answer that no column holds, as they came; URLs are redacted. NULL = none.
-  content_hash text not null, -- Hash of the mirrored values: equal means unchanged.
+  content_hash text not null default ''::text, -- Hash of the mirrored values: equal means unchanged.
   source text not null, -- The operation of the API that the row was read with.
   fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing.
   fetched_at timestamptz not null, -- When that read began.
@@ -1215,7 +1214,7 @@ create table warehouse.sms_lines (
   is_unrestricted boolean, -- True when no users are assigned: everybody may use it.
   listed_as text, -- The number as the service lists it and requires it as the sender of a text.
   extra jsonb, -- Keys of the answer that no column holds, as they came; URLs are redacted. NULL = none.
-  content_hash text not null, -- Hash of the mirrored values: equal means unchanged.
+  content_hash text not null default ''::text, -- Hash of the mirrored values: equal means unchanged.
   source text not null, -- The operation of the API that the row was read with.
   fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing.
   fetched_at timestamptz not null, -- When that read began.
@@ -1274,7 +1273,7 @@ create table warehouse.sms_messages (
   body_length integer, -- Length in characters of a body removed by RETENTION_DAYS; NULL if it was not removed.
   body_segment_count integer, -- Segments of a body removed by RETENTION_DAYS, as estimated by reporting.sms_segments; NULL if it was not removed.
   extra jsonb, -- Keys of the answer that no column holds, as they came; URLs are redacted. NULL = none.
-  content_hash text not null, -- Hash of the mirrored values: equal means unchanged.
+  content_hash text not null default ''::text, -- Hash of the mirrored values: equal means unchanged.
   source text not null, -- The operation of the API that the row was read with.
   fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing.
   fetched_at timestamptz not null, -- When that read began.
@@ -1353,7 +1352,7 @@ create table warehouse.transcripts (
   agent_talk_seconds double precision, -- Time the agent spoke; NULL when the agent is undetermined.
   customer_talk_seconds double precision, -- Time others spoke; NULL when the agent is undetermined.
   extra jsonb, -- Keys of the answer that no column holds, as they came; URLs are redacted. NULL = none.
-  content_hash text not null, -- Hash of the mirrored values: equal means unchanged.
+  content_hash text not null default ''::text, -- Hash of the mirrored values: equal means unchanged.
   source text not null, -- The operation of the API that the row was read with.
   fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing.
   fetched_at timestamptz not null, -- When that read began.
@@ -1391,7 +1390,7 @@ create table warehouse.users (
   time_zone text, -- IANA time zone.
   extension text, -- Dial-by-name extension.
   extra jsonb, -- Keys of the answer that no column holds, as they came; URLs are redacted. NULL = none.
-  content_hash text not null, -- Hash of the mirrored values: equal means unchanged.
+  content_hash text not null default ''::text, -- Hash of the mirrored values: equal means unchanged.
   source text not null, -- The operation of the API that the row was read with.
   fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing.
   fetched_at timestamptz not null, -- When that read began.
@@ -1414,7 +1413,7 @@ create table warehouse.webhook_subscriptions (
   created_at timestamptz, -- When it was created at the service.
   updated_at timestamptz, -- When it was last changed at the service.
   extra jsonb, -- Keys of the answer that no column holds, as they came; URLs are redacted. NULL = none.
-  content_hash text not null, -- Hash of the mirrored values: equal means unchanged.
+  content_hash text not null default ''::text, -- Hash of the mirrored values: equal means unchanged.
   source text not null, -- The operation of the API that the row was read with.
   fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing.
   fetched_at timestamptz not null, -- When that read began.

@@ -75,20 +75,19 @@ select
   c.transcript_count
 from warehouse.calls c
   cross join reporting.params p
-  -- Length less connected time is no wait where several legs are held: it has the ringing of transfers and the menu in it. Of the table's
-  -- column, 0 is unknown where the service reports only one of the two that it is the difference of.
+  -- Length less connected time is no wait where several legs are held: it has the ringing of transfers and the menu in it.
   cross join lateral (
     select case
         when c.legs_wait_seconds is not null then c.legs_wait_seconds
         when c.direction = 'inbound' and c.leg_count > 0 and (c.leg_count > 1 or c.called_type in ('queue', 'huntgroup')) then null
-        when c.duration_seconds - c.talk_seconds is not null then c.wait_seconds
+        when c.duration_seconds - c.talk_seconds is not null then greatest(c.duration_seconds - c.talk_seconds, 0)
       end as wait_seconds
   ) w
   cross join lateral (
     select case
         when c.legs_ring_seconds is not null then c.legs_ring_seconds
         when c.direction = 'outbound' and coalesce(c.leg_count, 0) <= 1 and coalesce(c.transferred_count, 0) = 0
-          and c.duration_seconds - c.talk_seconds is not null then c.wait_seconds
+          and c.duration_seconds - c.talk_seconds is not null then greatest(c.duration_seconds - c.talk_seconds, 0)
       end as ring_seconds
   ) r
 where c.deleted_at is null;

@@ -18,6 +18,7 @@ const columns = [
   'rule_texted_at',
   'reached_at',
   'returned_within',
+  'return_seconds',
   'return_business_seconds',
 ];
 
@@ -201,6 +202,8 @@ const freshReturns = `
       when (r.returned_at at time zone s.time_zone)::date <= b.next_day then '1 business day'
       when r.returned_at is not null then 'later'
     end as returned_within,
+    case when r.returned_at - r.started_at < interval '60 years' then extract(epoch from r.returned_at - r.started_at)::integer
+    end as return_seconds,
     -- Closed all the way from the call to its return: no business time that a median could measure.
     case when r.returned_at < r.started_at + interval '60 years' then (
       select seconds from reporting.open_seconds(r.started_at, r.returned_at, s.schedule_id)
