@@ -643,7 +643,13 @@ describe('a fault is found while it lasts', () => {
     const declared = allChecks.flatMap(({ id, levels }) => levels.map((level) => `${id} ${level}`));
     expect(declared.filter((each) => !shown.has(each)).sort()).toEqual([
       ...['connections_short problem', 'database_read_only problem', 'database_unavailable problem'],
-      ...['lock_waited problem', 'lock_waited warning', 'transaction_open warning'],
+      ...['lock_waited problem', 'lock_waited warning'],
+      ...[
+        'replication_slot notice',
+        'replication_slot problem',
+        'replication_slot warning',
+        'transaction_open warning',
+      ],
     ]);
   });
 });

@@ -75,7 +75,7 @@ test('a long transaction of another program is named, and ours is not', async ()
       expect(long.map(({ application }) => application)).toEqual(['a dashboard']);
       const world = await idle({ databaseUrl: url });
       const snapshot = await takeSnapshot(world.context);
-      const status = { waits: [], long, diskFullAt: null, connections: null };
+      const status = { waits: [], long, diskFullAt: null, connections: null, slots: [] };
       const found = healthChecks({ ...snapshot, postgres: { state: 'known', value: status } });
       expect(found.find(({ check }) => check === 'transaction_open')).toMatchObject({
         level: 'warning',
@@ -84,6 +84,28 @@ test('a long transaction of another program is named, and ours is not', async ()
         alert: { sentence: expect.not.stringContaining('dashboard') },
       });
     });
+});
+
+test('a replication slot that nobody reads is named before it fills the disk', async () => {
+  const snapshot = await takeSnapshot((await idle({ databaseUrl: await databaseForTest(migrated) })).context);
+  const told = (slot: object) => {
+    const slots = [{ name: 'copy', isActive: false, keptBytes: 0, isLost: false, isLimited: false, ...slot }];
+    const status = { waits: [], long: [], diskFullAt: null, connections: null, slots };
+    const found = healthChecks({ ...snapshot, postgres: { state: 'known', value: status } });
+    return found.find(({ check }) => check === 'replication_slot');
+  };
+  const gigabyte = 1024 ** 3;
+  expect(told({ isActive: true, keptBytes: 2 * gigabyte })).toBeUndefined();
+  expect(told({})?.level).toBe('notice');
+  expect(told({ keptBytes: 2 * gigabyte })).toMatchObject({
+    level: 'warning',
+    sentence: 'Nobody reads the replication slot copy: Postgres keeps 2.0 GiB of write-ahead log for it.',
+    remedy: expect.stringContaining(`pg_drop_replication_slot('copy')`),
+    alert: { sentence: expect.not.stringContaining('slot copy') },
+  });
+  expect(told({ isActive: true, keptBytes: 11 * gigabyte })?.level).toBe('problem');
+  expect(told({ keptBytes: 11 * gigabyte, isLimited: true })?.level).toBe('warning');
+  expect(told({ isLost: true })).toMatchObject({ level: 'warning', sentence: expect.stringContaining('is lost') });
 });
 
 test('a release waits for an advisory lock of the queue library, and names who holds it', async () => {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readSlots } from '../../src/db/slots.ts';
 import { startPostgres } from '../../src/local/postgres.ts';
 import { eraseNumber } from '../../src/privacy/erase.ts';
 import { type CdcRole, grantCdcRole } from '../../src/reporting/cdc-role.ts';
@@ -200,6 +201,12 @@ describe('change data capture', () => {
     expect(
       await run(urls.copy, `select count(*)::integer as count from warehouse.sms_messages where body <> ''`),
     ).toEqual([{ count: 0 }]);
+
+    const slots = async () => (await readSlots(facts.db)).map(({ keptBytes: _, ...slot }) => slot);
+    const slot = { name: 'trunkline', isActive: true, isLost: false, isLimited: false };
+    expect(await slots()).toEqual([slot]);
+    await run(urls.copy, 'alter subscription trunkline disable');
+    await expect.poll(slots).toEqual([{ ...slot, isActive: false }]);
     await run(urls.copy, 'drop subscription trunkline');
   });
 });

@@ -62,7 +62,7 @@ function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
     uptimeSeconds: 90_000,
     alerts: known({ open: [], undelivered: [] }),
     disk: known(undefined),
-    postgres: known({ waits: [], long: [], diskFullAt: null, connections: null }),
+    postgres: known({ waits: [], long: [], diskFullAt: null, connections: null, slots: [] }),
     isDiskFull: false,
     credential: known({ use: 'api_key' }),
     schema: known({

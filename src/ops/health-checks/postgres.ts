@@ -1,10 +1,11 @@
 import { type Blocker, blockerName, blockerRemedy } from '../../db/blockers.ts';
 import { freeDisk } from '../../db/refusals.ts';
+import type { ReplicationSlot } from '../../db/slots.ts';
 import { toType } from '../../shared/command-name.ts';
 import { countOf, span } from '../format.ts';
 import type { PostgresStatus } from '../snapshot/deployment.ts';
 import { known } from '../snapshot.ts';
-import { defineCheck } from './check.ts';
+import { defineCheck, showsError } from './check.ts';
 
 /** Nothing can be measured then. It is reported by whoever failed to reach Postgres. */
 export const databaseUnavailable = defineCheck({
@@ -154,6 +155,43 @@ const diskLow = defineCheck({
   remedy: 'Free space on the disk of DATA_DIR, or enlarge it. Nothing has to be restarted.',
 });
 
+/** Bytes of write-ahead log that a slot may keep before somebody has to act: without a copy that reads it, and with one. */
+const keptUnread = 1024 ** 3;
+const keptAtAll = 10 * 1024 ** 3;
+
+const replicationSlot = defineCheck<ReplicationSlot>({
+  id: 'replication_slot',
+  meaning:
+    'A replication slot keeps write-ahead log that no copy reads, and may fill the disk of Postgres, or it is lost.',
+  measure: ({ postgres }) =>
+    known(postgres)?.slots.filter(({ isActive, isLost, keptBytes }) => isLost || !isActive || keptBytes > keptAtAll),
+  level: {
+    among: ['problem', 'warning', 'notice'],
+    of({ isLost, isLimited, keptBytes }) {
+      if (keptBytes > keptAtAll && !isLimited && !isLost) return 'problem';
+      return isLost || keptBytes > keptUnread ? 'warning' : 'notice';
+    },
+  },
+  sentence({ name, isActive, isLost, keptBytes }) {
+    if (isLost) return `The replication slot ${name} is lost: Postgres removed changes that its copy had not read.`;
+    const whose = isActive
+      ? `The copy behind the replication slot ${name} is late`
+      : `Nobody reads the replication slot ${name}`;
+    return `${whose}: Postgres keeps ${gigabytes(keptBytes)} of write-ahead log for it.`;
+  },
+  remedy: ({ name, isLost }) =>
+    isLost
+      ? `Run \`select pg_drop_replication_slot('${name}')\`, and make the copy again.`
+      : `Start its copy, or run \`select pg_drop_replication_slot('${name}')\` if there is none any more. max_slot_wal_keep_size keeps slots from filling the disk.`,
+  alert: {
+    sentence: ({ isLost }) =>
+      isLost
+        ? 'A replication slot is lost.'
+        : 'Postgres keeps write-ahead log that no copy reads, for a replication slot.',
+    remedy: `${showsError} Start the copy again, or drop the slot.`,
+  },
+});
+
 export const postgresChecks = [
   databaseUnavailable,
   diskFull,
@@ -165,4 +203,5 @@ export const postgresChecks = [
   migrationsMissing,
   viewsStale,
   diskLow,
+  replicationSlot,
 ];

@@ -7,6 +7,7 @@ import { type Blocker, type LockWait, readLockWaits, readLongTransactions } from
 import { type Database, query, sql } from '../../db/database.ts';
 import { isAhead, isMigrated } from '../../db/migrate.ts';
 import { outdatedViews } from '../../db/repeatable.ts';
+import { type ReplicationSlot, readSlots } from '../../db/slots.ts';
 import type { Queues, QueuesHealth } from '../../queues/queues.ts';
 import { checkSeconds, unannouncedStreams } from '../../sync/subscriptions/store.ts';
 import { ago } from '../format.ts';
@@ -129,6 +130,7 @@ export interface PostgresStatus {
   readonly diskFullAt: Date | null;
   /** The connection limit, if it is lower than what the processes may open. Null otherwise. */
   readonly connections: { readonly sentence: string; readonly remedy: string; readonly isTooMuch: boolean } | null;
+  readonly slots: readonly ReplicationSlot[];
 }
 
 export async function readPostgres(db: Database, poolSize: number): Promise<PostgresStatus> {
@@ -142,6 +144,7 @@ export async function readPostgres(db: Database, poolSize: number): Promise<Post
     long: await readLongTransactions(db),
     diskFullAt: disk?.at ?? null,
     connections: remedy === undefined ? null : { ...limit, remedy },
+    slots: await readSlots(db),
   };
 }
 
