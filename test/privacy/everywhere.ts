@@ -1,16 +1,24 @@
 import { Redis } from 'ioredis';
+import type { TestDatabase } from '../world/database.ts';
 import type { World } from '../world.ts';
 
 /**
  * Where some letters or digits are held, however they are written: columns of any table of the database, the queues' too,
  * and keys of the Redis that holds the queues.
  */
-export async function placesWith(world: World, words: string): Promise<string[]> {
-  const wanted = words.replace(/[^0-9a-z]/gi, '').toLowerCase();
-  return [...(await columnsWith(world, wanted)), ...(await keysWith(world, wanted))].sort();
+export function placesWith({ query, context }: World, words: string): Promise<string[]> {
+  return placesIn({ query, redisUrl: context.settings.redisUrl }, words);
 }
 
-async function columnsWith({ query }: World, wanted: string): Promise<string[]> {
+type Places = Pick<TestDatabase, 'query'> & { readonly redisUrl: string | undefined };
+
+/** The same for stores without a world. */
+export async function placesIn(stores: Places, words: string): Promise<string[]> {
+  const wanted = words.replace(/[^0-9a-z]/gi, '').toLowerCase();
+  return [...(await columnsWith(stores, wanted)), ...(await keysWith(stores, wanted))].sort();
+}
+
+async function columnsWith({ query }: Places, wanted: string): Promise<string[]> {
   const columns = await query<{ table: string; column: string }>(
     `select a.attrelid::regclass::text as "table", quote_ident(a.attname) as "column"
      from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid
@@ -38,8 +46,7 @@ async function columnsWith({ query }: World, wanted: string): Promise<string[]> 
   }
 }
 
-async function keysWith({ context }: World, wanted: string): Promise<string[]> {
-  const { redisUrl } = context.settings;
+async function keysWith({ redisUrl }: Places, wanted: string): Promise<string[]> {
   if (redisUrl === undefined) return [];
   const redis = new Redis(redisUrl);
   try {

@@ -14,8 +14,11 @@ export interface DebianPostgres {
   /** As the daemon connects: a role that may create roles, and is no superuser. */
   readonly url: string;
   readonly superuserUrl: string;
-  stop(): Promise<void>;
+  /** `immediate` ends it as a crash does. */
+  stop(mode?: 'fast' | 'immediate'): Promise<void>;
 }
+
+type ServerSettings = Readonly<Record<string, string>>;
 
 /** The folder with the programs of the newest Postgres that Debian's packages installed; undefined without one. */
 export function debianPrograms(): string | undefined {
@@ -29,25 +32,55 @@ export function debianPrograms(): string | undefined {
  * every setting keeps the default of the package: jit is on. Unlike the embedded one it sorts by a language (ICU) and
  * has a time zone other than UTC.
  */
-export async function startDebianPostgres(
-  folder: string,
-  settings: Readonly<Record<string, string>>,
-): Promise<DebianPostgres> {
-  const programs = debianPrograms();
-  if (programs === undefined) throw new Error('Debian’s postgresql is not installed.');
-  const account = unprivilegedAccount();
-  const directory = join(folder, 'cluster');
+export async function startDebianPostgres(folder: string, settings: ServerSettings): Promise<DebianPostgres> {
   const passwordFile = join(folder, 'password');
-  await mkdir(directory, { mode: 0o700 });
   await writeFile(passwordFile, password, { mode: 0o600 });
-  if (account) for (const path of [folder, directory, passwordFile]) await chown(path, account.uid, account.gid);
-  const options = { ...account, cwd: folder, env: { LC_ALL: 'C.UTF-8', PATH: process.env.PATH } };
+  const run = await preparedFolder(folder, passwordFile);
   const locale = ['--encoding=UTF8', '--locale=C.UTF-8', '--locale-provider=icu', '--icu-locale=en-US'];
   const access = ['--username=postgres', '--auth=scram-sha-256', `--pwfile=${passwordFile}`];
-  execFileSync(join(programs, 'initdb'), ['--no-sync', `--pgdata=${directory}`, ...access, ...locale], {
-    ...options,
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
+  run('initdb', ['--no-sync', `--pgdata=${directoryOf(folder)}`, ...access, ...locale]);
+  const server = await serve(folder, settings);
+  await createOwner(server.superuserUrl);
+  return server;
+}
+
+/** Runs a hot standby that follows another cluster by asynchronous streaming replication, in a folder that exists. */
+export async function startStandby(
+  folder: string,
+  primary: DebianPostgres,
+  settings: ServerSettings,
+): Promise<DebianPostgres> {
+  const run = await preparedFolder(folder);
+  const how = ['--write-recovery-conf', '--checkpoint=fast', '--no-sync', '--wal-method=stream'];
+  run('pg_basebackup', [`--dbname=${primary.superuserUrl}`, `--pgdata=${directoryOf(folder)}`, ...how]);
+  return serve(folder, settings);
+}
+
+const directoryOf = (folder: string) => join(folder, 'cluster');
+
+/** Gives the folder to the account that Postgres runs as; resolves to what runs a program as that account. */
+async function preparedFolder(
+  folder: string,
+  ...files: readonly string[]
+): Promise<(program: string, args: readonly string[]) => void> {
+  const account = unprivilegedAccount();
+  await mkdir(directoryOf(folder), { mode: 0o700 });
+  if (account) for (const path of [folder, directoryOf(folder), ...files]) await chown(path, account.uid, account.gid);
+  return (program, args) =>
+    void execFileSync(programOf(program), args, { ...ranIn(folder), stdio: ['ignore', 'ignore', 'inherit'] });
+}
+
+function programOf(name: string): string {
+  const programs = debianPrograms();
+  if (programs === undefined) throw new Error('Debian’s postgresql is not installed.');
+  return join(programs, name);
+}
+
+function ranIn(folder: string) {
+  return { ...unprivilegedAccount(), cwd: folder, env: { LC_ALL: 'C.UTF-8', PATH: process.env.PATH } };
+}
+
+async function serve(folder: string, settings: ServerSettings): Promise<DebianPostgres> {
   const port = await freePort();
   const flags = {
     port: String(port),
@@ -57,24 +90,23 @@ export async function startDebianPostgres(
     timezone: 'America/New_York',
     ...settings,
   };
+  const directory = directoryOf(folder);
   const logFile = join(folder, 'postgres.log');
   await using log = await open(logFile, 'a', 0o600);
   const child = spawn(
-    join(programs, 'postgres'),
+    programOf('postgres'),
     ['-D', directory, ...Object.entries(flags).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
-    { ...options, detached: true, stdio: ['ignore', log.fd, log.fd] },
+    { ...ranIn(folder), detached: true, stdio: ['ignore', log.fd, log.fd] },
   );
   const exited = once(child, 'exit');
-  const superuserUrl = `postgres://postgres:${password}@127.0.0.1:${port}/postgres`;
   if (!(await isReady(child, join(directory, 'postmaster.pid')))) {
     throw new Error(`Debian’s Postgres did not start: ${await readFile(logFile, 'utf8')}`);
   }
-  await createOwner(superuserUrl);
   return {
     url: `postgres://trunkline:${password}@127.0.0.1:${port}/trunkline`,
-    superuserUrl,
-    async stop() {
-      child.kill('SIGINT');
+    superuserUrl: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`,
+    async stop(mode = 'fast') {
+      child.kill(mode === 'fast' ? 'SIGINT' : 'SIGQUIT');
       await exited;
     },
   };
