@@ -16,6 +16,7 @@ const usage = `usage: npm run faults -- [${Object.keys(campaigns).join('|')}]…
 Breaks whole deployments, and checks that nothing is lost and nothing doubled. Without a name, everything, in full size.
   FAULT_SEED=N       repeats the draws of a run
   FAULT_SHARE=0.05   makes campaigns smaller
+  FAULT_TEST=WORDS   runs only the tests whose full name has these words
   FAULT_FIGURES=FILE also writes the figures, one JSON object a line`;
 
 const names = process.argv.slice(2);
@@ -33,7 +34,8 @@ async function run(chosen: readonly string[]): Promise<number> {
   const filters =
     chosen.length === 0 ? [...Object.values(campaigns).flat()] : chosen.flatMap((name) => campaigns[name] ?? []);
   const already = figuresIn(file).length;
-  const child = spawn(process.execPath, ['test/run.ts', ...new Set(filters)], {
+  const only = process.env.FAULT_TEST === undefined ? [] : ['--testNamePattern', process.env.FAULT_TEST];
+  const child = spawn(process.execPath, ['test/run.ts', ...new Set(filters), ...only], {
     cwd: root,
     stdio: 'inherit',
     env: { ...process.env, FAULTS: 'all', FAULT_FIGURES: file },

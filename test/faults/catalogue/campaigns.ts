@@ -14,6 +14,7 @@ export const campaigns: Readonly<Record<string, readonly string[]>> = {
   refresh: ['test/credentials/processes.test.ts'],
   ledger: ['test/ledger/model.test.ts', 'test/faults/long/ledger.test.ts'],
   week: ['test/faults/long/week.test.ts'],
+  drills: testsIn('test/faults/long/drills'),
   once: [...testsIn('test/faults'), ...testsIn('test/faults/long')],
 };
 

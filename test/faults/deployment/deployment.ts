@@ -12,10 +12,10 @@ import type { Backend } from '../../stores/backends.ts';
 import { conditionTimeoutMs } from '../../timeouts.ts';
 import type { OnOpen } from '../nemesis/proxy.ts';
 import { openWires, type Wires } from '../nemesis/wires.ts';
-import { seed } from '../random.ts';
 import { createPart, type Part } from './part.ts';
 import { freePort } from './ports.ts';
-import { type FaultyService, openService, type Resource } from './service.ts';
+import { openSandbox } from './sandbox.ts';
+import type { FaultyService, Resource } from './service.ts';
 import { openPostgres, openRedis, type PostgresStore, type RedisStore } from './stores.ts';
 
 /** A whole Trunkline as production runs it: every process and every store on its own, each open to faults. */
@@ -57,6 +57,8 @@ export interface DeploymentShape {
   readonly nodeOptions?: string;
   /** Further variables of theirs. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** Another Postgres than the embedded one. */
+  readonly openPostgres?: typeof openPostgres;
 }
 
 /** Starts everything, and resolves when the webhooks are registered. */
@@ -68,22 +70,15 @@ export async function deploy(shape: DeploymentShape, onOpen: OnOpen): Promise<De
     'admin token': randomBytes(18).toString('hex'),
     'API key': apiKey,
   };
-  const sandboxPort = await freePort();
-  const sandboxArgs = ['sandbox', '--port', sandboxPort, '--seed', seed, '--calls', 20, '--threads', 10];
-  const sandbox = createPart(
-    { name: 'sandbox', args: [...sandboxArgs.map(String), '--no-traffic', '--json'], env: {}, readyWords: '"apiKey"' },
-    onOpen,
-  );
-  const [postgres, redis] = await Promise.all([
-    openPostgres(folder, onOpen),
+  const [postgres, redis, service] = await Promise.all([
+    (shape.openPostgres ?? openPostgres)(folder, onOpen),
     shape.backend === 'redis' ? openRedis(folder, onOpen) : undefined,
-    sandbox.start(),
+    openSandbox(onOpen),
   ]);
   await migrateAll(postgres.url, createLog('silent'));
   const database = new Pool({ connectionString: postgres.url, max: 2, connectionTimeoutMillis: 5_000 });
   database.on('error', () => undefined);
   onOpen(() => database.end());
-  const service = await openService(`http://127.0.0.1:${sandboxPort}`);
 
   const ports = await Promise.all(Array.from({ length: shape.webs ?? 1 }, freePort));
   const addresses = ports.map((port) => `http://127.0.0.1:${port}`);
@@ -95,6 +90,7 @@ export async function deploy(shape: DeploymentShape, onOpen: OnOpen): Promise<De
     : undefined;
   if (wires) addresses[0] = `http://127.0.0.1:${wires.toWeb.port}`;
   const env = {
+    DATA_DIR: join(folder, 'data'),
     ...shape.environment,
     DATABASE_URL: postgres.url,
     API_BASE_URL: service.url,

@@ -22,8 +22,8 @@ export interface Part {
   readonly isRunning: boolean;
   /** Of the present process; 0 before the first. */
   readonly pid: number;
-  /** Starts it and resolves when it says that it is ready. */
-  start(): Promise<void>;
+  /** Starts it, with other variables beside its own if they are given, and resolves when it says that it is ready. */
+  start(others?: Readonly<Record<string, string>>): Promise<void>;
   signal(signal: NodeJS.Signals): void;
   /** Resolves when the present process is gone. */
   ended(): Promise<Ending>;
@@ -48,7 +48,7 @@ export function createPart(shape: PartShape, onOpen: (end: () => Promise<void>) 
   let output = '';
   let isRunning = false;
 
-  function spawnChild(): ChildProcess {
+  function spawnChild(others: Readonly<Record<string, string>>): ChildProcess {
     const spawned = spawn(process.execPath, ['src/trunkline.cjs', ...shape.args], {
       cwd: shape.release ?? root,
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -56,6 +56,7 @@ export function createPart(shape: PartShape, onOpen: (end: () => Promise<void>) 
         ...inherited,
         LOG_LEVEL: 'debug',
         ...shape.env,
+        ...others,
       },
     });
     for (const stream of [spawned.stdout, spawned.stderr]) {
@@ -70,9 +71,9 @@ export function createPart(shape: PartShape, onOpen: (end: () => Promise<void>) 
     return spawned;
   }
 
-  async function start(): Promise<void> {
+  async function start(others: Readonly<Record<string, string>> = {}): Promise<void> {
     const from = output.length;
-    child = spawnChild();
+    child = spawnChild(others);
     isRunning = true;
     const isReady = () => output.slice(from).includes(shape.readyWords);
     await vi
@@ -108,14 +109,15 @@ export function createPart(shape: PartShape, onOpen: (end: () => Promise<void>) 
   };
 }
 
-/** Runs a command of the command line to its end, and resolves to its standard output. Rejects when it fails. */
+/** Runs a command of the command line to its end, and resolves to its standard output. Rejects when it fails, with that as `stdout`. */
 export function runCommand(args: readonly string[], env: Readonly<Record<string, string>>): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile(
       process.execPath,
       ['src/trunkline.cjs', ...args],
       { cwd: root, env: { ...inherited, ...env }, maxBuffer: 64 * 1_024 ** 2 },
-      (error, stdout, stderr) => (error ? reject(new Error(`${args.join(' ')}: ${stderr}`)) : resolve(stdout)),
+      (error, stdout, stderr) =>
+        error ? reject(Object.assign(new Error(`${args.join(' ')}: ${stderr}`), { stdout })) : resolve(stdout),
     );
   });
 }
