@@ -86,6 +86,33 @@ comment on column ops.processes.api_failing_from is 'Since when every request to
 comment on column ops.processes.disk_full_at is 'When Postgres last refused a write of this process because its disk was full.';
 comment on column ops.processes.watches_until is 'End of the lease of the one process that watches the health checks for alerts.';
 
+create table ops.incarnation (
+  is_only boolean default true primary key check (is_only),
+  deployment_id uuid,
+  incarnation_id uuid,
+  former_id uuid,
+  report_count bigint not null default 0,
+  reported_at timestamptz not null default now(),
+  server text,
+  lost_from timestamptz,
+  lost_until timestamptz,
+  noticed_at timestamptz,
+  recovered_at timestamptz
+);
+insert into ops.incarnation default values;
+comment on table ops.incarnation is 'By which processes notice that the database went back in time: a standby was promoted that lacked the last seconds, or a back-up was restored. One row; they keep a copy outside of Postgres, and compare it.';
+comment on column ops.incarnation.is_only is 'There is one row.';
+comment on column ops.incarnation.deployment_id is 'Random, and never changes: names what is kept outside of Postgres. NULL before the first process reported itself.';
+comment on column ops.incarnation.incarnation_id is 'Random, and changes whenever the database was found to have gone back.';
+comment on column ops.incarnation.former_id is 'The one before.';
+comment on column ops.incarnation.report_count is 'Reports of all processes so far. A lower number than before shows that the database went back.';
+comment on column ops.incarnation.reported_at is 'The last of them: what was written after it may be lost when the database goes back.';
+comment on column ops.incarnation.server is 'The server that took the last report: system identifier, database and timeline. NULL when Postgres does not say.';
+comment on column ops.incarnation.lost_from is 'Start of the last time whose writes are lost; NULL when there never was one.';
+comment on column ops.incarnation.lost_until is 'Its end. What rules may have done for triggers before it is not done again.';
+comment on column ops.incarnation.noticed_at is 'When that was noticed.';
+comment on column ops.incarnation.recovered_at is 'When all threads had been read again, and sends were resumed; NULL until then.';
+
 -- Alerts
 
 create table ops.account (

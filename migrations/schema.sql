@@ -156,6 +156,23 @@ create table ops.gaps (
 );
 CREATE INDEX gaps_open ON ops.gaps USING btree (stream, next_try_at) WHERE (filled_at IS NULL);
 
+-- By which processes notice that the database went back in time: a standby was promoted that lacked the last seconds, or a back-up was restored. One row; they keep a copy outside of Postgres, and compare it.
+create table ops.incarnation (
+  is_only boolean not null default true, -- There is one row.
+  deployment_id uuid, -- Random, and never changes: names what is kept outside of Postgres. NULL before the first process reported itself.
+  incarnation_id uuid, -- Random, and changes whenever the database was found to have gone back.
+  former_id uuid, -- The one before.
+  report_count bigint not null default 0, -- Reports of all processes so far. A lower number than before shows that the database went back.
+  reported_at timestamptz not null default now(), -- The last of them: what was written after it may be lost when the database goes back.
+  server text, -- The server that took the last report: system identifier, database and timeline. NULL when Postgres does not say.
+  lost_from timestamptz, -- Start of the last time whose writes are lost; NULL when there never was one.
+  lost_until timestamptz, -- Its end. What rules may have done for triggers before it is not done again.
+  noticed_at timestamptz, -- When that was noticed.
+  recovered_at timestamptz, -- When all threads had been read again, and sends were resumed; NULL until then.
+  constraint incarnation_pkey PRIMARY KEY (is_only),
+  constraint incarnation_is_only_check CHECK (is_only)
+);
+
 -- Locks for work that only one process may do at a time. Only the daemon may read the table; any role could take an advisory lock.
 create table ops.locks (
   name text not null, -- What is locked; src/db/locks.ts has the names.
@@ -385,13 +402,13 @@ create table ops.send_control (
   is_only boolean not null default true, -- There is one row.
   is_paused boolean not null default false, -- While true, nothing is sent.
   pause_reason text, -- Why it is paused.
-  paused_by text, -- operator; or ledger, after three sends within ten minutes had an unknown outcome. The ledger ends its own pause once fewer than three outcomes are unknown; the value stays, because those still count.
+  paused_by text, -- operator; recovery, while the database recovers from having gone back; or ledger, after three sends within ten minutes had an unknown outcome. The ledger ends its own pause once fewer than three outcomes are unknown; the value stays, because those still count.
   changed_at timestamptz not null default now(), -- When it was last paused or resumed.
   highest_unit_micros bigint not null default 0, -- The highest price ever charged for a segment: the minimum of every reservation.
   sender_id bigint, -- The user whom the service names as the author of sends, from the newest such message; NULL = none, as with an API key.
   constraint send_control_pkey PRIMARY KEY (is_only),
   constraint send_control_is_only_check CHECK (is_only),
-  constraint send_control_paused_by_check CHECK ((paused_by = ANY (ARRAY['operator'::text, 'ledger'::text])))
+  constraint send_control_paused_by_check CHECK ((paused_by = ANY (ARRAY['operator'::text, 'ledger'::text, 'recovery'::text])))
 );
 
 -- Every change of state of every send, appended only.

@@ -6,6 +6,7 @@ import { openCredential } from './credentials/credentials.ts';
 import { linkSealer } from './credentials/sealer.ts';
 import { createDatabase, type OpenDatabase } from './db/database.ts';
 import { type ConnectionShares, shareConnections } from './db/limits.ts';
+import { type AcceptedTargets, createAcceptedTargets } from './inbox/accepted-targets.ts';
 import { createNotifier, type Notifier } from './inbox/notifier.ts';
 import { defaultReadPauses, type ReadPauses } from './inbox/targets.ts';
 import { createQueues, type Queues } from './queues/queues.ts';
@@ -25,6 +26,8 @@ export interface Context extends AsyncDisposable {
   readonly database: OpenDatabase;
   readonly queues: Queues;
   readonly notifier: Notifier;
+  /** What this process accepted lately. */
+  readonly accepted: AcceptedTargets;
   /** Undefined without an API or credentials. */
   readonly service: Service | undefined;
   readonly pauses: ReadPauses;
@@ -104,6 +107,7 @@ export async function createContext(
     database,
     queues,
     notifier,
+    accepted: createAcceptedTargets(),
     service,
     pauses: options.pauses ?? defaultReadPauses,
     sealLink: linkSealer(settings)?.sealLink,

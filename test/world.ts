@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { type QueueName, queueNames } from '../config/queues.ts';
 import { readSettings } from '../config/settings.ts';
@@ -81,7 +84,10 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   const sandbox = options.api ? undefined : await createSandbox({ calls: 0, threads: 0, ...options.sandbox });
   if (sandbox) opened.push(sandbox.close);
   const redisUrl = options.redisUrl ?? (await ownRedisUrl(options.backend));
+  const dataDir = await mkdtemp(join(tmpdir(), 'trunkline-world-'));
+  opened.push(() => rm(dataDir, { recursive: true, force: true }));
   const settings = readSettings({
+    DATA_DIR: dataDir,
     API_BASE_URL: options.api?.url ?? sandbox?.url,
     API_KEY: options.api?.key ?? sandbox?.apiKey,
     DATABASE_URL: databaseUrl,

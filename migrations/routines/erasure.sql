@@ -30,11 +30,17 @@ begin
 end $$;
 comment on function ops.hold_erasures is 'Whether anybody was ever erased. No erasure removes rows before the transaction ends.';
 
+-- Which erasures there are, in short. Not the newest id alone: when the database goes back in time, ids are used again.
+create or replace function ops.erasures_state() returns text
+language sql stable as $$
+  select coalesce((select erasure_id || ' ' || number_hash from ops.erasures order by erasure_id desc limit 1), '')
+$$;
+
 -- A receiver may have loaded the erasures long ago, if it was suspended or cut off. The error makes it load them and retry.
-create or replace function ops.knows_erasures(newest_known bigint) returns boolean
+create or replace function ops.knows_erasures(known_state text) returns boolean
 language plpgsql stable as $$
 begin
-  if exists (select from ops.erasures where erasure_id > newest_known) then
+  if known_state <> ops.erasures_state() then
     raise exception 'somebody was erased since' using errcode = 'TL001';
   end if;
   return true;

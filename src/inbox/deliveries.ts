@@ -11,6 +11,7 @@ import {
 import { createBatch } from '../shared/batch.ts';
 import { type Thread, threadKey } from '../shared/thread.ts';
 import type { CallReference, MessageReference, Reference, ThreadReference } from '../webhooks/references.ts';
+import type { AcceptedTargets } from './accepted-targets.ts';
 import {
   type DueTarget,
   type DueTargetRow,
@@ -45,7 +46,7 @@ export interface Delivery {
 /** The hashes of erased numbers, in memory: each delivery is compared with them before it is stored. */
 export interface ErasedNumbers {
   readonly hasAny: boolean;
-  /** The newest erasure known here; `ops.knows_erasures` compares it with the newest of all. */
+  /** The erasures known here, by `ops.erasures_state`; `ops.knows_erasures` compares it. */
   readonly newest: string;
   /** Removes body, fingerprint and threads from deliveries about somebody who was erased. */
   redact(deliveries: readonly Delivery[]): Promise<readonly Delivery[]>;
@@ -102,19 +103,28 @@ const batching = { inFlight: 2, max: 1_000 };
 
 /**
  * Commits deliveries in micro-batches and calls `notify` with the due targets after each commit. `erased` redacts deliveries
- * about people who were erased.
+ * about people who were erased, and `accepted` remembers the targets of the others.
  */
 export function createInbox(
   { db, pool }: Pick<OpenDatabase, 'db' | 'pool'>,
   pauses: ReadPauses,
   notify: (due: readonly DueTarget[]) => void,
-  erased?: Pick<ErasedNumbers, 'hasAny' | 'newest' | 'redact' | 'refresh'>,
+  {
+    erased,
+    accepted,
+  }: {
+    readonly erased?: Pick<ErasedNumbers, 'hasAny' | 'newest' | 'redact' | 'refresh'>;
+    readonly accepted?: Pick<AcceptedTargets, 'add'>;
+  } = {},
 ): Inbox {
   const batch = createBatch<Delivery, Accepted>(async (given) => {
     const located = await locateMessages(db, given);
-    const { ids, due } = await withCurrentErasures(async (newest) =>
-      store(erased?.hasAny ? await erased.redact(located) : located, located, newest),
-    );
+    const { ids, due } = await withCurrentErasures(async (newest) => {
+      const redacted = erased?.hasAny ? await erased.redact(located) : located;
+      const stored = await store(redacted, located, newest);
+      accepted?.add(redacted.flatMap(({ targets }) => targets));
+      return stored;
+    });
     notify(traced(dueTargetsOf(due), located));
     return located.map(({ targets }, at) => ({ id: ids[at] ?? '', targets: targets.length }));
   }, batching);

@@ -11,18 +11,18 @@ export const erasedRefreshMs = 2_000;
 export function createErasedNumbers(db: Database, log: Log): ErasedNumbers {
   const hashes = new Set<string>();
   let salt = '';
-  let newest = '0';
+  let newest = '';
 
   async function refresh(): Promise<void> {
     const rows = await query(
       db,
-      sql<{ erasure_id: string; number_hash: string; spelling_hashes: string[]; salt: string }>`
-        select erasure_id, number_hash, spelling_hashes, salt from ops.erasures cross join secrets.erasure_salt
-        where erasure_id > ${newest} order by erasure_id`,
+      sql<{ hashes: string[]; salt: string; state: string }>`
+        select array_prepend(number_hash, spelling_hashes) as hashes, salt, state
+        from ops.erasures_state() state, ops.erasures cross join secrets.erasure_salt where state <> ${newest}`,
     );
     for (const row of rows) {
-      for (const known of [row.number_hash, ...row.spelling_hashes]) hashes.add(known);
-      newest = row.erasure_id;
+      for (const known of row.hashes) hashes.add(known);
+      newest = row.state;
       salt = row.salt;
     }
   }

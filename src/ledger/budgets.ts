@@ -47,11 +47,7 @@ export async function reserveBudget(
   limits: Limits,
 ): Promise<Reservation> {
   const scopes = scopesOf(thread);
-  await hotQuery(
-    tx,
-    sql`insert into ops.send_budgets (scope, budget_date)
-      select scope, ${today} from ${relation('s', scopes, { scope: 'text' })} order by 1 on conflict do nothing`,
-  );
+  await openBudgets(tx, thread);
   const rows = await hotQuery(
     tx,
     sql<{ scope: string; day: string; sends: number; reserved: number; spent: number }>`
@@ -135,6 +131,25 @@ export async function checkBudgets(
       where sends >= cap or (scope = 'account' and micros + ${micros}::bigint > ${limits.dailyMicros}::bigint)`,
   );
   return row?.used_up ?? undefined;
+}
+
+/** Reserves today's budget for a send that may have gone out, whatever the limits are. Returns the day. */
+export async function reserveAnyway(tx: Transaction, thread: Pair, micros: number): Promise<string> {
+  const day = await openBudgets(tx, thread);
+  await changeBudgets(tx, thread, day, { sends: 1, reserved: micros, spent: 0 });
+  return day;
+}
+
+/** Adds the rows of today's budgets that are missing. Returns the day. */
+async function openBudgets(tx: Transaction, thread: Pair): Promise<string> {
+  const scopes = relation('s', scopesOf(thread), { scope: 'text' });
+  await hotQuery(
+    tx,
+    sql`insert into ops.send_budgets (scope, budget_date)
+      select scope, ${today} from ${scopes} order by 1 on conflict do nothing`,
+  );
+  const [row] = await hotQuery(tx, sql<{ day: string }>`select ${today}::text as day`);
+  return row?.day ?? '';
 }
 
 /** Releases the reservation of a send that wasn't sent. */

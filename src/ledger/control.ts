@@ -2,11 +2,14 @@ import { type Database, inTransaction, query, sql, type Transaction } from '../d
 import { readLimits } from './rules-in-force.ts';
 import { type SendState, states } from './send.ts';
 
+/** Who paused: `recovery` while the database recovers from having gone back in time (`ops/lost-writes`). */
+export type Pauser = 'operator' | 'ledger' | 'recovery';
+
 /** The kill switch: the single row of ops.send_control. */
 export interface Control {
   readonly isPaused: boolean;
   readonly reason: string | null;
-  readonly by: 'operator' | 'ledger' | null;
+  readonly by: Pauser | null;
   readonly since: Date;
   /** Micro-dollars: the highest price ever charged for a segment. */
   readonly highestUnitMicros: number;
@@ -30,11 +33,7 @@ export async function lockControl(tx: Transaction): Promise<void> {
 }
 
 /** Pauses all sends. Once this resolves, no new request leaves; requests in progress finish. */
-export async function pauseSends(
-  db: Database | Transaction,
-  reason: string,
-  by: 'operator' | 'ledger' = 'operator',
-): Promise<void> {
+export async function pauseSends(db: Database | Transaction, reason: string, by: Pauser = 'operator'): Promise<void> {
   await query(
     db,
     sql`update ops.send_control set is_paused = true, pause_reason = ${reason}, paused_by = ${by}, changed_at = clock_timestamp()`,
@@ -46,8 +45,8 @@ export function resumeSends(db: Database): Promise<void> {
   return inTransaction(db, (tx) => resume(tx, null));
 }
 
-/** `by` is `ledger` when the ledger ends its own pause: outcomes that are still unknown then keep counting. */
-async function resume(tx: Transaction, by: 'ledger' | null): Promise<void> {
+/** Ends the pause in a transaction. `by` is `ledger` when the ledger ends its own pause: outcomes that are still unknown then keep counting. */
+export async function resume(tx: Transaction, by: 'ledger' | null): Promise<void> {
   await query(
     tx,
     sql`update ops.send_control set is_paused = false, pause_reason = null, paused_by = ${by}, changed_at = clock_timestamp()`,

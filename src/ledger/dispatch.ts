@@ -155,7 +155,7 @@ async function commitDispatch(
   // The service may have carried out the previous request although its answer was a refusal.
   if (await settleFound(tx, ledger, send)) return 'sent';
   const inputs = await readGateInputs(tx, send);
-  if (control.isPaused) {
+  if (control.isPaused || (await ledger.isCurrent?.(tx)) === false) {
     await returnToPlanned(tx, send, 'paused', 0);
     return 'paused';
   }

@@ -3,6 +3,7 @@ import { normalizeNumber } from '../shared/numbers.ts';
 import type { Pair } from '../shared/thread.ts';
 import { releaseBudget } from './budgets.ts';
 import { defaultRuleLimits } from './limits.ts';
+import { doubtIfLost } from './lost-sends.ts';
 import {
   lockSend,
   markSends,
@@ -45,7 +46,10 @@ export async function planSend(tx: Transaction, given: SendPlan): Promise<PlanRe
       insert into ops.send_events (send_id, to_state, fence, actor) select send_id, 'PLANNED', fence, 'rule' from planned
       returning send_id as "sendId"`,
   );
-  if (planned) return planned;
+  if (planned) {
+    await doubtIfLost(tx, planned.sendId, plan);
+    return planned;
+  }
   return (await isPlanned(tx, { ...plan, ruleSince: undefined })) ? 'duplicate' : 'thread_busy';
 }
 

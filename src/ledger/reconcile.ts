@@ -22,20 +22,12 @@ export async function reconcile(ledger: Ledger, unknown: Send): Promise<'sent' |
   const result = await inTransaction(db, async (tx) => {
     const send = await lockSend(tx, sendId);
     if (send?.state !== 'UNKNOWN') return 'lost';
-    const senderId = await readSender(tx, ledger.actsFor);
-    const candidates = await readCandidates(tx, send);
-    const matches = findMatches(send, candidates, senderId);
-    const claims = (await readRivals(tx, send)).map((rival) => findMatches(rival, candidates, senderId));
-    const contested = isContested(matches, claims);
-    const step = { sendId, fence: send.fence, from: ['UNKNOWN'] } as const;
-    const [match] = matches;
-    if (match && matches.length === 1 && !contested) {
-      const set = { message_id: match.messageId, is_reconciled: true };
-      await transition(tx, { ...step, to: 'SENT', reason: 'reconciled', set });
-      // The lost answer had the actual price.
-      await chargeBudget(tx, send, send.reservedMicros);
+    const { matches, contested, match } = await findMessage(tx, send, await readSender(tx, ledger.actsFor));
+    if (match) {
+      await settleAs(tx, send, match);
       return 'sent';
     }
+    const step = { sendId, fence: send.fence, from: ['UNKNOWN'] } as const;
     const isOver =
       isErased || (isWhole ? await countScheduledRead(tx, send, timing) : await postponeRead(tx, send, timing));
     if (matches.length <= 1 && !isOver) return 'unknown';
@@ -52,19 +44,38 @@ export async function reconcile(ledger: Ledger, unknown: Send): Promise<'sent' |
 }
 
 /**
+ * Looks for the message of a send in its mirrored thread: the `matches`, and the one `match` that no other send can have produced.
+ */
+export async function findMessage(tx: Transaction, send: Send, senderId: string | null) {
+  const candidates = await readCandidates(tx, send);
+  const matches = findMatches(send, candidates, senderId);
+  const claims = (await readRivals(tx, send)).map((rival) => findMatches(rival, candidates, senderId));
+  const contested = isContested(matches, claims);
+  return { matches, contested, match: matches.length === 1 && !contested ? matches[0] : undefined };
+}
+
+/** UNKNOWN to SENT, at the reserved cost: the lost answer had the actual price. */
+export async function settleAs(tx: Transaction, send: Send, { messageId, at }: Candidate): Promise<void> {
+  // When a lost send left is only known by its message.
+  const set = { message_id: messageId, is_reconciled: true, ...(isLost(send) && { dispatched_at: at }) };
+  const { sendId, fence } = send;
+  await transition(tx, { sendId, fence, from: ['UNKNOWN'], to: 'SENT', reason: 'reconciled', set });
+  await chargeBudget(tx, send, send.reservedMicros);
+}
+
+/** The reason of what may have happened in a time whose writes are lost, since the database went back in time. */
+export const lostReason = 'the database went back in time';
+const isLost = ({ reason }: Pick<Send, 'reason'>) => reason === lostReason;
+
+/**
  * Handles a send whose last request seemed to have no effect, although the mirror has its message: a single match that
  * no other send can have produced. Records it as SENT at its worst-case cost. The caller has locked the send. Returns
  * false if there is no such message.
  */
 export async function settleFound(tx: Transaction, ledger: Ledger, send: Send): Promise<boolean> {
   if (send.dispatchedAt === null || send.messageId !== null) return false;
-  const senderId = await readSender(tx, ledger.actsFor);
-  const candidates = await readCandidates(tx, send);
-  const matches = findMatches(send, candidates, senderId);
-  const [match] = matches;
-  if (!match || matches.length > 1) return false;
-  const claims = (await readRivals(tx, send)).map((rival) => findMatches(rival, candidates, senderId));
-  if (isContested(matches, claims)) return false;
+  const { match } = await findMessage(tx, send, await readSender(tx, ledger.actsFor));
+  if (!match) return false;
   const { highestUnitMicros } = await readControl(tx);
   const { unitMicros } = await readLimits(tx);
   const micros = (send.units ?? maxSegments(send.text)) * Math.max(unitMicros, highestUnitMicros);
@@ -127,7 +138,7 @@ const laterMs = 900_000;
  * time window, not another send's, and with `senderId` or nobody as author.
  */
 function findMatches(
-  send: Pick<Send, 'number' | 'text' | 'baseline' | 'trigger' | 'plannedAt' | 'dispatchedAt'>,
+  send: Pick<Send, 'number' | 'text' | 'baseline' | 'trigger' | 'reason' | 'plannedAt' | 'dispatchedAt'>,
   candidates: readonly Candidate[],
   senderId: string | null,
 ): readonly Candidate[] {
@@ -149,7 +160,8 @@ function findMatches(
 }
 
 /** By the service's clock. However far that clock is behind, an answer is later than its trigger. */
-function earliest({ trigger, dispatchedAt }: Pick<Send, 'trigger' | 'dispatchedAt'>): number {
+function earliest({ trigger, reason, dispatchedAt }: Pick<Send, 'trigger' | 'reason' | 'dispatchedAt'>): number {
+  if (isLost({ reason })) return trigger.at.getTime() - earlierMs;
   const dispatched = dispatchedAt?.getTime() ?? Number.NaN;
   const answered = trigger.kind === 'message' ? trigger.at.getTime() : dispatched;
   return Math.min(dispatched - earlierMs, Math.max(answered, dispatched - laterMs));

@@ -24,6 +24,8 @@ export { type SendState, states } from './states.ts';
  * have left. When the lease of DISPATCHED expires, it is UNKNOWN: a request may have left. The only way from UNKNOWN back to
  * a request is a late answer to that same request which proves that nothing was sent.
  *
+ * When the database went back in time, a PLANNED, HELD or RESERVED send that may have left in the lost time is UNKNOWN.
+ *
  * A request that was answered as if it had no effect may have been charged all the same. If its message shows up in the thread,
  * the send is SENT, whatever state it went on to.
  *
@@ -38,9 +40,9 @@ export const isOpenSend = `(s.state in ('PLANNED', 'HELD', 'RESERVED', 'DISPATCH
 
 /** The allowed transitions from each state. Any other throws. */
 const nextStates: Readonly<Record<SendState, readonly SendState[]>> = {
-  PLANNED: ['RESERVED', 'HELD', 'DENIED', 'EXPIRED', 'SENT'],
-  HELD: ['RESERVED', 'HELD', 'DENIED', 'EXPIRED', 'SENT'],
-  RESERVED: ['DISPATCHED', 'PLANNED', 'HELD', 'DENIED', 'EXPIRED', 'SENT'],
+  PLANNED: ['RESERVED', 'HELD', 'DENIED', 'EXPIRED', 'SENT', 'UNKNOWN'],
+  HELD: ['RESERVED', 'HELD', 'DENIED', 'EXPIRED', 'SENT', 'UNKNOWN'],
+  RESERVED: ['DISPATCHED', 'PLANNED', 'HELD', 'DENIED', 'EXPIRED', 'SENT', 'UNKNOWN'],
   DISPATCHED: ['SENT', 'SKIPPED', 'REJECTED', 'NOT_SENT', 'UNKNOWN'],
   UNKNOWN: ['SENT', 'SKIPPED', 'REJECTED', 'NOT_SENT', 'NEEDS_HUMAN'],
   NEEDS_HUMAN: ['SENT', 'NOT_SENT'],
@@ -193,6 +195,7 @@ type SettableColumn =
   | 'baseline_message_ids'
   | 'body'
   | 'budget_date'
+  | 'dispatched_at'
   | 'due_at'
   | 'expires_at'
   | 'fence'

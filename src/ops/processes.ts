@@ -6,6 +6,7 @@ import { type ConnectionLimit, connectionLimits, goneAfterSeconds, judgeConnecti
 import type { Mode } from '../ledger/limits.ts';
 import { startLoop } from '../shared/loop.ts';
 import { receiverAt, secretHash } from '../sync/subscriptions/matching.ts';
+import { watchForLostWrites } from './lost-writes/lost-writes.ts';
 
 /**
  * A running process, as it last reported itself. All seconds are measured up to that report, since it may have ended
@@ -59,19 +60,19 @@ export function readProcesses(db: Database): Promise<RunningProcess[]> {
 
 /**
  * Reports this process to the others until `stop`: its role, its RULES_MODE if it is a worker, and whether the service
- * answers.
+ * answers. Each report notices when the database went back in time (`lost-writes/`); a process that may send waits for the
+ * first one with `check`.
  */
-export function reportProcess(
-  {
+export function reportProcess(context: Context, role: RunningProcess['role']) {
+  const {
     database: { db },
     processId,
     connections,
     service,
     settings,
     log,
-  }: Pick<Context, 'database' | 'processId' | 'connections' | 'service' | 'settings' | 'log'>,
-  role: RunningProcess['role'],
-): { stop(): Promise<void> } {
+  } = context;
+  const lostWrites = watchForLostWrites(context);
   const { publicUrl, secret } = settings.receiver;
   // The other receivers must know it before the webhooks move to this one.
   const addressHash =
@@ -107,11 +108,19 @@ export function reportProcess(
     );
   }
 
-  const loop = startLoop({ name: 'Reporting this process', everyMs: reportEveryMs, log, job: report });
+  async function reportAll(): Promise<void> {
+    await report();
+    await lostWrites.check();
+  }
+
+  const loop = startLoop({ name: 'Reporting this process', everyMs: reportEveryMs, log, job: reportAll });
   void loop.kick();
   return {
+    check: lostWrites.check,
+    isCurrent: lostWrites.isCurrent,
     async stop() {
       await loop.stop();
+      await lostWrites.close();
       await query(db, sql`delete from ops.processes where process_id = ${processId}`).catch(() => undefined);
     },
   };

@@ -12,6 +12,7 @@ import {
   readCredential,
   readDisk,
   readDrift,
+  readLostWrites,
   readPostgres,
   readQueues,
   readSchema,
@@ -48,6 +49,7 @@ const readers = {
   rules: readRules,
   reporting: readReporting,
   sends: readSends,
+  lostWrites: readLostWrites,
   processes: readProcesses,
   alerts: readAlerts,
 } satisfies Readonly<Record<string, (db: Database) => Promise<unknown>>>;

@@ -266,7 +266,7 @@ test('a receiver that was suspended since an erasure stores nothing of whom it d
   const known = createErasedNumbers(db, log);
   known.stop();
   await known.refresh();
-  const inbox = createInbox(database, pauses, () => undefined, known);
+  const inbox = createInbox(database, pauses, () => undefined, { erased: known });
   await eraseNumber({ db, queues, knownAfterMs: 0 }, '15557770313');
   await inbox.accept(telling('15557770313'));
   await inbox.accept(telling('15557770314'));
@@ -288,7 +288,7 @@ test('other spellings of a number go from what is held, and are kept out of what
   ];
   const known = createErasedNumbers(db, log);
   onTestFinished(known.stop);
-  const inbox = createInbox(database, pauses, () => undefined, known);
+  const inbox = createInbox(database, pauses, () => undefined, { erased: known });
   const bodies = async () => {
     const rows = await query<{ body: string }>(db, 'select body from ops.deliveries where delivery_id > $1', [before]);
     return rows.map(({ body }) => body);
@@ -318,7 +318,7 @@ test('a delivery that cannot be judged is answered and read, and its body is not
   onTestFinished(known.stop);
   await known.refresh();
   expect(known.hasAny).toBe(true);
-  const inbox = createInbox(database, pauses, () => undefined, known);
+  const inbox = createInbox(database, pauses, () => undefined, { erased: known });
   const target = { kind: 'thread', key: '12125559911/15557770999' } as const;
   expect(await inbox.accept({ ...telling('x'), body: '1 '.repeat(524_000), targets: [target] })).toMatchObject({
     targets: 1,

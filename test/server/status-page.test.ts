@@ -62,6 +62,7 @@ function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
     uptimeSeconds: 90_000,
     alerts: known({ open: [], undelivered: [] }),
     disk: known(undefined),
+    lostWrites: known(null),
     postgres: known({ waits: [], long: [], diskFullAt: null, connections: null, slots: [] }),
     isDiskFull: false,
     credential: known({ use: 'api_key' }),

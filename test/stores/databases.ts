@@ -41,6 +41,30 @@ export async function dropDatabase(name: string): Promise<void> {
   await asSuperuser((client) => client.query(`drop database if exists ${escapeIdentifier(name)} with (force)`));
 }
 
+/** The state of a database at a moment. */
+export interface Snapshot {
+  /** Puts the database back into that state: whatever was written since is lost, and every connection is cut. */
+  restore(): Promise<void>;
+}
+
+/** Copies a database, which cuts every connection to it for a moment. */
+export async function snapshotOf(databaseUrl: string): Promise<Snapshot> {
+  const name = new URL(databaseUrl).pathname.slice(1);
+  const [database, copy] = [name, `${name}_copy`].map(escapeIdentifier);
+  const whileClosed = (...statements: readonly string[]) =>
+    asSuperuser(async (client) => {
+      await client.query(`alter database ${database} allow_connections false`);
+      await client.query('select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = $1', [name]);
+      for (const statement of statements) await client.query(statement);
+      await client.query(`alter database ${database} allow_connections true`);
+    });
+  await whileClosed(`create database ${copy} template ${database} strategy file_copy ${owned()}`);
+  return {
+    restore: () =>
+      whileClosed(`drop database ${database} with (force)`, `alter database ${copy} rename to ${database}`),
+  };
+}
+
 async function templateOf(prepare: Preparation): Promise<string> {
   const name = `template_${prepare.name}`;
   await asSuperuser(async (client) => {

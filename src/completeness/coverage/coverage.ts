@@ -263,6 +263,20 @@ export async function unproveHours(tx: Transaction, callIds: readonly string[]):
   );
 }
 
+/** Voids the proofs of the hours that a time touches, and makes them due. */
+export async function unproveSpan(
+  tx: Transaction,
+  { from, until }: { readonly from: Date; readonly until: Date },
+  reason: string,
+): Promise<void> {
+  await query(
+    tx,
+    sql`update ops.coverage set state = case when checked_at is null then state else 'differs' end, proven_at = null, due_at = now(),
+       attempts = 0, claimed_until = ${released}, last_error = ${reason}
+     where stream = 'calls' and to_at > ${from} and from_at <= ${until}`,
+  );
+}
+
 const areHours = (hours: readonly number[]) =>
   sql`stream = 'calls' and from_at = any(select to_timestamp(h) from unnest(${hours}::bigint[]) h)`;
 

@@ -178,7 +178,8 @@ const sendsPaused = defineCheck({
   meaning: 'All automatic texts are paused, by the operator or by the daemon itself.',
   measure({ sends, takenAt }) {
     const control = known(sends)?.control;
-    if (!control?.isPaused) return undefined;
+    // `writes_lost` reports the pause of a recovery.
+    if (!control?.isPaused || control.by === 'recovery') return undefined;
     const { by, since, reason } = control;
     const who = by === 'ledger' ? 'the daemon itself' : 'the operator';
     return { by, since, reason, paused: `Paused ${ago(since, takenAt)} by ${who}.` };

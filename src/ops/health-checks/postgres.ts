@@ -192,6 +192,27 @@ const replicationSlot = defineCheck<ReplicationSlot>({
   },
 });
 
+const minute = (at: Date) => `${at.toISOString().slice(0, 19)}Z`;
+
+const writesLost = defineCheck({
+  id: 'writes_lost',
+  meaning:
+    'The database went back in time: a standby was promoted that lacked the last writes, or a back-up was restored. A problem until all is read again.',
+  measure: ({ lostWrites }) => known(lostWrites),
+  level: { among: ['problem', 'warning'], of: ({ recoveredAt }) => (recoveredAt === null ? 'problem' : 'warning') },
+  sentence: ({ from, until, recoveredAt }) =>
+    `The database went back in time: what was written from ${minute(from)} to ${minute(until)} is lost. ${
+      recoveredAt === null ? 'Sends are paused until it is read again.' : 'Texts and calls are read again.'
+    }`,
+  remedy: ({ recoveredAt }) =>
+    `Repeat what people changed here in that time: rules, decisions on opt-outs, imports. Automatic texts and notes that may have gone out are not repeated: see ${toType('sends list --state UNKNOWN')}. ${
+      recoveredAt === null
+        ? `If it does not end, ${toType('doctor')} names the reads that fail.`
+        : 'This ends a day later.'
+    }`,
+  since: ({ noticedAt }) => noticedAt,
+});
+
 export const postgresChecks = [
   databaseUnavailable,
   diskFull,
@@ -199,6 +220,7 @@ export const postgresChecks = [
   transactionOpen,
   connectionsShort,
   databaseReadOnly,
+  writesLost,
   deliveriesRefused,
   migrationsMissing,
   viewsStale,

@@ -148,6 +148,24 @@ export async function readPostgres(db: Database, poolSize: number): Promise<Post
   };
 }
 
+/** The last time that the database went back in time. Null if that was more than a day ago. */
+export interface LostWritesStatus {
+  readonly from: Date;
+  readonly until: Date;
+  readonly noticedAt: Date;
+  /** Null while what was lost is read again, and sends are paused. */
+  readonly recoveredAt: Date | null;
+}
+
+export async function readLostWrites(db: Database): Promise<LostWritesStatus | null> {
+  const [row] = await query(
+    db,
+    sql<LostWritesStatus>`select lost_from as "from", lost_until as until, noticed_at as "noticedAt", recovered_at as "recoveredAt"
+      from ops.incarnation where noticed_at is not null and (recovered_at is null or noticed_at > now() - interval '1 day')`,
+  );
+  return row ?? null;
+}
+
 /** The credential of this process: its API key, or else the login that all processes share. */
 export type CredentialStatus =
   | { readonly use: 'api_key' }

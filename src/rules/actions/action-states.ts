@@ -37,6 +37,8 @@ export interface ClaimedAction {
   readonly tries: number;
   /** An earlier request carried the note, and the note may exist. */
   readonly wasBegun: boolean;
+  /** An earlier match on the same trigger may have been lost when the database went back in time, with all it did. */
+  readonly mayBeRepeated: boolean;
   /** Milliseconds since the match, or since the outcome of the rule's own reply. */
   readonly waitedMs: number;
   /** End of the claim, as Postgres wrote it. It identifies the claim. */
@@ -146,6 +148,7 @@ function claimFirst(tx: Transaction, limit: number, threads: readonly Pair[]): P
       select c.run_id as "runId", c.ordinal, c.kind, r.rule, r.line, r.number,
         jsonb_build_object('kind', r.trigger_kind, 'key', r.trigger_key) as trigger,
         coalesce(c.argument, '{}') as argument, c.tries, c.begun_at is not null as "wasBegun",
+        exists (select from ops.incarnation where lost_until >= r.trigger_at and lost_until < r.evaluated_at) as "mayBeRepeated",
         extract(epoch from now() - greatest(r.evaluated_at, reply.settled_at))::float8 * 1000 as "waitedMs",
         c.claimed_until::text as claim, reply.state as "replyState", reply.reason as "replyReason"
       from claimed c join ops.rule_runs r using (run_id)
@@ -247,6 +250,22 @@ export async function recordOutcome(tx: Database | Transaction, claim: Claim, ou
       select r.evaluated_at, r.version,
         jsonb_build_array(jsonb_build_object('rule', r.rule, 'mode', r.mode, 'word', ${`action_${state}`}::text, 'count', 1))
       from decided join ops.rule_runs r using (run_id)`,
+  );
+}
+
+/** Marks the steps unclear that may have been performed before a moment, although the database does not know. */
+export async function doubtLostActions(tx: Transaction, until: Date, reason: string): Promise<void> {
+  await query(
+    tx,
+    sql`
+      with doubted as (
+        update ops.rule_actions set state = 'unclear', reason = ${reason}, settled_at = now(), argument = null
+        where state = 'waiting' and kind <> 'reply' and due_at <= ${until} returning run_id
+      )
+      insert into ops.rule_tallies (happened_at, version, counts)
+      select r.evaluated_at, r.version,
+        jsonb_build_array(jsonb_build_object('rule', r.rule, 'mode', r.mode, 'word', 'action_unclear', 'count', 1))
+      from doubted join ops.rule_runs r using (run_id)`,
   );
 }
 

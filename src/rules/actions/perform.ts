@@ -1,5 +1,6 @@
 import { type Answer, type ConversationState, type Service, ServiceError } from '../../api-client/client.ts';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
+import { lostReason } from '../../ledger/lost-sends.ts';
 import { isOutranked, readRuleMode } from '../../ledger/rules-in-force.ts';
 import type { Log } from '../../shared/log.ts';
 import type { Thread } from '../../shared/thread.ts';
@@ -28,6 +29,8 @@ export interface ActionContext {
   readonly readThread: (thread: Thread, signal: AbortSignal) => Promise<boolean>;
   /** Whose credential the requests use. With a login the service credits that user and accepts no other. */
   readonly actsFor: 'account' | 'user';
+  /** Whether the database has all that was written before: false when it went back in time. Default: it has. */
+  readonly isCurrent?: (db: Database) => Promise<boolean>;
 }
 
 const maxAtOnce = 8;
@@ -82,6 +85,7 @@ async function attempt(
   try {
     const next = (await refusalOf(context, action, signal)) ?? (await requestFor(context, action, signal));
     if ('state' in next) return next;
+    if ((await context.isCurrent?.(db)) === false) return later(action, lostReason);
     if (!(await beginAction(db, action, next.hasNote))) return undefined;
     request = next;
   } catch (error) {
@@ -107,12 +111,13 @@ async function refusalOf(
   action: ClaimedAction,
   signal: AbortSignal,
 ): Promise<Outcome | undefined> {
-  const { rule, kind, replyState, replyReason, wasBegun } = action;
+  const { rule, kind, replyState, replyReason, wasBegun, mayBeRepeated } = action;
   const ruleMode = context.mode === 'live' ? await readRuleMode(context.db, rule) : context.mode;
   if (ruleMode !== 'live') return { state: 'skipped', reason: 'the rule is not live any more' };
   if (kind === 'comment' && wasBegun) {
     return { state: 'unclear', reason: 'the note may have been posted: the process ended during the request' };
   }
+  if (mayBeRepeated) return { state: 'unclear', reason: lostReason };
   const overtaking = await overtakenBy(context.db, action);
   if (overtaking !== undefined) {
     return { state: 'skipped', reason: `it waited for too long, and a later step of ${overtaking} decided meanwhile` };

@@ -1,5 +1,5 @@
 import { type ObjectId, objectId } from '../../api-client/client.ts';
-import { type Database, query, relation, sql } from '../../db/database.ts';
+import { type Database, query, relation, sql, type Transaction } from '../../db/database.ts';
 import { goneAfterSeconds } from '../../db/limits.ts';
 import { UserError } from '../../shared/errors.ts';
 import type { EventType } from '../../shared/event-types.ts';
@@ -73,6 +73,17 @@ const streamOf: Readonly<Record<EventType, 'calls' | 'texts' | null>> = {
  * its end and listed by its start, so a gap of calls also covers a long call.
  */
 const overlapSeconds = { calls: 4 * 3_600, texts: 300 } as const;
+
+/** Records that events since a moment may have been lost, whatever the subscriptions were. */
+export async function recordGaps(tx: Transaction, from: Date, reason: string): Promise<void> {
+  const streams = Object.entries(overlapSeconds).map(([stream, overlap]) => ({ stream, overlap }));
+  await query(
+    tx,
+    sql`insert into ops.gaps (stream, from_at, to_at, reason)
+      select stream, ${from}::timestamptz - overlap * interval '1 second', clock_timestamp(), ${reason}
+      from ${relation('s', streams, { stream: 'text', overlap: 'integer' })}`,
+  );
+}
 
 /** Seconds between two checks of a receiver. */
 export const checkSeconds = 30;

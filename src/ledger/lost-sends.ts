@@ -1,0 +1,63 @@
+import { hotQuery, query, sql, type Transaction } from '../db/database.ts';
+import { maxSegments, releaseBudget, reserveAnyway } from './budgets.ts';
+import { readControl, readSender } from './control.ts';
+import { findMessage, lostReason, settleAs } from './reconcile.ts';
+import { readLimits } from './rules-in-force.ts';
+import { lockSend, type SendPlan, transition } from './send.ts';
+
+export { lostReason } from './reconcile.ts';
+
+/*
+ * When the database went back in time (`ops/lost-writes`), sends of the lost time may have left without a row that says so. Each
+ * counts as one whose answer was lost: its message is looked for in the thread, and nothing is sent again.
+ */
+
+/** Doubts the live sends that may have left before a moment. The caller holds the switch. */
+export async function doubtLostSends(tx: Transaction, until: Date): Promise<void> {
+  const rows = await query(
+    tx,
+    sql<{ send_id: string }>`select send_id from ops.sends
+      where mode = 'live' and (state = 'RESERVED' or (state in ('PLANNED', 'HELD') and due_at <= ${until}))
+      order by send_id for update`,
+  );
+  for (const { send_id: sendId } of rows) await doubtSend(tx, sendId, until);
+}
+
+/** Doubts a send that was just planned, if one for the same trigger may have left in the lost time. */
+export async function doubtIfLost(
+  tx: Transaction,
+  sendId: string,
+  { trigger, mode }: Pick<SendPlan, 'trigger' | 'mode'>,
+): Promise<void> {
+  if (mode !== 'live') return;
+  const [lost] = await hotQuery(
+    tx,
+    sql<{ until: Date }>`select lost_until as until from ops.incarnation
+      where lost_until >= ${trigger.at} and lost_from < (select expires_at from ops.sends where send_id = ${sendId})`,
+  );
+  if (lost) await doubtSend(tx, sendId, lost.until);
+}
+
+/** To UNKNOWN with a reserved budget, or at once to SENT if its message is mirrored. */
+async function doubtSend(tx: Transaction, sendId: string, until: Date): Promise<void> {
+  const send = await lockSend(tx, sendId);
+  if (!send) return;
+  if (send.reservedMicros > 0) await releaseBudget(tx, send);
+  const units = send.units ?? maxSegments(send.text);
+  const { highestUnitMicros } = await readControl(tx);
+  const micros = units * Math.max((await readLimits(tx)).unitMicros, highestUnitMicros);
+  const budgetDate = await reserveAnyway(tx, send, micros);
+  await transition(tx, {
+    sendId,
+    from: ['PLANNED', 'HELD', 'RESERVED'],
+    to: 'UNKNOWN',
+    reason: lostReason,
+    dueInMs: 0,
+    set: { units, message_type: 'sms', reserved_micros: micros, budget_date: budgetDate, dispatched_at: until },
+  });
+  const doubted = await lockSend(tx, sendId);
+  if (!doubted) return;
+  // Null with an API key, whose messages have no author.
+  const { match } = await findMessage(tx, doubted, await readSender(tx, 'user'));
+  if (match) await settleAs(tx, doubted, match);
+}

@@ -1,0 +1,150 @@
+import { appendFile, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { targetOfId } from '../../inbox/accepted-targets.ts';
+import type { Target } from '../../inbox/targets.ts';
+import { connectRedis } from '../../queues/redis.ts';
+
+/*
+ * What is kept where a failover or a restored back-up of Postgres does not take it back: in Redis where there is one, else in
+ * DATA_DIR. Every process has a copy in memory too, which alone is left where DATA_DIR does not outlive the process.
+ */
+
+/** The state of the database at the newest report, by which an older state is recognized. */
+export type Mark = z.infer<typeof mark>;
+
+const mark = z.object({
+  incarnationId: z.string(),
+  reportCount: z.coerce.number(),
+  /** By the database's clock. */
+  reportedAt: z.coerce.date(),
+  /** An operator had paused all sends, for this reason. */
+  pauseReason: z.string().nullable(),
+});
+
+/** A row of `ops.erasures`. */
+export type ErasureRow = z.infer<typeof erasureRow>;
+
+const erasureRow = z.object({ numberHash: z.string(), spellingHashes: z.array(z.string()) });
+
+export interface KeptOutside {
+  /** The newest mark of an incarnation. `isCopied`: its folder is a copy, and so may be the embedded database beside it. */
+  readMark(incarnationId: string): Promise<(Mark & { readonly isCopied: boolean }) | undefined>;
+  writeMark(mark: Mark): Promise<void>;
+  /** Adds accepted targets, each as "kind key" with its moment. */
+  addTargets(accepted: ReadonlyMap<string, number>): Promise<void>;
+  /** The targets accepted since a moment (Unix milliseconds), of the last day at most. */
+  targetsSince(ms: number): Promise<Target[]>;
+  forgetTargets(isForgotten: (target: Target) => boolean): Promise<void>;
+  addErasures(rows: readonly ErasureRow[]): Promise<void>;
+  erasures(): Promise<ErasureRow[]>;
+  close(): Promise<void>;
+}
+
+const keptMs = 24 * 3_600_000;
+const maxTargets = 100_000;
+
+const parsed = <T>(schema: z.ZodType<T>, text: string | null | undefined): T | undefined =>
+  text ? schema.parse(JSON.parse(text)) : undefined;
+
+export function keepInRedis(url: string, deploymentId: string): KeptOutside {
+  const redis = connectRedis(url, { maxRetriesPerRequest: 1, commandTimeout: 1_000 });
+  const keyOf = (name: string) => `{trunkline-kept-${deploymentId}}:${name}`;
+  const targets = keyOf('targets');
+  return {
+    async readMark(id) {
+      const held = parsed(mark, await redis.get(keyOf(`mark:${id}`)));
+      return held && { ...held, isCopied: false };
+    },
+    writeMark: async (held) => void (await redis.set(keyOf(`mark:${held.incarnationId}`), JSON.stringify(held))),
+    async addTargets(accepted) {
+      await redis.zadd(targets, ...[...accepted].flatMap(([id, at]) => [String(at), id]));
+      await redis.zremrangebyscore(targets, '-inf', Date.now() - keptMs);
+      await redis.zremrangebyrank(targets, 0, -maxTargets - 1);
+    },
+    targetsSince: async (ms) => (await redis.zrangebyscore(targets, String(ms), '+inf')).map(targetOfId),
+    async forgetTargets(isForgotten) {
+      const gone = (await redis.zrange(targets, '0', '-1')).filter((id) => isForgotten(targetOfId(id)));
+      for (const id of gone) await redis.zrem(targets, id);
+    },
+    addErasures: async (rows) =>
+      void (await redis.hset(
+        keyOf('erasures'),
+        Object.fromEntries(rows.map((r) => [r.numberHash, JSON.stringify(r)])),
+      )),
+    erasures: async () =>
+      Object.values(await redis.hgetall(keyOf('erasures'))).map((text) => erasureRow.parse(JSON.parse(text))),
+    close: async () => redis.disconnect(),
+  };
+}
+
+const maxTargetBytes = 8 * 1_024 ** 2;
+
+export function keepInFolder(dataDir: string, deploymentId: string): KeptOutside {
+  const folder = join(dataDir, 'kept-outside', deploymentId);
+  const targetsFile = join(folder, 'targets.log');
+  const erasuresFile = join(folder, 'erasures.json');
+  const markFile = (id: string) => join(folder, `mark-${id}.json`);
+  const read = (file: string) =>
+    readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return '';
+      throw error;
+    });
+
+  async function replace(file: string, text: string): Promise<void> {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const draft = `${file}.${process.pid}`;
+    await writeFile(draft, text, { mode: 0o600 });
+    await rename(draft, file);
+  }
+
+  /** When the folder was created, which no copy keeps; 0 where the file system does not know. */
+  async function createdAt(): Promise<number> {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const { birthtimeMs, ctimeMs } = await stat(folder);
+    return birthtimeMs === ctimeMs ? 0 : birthtimeMs;
+  }
+
+  /** Each target with the moment of its newest delivery. */
+  async function readTargets(): Promise<Map<string, number>> {
+    const targets = new Map<string, number>();
+    for (const line of (await read(targetsFile)).split('\n')) {
+      const [, at, id] = /^(\d+) (.+)$/.exec(line) ?? [];
+      if (id !== undefined && Number(at) > Date.now() - keptMs) targets.set(id, Number(at));
+    }
+    return targets;
+  }
+
+  const lines = (targets: Iterable<readonly [string, number]>) =>
+    [...targets].map(([id, at]) => `${at} ${id}\n`).join('');
+
+  return {
+    async readMark(id) {
+      const held = parsed(mark.extend({ folderCreatedAt: z.number() }), await read(markFile(id)));
+      const times = [held?.folderCreatedAt, await createdAt()];
+      return held && { ...held, isCopied: !times.includes(0) && times[0] !== times[1] };
+    },
+    async writeMark(held) {
+      await replace(markFile(held.incarnationId), JSON.stringify({ ...held, folderCreatedAt: await createdAt() }));
+    },
+    async addTargets(accepted) {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await appendFile(targetsFile, lines(accepted), { mode: 0o600 });
+      if ((await stat(targetsFile)).size < maxTargetBytes) return;
+      const newest = [...(await readTargets())].slice(-maxTargets / 2);
+      await replace(targetsFile, lines(newest));
+    },
+    targetsSince: async (ms) => [...(await readTargets())].flatMap(([id, at]) => (at >= ms ? [targetOfId(id)] : [])),
+    async forgetTargets(isForgotten) {
+      const targets = [...(await readTargets())];
+      const left = targets.filter(([id]) => !isForgotten(targetOfId(id)));
+      if (left.length < targets.length) await replace(targetsFile, lines(left));
+    },
+    async addErasures(rows) {
+      const all = new Map([...(await this.erasures()), ...rows].map((row) => [row.numberHash, row]));
+      await replace(erasuresFile, JSON.stringify([...all.values()]));
+    },
+    erasures: async () => parsed(z.array(erasureRow), await read(erasuresFile)) ?? [],
+    close: async () => undefined,
+  };
+}

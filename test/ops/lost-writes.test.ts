@@ -1,0 +1,117 @@
+import { afterAll, describe, expect, test } from 'vitest';
+import { healthChecks } from '../../src/ops/health-checks.ts';
+import { lostSpanOf } from '../../src/ops/lost-writes/lost-writes.ts';
+import { takeSnapshot } from '../../src/ops/snapshot.ts';
+import { eraseNumber } from '../../src/privacy/erase.ts';
+import { createRulesWorld } from '../rules/rules-world.ts';
+import { backends } from '../stores/backends.ts';
+import { snapshotOf } from '../stores/databases.ts';
+import { until } from '../world.ts';
+
+const rules = `
+rules:
+  - name: answer
+    on: message_received
+    if: message.plain == "question"
+    do: [{ reply: An answer. }, { comment: Answered. }]
+    limits: { quiet_hours: none }
+`;
+
+const often = { callsMs: 200, textsMs: 200, pollMs: 3_600_000 };
+
+describe.each(backends)('with queues in %s', async (backend) => {
+  const world = await createRulesWorld(rules, 'live', backend, { workers: { completenessPace: often } });
+  const { sandbox, query, value, context } = world;
+  afterAll(() => world.close());
+
+  const comments = () =>
+    sandbox.requests().filter(({ method, path }) => method === 'POST' && path.endsWith('/comments')).length;
+  const findings = async () => healthChecks(await takeSnapshot(context)).filter(({ check }) => check === 'writes_lost');
+  const isRecovered = async () =>
+    Number(await value('select count(recovered_at) from ops.incarnation').catch(() => 0)) === 1;
+
+  test('a database that goes back in time is noticed, and nothing is lost, repeated or kept of the erased', async () => {
+    await sandbox.emit.sms({ number: '17185550301', text: 'Question' });
+    await world.rulesSettled();
+    await until(async () => (await value(`select count(*) from ops.sends where state = 'SENT'`)) === '1');
+    await until(async () => Number(await value('select report_count from ops.incarnation')) > 0);
+    expect(await findings()).toEqual([]);
+
+    const snapshot = await snapshotOf(context.settings.databaseUrl);
+    await until(() =>
+      query('select 1').then(
+        () => true,
+        () => false,
+      ),
+    );
+    await sandbox.emit.sms({ number: '17185550302', text: 'Question' });
+    await sandbox.emit.sms({ number: '17185550303', text: 'A secret' });
+    await world.rulesSettled();
+    await until(
+      async () => comments() === 2 && (await value(`select count(*) from ops.sends where state = 'SENT'`)) === '2',
+    );
+    await eraseNumber({ db: context.database.db, queues: context.queues }, '17185550303');
+    await sandbox.emit.sms({ number: '17185550304', text: 'Hello' });
+    await world.settled();
+
+    await snapshot.restore();
+    await until(async () => (await findings().catch(() => [])).length > 0);
+    await until(isRecovered, async () =>
+      JSON.stringify([
+        await query('select * from ops.incarnation'),
+        await query('select * from ops.gaps'),
+        await query(
+          `select kind, key, due_at, attempts, state, last_error from ops.sync_targets where dirty_version > clean_version`,
+        ),
+        await query('select * from ops.rule_events'),
+        await query('select state, reason, searched_at from ops.sends'),
+      ]),
+    );
+    await world.rulesSettled();
+
+    expect(await query(`select number from warehouse.sms_conversations order by 1`)).toEqual(
+      ['17185550301', '17185550302', '17185550304'].map((number) => ({ number })),
+    );
+    expect(sandbox.sends()).toHaveLength(2);
+    expect(comments()).toBe(2);
+    expect(await query(`select number, state, is_reconciled from ops.sends order by number`)).toEqual([
+      { number: '17185550301', state: 'SENT', is_reconciled: false },
+      { number: '17185550302', state: 'SENT', is_reconciled: true },
+    ]);
+    expect(await query(`select sends_count, reserved_micros from ops.send_budgets where scope = 'account'`)).toEqual([
+      { sends_count: 2, reserved_micros: '0' },
+    ]);
+    expect(await query(`select state, reason from ops.rule_actions where kind = 'comment' order by run_id`)).toEqual([
+      { state: 'done', reason: null },
+      { state: 'unclear', reason: 'the database went back in time' },
+    ]);
+    expect(await findings()).toMatchObject([{ level: 'warning' }]);
+    expect(await query('select is_paused from ops.send_control')).toEqual([{ is_paused: false }]);
+  });
+});
+
+describe('lost writes are noticed by', () => {
+  const at = (seconds: number) => new Date(Date.UTC(2026, 0, 1, 12, 0, seconds));
+  const held = {
+    ...{ deploymentId: 'd', incarnationId: 'b', formerId: 'a', reportCount: 10, reportedAt: at(0) },
+    ...{ server: '1/5/00000001', from: at(0), until: at(0), isRecovering: false },
+  };
+  const mark = { incarnationId: 'b', reportCount: 10, reportedAt: at(0), pauseReason: null };
+  const span = (changes: Partial<Parameters<typeof lostSpanOf>[0]>) =>
+    lostSpanOf({ held, server: held.server, now: at(50), mark, ...changes });
+
+  test.each([
+    ['nothing, as the last report left it', {}, undefined],
+    ['a lower count', { mark: { ...mark, reportCount: 14, reportedAt: at(8) } }, { from: at(0), until: at(23) }],
+    ['an incarnation that it does not know', { mark: { ...mark, incarnationId: 'c' } }, { from: at(0), until: at(15) }],
+    [
+      'nothing, when another process noticed before',
+      { mark: { ...mark, incarnationId: 'a', reportCount: 14 } },
+      undefined,
+    ],
+    ['another timeline', { server: '1/5/00000002' }, { from: at(0), until: at(15) }],
+    ['another database, without a mark', { server: '2/7/00000001', mark: undefined }, { from: at(0), until: at(50) }],
+    ['nothing, when all reports were moved', { server: '2/7/00000001' }, undefined],
+    ['a copied folder', { mark: { ...mark, isCopied: true } }, { from: at(0), until: at(50) }],
+  ])('%s', (_, changes, expected) => expect(span(changes)).toEqual(expected));
+});
