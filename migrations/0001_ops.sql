@@ -427,6 +427,7 @@ create table ops.attribution_days (
   request_count integer not null default 0,
   attributed_count integer not null default 0,
   finished_at timestamptz,
+  compare_again_at timestamptz,
   problem text
 );
 comment on table ops.attribution_days is 'Local days for which the service was asked, by queue, huntgroup and user, which calls they took part in. Done in the following night, with few requests.';
@@ -436,7 +437,31 @@ comment on column ops.attribution_days.reached_count is 'Queues, huntgroups and 
 comment on column ops.attribution_days.request_count is 'Requests so far.';
 comment on column ops.attribution_days.attributed_count is 'Attributions found by these searches alone.';
 comment on column ops.attribution_days.finished_at is 'When the last of them was asked.';
+comment on column ops.attribution_days.compare_again_at is 'When the figures that differ (ops.tie_outs) are compared again; NULL = none differ, or the day is more than a week old.';
 comment on column ops.attribution_days.problem is 'Why some of them attributed no calls; NULL = all did.';
+
+create table ops.tie_outs (
+  local_date date not null,
+  kind text not null check (kind in ('status', 'day', 'queue', 'huntgroup', 'user')),
+  name text not null,
+  theirs integer not null,
+  ours integer not null,
+  call_ids text[] not null default '{}',
+  unexplained_ids text[] not null default '{}',
+  explained text,
+  compared_at timestamptz not null default now(),
+  primary key (local_date, kind, name)
+);
+comment on table ops.tie_outs is 'Figures of closed local days: what the service lists by a filtered search, beside what is held. The same searches attribute calls.';
+comment on column ops.tie_outs.local_date is 'The day.';
+comment on column ops.tie_outs.kind is 'What the search is filtered by: status (with the direction), queue, huntgroup or user; day: all calls, beside the totals of the reports.';
+comment on column ops.tie_outs.name is 'The value, such as inbound answered, or the id of a user; empty for day.';
+comment on column ops.tie_outs.theirs is 'Calls that the service lists.';
+comment on column ops.tie_outs.ours is 'Calls that are held.';
+comment on column ops.tie_outs.call_ids is 'The first 500 calls that only one of both has. They were read again.';
+comment on column ops.tie_outs.unexplained_ids is 'Of these, those that differed before and still do, for no known reason.';
+comment on column ops.tie_outs.explained is 'Why they differ, where that is known; you can write your own reason here. NULL = they do not, or it is not known.';
+comment on column ops.tie_outs.compared_at is 'When they were compared last.';
 
 -- Erasure
 

@@ -53,6 +53,7 @@ create table ops.attribution_days (
   request_count integer not null default 0, -- Requests so far.
   attributed_count integer not null default 0, -- Attributions found by these searches alone.
   finished_at timestamptz, -- When the last of them was asked.
+  compare_again_at timestamptz, -- When the figures that differ (ops.tie_outs) are compared again; NULL = none differ, or the day is more than a week old.
   problem text, -- Why some of them attributed no calls; NULL = all did.
   constraint attribution_days_pkey PRIMARY KEY (local_date)
 );
@@ -555,6 +556,21 @@ create table ops.thread_candidates (
   constraint thread_candidates_evidence_check CHECK ((evidence = ANY (ARRAY['call'::text, 'contact'::text, 'import'::text, 'unread'::text, 'gap'::text])))
 );
 CREATE INDEX thread_candidates_open ON ops.thread_candidates USING btree (line, evidence_at) WHERE (probed_at IS NULL);
+
+-- Figures of closed local days: what the service lists by a filtered search, beside what is held. The same searches attribute calls.
+create table ops.tie_outs (
+  local_date date not null, -- The day.
+  kind text not null, -- What the search is filtered by: status (with the direction), queue, huntgroup or user; day: all calls, beside the totals of the reports.
+  name text not null, -- The value, such as inbound answered, or the id of a user; empty for day.
+  theirs integer not null, -- Calls that the service lists.
+  ours integer not null, -- Calls that are held.
+  call_ids text[] not null default '{}'::text[], -- The first 500 calls that only one of both has. They were read again.
+  unexplained_ids text[] not null default '{}'::text[], -- Of these, those that differed before and still do, for no known reason.
+  explained text, -- Why they differ, where that is known; you can write your own reason here. NULL = they do not, or it is not known.
+  compared_at timestamptz not null default now(), -- When they were compared last.
+  constraint tie_outs_pkey PRIMARY KEY (local_date, kind, name),
+  constraint tie_outs_kind_check CHECK ((kind = ANY (ARRAY['status'::text, 'day'::text, 'queue'::text, 'huntgroup'::text, 'user'::text])))
+);
 
 -- The views of the schema reporting that a release created.
 create table ops.views (

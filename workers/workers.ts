@@ -177,7 +177,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       reconciler,
       gapDetection,
       polling: createPolling({ db, log, reconciler, gapDetection, unannounced }),
-      attribution: createAttribution({ db, service, log, onAnswer }),
+      attribution: createAttribution({ db, service, log, onAnswer, pauses, notify: notifier.notify }),
       pace,
       eventRetentionDays: settings.eventRetentionDays,
       retentionDays,

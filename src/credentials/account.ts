@@ -221,6 +221,7 @@ async function voidProofs(tx: Transaction, since: Date | '-infinity'): Promise<v
     tx,
     sql`update ops.attribution_days set finished_at = null, reached_count = 0, request_count = 0 where finished_at >= ${since}::timestamptz`,
   );
+  await query(tx, sql`delete from ops.tie_outs where compared_at >= ${since}::timestamptz`);
   await query(tx, sql`delete from warehouse.sms_unread_snapshots where observed_at >= ${since}::timestamptz`);
 }
 

@@ -27,7 +27,7 @@ const given = `'h', 'test', 1, now()`;
 /** A deployment of which nothing is known to be wrong: it runs, a subscription delivers, and all history is compared. */
 async function allIsWell(): Promise<void> {
   await database.query(`
-    truncate ops.sends, ops.send_events, ops.send_budgets, ops.rule_runs, ops.rule_actions, ops.rule_versions, ops.processes,
+    truncate ops.tie_outs, ops.sends, ops.send_events, ops.send_budgets, ops.rule_runs, ops.rule_actions, ops.rule_versions, ops.processes,
       ops.deliveries, ops.sync_targets, ops.streams, ops.coverage, ops.backfills, ops.gaps, ops.drift, ops.alerts,
       ops.alert_messages, ops.rollup_markers, ops.rollup_troubles, ops.subscription_watch, ops.opt_outs, rollups.audits,
       warehouse.webhook_subscriptions, warehouse.sms_unread_snapshots, warehouse.users cascade;
@@ -535,6 +535,21 @@ const faults: readonly Fault[] = [
     sql: `update ops.rollup_state set wanted_time_zone = 'America/New_York'`,
     says: /^TIME_ZONE is America\/New_York, but .* still those of UTC\.$/,
     remedy: /reporting rebuild/,
+  },
+  {
+    check: 'reports_differ',
+    level: 'warning',
+    sql: `insert into ops.tie_outs (local_date, kind, name, theirs, ours, unexplained_ids)
+      values (current_date - 1, 'status', 'inbound missed', 3, 2, '{1700000000.1}')`,
+    says: /^1 figure of calls by direction and status on 1 day differs .* inbound missed: the service lists 3, 2 are held \(calls 1700000000\.1\)\.$/,
+    remedy: /reporting\.trust/,
+  },
+  {
+    check: 'reports_differ',
+    level: 'notice',
+    sql: `insert into ops.tie_outs (local_date, kind, name, theirs, ours) values (current_date - 1, 'user', '12', 3, 2)`,
+    says: /by queue or user on 1 day/,
+    remedy: /reporting\.trust/,
   },
   {
     check: 'queue_unreachable',

@@ -110,6 +110,7 @@ function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
         failures: [],
       },
       undatedCalls: 0,
+      untied: [],
       setAside: { count: 0, since: null, samples: [] },
     }),
     processes: known([runningWeb, runningWorker]),

@@ -136,8 +136,19 @@ const reportsStale = defineCheck({
       : `Run ${toType('reporting rebuild')}; workers may keep running. Or set TIME_ZONE back to ${timeZone}.`,
 });
 
+const reportsDiffer = defineCheck({
+  id: 'reports_differ',
+  meaning: 'Figures of closed days still differ from the service’s own after their calls were read again.',
+  measure: ({ reporting }: ReportParts) => known(reporting)?.untied,
+  // What a direction and a status mean is specified; whether a search by a user or a queue means what legs show is not.
+  level: { among: ['warning', 'notice'], of: ({ isOfStatus }) => (isOfStatus ? 'warning' : 'notice') },
+  sentence: ({ isOfStatus, count, days, date, figure, theirs, ours, callIds }) =>
+    `${countOf(count, 'figure')} of calls ${isOfStatus ? 'by direction and status' : 'by queue or user'} on ${countOf(days, 'day')} ${count === 1 ? 'differs' : 'differ'} from the service’s own, although the calls were read again. ${date}, ${figure}: the service lists ${theirs}, ${ours} are held${callIds.length > 0 ? ` (calls ${callIds.join(', ')})` : ''}.`,
+  remedy: `The page /tie-outs and \`select * from reporting.trust where is_unexplained\` name the calls: compare one with the portal, or run ${toType('resync call')} with its id. Where totals alone differ, run ${toType('reporting rebuild')}. A reason that you write to ops.tie_outs.explained ends this.`,
+});
+
 /** Whether the reports show what is mirrored. */
-export const reportChecks = [reportsLate, reportsIncomplete, reportsUndated, reportsStale];
+export const reportChecks = [reportsLate, reportsIncomplete, reportsUndated, reportsStale, reportsDiffer];
 
 /** What is missing in the reports, and why. */
 export function reportFindings(parts: ReportParts): Finding[] {

@@ -21,6 +21,23 @@ export interface ReportingStatus {
     readonly since: Date | null;
     readonly samples: readonly SetAsideChange[];
   };
+  /** Figures of the last 30 days that differ from the service's own, and nothing explains it. */
+  readonly untied: readonly UntiedFigures[];
+}
+
+type NewestUntied = Omit<UntiedFigures, 'isOfStatus' | 'count' | 'days'>;
+
+export interface UntiedFigures {
+  /** By direction and status, or all calls: what the specification defines. Otherwise by queue, huntgroup or user. */
+  readonly isOfStatus: boolean;
+  readonly count: number;
+  readonly days: number;
+  /** The newest one. */
+  readonly date: string;
+  readonly figure: string;
+  readonly theirs: number;
+  readonly ours: number;
+  readonly callIds: readonly string[];
 }
 
 export interface DrainFailure {
@@ -80,11 +97,23 @@ export async function readReporting(db: Database): Promise<ReportingStatus> {
      from ops.rollup_troubles order by first_failed_at, trouble_id limit $1`,
     [maxSamples],
   );
+  const untied = await query<Pick<UntiedFigures, 'isOfStatus' | 'count' | 'days'> & { newest: NewestUntied }>(
+    db,
+    `select "isOfStatus", count(*)::integer as count, count(distinct local_date)::integer as days,
+       (array_agg(newest order by local_date desc, figure))[1] as newest
+     from (
+       select kind in ('status', 'day') as "isOfStatus", local_date, figure,
+         jsonb_build_object('date', local_date, 'figure', figure, 'theirs', theirs, 'ours', ours, 'callIds', to_jsonb(unexplained_ids[1:3])) as newest
+       from reporting.trust where is_unexplained and local_date > reporting.local_day(now()) - 31
+     ) t group by 1 order by 1 desc`,
+    [],
+  );
   const { setAsideCount, setAsideSince, ...status } = facts;
   const masked = <T extends { readonly error: string }>(rows: readonly T[]) =>
     rows.map((row) => ({ ...row, error: maskNumbers(row.error) }));
   return {
     ...status,
+    untied: untied.map(({ newest, ...counts }) => ({ ...counts, ...newest })),
     failures: masked(failures),
     setAside: { count: setAsideCount, since: setAsideSince, samples: masked(samples) },
   };

@@ -179,7 +179,7 @@ const dayStart = (day: Condition, zone: string) => sql`(${day}::timestamp at tim
 const coverage: ListDefinition = {
   path: '/coverage',
   title: 'Coverage by day',
-  about: html`Whether everything that the service reports is held. Call history is compared hour by hour, so a day is complete when all its hours are proven. <a href="/coverage/hours">Hours</a> · <a href="/gaps">Gaps in the webhooks</a>`,
+  about: html`Whether everything that the service reports is held. Call history is compared hour by hour, so a day is complete when all its hours are proven. <a href="/coverage/hours">Hours</a> · <a href="/gaps">Gaps in the webhooks</a> · <a href="/tie-outs">Figures beside the service’s own</a>`,
   span: 'month',
   filters: [oneOf('state', 'State', { incomplete: 'not complete' }, () => sql`r.proven_hours < r.hours`)],
   columns: [
@@ -233,6 +233,60 @@ const coverage: ListDefinition = {
     };
   },
   empty: html`Nothing was compared yet. The workers compare each hour some minutes after its end; <code>${commandName} backfill calls</code> reads older history.`,
+};
+
+const tieOuts: ListDefinition = {
+  path: '/tie-outs',
+  current: '/coverage',
+  title: 'Figures beside the service’s own',
+  about: html`Each night the calls of the day before are counted by the service itself, by direction and status, queue, huntgroup and user. Calls that only one side has are read again; what still differs the next night is unexplained. <a href="/coverage">Coverage</a>`,
+  span: 'month',
+  filters: [
+    {
+      ...{ name: 'state', label: 'Figures', usual: 'different' },
+      options: { different: 'that differ', unexplained: 'that differ, unexplained', all: 'all' },
+      where: (state) =>
+        state === 'all'
+          ? undefined
+          : state === 'unexplained'
+            ? sql`r.is_unexplained`
+            : sql`(r.difference <> 0 or r.explained is not null or r.is_unexplained)`,
+    },
+    oneOf(
+      'kind',
+      'By',
+      { status: 'direction and status', day: 'all calls', ...named(['queue', 'huntgroup', 'user']) },
+      (kind) => sql`r.kind = ${kind}`,
+    ),
+  ],
+  columns: [
+    column('day', 'Day', sql`r.local_date::text`),
+    column(
+      'figure',
+      'Figure',
+      sql`coalesce((select 'user ' || u.user_name from reporting.dim_user u where u.user_key = r.user_key), r.figure)`,
+    ),
+    count('theirs', 'The service'),
+    count('ours', 'Held'),
+    count('difference', 'Difference'),
+    column('explained', 'Why', sql`coalesce(r.explained, case when r.is_unexplained then 'unexplained' end)`),
+    {
+      ...column('call', 'First call', sql`coalesce(r.unexplained_ids[1], r.call_ids[1])`),
+      link: ({ call }) => `/calls/${call}`,
+    },
+    csvOnly(column('call_ids', 'Calls', sql`array_to_string(r.call_ids, ' ')`)),
+    moment('compared', 'Compared', sql`r.compared_at`),
+  ],
+  rows: ({ range, view, where }) => {
+    const { since, until } = endsOf(range, view);
+    const first = since ? sql`r.local_date >= reporting.local_day(${since})` : sql`true`;
+    const last = until ? sql`r.local_date <= reporting.local_day(${until} - interval '1 microsecond')` : sql`true`;
+    return {
+      from: sql`from reporting.trust r where ${first} and ${last} and ${allOf(where.values())}`,
+      order: sql`order by r.local_date desc, r.kind, r.figure`,
+    };
+  },
+  empty: html`No figure of this time differs, or its days were not compared yet: that is done in the night after a day, once its hours are <a href="/coverage">proven complete</a>.`,
 };
 
 const hours: ListDefinition = {
@@ -402,4 +456,4 @@ const runs: ListDefinition = {
   empty: html`No rule matched or was refused in this time. Rules wait for new texts and calls: <code>${commandName} rules list</code> shows those in force, <code>${commandName} rules simulate</code> tries others on the past.`,
 };
 
-export const lists: readonly ListDefinition[] = [deliveries, targets, coverage, hours, gaps, sends, runs];
+export const lists: readonly ListDefinition[] = [deliveries, targets, coverage, tieOuts, hours, gaps, sends, runs];
