@@ -36,7 +36,8 @@ create table ops.rule_events (
   noted_at timestamptz not null default now(),
   due_at timestamptz not null default now(),
   tries integer not null default 0,
-  rules jsonb
+  rules jsonb,
+  after_seconds integer
 );
 comment on table ops.rule_events is 'Newly mirrored triggers, inserted by the transaction that mirrors them and deleted by the one that evaluates them.';
 comment on column ops.rule_events.event_id is 'Order of mirroring.';
@@ -47,6 +48,7 @@ comment on column ops.rule_events.noted_at is 'When it was mirrored.';
 comment on column ops.rule_events.due_at is 'When it is evaluated next.';
 comment on column ops.rule_events.tries is 'Evaluations that failed.';
 comment on column ops.rule_events.rules is 'Names of the rules that are evaluated on it; NULL = all.';
+comment on column ops.rule_events.after_seconds is 'It waits for rules with after, so many seconds after happened_at; NULL = for those without.';
 
 create table ops.rule_runs (
   run_id bigint generated always as identity primary key,
@@ -55,6 +57,7 @@ create table ops.rule_runs (
   trigger_kind text not null,
   trigger_key text not null,
   trigger_at timestamptz not null,
+  after_seconds integer,
   evaluated_at timestamptz not null default clock_timestamp(),
   conversation_id bigint,
   line text,
@@ -75,14 +78,15 @@ comment on column ops.rule_runs.rule is 'Name of the rule.';
 comment on column ops.rule_runs.version is 'Version of the rules then.';
 comment on column ops.rule_runs.trigger_kind is 'Kind of the trigger.';
 comment on column ops.rule_runs.trigger_key is 'Its key: conversation/message, a call id, a transcript id.';
-comment on column ops.rule_runs.trigger_at is 'When it happened. The facts are from that time.';
+comment on column ops.rule_runs.trigger_at is 'When it happened, or with after so much later. The facts are from that time.';
+comment on column ops.rule_runs.after_seconds is 'Seconds from the event to trigger_at, by after of the rule; NULL = none.';
 comment on column ops.rule_runs.evaluated_at is 'When the rule was evaluated.';
 comment on column ops.rule_runs.conversation_id is 'The conversation, if there is one.';
 comment on column ops.rule_runs.line is 'The account''s line; NULL if there is no other party.';
 comment on column ops.rule_runs.number is 'The other party.';
 comment on column ops.rule_runs.mode is 'dry-run: its actions were recorded, not executed; live.';
 comment on column ops.rule_runs.is_matched is 'Whether its condition and limits let it act.';
-comment on column ops.rule_runs.reason is 'matched, or why not: condition_false, too_old, limit:…, stopped:…, group_thread, no_other_party, no_call_back, gone, error:….';
+comment on column ops.rule_runs.reason is 'matched, or why not: condition_false, too_old, limit:…, stopped:…, group_thread, no_other_party, no_call_back, gone, rule_gone, error:….';
 comment on column ops.rule_runs.facts is 'The facts used by its condition; for names and texts, only the length.';
 
 create table ops.rule_actions (

@@ -16,6 +16,8 @@ export interface RuleLimits {
   readonly quickAnswers?: number | undefined;
   /** The send follows up on an idle thread. Deny it if the other party has written again. */
   readonly isFollowUp?: boolean | undefined;
+  /** The trigger is later than its event by so many seconds: what was written in between counts as later. */
+  readonly delaySeconds?: number | undefined;
 }
 
 /** From one local time to another, `HH:MM`; usually spans midnight. */

@@ -119,6 +119,12 @@ export async function eraseTexts(tx: Transaction, number: string): Promise<Remov
     );
     removed[table] = rows.length;
   }
+  const waiting = await query(
+    tx,
+    sql`delete from ops.rule_events e using ${keys}
+      where e.kind = 'message_received' and e.key = m.conversation_id || '/' || m.message_id returning 1`,
+  );
+  removed['ops.rule_events'] = waiting.length;
   const gone = await query(tx, 'delete from warehouse.sms_conversations where conversation_id = any($1) returning 1', [
     conversations.map(({ id }) => id),
   ]);
@@ -185,10 +191,24 @@ export async function eraseParty(tx: Transaction, number: string, callIds: reado
      where call_id = any($2) returning 1`,
     [pattern, callIds],
   );
+  const waiting = await query(
+    tx,
+    `delete from ops.rule_events e where exists (
+       select from warehouse.calls c where c.call_id = any($1) and c.external_number is null and e.key = case
+         when e.kind in ('transcript_ready', 'action_required') then
+           (select t.transcript_id::text from warehouse.transcripts t where t.call_id = c.call_id and t.transcript_id::text = e.key)
+         when e.kind <> 'message_received' then c.call_id end) returning 1`,
+    [callIds],
+  );
   const belongings = await eraseCalls(tx, callIds);
   // What followed from the parties goes with them.
   await recordFollowing(tx, { calls: await refreshFacts(tx, callIds) });
-  return { ...belongings, 'warehouse.call_legs': legs.length, 'warehouse.calls': calls.length };
+  return {
+    ...belongings,
+    'warehouse.call_legs': legs.length,
+    'warehouse.calls': calls.length,
+    'ops.rule_events': waiting.length,
+  };
 }
 
 /**

@@ -187,7 +187,7 @@ const columnOf: Readonly<Record<string, readonly string[]>> = {
   too_old_count: ['too_old'],
   limited_count: ['limit'],
   stopped_count: ['stopped'],
-  unfit_count: ['group_thread', 'no_other_party', 'no_call_back', 'gone'],
+  unfit_count: ['group_thread', 'no_other_party', 'no_call_back', 'gone', 'rule_gone'],
   error_count: ['error'],
   action_done_count: ['action_done'],
   action_would_count: ['action_dry_run'],

@@ -43,16 +43,17 @@ export function decide(
   ageSeconds: number,
 ): Evaluation[] {
   const waiting = rulesFor(set.rules, each.trigger, mode);
+  const gone = rulesGone(waiting, each.trigger, mode);
   if (!each.subject) {
     const isRecorded = leavesRow(each.trigger, each.facts);
     const nothing = { isMatched: false, reason: each.facts, isRecorded, facts: undefined, actions: [] };
-    return waiting.map((rule) => ({ ...rule, ...nothing }));
+    return [...waiting.map((rule) => ({ ...rule, ...nothing })), ...gone];
   }
   const evaluations = evaluateCase(waiting, each, history, ageSeconds);
   for (const evaluation of evaluations) {
     if (evaluation.isMatched) history.add(matchOf(evaluation, each.subject, each.trigger.at));
   }
-  return evaluations;
+  return [...evaluations, ...gone];
 }
 
 /** Reasons of rules that had nothing to decide. Refusals (too old, a limit, a stop, an error) leave a row. */
@@ -73,13 +74,34 @@ interface WaitingRule {
   readonly mode: ActiveMode;
 }
 
-/** The rules that wait for a trigger, in the file's order. */
-function rulesFor(rules: readonly Rule[], { kind, idleSeconds, rules: names }: Trigger, maxMode: Mode): WaitingRule[] {
+/**
+ * The rules that wait for a trigger, in the file's order. The names of a delayed one were written when its event happened: whoever
+ * changes `after` meanwhile changes later triggers.
+ */
+function rulesFor(rules: readonly Rule[], trigger: Trigger, maxMode: Mode): WaitingRule[] {
+  const { kind, idleSeconds, afterSeconds, rules: names } = trigger;
+  const isDelayedFor = names !== undefined && afterSeconds !== undefined;
   return rules.flatMap((rule) => {
     if (rule.on !== kind || rule.idleSeconds !== idleSeconds || names?.includes(rule.name) === false) return [];
+    if (!isDelayedFor && rule.afterSeconds !== afterSeconds) return [];
     const mode = lesserMode(rule.mode, maxMode);
     return mode === 'off' ? [] : [{ rule, mode }];
   });
+}
+
+/** Rules that waited for a delayed trigger, and are off or no longer in the file. */
+function rulesGone(waiting: readonly WaitingRule[], { kind, afterSeconds, rules = [] }: Trigger, maxMode: Mode) {
+  if (afterSeconds === undefined) return [];
+  const mode: ActiveMode = maxMode === 'live' ? 'live' : 'dry-run';
+  const isWaiting = (name: string) => waiting.some(({ rule }) => rule.name === name);
+  return rules
+    .filter((name) => !isWaiting(name))
+    .map((name): Evaluation => {
+      const limits = { thread: undefined, line: undefined, account: undefined };
+      const none = { steps: [], limits, maxAgeSeconds: 0, replyLimits: {}, stops: false, hash: '' };
+      const rule: Rule = { name, on: kind, mode: 'off', ...none };
+      return { rule, mode, isMatched: false, reason: 'rule_gone', isRecorded: true, facts: undefined, actions: [] };
+    });
 }
 
 /** The modes that a `stop` applies to: a dry-run rule stops no live rule. */

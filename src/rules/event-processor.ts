@@ -11,6 +11,7 @@ import { type Case, readCases } from './facts/read.ts';
 import { readHistory } from './history.ts';
 import type { Mode, RuleSet } from './rule.ts';
 import {
+  delayEvents,
   deleteAllEvents,
   hasDueEvents,
   idleTriggers,
@@ -32,6 +33,7 @@ import type { RulesReader } from './versions.ts';
  *                                    ▲                    │                                             │
  *                                    │                    └─ a send of its thread is being dispatched   │
  *                                    ├────────────────────┘                                             │
+ *                                    ├─ rules with `after` wait for it: once more, due later ───────────┤
  *                                    └───────────────── crash or failure: nothing of it happened ───────┘
  */
 
@@ -136,6 +138,11 @@ async function evaluateTriggers(
     return { case: each, evaluations };
   });
   const matched = await recordDecisions(tx, set.version, decisions, await readSince(tx));
+  await delayEvents(
+    tx,
+    set,
+    decidable.map(({ trigger }) => trigger),
+  );
   return { matched, undecided: cases.filter(isUndecided).map(({ trigger }) => trigger) };
 }
 

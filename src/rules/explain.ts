@@ -8,7 +8,7 @@ import { readHistory } from './history.ts';
 import type { HeldBack, Mode, Rule, RuleSet } from './rule.ts';
 import { noPlanWords, replyPlan } from './runs.ts';
 import { createJudge, type Judge } from './simulate/judge.ts';
-import { idleDurations, triggersOfCall } from './simulate/triggers.ts';
+import { idleDurations, triggersOfCall, withDelays } from './simulate/triggers.ts';
 import type { Trigger } from './triggers.ts';
 
 export interface ExplainedText {
@@ -62,7 +62,7 @@ export interface RuleExplanation {
   readonly heldBack?: HeldBack | undefined;
   /**
    * `matched`, or why not, as `ops.rule_runs.reason` has it; `off`; `other_trigger` for a rule that does not wait for this
-   * text or call; `not_due` while the thread is not idle for long enough.
+   * text or call; `not_due` while the thread is not idle for long enough, or the time of `after` has not come.
    */
   readonly outcome: string;
   /** With `condition_false`. */
@@ -116,7 +116,7 @@ export async function explainIn(
     ...(message ? await triggersOf(tx, set, message, 'messageId' in choice) : []),
     ...(call ? await triggersOfCall(tx, call.callId) : []),
   ];
-  const rules = await explainRules(tx, set, triggers, mode);
+  const rules = await explainRules(tx, set, withDelays(set.rules, triggers), mode);
   return { ...(message && { message }), ...(call && { call }), rules };
 }
 
@@ -228,7 +228,9 @@ export function outcomeWords(outcome: string, on: string, of = 'a text'): string
     condition_false: 'its condition is false',
     off: 'is off',
     other_trigger: on === 'thread_idle' ? 'waits for the thread to be idle' : `waits for ${on}, not for ${of}`,
-    not_due: 'the thread has not been idle for long enough yet',
+    not_due:
+      on === 'thread_idle' ? 'the thread has not been idle for long enough yet' : 'its time has not come yet (after)',
+    rule_gone: 'the rule was removed or turned off before its time came (after)',
     gone: 'its trigger no longer exists',
     no_other_party: 'there is no other party',
     group_thread: 'rules do not act in groups',

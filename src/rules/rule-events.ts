@@ -2,7 +2,7 @@ import { type Database, hotQuery, query, relation, sql, type Transaction } from 
 import { isInForce } from '../ledger/rules-in-force.ts';
 import { isOpenSend } from '../ledger/send.ts';
 import type { Rule, RuleSet } from './rule.ts';
-import type { Trigger } from './triggers.ts';
+import { delayed, happenedAt, type Trigger } from './triggers.ts';
 
 /* ops.rule_events, the outbox of the mirror for the rules: a write that mirrors a text or call inserts its trigger here. */
 
@@ -11,9 +11,9 @@ const isAwaitingCall = sql`(kind in ('transcript_ready', 'action_required') and 
   select from warehouse.transcripts t join warehouse.calls c using (call_id)
   where t.transcript_id = case when e.kind in ('transcript_ready', 'action_required') then e.key::bigint end and c.ended_at is not null))`;
 
-/** Beyond this, no event is ever postponed: the clock of Postgres was wrong when it was. */
+/** Beyond this, no event is ever postponed, unless by `after` or set aside: the clock of Postgres was wrong when it was. */
 const maxPostponed = sql`interval '15 minutes'`;
-const isDue = sql`(due_at <= now() or due_at > now() + ${maxPostponed})`;
+const isDue = sql`(due_at <= now() or due_at > now() + ${maxPostponed} and after_seconds is null and tries <= 5)`;
 
 /**
  * How long the event of a call waits at most, so that a call whose legs never come is judged too. `sync/readers/call.ts` reads
@@ -22,7 +22,7 @@ const isDue = sql`(due_at <= now() or due_at > now() + ${maxPostponed})`;
 const maxCallWait = sql`interval '1 minute'`;
 
 /** Also bounded above: the clock of Postgres may have been ahead when the event was noted. */
-const isNew = sql`(noted_at > now() - ${maxCallWait} and noted_at < now() + ${maxCallWait})`;
+const isNew = sql`(after_seconds is null and noted_at > now() - ${maxCallWait} and noted_at < now() + ${maxCallWait})`;
 
 /** The service can list the legs of a call later than the call: how far an unanswered caller came is unknown until then. */
 const isAwaitingLegs = sql`(e.kind in ('call_missed', 'voicemail_left', 'call_ended') and ${isNew} and exists (
@@ -51,36 +51,65 @@ export async function hasDueEvents(db: Database): Promise<boolean> {
 
 /** Deletes the oldest due events and returns their triggers, in the order of mirroring. A rollback restores them. */
 export async function takeEvents(tx: Transaction, limit: number): Promise<Trigger[]> {
-  const rows = await hotQuery<Trigger & { rules: readonly string[] | null }>(
+  const rows = await hotQuery<Trigger & { rules: readonly string[] | null; after: number | null }>(
     tx,
     sql`
       with taken as (
         delete from ops.rule_events e using (${dueEvents(limit)}) due where e.event_id = due.event_id
-        returning e.event_id, e.kind, e.key, e.happened_at, e.rules
+        returning e.event_id, e.kind, e.key, e.happened_at, e.rules, e.after_seconds
       )
-      select kind, key, happened_at as at, rules from taken order by event_id`,
+      select kind, key, happened_at as at, rules, after_seconds as after from taken order by event_id`,
   );
-  return rows.map(({ rules, ...trigger }) => ({ ...trigger, ...(rules && { rules }) }));
+  return rows.map(({ rules, after, ...trigger }) => {
+    const given = { ...trigger, ...(rules && { rules }) };
+    return after === null ? given : delayed(given, after);
+  });
+}
+
+/** Inserts events again for the rules with `after` that wait for them, due when that time is over. */
+export async function delayEvents(
+  tx: Transaction,
+  { rules }: Pick<RuleSet, 'rules'>,
+  triggers: readonly Trigger[],
+): Promise<void> {
+  const waiting = rules.filter(({ afterSeconds, mode }) => afterSeconds !== undefined && mode !== 'off');
+  const later = triggers.flatMap((trigger) => {
+    const { kind, rules: names, afterSeconds } = trigger;
+    if (afterSeconds !== undefined) return [];
+    const its = waiting.filter(({ on, name }) => on === kind && names?.includes(name) !== false);
+    return [...Map.groupBy(its, (rule) => rule.afterSeconds ?? 0)].map(([seconds, some]) => {
+      const given: Trigger = { ...trigger, rules: some.map(({ name }) => name) };
+      return { ...delayed(given, seconds), dueAt: delayed(given, seconds).at };
+    });
+  });
+  await insertEvents(tx, later);
 }
 
 const requeueDelayMs = 500;
 
 /** Inserts taken events again, due in half a second. Not counted as a failure. */
-export async function requeueEvents(tx: Transaction, triggers: readonly Trigger[]): Promise<void> {
-  if (triggers.length === 0) return;
+export function requeueEvents(tx: Transaction, triggers: readonly Trigger[]): Promise<void> {
+  return insertEvents(tx, triggers);
+}
+
+/** Without `dueAt`, an event is due in half a second. */
+async function insertEvents(tx: Transaction, events: readonly (Trigger & { readonly dueAt?: Date })[]): Promise<void> {
+  if (events.length === 0) return;
   await query(
     tx,
     sql`
-      insert into ops.rule_events (kind, key, happened_at, due_at, rules)
-      select kind, key, at, clock_timestamp() + ${requeueDelayMs} * interval '1 ms', rules
+      insert into ops.rule_events (kind, key, happened_at, due_at, rules, after_seconds)
+      select kind, key, at, coalesce(due_at, clock_timestamp() + ${requeueDelayMs} * interval '1 ms'), rules, after_seconds
       from ${relation(
         'e',
-        triggers,
+        events,
         {
           kind: 'text',
           key: 'text',
-          at: 'timestamptz',
+          at: ['timestamptz', happenedAt],
+          due_at: ['timestamptz', ({ dueAt }) => dueAt],
           rules: 'jsonb',
+          after_seconds: ['integer', ({ afterSeconds }) => afterSeconds],
         },
         'place',
       )} order by place`,
@@ -121,10 +150,11 @@ export async function requeueMisjudged(db: Database): Promise<void> {
     sql`
       with misjudged as (
         delete from ops.rule_runs where not is_matched and reason = 'too_old' and evaluated_at > now() + interval '1 minute'
-        returning rule, trigger_kind, trigger_key, trigger_at
+        returning rule, trigger_kind, trigger_key, trigger_at - coalesce(after_seconds, 0) * interval '1 second' as happened_at, after_seconds
       )
-      insert into ops.rule_events (kind, key, happened_at, rules)
-      select trigger_kind, trigger_key, trigger_at, jsonb_agg(rule) from misjudged where trigger_kind <> 'thread_idle' group by 1, 2, 3`,
+      insert into ops.rule_events (kind, key, happened_at, rules, after_seconds)
+      select trigger_kind, trigger_key, happened_at, jsonb_agg(rule), after_seconds from misjudged
+      where trigger_kind <> 'thread_idle' group by 1, 2, 3, 5`,
   );
 }
 

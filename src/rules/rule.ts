@@ -62,6 +62,8 @@ export interface Rule {
   readonly on: TriggerKind;
   /** Only with thread_idle. */
   readonly idleSeconds?: number | undefined;
+  /** It is evaluated so long after the event of its trigger. */
+  readonly afterSeconds?: number | undefined;
   /** Without one, every trigger matches. */
   readonly condition?: Condition | undefined;
   readonly steps: readonly Step[];

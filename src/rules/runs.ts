@@ -69,9 +69,9 @@ async function insertRuns(tx: Transaction, version: string, results: readonly Re
   const rows = await hotQuery<{ rule: string; kind: string; key: string; run_id: string }>(
     tx,
     sql`
-      insert into ops.rule_runs (rule, version, trigger_kind, trigger_key, trigger_at, conversation_id, line, number, mode,
+      insert into ops.rule_runs (rule, version, trigger_kind, trigger_key, trigger_at, after_seconds, conversation_id, line, number, mode,
         is_matched, reason, facts)
-      select rule, ${version}, trigger_kind, trigger_key, trigger_at, conversation_id, line, number, mode, is_matched, reason, facts
+      select rule, ${version}, trigger_kind, trigger_key, trigger_at, after_seconds, conversation_id, line, number, mode, is_matched, reason, facts
       from ${relation(
         'r',
         results,
@@ -80,6 +80,7 @@ async function insertRuns(tx: Transaction, version: string, results: readonly Re
           trigger_kind: ['text', ({ case: { trigger } }) => trigger.kind],
           trigger_key: ['text', ({ case: { trigger } }) => trigger.key],
           trigger_at: ['timestamptz', ({ case: { trigger } }) => trigger.at],
+          after_seconds: ['integer', ({ case: { trigger } }) => trigger.afterSeconds],
           conversation_id: ['bigint', ({ case: { subject } }) => subject?.conversationId],
           line: ['text', ({ case: { subject } }) => subject?.line],
           number: ['text', ({ case: { subject } }) => subject?.number],

@@ -15,10 +15,25 @@ export interface Trigger {
   readonly kind: TriggerKind;
   /** `conversation/message` for a text; the same, with the last message, for an idle thread; the id of a call or transcript. */
   readonly key: string;
-  /** When the text was sent, the thread became idle, the call ended, or the transcript was mirrored. */
+  /** When the text was sent, the thread became idle, the call ended, or the transcript was mirrored; later by `afterSeconds`. */
   readonly at: Date;
+  /** It is evaluated for rules with `after`, so many seconds after the event. */
+  readonly afterSeconds?: number;
   /** `for` of the rules on an idle thread. */
   readonly idleSeconds?: number;
-  /** Names of the rules to evaluate; for an idle thread, those in force before it became idle. Default: all. */
+  /**
+   * Names of the rules to evaluate: for an idle thread, those in force before it became idle; for a delayed trigger, those that
+   * waited for it. Default: all.
+   */
   readonly rules?: readonly string[];
+}
+
+/** When the event of a trigger happened, before the delay of `after`. */
+export function happenedAt({ at, afterSeconds = 0 }: Pick<Trigger, 'at' | 'afterSeconds'>): Date {
+  return new Date(at.getTime() - afterSeconds * 1_000);
+}
+
+/** The same trigger for rules that are evaluated so many seconds after it. */
+export function delayed(trigger: Trigger, afterSeconds: number): Trigger {
+  return { ...trigger, at: new Date(trigger.at.getTime() + afterSeconds * 1_000), afterSeconds };
 }

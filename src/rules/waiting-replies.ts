@@ -51,7 +51,8 @@ export async function renderWaitingReplies(context: EvaluationContext, signal: A
 
 const outdatedReplies = ({ rules, version }: RuleSet) => sql<WaitingReply>`
   select s.send_id as "sendId", s.state, s.rule, s.mode, s.body as text, s.rule_hash as hash, s.limits,
-    jsonb_build_object('kind', r.trigger_kind, 'key', r.trigger_key) as trigger, r.trigger_at
+    jsonb_strip_nulls(jsonb_build_object('kind', r.trigger_kind, 'key', r.trigger_key, 'afterSeconds', r.after_seconds)) as trigger,
+    r.trigger_at
   from ops.sends s join ${relation('c', rules, { rule: ['text', ({ name }) => name], hash: 'text' })} on c.rule = s.rule
   join ops.rule_actions a on a.send_id = s.send_id and a.kind = 'reply' join ops.rule_runs r using (run_id)
   where s.state in ('PLANNED', 'HELD') and s.body <> '' and s.rule_version <> ${version}`;

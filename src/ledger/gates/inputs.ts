@@ -68,7 +68,7 @@ export interface DatedText {
 }
 
 /** The part of a send that the inputs depend on. */
-export type GateSubject = Pick<SendPlan, 'line' | 'number' | 'trigger'> & { readonly sendId?: string };
+export type GateSubject = Pick<SendPlan, 'line' | 'number' | 'trigger' | 'limits'> & { readonly sendId?: string };
 
 /** A past moment, for a simulation that asks what was known then. */
 export interface PastMoment {
@@ -116,7 +116,8 @@ const ownDays = 7;
  * The moment is a parameter, so that simulations use the same statement. Within the same second, a text with a higher
  * id counts as later than the trigger. In a group, only texts by the trigger's sender count as theirs.
  */
-function inputsQuery({ line, number, trigger, sendId }: GateSubject, moment?: PastMoment) {
+function inputsQuery({ line, number, trigger, limits, sendId }: GateSubject, moment?: PastMoment) {
+  const happenedAt = new Date(trigger.at.getTime() - (limits?.delaySeconds ?? 0) * 1_000);
   const messageId = sql`${trigger.kind === 'message' ? trigger.id : null}::bigint`;
   const callId = sql`${trigger.kind === 'call' ? trigger.id : null}::text`;
   const pastNow = sql`${moment?.now ?? null}::timestamptz`;
@@ -142,7 +143,7 @@ function inputsQuery({ line, number, trigger, sendId }: GateSubject, moment?: Pa
         and dispatched_at <= now and dispatched_at < without_own_from and state in ('DISPATCHED', 'UNKNOWN', 'NEEDS_HUMAN', 'SENT')
       order by dispatched_at desc limit 50
     ), since as (
-      select coalesce((select at from trigger), ${trigger.at}::timestamptz) as at, coalesce((select message_id from trigger), 0) as message_id
+      select coalesce((select at from trigger), ${happenedAt}::timestamptz) as at, coalesce((select message_id from trigger), 0) as message_id
     ), newer as (
       select t.conversation_id, t.message_id from texts t, since
       where t.direction = 'in' and (t.at, t.message_id) > (since.at, since.message_id)
@@ -180,7 +181,7 @@ function inputsQuery({ line, number, trigger, sendId }: GateSubject, moment?: Pa
       (select jsonb_build_object('text', coalesce(body, ''), 'direction', direction, 'at', at) from trigger) as trigger,
       exists (select from newer) as "hasNewerInbound",
       ${pastNow} is null and exists (select from newer n join ops.rule_events e
-        on e.kind = 'message_received' and e.key = n.conversation_id || '/' || n.message_id) as "isNewerUndecided",
+        on e.kind = 'message_received' and e.after_seconds is null and e.key = n.conversation_id || '/' || n.message_id) as "isNewerUndecided",
       ${pastNow} is null and exists (select from ops.rule_actions reply join ops.rule_runs o using (run_id)
         join ops.rule_runs r on r.trigger_kind = o.trigger_kind and r.trigger_key = o.trigger_key and r.line = o.line and r.number = o.number
         join ops.rule_actions a on a.run_id = r.run_id

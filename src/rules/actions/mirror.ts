@@ -66,7 +66,7 @@ function agentOf({ kind, key }: ClaimedAction['trigger']): RawBuilder<{ id: stri
 /**
  * Direction of a text newer than the trigger, which makes a resolve wrong; `in` if there are both. For an idle thread our own
  * texts count too, except the run's own reply, which is recognised by its body if the answer with its id was lost. Texts of
- * the same second are ordered by id.
+ * the same second are ordered by id. A rule with `after` knew the texts that came before it was evaluated.
  */
 export async function newerText(
   db: Database,
@@ -76,7 +76,7 @@ export async function newerText(
     db,
     sql`
       select coalesce(m.direction, 'out') as direction from ops.rule_runs r
-      left join warehouse.sms_messages judged on r.trigger_kind in ('message_received', 'thread_idle')
+      left join warehouse.sms_messages judged on r.trigger_kind in ('message_received', 'thread_idle') and r.after_seconds is null
         and judged.conversation_id = r.conversation_id and judged.message_id::text = split_part(r.trigger_key, '/', 2)
       join warehouse.sms_conversations c on c.line = r.line and c.number = r.number and c.participants_key = ''
       join warehouse.sms_messages m on m.conversation_id = c.conversation_id and m.deleted_at is null and m.is_scheduled is not true

@@ -129,7 +129,7 @@ export const declaredFacts = {
     talked_since: fact(
       'bool',
       false,
-      'Since the call began (else since the trigger), a person of the account has talked with them by phone or texted them, on any line, as far as it is known when the rules are evaluated.',
+      'Since the call began (else since the event of the trigger), a person of the account has talked with them by phone or texted them, on any line, as far as it is known when the rules are evaluated.',
     ),
   },
   hours: {

@@ -3,7 +3,7 @@ import { hasTalkedSince } from '../../ledger/talks.ts';
 import type { Pair } from '../../shared/thread.ts';
 import type { Reached } from '../../warehouse/call-facts.ts';
 import type { RuleSet } from '../rule.ts';
-import type { Trigger, TriggerKind } from '../triggers.ts';
+import { happenedAt, type Trigger, type TriggerKind } from '../triggers.ts';
 import type { Facts, FactsOf } from './declared.ts';
 import { hoursAt } from './hours.ts';
 import { languageOf } from './language.ts';
@@ -187,7 +187,7 @@ interface SurroundingsRow extends Record<string, unknown> {
 }
 
 /** A call is known once it has ended: one that was in progress when a text arrived does not count. */
-const wasKnown = sql`date_trunc('milliseconds', coalesce(k.ended_at, k.started_at)) <= s.at`;
+const wasKnown = sql`date_trunc('milliseconds', coalesce(k.ended_at, k.started_at)) <= s.happened_at`;
 
 async function readSurroundings(
   db: Database | Transaction,
@@ -204,9 +204,10 @@ async function readSurroundings(
       line: ['text', ({ subject }) => subject.line],
       number: ['text', ({ subject }) => subject.number],
       at: ['timestamptz', ({ trigger }) => trigger.at],
+      happened_at: ['timestamptz', ({ trigger }) => happenedAt(trigger)],
       last_message_id: ['bigint', ({ subject }) => subject.lastMessageId],
       call_id: ['text', ({ subject }) => subject.callId],
-      is_text: ['boolean', ({ trigger }) => trigger.kind === 'message_received'],
+      is_text: ['boolean', ({ trigger }) => trigger.kind === 'message_received' && trigger.afterSeconds === undefined],
     },
     'ordinal',
   );
@@ -227,7 +228,7 @@ async function readSurroundings(
         ${hasTalkedSince({
           number: sql`s.number`,
           callId: sql`s.call_id`,
-          since: sql`coalesce(own.started_at, s.at)`,
+          since: sql`coalesce(own.started_at, s.happened_at)`,
           until: sql`known.until`,
         })} as "contact.talked_since"
       from ${subjects}
@@ -289,16 +290,16 @@ async function readSurroundings(
       cross join lateral (
         select count(*) as "contact.earlier_messages", max(m.sent_at) as "contact.last_message_at" from warehouse.sms_messages m
         where m.number = s.number and m.is_scheduled is not true and m.deleted_at is null
-          and m.sent_at < s.at + interval '1 ms'
-          and (date_trunc('milliseconds', m.sent_at), m.message_id) < (s.at, s.last_message_id)
+          and m.sent_at < s.happened_at + interval '1 ms'
+          and (date_trunc('milliseconds', m.sent_at), m.message_id) < (s.happened_at, s.last_message_id)
           and ${isNotByRule('m.send_id', 'm.sent_at')}
       ) texts
       cross join lateral (
         select count(*) as "contact.earlier_calls", max(k.started_at) as "contact.last_call_at",
           count(*) filter (where k.direction = 'inbound' and k.status = 'missed'
-            and k.started_at > s.at - interval '24 hours') as "contact.missed_calls_24h"
+            and k.started_at > s.happened_at - interval '24 hours') as "contact.missed_calls_24h"
         from warehouse.calls k
-        where k.external_number = s.number and k.started_at < s.at and ${wasKnown}
+        where k.external_number = s.number and k.started_at < s.happened_at and ${wasKnown}
           and k.call_id is distinct from s.call_id and k.deleted_at is null
       ) calls
       order by s.ordinal`,

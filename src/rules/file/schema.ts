@@ -25,6 +25,8 @@ const duration = z
 /** Runs that matched are kept for longer than this. */
 const maxAllowanceSeconds = 366 * 86_400;
 
+const maxDelaySeconds = 30 * 86_400;
+
 const allowance = z
   .string()
   .regex(/^([1-9]\d{0,5}) per ([1-9]\d{0,4}[smhd])$/, {
@@ -202,6 +204,10 @@ const ruleSchema = z
     description: z.string().optional().describe('For readers.'),
     on: z.enum(triggerKinds).describe('What the rule waits for.'),
     for: duration.optional().describe('How long the thread was idle; with `on: thread_idle`, and only there.'),
+    after: duration
+      .refine((seconds) => seconds <= maxDelaySeconds, { error: 'This is longer than a month.\nWrite 30d or less.' })
+      .optional()
+      .describe('Evaluates the rule so long after the event, on the facts of then.'),
     if: z
       .string()
       .min(1, { error: 'The condition is empty.\nWrite one, or remove `if`: without it, every trigger matches.' })
@@ -247,6 +253,9 @@ const ruleSchema = z
     }
     if (given.on !== 'thread_idle' && given.for !== undefined) {
       problem(['for'], '`for` belongs to thread_idle.\nRemove it, or use on: thread_idle.');
+    }
+    if (given.on === 'thread_idle' && given.after !== undefined) {
+      problem(['after'], 'An idle thread is late already.\nRemove `after`, and say in `for` how long it was idle.');
     }
     for (const [at, { assign }] of given.do.entries()) {
       if (assign !== 'agent' || (given.on !== 'message_received' && given.on !== 'thread_idle')) continue;

@@ -3,7 +3,7 @@ import { query, sql, type Transaction } from '../../db/database.ts';
 import type { Pair } from '../../shared/thread.ts';
 import type { TimeRange } from '../../shared/time-range.ts';
 import type { Rule } from '../rule.ts';
-import type { Trigger } from '../triggers.ts';
+import { delayed, type Trigger } from '../triggers.ts';
 
 /** All triggers of a span that some rule waits for, in the order of their moments. */
 export async function pastTriggers(
@@ -11,6 +11,24 @@ export async function pastTriggers(
   rules: readonly Rule[],
   { from, to }: TimeRange<Date>,
 ): Promise<Trigger[]> {
+  const triggers: Trigger[] = [];
+  for (const [seconds, some] of Map.groupBy(rules, ({ afterSeconds }) => afterSeconds)) {
+    const earlier = (at: Date) => new Date(at.getTime() - (seconds ?? 0) * 1_000);
+    const found = await triggersFor(tx, some, { from: earlier(from), to: earlier(to) });
+    triggers.push(...(seconds === undefined ? found : found.map((trigger) => delayed(trigger, seconds))));
+  }
+  return triggers.sort((a, b) => a.at.getTime() - b.at.getTime());
+}
+
+/** Triggers, and after them the same for the rules that are evaluated later. */
+export function withDelays(rules: readonly Rule[], triggers: readonly Trigger[]): Trigger[] {
+  return triggers.flatMap((trigger) => {
+    const its = rules.flatMap(({ on, afterSeconds }) => (on === trigger.kind ? (afterSeconds ?? []) : []));
+    return [trigger, ...[...new Set(its)].map((seconds) => delayed(trigger, seconds))];
+  });
+}
+
+async function triggersFor(tx: Transaction, rules: readonly Rule[], { from, to }: TimeRange<Date>): Promise<Trigger[]> {
   const wanted = new Set(rules.map(({ on }) => on));
   const isIn = (moment: string) => sql`${sql.ref(moment)} >= ${from} and ${sql.ref(moment)} < ${to}`;
   const triggers = [
@@ -28,7 +46,7 @@ export async function pastTriggers(
     const rows = await query<Pick<Trigger, 'key' | 'at'>>(tx, pastIdleTriggers({ from, to }, idleSeconds));
     triggers.push(...rows.map(({ key, at }): Trigger => ({ kind: 'thread_idle', key, at, idleSeconds })));
   }
-  return triggers.sort((a, b) => a.at.getTime() - b.at.getTime());
+  return triggers;
 }
 
 /** The triggers of an ended call and of its transcripts. */

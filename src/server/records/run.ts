@@ -19,6 +19,7 @@ interface Run {
   readonly kind: TriggerKind;
   readonly key: string;
   readonly triggerAt: Date;
+  readonly afterSeconds: number | null;
   readonly evaluatedAt: Date;
   readonly line: string | null;
   readonly number: string | null;
@@ -46,7 +47,7 @@ export async function runPage(
 ): Promise<RecordPage> {
   const [run] = await query<Run>(
     tx,
-    sql`select rule, version, trigger_kind as kind, trigger_key as key, trigger_at as "triggerAt", evaluated_at as "evaluatedAt", line,
+    sql`select rule, version, trigger_kind as kind, trigger_key as key, trigger_at as "triggerAt", after_seconds as "afterSeconds", evaluated_at as "evaluatedAt", line,
         number, mode, is_matched as "isMatched", reason, facts from ops.rule_runs where run_id = ${id}`,
   );
   if (!run) throw new BadAddress(`There is no run ${id}: refusals are kept for some weeks, matches for 400 days.`, 404);
@@ -129,9 +130,14 @@ function recorded(values: Run['facts']): Html {
 /**
  * Evaluates the conditions again with the data of that time. For an idle thread, this needs the rule's waiting time.
  */
-function explain(tx: Transaction, rules: RuleSet, { rule, kind, key, triggerAt }: Run): Promise<RuleExplanation[]> {
+function explain(
+  tx: Transaction,
+  rules: RuleSet,
+  { rule, kind, key, triggerAt, afterSeconds }: Run,
+): Promise<RuleExplanation[]> {
   const idleSeconds = rules.rules.find(({ name }) => name === rule)?.idleSeconds;
-  const trigger = { kind, key, at: triggerAt, ...(idleSeconds !== undefined && { idleSeconds }) };
+  const delay = { ...(idleSeconds !== undefined && { idleSeconds }), ...(afterSeconds !== null && { afterSeconds }) };
+  const trigger = { kind, key, at: triggerAt, ...delay };
   return explainRulesOn(tx, rules, trigger, 'live');
 }
 
