@@ -14,7 +14,7 @@ import {
   type Step,
   scopes,
 } from './rule.ts';
-import type { Trigger } from './triggers.ts';
+import { idleKey, type Trigger } from './triggers.ts';
 
 /** The result of one rule on one trigger. */
 export interface Evaluation {
@@ -79,10 +79,11 @@ interface WaitingRule {
  * changes `after` meanwhile changes later triggers.
  */
 function rulesFor(rules: readonly Rule[], trigger: Trigger, maxMode: Mode): WaitingRule[] {
-  const { kind, idleSeconds, afterSeconds, rules: names } = trigger;
+  const { kind, idle, afterSeconds, rules: names } = trigger;
+  const isSameIdle = (rule: Rule) => idle === rule.idle || (idle && rule.idle && idleKey(idle) === idleKey(rule.idle));
   const isDelayedFor = names !== undefined && afterSeconds !== undefined;
   return rules.flatMap((rule) => {
-    if (rule.on !== kind || rule.idleSeconds !== idleSeconds || names?.includes(rule.name) === false) return [];
+    if (rule.on !== kind || !isSameIdle(rule) || names?.includes(rule.name) === false) return [];
     if (!isDelayedFor && rule.afterSeconds !== afterSeconds) return [];
     const mode = lesserMode(rule.mode, maxMode);
     return mode === 'off' ? [] : [{ rule, mode }];

@@ -5,10 +5,11 @@ import type { Facts } from './facts/declared.ts';
 import { type KnownCase, readCases } from './facts/read.ts';
 import { celFacts, factAt } from './facts/values.ts';
 import { readHistory } from './history.ts';
+import { idleAt } from './idle.ts';
 import type { HeldBack, Mode, Rule, RuleSet } from './rule.ts';
 import { noPlanWords, replyPlan } from './runs.ts';
 import { createJudge, type Judge } from './simulate/judge.ts';
-import { idleDurations, triggersOfCall, withDelays } from './simulate/triggers.ts';
+import { idleTimes, triggersOfCall, withDelays } from './simulate/triggers.ts';
 import type { Trigger } from './triggers.ts';
 
 export interface ExplainedText {
@@ -268,9 +269,9 @@ async function triggersOf(
       order by sent_at desc, message_id desc limit 1`,
   );
   if (!last || (isChosenById && last.id !== messageId)) return triggers;
-  for (const idleSeconds of idleDurations(set.rules)) {
-    const idleAt = new Date(last.at.getTime() + idleSeconds * 1_000);
-    triggers.push({ kind: 'thread_idle', key: keyOf(last.id), idleSeconds, at: idleAt });
+  for (const idle of idleTimes(set.rules)) {
+    const at = idleAt(idle, set.hours, last.at);
+    if (at) triggers.push({ kind: 'thread_idle', key: keyOf(last.id), idle, at });
   }
   return triggers;
 }

@@ -1,8 +1,9 @@
 import { type Database, hotQuery, query, relation, sql, type Transaction } from '../db/database.ts';
 import { isInForce } from '../ledger/rules-in-force.ts';
 import { isOpenSend } from '../ledger/send.ts';
+import { idleAt, idleSince } from './idle.ts';
 import type { Rule, RuleSet } from './rule.ts';
-import { delayed, happenedAt, type Trigger } from './triggers.ts';
+import { delayed, happenedAt, idleKey, type Trigger } from './triggers.ts';
 
 /* ops.rule_events, the outbox of the mirror for the rules: a write that mirrors a text or call inserts its trigger here. */
 
@@ -159,8 +160,8 @@ export async function requeueMisjudged(db: Database): Promise<void> {
 }
 
 /** The key of a rule in `ops.rule_versions.since`: a change of name, trigger or idle time makes a new rule. */
-function sinceKey({ name, on, idleSeconds }: Pick<Rule, 'name' | 'on' | 'idleSeconds'>): string {
-  return [name, on, ...(idleSeconds === undefined ? [] : [idleSeconds])].join(' ');
+function sinceKey({ name, on, idle }: Pick<Rule, 'name' | 'on' | 'idle'>): string {
+  return [name, on, ...(idle === undefined ? [] : [idleKey(idle)])].join(' ');
 }
 
 /**
@@ -210,22 +211,30 @@ export async function readSince(tx: Transaction): Promise<(rule: Rule) => Date> 
  */
 export async function idleTriggers(
   tx: Transaction,
-  { rules }: Pick<RuleSet, 'rules'>,
+  { rules, hours }: Pick<RuleSet, 'rules' | 'hours'>,
   limit: number,
 ): Promise<Trigger[]> {
+  const active = rules.filter(({ on, mode }) => on === 'thread_idle' && mode !== 'off');
+  if (active.length === 0) return [];
+  const since = await readSince(tx);
+  const [clock] = await hotQuery<{ now: Date }>(tx, sql`select now() as now`);
+  const now = clock?.now ?? new Date();
   const triggers: Trigger[] = [];
-  const durations = Map.groupBy(
-    rules.filter(({ on, mode }) => on === 'thread_idle' && mode !== 'off'),
-    ({ idleSeconds }) => idleSeconds ?? 0,
-  );
-  for (const [idleSeconds, waiting] of durations) {
-    const idle = sql`${idleSeconds} * interval '1 second'`;
-    const maxAge = sql`${Math.max(...waiting.map(({ maxAgeSeconds }) => maxAgeSeconds))} * interval '1 second'`;
-    const names = relation('w', waiting, { rule: ['text', ({ name }) => name], since_key: ['text', sinceKey] });
-    const rows = await query<{ key: string; at: Date; rules: string[] }>(
+  for (const waiting of Map.groupBy(active, ({ idle }) => idle && idleKey(idle)).values()) {
+    const idle = waiting[0]?.idle;
+    const until = idle && idleSince(idle, hours, now);
+    if (!idle || !until) continue;
+    const oldest = new Date(now.getTime() - 1_000 * Math.max(...waiting.map(({ maxAgeSeconds }) => maxAgeSeconds)));
+    // The last texts of threads that had been idle when a rule came into force.
+    const names = relation('w', waiting, {
+      rule: ['text', ({ name }) => name],
+      since: ['timestamptz', since],
+      idle_since: ['timestamptz', (rule) => idleSince(idle, hours, since(rule)) ?? longAgo],
+    });
+    const rows = await query<{ key: string; last: Date; rules: string[] }>(
       tx,
       sql`
-        select c.conversation_id || '/' || m.message_id as key, c.last_message_at + ${idle} as at, known.rules
+        select c.conversation_id || '/' || m.message_id as key, c.last_message_at as last, known.rules
         from warehouse.sms_conversations c
         cross join lateral (
           select message_id, first_seen_at from warehouse.sms_messages m
@@ -234,17 +243,15 @@ export async function idleTriggers(
           order by m.sent_at desc, m.message_id desc limit 1
         ) m
         cross join lateral (
-          select array_agg(w.rule) as rules from ${names}
-          where greatest(c.last_message_at + ${idle}, m.first_seen_at)
-            > (select (since ->> w.since_key)::timestamptz from ops.rule_versions v where ${isInForce})
+          select array_agg(w.rule) as rules from ${names} where c.last_message_at > w.idle_since or m.first_seen_at > w.since
         ) known
         where not exists (select from ops.rule_events e
-            where e.kind = 'message_received' and e.key = c.conversation_id || '/' || m.message_id)
+            where e.kind = 'message_received' and e.after_seconds is null and e.key = c.conversation_id || '/' || m.message_id)
           and not exists (select from ops.sends s where s.line = c.line and s.number = c.number and s.mode = 'live'
             and (${sql.raw(isOpenSend)}
               or (s.state = 'SENT' and s.linked_at is null and s.settled_at > now() - interval '10 minutes')))
-          and c.deleted_at is null and c.last_message_at <= now() - ${idle}
-          and c.last_message_at > now() - (${idle} + ${maxAge})
+          and c.deleted_at is null and c.last_message_at <= ${until}
+          and c.last_message_at > ${idleSince(idle, hours, oldest) ?? longAgo}
           and exists (
             select from unnest(known.rules) as w (rule)
             where not exists (select from ops.rule_runs r
@@ -252,7 +259,11 @@ export async function idleTriggers(
                 and r.trigger_key = c.conversation_id || '/' || m.message_id))
         order by c.last_message_at limit ${limit}`,
     );
-    triggers.push(...rows.map((row): Trigger => ({ kind: 'thread_idle', idleSeconds, ...row })));
+    for (const { key, last, rules } of rows) {
+      triggers.push({ kind: 'thread_idle', key, rules, idle, at: idleAt(idle, hours, last) ?? now });
+    }
   }
   return triggers;
 }
+
+const longAgo = new Date(0);

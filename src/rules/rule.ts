@@ -4,7 +4,7 @@ import type { CallBackNeed } from '../warehouse/call-facts.ts';
 import type { Condition } from './conditions/condition.ts';
 import type { Template } from './conditions/template.ts';
 import type { FilePosition, RulesProblem } from './file/problems.ts';
-import type { TriggerKind } from './triggers.ts';
+import type { Idle, TriggerKind } from './triggers.ts';
 
 export { type Mode, modes };
 
@@ -61,7 +61,7 @@ export interface Rule {
   readonly description?: string | undefined;
   readonly on: TriggerKind;
   /** Only with thread_idle. */
-  readonly idleSeconds?: number | undefined;
+  readonly idle?: Idle | undefined;
   /** It is evaluated so long after the event of its trigger. */
   readonly afterSeconds?: number | undefined;
   /** Without one, every trigger matches. */

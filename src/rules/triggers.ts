@@ -10,6 +10,17 @@ export const triggerKinds = [
 ] as const;
 export type TriggerKind = (typeof triggerKinds)[number];
 
+/** How long a thread was idle: by the clock, or counted while the business is open. */
+export interface Idle {
+  readonly seconds: number;
+  readonly isBusiness: boolean;
+}
+
+/** The same for equal idle times. */
+export function idleKey({ seconds, isBusiness }: Idle): string {
+  return `${seconds}${isBusiness ? ' business' : ''}`;
+}
+
 /** One event. Holds ids only: its facts are read from the mirror. */
 export interface Trigger {
   readonly kind: TriggerKind;
@@ -20,7 +31,9 @@ export interface Trigger {
   /** It is evaluated for rules with `after`, so many seconds after the event. */
   readonly afterSeconds?: number;
   /** `for` of the rules on an idle thread. */
-  readonly idleSeconds?: number;
+  readonly idle?: Idle;
+  /** When its last text was sent; only in a simulation. */
+  readonly idleSince?: Date;
   /**
    * Names of the rules to evaluate: for an idle thread, those in force before it became idle; for a delayed trigger, those that
    * waited for it. Default: all.

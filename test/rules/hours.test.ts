@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hoursAt, instantOf } from '../../src/rules/facts/hours.ts';
+import { afterOpenSeconds, beforeOpenSeconds, hoursAt, instantOf } from '../../src/rules/facts/hours.ts';
 import { plainText } from '../../src/rules/facts/values.ts';
 import { type BusinessHours, weekdays } from '../../src/shared/business-hours.ts';
 
@@ -100,4 +100,24 @@ test.each([
     expect(is_open).toBe(time >= '09:00' && time < '17:00');
     expect(Number(opens_at)).toBeGreaterThan(ms);
   }
+});
+
+test.each([
+  ['America/New_York', '2026-11-27T20:00:00-05:00', 30, '2026-11-30T09:30:00-05:00'], // Friday evening
+  ['America/New_York', '2026-11-28T12:00:00-05:00', 30, '2026-11-30T09:30:00-05:00'], // Saturday
+  ['America/New_York', '2026-12-01T07:00:00-05:00', 30, '2026-12-01T09:30:00-05:00'],
+  ['America/New_York', '2026-12-01T16:50:00-05:00', 30, '2026-12-02T09:20:00-05:00'],
+  ['America/New_York', '2026-12-01T16:30:00-05:00', 30, '2026-12-01T17:00:00-05:00'],
+  ['America/New_York', '2026-12-24T16:59:00-05:00', 540, '2026-12-29T09:59:00-05:00'],
+  ['Europe/Berlin', '2026-10-23T16:00:00+02:00', 120, '2026-10-26T10:00:00+01:00'],
+])('in %s, after %s the business has been open for %d minutes at %s', (zone, from, minutes, to) => {
+  const week = hours(zone, ['2026-12-25']);
+  const weekdaysOnly = { ...week, week: { ...week.week, saturday: [], sunday: [] } };
+  const after = afterOpenSeconds(weekdaysOnly, new Date(from), minutes * 60);
+  expect(after).toEqual(new Date(to));
+  const before = beforeOpenSeconds(weekdaysOnly, new Date(to), minutes * 60) as Date;
+  // The last such moment: the same, or the end of the closed time that contains it.
+  expect(before >= new Date(from)).toBe(true);
+  expect(afterOpenSeconds(weekdaysOnly, before, minutes * 60)).toEqual(new Date(to));
+  expect(afterOpenSeconds(weekdaysOnly, new Date(before.getTime() + 1), minutes * 60)).not.toEqual(new Date(to));
 });

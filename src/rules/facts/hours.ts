@@ -54,6 +54,39 @@ function closingOf(hours: BusinessHours, end: Date, date: string): Date {
   return closing;
 }
 
+/** How far open time is counted. */
+const maxCountedDays = 366;
+
+/** The first moment by which the business has been open for so long since another. Undefined: not within a year. */
+export function afterOpenSeconds(hours: BusinessHours, from: Date, seconds: number): Date | undefined {
+  const { date } = localTime(from, hours.timeZone);
+  let left = seconds * 1_000;
+  for (let ahead = 0; ahead <= maxCountedDays; ahead += 1) {
+    for (const span of openSpans(hours, addDays(date, ahead))) {
+      const start = Math.max(span.from.getTime(), from.getTime());
+      const open = Math.max(0, span.to.getTime() - start);
+      if (open >= left) return new Date(start + left);
+      left -= open;
+    }
+  }
+  return undefined;
+}
+
+/** The last moment since which the business has been open for so long at another. Undefined: not within a year. */
+export function beforeOpenSeconds(hours: BusinessHours, to: Date, seconds: number): Date | undefined {
+  const { date } = localTime(to, hours.timeZone);
+  let left = seconds * 1_000;
+  for (let back = 0; back <= maxCountedDays; back += 1) {
+    for (const span of openSpans(hours, addDays(date, -back)).toReversed()) {
+      const end = Math.min(span.to.getTime(), to.getTime());
+      const open = Math.max(0, end - span.from.getTime());
+      if (open >= left) return new Date(end - left);
+      left -= open;
+    }
+  }
+  return undefined;
+}
+
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 /** The local day and time of an instant. */

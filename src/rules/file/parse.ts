@@ -71,15 +71,18 @@ function mentions(facts: string, rule: WrittenRule, condition: Condition | undef
   return [...(condition?.paths ?? []), ...tags].some((each) => each.includes(facts));
 }
 
+/** Whether a rule depends on local times. */
+function usesHours(rule: WrittenRule, condition: Condition | undefined): boolean {
+  return rule.for?.isBusiness === true || mentions('hours.', rule, condition);
+}
+
 /** The first rule that is not off and that speaks of local times. */
 function firstWithHours(
   written: readonly WrittenRule[],
   rules: readonly Rule[],
   positions: Positions,
 ): FilePosition | undefined {
-  const at = written.findIndex(
-    (rule, index) => rule.mode !== 'off' && mentions('hours.', rule, rules[index]?.condition),
-  );
+  const at = written.findIndex((rule, index) => rule.mode !== 'off' && usesHours(rule, rules[index]?.condition));
   return at < 0 ? undefined : positions.ofValue(['rules', at, 'name']);
 }
 
@@ -150,12 +153,12 @@ function buildRules(
     const maxAgeSeconds = limits.max_age ?? (rule.on === 'thread_idle' ? 86_400 : defaultRuleLimits.maxAgeSeconds);
     const template = (text: string, where: Path): Template => compiled(where, compileTemplate(rule.on, text));
     const condition = conditionOf(rule, [...path, 'if']);
-    const isHeldBack = rule.mode === 'live' && chosenZone === undefined && mentions('hours.', rule, condition);
+    const isHeldBack = rule.mode === 'live' && chosenZone === undefined && usesHours(rule, condition);
     return {
       name: rule.name,
       description: rule.description,
       on: rule.on,
-      idleSeconds: rule.for,
+      idle: rule.for,
       afterSeconds: rule.after,
       condition,
       steps: rule.do.map((step, index) => stepOf(step, [...path, 'do', index], template)),

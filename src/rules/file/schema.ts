@@ -25,6 +25,24 @@ const duration = z
 /** Runs that matched are kept for longer than this. */
 const maxAllowanceSeconds = 366 * 86_400;
 
+const businessTime = /^([1-9]\d{0,3}) business (minute|hour)s?$/;
+
+/** A time by the clock, or of business hours. */
+const idle = z
+  .string()
+  .regex(new RegExp(`^[1-9]\\d{0,4}[smhd]$|${businessTime.source}`), {
+    error: 'This is not a duration.\nWrite one such as 90s, 10m, 48h or 7d; 30 business minutes, 4 business hours.',
+  })
+  .transform((text) => {
+    const [, count, unit = ''] = businessTime.exec(text) ?? [];
+    if (count === undefined) return { seconds: secondsOf(text), isBusiness: false };
+    return { seconds: Number(count) * (unitSeconds[unit.charAt(0)] ?? Number.NaN), isBusiness: true };
+  })
+  .refine(({ seconds, isBusiness }) => !isBusiness || seconds <= maxBusinessSeconds, {
+    error: 'This is longer than 500 business hours.\nWrite less, or a time by the clock, such as 60d.',
+  });
+const maxBusinessSeconds = 500 * 3_600;
+
 const maxDelaySeconds = 30 * 86_400;
 
 const allowance = z
@@ -203,7 +221,11 @@ const ruleSchema = z
       .describe('Identifies the rule: what it did is recorded under this name.'),
     description: z.string().optional().describe('For readers.'),
     on: z.enum(triggerKinds).describe('What the rule waits for.'),
-    for: duration.optional().describe('How long the thread was idle; with `on: thread_idle`, and only there.'),
+    for: idle
+      .optional()
+      .describe(
+        'How long the thread was idle; with `on: thread_idle`, and only there. `30 business minutes` and `4 business hours` count while `hours.is_open`.',
+      ),
     after: duration
       .refine((seconds) => seconds <= maxDelaySeconds, { error: 'This is longer than a month.\nWrite 30d or less.' })
       .optional()

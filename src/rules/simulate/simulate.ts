@@ -6,13 +6,14 @@ import { findAssignee } from '../actions/mirror.ts';
 import { decide, type Evaluation } from '../decide.ts';
 import { type Case, type KnownCase, readCases } from '../facts/read.ts';
 import { type History, pairKey, readHistory } from '../history.ts';
+import { idleAt } from '../idle.ts';
 import type { Action, Mode, RuleSet } from '../rule.ts';
 import { type Reply, replyPlan } from '../runs.ts';
 import type { Trigger } from '../triggers.ts';
 import { type ThreadChanges, withChanges } from './changes.ts';
 import { createJudge, type Judge, type ReplyOutcome } from './judge.ts';
 import { createReport, type Report } from './report.ts';
-import { idleDurations, nextTextAfter, pastTriggers, threadsBefore } from './triggers.ts';
+import { idleTimes, nextTextAfter, pastTriggers, threadsBefore } from './triggers.ts';
 
 export interface SimulationOptions extends TimeRange<Date> {
   readonly set: RuleSet;
@@ -51,7 +52,7 @@ async function simulateIn(tx: Transaction, options: SimulationOptions): Promise<
     answeredCalls: new Set(),
   };
   const active = set.rules.filter((rule) => rule.mode !== 'off');
-  const triggers = await pastTriggers(tx, active, { from, to });
+  const triggers = await pastTriggers(tx, { ...set, rules: active }, { from, to });
   for (let at = 0; at < triggers.length; at += batchSize) {
     const some = triggers.slice(at, at + batchSize);
     const cases = await readCases(tx, some, set, { withoutRulesFrom: from });
@@ -231,13 +232,13 @@ async function recordReply(
 /** Schedules the idle triggers after a simulated reply, if nobody writes after it. */
 async function scheduleIdleTriggers(run: Simulation, { subject, trigger }: KnownCase, at: Date): Promise<void> {
   const { set, to } = run.options;
-  const durations = idleDurations(set.rules);
-  if (durations.size === 0) return;
+  const times = idleTimes(set.rules);
+  if (times.length === 0) return;
   const next = subject.conversationId === null ? undefined : await nextTextAfter(run.tx, subject.conversationId, at);
-  for (const idleSeconds of durations) {
-    const due = new Date(at.getTime() + idleSeconds * 1_000);
-    if (due >= to || (next && next <= due)) continue;
-    const idle: Trigger = { kind: 'thread_idle', key: trigger.key, at: due, idleSeconds };
+  for (const time of times) {
+    const due = idleAt(time, set.hours, at);
+    if (!due || due >= to || (next && next <= due)) continue;
+    const idle: Trigger = { kind: 'thread_idle', key: trigger.key, at: due, idle: time, idleSince: at };
     addTask(run, due, async () => {
       const each = await readIdleCase(run, idle, trigger);
       if (each && !isNoLongerIdle(run, each, true)) await runCase(run, each);
@@ -271,7 +272,7 @@ async function runTasks(run: Simulation, before: Trigger | undefined): Promise<v
 /** Whether a simulated reply interrupted the idle time. The reply that it begins with does not. */
 function isNoLongerIdle(run: Simulation, { trigger, subject }: Case, isOwn = false): boolean {
   if (trigger.kind !== 'thread_idle' || !subject) return false;
-  const began = trigger.at.getTime() - (trigger.idleSeconds ?? 0) * 1_000;
+  const began = trigger.idleSince?.getTime() ?? 0;
   return simulatedThread(run, subject).sends.some(
     ({ at }) => (isOwn ? at.getTime() > began : at.getTime() >= began) && at <= trigger.at,
   );

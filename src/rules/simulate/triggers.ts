@@ -1,22 +1,26 @@
 import type { RawBuilder } from 'kysely';
 import { query, sql, type Transaction } from '../../db/database.ts';
+import type { BusinessHours } from '../../shared/business-hours.ts';
 import type { Pair } from '../../shared/thread.ts';
 import type { TimeRange } from '../../shared/time-range.ts';
-import type { Rule } from '../rule.ts';
-import { delayed, type Trigger } from '../triggers.ts';
+import { idleAt, idleSince } from '../idle.ts';
+import type { Rule, RuleSet } from '../rule.ts';
+import { delayed, type Idle, idleKey, type Trigger } from '../triggers.ts';
 
 /** All triggers of a span that some rule waits for, in the order of their moments. */
 export async function pastTriggers(
   tx: Transaction,
-  rules: readonly Rule[],
-  { from, to }: TimeRange<Date>,
+  { rules, hours }: Pick<RuleSet, 'rules' | 'hours'>,
+  span: TimeRange<Date>,
 ): Promise<Trigger[]> {
+  const { from, to } = span;
   const triggers: Trigger[] = [];
   for (const [seconds, some] of Map.groupBy(rules, ({ afterSeconds }) => afterSeconds)) {
     const earlier = (at: Date) => new Date(at.getTime() - (seconds ?? 0) * 1_000);
     const found = await triggersFor(tx, some, { from: earlier(from), to: earlier(to) });
     triggers.push(...(seconds === undefined ? found : found.map((trigger) => delayed(trigger, seconds))));
   }
+  for (const idle of idleTimes(rules)) triggers.push(...(await pastIdleTriggers(tx, span, idle, hours)));
   return triggers.sort((a, b) => a.at.getTime() - b.at.getTime());
 }
 
@@ -42,10 +46,6 @@ async function triggersFor(tx: Transaction, rules: readonly Rule[], { from, to }
       transcriptTriggers(sql`c.started_at >= ${from}::timestamptz - interval '2 days' and ${isIn('moment.at')}`),
     )),
   ].filter(({ kind }) => wanted.has(kind));
-  for (const idleSeconds of idleDurations(rules)) {
-    const rows = await query<Pick<Trigger, 'key' | 'at'>>(tx, pastIdleTriggers({ from, to }, idleSeconds));
-    triggers.push(...rows.map(({ key, at }): Trigger => ({ kind: 'thread_idle', key, at, idleSeconds })));
-  }
   return triggers;
 }
 
@@ -57,9 +57,10 @@ export async function triggersOfCall(tx: Transaction, callId: string): Promise<T
   ];
 }
 
-/** The idle times, in seconds, that active rules wait for. */
-export function idleDurations(rules: readonly Rule[]): Set<number> {
-  return new Set(rules.flatMap(({ idleSeconds, mode }) => (mode === 'off' ? [] : (idleSeconds ?? []))));
+/** The idle times that active rules wait for. */
+export function idleTimes(rules: readonly Rule[]): Idle[] {
+  const times = rules.flatMap(({ idle, mode }) => (mode === 'off' ? [] : (idle ?? [])));
+  return [...new Map(times.map((idle) => [idleKey(idle), idle])).values()];
 }
 
 type Condition = RawBuilder<unknown>;
@@ -87,19 +88,33 @@ const transcriptTriggers = (isChosen: Condition) => sql<Trigger>`
   order by moment.at, t.transcript_id, e.kind`;
 
 /** Threads that became idle in the span. Leaves out texts that rules sent in it, since the simulation sends its own. */
-function pastIdleTriggers({ from, to }: TimeRange<Date>, idleSeconds: number): RawBuilder<Pick<Trigger, 'key' | 'at'>> {
-  const idle = sql`${idleSeconds} * interval '1 second'`;
-  return sql`
-    select conversation_id || '/' || message_id as key, sent_at + ${idle} as at
-    from (
-      select m.conversation_id, m.message_id, m.sent_at,
-        lead(m.sent_at) over (partition by m.conversation_id order by m.sent_at, m.message_id) as next_at
-      from warehouse.sms_messages m
-      where m.sent_at >= ${from}::timestamptz - ${idle} and m.sent_at < ${to}
-        and m.deleted_at is null and m.is_scheduled is not true and (m.send_id is null or m.sent_at < ${from})
-    ) texts
-    where sent_at + ${idle} >= ${from} and sent_at + ${idle} < ${to} and (next_at is null or next_at > sent_at + ${idle})
-    order by at`;
+async function pastIdleTriggers(
+  tx: Transaction,
+  { from, to }: TimeRange<Date>,
+  idle: Idle,
+  hours: BusinessHours,
+): Promise<Trigger[]> {
+  const earliest = idleSince(idle, hours, from) ?? new Date(from.getTime() - 366 * 86_400_000);
+  const least = sql`${idle.seconds} * interval '1 second'`;
+  const rows = await query<{ key: string; last: Date; next: Date | null }>(
+    tx,
+    sql`
+      select conversation_id || '/' || message_id as key, sent_at as last, next_at as next
+      from (
+        select m.conversation_id, m.message_id, m.sent_at,
+          lead(m.sent_at) over (partition by m.conversation_id order by m.sent_at, m.message_id) as next_at
+        from warehouse.sms_messages m
+        where m.sent_at >= ${earliest} and m.sent_at < ${to}
+          and m.deleted_at is null and m.is_scheduled is not true and (m.send_id is null or m.sent_at < ${from})
+      ) texts
+      where sent_at + ${least} < ${to} and (next_at is null or next_at > sent_at + ${least})
+      order by sent_at`,
+  );
+  return rows.flatMap(({ key, last, next }): Trigger[] => {
+    const at = idleAt(idle, hours, last);
+    if (!at || at < from || at >= to || (next && next <= at)) return [];
+    return [{ kind: 'thread_idle', key, at, idle, idleSince: last }];
+  });
 }
 
 /** When the next text of the thread was sent after a moment, by anybody but rules. */

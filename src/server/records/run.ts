@@ -135,8 +135,8 @@ function explain(
   rules: RuleSet,
   { rule, kind, key, triggerAt, afterSeconds }: Run,
 ): Promise<RuleExplanation[]> {
-  const idleSeconds = rules.rules.find(({ name }) => name === rule)?.idleSeconds;
-  const delay = { ...(idleSeconds !== undefined && { idleSeconds }), ...(afterSeconds !== null && { afterSeconds }) };
+  const idle = rules.rules.find(({ name }) => name === rule)?.idle;
+  const delay = { ...(idle && { idle }), ...(afterSeconds !== null && { afterSeconds }) };
   const trigger = { kind, key, at: triggerAt, ...delay };
   return explainRulesOn(tx, rules, trigger, 'live');
 }

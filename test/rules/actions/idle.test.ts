@@ -1,11 +1,26 @@
 import { afterAll, expect, test, vi } from 'vitest';
+import { explain } from '../../../src/rules/explain.ts';
+import { parseRules } from '../../../src/rules/file/parse.ts';
+import { simulate } from '../../../src/rules/simulate/simulate.ts';
+import { weekdays } from '../../../src/shared/business-hours.ts';
 import { until } from '../../world.ts';
 import { createRulesWorld } from '../rules-world.ts';
 
 /* What happens in a thread, and to the read of it, between the moment a rule matched and the resolve that it asks for. */
 
+const dayMs = 86_400_000;
+const weekdayOf = (at: number) => weekdays[(new Date(at).getUTCDay() + 6) % 7];
+const yesterday = weekdayOf(Date.now() - dayMs);
+
 const rules = `
+business_hours:
+${weekdays.map((day) => `  ${day}: ${day === yesterday ? '[]' : '00:00-24:00'}`).join('\n')}
 rules:
+  - name: business
+    on: thread_idle
+    for: 1 business minute
+    if: thread.last_direction == "in" && thread.number == "12125550509"
+    do: [{ comment: Nobody answered. }]
   - name: noted
     on: message_received
     if: message.plain == "close"
@@ -102,4 +117,22 @@ test('a look that is cut off costs a resolve its turn, not its note', async () =
   expect(readsOf(number).length).toBeGreaterThan(before + 3);
   expect(resolve.mock.calls.map(([, wishes]) => wishes)).toEqual([{ comment: 'Closed.' }]);
   expect(resolvesOf(number)).toHaveLength(1);
+});
+
+test('business minutes go on when the business opens again: a text before a closed day matches on the day after', async () => {
+  const number = '12125550509';
+  const midnight = Math.floor(Date.now() / dayMs) * dayMs;
+  await sandbox.emit.sms({ line, number, text: 'Hello?', sentAt: new Date(midnight - dayMs - 30_000).toISOString() });
+  const runs = () => query(`select rule, reason, trigger_at from ops.rule_runs where number = $1`, number);
+  await until(async () => (await runs()).length > 0);
+  expect(await runs()).toEqual([{ rule: 'business', reason: 'matched', trigger_at: new Date(midnight + 30_000) }]);
+  const set = parseRules(rules, { file: 'rules.yaml', timeZone: 'UTC' });
+  const { rules: explained } = (await explain(world.context.database.db, set, { line, number }, 'live')) ?? {};
+  expect(explained?.find(({ rule }) => rule === 'business')).toMatchObject({ outcome: 'matched' });
+  const report = await simulate(world.context.database.db, {
+    // A simulated reply of another rule would end the idle time.
+    set: { ...set, rules: set.rules.filter(({ name }) => name === 'business') },
+    ...{ from: new Date(midnight - 2 * dayMs), to: new Date() },
+  });
+  expect(report.rules.find(({ rule }) => rule === 'business')).toMatchObject({ matched: 1 });
 });
