@@ -319,6 +319,7 @@ create table ops.rule_events (
   due_at timestamptz not null default now(), -- When it is evaluated next.
   tries integer not null default 0, -- Evaluations that failed.
   rules jsonb, -- Names of the rules that are evaluated on it; NULL = all.
+  after_seconds integer, -- It waits for rules with after, so many seconds after happened_at; NULL = for those without.
   constraint rule_events_pkey PRIMARY KEY (event_id)
 );
 
@@ -329,14 +330,15 @@ create table ops.rule_runs (
   version text not null, -- Version of the rules then.
   trigger_kind text not null, -- Kind of the trigger.
   trigger_key text not null, -- Its key: conversation/message, a call id, a transcript id.
-  trigger_at timestamptz not null, -- When it happened. The facts are from that time.
+  trigger_at timestamptz not null, -- When it happened, or with after so much later. The facts are from that time.
+  after_seconds integer, -- Seconds from the event to trigger_at, by after of the rule; NULL = none.
   evaluated_at timestamptz not null default clock_timestamp(), -- When the rule was evaluated.
   conversation_id bigint, -- The conversation, if there is one.
   line text, -- The account's line; NULL if there is no other party.
   number text, -- The other party.
   mode text not null, -- dry-run: its actions were recorded, not executed; live.
   is_matched boolean not null, -- Whether its condition and limits let it act.
-  reason text not null, -- matched, or why not: condition_false, too_old, limit:…, stopped:…, group_thread, no_other_party, no_call_back, gone, error:….
+  reason text not null, -- matched, or why not: condition_false, too_old, limit:…, stopped:…, group_thread, no_other_party, no_call_back, gone, rule_gone, error:….
   facts jsonb not null default '{}'::jsonb, -- The facts used by its condition; for names and texts, only the length.
   constraint rule_runs_pkey PRIMARY KEY (run_id),
   constraint rule_runs_mode_check CHECK ((mode = ANY (ARRAY['dry-run'::text, 'live'::text]))),

@@ -60,8 +60,16 @@ const before = (hours: number) => new Date(sampleNow.getTime() - hours * 3_600_0
  */
 export const declaredFacts = {
   message: {
-    id: fact('int', 7, 'The service’s id of the text.'),
-    text: personal('string', 'Thanks, see you at 5!', 'The text; empty for an image alone.'),
+    id: fact(
+      'int',
+      7,
+      'The service’s id of the text. On thread_idle, `message` is their last text; without one, id and sent_at are missing.',
+    ),
+    text: personal(
+      'string',
+      'Thanks, see you at 5!',
+      'The text; empty for an image alone, and on thread_idle if they never wrote.',
+    ),
     plain: personal(
       'string',
       'thanks see you at 5',
@@ -80,6 +88,11 @@ export const declaredFacts = {
     message_count: fact('int', 4, 'Texts, this one included.'),
     inbound_count: fact('int', 2, 'Texts of theirs, this one included.'),
     outbound_count: fact('int', 2, 'Texts of ours.'),
+    unanswered_count: fact(
+      'int',
+      1,
+      'Texts of theirs, this one included, since your last text; one that a rule sent is no answer.',
+    ),
     last_direction: fact('string', 'in', '`in`, `out`, or empty when there is no text.', { values: ['in', 'out', ''] }),
     last_inbound_at: optional('timestamp', sampleNow, 'Their newest text.'),
     last_outbound_at: optional('timestamp', before(20), 'Our newest text.'),
@@ -227,7 +240,7 @@ const everywhere = ['thread', 'line', 'contact', 'hours', 'replies'] as const;
 /** The fact groups of each trigger. */
 export const groupsOf: Readonly<Record<TriggerKind, readonly FactGroup[]>> = {
   message_received: ['message', ...everywhere],
-  thread_idle: everywhere,
+  thread_idle: ['message', ...everywhere],
   call_missed: ['call', ...everywhere],
   call_ended: ['call', ...everywhere],
   voicemail_left: ['call', ...everywhere],

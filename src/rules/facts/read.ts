@@ -76,11 +76,11 @@ interface SubjectRow extends Record<string, unknown> {
   readonly isGroup: boolean;
 }
 
-type Family = 'text' | 'call' | 'transcript';
+type Family = 'text' | 'idle' | 'call' | 'transcript';
 
 const families: Readonly<Record<TriggerKind, Family>> = {
   message_received: 'text',
-  thread_idle: 'text',
+  thread_idle: 'idle',
   call_missed: 'call',
   call_ended: 'call',
   voicemail_left: 'call',
@@ -115,8 +115,7 @@ function caseOf(trigger: Trigger, row: SubjectRow | undefined, missed: RuleSet['
   if (isGroup) return refused('group_thread');
   if (line === null || number === null) return refused('no_other_party');
   if (kind === 'call_missed' && !needsCallBack(facts.call, missed)) return refused('no_call_back');
-  const text =
-    message && kind === 'message_received' ? { message: { ...message, plain: plainText(message.text) } } : {};
+  const text = message && { message: { ...message, plain: plainText(message.text) } };
   const subject = { line, number, conversationId, lastMessageId, callId };
   return { trigger, subject, facts: { now, ...facts, ...text } };
 }
@@ -159,6 +158,21 @@ const subjectStatements = {
     join warehouse.sms_messages m
       on m.conversation_id = split_part(k.key, '/', 1)::bigint and m.message_id = split_part(k.key, '/', 2)::bigint
     join warehouse.sms_conversations c on c.conversation_id = m.conversation_id
+    where m.deleted_at is null and m.sent_at is not null`,
+  idle: (keys: Keys) => sql<SubjectRow>`
+    select k.key, c.line, c.number, c.conversation_id as "conversationId", m.message_id as "lastMessageId", null as "callId",
+      c.participants_key <> '' as "isGroup", theirs.message_id as "message.id", coalesce(theirs.body, '') as "message.text",
+      coalesce(theirs.media_count, 0) as "message.media_count", theirs.sent_at as "message.sent_at"
+    from ${keys}
+    join warehouse.sms_messages m
+      on m.conversation_id = split_part(k.key, '/', 1)::bigint and m.message_id = split_part(k.key, '/', 2)::bigint
+    join warehouse.sms_conversations c on c.conversation_id = m.conversation_id
+    left join lateral (
+      select t.message_id, t.body, t.media_count, t.sent_at from warehouse.sms_messages t
+      where t.conversation_id = m.conversation_id and t.direction = 'in' and t.deleted_at is null and t.is_scheduled is not true
+        and (t.sent_at, t.message_id) <= (m.sent_at, m.message_id)
+      order by t.sent_at desc, t.message_id desc limit 1
+    ) theirs on true
     where m.deleted_at is null and m.sent_at is not null`,
   call: (keys: Keys) => sql<SubjectRow>`
     select k.key, ${callColumns} from ${keys}
@@ -240,10 +254,19 @@ async function readSurroundings(
         select case when ${from}::timestamptz is not null then greatest(s.at, case
           when own.first_seen_at < s.at + interval '1 day' then own.first_seen_at end) end as until
       ) known
+      left join lateral (
+        select a.sent_at, a.message_id from warehouse.sms_messages a
+        where a.conversation_id = s.conversation_id and a.direction = 'out' and a.is_scheduled is not true and a.deleted_at is null
+          and (date_trunc('milliseconds', a.sent_at), a.message_id) <= (s.at, s.last_message_id) and a.send_id is null
+          and not exists (select from ops.sends o where o.line = a.line and o.message_id = a.message_id)
+        order by a.sent_at desc, a.message_id desc limit 1
+      ) answer on true
       cross join lateral (
         select count(*) > 0 as "thread.exists", count(*) as "thread.message_count",
           count(*) filter (where direction = 'in') as "thread.inbound_count",
           count(*) filter (where direction is distinct from 'in') as "thread.outbound_count",
+          count(*) filter (where direction = 'in'
+            and (answer.message_id is null or (m.sent_at, m.message_id) > (answer.sent_at, answer.message_id))) as "thread.unanswered_count",
           max(sent_at) filter (where direction = 'in') as "thread.last_inbound_at",
           max(sent_at) filter (where direction = 'out') as "thread.last_outbound_at",
           max(sent_at) filter (where direction = 'out' and sent_by is not null and send_id is null

@@ -4,7 +4,9 @@ import type { Pair } from '../../shared/thread.ts';
 import type { TimeRange } from '../../shared/time-range.ts';
 import { findAssignee } from '../actions/mirror.ts';
 import { decide, type Evaluation } from '../decide.ts';
+import type { Facts } from '../facts/declared.ts';
 import { type Case, type KnownCase, readCases } from '../facts/read.ts';
+import { factsOfRow } from '../facts/values.ts';
 import { type History, pairKey, readHistory } from '../history.ts';
 import { idleAt } from '../idle.ts';
 import type { Action, Mode, RuleSet } from '../rule.ts';
@@ -251,10 +253,18 @@ async function readIdleCase(run: Simulation, idle: Trigger, origin: Trigger): Pr
   const { set, from } = run.options;
   const [found] = await readCases(run.tx, [{ ...origin, at: idle.at }], set, { withoutRulesFrom: from });
   if (!found?.subject) return undefined;
-  const { message: _, call: __, transcript: ___, ...facts } = found.facts;
+  const { call: _, transcript: __, ...others } = found.facts;
+  const facts = { ...noMessage, ...others };
   const earlierInboundAt = facts.thread?.last_inbound_at;
   return { trigger: idle, facts, subject: { ...found.subject, callId: null }, earlierInboundAt };
 }
+
+/** After a reply about a call. */
+const noMessage: Pick<Facts, 'message'> = factsOfRow({
+  'message.text': '',
+  'message.plain': '',
+  'message.media_count': 0,
+});
 
 function addTask(run: Simulation, at: Date, task: Task['run']): void {
   run.tasks.push({ at, run: task });

@@ -21,6 +21,15 @@ rules:
     for: 1 business minute
     if: thread.last_direction == "in" && thread.number == "12125550509"
     do: [{ comment: Nobody answered. }]
+  - name: unless-asked
+    on: thread_idle
+    for: 2h
+    if: thread.last_direction == "out" && !message.text.contains("?")
+    do: [{ comment: Not asked. }]
+  - name: unanswered
+    on: message_received
+    if: thread.unanswered_count == 3
+    do: [{ comment: 'They wrote {{ thread.unanswered_count }} times.' }]
   - name: noted
     on: message_received
     if: message.plain == "close"
@@ -135,4 +144,44 @@ test('business minutes go on when the business opens again: a text before a clos
     ...{ from: new Date(midnight - 2 * dayMs), to: new Date() },
   });
   expect(report.rules.find(({ rule }) => rule === 'business')).toMatchObject({ matched: 1 });
+});
+
+test('the last text of theirs is a fact of an idle thread', async () => {
+  const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();
+  const texts = ['Can you come at five?', 'Fine, thanks', undefined];
+  for (const [at, text] of texts.entries()) {
+    const number = `1212555052${at}`;
+    if (text) await sandbox.emit.sms({ line, number, text: 'What?', sentAt: hoursAgo(5) });
+    if (text) await sandbox.emit.sms({ line, number, text, sentAt: hoursAgo(4) });
+    await sandbox.emit.sms({ line, number, direction: 'out', text: 'Bye?', sentAt: hoursAgo(3) });
+  }
+  const runs = () =>
+    query(
+      `select number, reason from ops.rule_runs where rule = 'unless-asked' and number like '1212555052%' order by number`,
+    );
+  await until(async () => (await runs()).length === 3);
+  expect(await runs()).toEqual([
+    { number: '12125550520', reason: 'condition_false' },
+    { number: '12125550521', reason: 'matched' },
+    { number: '12125550522', reason: 'matched' },
+  ]);
+});
+
+test('the third text since the last answer is told from others; a reply of a rule is no answer', async () => {
+  const number = '12125550530';
+  const say = async (text: string, direction: 'in' | 'out' = 'in') => {
+    await sandbox.emit.sms({ line, number, text, direction });
+    await world.settled();
+  };
+  for (const text of ['one', 'two']) await say(text);
+  await say('Hello', 'out');
+  for (const text of ['three', 'four', 'five', 'six']) await say(text);
+  await world.rulesSettled();
+  const facts = () =>
+    query(
+      `select m.body, r.facts from ops.rule_runs r join warehouse.sms_messages m on m.message_id::text = split_part(r.trigger_key, '/', 2)
+       where r.rule = 'unanswered' and r.number = $1`,
+      number,
+    );
+  expect(await facts()).toEqual([{ body: 'five', facts: { 'thread.unanswered_count': 3 } }]);
 });
