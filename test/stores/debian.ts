@@ -16,6 +16,10 @@ export interface DebianPostgres {
   readonly superuserUrl: string;
   /** `immediate` ends it as a crash does. */
   stop(mode?: 'fast' | 'immediate'): Promise<void>;
+  /** SIGKILL of its first process; resolves when that is gone. */
+  kill(): Promise<void>;
+  /** Starts it again after a kill, at the same address. */
+  restart(): Promise<void>;
 }
 
 type ServerSettings = Readonly<Record<string, string>>;
@@ -92,22 +96,36 @@ async function serve(folder: string, settings: ServerSettings): Promise<DebianPo
   };
   const directory = directoryOf(folder);
   const logFile = join(folder, 'postgres.log');
-  await using log = await open(logFile, 'a', 0o600);
-  const child = spawn(
-    programOf('postgres'),
-    ['-D', directory, ...Object.entries(flags).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
-    { ...ranIn(folder), detached: true, stdio: ['ignore', log.fd, log.fd] },
-  );
-  const exited = once(child, 'exit');
-  if (!(await isReady(child, join(directory, 'postmaster.pid')))) {
+  const launch = async () => {
+    await using log = await open(logFile, 'a', 0o600);
+    const child = spawn(
+      programOf('postgres'),
+      ['-D', directory, ...Object.entries(flags).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
+      { ...ranIn(folder), detached: true, stdio: ['ignore', log.fd, log.fd] },
+    );
+    return { child, exited: once(child, 'exit'), isReady: await isReady(child, join(directory, 'postmaster.pid')) };
+  };
+  // Of a server that was killed, some sessions end a moment later, and until then no other one starts.
+  const launchWithin = async (tries: number) => {
+    for (let left = tries; left > 0; left -= 1) {
+      const launched = await launch();
+      if (launched.isReady) return launched;
+      await sleep(100);
+    }
     throw new Error(`Debian’s Postgres did not start: ${await readFile(logFile, 'utf8')}`);
-  }
+  };
+  let server = await launchWithin(1);
+  const end = async (signal: NodeJS.Signals) => {
+    server.child.kill(signal);
+    await server.exited;
+  };
   return {
     url: `postgres://trunkline:${password}@127.0.0.1:${port}/trunkline`,
     superuserUrl: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`,
-    async stop(mode = 'fast') {
-      child.kill(mode === 'fast' ? 'SIGINT' : 'SIGQUIT');
-      await exited;
+    stop: (mode = 'fast') => end(mode === 'fast' ? 'SIGINT' : 'SIGQUIT'),
+    kill: () => end('SIGKILL'),
+    async restart() {
+      server = await launchWithin(100);
     },
   };
 }
@@ -122,7 +140,8 @@ function unprivilegedAccount(): { uid: number; gid: number } | undefined {
 async function isReady(child: ChildProcess, pidFile: string): Promise<boolean> {
   while (child.exitCode === null) {
     const lines = (await readFile(pidFile, 'utf8').catch(() => '')).split('\n');
-    if (lines[7]?.trim() === 'ready') return true;
+    // A server that was killed leaves its file behind.
+    if (Number(lines[0]) === child.pid && lines[7]?.trim() === 'ready') return true;
     await sleep(20);
   }
   return false;

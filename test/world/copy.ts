@@ -58,18 +58,33 @@ async function onlyIn(urls: { publisher: string; copy: string }, query: string) 
   return { publisher: lacking(published, copied), copy: lacking(copied, published) };
 }
 
-/** Published tables whose rows differ in a copy, by their published columns. */
-export async function tablesThatDiffer(urls: { publisher: string; copy: string }): Promise<Record<string, unknown>> {
+/** What is published: the names of the tables, and their columns in SQL. */
+async function publishedTables(publisherUrl: string): Promise<{ name: string; columns: string }[]> {
   const tables = await run(
-    urls.publisher,
+    publisherUrl,
     `select schemaname || '.' || tablename as name, array_to_string(attnames, ', ') as columns
      from pg_publication_tables where pubname = 'trunkline' order by 1`,
   );
   if (tables.length < 40) throw new Error(`only ${tables.length} tables are published`);
+  return tables.map(({ name, columns }) => ({ name: String(name), columns: String(columns) }));
+}
+
+/** The published tables of a copy that mention a number. */
+export async function mentionsOf(number: string, urls: { publisher: string; copy: string }): Promise<string[]> {
+  const found: string[] = [];
+  for (const { name } of await publishedTables(urls.publisher)) {
+    const rows = await run(urls.copy, `select from ${name} t where t::text like '%${number}%' limit 1`);
+    if (rows.length > 0) found.push(name);
+  }
+  return found;
+}
+
+/** Published tables whose rows differ in a copy, by their published columns. */
+export async function tablesThatDiffer(urls: { publisher: string; copy: string }): Promise<Record<string, unknown>> {
   const found: Record<string, unknown> = {};
-  for (const { name, columns } of tables) {
+  for (const { name, columns } of await publishedTables(urls.publisher)) {
     const difference = await onlyIn(urls, `select row(${columns})::text from ${name}`);
-    if (difference) found[String(name)] = difference;
+    if (difference) found[name] = difference;
   }
   return found;
 }
@@ -80,13 +95,14 @@ const leftOut: Readonly<Record<string, string>> = {
   fct_sms_message: 'body_length, estimated_segment_count',
 };
 
-/** Views of `reporting` whose figures differ in a copy, and how many were compared; `data_quality` speaks of the daemon. */
+/** Views of `reporting` whose figures differ in a copy, and those that have any; `data_quality` speaks of the daemon. */
 export async function viewsThatDiffer(urls: { publisher: string; copy: string }) {
   const views = await run(
     urls.publisher,
     `select viewname as name from pg_views where schemaname = 'reporting' and viewname <> 'data_quality' order by 1`,
   );
   const differing: Record<string, unknown> = {};
+  const answered: unknown[] = [];
   for (const { name } of views) {
     const without = leftOut[String(name)] ?? '';
     const difference = await onlyIn(
@@ -94,6 +110,7 @@ export async function viewsThatDiffer(urls: { publisher: string; copy: string })
       `select (to_jsonb(v) - '{${without}}'::text[])::text from reporting.${name} v`,
     );
     if (difference) differing[String(name)] = difference;
+    if ((await run(urls.copy, `select from reporting.${name} limit 1`)).length > 0) answered.push(name);
   }
-  return { compared: views.length, differing };
+  return { answered, differing };
 }

@@ -8,6 +8,7 @@ export const campaigns: Readonly<Record<string, readonly string[]>> = {
   kills: ['test/faults/long/campaigns/kills.test.ts'],
   'random-kills': ['test/faults/long/campaigns/random-kills.test.ts'],
   stores: ['test/faults/long/campaigns/stores.test.ts'],
+  cdc: ['test/faults/long/campaigns/cdc.test.ts'],
   permutations: ['test/faults/long/campaigns/permutations.test.ts'],
   fuzz: ['test/faults/long/campaigns/fuzz.test.ts'],
   paging: ['test/completeness/coverage/listing.test.ts'],
