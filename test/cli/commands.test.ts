@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
@@ -56,6 +56,8 @@ describe('wrong use ends with 2 and says what would do', () => {
     ['coverage --from 2026-11-10 --to 2026-11-01', '--to'],
     ['rules simulate --from 2026-11-10 --to 2026-11-01', '--to'],
     ['erase', 'number'],
+    ['migrate --show-text', '--cdc-role'],
+    ['migrate --cdc-role Wrong', 'no name for a role'],
     ['erase somebody', 'country code'],
     ['backfill threads --numbers package.json', 'package.json, lines 1'],
     ['sandbox --port 99999', '65535'],
@@ -107,6 +109,7 @@ describe('what cannot be done ends with 1, one line and a cure', () => {
 describe('does what is asked, and says it in JSON', () => {
   test.each([
     'migrate --bi-role reader_of_commands',
+    'migrate --cdc-role replica_of_commands --show-text',
     'coverage --from 7d',
     'reconcile',
     'backfill calls --from 2026-01-01 --to 2026-01-02',
@@ -124,6 +127,22 @@ describe('does what is asked, and says it in JSON', () => {
     expect({ code, said: code === 0 ? '' : out + err }).toEqual({ code: 0, said: '' });
     expect(() => JSON.parse(out)).not.toThrow();
   });
+});
+
+test('status --all has a line for each deployment, also for one that cannot be read', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'trunkline-deployments-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const files = ['one', 'two', 'three'].map((name) => join(folder, `${name}.env`));
+  for (const [at, url] of [databaseUrl, emptyUrl, ''].entries())
+    await writeFile(files[at] ?? '', `# settings\nDATABASE_URL=${url}\nAPI_KEY=sandbox-key\n`);
+  const { code, out } = await run(['status', '--all', ...files, '--json']);
+  expect(code).toBe(1);
+  expect(JSON.parse(out)).toEqual([
+    { name: 'one', level: expect.any(String), sentence: expect.not.stringContaining('migrate') },
+    { name: 'two', level: 'problem', sentence: expect.stringContaining('trunkline migrate') },
+    { name: 'three', level: 'problem', sentence: expect.stringContaining('DATABASE_URL') },
+  ]);
+  expect((await run(['status', '--all', ...files])).out.split('\n').length).toBeGreaterThanOrEqual(4);
 });
 
 test('a comparison with nobody logged in says once what it lacks', async () => {

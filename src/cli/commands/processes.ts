@@ -43,7 +43,11 @@ export function addProcesses(program: Command, entry: Entry): void {
   program
     .command('status')
     .description('Shows how fresh the mirror is, what is pending, and what fails.')
-    .action(async () => (await import('../status.ts')).showStatus());
+    .option(
+      '--all <files...>',
+      'one line for each deployment whose settings are in a file, such as /etc/trunkline/*.env',
+    )
+    .action(async (options) => (await import('../status.ts')).showStatus(options));
   program
     .command('doctor')
     .description('Checks settings, stores, API and webhooks, and prints a remedy for each fault.')
