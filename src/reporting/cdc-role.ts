@@ -111,7 +111,10 @@ export async function grantCdcRole(
 }
 
 /** The columns to publish, by table. Generated columns are left out: before Postgres 18 they cannot be published. */
-async function publishedTables(tx: Transaction, isTextShown: boolean): Promise<Record<string, string[]>> {
+export async function publishedTables(
+  tx: Database | Transaction,
+  isTextShown: boolean,
+): Promise<Record<string, string[]>> {
   const rows = await query<{ table: string; columns: string[] }>(
     tx,
     `select n.nspname || '.' || c.relname as table, array_agg(a.attname::text order by a.attnum) as columns
