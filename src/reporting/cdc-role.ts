@@ -44,6 +44,9 @@ const publishedOps: Readonly<Record<string, readonly string[]>> = {
     ...['state', 'search_count', 'message_type', 'units', 'settled_micros', 'message_id', 'planned_at', 'reserved_at'],
     ...['dispatched_at', 'settled_at', 'expires_at'],
   ],
+  'ops.tie_outs': [
+    ...['local_date', 'kind', 'name', 'theirs', 'ours', 'call_ids', 'unexplained_ids', 'explained', 'compared_at'],
+  ],
 };
 
 /** What people wrote or said, and what was made of it: published only with `--show-text`. */
