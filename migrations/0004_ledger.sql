@@ -11,7 +11,7 @@ create table ops.sends (
   mode text not null check (mode in ('dry-run', 'live')),
   body text not null default '',
   limits jsonb not null default '{}',
-  state text not null default 'PLANNED' check (state in ('PLANNED', 'HELD', 'RESERVED', 'DISPATCHED', 'SENT', 'SKIPPED', 'REJECTED', 'NOT_SENT', 'UNKNOWN', 'DENIED', 'EXPIRED', 'NEEDS_HUMAN')),
+  state text not null default 'PLANNED' check (state in ('PLANNED', 'HELD', 'AWAITING_APPROVAL', 'RESERVED', 'DISPATCHED', 'SENT', 'SKIPPED', 'REJECTED', 'NOT_SENT', 'UNKNOWN', 'DENIED', 'EXPIRED', 'NEEDS_HUMAN')),
   reason text,
   fence integer not null default 0,
   tries integer not null default 0,
@@ -28,6 +28,7 @@ create table ops.sends (
   budget_date date,
   message_id bigint,
   is_reconciled boolean not null default false,
+  approved_at timestamptz,
   linked_at timestamptz,
   planned_at timestamptz not null default now(),
   reserved_at timestamptz,
@@ -37,16 +38,16 @@ create table ops.sends (
   constraint sends_key unique (rule, line, number, trigger_kind, trigger_id)
 ) with (fillfactor = 70);
 create unique index sends_message on ops.sends (line, message_id) where message_id is not null;
-create index sends_due on ops.sends (due_at) where state in ('PLANNED', 'HELD', 'RESERVED', 'DISPATCHED', 'UNKNOWN');
+create index sends_due on ops.sends (due_at) where state in ('PLANNED', 'HELD', 'AWAITING_APPROVAL', 'RESERVED', 'DISPATCHED', 'UNKNOWN');
 create index sends_unlinked on ops.sends (settled_at) where state = 'SENT' and linked_at is null;
 create index sends_unknown on ops.sends (unknown_at) where unknown_at is not null;
 create index sends_number on ops.sends (number, planned_at);
 create index sends_planned on ops.sends (planned_at);
 create index sends_answerable on ops.sends (line, number, dispatched_at) include (planned_at) where state = 'SENT';
 create index sends_charged on ops.sends (coalesce(dispatched_at, reserved_at)) where reserved_at is not null;
-create index sends_refuted on ops.sends (dispatched_at) where message_id is null and state in ('PLANNED', 'HELD', 'NOT_SENT', 'REJECTED', 'DENIED', 'EXPIRED');
+create index sends_refuted on ops.sends (dispatched_at) where message_id is null and state in ('PLANNED', 'HELD', 'AWAITING_APPROVAL', 'NOT_SENT', 'REJECTED', 'DENIED', 'EXPIRED');
 create index sends_unreleased on ops.sends (line, number) where state = 'DENIED' and reserved_micros > 0;
-create unique index sends_open on ops.sends (line, number, mode) where state in ('PLANNED', 'HELD', 'RESERVED', 'DISPATCHED') or state = 'UNKNOWN' and search_count < 3;
+create unique index sends_open on ops.sends (line, number, mode) where state in ('PLANNED', 'HELD', 'AWAITING_APPROVAL', 'RESERVED') or state = 'DISPATCHED' or state = 'UNKNOWN' and search_count < 3;
 create unique index sends_call on ops.sends (trigger_id, mode) where trigger_kind = 'call' and state not in ('SKIPPED', 'REJECTED', 'DENIED', 'EXPIRED');
 create index sends_reserved on ops.sends (budget_date) where reserved_micros > 0 and state not in ('SENT', 'NEEDS_HUMAN');
 comment on table ops.sends is 'The send ledger: one row for every text that a rule wants to send, with its state. At most one request is sent per row.';
@@ -62,7 +63,7 @@ comment on column ops.sends.trigger_at is 'When that happened, by the service''s
 comment on column ops.sends.mode is 'live, or dry-run: recorded, not sent. A thread has at most one open send in each mode; one with an unknown outcome counts as open for its first three scheduled reads.';
 comment on column ops.sends.body is 'The text. Empty after the recipient was erased, or after RETENTION_DAYS removed it.';
 comment on column ops.sends.limits is 'Limits set by the rule. They can only be stricter than the account''s.';
-comment on column ops.sends.state is 'PLANNED, HELD, RESERVED, DISPATCHED and UNKNOWN are open; NEEDS_HUMAN waits for manual review; the others are final.';
+comment on column ops.sends.state is 'PLANNED, HELD, AWAITING_APPROVAL, RESERVED, DISPATCHED and UNKNOWN are open; NEEDS_HUMAN waits for manual review; the others are final.';
 comment on column ops.sends.reason is 'Why it is in this state, as a code and sometimes a detail: gate:…, dry_run, or the service''s answer. For HELD: gate:quiet_hours, gate:budget_… (other open sends have reserved the rest), gate:newer_inbound (rules have not evaluated a newer text yet), gate:earlier_steps (other steps on the trigger come first).';
 comment on column ops.sends.fence is 'Raised by each reservation. A worker with an older value cannot change the row.';
 comment on column ops.sends.tries is 'Requests that provably had no effect; 429 answers are not counted.';
@@ -79,6 +80,7 @@ comment on column ops.sends.settled_micros is 'Micro-dollars charged by the serv
 comment on column ops.sends.budget_date is 'Day (UTC) whose budgets it counts in.';
 comment on column ops.sends.message_id is 'The message it became; NULL when the gateway returned no id and no message matched.';
 comment on column ops.sends.is_reconciled is 'Its answer was lost, or was a refusal, but its message was found in the thread.';
+comment on column ops.sends.approved_at is 'When a person approved its text. ops.send_events says who.';
 comment on column ops.sends.linked_at is 'When warehouse.sms_messages.send_id was set.';
 comment on column ops.sends.planned_at is 'When the rule planned it.';
 comment on column ops.sends.reserved_at is 'When its budget was last reserved.';
@@ -94,7 +96,9 @@ create table ops.send_events (
   to_state text not null,
   fence integer not null,
   reason text,
-  actor text not null default 'worker' check (actor in ('rule', 'worker', 'operator'))
+  actor text not null default 'worker' check (actor in ('rule', 'worker', 'operator')),
+  decided_by text,
+  why text
 );
 create index send_events_send on ops.send_events (send_id, event_id);
 comment on table ops.send_events is 'Every change of state of every send, appended only.';
@@ -106,6 +110,8 @@ comment on column ops.send_events.to_state is 'State after.';
 comment on column ops.send_events.fence is 'The fence at that time.';
 comment on column ops.send_events.reason is 'Why; contains no number and no text.';
 comment on column ops.send_events.actor is 'rule, worker or operator.';
+comment on column ops.send_events.decided_by is 'For an operator, who it was: as given with the command, or the user name on the page.';
+comment on column ops.send_events.why is 'What the operator gave as the reason, with masked numbers. An erasure of the recipient removes it.';
 
 create table ops.send_budgets (
   scope text not null,

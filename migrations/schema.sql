@@ -424,6 +424,8 @@ create table ops.send_events (
   fence integer not null, -- The fence at that time.
   reason text, -- Why; contains no number and no text.
   actor text not null default 'worker'::text, -- rule, worker or operator.
+  decided_by text, -- For an operator, who it was: as given with the command, or the user name on the page.
+  why text, -- What the operator gave as the reason, with masked numbers. An erasure of the recipient removes it.
   constraint send_events_pkey PRIMARY KEY (event_id),
   constraint send_events_actor_check CHECK ((actor = ANY (ARRAY['rule'::text, 'worker'::text, 'operator'::text])))
 );
@@ -452,7 +454,7 @@ create table ops.sends (
   mode text not null, -- live, or dry-run: recorded, not sent. A thread has at most one open send in each mode; one with an unknown outcome counts as open for its first three scheduled reads.
   body text not null default ''::text, -- The text. Empty after the recipient was erased, or after RETENTION_DAYS removed it.
   limits jsonb not null default '{}'::jsonb, -- Limits set by the rule. They can only be stricter than the account's.
-  state text not null default 'PLANNED'::text, -- PLANNED, HELD, RESERVED, DISPATCHED and UNKNOWN are open; NEEDS_HUMAN waits for manual review; the others are final.
+  state text not null default 'PLANNED'::text, -- PLANNED, HELD, AWAITING_APPROVAL, RESERVED, DISPATCHED and UNKNOWN are open; NEEDS_HUMAN waits for manual review; the others are final.
   reason text, -- Why it is in this state, as a code and sometimes a detail: gate:…, dry_run, or the service's answer. For HELD: gate:quiet_hours, gate:budget_… (other open sends have reserved the rest), gate:newer_inbound (rules have not evaluated a newer text yet), gate:earlier_steps (other steps on the trigger come first).
   fence integer not null default 0, -- Raised by each reservation. A worker with an older value cannot change the row.
   tries integer not null default 0, -- Requests that provably had no effect; 429 answers are not counted.
@@ -469,6 +471,7 @@ create table ops.sends (
   budget_date date, -- Day (UTC) whose budgets it counts in.
   message_id bigint, -- The message it became; NULL when the gateway returned no id and no message matched.
   is_reconciled boolean not null default false, -- Its answer was lost, or was a refusal, but its message was found in the thread.
+  approved_at timestamptz, -- When a person approved its text. ops.send_events says who.
   linked_at timestamptz, -- When warehouse.sms_messages.send_id was set.
   planned_at timestamptz not null default now(), -- When the rule planned it.
   reserved_at timestamptz, -- When its budget was last reserved.
@@ -478,18 +481,18 @@ create table ops.sends (
   constraint sends_pkey PRIMARY KEY (send_id),
   constraint sends_key UNIQUE (rule, line, number, trigger_kind, trigger_id),
   constraint sends_mode_check CHECK ((mode = ANY (ARRAY['dry-run'::text, 'live'::text]))),
-  constraint sends_state_check CHECK ((state = ANY (ARRAY['PLANNED'::text, 'HELD'::text, 'RESERVED'::text, 'DISPATCHED'::text, 'SENT'::text, 'SKIPPED'::text, 'REJECTED'::text, 'NOT_SENT'::text, 'UNKNOWN'::text, 'DENIED'::text, 'EXPIRED'::text, 'NEEDS_HUMAN'::text]))),
+  constraint sends_state_check CHECK ((state = ANY (ARRAY['PLANNED'::text, 'HELD'::text, 'AWAITING_APPROVAL'::text, 'RESERVED'::text, 'DISPATCHED'::text, 'SENT'::text, 'SKIPPED'::text, 'REJECTED'::text, 'NOT_SENT'::text, 'UNKNOWN'::text, 'DENIED'::text, 'EXPIRED'::text, 'NEEDS_HUMAN'::text]))),
   constraint sends_trigger_kind_check CHECK ((trigger_kind = ANY (ARRAY['message'::text, 'call'::text])))
 ) with (fillfactor=70);
 CREATE INDEX sends_answerable ON ops.sends USING btree (line, number, dispatched_at) INCLUDE (planned_at) WHERE (state = 'SENT'::text);
 CREATE UNIQUE INDEX sends_call ON ops.sends USING btree (trigger_id, mode) WHERE ((trigger_kind = 'call'::text) AND (state <> ALL (ARRAY['SKIPPED'::text, 'REJECTED'::text, 'DENIED'::text, 'EXPIRED'::text])));
 CREATE INDEX sends_charged ON ops.sends USING btree (COALESCE(dispatched_at, reserved_at)) WHERE (reserved_at IS NOT NULL);
-CREATE INDEX sends_due ON ops.sends USING btree (due_at) WHERE (state = ANY (ARRAY['PLANNED'::text, 'HELD'::text, 'RESERVED'::text, 'DISPATCHED'::text, 'UNKNOWN'::text]));
+CREATE INDEX sends_due ON ops.sends USING btree (due_at) WHERE (state = ANY (ARRAY['PLANNED'::text, 'HELD'::text, 'AWAITING_APPROVAL'::text, 'RESERVED'::text, 'DISPATCHED'::text, 'UNKNOWN'::text]));
 CREATE UNIQUE INDEX sends_message ON ops.sends USING btree (line, message_id) WHERE (message_id IS NOT NULL);
 CREATE INDEX sends_number ON ops.sends USING btree (number, planned_at);
-CREATE UNIQUE INDEX sends_open ON ops.sends USING btree (line, number, mode) WHERE ((state = ANY (ARRAY['PLANNED'::text, 'HELD'::text, 'RESERVED'::text, 'DISPATCHED'::text])) OR ((state = 'UNKNOWN'::text) AND (search_count < 3)));
+CREATE UNIQUE INDEX sends_open ON ops.sends USING btree (line, number, mode) WHERE ((state = ANY (ARRAY['PLANNED'::text, 'HELD'::text, 'AWAITING_APPROVAL'::text, 'RESERVED'::text])) OR (state = 'DISPATCHED'::text) OR ((state = 'UNKNOWN'::text) AND (search_count < 3)));
 CREATE INDEX sends_planned ON ops.sends USING btree (planned_at);
-CREATE INDEX sends_refuted ON ops.sends USING btree (dispatched_at) WHERE ((message_id IS NULL) AND (state = ANY (ARRAY['PLANNED'::text, 'HELD'::text, 'NOT_SENT'::text, 'REJECTED'::text, 'DENIED'::text, 'EXPIRED'::text])));
+CREATE INDEX sends_refuted ON ops.sends USING btree (dispatched_at) WHERE ((message_id IS NULL) AND (state = ANY (ARRAY['PLANNED'::text, 'HELD'::text, 'AWAITING_APPROVAL'::text, 'NOT_SENT'::text, 'REJECTED'::text, 'DENIED'::text, 'EXPIRED'::text])));
 CREATE INDEX sends_reserved ON ops.sends USING btree (budget_date) WHERE ((reserved_micros > 0) AND (state <> ALL (ARRAY['SENT'::text, 'NEEDS_HUMAN'::text])));
 CREATE INDEX sends_unknown ON ops.sends USING btree (unknown_at) WHERE (unknown_at IS NOT NULL);
 CREATE INDEX sends_unlinked ON ops.sends USING btree (settled_at) WHERE ((state = 'SENT'::text) AND (linked_at IS NULL));

@@ -51,7 +51,8 @@ create or replace function ops.erase_sends(erased text) returns table (place tex
 language plpgsql as $$
 begin
   update ops.sends set state = 'DENIED', reason = 'gate:erased', reserved_micros = 0, settled_at = now()
-    where number = erased and state in ('PLANNED', 'HELD');
+    where number = erased and state in ('PLANNED', 'HELD', 'AWAITING_APPROVAL');
+  update ops.send_events e set why = null from ops.sends s where s.number = erased and e.send_id = s.send_id and e.why is not null;
   return query with gone as (
     update ops.sends set number = 'erased/' || send_id, body = '', baseline_message_ids = null,
       trigger_id = 'erased/' || send_id

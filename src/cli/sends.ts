@@ -1,9 +1,12 @@
 import { type Database, query, sql } from '../db/database.ts';
+import { approveSend, listProposals } from '../ledger/approvals.ts';
 import { pauseSends, readControl, resumeSends } from '../ledger/control.ts';
 import { settleManually } from '../ledger/outcome.ts';
-import { cancelSend } from '../ledger/plans.ts';
+import { cancelSend, rejectSend } from '../ledger/plans.ts';
 import { findSend, listSends, readSend, type Send, type SendState } from '../ledger/send.ts';
 import {
+  countOf,
+  decidedWords,
   price,
   sendCost,
   sendMode,
@@ -18,7 +21,12 @@ import { UserError } from '../shared/errors.ts';
 import { maskNumbers } from '../shared/masking.ts';
 import { openDatabase } from './environment.ts';
 import { type Column, type Output, pairsOf, tableOf } from './output.ts';
-import { type ConsentFlags, confirm } from './terminal.ts';
+import { type ConsentFlags, confirm, operatorName } from './terminal.ts';
+
+/** Who decides. Default: the user of the machine. */
+interface Who {
+  readonly by?: string;
+}
 
 export function listOfSends({ state, limit }: { state?: SendState; limit: number }): Promise<Output> {
   return inLedger(async (db, timeZone) => {
@@ -68,7 +76,8 @@ export function showSend(given: string): Promise<Output> {
       message: send.messageId ?? 'none known',
     });
     const history = events.map(
-      ({ at, to, reason, actor }) => `${toTheSecond(at, timeZone)}  ${actor.padEnd(8)}  ${sendWords(to, reason)}`,
+      ({ at, to, reason, actor, by, why }) =>
+        `${toTheSecond(at, timeZone)}  ${actor.padEnd(8)}  ${sendWords(to, reason)}${byWords(by, why)}`,
     );
     return { json: { ...send, events }, text: [facts, '', send.text, '', ...history].join('\n') };
   });
@@ -105,6 +114,48 @@ function needsNoReview(state: string): UserError {
   return new UserError(`This send is ${state}: only sends in NEEDS_HUMAN can be settled by hand.`);
 }
 
+/** ` (command line, lea: wrong price)`. */
+function byWords(by: string | null, why: string | null): string {
+  return by === null ? '' : ` (${by}${why === null ? '' : `: ${why}`})`;
+}
+
+/** Approves the text of a send, which it shows first. */
+export function approve(given: string, { by = operatorName(), ...flags }: ConsentFlags & Who): Promise<Output> {
+  return inLedger(async (db) => {
+    const found = await sendOf(db, given);
+    const { sendId } = found.send;
+    const [proposal] = await listProposals(db, 1, sendId);
+    if (!proposal) throw new UserError(decidedWords(found));
+    const { text, number, answers, newerCount, seen } = proposal;
+    const preview = await confirm(flags, async () => ({
+      sentence: [
+        ...(answers === null ? [] : [`They wrote: ${answers}`]),
+        ...(newerCount === 0 ? [] : [`They have written ${countOf(newerCount, 'text')} since: read the thread first.`]),
+        `This would be sent to ${number}, if every gate still lets it pass:\n${text}`,
+      ].join('\n'),
+      data: { sendId, text, answers, newerCount },
+    }));
+    if (preview) return preview;
+    const result = await approveSend(db, sendId, { by, seen });
+    if (result === 'changed') throw new UserError('Nothing was approved: the text was changed, or they wrote again.');
+    if (result === 'not_waiting') throw new UserError(decidedWords(await sendOf(db, sendId)));
+    return {
+      json: { sendId, by, isDone: true },
+      text: `Approved by ${by}. It leaves within seconds if every gate still lets it pass: ${toType(`sends show ${sendId.slice(0, 8)}`)}`,
+    };
+  });
+}
+
+/** Rejects the text of a send that waits for approval. */
+export function reject(id: string, { by = operatorName(), why }: Who & { why?: string }): Promise<Output> {
+  return inLedger(async (db) => {
+    const { sendId } = (await sendOf(db, id)).send;
+    const given = { by, why: why && maskNumbers(why) };
+    if (!(await rejectSend(db, sendId, given))) throw new UserError(decidedWords(await sendOf(db, sendId)));
+    return { json: { sendId, by, isDone: true }, text: `Rejected by ${by}: it will never be sent.` };
+  });
+}
+
 /** Cancels waiting sends. Exit code 1 if one of them can't be cancelled. */
 export function cancelSends(given: readonly string[]): Promise<Output> {
   return inLedger(async (db) => {
@@ -112,14 +163,14 @@ export function cancelSends(given: readonly string[]): Promise<Output> {
     for (const each of given) ids.push((await sendOf(db, each)).send.sendId);
     const json: { sendId: string; state: SendState; isDone: boolean }[] = [];
     for (const sendId of new Set(ids)) {
-      const isDone = await cancelSend(db, sendId);
+      const isDone = await cancelSend(db, sendId, { by: operatorName() });
       json.push({ sendId, state: (await findSend(db, sendId))?.state ?? 'DENIED', isDone });
     }
     const left = json.filter(({ isDone }) => !isDone);
     const count = json.length - left.length;
     const refusals = left.map(
       ({ sendId, state }) =>
-        `${sendId} is ${state}: only a send that waits (PLANNED, HELD, RESERVED) can be cancelled.`,
+        `${sendId} is ${state}: only a send that waits (PLANNED, HELD, AWAITING_APPROVAL, RESERVED) can be cancelled.`,
     );
     return {
       json,

@@ -1,6 +1,6 @@
 import { type Database, inTransaction, query, sql, type Transaction } from '../db/database.ts';
 import { readLimits } from './rules-in-force.ts';
-import { type SendState, states } from './send.ts';
+import { isUnsentRow, type SendState, states } from './states.ts';
 
 /** Who paused: `recovery` while the database recovers from having gone back in time (`ops/lost-writes`). */
 export type Pauser = 'operator' | 'ledger' | 'recovery';
@@ -142,7 +142,7 @@ export async function summarizeSends(db: Database): Promise<LedgerSummary> {
     db,
     sql<{ state: SendState; count: number }>`select state, count(*)::integer as count from ops.sends
       where planned_at > now() - interval '1 day'
-        or state in ('PLANNED', 'HELD', 'RESERVED', 'DISPATCHED', 'UNKNOWN', 'NEEDS_HUMAN')
+        or ${sql.raw(isUnsentRow)} or state in ('DISPATCHED', 'UNKNOWN', 'NEEDS_HUMAN')
       group by state`,
   );
   const [today] = await query(

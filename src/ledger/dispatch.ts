@@ -1,6 +1,7 @@
 import type { CallOptions } from '../api-client/client.ts';
 import { inTransaction, query, sql, type Transaction } from '../db/database.ts';
 import { senderForm } from '../warehouse/lines.ts';
+import { awaitApproval, needsApproval } from './approvals.ts';
 import { checkBudgets, maxSegments, releaseBudget, reserveBudget } from './budgets.ts';
 import type { Ledger } from './context.ts';
 import { lockControl, readControl } from './control.ts';
@@ -19,20 +20,23 @@ import { releaseSuperseded } from './plans.ts';
 import { settleFound } from './reconcile.ts';
 import { isOutranked, readLimits } from './rules-in-force.ts';
 import { lockSend, type Send, transition } from './send.ts';
+import { isUnsent } from './states.ts';
 
 /** A send with a reserved budget, and the fence of that reservation. */
 export type ReservedSend = Pick<Send, 'sendId' | 'fence' | 'line' | 'number'>;
 
-type Refused = 'held' | 'denied' | 'expired';
+type Refused = 'held' | 'denied' | 'expired' | 'awaiting';
 
-/** PLANNED or HELD to RESERVED in one transaction: first the gates, based on the mirror, then the budgets. */
+/**
+ * PLANNED or HELD to RESERVED in one transaction: first the gates, based on the mirror, then the approval, then the budgets.
+ */
 export function reserveSend(
   ledger: Ledger,
   sendId: string,
 ): Promise<ReservedSend | Refused | 'nothing_due' | 'paused' | 'sent'> {
   return inTransaction(ledger.db, async (tx) => {
     const send = await lockSend(tx, sendId);
-    if (!send?.isDue || (send.state !== 'PLANNED' && send.state !== 'HELD')) return 'nothing_due';
+    if (!send?.isDue || !isUnsent(send) || send.state === 'RESERVED') return 'nothing_due';
     if (await settleFound(tx, ledger, send)) return 'sent';
     const inputs = await readGateInputs(tx, send);
     const limits = await readLimits(tx);
@@ -41,8 +45,11 @@ export function reserveSend(
     // For a live send, the service is asked about a block just before the dispatch. A dry run asks nothing.
     const verdict = judge(send, inputs, isDry && inputs.wasBlocked, limits);
     if (verdict.kind === 'deny' || verdict.kind === 'expire') return refuse(tx, ledger, send, verdict);
-    if (inputs.isPaused && !isDry) return 'paused';
     if (ledger.mode === 'off') return refuse(tx, ledger, send, { kind: 'deny', reason: 'mode_off' });
+    if (needsApproval(send) && !isDry) {
+      return inputs.isOutdated ? takeUpAgain(tx, sendId) : awaitApproval(tx, send);
+    }
+    if (inputs.isPaused && !isDry) return 'paused';
     if (verdict.kind !== 'pass') return refuse(tx, ledger, send, verdict);
     // The rules render it again first.
     if (inputs.isOutdated && !isDry) return takeUpAgain(tx, sendId);
@@ -101,7 +108,12 @@ async function refuse(
       await transition(tx, { ...step, to: 'HELD', reason: verdict.reason, dueInMs: timing.waitMs, set });
       return 'held';
     case 'expire':
-      await transition(tx, { ...step, to: 'EXPIRED', reason: 'gate:too_old', set });
+      await transition(tx, {
+        ...step,
+        to: 'EXPIRED',
+        reason: needsApproval(send) ? 'not_approved' : 'gate:too_old',
+        set,
+      });
       return 'expired';
     case 'deny':
       await transition(tx, { ...step, to: 'DENIED', reason: verdict.reason, set });

@@ -32,7 +32,8 @@ export function createDispatcher(deps: LedgerDeps): Dispatcher {
     if (!send?.isDue) return 'nothing_due';
     switch (send.state) {
       case 'PLANNED':
-      case 'HELD': {
+      case 'HELD':
+      case 'AWAITING_APPROVAL': {
         const reserved = await reserveSend(ledger, sendId);
         return typeof reserved === 'string' ? reserved : dispatch(ledger, reserved);
       }
@@ -60,7 +61,7 @@ export function createDispatcher(deps: LedgerDeps): Dispatcher {
   return { advance, hasWork: () => hasWork(ledger.db), sweep };
 }
 
-const isOpen = sql`state in ('PLANNED', 'HELD', 'RESERVED', 'DISPATCHED', 'UNKNOWN')`;
+const isOpen = sql`state in ('PLANNED', 'HELD', 'AWAITING_APPROVAL', 'RESERVED', 'DISPATCHED', 'UNKNOWN')`;
 
 async function hasWork(db: Database): Promise<boolean> {
   const [row] = await query(

@@ -18,6 +18,8 @@ export interface RuleLimits {
   readonly isFollowUp?: boolean | undefined;
   /** The trigger is later than its event by so many seconds: what was written in between counts as later. */
   readonly delaySeconds?: number | undefined;
+  /** A person has to approve the text before it leaves, within these seconds after it was planned. */
+  readonly approval?: { readonly expiresSeconds: number } | undefined;
 }
 
 /** From one local time to another, `HH:MM`; usually spans midnight. */
@@ -76,6 +78,9 @@ export function accountLimits(given: Partial<AccountLimits> = {}): AccountLimits
     ...(given.countries !== undefined && { countries: given.countries }),
   };
 }
+
+/** How long a text waits for a person to approve it. */
+export const defaultApprovalSeconds = 86_400;
 
 export const defaultRuleLimits = {
   maxAgeSeconds: 600,

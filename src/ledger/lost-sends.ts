@@ -12,7 +12,10 @@ export { lostReason } from './reconcile.ts';
  * counts as one whose answer was lost: its message is looked for in the thread, and nothing is sent again.
  */
 
-/** Doubts the live sends that may have left before a moment. The caller holds the switch. */
+/**
+ * Doubts the live sends that may have left before a moment. The caller holds the switch. If one that waits for approval has
+ * left, its text in the thread refuses it later (`gate:answered`).
+ */
 export async function doubtLostSends(tx: Transaction, until: Date): Promise<void> {
   const rows = await query(
     tx,

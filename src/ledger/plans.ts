@@ -14,6 +14,7 @@ import {
   toSend,
   transition,
 } from './send.ts';
+import { isUnsent, isUnsentRow } from './states.ts';
 
 /**
  * The id of the planned send. Its row exists once the transaction commits.
@@ -77,12 +78,12 @@ async function isPlanned(tx: Transaction, { rule, line, number, trigger, mode, r
 async function supersede(tx: Transaction, { line, number, trigger, mode }: PlanKey): Promise<void> {
   const older = await hotQuery(
     tx,
-    sql<{ send_id: string; fence: number }>`select send_id, fence from ops.sends
-      where line = ${line} and number = ${number} and mode = ${mode} and state in ('PLANNED', 'HELD', 'RESERVED')
+    sql<Pick<Send, 'sendId' | 'fence' | 'state'>>`select send_id as "sendId", fence, state from ops.sends
+      where line = ${line} and number = ${number} and mode = ${mode} and ${sql.raw(isUnsentRow)}
         and trigger_at <= ${trigger.at} and (trigger_kind, trigger_id) <> (${trigger.kind}, ${trigger.id}) for update`,
   );
-  for (const { send_id: sendId, fence } of older) {
-    const step = { sendId, from: ['PLANNED', 'HELD', 'RESERVED'], to: 'DENIED', reason: 'superseded' } as const;
+  for (const { sendId, fence, state } of older) {
+    const step = { sendId, from: [state], to: 'DENIED', reason: 'superseded' } as const;
     await transition(tx, { ...step, actor: 'rule', set: { fence: fence + 1 } });
   }
 }
@@ -120,22 +121,35 @@ export async function releaseAllSuperseded(db: Database): Promise<void> {
   for (const thread of threads) await inTransaction(db, (tx) => releaseSuperseded(tx, thread));
 }
 
+/** Who drops a send, and why. */
+export interface Dropping {
+  readonly by: string;
+  readonly why?: string | undefined;
+}
+
 /**
  * Cancels a send while no request of it can have left: the new fence stops a worker that has reserved it. Returns false
  * if a request has left, or if the send has ended.
  */
-export function cancelSend(db: Database, sendId: string): Promise<boolean> {
-  return inTransaction(db, async (tx) => {
-    const send = await lockSend(tx, sendId);
-    if (!send || !isCancellable(send)) return false;
-    if (send.reservedMicros > 0) await releaseBudget(tx, send);
-    const set = { fence: send.fence + 1, reserved_micros: 0 };
-    const step = { sendId, from: [send.state], to: 'DENIED', reason: 'cancelled', actor: 'operator' } as const;
-    return transition(tx, { ...step, set });
-  });
+export function cancelSend(db: Database, sendId: string, given: Dropping): Promise<boolean> {
+  return drop(db, sendId, { ...given, reason: 'cancelled', isPossible: isUnsent });
 }
 
-/** Whether a send can be cancelled: no request is in flight, and one may still leave. */
-export function isCancellable({ state }: Pick<Send, 'state'>): boolean {
-  return state === 'PLANNED' || state === 'HELD' || state === 'RESERVED';
+/** Rejects the text of a send that waits for approval. Returns false if it does not wait. */
+export function rejectSend(db: Database, sendId: string, given: Dropping): Promise<boolean> {
+  return drop(db, sendId, { ...given, reason: 'rejected', isPossible: ({ state }) => state === 'AWAITING_APPROVAL' });
+}
+
+function drop(
+  db: Database,
+  sendId: string,
+  { reason, by, why, isPossible }: Dropping & { reason: string; isPossible: (send: Send) => boolean },
+): Promise<boolean> {
+  return inTransaction(db, async (tx) => {
+    const send = await lockSend(tx, sendId);
+    if (!send || !isPossible(send)) return false;
+    if (send.reservedMicros > 0) await releaseBudget(tx, send);
+    const set = { fence: send.fence + 1, reserved_micros: 0 };
+    return transition(tx, { sendId, from: [send.state], to: 'DENIED', reason, actor: 'operator', by, why, set });
+  });
 }

@@ -92,7 +92,7 @@ export async function settleFound(tx: Transaction, ledger: Ledger, send: Send): 
 }
 
 /** Sends that continue, or have ended, after a request that provably had no effect. */
-export const isRefuted = sql`state in ('PLANNED', 'HELD', 'NOT_SENT', 'REJECTED', 'DENIED', 'EXPIRED') and message_id is null
+export const isRefuted = sql`state in ('PLANNED', 'HELD', 'AWAITING_APPROVAL', 'NOT_SENT', 'REJECTED', 'DENIED', 'EXPIRED') and message_id is null
   and dispatched_at > now() - interval '48 hours'`;
 
 /** Does the same for all sends with a mirrored text of the same words in their thread. */
@@ -115,7 +115,15 @@ export async function settleAllFound(ledger: Ledger): Promise<void> {
   }
 }
 
-const refuted: readonly SendState[] = ['PLANNED', 'HELD', 'NOT_SENT', 'REJECTED', 'DENIED', 'EXPIRED'];
+const refuted: readonly SendState[] = [
+  'PLANNED',
+  'HELD',
+  'AWAITING_APPROVAL',
+  'NOT_SENT',
+  'REJECTED',
+  'DENIED',
+  'EXPIRED',
+];
 
 /** An outbound text of the thread. */
 interface Candidate {

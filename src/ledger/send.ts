@@ -1,6 +1,6 @@
 import { type Database, hotQuery, query, sql, type Transaction } from '../db/database.ts';
 import type { RuleLimits } from './limits.ts';
-import type { SendState } from './states.ts';
+import { isUnsentRow, type SendState } from './states.ts';
 
 export { type SendState, states } from './states.ts';
 
@@ -17,12 +17,16 @@ export { type SendState, states } from './states.ts';
  *                                                                                               ▼            ▼
  *                                        manual review ends it: SENT, NOT_SENT ◀── NEEDS_HUMAN    SENT, found in the thread
  *
- * An operator may cancel one of these: DENIED. Once its rule was changed, a PLANNED or HELD one is rendered again (HELD).
- * A send for a newer trigger supersedes one that is PLANNED, HELD or RESERVED: the older one becomes DENIED.
+ * If the rule has `approve`, the gates lead from PLANNED or HELD to AWAITING_APPROVAL instead, which reserves nothing. A
+ * person approves the text (PLANNED, and all gates again) or rejects it (DENIED), or it becomes EXPIRED.
  *
- * A crash leaves PLANNED and HELD unchanged. When the lease of RESERVED expires, the send is PLANNED again: no request can
- * have left. When the lease of DISPATCHED expires, it is UNKNOWN: a request may have left. The only way from UNKNOWN back to
- * a request is a late answer to that same request which proves that nothing was sent.
+ * An operator may cancel one that is not DISPATCHED yet: DENIED. Once its rule was changed, one that waits is rendered again
+ * (HELD); if that changed its text, an approval no longer counts. A send for a newer trigger supersedes one that is not
+ * DISPATCHED yet: the older one becomes DENIED.
+ *
+ * A crash leaves PLANNED, HELD and AWAITING_APPROVAL unchanged. When the lease of RESERVED expires, the send is PLANNED
+ * again: no request can have left. When the lease of DISPATCHED expires, it is UNKNOWN: a request may have left. The only
+ * way from UNKNOWN back to a request is a late answer to that same request which proves that nothing was sent.
  *
  * When the database went back in time, a PLANNED, HELD or RESERVED send that may have left in the lost time is UNKNOWN.
  *
@@ -36,12 +40,13 @@ export { type SendState, states } from './states.ts';
  * SQL condition: `ops.sends s` blocks other sends of its thread. Must equal the condition of the unique index
  * sends_open.
  */
-export const isOpenSend = `(s.state in ('PLANNED', 'HELD', 'RESERVED', 'DISPATCHED') or (s.state = 'UNKNOWN' and s.search_count < 3))`;
+export const isOpenSend = `(s.${isUnsentRow} or s.state = 'DISPATCHED' or (s.state = 'UNKNOWN' and s.search_count < 3))`;
 
 /** The allowed transitions from each state. Any other throws. */
 const nextStates: Readonly<Record<SendState, readonly SendState[]>> = {
-  PLANNED: ['RESERVED', 'HELD', 'DENIED', 'EXPIRED', 'SENT', 'UNKNOWN'],
-  HELD: ['RESERVED', 'HELD', 'DENIED', 'EXPIRED', 'SENT', 'UNKNOWN'],
+  PLANNED: ['RESERVED', 'HELD', 'AWAITING_APPROVAL', 'DENIED', 'EXPIRED', 'SENT', 'UNKNOWN'],
+  HELD: ['RESERVED', 'HELD', 'AWAITING_APPROVAL', 'DENIED', 'EXPIRED', 'SENT', 'UNKNOWN'],
+  AWAITING_APPROVAL: ['PLANNED', 'HELD', 'DENIED', 'EXPIRED', 'SENT'],
   RESERVED: ['DISPATCHED', 'PLANNED', 'HELD', 'DENIED', 'EXPIRED', 'SENT', 'UNKNOWN'],
   DISPATCHED: ['SENT', 'SKIPPED', 'REJECTED', 'NOT_SENT', 'UNKNOWN'],
   UNKNOWN: ['SENT', 'SKIPPED', 'REJECTED', 'NOT_SENT', 'NEEDS_HUMAN'],
@@ -94,6 +99,8 @@ export interface Send extends Omit<SendPlan, 'ruleVersion' | 'ruleHash' | 'ruleS
   readonly budgetDate: string | null;
   readonly messageId: string | null;
   readonly isReconciled: boolean;
+  /** When a person approved the text. */
+  readonly approvedAt: Date | null;
   readonly plannedAt: Date;
   readonly dispatchedAt: Date | null;
   readonly unknownAt: Date | null;
@@ -107,7 +114,7 @@ export const sendColumns = sql`s.send_id as "sendId", s.rule, s.rule_version as 
   s.due_at <= clock_timestamp() as "isDue", coalesce(s.baseline_message_ids, '{}')::text[] as baseline,
   s.units, s.reserved_micros::float8 as "reservedMicros",
   s.settled_micros::float8 as "settledMicros", s.budget_date::text as "budgetDate", s.message_id as "messageId",
-  s.is_reconciled as "isReconciled", s.planned_at as "plannedAt", s.dispatched_at as "dispatchedAt",
+  s.is_reconciled as "isReconciled", s.approved_at as "approvedAt", s.planned_at as "plannedAt", s.dispatched_at as "dispatchedAt",
   s.unknown_at as "unknownAt", s.settled_at as "settledAt"`;
 
 export type SendRow = Omit<Send, 'trigger'> & { trigger: Omit<Send['trigger'], 'at'>; trigger_at: Date };
@@ -147,18 +154,25 @@ interface SendEvent {
   readonly to: SendState;
   readonly reason: string | null;
   readonly actor: 'rule' | 'worker' | 'operator';
+  /** The person, if an operator's name is known. */
+  readonly by: string | null;
+  /** What that person gave as the reason. */
+  readonly why: string | null;
 }
 
-/** One send with its history. */
-export async function readSend(
-  db: Database,
-  sendId: string,
-): Promise<{ send: Send; events: readonly SendEvent[] } | undefined> {
+/** One send with its history, oldest first. */
+export interface SendHistory {
+  readonly send: Send;
+  readonly events: readonly SendEvent[];
+}
+
+export async function readSend(db: Database | Transaction, sendId: string): Promise<SendHistory | undefined> {
   const send = await findSend(db, sendId);
   if (!send) return undefined;
   const events = await query(
     db,
-    sql<SendEvent>`select observed_at as at, from_state as from, to_state as to, reason, actor from ops.send_events
+    sql<SendEvent>`select observed_at as at, from_state as from, to_state as to, reason, actor, decided_by as by, why
+      from ops.send_events
       where send_id = ${sendId} order by event_id`,
   );
   return { send, events };
@@ -182,6 +196,9 @@ interface Transition {
   readonly to: SendState;
   readonly reason?: string | undefined;
   readonly actor?: 'rule' | 'worker' | 'operator';
+  /** Who asked for it, and why. */
+  readonly by?: string | undefined;
+  readonly why?: string | undefined;
   /**
    * Milliseconds until a worker takes the send up again. A PLANNED send is taken up when it expires at the latest.
    * Default: unchanged.
@@ -192,6 +209,7 @@ interface Transition {
 
 /** Columns that a transition may set besides state, reason and times. */
 type SettableColumn =
+  | 'approved_at'
   | 'baseline_message_ids'
   | 'body'
   | 'budget_date'
@@ -230,7 +248,7 @@ const timeColumns: Partial<Record<SendState, string>> = {
  * `nextStates`.
  */
 export async function transition(tx: Transaction, step: Transition): Promise<boolean> {
-  const { sendId, from, fence, to, reason = null, actor = 'worker', dueInMs, set = {} } = step;
+  const { sendId, from, fence, to, reason = null, actor = 'worker', by = null, why = null, dueInMs, set = {} } = step;
   const wrong = from.find((state) => !nextStates[state].includes(to));
   if (wrong !== undefined) throw new Error(`no send goes from ${wrong} to ${to}`);
   const sets = [sql`state = ${to}`, sql`reason = ${reason}`];
@@ -253,8 +271,8 @@ export async function transition(tx: Transaction, step: Transition): Promise<boo
         update ops.sends s set ${sql.join(sets)} from held where s.send_id = held.send_id
         returning s.send_id, held.was, s.state, s.fence, s.reason, s.planned_at, s.reserved_at, s.dispatched_at
       ), marked as (${markSends('held', 'moved')})
-      insert into ops.send_events (send_id, from_state, to_state, fence, reason, actor)
-      select send_id, was, state, fence, reason, ${actor} from moved returning 1`,
+      insert into ops.send_events (send_id, from_state, to_state, fence, reason, actor, decided_by, why)
+      select send_id, was, state, fence, reason, ${actor}, ${by}::text, ${why}::text from moved returning 1`,
   );
   return rows.length > 0;
 }

@@ -1,6 +1,6 @@
 import type { MissingTexts } from '../completeness/gaps/unread-comparisons.ts';
 import type { TargetKind } from '../inbox/targets.ts';
-import type { Send, SendState } from '../ledger/send.ts';
+import type { Send, SendHistory, SendState } from '../ledger/send.ts';
 import { toType } from '../shared/command-name.ts';
 import { maskNumbers } from '../shared/masking.ts';
 import { ofEachList } from '../warehouse/directory.ts';
@@ -32,6 +32,7 @@ export function missingTextWords({ state, wasSearched }: Pick<MissingTexts, 'sta
 export const sendStateNames: Readonly<Record<SendState, string>> = {
   PLANNED: 'planned',
   HELD: 'held',
+  AWAITING_APPROVAL: 'awaiting approval',
   RESERVED: 'reserved',
   DISPATCHED: 'in progress',
   UNKNOWN: 'outcome unknown, being reconciled',
@@ -48,6 +49,9 @@ export const sendStateNames: Readonly<Record<SendState, string>> = {
 const sendReasons: Readonly<Record<string, string>> = {
   superseded: 'a reply to something newer took its place',
   cancelled: 'an operator cancelled it',
+  approved: 'its text was approved',
+  rejected: 'its text was rejected',
+  not_approved: 'nobody approved its text in time',
   rule_changed: 'its rule was changed and would not reply any more',
   mode_off: 'RULES_MODE is off',
   paused: 'sends are paused',
@@ -108,6 +112,14 @@ export function sendStateWords(state: SendState, reason: string | null): string 
 export function sendWords(state: SendState, reason: string | null): string {
   const why = reason === null ? '' : `: ${maskNumbers(sendReasonWords(state, reason))}`;
   return `${sendStateWords(state, reason)}${why}`;
+}
+
+/** Why a send can't be approved or rejected: its state, and who decided about it. */
+export function decidedWords({ send, events }: SendHistory): string {
+  const state = send.state === 'AWAITING_APPROVAL' ? 'EXPIRED' : send.state;
+  const decision = events.findLast(({ by }) => by !== null);
+  const who = decision ? `; ${decision.by} ${decision.to === 'PLANNED' ? 'approved' : 'dropped'} it` : '';
+  return `It does not wait for approval: its state is ${state}${who}.`;
 }
 
 /** Includes live sends that their worker's RULES_MODE, or a later mode of their rule, made dry-run. */

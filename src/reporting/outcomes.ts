@@ -99,7 +99,7 @@ const counts: Readonly<Record<string, string>> = {
   skipped_count: count(`s.state = 'SKIPPED'`),
   rejected_count: count(`s.state = 'REJECTED'`),
   not_sent_count: count(`s.state = 'NOT_SENT'`),
-  waiting_count: count(`s.state in ('PLANNED', 'HELD', 'RESERVED')`),
+  waiting_count: count(`s.state in ('PLANNED', 'HELD', 'AWAITING_APPROVAL', 'RESERVED')`),
   unclear_count: count(isUnclear),
   segment_count: sum('s.units', `s.state = 'SENT'`),
   would_segment_count: sum('s.units', `s.state = 'DENIED' and s.reason = 'dry_run'`),

@@ -3,6 +3,7 @@ import { type Database, hotQuery, inTransaction, relation, sql, type Transaction
 import { tryLock } from '../db/locks.ts';
 import { isOutranked } from '../ledger/rules-in-force.ts';
 import { isOpenSend } from '../ledger/send.ts';
+import { isUnsentRow } from '../ledger/states.ts';
 import type { Log } from '../shared/log.ts';
 import type { Pair } from '../shared/thread.ts';
 import { workingOn } from '../shared/work.ts';
@@ -215,7 +216,7 @@ function lockOpenSends(tx: Transaction, threads: readonly Pair[]): Promise<OpenS
           and ${sql.raw(isOpenSend)}
       ), held as (
         select send_id from ops.sends
-        where send_id in (select send_id from open) and state in ('PLANNED', 'HELD', 'RESERVED') for update skip locked
+        where send_id in (select send_id from open) and ${sql.raw(isUnsentRow)} for update skip locked
       )
       select open.send_id, line, number,
         case when held.send_id is not null then 'ours' when state in ('DISPATCHED', 'UNKNOWN') then 'sent' else 'taken' end as lock

@@ -9,11 +9,11 @@ import { readHistory } from './history.ts';
 import type { ActiveMode, Rule, RuleSet } from './rule.ts';
 import type { Trigger } from './triggers.ts';
 
-/* Replies that wait (for the end of quiet hours, of a pause, for a retry) while a new version of the rules comes into force. */
+/* Replies that wait (for the end of quiet hours, of a pause, for a retry, for an approval) while a new version of the rules comes into force. */
 
 interface WaitingReply {
   readonly sendId: string;
-  readonly state: 'PLANNED' | 'HELD';
+  readonly state: 'PLANNED' | 'HELD' | 'AWAITING_APPROVAL';
   readonly rule: string;
   readonly mode: ActiveMode;
   readonly text: string;
@@ -55,7 +55,7 @@ const outdatedReplies = ({ rules, version }: RuleSet) => sql<WaitingReply>`
     r.trigger_at
   from ops.sends s join ${relation('c', rules, { rule: ['text', ({ name }) => name], hash: 'text' })} on c.rule = s.rule
   join ops.rule_actions a on a.send_id = s.send_id and a.kind = 'reply' join ops.rule_runs r using (run_id)
-  where s.state in ('PLANNED', 'HELD') and s.body <> '' and s.rule_version <> ${version}`;
+  where s.state in ('PLANNED', 'HELD', 'AWAITING_APPROVAL') and s.body <> '' and s.rule_version <> ${version}`;
 
 async function renderAgain(tx: Transaction, set: RuleSet, reply: WaitingReply): Promise<void> {
   const { sendId, state } = reply;
@@ -73,7 +73,8 @@ async function renderAgain(tx: Transaction, set: RuleSet, reply: WaitingReply): 
   }
   // Its gates and the end of its quiet hours are judged by the new limits.
   const changes = {
-    body: text,
+    // Whoever approved it has read the old text.
+    ...(text !== reply.text && { body: text, approved_at: null }),
     limits: JSON.stringify(rule.replyLimits),
     rule_hash: rule.hash,
     rule_version: set.version,

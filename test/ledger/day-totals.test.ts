@@ -92,7 +92,7 @@ test('a send that a newer one supersedes, and what it had reserved', async () =>
   await ledger.dispatcher.sweep(10);
   expect(await value('select reserved_micros::int from ops.sends where send_id = $1', first.sendId)).toBe(0);
   await expectEven();
-  expect(await cancelSend(db, second.sendId)).toBe(true);
+  expect(await cancelSend(db, second.sendId, { by: 'a test' })).toBe(true);
   await expectEven();
 });
 

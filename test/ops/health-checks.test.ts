@@ -54,7 +54,7 @@ const send = (state: string, reason: string, ago = '1 minute', count = 1) =>
   `insert into ops.sends (rule, line, number, trigger_kind, trigger_id, trigger_at, mode, body, state, reason, planned_at, expires_at, settled_at, unknown_at)
    select 'greet', '18005550100', (18455550000 + n)::text, 'message', n::text, now(), 'live', 'hello', '${state}', '${reason}',
      now() - interval '${ago}', now() + interval '1 hour',
-     case when '${state}' not in ('PLANNED', 'HELD', 'UNKNOWN') then now() - interval '${ago}' end,
+     case when '${state}' not in ('PLANNED', 'HELD', 'AWAITING_APPROVAL', 'UNKNOWN') then now() - interval '${ago}' end,
      case when '${state}' = 'UNKNOWN' then now() end
    from generate_series(1, ${count}) n`;
 const process = (columns: string, values: string, minutes = 5) =>
@@ -493,6 +493,20 @@ const faults: readonly Fault[] = [
     sql: send('HELD', 'gate:budget_money', '2 minutes'),
     says: /^1 automatic text has waited .* need the rest of the daily budget of money/,
     remedy: /sends list --state UNKNOWN/,
+  },
+  {
+    check: 'sends_to_approve',
+    level: 'notice',
+    sql: send('AWAITING_APPROVAL', '', '5 minutes'),
+    says: /^1 automatic text waits for approval, the oldest planned 5 min ago\.$/,
+    remedy: /sends approve/,
+  },
+  {
+    check: 'sends_to_approve',
+    level: 'warning',
+    sql: send('AWAITING_APPROVAL', '', '2 hours', 2),
+    says: /^2 automatic texts wait for approval, the oldest planned 2 h ago\.$/,
+    remedy: /page of sends/,
   },
   {
     check: 'sends_expired',

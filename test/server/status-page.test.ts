@@ -31,6 +31,7 @@ const quietLedger: SendsStatus = {
   passedCount: 0,
   troubles: [],
   waitingOptOuts: 0,
+  approvals: null,
 };
 
 const nothingOwed = {

@@ -110,6 +110,21 @@ function addSends(program: Command): void {
       }
       return (await import('../sends.ts')).settleSend(id, options);
     });
+  const who = new Option('--by <who>', 'who decides; default: the user of this machine');
+  addConsent(group.command('approve'))
+    .addArgument(sendArgument())
+    .description(
+      'Approves the text of a reply that waits for approval; every gate is asked again before it leaves. It shows the text and asks first, unless --yes.',
+    )
+    .addOption(who)
+    .action(async (id, options) => (await import('../sends.ts')).approve(id, options));
+  group
+    .command('reject')
+    .addArgument(sendArgument())
+    .description('Rejects the text of a reply that waits for approval: it is never sent.')
+    .addOption(who)
+    .option('--why <text>', 'the reason, for the history')
+    .action(async (id, options) => (await import('../sends.ts')).reject(id, options));
   group
     .command('cancel')
     .argument('<id...>', `their ids, as ${toType('sends list')} shows them`, (text, before?: readonly string[]) => [
@@ -117,7 +132,7 @@ function addSends(program: Command): void {
       sendId(text),
     ])
     .description(
-      'Cancels sends that wait: PLANNED, HELD or RESERVED, of which no request has left. Exit code 1 if one of them cannot be cancelled.',
+      'Cancels sends that wait: PLANNED, HELD, AWAITING_APPROVAL or RESERVED, of which no request has left. Exit code 1 if one of them cannot be cancelled.',
     )
     .action(async (ids) => (await import('../sends.ts')).cancelSends(ids));
   group

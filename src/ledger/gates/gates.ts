@@ -17,7 +17,7 @@ export type Verdict =
 /** The maximum time that quiet hours may hold a send. */
 const maxHoldMs = 86_400_000;
 
-type Judged = Pick<Send, 'number' | 'line' | 'text' | 'trigger' | 'limits' | 'expiresAt' | 'plannedAt'>;
+type Judged = Pick<Send, 'number' | 'line' | 'text' | 'trigger' | 'limits' | 'expiresAt' | 'plannedAt' | 'approvedAt'>;
 
 /** The input of a gate. */
 interface Given {
@@ -167,13 +167,14 @@ export function recordedVerdicts(reason: string | undefined): GateVerdict[] | un
   return allGates.map(({ asks }, at) => ({ asks, passes: at > refusing ? undefined : at < refusing }));
 }
 
-function judgeQuietHours({ number, limits, plannedAt }: Judged, { now }: GateInputs): Verdict {
+function judgeQuietHours({ number, limits, plannedAt, approvedAt }: Judged, { now }: GateInputs): Verdict {
   const quiet = limits.quietHours ?? defaultRuleLimits.quietHours;
   if (quiet === 'none') return { kind: 'pass' };
   const zones = zonesOfNumber(number);
   if (zones.length === 0) return { kind: 'deny', reason: 'gate:unknown_zone' };
   const until = firstAllowedMoment(now, zones, quiet);
-  if (until === undefined || until.getTime() - plannedAt.getTime() > maxHoldMs) return { kind: 'expire' };
+  if (until === undefined || until.getTime() - (approvedAt ?? plannedAt).getTime() > maxHoldMs)
+    return { kind: 'expire' };
   return until > now ? { kind: 'hold', until } : { kind: 'pass' };
 }
 

@@ -201,6 +201,20 @@ const optOutsWaiting = defineCheck({
   remedy: `Read the texts with ${toType('opt-outs list')} or on the page of sends, and confirm or clear each.`,
 });
 
+const sendsToApprove = defineCheck({
+  id: 'sends_to_approve',
+  meaning: 'Texts of rules wait for a person to approve them; a warning after an hour, or shortly before they expire.',
+  measure({ sends, takenAt }) {
+    const { count, since, isLate } = known(sends)?.approvals ?? {};
+    return count && since && { count, since, isLate, waited: ago(since, takenAt) };
+  },
+  level: { among: ['warning', 'notice'], of: ({ isLate }) => (isLate ? 'warning' : 'notice') },
+  sentence: ({ count, waited }) =>
+    `${countOf(count, 'automatic text')} ${count === 1 ? 'waits' : 'wait'} for approval, the oldest planned ${waited}.`,
+  remedy: `Approve or reject each on the page of sends, or with ${toType('sends approve')} and ${toType('sends reject')}; what nobody approves expires.`,
+  since: ({ since }) => since,
+});
+
 const sendsReview = defineCheck({
   id: 'sends_review',
   meaning: 'Automatic texts may or may not have gone out, and a person has to find out.',
@@ -332,6 +346,7 @@ export const automationChecks = [
   rulesMode,
   sendsPaused,
   optOutsWaiting,
+  sendsToApprove,
   sendsReview,
   sendsUnknown,
   sendsNearCap,

@@ -101,6 +101,8 @@ export interface SendsStatus extends LedgerSummary {
   readonly troubles: readonly SendTrouble[];
   /** Numbers that may have opted out and still need a decision. */
   readonly waitingOptOuts: number;
+  /** Texts that a person has to approve; null for none. */
+  readonly approvals: { readonly count: number; readonly since: Date; readonly isLate: boolean } | null;
 }
 
 export interface SendTrouble {
@@ -144,8 +146,8 @@ export async function readSends(db: Database): Promise<SendsStatus> {
          case when s.state in ('REJECTED', 'NOT_SENT') then 'refused'
            when s.reason ~ '^gate:budget_(account|line|money)' and s.settled_at > date_trunc('day', now(), 'UTC') then 'budget'
            when s.state in ('PLANNED', 'HELD') and s.reason ~ '^gate:budget_(account|line|money)' then
-             case when s.planned_at < now() - ${heldUpSeconds} * interval '1 second' then 'reserved' end
-           when s.state = 'PLANNED' and s.planned_at < now() - ${heldUpSeconds} * interval '1 second' and not k.is_paused then 'held_up'
+             case when greatest(s.planned_at, s.approved_at) < now() - ${heldUpSeconds} * interval '1 second' then 'reserved' end
+           when s.state = 'PLANNED' and greatest(s.planned_at, s.approved_at) < now() - ${heldUpSeconds} * interval '1 second' and not k.is_paused then 'held_up'
            when s.state = 'EXPIRED' then 'too_old' end as kind
        from ops.sends s cross join ops.send_control k
        where s.planned_at > now() - interval '1 day' and not ${isSimulated}
@@ -161,11 +163,18 @@ export async function readSends(db: Database): Promise<SendsStatus> {
        (array_agg(line order by count desc, line))[1:5] as lines, not bool_or(has_sent) as "isTotal", bool_and(is_over) as "isOver"
      from by_line group by 1, 2 order by count desc, kind, reason limit 20`,
   );
+  const [approvals] = await query<NonNullable<SendsStatus['approvals']>>(
+    db,
+    sql`select count(*)::integer as count, min(planned_at) as since,
+        bool_or(planned_at < now() - interval '1 hour' or expires_at < now() + interval '15 minutes') as "isLate"
+      from ops.sends where state = 'AWAITING_APPROVAL' having count(*) > 0`,
+  );
   return {
     ...(await summarizeSends(db)),
     simulated: Object.fromEntries(counted.map(({ state, count }) => [state, count])),
     passedCount: counted.find(({ state }) => state === 'DENIED')?.passed ?? 0,
     waitingOptOuts: await countWaiting(db),
+    approvals: approvals ?? null,
     troubles: troubles.map((each) => ({ ...each, lines: each.lines.map((line) => maskKey('line', line)) })),
   };
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { LineCounter, parseDocument } from 'yaml';
-import { defaultRuleLimits } from '../../ledger/limits.ts';
+import { defaultApprovalSeconds, defaultRuleLimits, type RuleLimits } from '../../ledger/limits.ts';
 import { type BusinessHours, type Opening, type Weekday, weekdays } from '../../shared/business-hours.ts';
 import { type Condition, compileCondition } from '../conditions/condition.ts';
 import type { TextProblem } from '../conditions/expressions.ts';
@@ -172,12 +172,20 @@ function buildRules(
         quickAnswers: limits.quick_answers,
         isFollowUp: rule.on === 'thread_idle' || undefined,
         delaySeconds: rule.after,
+        approval: approvalOf(rule),
       },
       stops: rule.stop,
       ...(isHeldBack ? { mode: 'dry-run', heldBack: 'time_zone_unset' } : { mode: rule.mode }),
       hash: fingerprint(JSON.stringify([rule, hours, missed, timeZone])),
     };
   });
+}
+
+function approvalOf({ do: steps }: WrittenRule): RuleLimits['approval'] {
+  const reply = steps.find((step) => step.reply !== undefined)?.reply;
+  if (typeof reply !== 'object' || reply.approve === undefined) return undefined;
+  const { expires = defaultApprovalSeconds } = reply.approve === true ? {} : reply.approve;
+  return { expiresSeconds: expires };
 }
 
 function stepOf(step: WrittenRule['do'][number], path: Path, template: (text: string, where: Path) => Template): Step {

@@ -160,8 +160,23 @@ const ownLine = z
   .refine((digits) => /^\d{7,15}$/.test(digits), {
     error: 'This is not a line.\nWrite one of the account’s numbers that can text, such as "16465550100".',
   });
+
+const maxApprovalSeconds = 7 * 86_400;
+
+const approve = z.strictObject({
+  expires: duration
+    .refine((seconds) => seconds <= maxApprovalSeconds, {
+      error: 'This is longer than a week.\nWrite 7d or less: an answer that late helps nobody.',
+    })
+    .optional()
+    .describe('How long it waits. Default: 24h.'),
+});
 const reply = z.strictObject({
   text: template.describe('Text to send (Liquid).'),
+  approve: z
+    .union([z.literal(true), approve])
+    .optional()
+    .describe('Wait until a person approves the text; without an approval it expires.'),
   from: ownLine
     .optional()
     .describe(

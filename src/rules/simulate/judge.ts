@@ -40,6 +40,7 @@ export async function createJudge(tx: Transaction, set: RuleSet, from: Date): Pr
       // Quiet hours do not age a reply.
       expiresAt: new Date(Math.max(plan.trigger.at.getTime(), at.getTime()) + maxAgeMs),
       plannedAt: plan.trigger.at,
+      approvedAt: null,
     };
     const verdict = judge(
       send,

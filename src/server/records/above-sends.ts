@@ -1,4 +1,5 @@
 import type { Transaction } from '../../db/database.ts';
+import { listProposals } from '../../ledger/approvals.ts';
 import { readControl } from '../../ledger/control.ts';
 import { countWaiting, listWaiting, type WaitingNumber } from '../../ledger/opt-outs.ts';
 import { countOf } from '../../ops/format.ts';
@@ -7,14 +8,33 @@ import { maskNumbers } from '../../shared/masking.ts';
 import { type Html, html } from '../html.ts';
 import { areWordsShown } from '../row-list.ts';
 import { ask, asks, section, soft } from './page-parts.ts';
+import { proposalParts } from './send.ts';
 import type { View } from './view.ts';
 
 const maxWaiting = 20;
 
-/** Shown above the list of sends: the kill switch, and the numbers that may have opted out. */
+/** Shown above the list of sends: the kill switch, the texts that wait for approval, and the numbers that may have opted out. */
 export async function aboveSends(tx: Transaction, view: View): Promise<Html> {
   return html`${await pauseSwitch(tx, view)}
+${await proposals(tx, view)}
 ${await waitingNumbers(tx, view)}`;
+}
+
+/** The texts that wait for approval. */
+async function proposals(tx: Transaction, view: View): Promise<Html> {
+  const waiting = await listProposals(tx, maxWaiting);
+  if (waiting.length === 0) return html``;
+  const isTextShown = await areWordsShown(tx);
+  return section(
+    waiting.length < maxWaiting ? `${countOf(waiting.length, 'reply')} to approve` : 'Replies to approve',
+    html`${waiting.map(
+      (each) =>
+        html`<div class="rule"><h3>${view.link(`/sends/${each.sendId}`, each.rule)} <small>to ${each.number} from ${each.line}, ${view.time(each.plannedAt)}</small></h3>
+${proposalParts(each, isTextShown, view)}</div>`,
+    )}
+${waiting.length === maxWaiting && html`<p class="note">Only those that expire first are shown: <a href="${view.pathTo('/sends?state=AWAITING_APPROVAL')}">all</a>.</p>`}`,
+    'to-approve',
+  );
 }
 
 async function waitingNumbers(tx: Transaction, view: View): Promise<Html> {

@@ -1,10 +1,14 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Context } from '../../context.ts';
+import type { Database } from '../../db/database.ts';
 import { type InboxDeps, replayDelivery } from '../../inbox/stored-deliveries.ts';
+import { approveSend } from '../../ledger/approvals.ts';
 import { pauseSends, resumeSends } from '../../ledger/control.ts';
 import { decideOptOut } from '../../ledger/opt-outs.ts';
 import { settleManually } from '../../ledger/outcome.ts';
-import { cancelSend } from '../../ledger/plans.ts';
+import { cancelSend, rejectSend } from '../../ledger/plans.ts';
+import { readSend } from '../../ledger/send.ts';
+import { decidedWords } from '../../ops/format.ts';
 import { readTargetStates } from '../../ops/target-states.ts';
 import { maskKey } from '../../shared/masking.ts';
 import { readAgain } from '../../sync/read-again.ts';
@@ -52,9 +56,29 @@ const actions: Readonly<Record<string, Action>> = {
   cancel: {
     path: '/sends/:id/cancel',
     done: 'Cancelled: it will never be sent.',
-    async act({ db }, { id }) {
-      if (await cancelSend(db, sendIdOf(id))) return `/sends/${id}`;
+    async act({ db }, { id }, by) {
+      if (await cancelSend(db, sendIdOf(id), { by })) return `/sends/${id}`;
       throw new BadAddress('Only a send that waits can be cancelled: a request of this one has left, or it has ended.');
+    },
+  },
+  approve: {
+    path: '/sends/:id/approve/:seen',
+    done: 'Approved. It leaves within seconds if every gate still lets it pass; the state below says what came of it.',
+    async act({ db }, { id, seen = '' }, by) {
+      const sendId = sendIdOf(id);
+      const result = await approveSend(db, sendId, { by, seen });
+      if (result === 'changed') {
+        throw new BadAddress('The text was changed, or they wrote again, meanwhile. Open the page again, and read it.');
+      }
+      return result === 'done' ? `/sends/${id}` : refuseDecided(db, sendId);
+    },
+  },
+  reject: {
+    path: '/sends/:id/reject',
+    done: 'Rejected: it will never be sent.',
+    async act({ db }, { id }, by) {
+      const sendId = sendIdOf(id);
+      return (await rejectSend(db, sendId, { by })) ? `/sends/${id}` : refuseDecided(db, sendId);
     },
   },
   pause: {
@@ -70,6 +94,12 @@ const actions: Readonly<Record<string, Action>> = {
   'opt-out-confirm': decision('confirm', 'Recorded as opted out: no automatic text goes to the number, from any line.'),
   'opt-out-clear': decision('clear', 'Recorded as no opt-out: rules may answer the next text.'),
 };
+
+/** Somebody has decided about a send before, or it does not wait any more. */
+async function refuseDecided(db: Database, sendId: string): Promise<never> {
+  const found = await readSend(db, sendId);
+  throw found ? new BadAddress(decidedWords(found)) : new BadAddress(`There is no send ${sendId}.`, 404);
+}
 
 function settlement(word: 'sent' | 'not-sent', done: string): Action {
   return {

@@ -72,6 +72,7 @@ function actionWords({ kind, state, reason, send }: RuleAction): Html {
 const sendWords: Readonly<Record<string, string>> = {
   PLANNED: 'planned',
   HELD: 'held back for now',
+  AWAITING_APPROVAL: 'waits for approval',
   RESERVED: 'about to be sent',
   DISPATCHED: 'under way',
   SENT: 'sent',

@@ -1,10 +1,11 @@
 import type { Transaction } from '../../db/database.ts';
+import { listProposals, type Proposal } from '../../ledger/approvals.ts';
 import { type GateVerdict, judgeEach, recordedVerdicts } from '../../ledger/gates/gates.ts';
 import { readGateInputs } from '../../ledger/gates/inputs.ts';
 import { accountLimits } from '../../ledger/limits.ts';
-import { isCancellable } from '../../ledger/plans.ts';
 import { readSend, type Send } from '../../ledger/send.ts';
-import { price, sendCost, sendModeWords, sendReasonWords, sendWords } from '../../ops/format.ts';
+import { isUnsent } from '../../ledger/states.ts';
+import { countOf, price, sendCost, sendModeWords, sendReasonWords, sendWords } from '../../ops/format.ts';
 import type { RuleSet } from '../../rules/rule.ts';
 import { BadAddress } from '../answering.ts';
 import { type Html, html } from '../html.ts';
@@ -30,12 +31,15 @@ export async function sendPage(
   if (!found) throw new BadAddress(`There is no send ${id}.`, 404);
   const { send, events } = found;
   const isTextShown = await areWordsShown(tx);
+  const [proposal] = send.state === 'AWAITING_APPROVAL' ? await listProposals(tx, 1, id) : [];
   return {
     title: `Send ${id.slice(0, 8)}`,
     heading: html`Send <span class="soft">${id.slice(0, 8)}</span>`,
     parts: [
       send.state === 'NEEDS_HUMAN' && asks(review(send)),
-      isCancellable(send) &&
+      proposal !== undefined && section('Waits for approval', proposalParts(proposal, isTextShown, view)),
+      isUnsent(send) &&
+        !proposal &&
         asks(
           ask({
             label: 'Cancel',
@@ -55,7 +59,7 @@ ${facts(view, [
   ['answers', trigger(send, view)],
   ['of', send.trigger.at],
   ['planned', send.plannedAt],
-  ['expires', isCancellable(send) && send.expiresAt],
+  ['expires', isUnsent(send) && send.expiresAt],
   ['dispatched', send.dispatchedAt],
   ['segments', send.units ?? 'not counted'],
   ['cost', sendCost(send)],
@@ -63,14 +67,40 @@ ${facts(view, [
   ['tries without effect', send.tries > 0 && send.tries],
 ])}`,
       ),
-      section('Text', text(send, isTextShown)),
+      !proposal && section('Text', text(send, isTextShown)),
       gates(send, await verdicts(tx, send, rules)),
       section(
         'History',
-        steps(events.map(({ at, to, reason, actor }) => [view.time(at, true), actor, html`${sendWords(to, reason)}`])),
+        steps(
+          events.map(({ at, to, reason, actor, by, why }) => [
+            view.time(at, true),
+            actor,
+            html`${sendWords(to, reason)}${by !== null && html` <span class="soft">${by}${why !== null && `: ${why}`}</span>`}`,
+          ]),
+        ),
       ),
     ],
   };
+}
+
+/** What they wrote, the text that would answer it, and the buttons. */
+export function proposalParts(proposal: Proposal, isTextShown: boolean, view: View): Html {
+  const { sendId, line, number, text, answers, newerCount, expiresAt, seen } = proposal;
+  return html`${answers !== null && isTextShown && html`<p class="body soft" dir="auto">${answers}</p>`}
+<p class="body" dir="auto">${text}</p>
+<p class="note">${newerCount > 0 && html`<span class="warning">They have written ${countOf(newerCount, 'text')} since.</span> `}${view.link(`/threads/${line}/${number}`, 'Read the thread')}. Without an approval it expires ${view.time(expiresAt)}.</p>
+${asks(
+  ask({
+    label: 'Approve',
+    question: 'Exactly this text is sent, if every gate still lets it pass.',
+    answers: [['Approve and send', `/sends/${sendId}/approve/${seen}`]],
+  }),
+  ask({
+    label: 'Reject',
+    question: 'It is never sent. Answer them yourself if they need an answer.',
+    answers: [['Reject this text', `/sends/${sendId}/reject`]],
+  }),
+)}`;
 }
 
 function text({ text }: Send, isTextShown: boolean): Html {
@@ -93,6 +123,8 @@ function stateWords({ state }: Send): string {
     case 'PLANNED':
     case 'RESERVED':
       return 'It leaves within seconds, unless a gate refuses it or sends are paused.';
+    case 'AWAITING_APPROVAL':
+      return 'It leaves only if a person approves its text.';
     case 'HELD':
       return 'It waits until that ends, or until it is too old.';
     case 'DISPATCHED':
@@ -125,7 +157,7 @@ async function verdicts(
   rules: RuleSet | undefined,
 ): Promise<readonly GateVerdict[] | undefined> {
   const { state, reason } = send;
-  if (isCancellable(send)) {
+  if (isUnsent(send)) {
     const inputs = await readGateInputs(tx, send);
     return judgeEach(send, inputs, inputs.wasBlocked, accountLimits(rules?.accountLimits));
   }
@@ -137,7 +169,7 @@ function gates(send: Send, verdicts: readonly GateVerdict[] | undefined): Html {
   if (!verdicts) {
     return section('Gates', soft(`No gate decided about it: ${sendReasonWords(send.state, send.reason ?? '')}.`));
   }
-  const isOpen = isCancellable(send);
+  const isOpen = isUnsent(send);
   const tones = { true: ['passes', 'ok'], false: ['refuses', 'problem'], undefined: ['not asked', 'soft'] } as const;
   return section(
     isOpen ? 'Gates, as of now' : 'Gates',

@@ -1,0 +1,178 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { beforeEach, expect, test } from 'vitest';
+import { approveSend, listProposals } from '../../src/ledger/approvals.ts';
+import { cancelSend, rejectSend } from '../../src/ledger/plans.ts';
+import { openLedgerStores } from './ledger-stores.ts';
+import { type LedgerWorld, openLedger, type PlannedSend, putInForce } from './ledger-world.ts';
+
+const { database, sandbox, clear } = await openLedgerStores();
+const { db } = database;
+const approval = { quietHours: 'none', approval: { expiresSeconds: 3_600 } } as const;
+beforeEach(clear);
+const program = fileURLToPath(new URL('dispatcher-process.ts', import.meta.url));
+
+/** A reply that waits for a person. */
+async function waiting(ledger: LedgerWorld): Promise<PlannedSend> {
+  const planned = await ledger.answer({ limits: approval });
+  expect(await ledger.dispatcher.advance(planned.sendId)).toBe('awaiting');
+  return planned;
+}
+
+/** What a person sees of it. */
+async function read(sendId: string) {
+  const [proposal] = await listProposals(db, 1, sendId);
+  if (!proposal) throw new Error(`${sendId} does not wait`);
+  return proposal;
+}
+
+async function approve(sendId: string) {
+  return approveSend(db, sendId, { by: 'lea', seen: (await read(sendId)).seen });
+}
+
+test('waits for a person without a reservation, and leaves once as it was read', async () => {
+  const ledger = await openLedger(database, sandbox);
+  const { sendId, number, triggerId } = await waiting(ledger);
+  await ledger.makeDue(sendId);
+  expect(await ledger.dispatcher.advance(sendId)).toBe('awaiting');
+  expect(await ledger.history(sendId)).toEqual(['PLANNED', 'AWAITING_APPROVAL']);
+  expect(await database.value('select count(*)::int from ops.send_budgets')).toBe(0);
+  const { text, answers, newerCount } = await read(sendId);
+  expect({ text, answers, newerCount }).toEqual({
+    text: `An answer to ${triggerId}`,
+    answers: 'Are you open today?',
+    newerCount: 0,
+  });
+  expect(await approve(sendId)).toBe('done');
+  await ledger.dispatcher.drain();
+  expect(await ledger.history(sendId)).toEqual([
+    'PLANNED',
+    'AWAITING_APPROVAL',
+    'PLANNED',
+    'RESERVED',
+    'DISPATCHED',
+    'SENT',
+  ]);
+  expect(await ledger.texts(number)).toEqual([text]);
+  expect(await database.query('select decided_by from ops.send_events where decided_by is not null')).toEqual([
+    { decided_by: 'lea' },
+  ]);
+});
+
+test('of two persons at once one decides, whatever they decide', async () => {
+  const ledger = await openLedger(database, sandbox);
+  const [first, second] = [await waiting(ledger), await waiting(ledger)];
+  const of = await read(first.sendId);
+  const both = await Promise.all(['lea', 'sam'].map((by) => approveSend(db, first.sendId, { by, seen: of.seen })));
+  expect(both.toSorted()).toEqual(['done', 'not_waiting']);
+  const { seen } = await read(second.sendId);
+  const [approved, rejected] = await Promise.all([
+    approveSend(db, second.sendId, { by: 'lea', seen }),
+    rejectSend(db, second.sendId, { by: 'sam' }),
+  ]);
+  expect([approved === 'done', rejected].toSorted()).toEqual([false, true]);
+  await ledger.dispatcher.drain();
+  expect(await ledger.texts(first.number)).toHaveLength(1);
+  expect(await ledger.texts(second.number)).toHaveLength(approved === 'done' ? 1 : 0);
+});
+
+test('an approval counts for what was read: not for another text, nor after they wrote again', async () => {
+  const ledger = await openLedger(database, sandbox);
+  const { sendId, line, number } = await waiting(ledger);
+  const before = await read(sendId);
+  await sandbox.emit.sms({ line, number, text: 'Never mind!', announce: false });
+  await ledger.mirror(line, number);
+  expect(await approveSend(db, sendId, { by: 'lea', seen: before.seen })).toBe('changed');
+  const after = await read(sendId);
+  expect(after.newerCount).toBe(1);
+  await database.query(`update ops.sends set body = 'Other words' where send_id = $1`, sendId);
+  expect(await approveSend(db, sendId, { by: 'lea', seen: after.seen })).toBe('changed');
+  expect(await ledger.state(sendId)).toBe('AWAITING_APPROVAL');
+});
+
+test('every gate is judged when it is asked for, while it waits, and after the approval', async () => {
+  const ledger = await openLedger(database, sandbox);
+  const trial = await ledger.answer({ limits: approval, mode: 'dry-run' });
+  expect(await ledger.dispatcher.advance(trial.sendId)).toBe('denied');
+  expect(await ledger.state(trial.sendId)).toBe('DENIED dry_run');
+
+  const answered = await waiting(ledger);
+  const optedOut = await waiting(ledger);
+  for (const { line, number, sendId } of [answered, optedOut]) {
+    const isOptOut = sendId === optedOut.sendId;
+    await sandbox.emit.sms({
+      ...{ line, number, announce: false },
+      ...(isOptOut ? { text: 'STOP' } : { text: 'I called you.', direction: 'out' }),
+    });
+    await ledger.mirror(line, number);
+    await ledger.evaluateRules();
+  }
+  expect(await approve(optedOut.sendId)).toBe('done');
+  await ledger.makeDue(answered.sendId);
+  await ledger.dispatcher.drain();
+  expect(await ledger.state(answered.sendId)).toBe('DENIED gate:answered');
+  expect(await ledger.state(optedOut.sendId)).toBe('DENIED gate:opted_out');
+
+  const used = await waiting(ledger);
+  await putInForce(database, { limits: { perAccount: 0 } });
+  expect(await approve(used.sendId)).toBe('done');
+  await ledger.dispatcher.drain();
+  expect(await ledger.state(used.sendId)).toBe('DENIED gate:budget_account');
+  for (const { number } of [answered, optedOut, used]) {
+    expect((await ledger.texts(number)).filter((text) => text.startsWith('An answer'))).toEqual([]);
+  }
+});
+
+test('is not approved after it expired, was rejected, cancelled, superseded or erased', async () => {
+  const ledger = await openLedger(database, sandbox);
+  const expired = await waiting(ledger);
+  const { seen } = await read(expired.sendId);
+  await database.query(
+    `update ops.sends set planned_at = planned_at - interval '1 hour', expires_at = now() - interval '1 second' where send_id = $1`,
+    expired.sendId,
+  );
+  expect(await approveSend(db, expired.sendId, { by: 'lea', seen })).toBe('not_waiting');
+  await ledger.makeDue(expired.sendId);
+  await ledger.dispatcher.drain();
+  expect(await ledger.state(expired.sendId)).toBe('EXPIRED not_approved');
+
+  const ended = {
+    rejected: (sendId: string) => rejectSend(db, sendId, { by: 'sam', why: 'wrong price' }),
+    cancelled: (sendId: string) => cancelSend(db, sendId, { by: 'sam' }),
+    superseded: async (_: string, { line, number }: PlannedSend) => ledger.answer({ line, number }),
+    'gate:erased': async (_: string, { number }: PlannedSend) =>
+      database.query('select from ops.erase_sends($1)', number),
+  };
+  for (const [reason, end] of Object.entries(ended)) {
+    const planned = await waiting(ledger);
+    const before = await read(planned.sendId);
+    await end(planned.sendId, planned);
+    expect(await ledger.state(planned.sendId)).toBe(`DENIED ${reason}`);
+    expect(await approveSend(db, planned.sendId, { by: 'lea', seen: before.seen })).toBe('not_waiting');
+    expect(await rejectSend(db, planned.sendId, { by: 'lea' })).toBe(false);
+  }
+});
+
+test.each([
+  { step: 'reserved', end: 'SENT', texts: 1 },
+  { step: 'dispatched', end: 'NEEDS_HUMAN no message matches', texts: 0 },
+  { step: 'answered', end: 'SENT reconciled', texts: 1 },
+])('after a kill -9 when an approved one has $step, it ends $end', async ({ step, end, texts }) => {
+  const ledger = await openLedger(database, sandbox);
+  const { sendId, number } = await waiting(ledger);
+  expect(await approve(sendId)).toBe('done');
+  const args = [program, database.url, sandbox.url, sandbox.apiKey, step, sendId];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(child, 'exit');
+  for await (const chunk of child.stdout) if (String(chunk).split('\n').includes(step)) break;
+  child.kill('SIGKILL');
+  await ended;
+  for (let round = 0; round < 2; round += 1) {
+    await ledger.makeDue(sendId);
+    await ledger.dispatcher.advance(sendId);
+  }
+  if ((await ledger.state(sendId)).startsWith('UNKNOWN')) await ledger.reconcileToTheEnd(sendId);
+  expect(await ledger.state(sendId)).toBe(end);
+  expect(await ledger.texts(number)).toHaveLength(texts);
+});
