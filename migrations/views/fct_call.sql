@@ -21,6 +21,11 @@ select
   c.external_number,
   c.abandoned_in,
   case when c.direction = 'inbound' then coalesce(c.reached, 'unknown') end as reached,
+  case when c.direction = 'inbound' then coalesce(
+    c.is_internal is not true and c.external_number is not null and c.status is distinct from 'answered'
+      and (c.status in ('voicemail', 'missed') or c.is_abandoned)
+      and coalesce(c.reached, 'unknown') = any(p.missed_reached) and c.duration_seconds >= p.missed_seconds, false)
+  end as needs_call_back,
   c.account_number,
   c.dialled_number,
   c.caller_type,
@@ -107,6 +112,7 @@ comment on column reporting.fct_call.answered_by_count is 'How many people answe
 comment on column reporting.fct_call.outcome is 'answered, voicemail, short_abandoned, abandoned, missed or unknown. abandoned: the caller of an inbound call gave up; short_abandoned: within the threshold of params.';
 comment on column reporting.fct_call.abandoned_in is 'How far the caller got before giving up: for abandoned and short_abandoned calls, and for missed calls that never left the menu according to the legs. menu: neither a queue nor a telephone; queue: entered a queue or huntgroup (fct_queue_visit says in which one the caller gave up); ringing: somebody''s telephone, without a queue; unknown: not known from the legs. Without legs, the called end counts (unlike in reached). Add status = ''missed'' to the query, because it is indexed.';
 comment on column reporting.fct_call.reached is 'The furthest point that the caller of an inbound call reached: person (somebody answered), mailbox (ended in one), rang (somebody''s telephone; not a leg between two outside parties), queue (or huntgroup), menu (nothing but a menu). From the legs; if none has a type, from called_type. unknown: neither tells, or there are no legs and the status means neither person nor mailbox. NULL = not inbound. Equals call.reached of rules.';
+comment on column reporting.fct_call.needs_call_back is 'Whether nobody answered and the call needs a call-back, by missed of the rules file, as in missed_calls, which says whether it was returned. NULL = not inbound.';
 comment on column reporting.fct_call.external_number is 'The other party''s number; NULL for internal calls, withheld numbers, and numbers shorter than seven digits.';
 comment on column reporting.fct_call.account_number is 'The account''s own number on the call.';
 comment on column reporting.fct_call.dialled_number is 'What was dialled.';
