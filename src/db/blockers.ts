@@ -10,6 +10,12 @@ export interface Blocker {
   readonly since: Date | null;
 }
 
+/** A transaction that holds a snapshot. */
+export interface LongTransaction extends Blocker {
+  /** Outdated rows in the tables of the database, as Postgres estimates. Some wait for the end of the transaction. */
+  readonly deadRows: number;
+}
+
 /** Whether a session is one of ours. Its name alone proves nothing, because any session may use it. */
 const isOurs = (alias: string) =>
   sql.raw(`coalesce(${alias}.usename = current_user and ${alias}.application_name like 'trunkline%', false)`);
@@ -75,11 +81,11 @@ const longMinutes = 10;
  * Transactions of others that have been open for ten minutes, so Postgres can't remove outdated rows. At most three,
  * oldest first. Postgres shows other roles' transactions only to members of pg_read_all_stats.
  */
-export function readLongTransactions(db: Database | Transaction, minutes = longMinutes): Promise<Blocker[]> {
+export function readLongTransactions(db: Database | Transaction, minutes = longMinutes): Promise<LongTransaction[]> {
   return query(
     db,
-    sql<Blocker>`
-      select * from (
+    sql<LongTransaction>`
+      select *, (select coalesce(sum(n_dead_tup), 0)::float8 from pg_stat_user_tables) as "deadRows" from (
         select a.pid, a.usename as role, nullif(a.application_name, '') as application, a.xact_start as since
         from pg_stat_activity a
         where a.datname = current_database() and a.backend_type = 'client backend' and not ${isOurs('a')}

@@ -79,7 +79,7 @@ test('a long transaction of another program is named, and ours is not', async ()
       const found = healthChecks({ ...snapshot, postgres: { state: 'known', value: status } });
       expect(found.find(({ check }) => check === 'transaction_open')).toMatchObject({
         level: 'warning',
-        sentence: expect.stringContaining('(a dashboard, pid '),
+        sentence: expect.stringMatching(/\(a dashboard, pid \d+\) has been open .* \([\d,]+ outdated rows now\)\.$/),
         remedy: expect.stringContaining('pg_terminate_backend'),
         alert: { sentence: expect.not.stringContaining('dashboard') },
       });
@@ -89,7 +89,9 @@ test('a long transaction of another program is named, and ours is not', async ()
 test('a replication slot that nobody reads is named before it fills the disk', async () => {
   const snapshot = await takeSnapshot((await idle({ databaseUrl: await databaseForTest(migrated) })).context);
   const told = (slot: object) => {
-    const slots = [{ name: 'copy', isActive: false, keptBytes: 0, isLost: false, isLimited: false, ...slot }];
+    const slots = [
+      { name: 'copy', isActive: false, keptBytes: 0, isLost: false, isLimited: false, snapshotAge: 0, ...slot },
+    ];
     const status = { waits: [], long: [], diskFullAt: null, connections: null, slots };
     const found = healthChecks({ ...snapshot, postgres: { state: 'known', value: status } });
     return found.find(({ check }) => check === 'replication_slot');
@@ -105,6 +107,11 @@ test('a replication slot that nobody reads is named before it fills the disk', a
   });
   expect(told({ isActive: true, keptBytes: 11 * gigabyte })?.level).toBe('problem');
   expect(told({ keptBytes: 11 * gigabyte, isLimited: true })?.level).toBe('warning');
+  expect(told({ isActive: true, snapshotAge: 300_000 })).toMatchObject({
+    level: 'warning',
+    sentence: expect.stringContaining('holds a snapshot of 300,000 transactions ago'),
+    remedy: expect.stringContaining('pg_terminate_backend'),
+  });
   expect(told({ isLost: true })).toMatchObject({ level: 'warning', sentence: expect.stringContaining('is lost') });
 });
 

@@ -217,7 +217,7 @@ describe('change data capture', () => {
     ).toEqual([{ count: 0 }]);
 
     const slots = async () => (await readSlots(facts.db)).map(({ keptBytes: _, ...slot }) => slot);
-    const slot = { name: 'trunkline', isActive: true, isLost: false, isLimited: false };
+    const slot = { name: 'trunkline', isActive: true, isLost: false, isLimited: false, snapshotAge: 0 };
     expect(await slots()).toEqual([slot]);
     await run(urls.copy, 'alter subscription trunkline disable');
     await expect.poll(slots).toEqual([{ ...slot, isActive: false }]);

@@ -2,7 +2,7 @@ import { type Blocker, blockerName, blockerRemedy } from '../../db/blockers.ts';
 import { freeDisk } from '../../db/refusals.ts';
 import type { ReplicationSlot } from '../../db/slots.ts';
 import { toType } from '../../shared/command-name.ts';
-import { countOf, span } from '../format.ts';
+import { countOf, quantity, span } from '../format.ts';
 import type { PostgresStatus } from '../snapshot/deployment.ts';
 import { known } from '../snapshot.ts';
 import { defineCheck, showsError } from './check.ts';
@@ -114,6 +114,9 @@ const lockWaited = defineCheck({
   alert: { sentence: (wait) => `Trunkline needs a lock that ${nameInAlert(wait)} holds.` },
 });
 
+/** What a held snapshot costs. */
+const cost = 'Postgres removes no outdated rows, so that reads become slower and the database larger';
+
 const transactionOpen = defineCheck({
   id: 'transaction_open',
   meaning: 'A transaction of another program has been open for more than ten minutes.',
@@ -123,7 +126,7 @@ const transactionOpen = defineCheck({
     ),
   level: 'warning',
   sentence: (open) =>
-    `A transaction of ${blockerName(open)} has been open for ${span(open.seconds)}: until it ends, Postgres removes no outdated rows, and reads become slower.`,
+    `A transaction of ${blockerName(open)} has been open for ${span(open.seconds)}: until it ends, ${cost} (${quantity(open.deadRows)} outdated rows now).`,
   remedy: (open) => blockerRemedy([open]),
   since: ({ since }) => since,
   alert: { sentence: (open) => `A transaction of ${nameInAlert(open)} is open for too long.` },
@@ -155,6 +158,9 @@ const diskLow = defineCheck({
   remedy: 'Free space on the disk of DATA_DIR, or enlarge it. Nothing has to be restarted.',
 });
 
+/** Transactions after which the snapshot of a standby is old: about ten minutes of a busy account. */
+const maxSnapshotAge = 200_000;
+
 /** Bytes of write-ahead log that a slot may keep before somebody has to act: without a copy that reads it, and with one. */
 const keptUnread = 1024 ** 3;
 const keptAtAll = 10 * 1024 ** 3;
@@ -164,30 +170,39 @@ const replicationSlot = defineCheck<ReplicationSlot>({
   meaning:
     'A replication slot keeps write-ahead log that no copy reads, and may fill the disk of Postgres, or it is lost.',
   measure: ({ postgres }) =>
-    known(postgres)?.slots.filter(({ isActive, isLost, keptBytes }) => isLost || !isActive || keptBytes > keptAtAll),
+    known(postgres)?.slots.filter(
+      ({ isActive, isLost, keptBytes, snapshotAge }) =>
+        isLost || !isActive || keptBytes > keptAtAll || snapshotAge > maxSnapshotAge,
+    ),
   level: {
     among: ['problem', 'warning', 'notice'],
-    of({ isLost, isLimited, keptBytes }) {
+    of({ isLost, isLimited, keptBytes, snapshotAge }) {
       if (keptBytes > keptAtAll && !isLimited && !isLost) return 'problem';
-      return isLost || keptBytes > keptUnread ? 'warning' : 'notice';
+      return isLost || keptBytes > keptUnread || snapshotAge > maxSnapshotAge ? 'warning' : 'notice';
     },
   },
-  sentence({ name, isActive, isLost, keptBytes }) {
+  sentence({ name, isActive, isLost, keptBytes, snapshotAge }) {
     if (isLost) return `The replication slot ${name} is lost: Postgres removed changes that its copy had not read.`;
+    if (snapshotAge > maxSnapshotAge)
+      return `The standby behind the replication slot ${name} holds a snapshot of ${quantity(snapshotAge)} transactions ago: until it ends, ${cost}.`;
     const whose = isActive
       ? `The copy behind the replication slot ${name} is late`
       : `Nobody reads the replication slot ${name}`;
     return `${whose}: Postgres keeps ${gigabytes(keptBytes)} of write-ahead log for it.`;
   },
-  remedy: ({ name, isLost }) =>
-    isLost
-      ? `Run \`select pg_drop_replication_slot('${name}')\`, and make the copy again.`
-      : `Start its copy, or run \`select pg_drop_replication_slot('${name}')\` if there is none any more. max_slot_wal_keep_size keeps slots from filling the disk.`,
+  remedy: ({ name, isActive, isLost, snapshotAge }) =>
+    isActive && snapshotAge > maxSnapshotAge
+      ? 'At the standby, run `select pid, usename, application_name, xact_start from pg_stat_activity where backend_xmin is not null order by xact_start`, and `select pg_terminate_backend(pid)` for the oldest.'
+      : isLost
+        ? `Run \`select pg_drop_replication_slot('${name}')\`, and make the copy again.`
+        : `Start its copy, or run \`select pg_drop_replication_slot('${name}')\` if there is none any more. max_slot_wal_keep_size keeps slots from filling the disk.`,
   alert: {
-    sentence: ({ isLost }) =>
+    sentence: ({ isLost, snapshotAge }) =>
       isLost
         ? 'A replication slot is lost.'
-        : 'Postgres keeps write-ahead log that no copy reads, for a replication slot.',
+        : snapshotAge > maxSnapshotAge
+          ? `A standby holds an old snapshot: ${cost}.`
+          : 'Postgres keeps write-ahead log that no copy reads, for a replication slot.',
     remedy: `${showsError} Start the copy again, or drop the slot.`,
   },
 });

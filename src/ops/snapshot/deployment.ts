@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type QueueName, queueNames } from '../../../config/queues.ts';
 import { isLoopbackUrl, type Settings } from '../../../config/settings.ts';
 import { type LoginStatus, readLoginStatus } from '../../credentials/tokens.ts';
-import { type Blocker, type LockWait, readLockWaits, readLongTransactions } from '../../db/blockers.ts';
+import { type LockWait, type LongTransaction, readLockWaits, readLongTransactions } from '../../db/blockers.ts';
 import { type Database, query, sql } from '../../db/database.ts';
 import { isAhead, isMigrated } from '../../db/migrate.ts';
 import { outdatedViews } from '../../db/repeatable.ts';
@@ -125,7 +125,7 @@ export interface PostgresStatus {
   /** Sessions that ours wait for. */
   readonly waits: readonly LockWait[];
   /** Long transactions of others. */
-  readonly long: readonly Blocker[];
+  readonly long: readonly LongTransaction[];
   /** When Postgres last told one of our processes that the disk is full. Null if that was more than two minutes ago. */
   readonly diskFullAt: Date | null;
   /** The connection limit, if it is lower than what the processes may open. Null otherwise. */
