@@ -50,7 +50,7 @@ const settings = {
 };
 
 /** Settings for some sessions only. */
-export type SessionOverrides = Partial<Record<keyof typeof settings, string>>;
+export type SessionOverrides = Partial<Record<keyof typeof settings | 'default_transaction_read_only', string>>;
 
 /**
  * Applies the settings that our statements rely on to a new session. Uses a statement, because poolers refuse start-up

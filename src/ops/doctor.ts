@@ -9,7 +9,7 @@ import {
   type Service,
   ServiceError,
 } from '../api-client/client.ts';
-import type { ReadySettings } from '../context.ts';
+import { openStandby, type ReadySettings } from '../context.ts';
 import { accountRemedy, compareAccount } from '../credentials/account.ts';
 import { type OpenCredential, openCredential } from '../credentials/credentials.ts';
 import { countToReseal } from '../credentials/resealing.ts';
@@ -30,7 +30,7 @@ import type { Pair } from '../shared/thread.ts';
 import { wantedTypes } from '../sync/subscriptions/ensure.ts';
 import { deliversTo, hookUrl } from '../sync/subscriptions/matching.ts';
 import { directory } from '../warehouse/directory.ts';
-import { quantity } from './format.ts';
+import { quantity, span } from './format.ts';
 import type { Finding, Level } from './health-checks/check.ts';
 import { diskFull, migrationsMissing } from './health-checks/postgres.ts';
 import { healthChecks } from './health-checks.ts';
@@ -151,11 +151,14 @@ async function checkHealth(
     return { found: [onQueue.problem(sentence, `Run ${toType('migrate')}.`)] };
   }
   try {
-    const snapshot = await takeSnapshot({ database, queues, service, settings });
+    await using standby = openStandby(settings, log);
+    const snapshot = await takeSnapshot({ database, standby, queues, service, settings });
+    const lag = known(snapshot.standby)?.lagSeconds;
     const found = healthChecks(snapshot).map(onMirror.found);
     const status = known(snapshot.queues);
     if (status?.isReachable && status.faults.length === 0)
       found.push(onQueue.ok(`The queues in ${status.backend === 'redis' ? 'Redis' : 'Postgres'} answer.`));
+    if (lag != null) found.push(onPostgres.ok(`The standby of REPORTING_DATABASE_URL is ${span(lag)} behind.`));
     if (!found.some(isFault)) found.push(onMirror.ok('Nothing is overdue, parked, failing or refused.'));
     return { found, snapshot };
   } catch (error) {

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { FastifyHelmetOptions } from '@fastify/helmet';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Database, Transaction } from '../db/database.ts';
+import type { Database, OpenDatabase, Transaction } from '../db/database.ts';
+import { readStandby } from '../db/standby.ts';
+import { span } from '../ops/format.ts';
 import { DatabaseUnavailable, readWithTimeout } from '../ops/snapshot.ts';
 import { UserError } from '../shared/errors.ts';
 
@@ -110,12 +112,46 @@ export async function onConnection<T>(db: Database, work: (connection: Database)
   }
 }
 
+/** Reads a page with one connection. Undefined for `standbyWords`: there is no standby. */
+export type ReadPage = <T>(work: (connection: Database, standbyWords?: string) => Promise<T>) => Promise<T>;
+
+type Reader = Pick<OpenDatabase, 'db'>;
+
+/** Milliseconds for which a standby that does not answer is not asked again. */
+const awayMs = 10_000;
+const isAwayWords = 'The standby of REPORTING_DATABASE_URL does not answer, so this was read from the primary.';
+
+/** Reads from the standby, if there is one, and from the primary while it does not answer. Rejects like `onConnection`. */
+export function readsFromStandby({
+  database,
+  standby,
+}: {
+  readonly database: Reader;
+  readonly standby: Reader | undefined;
+}): ReadPage {
+  let awayUntil = 0;
+  return async (work) => {
+    if (!standby) return onConnection(database.db, work);
+    if (performance.now() < awayUntil) return onConnection(database.db, (connection) => work(connection, isAwayWords));
+    try {
+      return await onConnection(standby.db, async (connection) => {
+        const lag = (await readStandby(connection))?.lagSeconds;
+        return work(connection, lag == null ? undefined : `Read from the standby, which is ${span(lag)} behind.`);
+      });
+    } catch (error) {
+      if (!(error instanceof DatabaseUnavailable)) throw error;
+      awayUntil = performance.now() + awayMs;
+      return onConnection(database.db, (connection) => work(connection, isAwayWords));
+    }
+  };
+}
+
 /** Reads with a time limit for each statement. If one takes too long, the reader should choose a shorter range. */
 export async function limited<T>(db: Database, read: (tx: Transaction) => Promise<T>): Promise<T> {
   try {
     return await readWithTimeout(db, read);
   } catch (error) {
-    if (error instanceof BadAddress) throw error;
+    if (error instanceof BadAddress || error instanceof DatabaseUnavailable) throw error;
     const isTimeout = error instanceof Error && 'code' in error && error.code === '57014';
     if (isTimeout) throw new BadAddress('This takes too long to read: choose fewer days.');
     throw new DatabaseUnavailable(`This could not be read: ${String(error)}`, { cause: error });

@@ -566,6 +566,20 @@ const faults: readonly Fault[] = [
     remedy: /reporting\.trust/,
   },
   {
+    check: 'standby_away',
+    level: 'warning',
+    seen: { standby: { state: 'unknown', reason: 'refused' } },
+    says: /^The standby of REPORTING_DATABASE_URL does not answer \(refused\), so pages read from the primary\.$/,
+    remedy: /REPORTING_DATABASE_URL/,
+  },
+  {
+    check: 'standby_behind',
+    level: 'warning',
+    seen: { standby: knownAs({ isStandby: true, lagSeconds: 90 }) },
+    says: /^The standby of REPORTING_DATABASE_URL is 1 min behind/,
+    remedy: /pg_stat_wal_receiver/,
+  },
+  {
     check: 'queue_unreachable',
     level: 'problem',
     seen: { queues: knownAs({ ...queueStatus, isReachable: false, reason: 'It is away.' }) },

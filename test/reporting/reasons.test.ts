@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readsFromStandby } from '../../src/server/answering.ts';
 import { reading, readReport } from '../../src/server/reports/report.ts';
 import { factsDatabase } from './facts.ts';
 

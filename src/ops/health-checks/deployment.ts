@@ -193,7 +193,8 @@ export const statusUnknown = defineCheck({
   id: 'status_unknown',
   meaning: 'Parts of the status could not be read from Postgres.',
   measure(snapshot) {
-    const unknown = Object.entries(snapshot).filter(([, part]) => part?.state === 'unknown');
+    // standby_away says the same of the standby.
+    const unknown = Object.entries(snapshot).filter(([name, part]) => part?.state === 'unknown' && name !== 'standby');
     const names = unknown.map(([name]) => name).join(', ');
     return unknown[0] && { names, reason: String(unknown[0][1].reason) };
   },

@@ -228,6 +228,34 @@ const writesLost = defineCheck({
   since: ({ noticedAt }) => noticedAt,
 });
 
+/** Seconds behind the primary after which pages are too old. */
+const lateStandbySeconds = 60;
+
+const standbyAway = defineCheck({
+  id: 'standby_away',
+  meaning: 'The standby of REPORTING_DATABASE_URL does not answer, so pages read from the primary.',
+  measure: ({ standby }) => standby.state === 'unknown' && standby,
+  level: 'warning',
+  sentence: ({ reason }) =>
+    `The standby of REPORTING_DATABASE_URL does not answer (${reason}), so pages read from the primary.`,
+  remedy: 'Start it, or correct REPORTING_DATABASE_URL, or remove it.',
+  alert: { sentence: 'The standby that pages read from does not answer, so they read from the primary.' },
+});
+
+const standbyBehind = defineCheck({
+  id: 'standby_behind',
+  meaning: 'The standby of REPORTING_DATABASE_URL is more than a minute behind, and so are the pages.',
+  measure({ standby }) {
+    const seconds = known(standby)?.lagSeconds ?? 0;
+    return seconds > lateStandbySeconds && { seconds };
+  },
+  level: 'warning',
+  sentence: ({ seconds }) =>
+    `The standby of REPORTING_DATABASE_URL is ${span(seconds)} behind, and so are \`/reports\` and the lists.`,
+  remedy:
+    'Its log says whether it still receives: `select * from pg_stat_wal_receiver`. A long query there holds it back for max_standby_streaming_delay at most. Without REPORTING_DATABASE_URL, pages read from the primary.',
+});
+
 export const postgresChecks = [
   databaseUnavailable,
   diskFull,
@@ -241,4 +269,6 @@ export const postgresChecks = [
   viewsStale,
   diskLow,
   replicationSlot,
+  standbyAway,
+  standbyBehind,
 ];

@@ -125,7 +125,13 @@ export function renderList(
     rows,
     above,
     done,
-  }: { rows: Pick<ShownRows, 'list' | 'page' | 'total'>; above: Html | undefined; done: string | undefined },
+    standbyWords,
+  }: {
+    rows: Pick<ShownRows, 'list' | 'page' | 'total'>;
+    above: Html | undefined;
+    done: string | undefined;
+    standbyWords: string | undefined;
+  },
 ): string {
   const { title, path, about } = list;
   const shown: ShownRows = { ...rows, title, path, parameters: choice.parameters };
@@ -138,7 +144,7 @@ export function renderList(
 ${doneNote(done)}
 ${above}
 ${form(list, choice)}
-<p class="note counted" id="counted">${rangeWords(list, choice)}${countWords(rows.total)} · times of ${choice.view.zone}</p>
+<p class="note counted" id="counted">${rangeWords(list, choice)}${countWords(rows.total)} · times of ${choice.view.zone}${standbyWords && ` · ${standbyWords}`}</p>
 ${shown.list.rows.length === 0 ? nothing(list, choice) : renderRows(shown)}
 ${renderPager(shown)}`,
   });

@@ -10,6 +10,8 @@ import {
   oneAtATime,
   type Parameters,
   pageHeaders,
+  type ReadPage,
+  readsFromStandby,
   serveCsv,
   servePage,
   textOf,
@@ -72,6 +74,8 @@ export function registerRecords(app: FastifyInstance, context: Context): void {
   const rules = createRulesReader(hoursZone, context.log);
   const readOnce = oneAtATime();
   const read = <T>(work: (connection: Database) => Promise<T>) => readOnce(() => onConnection(db, work));
+  const onStandby = readsFromStandby(context);
+  const readList: ReadPage = (work) => readOnce(() => onStandby(work));
   const doneOf = (query: Parameters) => doneSentence(textOf(query, 'done'));
 
   app.register(async (scope) => {
@@ -81,15 +85,17 @@ export function registerRecords(app: FastifyInstance, context: Context): void {
       servePage(scope, list.path, renderOutage, async ({ query }) => {
         const choice = choiceOf(list, query, timeZone);
         const window = { page: pageNumberOf(query.page), maxCounted: maxCsvRows };
-        return read(async (connection) => {
+        // Who just acted on a list has to see it: the standby may not have it yet.
+        const readRows = query.done === undefined ? readList : read;
+        return readRows(async (connection, standbyWords?: string) => {
           const rows = await readPage(connection, sourceOf(list, choice), window);
           const above = await limited(connection, async (tx) => list.above?.(tx, choice.view));
-          return renderList(list, choice, { rows, above, done: doneOf(query) });
+          return renderList(list, choice, { rows, above, done: doneOf(query), standbyWords });
         });
       });
       serveCsv(scope, `${list.path}.csv`, async ({ query }) => {
         const source = sourceOf(list, choiceOf(list, query, timeZone));
-        const csv = await read((connection) => readCsv(connection, source));
+        const csv = await readList((connection) => readCsv(connection, source));
         return { name: list.path.slice(1).replaceAll('/', '-'), csv };
       });
       scope.get<{ Querystring: Parameters }>(`${list.path}.json`, ({ query }, reply) =>
@@ -98,7 +104,7 @@ export function registerRecords(app: FastifyInstance, context: Context): void {
           (error) => ({ error }),
           async () => {
             const source = sourceOf(list, choiceOf(list, query, timeZone));
-            return (await read((connection) => readAll(connection, source))).rows;
+            return (await readList((connection) => readAll(connection, source))).rows;
           },
         ),
       );

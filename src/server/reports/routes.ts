@@ -4,7 +4,16 @@ import type { FastifyInstance } from 'fastify';
 import type { Context } from '../../context.ts';
 import { cachedFor, DatabaseUnavailable } from '../../ops/snapshot.ts';
 import { forgetOldest } from '../../shared/bounded.ts';
-import { BadAddress, limited, oneAtATime, type Parameters, pageHeaders, serveCsv, servePage } from '../answering.ts';
+import {
+  BadAddress,
+  limited,
+  oneAtATime,
+  type Parameters,
+  pageHeaders,
+  readsFromStandby,
+  serveCsv,
+  servePage,
+} from '../answering.ts';
 import { pageNumberOf, readCsv, readPage } from '../row-list.ts';
 import { queryOf } from './choice.ts';
 import { csvOf } from './figures.ts';
@@ -26,16 +35,16 @@ const maxCounted = 100_000;
  * Serves `/reports?from=2026-11-01&to=2026-11-21&queue=queue:6001`, the CSV of each picture, `/reports/volume.csv`, and
  * the rows behind each figure, `/reports/rows?set=answered` and `/reports/rows.csv`. All accept the same parameters.
  */
-export function registerReports(app: FastifyInstance, { database }: Pick<Context, 'database'>): void {
-  const { db } = database;
+export function registerReports(app: FastifyInstance, context: Pick<Context, 'database' | 'standby'>): void {
+  const read = readsFromStandby(context);
   const readOnce = oneAtATime();
   const reports = new Map<string, () => Promise<Report>>();
   const sharedReport = (parameters: Parameters) => {
     const key = JSON.stringify(parameters);
-    const read = reports.get(key) ?? cachedFor(sharedMs, () => readOnce(() => reading(db, parameters, readReport)));
-    reports.set(key, read);
+    const shared = reports.get(key) ?? cachedFor(sharedMs, () => readOnce(() => reading(read, parameters, readReport)));
+    reports.set(key, shared);
     forgetOldest(reports, maxCachedReports);
-    return read();
+    return shared();
   };
 
   app.register(async (scope) => {
@@ -60,7 +69,7 @@ export function registerReports(app: FastifyInstance, { database }: Pick<Context
     for (const picture of pictures) {
       serveCsv(scope, `/reports/${picture.name}.csv`, async ({ query }) => {
         const { choice, drawn } = await readOnce(() =>
-          reading(db, query, (each) => readReport(each, [picture], false)),
+          reading(read, query, (each) => readReport(each, [picture], false)),
         );
         const [one] = drawn;
         if (one?.figures.state !== 'known') {
@@ -74,7 +83,7 @@ export function registerReports(app: FastifyInstance, { database }: Pick<Context
       const { set, parameters } = setOf(query);
       const window = { page: pageNumberOf(query.page), maxCounted };
       const { choice, rows, options } = await readOnce(() =>
-        reading(db, query, async (each) => {
+        reading(read, query, async (each) => {
           const choice = followed(set.table, each.choice);
           const rows = await readPage(each.db, rowSource(set, choice), window);
           return { choice, rows, options: await limited(each.db, readOptions) };
@@ -87,7 +96,7 @@ export function registerReports(app: FastifyInstance, { database }: Pick<Context
     serveCsv(scope, '/reports/rows.csv', async ({ query }) => {
       const { set, name } = setOf(query);
       return readOnce(() =>
-        reading(db, query, async (each) => {
+        reading(read, query, async (each) => {
           const choice = followed(set.table, each.choice);
           return { name: fileName(name, choice), csv: await readCsv(each.db, rowSource(set, choice)) };
         }),
