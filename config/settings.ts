@@ -318,7 +318,7 @@ const variables = z.object({
       otherwise: 'the first address of `NOTIFY_EMAIL_TO`, else of the target',
     }),
   NOTIFY_TARGETS: namedTargets.optional().register(documentation, {
-    doc: `Whom rules can tell something, by names of your own, separated by blanks: \`support=slack:https://hooks.slack.com/…\` (Slack, Mattermost or the like), \`office=mailto:a@example.com,b@example.com\` (by \`NOTIFY_SMTP_URL\`), \`crm=https://crm.example.com/in#whsec_…\` (a signed webhook; ${webhookSecretRemedy}).`,
+    doc: `Whom [rules](rules.md#tell-people-and-systems) can tell something, by names of your own, separated by blanks: \`support=slack:https://hooks.slack.com/…\` (Slack, Mattermost or the like), \`office=mailto:a@example.com,b@example.com\` (by \`NOTIFY_SMTP_URL\`), \`crm=https://crm.example.com/in#whsec_…\` (a signed webhook; ${webhookSecretRemedy}).`,
     isSecret: true,
     otherwise: 'rules tell nobody',
   }),

@@ -92,9 +92,10 @@ comment on column ops.rule_runs.facts is 'The facts used by its condition; for n
 create table ops.rule_actions (
   run_id bigint not null references ops.rule_runs on delete cascade,
   ordinal smallint not null,
-  kind text not null check (kind in ('reply', 'resolve', 'reopen', 'assign', 'comment', 'block')),
+  kind text not null check (kind in ('reply', 'resolve', 'reopen', 'assign', 'comment', 'block', 'notify', 'webhook')),
   state text not null check (state in ('waiting', 'done', 'failed', 'skipped', 'unclear', 'dry_run')),
   argument jsonb,
+  target text,
   send_id uuid,
   reason text,
   tries integer not null default 0,
@@ -106,13 +107,15 @@ create table ops.rule_actions (
 );
 create index rule_actions_waiting on ops.rule_actions (due_at) where state = 'waiting';
 create index rule_actions_send on ops.rule_actions (send_id) where send_id is not null;
+create index rule_actions_told on ops.rule_actions (target, settled_at) where target is not null and state in ('done', 'failed');
 create index rule_actions_failed on ops.rule_actions (settled_at) where state in ('failed', 'unclear');
 comment on table ops.rule_actions is 'The steps of matched rules.';
 comment on column ops.rule_actions.run_id is 'The run.';
 comment on column ops.rule_actions.ordinal is 'Position among the steps, from 1.';
-comment on column ops.rule_actions.kind is 'reply, resolve, reopen, assign, comment or block.';
-comment on column ops.rule_actions.state is 'waiting: not done yet. done. failed: the service refused. skipped: see reason. unclear: the answer was lost, and it must not be repeated. dry_run: only recorded.';
+comment on column ops.rule_actions.kind is 'reply, resolve, reopen, assign, comment, block, notify or webhook.';
+comment on column ops.rule_actions.state is 'waiting: not done yet. done. failed: the service or the target refused. skipped: see reason. unclear: the answer was lost, and it must not be repeated. dry_run: only recorded.';
 comment on column ops.rule_actions.argument is 'Note, user or reason; NULL once the action is settled.';
+comment on column ops.rule_actions.target is 'For notify and webhook, the name in NOTIFY_TARGETS. What it is told is made of the facts when it is sent, and not kept.';
 comment on column ops.rule_actions.send_id is 'For a reply, the row in the send ledger.';
 comment on column ops.rule_actions.reason is 'Why it is in this state.';
 comment on column ops.rule_actions.tries is 'Requests so far.';

@@ -290,9 +290,10 @@ create table ops.routines (
 create table ops.rule_actions (
   run_id bigint not null, -- The run.
   ordinal smallint not null, -- Position among the steps, from 1.
-  kind text not null, -- reply, resolve, reopen, assign, comment or block.
-  state text not null, -- waiting: not done yet. done. failed: the service refused. skipped: see reason. unclear: the answer was lost, and it must not be repeated. dry_run: only recorded.
+  kind text not null, -- reply, resolve, reopen, assign, comment, block, notify or webhook.
+  state text not null, -- waiting: not done yet. done. failed: the service or the target refused. skipped: see reason. unclear: the answer was lost, and it must not be repeated. dry_run: only recorded.
   argument jsonb, -- Note, user or reason; NULL once the action is settled.
+  target text, -- For notify and webhook, the name in NOTIFY_TARGETS. What it is told is made of the facts when it is sent, and not kept.
   send_id uuid, -- For a reply, the row in the send ledger.
   reason text, -- Why it is in this state.
   tries integer not null default 0, -- Requests so far.
@@ -301,12 +302,13 @@ create table ops.rule_actions (
   begun_at timestamptz, -- When the permission to send a request that must not be repeated was committed.
   settled_at timestamptz, -- When it reached a final state.
   constraint rule_actions_pkey PRIMARY KEY (run_id, ordinal),
-  constraint rule_actions_kind_check CHECK ((kind = ANY (ARRAY['reply'::text, 'resolve'::text, 'reopen'::text, 'assign'::text, 'comment'::text, 'block'::text]))),
+  constraint rule_actions_kind_check CHECK ((kind = ANY (ARRAY['reply'::text, 'resolve'::text, 'reopen'::text, 'assign'::text, 'comment'::text, 'block'::text, 'notify'::text, 'webhook'::text]))),
   constraint rule_actions_run_id_fkey FOREIGN KEY (run_id) REFERENCES ops.rule_runs(run_id) ON DELETE CASCADE,
   constraint rule_actions_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'done'::text, 'failed'::text, 'skipped'::text, 'unclear'::text, 'dry_run'::text])))
 );
 CREATE INDEX rule_actions_failed ON ops.rule_actions USING btree (settled_at) WHERE (state = ANY (ARRAY['failed'::text, 'unclear'::text]));
 CREATE INDEX rule_actions_send ON ops.rule_actions USING btree (send_id) WHERE (send_id IS NOT NULL);
+CREATE INDEX rule_actions_told ON ops.rule_actions USING btree (target, settled_at) WHERE ((target IS NOT NULL) AND (state = ANY (ARRAY['done'::text, 'failed'::text])));
 CREATE INDEX rule_actions_waiting ON ops.rule_actions USING btree (due_at) WHERE (state = 'waiting'::text);
 
 -- Newly mirrored triggers, inserted by the transaction that mirrors them and deleted by the one that evaluates them.

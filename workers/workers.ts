@@ -109,6 +109,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       timeZone: settings.hoursZone,
       retentionDays: settings.eventRetentionDays,
       readThread,
+      targets: settings.notify.targets,
       actsFor: settings.api.key === undefined ? 'user' : 'account',
       isCurrent: reporting.isCurrent,
       onInForce: async ({ hours, missed }) => {

@@ -6,6 +6,7 @@ import { countOf, dollars, toTheSecond } from '../ops/format.ts';
 import { timeZoneUnset } from '../ops/health-checks/automation.ts';
 import { readUsersZone } from '../ops/snapshot/automation.ts';
 import { readRuleCounts } from '../reporting/outcomes.ts';
+import { retryTelling } from '../rules/actions/tell.ts';
 import {
   type Choice,
   type ExplainedCall,
@@ -26,7 +27,7 @@ import {
 } from '../rules/facts/declared.ts';
 import { parseRules } from '../rules/file/parse.ts';
 import { RulesError, type RulesProblem, renderProblem } from '../rules/file/problems.ts';
-import { heldBackWords, lesserMode, type Mode, type RuleSet } from '../rules/rule.ts';
+import { heldBackWords, lesserMode, type Mode, type RuleSet, stepName } from '../rules/rule.ts';
 import type { Report, RuleReport } from '../rules/simulate/report.ts';
 import { simulate } from '../rules/simulate/simulate.ts';
 import { type TriggerKind, triggerKinds } from '../rules/triggers.ts';
@@ -67,18 +68,46 @@ export async function printWarnings(
   file: string,
   text: string,
   set: RuleSet,
-  { rulesMode, hoursZone, databaseUrl }: Pick<Settings, 'rulesMode' | 'hoursZone' | 'databaseUrl'>,
+  { rulesMode, hoursZone, databaseUrl, notify }: Pick<Settings, 'rulesMode' | 'hoursZone' | 'databaseUrl' | 'notify'>,
 ): Promise<{ readonly warnings: readonly RulesProblem[]; readonly notices: readonly RulesProblem[] }> {
   const { hours, directory } = await checkDirectory(set, databaseUrl, hoursZone);
   const isLive = rulesMode === 'live';
-  const warnings = [...set.warnings, ...(isLive ? hours : []), ...directory];
-  const notices = isLive ? [] : hours;
+  const targets = targetProblems(set, notify.targets);
+  // The command may run where the variables of the workers are not known.
+  const unset = [...hours, ...(notify.targets.size === 0 ? targets : [])];
+  const warnings = [
+    ...set.warnings,
+    ...(isLive ? unset : []),
+    ...directory,
+    ...(notify.targets.size === 0 ? [] : targets),
+  ];
+  const notices = isLive ? [] : unset;
   const print = (level: string, { message, ...rest }: RulesProblem) =>
     console.error(`${renderProblem(file, text, { ...rest, message: `${level}: ${message}` })}\n`);
   for (const each of warnings) print('warning', each);
   for (const each of notices) print('notice', each);
   return { warnings, notices };
 }
+
+/** Targets in the file that NOTIFY_TARGETS lacks, and those that take no facts. */
+function targetProblems({ targets: named }: RuleSet, declared: Settings['notify']['targets']): RulesProblem[] {
+  const names = [...declared.keys()];
+  return named.flatMap(({ name, kind, ...position }) => {
+    const target = declared.get(name);
+    if (!target) {
+      const remedy =
+        names.length === 0
+          ? 'Set NOTIFY_TARGETS for all workers, and for this command to check it.'
+          : `Its targets are: ${names.join(', ')}.`;
+      return [{ ...position, message: `NOTIFY_TARGETS has no target ${name}.`, remedy }];
+    }
+    if (kind === 'notify' || target.kind === 'webhook') return [];
+    const remedy = `Use notify, or declare it as ${name}=https://…#whsec_….`;
+    return [{ ...position, message: `${name} is ${channelWords[target.kind]}, and takes no facts.`, remedy }];
+  });
+}
+
+const channelWords = { slack: 'a channel of Slack', email: 'an e-mail address' };
 
 /** Where the file contradicts the account. */
 interface DirectoryProblems {
@@ -166,7 +195,7 @@ export async function listRules(): Promise<Output> {
     const { lastAt = null } = matches.find((each) => each.rule === rule.name) ?? {};
     const mode = lesserMode(rule.mode, allowed);
     const { name, on, steps, heldBack } = rule;
-    return { rule: name, on, does: steps.map(({ kind }) => kind), mode, heldBack, tried, matched, lastAt };
+    return { rule: name, on, does: steps.map(stepName), mode, heldBack, tried, matched, lastAt };
   });
   const columns: Column<(typeof rows)[number]>[] = [
     ['rule', ({ rule }) => rule],
@@ -178,6 +207,21 @@ export async function listRules(): Promise<Output> {
     ['last', ({ lastAt }) => lastAt],
   ];
   return tableOf(rows, columns, { timeZone, remarks: [describeVersion(inForce, allowed, timeZone)] });
+}
+
+/** Makes failed steps that tell targets due again. Exit code 1 if there is none. */
+export async function retrySteps(runIds: readonly string[], { to }: { to?: string }): Promise<Output> {
+  const wrong = runIds.find((id) => !/^\d{1,18}$/.test(id));
+  if (wrong !== undefined) throw new UserError(`${wrong} is no run: see the column run_id of the page /rules.`);
+  await using database = await openDatabase('rules');
+  const count = await retryTelling(database.db, to === undefined ? { runIds } : { target: to });
+  const none = 'No failed notify or webhook step was found.';
+  return {
+    json: { retried: count },
+    text:
+      count === 0 ? undefined : count === 1 ? 'One step is performed again.' : `${count} steps are performed again.`,
+    failed: count === 0 && new UserError(none),
+  };
 }
 
 /** Which version is in force, and what it may do. */
@@ -308,7 +352,7 @@ interface RenderOptions {
 }
 
 function renderExplanation(
-  { rule, on, mode, heldBack, outcome, falseClauses, reply, isTooOldNow, past }: RuleExplanation,
+  { rule, on, mode, heldBack, outcome, falseClauses, does, reply, isTooOldNow, past }: RuleExplanation,
   { maxMode, timeZone, of }: RenderOptions,
 ): string[] {
   const lines = [`${rule}: ${outcomeWords(outcome, on, of)}`];
@@ -319,6 +363,7 @@ function renderExplanation(
     );
     lines.push(`  false: ${clause.replace(/\s+/g, ' ')}`, ...values.map((value) => `    ${value}`));
   }
+  if (does !== undefined) lines.push(`  It does: ${does.join(', ')}.`);
   if (reply !== undefined) lines.push(`  ${replyWords(reply)}`);
   const least = lesserMode(mode, maxMode);
   const why = heldBack ? heldBackWords[heldBack] : `its mode is ${least}`;

@@ -125,7 +125,7 @@ function emailChannel({ smtpUrl, to, from }: { smtpUrl: string; to: readonly str
   return {
     async send({ id, headline, paragraphs, follows }, signal) {
       const lines = [...(headline === undefined ? [] : [headline]), ...paragraphs];
-      const [first = ''] = (lines[0] ?? '').split('\n', 1);
+      const [first = ''] = (lines[0] ?? '').split(/[\r\n]/, 1);
       const mail = {
         from,
         to: [...to],

@@ -311,7 +311,7 @@ async function readRuns(db: Database, { since }: Scope, rows: readonly RowStep[]
           facts, null::uuid as send_id from runs
         union all
         select run_id, a.ordinal, coalesce(a.settled_at, a.begun_at, a.due_at), rule,
-          concat(a.kind, ': ', a.state, ' (' || a.reason || ')'), null, a.send_id from runs join ops.rule_actions a using (run_id)
+          concat(concat_ws(' ', a.kind, a.target), ': ', a.state, ' (' || a.reason || ')'), null, a.send_id from runs join ops.rule_actions a using (run_id)
       ) s order by ordinal is not null, run_id, ordinal`,
   );
   return found.map(({ rule, what, facts, ...row }) => ({

@@ -163,6 +163,7 @@ function actionOf(step: Step, facts: Facts): Action {
   switch (step.kind) {
     case 'reply':
     case 'comment':
+    case 'notify':
       return { ...step, text: step.text.render(facts) };
     case 'resolve':
       return { kind: 'resolve', comment: step.comment?.render(facts) || undefined, userId: step.userId };

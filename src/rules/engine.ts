@@ -16,7 +16,7 @@ export interface RulesEngine {
   stop(): Promise<void>;
 }
 
-export interface RulesEngineOptions extends ActionContext {
+export interface RulesEngineOptions extends Omit<ActionContext, 'rules'> {
   readonly rulesFile: string;
   /** Undefined while nobody has chosen one. */
   readonly timeZone: string | undefined;
@@ -61,7 +61,7 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
     rules,
     onMatched: () => {
       options.onMatched?.();
-      void acting.kick();
+      for (const each of acting) void each.kick();
     },
   };
   let adopted: RuleSet | undefined;
@@ -77,7 +77,14 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
   const findingIdle = loop('Finding idle threads', pace.idleThreadsMs, (signal) =>
     processIdleThreads(evaluation, signal),
   );
-  const acting = loop('Performing the actions of rules', pace.eventsMs, (signal) => performDueActions(options, signal));
+  const acting = [
+    loop('Performing the actions of rules', pace.eventsMs, (signal) =>
+      performDueActions({ ...options, rules }, 'service', signal),
+    ),
+    loop('Telling the targets of rules', pace.eventsMs, (signal) =>
+      performDueActions({ ...options, rules }, 'targets', signal),
+    ),
+  ];
   const forgetting = loop('Deleting old runs of rules', forgetEveryMs, (signal) =>
     deleteOldRuns(db, options.retentionDays, signal),
   );
@@ -91,7 +98,7 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
     },
     async stop() {
       await reloading;
-      await Promise.all([evaluating, findingIdle, acting, forgetting].map((each) => each.stop()));
+      await Promise.all([evaluating, findingIdle, ...acting, forgetting].map((each) => each.stop()));
     },
   };
 }

@@ -6,7 +6,7 @@ import { type KnownCase, readCases } from './facts/read.ts';
 import { celFacts, factAt } from './facts/values.ts';
 import { readHistory } from './history.ts';
 import { idleAt } from './idle.ts';
-import type { HeldBack, Mode, Rule, RuleSet } from './rule.ts';
+import { type HeldBack, type Mode, type Rule, type RuleSet, stepName } from './rule.ts';
 import { noPlanWords, replyPlan } from './runs.ts';
 import { createJudge, type Judge } from './simulate/judge.ts';
 import { idleTimes, triggersOfCall, withDelays } from './simulate/triggers.ts';
@@ -68,6 +68,8 @@ export interface RuleExplanation {
   readonly outcome: string;
   /** With `condition_false`. */
   readonly falseClauses: readonly FalseClause[];
+  /** Its steps, such as `notify support`. Only for a match. */
+  readonly does?: readonly string[];
   /** The outcome of its reply: `sent`, `held`, or the gate that refuses it. Only for a match that replies. */
   readonly reply?: string;
   /** The trigger is older now than the rule's max_age. */
@@ -213,6 +215,7 @@ export async function explainRulesOn(
         : {
             outcome: reason,
             falseClauses: facts && reason === 'condition_false' ? falseClauses(rule, facts) : [],
+            ...(evaluation.isMatched && { does: evaluation.actions.map(stepName) }),
             ...(reply !== undefined && { reply }),
           }),
       isTooOldNow: ageMs > rule.maxAgeSeconds * 1_000,
@@ -313,7 +316,7 @@ async function pastRuns(tx: Transaction, { kind, key }: Trigger): Promise<Readon
     tx,
     sql`
       select r.rule, r.is_matched as "isMatched", r.reason, r.mode, r.version, r.evaluated_at as "evaluatedAt",
-        coalesce(jsonb_agg(jsonb_build_object('kind', a.kind, 'state', a.state, 'reason', a.reason, 'sendId', s.send_id,
+        coalesce(jsonb_agg(jsonb_build_object('kind', concat_ws(' ', a.kind, a.target), 'state', a.state, 'reason', a.reason, 'sendId', s.send_id,
           'sendState', s.state, 'sendReason', s.reason) order by a.ordinal) filter (where a.run_id is not null), '[]') as actions
       from ops.rule_runs r left join ops.rule_actions a using (run_id) left join ops.sends s on s.send_id = a.send_id
       where r.trigger_kind = ${kind} and r.trigger_key = ${key} group by r.run_id`,

@@ -42,10 +42,23 @@ type StepWith<Text> =
   | { readonly kind: 'reopen' }
   | { readonly kind: 'assign'; readonly to: Assignee }
   | { readonly kind: 'comment'; readonly text: Text }
-  | { readonly kind: 'block'; readonly reason?: Text | undefined };
+  | { readonly kind: 'block'; readonly reason?: Text | undefined }
+  | { readonly kind: 'notify'; readonly to: string; readonly text: Text }
+  /** `facts`: names of facts and of groups; default: all of the trigger. */
+  | { readonly kind: 'webhook'; readonly to: string; readonly facts?: readonly string[] | undefined };
 export type Step = StepWith<Template>;
 /** A step with its texts rendered. */
 export type Action = StepWith<string>;
+
+/** The target of NOTIFY_TARGETS that a step tells something. */
+export function targetOf(step: Step | Action): string | undefined {
+  return step.kind === 'notify' || step.kind === 'webhook' ? step.to : undefined;
+}
+
+/** `resolve`, or with its target `notify support`. */
+export function stepName(step: Step | Action): string {
+  return [step.kind, targetOf(step) ?? []].flat().join(' ');
+}
 
 /** So many times within so many seconds. */
 export interface Allowance {
@@ -90,6 +103,12 @@ export interface NamedLine extends FilePosition {
   readonly number: string;
 }
 
+/** A target that the file names. */
+export interface NamedTarget extends FilePosition {
+  readonly name: string;
+  readonly kind: 'notify' | 'webhook';
+}
+
 /** A valid rules file. */
 export interface RuleSet {
   /** The version in force; of a file that is not applied, the fingerprint of its text. */
@@ -110,6 +129,8 @@ export interface RuleSet {
   readonly usesLanguage: boolean;
   /** Lines that its replies are sent from, to be checked likewise. */
   readonly lines: readonly NamedLine[];
+  /** Targets that its steps name, to be checked against NOTIFY_TARGETS. */
+  readonly targets: readonly NamedTarget[];
   /** What is valid but probably not meant. */
   readonly warnings: readonly RulesProblem[];
 }

@@ -4,7 +4,7 @@ import type { SendPlan } from '../ledger/send.ts';
 import type { Evaluation } from './decide.ts';
 import type { Case, KnownCase } from './facts/read.ts';
 import { recordedFacts } from './facts/values.ts';
-import type { Action, Rule } from './rule.ts';
+import { type Action, type Rule, targetOf } from './rule.ts';
 
 /** A case with the results of all rules that waited for its trigger. */
 export interface Decision {
@@ -218,8 +218,8 @@ async function insertActions(tx: Transaction, actions: readonly StartedAction[])
   await hotQuery(
     tx,
     sql`
-      insert into ops.rule_actions (run_id, ordinal, kind, state, reason, send_id, argument, settled_at)
-      select run_id, ordinal, kind, state, reason, send_id, argument, case when state <> 'waiting' then now() end
+      insert into ops.rule_actions (run_id, ordinal, kind, state, reason, send_id, argument, target, settled_at)
+      select run_id, ordinal, kind, state, reason, send_id, argument, target, case when state <> 'waiting' then now() end
       from ${relation('a', actions, {
         run_id: ['bigint', ({ runId }) => runId],
         ordinal: 'integer',
@@ -228,13 +228,16 @@ async function insertActions(tx: Transaction, actions: readonly StartedAction[])
         reason: ['text', ({ reason }) => reason],
         send_id: ['uuid', ({ sendId }) => sendId],
         argument: ['jsonb', argumentOf],
+        target: ['text', ({ action }) => targetOf(action)],
       })}`,
   );
 }
 
-/** What a waiting action needs later. The ledger stores the text of a reply. */
-function argumentOf({ state, action: { kind, ...argument } }: StartedAction): object | undefined {
-  return state === 'waiting' && kind !== 'reply' && kind !== 'reopen' ? argument : undefined;
+/** What a waiting action needs later. The ledger stores the text of a reply; what a target is told is rendered again. */
+function argumentOf({ state, action }: StartedAction): object | undefined {
+  const { kind, ...argument } = action;
+  if (state !== 'waiting' || kind === 'reply' || kind === 'reopen' || targetOf(action) !== undefined) return undefined;
+  return argument;
 }
 
 /** Refusals are kept at least this long, for the pages of rules. */

@@ -1,11 +1,9 @@
 import { hotQuery, inTransaction, query, relation, sql, type Transaction } from '../db/database.ts';
 import type { RuleLimits } from '../ledger/limits.ts';
 import { transition } from '../ledger/send.ts';
-import { factsFor } from './decide.ts';
 import { beginEvaluation, type EvaluationContext } from './event-processor.ts';
-import { readCases } from './facts/read.ts';
+import { readFactsAgain } from './facts/read-again.ts';
 import { celFacts } from './facts/values.ts';
-import { readHistory } from './history.ts';
 import type { ActiveMode, Rule, RuleSet } from './rule.ts';
 import type { Trigger } from './triggers.ts';
 
@@ -91,10 +89,8 @@ async function textNow(
 ): Promise<string | undefined> {
   const step = rule.steps.find(({ kind }) => kind === 'reply');
   if (step?.kind !== 'reply' || rule.on !== trigger.kind) return undefined;
-  const [each] = await readCases(tx, [{ ...trigger, at }], set, { withoutRulesFrom: at });
-  if (!each?.subject) return undefined;
-  const history = await readHistory(tx, set, [each.subject], { from: at, until: at });
-  const facts = factsFor(each, history, mode);
+  const facts = await readFactsAgain(tx, set, { ...trigger, at }, mode);
+  if (!facts) return undefined;
   try {
     if (rule.condition && !rule.condition.test(celFacts(facts))) return undefined;
     return step.text.render(facts) || undefined;

@@ -382,6 +382,14 @@ const faults: readonly Fault[] = [
     remedy: /^Grant the scope sms:write to the credential\.$/,
   },
   {
+    check: 'target_refuses',
+    level: 'warning',
+    sql: `${action('waiting', 'it answered 404')};
+      update ops.rule_actions set kind = 'webhook', target = 'crm', tries = 5, due_at = now() + interval '1 minute'`,
+    says: /^The target crm does not accept what rules tell it \(it answered 404\)\. .* wait for it: 1\.$/,
+    remedy: /notify test/,
+  },
+  {
     check: 'action_unclear',
     level: 'warning',
     sql: action('unclear', 'timeout'),

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { parseRules } from '../../src/rules/file/parse.ts';
@@ -267,6 +267,11 @@ test('the shipped rules are good', async () => {
     'resolve-after-silence',
     'urgent-call-assigns',
   ]);
+});
+
+test.each(await readdir('config/cookbook/rules'))('the recipe %s is good', async (name) => {
+  const { rules, warnings } = parseRules(await readFile(`config/cookbook/rules/${name}`, 'utf8'), options);
+  expect([rules.length > 0, warnings]).toEqual([true, []]);
 });
 
 test('the schema for editors is generated from the one that rules are checked with', async () => {

@@ -110,6 +110,7 @@ function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
         isCurrent: true,
         waitingSince: null,
         failures: [],
+        refusingTargets: [],
       },
       undatedCalls: 0,
       untied: [],

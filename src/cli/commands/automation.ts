@@ -46,6 +46,18 @@ function addRules(program: Command): void {
     .option('--to <moment>', 'its end, exclusive; default: now', momentArgument)
     .option('--file <path>', 'this rules file instead of RULES_FILE')
     .action(async (options) => (await import('../rules.ts')).simulateRules(options));
+  group
+    .command('retry [runs...]')
+    .description(
+      'Perform failed notify and webhook steps again: those of some runs, or all that were to tell a target. Their messages keep their ids.',
+    )
+    .option('--to <target>', 'all failed steps that were to tell this target')
+    .action(async (runs, options, command: Command) => {
+      if ((runs.length === 0) === (options.to === undefined)) {
+        command.error('error: name runs, or a target with --to', { exitCode: exitCodes.wrongUse });
+      }
+      return (await import('../rules.ts')).retrySteps(runs, options);
+    });
 }
 
 /** The versions of the rules in Postgres. */

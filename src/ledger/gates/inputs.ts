@@ -185,7 +185,7 @@ function inputsQuery({ line, number, trigger, limits, sendId }: GateSubject, mom
       ${pastNow} is null and exists (select from ops.rule_actions reply join ops.rule_runs o using (run_id)
         join ops.rule_runs r on r.trigger_kind = o.trigger_kind and r.trigger_key = o.trigger_key and r.line = o.line and r.number = o.number
         join ops.rule_actions a on a.run_id = r.run_id
-        where reply.send_id = ${sendId ?? null}::uuid and r.is_matched and a.state = 'waiting' and a.kind <> 'reply'
+        where reply.send_id = ${sendId ?? null}::uuid and r.is_matched and a.state = 'waiting' and a.kind <> 'reply' and (a.target is null or a.tries = 0)
           and (a.run_id, a.ordinal) < (reply.run_id, reply.ordinal)
           and r.evaluated_at > now() - ${maxReplyOrderSeconds} * interval '1 second'
           and not (a.kind = 'resolve' and exists (

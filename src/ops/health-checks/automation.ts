@@ -129,6 +129,17 @@ function failedActions(snapshot: Snapshot, wanted: 'failed' | 'unclear') {
     }));
 }
 
+const targetRefuses = defineCheck({
+  id: 'target_refuses',
+  meaning: 'A target in NOTIFY_TARGETS does not accept what rules tell it. It is tried again for a day.',
+  measure: ({ rules }) => known(rules)?.refusingTargets,
+  level: 'warning',
+  sentence: ({ target, count, reason }) =>
+    `The target ${target} does not accept what rules tell it (${reason}). Steps of rules that wait for it: ${quantity(count)}.`,
+  remedy: `Try it with ${toType('notify test')}, and correct it in NOTIFY_TARGETS of all workers. The steps are tried again for a day.`,
+  since: ({ since }) => since,
+});
+
 const actionFailed = defineCheck({
   id: 'action_failed',
   meaning: 'Actions of rules failed in the last day.',
@@ -140,7 +151,10 @@ const actionFailed = defineCheck({
   level: 'warning',
   sentence: ({ what, reason }) => `${what}: ${reason}.`,
   // The scope of all actions except replies, which are sends (section 4.2).
-  remedy: ({ reason, use }) => remedyOf(reason, use, 'sms:write', 'See ops.rule_actions, state failed.'),
+  remedy: ({ kind, reason, use }) =>
+    /^(?:notify|webhook) /.test(kind)
+      ? `Try the target with ${toType('notify test')}; ${toType('rules retry')} performs the steps again.`
+      : remedyOf(reason, use, 'sms:write', 'See ops.rule_actions, state failed.'),
   alert: { sentence: ({ what }) => `${what}.` },
 });
 
@@ -357,6 +371,7 @@ export const automationChecks = [
   rulesUnreadable,
   rulesFile,
   timeZone,
+  targetRefuses,
   actionFailed,
   actionUnclear,
   rulesFailed,

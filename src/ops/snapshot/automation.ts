@@ -34,6 +34,15 @@ export interface RulesStatus {
   readonly failing: readonly { readonly rule: string; readonly count: number }[];
   /** Actions of the last day that the service refused, or whose effect is uncertain. Most frequent first. */
   readonly failures: readonly ActionFailure[];
+  /** Targets that have refused a step of a rule several times, with the steps that wait for them. */
+  readonly refusingTargets: readonly RefusingTarget[];
+}
+
+export interface RefusingTarget {
+  readonly target: string;
+  readonly count: number;
+  readonly since: Date;
+  readonly reason: string;
 }
 
 export interface ActionFailure {
@@ -73,12 +82,18 @@ export async function readRules(db: Database): Promise<RulesStatus | undefined> 
   );
   const failures = await query<ActionFailure>(
     db,
-    sql`select r.rule, a.kind, a.state, coalesce(a.reason, 'no reason recorded') as reason, count(*)::integer as count
+    sql`select r.rule, concat_ws(' ', a.kind, a.target) as kind, a.state, coalesce(a.reason, 'no reason recorded') as reason, count(*)::integer as count
      from ops.rule_actions a join ops.rule_runs r using (run_id)
      where a.state in ('failed', 'unclear') and a.settled_at > now() - interval '1 day'
      group by 1, 2, 3, 4 order by count desc, 1, 2 limit 5`,
   );
-  return { ...loaded, today: await readRuleCounts(db, 'today'), failing, failures };
+  const refusingTargets = await query<RefusingTarget>(
+    db,
+    sql`select target, count(*)::integer as count, min(evaluated_at) as since, max(a.reason) as reason
+     from ops.rule_actions a join ops.rule_runs r using (run_id)
+     where a.state = 'waiting' and target is not null and tries >= 5 group by target order by target`,
+  );
+  return { ...loaded, today: await readRuleCounts(db, 'today'), failing, failures, refusingTargets };
 }
 
 /** The most frequent time zone of the account's users. Null until one is known. */

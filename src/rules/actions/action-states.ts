@@ -21,11 +21,14 @@ import type { Trigger } from '../triggers.ts';
 export interface ClaimedAction {
   readonly runId: string;
   readonly ordinal: number;
-  readonly kind: 'resolve' | 'reopen' | 'assign' | 'comment' | 'block';
+  readonly kind: 'resolve' | 'reopen' | 'assign' | 'comment' | 'block' | 'notify' | 'webhook';
   readonly rule: string;
   readonly line: string;
   readonly number: string;
-  readonly trigger: Pick<Trigger, 'kind' | 'key'>;
+  readonly trigger: Pick<Trigger, 'kind' | 'key' | 'afterSeconds'>;
+  readonly triggerAt: Date;
+  /** Whom it tells something: a name in NOTIFY_TARGETS. */
+  readonly target: string | null;
   readonly argument: {
     readonly text?: string;
     readonly comment?: string;
@@ -68,9 +71,9 @@ const maxOrderSeconds = 600;
  * Other steps wait for a reply while it is about to leave, for at most `maxReplyOrderSeconds`. `head_run` and `head_ordinal` are
  * the first waiting step of the thread. Windows, since a self-join would be quadratic in a backlog.
  */
-const claimable = (limit: number, threads?: readonly Pair[]) => sql`
+const claimable = (performer: Performer, limit: number, threads?: readonly Pair[]) => sql`
   with waiting as (
-    select a.run_id, a.ordinal, a.kind, a.due_at, a.tries, r.line, r.number, r.trigger_kind, r.trigger_key, r.evaluated_at,
+    select a.run_id, a.ordinal, a.kind, a.target, a.due_at, a.tries, r.line, r.number, r.trigger_kind, r.trigger_key, r.evaluated_at,
       a.claimed_until between now() and now() + ${2 * claimSeconds} * interval '1 second' as is_claimed,
       a.kind = 'reply' and r.evaluated_at > now() - ${maxReplyOrderSeconds} * interval '1 second' and not k.is_paused
         and (s.state in ('PLANNED', 'RESERVED', 'DISPATCHED') or s.state = 'HELD' and s.reason is distinct from 'gate:quiet_hours') as is_leaving
@@ -82,7 +85,8 @@ const claimable = (limit: number, threads?: readonly Pair[]) => sql`
     from waiting w
   ), steps as (
     select r.*, case when kind = 'reply' or awaits_reply then is_reply_leaving
-      else evaluated_at > now() - ${maxOrderSeconds} * interval '1 second' end as holds_back
+      -- Whether a target could be told matters to no later step.
+      else evaluated_at > now() - ${maxOrderSeconds} * interval '1 second' and (target is null or tries = 0) end as holds_back
     from runs r
   ), placed as (
     select s.*, bool_or(is_claimed) over thread as is_busy,
@@ -95,11 +99,16 @@ const claimable = (limit: number, threads?: readonly Pair[]) => sql`
   )
   select * from (
     select distinct on (line, number) * from placed
-    where kind <> 'reply' and not awaits_reply and not is_busy and not is_held_back
+    where kind <> 'reply' and ${performedBy[performer]} and not awaits_reply and not is_busy and not is_held_back
       -- A match of the future was recorded while the clock of Postgres was wrong.
       and (due_at <= now() or (tries = 0 and due_at < 'infinity' and evaluated_at > now() + interval '1 minute'))
     order by line, number, run_id, ordinal
   ) first_of_thread order by due_at, run_id, ordinal limit ${limit}`;
+
+/** Targets have a performer of their own: a slow one delays no request to the service. */
+export type Performer = 'service' | 'targets';
+
+const performedBy = { service: sql`target is null`, targets: sql`target is not null` } as const;
 
 /** Threads that are looked at first: in a backlog, the order of all would take long. */
 const maxThreads = 100;
@@ -108,45 +117,56 @@ const maxThreads = 100;
  * Claims due actions, in the order of each thread. The lock on the first waiting action of a thread lets one process at a time
  * claim in it.
  */
-export function claimActions(db: Database, limit: number): Promise<ClaimedAction[]> {
+export function claimActions(db: Database, performer: Performer, limit: number): Promise<ClaimedAction[]> {
   return inTransaction(db, async (tx) => {
     const due = await query<Pair>(
       tx,
       sql`
         select distinct r.line, r.number from (
           select run_id from ops.rule_actions
-          where state = 'waiting' and kind <> 'reply' and (due_at <= now() or (tries = 0 and due_at < 'infinity'))
+          where state = 'waiting' and kind <> 'reply' and ${performedBy[performer]} and (due_at <= now() or (tries = 0 and due_at < 'infinity'))
           order by due_at limit ${maxThreads}) a join ops.rule_runs r using (run_id)`,
     );
     if (due.length === 0) return [];
-    const claimed = await claimIn(tx, limit, due);
+    const claimed = await claimIn(tx, performer, limit, due);
     // All of these may wait for something.
-    return claimed.length > 0 ? claimed : claimIn(tx, limit);
+    return claimed.length > 0 ? claimed : claimIn(tx, performer, limit);
   });
 }
 
-async function claimIn(tx: Transaction, limit: number, some?: readonly Pair[]): Promise<ClaimedAction[]> {
+async function claimIn(
+  tx: Transaction,
+  performer: Performer,
+  limit: number,
+  some?: readonly Pair[],
+): Promise<ClaimedAction[]> {
   const threads = await query<Pair>(
     tx,
     sql`
       select r.line, r.number from ops.rule_actions a join ops.rule_runs r using (run_id)
-      where (a.run_id, a.ordinal) in (select head_run, head_ordinal from (${claimable(limit, some)}) found) and a.state = 'waiting'
+      where (a.run_id, a.ordinal) in (select head_run, head_ordinal from (${claimable(performer, limit, some)}) found) and a.state = 'waiting'
       for update of a skip locked`,
   );
-  return threads.length === 0 ? [] : claimFirst(tx, limit, threads);
+  return threads.length === 0 ? [] : claimFirst(tx, performer, limit, threads);
 }
 
-function claimFirst(tx: Transaction, limit: number, threads: readonly Pair[]): Promise<ClaimedAction[]> {
+function claimFirst(
+  tx: Transaction,
+  performer: Performer,
+  limit: number,
+  threads: readonly Pair[],
+): Promise<ClaimedAction[]> {
   return query<ClaimedAction>(
     tx,
     sql`
-      with due as (${claimable(limit, threads)}), claimed as (
+      with due as (${claimable(performer, limit, threads)}), claimed as (
         update ops.rule_actions a set claimed_until = now() + ${claimSeconds} * interval '1 second'
         from due where a.run_id = due.run_id and a.ordinal = due.ordinal
         returning a.*
       )
       select c.run_id as "runId", c.ordinal, c.kind, r.rule, r.line, r.number,
-        jsonb_build_object('kind', r.trigger_kind, 'key', r.trigger_key) as trigger,
+        jsonb_strip_nulls(jsonb_build_object('kind', r.trigger_kind, 'key', r.trigger_key, 'afterSeconds', r.after_seconds)) as trigger,
+        r.trigger_at as "triggerAt", c.target,
         coalesce(c.argument, '{}') as argument, c.tries, c.begun_at is not null as "wasBegun",
         exists (select from ops.incarnation where lost_until >= r.trigger_at and lost_until < r.evaluated_at) as "mayBeRepeated",
         extract(epoch from now() - greatest(r.evaluated_at, reply.settled_at))::float8 * 1000 as "waitedMs",
@@ -164,6 +184,8 @@ const axisOf = {
   assign: ['assign'],
   comment: null,
   block: null,
+  notify: null,
+  webhook: null,
 } as const satisfies Readonly<Record<ClaimedAction['kind'], readonly string[] | null>>;
 
 /** The rule of a later step that was performed first and decided the same thing. */

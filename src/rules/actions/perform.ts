@@ -13,14 +13,15 @@ import {
   isAnyWaiting,
   type Outcome,
   overtakenBy,
+  type Performer,
   readSeconds,
   recordOutcome,
   recordReplyOutcomes,
 } from './action-states.ts';
 import { findAssignee, newerText, type ObservedState, recordBlock, recordState } from './mirror.ts';
+import { requestToTell, type TellContext } from './tell.ts';
 
-export interface ActionContext {
-  readonly db: Database;
+export interface ActionContext extends TellContext {
   readonly service: Pick<Service, 'conversations' | 'lines'>;
   readonly log: Log;
   /** RULES_MODE. Waiting actions are left to workers that are live; where none is, they are skipped. */
@@ -35,12 +36,16 @@ export interface ActionContext {
 
 const maxAtOnce = 8;
 
-/** Performs all due actions. Safe in any number of processes: a claim gives each action to one of them. */
-export async function performDueActions(context: ActionContext, signal: AbortSignal): Promise<void> {
+/** Performs all due actions of a performer. Safe in any number of processes: a claim gives each action to one of them. */
+export async function performDueActions(
+  context: ActionContext,
+  performer: Performer,
+  signal: AbortSignal,
+): Promise<void> {
   while (!signal.aborted && (await isAnyWaiting(context.db))) {
     await recordReplyOutcomes(context.db);
     if (await isOutranked(context.db, context.mode)) return;
-    const claimed = await claimActions(context.db, maxAtOnce);
+    const claimed = await claimActions(context.db, performer, maxAtOnce);
     if (claimed.length === 0) return;
     await Promise.all(claimed.map((action) => performAction(context, action, signal)));
   }
@@ -111,13 +116,14 @@ async function refusalOf(
   action: ClaimedAction,
   signal: AbortSignal,
 ): Promise<Outcome | undefined> {
-  const { rule, kind, replyState, replyReason, wasBegun, mayBeRepeated } = action;
+  const { rule, kind, target, replyState, replyReason, wasBegun, mayBeRepeated } = action;
   const ruleMode = context.mode === 'live' ? await readRuleMode(context.db, rule) : context.mode;
   if (ruleMode !== 'live') return { state: 'skipped', reason: 'the rule is not live any more' };
   if (kind === 'comment' && wasBegun) {
     return { state: 'unclear', reason: 'the note may have been posted: the process ended during the request' };
   }
-  if (mayBeRepeated) return { state: 'unclear', reason: lostReason };
+  // A target recognizes what it was told before by its id.
+  if (mayBeRepeated && target === null) return { state: 'unclear', reason: lostReason };
   const overtaking = await overtakenBy(context.db, action);
   if (overtaking !== undefined) {
     return { state: 'skipped', reason: `it waited for too long, and a later step of ${overtaking} decided meanwhile` };
@@ -154,10 +160,11 @@ async function checkForNewerText(
 }
 
 async function requestFor(
-  { db, service, actsFor }: ActionContext,
+  context: ActionContext,
   action: ClaimedAction,
   signal: AbortSignal,
 ): Promise<Request | Outcome> {
+  const { db, service, actsFor } = context;
   const { conversations, lines } = service;
   const { line, number, argument, wasBegun } = action;
   const pair = { line, number };
@@ -195,6 +202,12 @@ async function requestFor(
           return (tx) => recordBlock(tx, pair, data);
         },
       };
+    }
+    case 'notify':
+    case 'webhook': {
+      const next = await requestToTell(context, action);
+      if ('state' in next) return next;
+      return { hasNote: false, send: () => next.send().then(() => () => Promise.resolve()) };
     }
   }
 }

@@ -5,7 +5,7 @@ import { type BusinessHours, type Opening, type Weekday, weekdays } from '../../
 import { type Condition, compileCondition } from '../conditions/condition.ts';
 import type { TextProblem } from '../conditions/expressions.ts';
 import { createTemplates, type Template } from '../conditions/template.ts';
-import type { Assignee, NamedLine, NamedUser, Rule, RuleSet, Step } from '../rule.ts';
+import type { Assignee, NamedLine, NamedTarget, NamedUser, Rule, RuleSet, Step } from '../rule.ts';
 import { schemaProblems, schemaWording, tagProblems, yamlProblem } from './mistakes.ts';
 import { type FilePosition, type Positions, positionsIn, RulesError, type RulesProblem } from './problems.ts';
 import { accountLimitsOf, callBackNeedOf, type RulesFile, rulesSchema, type WrittenRule } from './schema.ts';
@@ -86,21 +86,24 @@ function firstWithHours(
   return at < 0 ? undefined : positions.ofValue(['rules', at, 'name']);
 }
 
-/** The users and lines that steps name. */
-function namesIn(rules: readonly WrittenRule[], positions: Positions): Pick<RuleSet, 'users' | 'lines'> {
+/** The users, lines and targets that steps name. */
+function namesIn(rules: readonly WrittenRule[], positions: Positions): Pick<RuleSet, 'users' | 'lines' | 'targets'> {
   const users: NamedUser[] = [];
   const lines: NamedLine[] = [];
+  const targets: NamedTarget[] = [];
   for (const [at, rule] of rules.entries()) {
-    for (const [index, { assign, resolve, reply }] of rule.do.entries()) {
+    for (const [index, { assign, resolve, reply, notify, webhook }] of rule.do.entries()) {
       const positionOf = (...keys: string[]) => positions.ofValue(['rules', at, 'do', index, ...keys]);
       if (assign !== undefined && !isRole(assign)) users.push({ ...positionOf('assign'), user: assign });
       const credited = typeof resolve === 'object' ? resolve.user : undefined;
       if (credited !== undefined) users.push({ ...positionOf('resolve', 'user'), user: credited });
       const from = typeof reply === 'object' ? reply.from : undefined;
       if (from !== undefined) lines.push({ ...positionOf('reply', 'from'), number: from });
+      if (notify) targets.push({ ...positionOf('notify', 'to'), name: notify.to, kind: 'notify' });
+      if (webhook) targets.push({ ...positionOf('webhook', 'to'), name: webhook.to, kind: 'webhook' });
     }
   }
-  return { users, lines };
+  return { users, lines, targets };
 }
 
 function byPosition(a: RulesProblem, b: RulesProblem): number {
@@ -201,6 +204,11 @@ function stepOf(step: WrittenRule['do'][number], path: Path, template: (text: st
     const reason = step.block === true ? undefined : step.block.reason;
     return { kind: 'block', reason: reason === undefined ? undefined : template(reason, [...path, 'block', 'reason']) };
   }
+  if (step.notify !== undefined) {
+    const { to, text } = step.notify;
+    return { kind: 'notify', to, text: template(text, [...path, 'notify', 'text']) };
+  }
+  if (step.webhook !== undefined) return { kind: 'webhook', ...step.webhook };
   const { comment, user } = step.resolve === true || step.resolve === undefined ? {} : step.resolve;
   return {
     kind: 'resolve',

@@ -3,6 +3,7 @@ import { type AccountLimits, ceilings, defaultAccountLimits as defaults } from '
 import { type Opening, weekdays } from '../../shared/business-hours.ts';
 import { normalizeNumber } from '../../shared/numbers.ts';
 import { type CallBackNeed, reachedValues } from '../../warehouse/call-facts.ts';
+import { type FactGroup, groupsOf, unknownFact } from '../facts/declared.ts';
 import { type Allowance, modes } from '../rule.ts';
 import { triggerKinds } from '../triggers.ts';
 
@@ -198,6 +199,24 @@ const block = z.strictObject({
   reason: template.optional().describe('Kept with the block (Liquid), never shown to the other party.'),
 });
 
+const target = z
+  .string()
+  .regex(/^[a-z][a-z0-9-]{0,30}$/, {
+    error: 'This is not the name of a target.\nWrite one of the names in NOTIFY_TARGETS, such as support.',
+  })
+  .describe('A name in NOTIFY_TARGETS.');
+const notify = z.strictObject({ to: target, text: template.describe('What to say (Liquid).') });
+const webhook = z.strictObject({
+  to: target,
+  facts: z
+    .array(z.string())
+    .min(1, { error: 'The list is empty.\nName a fact, or remove the key to send all of the trigger.' })
+    .optional()
+    .describe(
+      'Facts to send, such as `transcript.summary`, or whole groups, such as `call`. Default: all of the trigger.',
+    ),
+});
+
 /** Detection of machines can be eased, not switched off. */
 const machineCount = z
   .int()
@@ -219,6 +238,8 @@ const step = z
       ),
     comment: template.describe('Internal note (Liquid), never shown to the other party.'),
     block: z.union([z.literal(true), block]).describe('Block the sender on this line. Nothing undoes it.'),
+    notify: notify.describe('Tell people of yours, by Slack, e-mail or a webhook. At most 60 an hour for each target.'),
+    webhook: webhook.describe('Post facts of the trigger as JSON to a system, signed.'),
   })
   .partial()
   .refine((given) => Object.keys(given).length === 1, {
@@ -303,6 +324,14 @@ const ruleSchema = z
       if (typeof reply !== 'object' || reply.from === undefined) continue;
       if (given.on !== 'message_received' && given.on !== 'thread_idle') continue;
       problem(['do', at, 'reply', 'from'], `${given.on} is answered in its own thread.\nRemove from.`);
+    }
+    for (const [at, { webhook }] of given.do.entries()) {
+      for (const [index, path] of (webhook?.facts ?? []).entries()) {
+        const [group = '', fact] = path.split('.');
+        const isGroup = path === 'now' || (fact === undefined && groupsOf[given.on].includes(group as FactGroup));
+        const unknown = isGroup ? undefined : unknownFact(given.on, group, fact);
+        if (unknown) problem(['do', at, 'webhook', 'facts', index], `${unknown.message}\n${unknown.remedy}`);
+      }
     }
     const [, second] = given.do.flatMap(({ reply }, at) => (reply === undefined ? [] : [at]));
     if (second !== undefined) {

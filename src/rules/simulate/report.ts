@@ -2,7 +2,7 @@ import { maskNumbers } from '../../shared/masking.ts';
 import type { TimeRange } from '../../shared/time-range.ts';
 import type { Evaluation } from '../decide.ts';
 import type { Case } from '../facts/read.ts';
-import type { RuleSet } from '../rule.ts';
+import { type RuleSet, stepName } from '../rule.ts';
 import type { ReplyOutcome } from './judge.ts';
 
 /** What a rule would have done, in total or on a day. */
@@ -91,21 +91,22 @@ export function createReport({ version, rules }: RuleSet, { from, to }: TimeRang
       }
       if (reply?.kind === 'held') report.held += 1;
       if (reply?.kind === 'denied') increment(report.blocked, reply.reason);
-      for (const { kind } of actions) {
-        if (kind !== 'reply' && !(kind === 'resolve' && reply && reply.kind !== 'sent'))
-          increment(report.actions, kind);
+      for (const action of actions) {
+        if (action.kind !== 'reply' && !(action.kind === 'resolve' && reply && reply.kind !== 'sent'))
+          increment(report.actions, stepName(action));
       }
       if (report.examples.length >= maxExamples) return;
       report.examples.push({
         at: trigger.at,
         thread: subject ? maskNumbers(`${subject.line}/${subject.number}`) : '',
-        text: actions.find((action) => action.kind === 'reply')?.text,
+        text: (actions.find((action) => action.kind === 'reply') ?? actions.find((action) => action.kind === 'notify'))
+          ?.text,
         outcome:
           reply?.kind === 'denied'
             ? `reply blocked: ${reply.reason}`
             : reply?.kind === 'held'
               ? 'reply held by quiet hours'
-              : actions.map(({ kind }) => kind).join(', '),
+              : actions.map(stepName).join(', '),
       });
     },
   };

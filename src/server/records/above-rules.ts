@@ -26,7 +26,7 @@ export async function aboveRules(tx: Transaction, view: View): Promise<Html> {
   const today = await readRuleCounts(tx, 'today');
   const did = await query<Did>(
     tx,
-    sql`select r.rule, a.kind, a.state, s.state as "sendState", coalesce(s.reason = 'dry_run', false) as "isSimulated", count(*)::integer as count
+    sql`select r.rule, concat_ws(' ', a.kind, a.target) as kind, a.state, s.state as "sendState", coalesce(s.reason = 'dry_run', false) as "isSimulated", count(*)::integer as count
      from ops.rule_runs r join ops.rule_actions a using (run_id) left join ops.sends s using (send_id)
      where r.evaluated_at > now() - interval '1 day' and r.is_matched group by 1, 2, 3, 4, 5 order by count desc, 2, 3, 4`,
   );

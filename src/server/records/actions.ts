@@ -10,6 +10,7 @@ import { cancelSend, rejectSend } from '../../ledger/plans.ts';
 import { readSend } from '../../ledger/send.ts';
 import { decidedWords } from '../../ops/format.ts';
 import { readTargetStates } from '../../ops/target-states.ts';
+import { retryTelling } from '../../rules/actions/tell.ts';
 import { maskKey } from '../../shared/masking.ts';
 import { readAgain } from '../../sync/read-again.ts';
 import { isProgram, signInOf } from '../admin.ts';
@@ -49,6 +50,15 @@ const actions: Readonly<Record<string, Action>> = {
       if (!known) throw new BadAddress('Nothing made this pending so far.', 404);
       await readAgain(inbox, target);
       return targetPath(`${target.kind} ${target.key}`);
+    },
+  },
+  'retry-steps': {
+    path: '/rules/runs/:id/retry',
+    done: 'It is sent again. The steps below change within seconds.',
+    async act({ db }, { id }) {
+      const runId = idOf(id);
+      if ((await retryTelling(db, { runIds: [runId] })) > 0) return `/rules/runs/${runId}`;
+      throw new BadAddress('Nothing of this run can be sent again: nothing failed, or it is under way.');
     },
   },
   sent: settlement('sent', 'Settled as sent: what was reserved counts as spent. Nothing was sent again.'),

@@ -44,7 +44,7 @@ export async function readRuns(db: Database, { line, number }: Pair, { from, unt
        select * from ops.rule_runs where line = ${line} and number = ${number} and is_matched and trigger_at >= ${from} and trigger_at < ${until}
        order by trigger_at desc, run_id desc limit ${maxRuns}
      ) r cross join lateral (
-       select coalesce(jsonb_agg(jsonb_build_object('kind', x.kind, 'state', x.state, 'reason', x.reason,
+       select coalesce(jsonb_agg(jsonb_build_object('kind', concat_ws(' ', x.kind, x.target), 'state', x.state, 'reason', x.reason,
            'send', case when s.send_id is not null then jsonb_build_object('state', s.state, 'reason', s.reason,
              'body', case when p.is_text_shown then s.body end) end) order by x.ordinal), '[]') as actions
        from ops.rule_actions x cross join reporting.params p left join ops.sends s on s.send_id = x.send_id

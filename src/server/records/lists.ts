@@ -421,11 +421,14 @@ const runs: ListDefinition = {
     oneOf(
       'result',
       'Result',
-      { matched: 'matched', unmatched: 'refused', failed: 'failed' },
+      { matched: 'matched', unmatched: 'refused', failed: 'failed', step_failed: 'a step failed' },
       (result) =>
-        ({ matched: sql`r.is_matched`, unmatched: sql`not r.is_matched`, failed: sql`r.reason like 'error:%'` })[
-          result
-        ],
+        ({
+          matched: sql`r.is_matched`,
+          unmatched: sql`not r.is_matched`,
+          failed: sql`r.reason like 'error:%'`,
+          step_failed: sql`exists (select from ops.rule_actions a where a.run_id = r.run_id and a.state = 'failed')`,
+        })[result],
     ),
     oneOf('mode', 'Mode', modes, (mode) => sql`r.mode = ${mode}`),
     ofNumber('Other party'),
@@ -450,7 +453,7 @@ const runs: ListDefinition = {
     from: sql`from ops.rule_runs r where ${chosen(choice, sql`r.evaluated_at`)}`,
     order: sql`order by r.evaluated_at desc, r.run_id desc`,
     joins: sql`left join lateral (
-      select string_agg(a.kind || ': ' || a.state, ', ' order by a.ordinal) as words from ops.rule_actions a where a.run_id = r.run_id
+      select string_agg(concat_ws(' ', a.kind, a.target) || ': ' || a.state, ', ' order by a.ordinal) as words from ops.rule_actions a where a.run_id = r.run_id
     ) steps on true`,
   }),
   empty: html`No rule matched or was refused in this time. Rules wait for new texts and calls: <code>${commandName} rules list</code> shows those in force, <code>${commandName} rules simulate</code> tries others on the past.`,

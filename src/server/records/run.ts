@@ -10,7 +10,7 @@ import { isCallId } from '../../shared/thread.ts';
 import { BadAddress } from '../answering.ts';
 import { type Html, html } from '../html.ts';
 import { areWordsShown, hiddenWords } from '../row-list.ts';
-import { facts, items, type RecordPage, section, soft, steps } from './page-parts.ts';
+import { ask, asks, facts, items, type RecordPage, section, soft, steps } from './page-parts.ts';
 import { idOf, type View } from './view.ts';
 
 interface Run {
@@ -33,6 +33,8 @@ interface Step {
   readonly kind: string;
   readonly state: string;
   readonly reason: string | null;
+  /** It failed to tell a target, and can be performed again. */
+  readonly isRetryable: boolean;
   readonly at: Date;
   readonly sendId: string | null;
   readonly sendState: SendState | null;
@@ -53,7 +55,7 @@ export async function runPage(
   if (!run) throw new BadAddress(`There is no run ${id}: refusals are kept for some weeks, matches for 400 days.`, 404);
   const taken = await query<Step>(
     tx,
-    sql`select a.kind, a.state, a.reason, coalesce(a.settled_at, a.begun_at, a.due_at) as at, a.send_id as "sendId",
+    sql`select concat_ws(' ', a.kind, a.target) as kind, a.state, a.reason, a.state = 'failed' and a.target is not null as "isRetryable", coalesce(a.settled_at, a.begun_at, a.due_at) as at, a.send_id as "sendId",
         s.state as "sendState", s.reason as "sendReason"
       from ops.rule_actions a left join ops.sends s using (send_id) where a.run_id = ${id} order by a.ordinal`,
   );
@@ -71,6 +73,14 @@ export async function runPage(
     title: `${run.rule}, run ${id}`,
     heading: html`${run.rule} <span class="soft">run ${id}</span>`,
     parts: [
+      taken.some(({ isRetryable }) => isRetryable) &&
+        asks(
+          ask({
+            label: 'Retry',
+            question: 'What failed is sent to its target again, with the same id.',
+            answers: [['Send it again', `/rules/runs/${id}/retry`]],
+          }),
+        ),
       section(
         'What it came to',
         html`<p><span class="state">${run.isMatched ? 'It matched' : 'It did not match'}</span>${!run.isMatched && `: ${words(run.reason)}`}.</p>
@@ -184,7 +194,7 @@ function explanations(explained: readonly RuleExplanation[], first: string | und
   if (explained.length === 0) return soft('No rule in force waits for this.');
   const own = explained.toSorted((a, b) => Number(b.rule === first) - Number(a.rule === first));
   return html`${own.map(
-    ({ rule: name, on, heldBack, outcome, falseClauses, reply }) =>
+    ({ rule: name, on, heldBack, outcome, falseClauses, does, reply }) =>
       html`<div class="rule"><h3><b>${name}</b> ${outcomeWords(outcome, on)}</h3>
 ${falseClauses.map(
   ({ clause, facts }) =>
@@ -195,6 +205,7 @@ ${falseClauses.map(
     )}</div>`,
 )}
 ${heldBack && html`<p class="soft">Its steps are only recorded: ${heldBackWords[heldBack]}.</p>`}
+${does !== undefined && html`<p class="soft">It does: ${does.join(', ')}.</p>`}
 ${reply !== undefined && html`<p class="soft">${replyWords(reply)}</p>`}</div>`,
   )}
 `;

@@ -47,7 +47,7 @@ async function taken(): Promise<ClaimedAction> {
     `update ops.rule_actions set due_at = now(), claimed_until = least(claimed_until, now() - interval '1 second')
      where state = 'waiting'`,
   );
-  const [action, ...others] = await claimActions(db, 1);
+  const [action, ...others] = await claimActions(db, 'service', 1);
   if (!action || others.length > 0) throw new Error('One action should wait');
   return action;
 }
@@ -72,6 +72,8 @@ function serviceThat(...answers: readonly (() => Promise<unknown>)[]) {
     log,
     mode: 'live',
     readThread: async () => true,
+    rules: async () => undefined,
+    targets: new Map(),
     actsFor: 'account',
   };
   return { asked, parts };
@@ -142,6 +144,8 @@ test('a resolve that credits a user goes through with a login, which credits its
     log,
     mode: 'live',
     readThread: async () => true,
+    rules: async () => undefined,
+    targets: new Map(),
     actsFor: 'user',
   };
   await performAction(parts, await taken(), signal);
@@ -260,6 +264,6 @@ test('a resolve that waited for its reply has its day from then on', async () =>
     runId,
   );
   const { parts } = serviceThat(fails('server', 'unknown', 503));
-  await performDueActions(parts, signal);
+  await performDueActions(parts, 'service', signal);
   expect(await stateOf(runId)).toMatchObject({ state: 'waiting', tries: 1 });
 });

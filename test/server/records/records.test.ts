@@ -266,6 +266,22 @@ describe('a send', () => {
   });
 });
 
+test('a run whose target refused for good has its steps performed again', async () => {
+  const { db } = world.context.database;
+  const { id } = await one(sql<{ id: string }>`with run as (
+      insert into ops.rule_runs (rule, version, trigger_kind, trigger_key, trigger_at, line, number, mode, is_matched, reason)
+      values ('tells', 'v1', 'message_received', '7/71', now(), ${line}, '18455550198', 'live', true, 'matched') returning run_id)
+    insert into ops.rule_actions (run_id, ordinal, kind, state, target, reason, settled_at)
+    select run_id, 1, 'webhook', 'failed', 'crm', 'it answered 500', now() from run returning run_id as id`);
+  expect(await page('/rules?result=step_failed')).toContain('webhook crm: failed');
+  expect(await page(`/rules/runs/${id}`)).toContain('Send it again');
+  expect((await post(`/rules/runs/${id}/retry`)).headers.get('location')).toBe(`/rules/runs/${id}?done=retry-steps`);
+  const { state } = await one(sql<{ state: string }>`select state from ops.rule_actions where run_id = ${id}`);
+  expect(state).toBe('waiting');
+  expect((await post(`/rules/runs/${id}/retry`)).status).toBe(400);
+  await query(db, sql`delete from ops.rule_runs where run_id = ${id}`);
+});
+
 describe('a number that may have opted out', () => {
   const number = '18455550144';
   const write = (id: number, body: string) =>

@@ -79,6 +79,7 @@ const report: Report = {
         isCurrent: true,
         waitingSince: null,
         failures: [],
+        refusingTargets: [],
       },
       undatedCalls: 0,
       untied: [],
