@@ -77,12 +77,15 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
   const findingIdle = loop('Finding idle threads', pace.idleThreadsMs, (signal) =>
     processIdleThreads(evaluation, signal),
   );
+  const names = [...options.targets.keys()];
   const acting = [
     loop('Performing the actions of rules', pace.eventsMs, (signal) =>
-      performDueActions({ ...options, rules }, 'service', signal),
+      performDueActions({ ...options, rules }, { targetsExcept: names }, signal),
     ),
-    loop('Telling the targets of rules', pace.eventsMs, (signal) =>
-      performDueActions({ ...options, rules }, 'targets', signal),
+    ...names.map((target) =>
+      loop(`Telling ${target} what rules say`, pace.eventsMs, (signal) =>
+        performDueActions({ ...options, rules }, { target }, signal),
+      ),
     ),
   ];
   const forgetting = loop('Deleting old runs of rules', forgetEveryMs, (signal) =>

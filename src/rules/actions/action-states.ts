@@ -99,16 +99,19 @@ const claimable = (performer: Performer, limit: number, threads?: readonly Pair[
   )
   select * from (
     select distinct on (line, number) * from placed
-    where kind <> 'reply' and ${performedBy[performer]} and not awaits_reply and not is_busy and not is_held_back
+    where kind <> 'reply' and ${isPerformedBy(performer)} and not awaits_reply and not is_busy and not is_held_back
       -- A match of the future was recorded while the clock of Postgres was wrong.
       and (due_at <= now() or (tries = 0 and due_at < 'infinity' and evaluated_at > now() + interval '1 minute'))
     order by line, number, run_id, ordinal
   ) first_of_thread order by due_at, run_id, ordinal limit ${limit}`;
 
-/** Targets have a performer of their own: a slow one delays no request to the service. */
-export type Performer = 'service' | 'targets';
+/** Each target has a performer of its own: one that does not answer delays no other, and no request to the service. */
+export type Performer = { readonly target: string } | { readonly targetsExcept: readonly string[] };
 
-const performedBy = { service: sql`target is null`, targets: sql`target is not null` } as const;
+const isPerformedBy = (performer: Performer) =>
+  'target' in performer
+    ? sql`target = ${performer.target}`
+    : sql`(target is null or target <> all(${performer.targetsExcept}::text[]))`;
 
 /** Threads that are looked at first: in a backlog, the order of all would take long. */
 const maxThreads = 100;
@@ -124,7 +127,7 @@ export function claimActions(db: Database, performer: Performer, limit: number):
       sql`
         select distinct r.line, r.number from (
           select run_id from ops.rule_actions
-          where state = 'waiting' and kind <> 'reply' and ${performedBy[performer]} and (due_at <= now() or (tries = 0 and due_at < 'infinity'))
+          where state = 'waiting' and kind <> 'reply' and ${isPerformedBy(performer)} and (due_at <= now() or (tries = 0 and due_at < 'infinity'))
           order by due_at limit ${maxThreads}) a join ops.rule_runs r using (run_id)`,
     );
     if (due.length === 0) return [];

@@ -47,7 +47,7 @@ async function taken(): Promise<ClaimedAction> {
     `update ops.rule_actions set due_at = now(), claimed_until = least(claimed_until, now() - interval '1 second')
      where state = 'waiting'`,
   );
-  const [action, ...others] = await claimActions(db, 'service', 1);
+  const [action, ...others] = await claimActions(db, { targetsExcept: [] }, 1);
   if (!action || others.length > 0) throw new Error('One action should wait');
   return action;
 }
@@ -264,6 +264,27 @@ test('a resolve that waited for its reply has its day from then on', async () =>
     runId,
   );
   const { parts } = serviceThat(fails('server', 'unknown', 503));
-  await performDueActions(parts, 'service', signal);
+  await performDueActions(parts, { targetsExcept: [] }, signal);
   expect(await stateOf(runId)).toMatchObject({ state: 'waiting', tries: 1 });
+});
+
+test('a target that does not answer holds up no other one: each takes its own steps', async () => {
+  await query(`update ops.rule_actions set state = 'skipped' where state = 'waiting'`);
+  for (const target of ['crm', 'support', 'typo', null]) {
+    await query(
+      `with run as (
+         insert into ops.rule_runs (rule, version, trigger_kind, trigger_key, trigger_at, line, number, mode, is_matched, reason)
+         values ('rule', 'v', 'call_ended', coalesce($1, 'none'), now(), $2, coalesce($1, 'none'), 'live', true, 'matched') returning run_id)
+       insert into ops.rule_actions (run_id, ordinal, kind, state, target)
+       select run_id, 1, case when $1::text is null then 'reopen' else 'notify' end, 'waiting', $1 from run`,
+      target,
+      line,
+    );
+  }
+  const targetsOf = async (...by: Parameters<typeof claimActions>) =>
+    (await claimActions(...by)).map(({ target }) => target).sort();
+  expect(await targetsOf(db, { target: 'crm' }, 8)).toEqual(['crm']);
+  expect(await targetsOf(db, { target: 'support' }, 8)).toEqual(['support']);
+  // Steps for undeclared targets fail: whoever performs the others takes them.
+  expect(await targetsOf(db, { targetsExcept: ['crm', 'support'] }, 8)).toEqual([null, 'typo']);
 });
