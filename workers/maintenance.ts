@@ -61,6 +61,7 @@ export function startMaintenance(deps: {
       reparseRecentReceipts(inbox, reparsedSeconds, signal),
     ),
     every(pace.callsMs, 'Comparing call history', (signal) => reconciler.round(signal)),
+    every(pace.callsMs, 'Searching gaps of texts', (signal) => gapDetection.searchGaps(signal)),
     every(pace.textsMs, 'Detecting missing texts', (signal) => gapDetection.round(signal)),
     every(pace.textsMs, 'Comparing unread counts', (signal) => gapDetection.compareUnread(signal)),
     every(pace.pollMs, 'Polling calls and texts', (signal) => polling.round(signal)),

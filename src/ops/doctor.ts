@@ -200,6 +200,8 @@ interface Server {
   version: string;
   commits: string;
   fsync: string;
+  /** Standbys of the server that its commits do not wait for. */
+  asynchronous: number;
   readOnly: boolean;
   now: Date;
   jit: boolean;
@@ -214,6 +216,8 @@ async function probePostgres(db: Database): Promise<{ found: Diagnosis[]; isUsab
       db,
       sql`select current_setting('server_version_num')::int as number, current_setting('server_version') as version,
          current_setting('synchronous_commit') as commits, current_setting('fsync') as fsync,
+         (select count(*) from pg_stat_replication r where current_setting('synchronous_standby_names') = ''
+           and not exists (select from pg_replication_slots s where s.active_pid = r.pid and s.slot_type = 'logical'))::int as asynchronous,
          pg_is_in_recovery() or current_setting('default_transaction_read_only')::boolean as "readOnly",
          clock_timestamp() as now, current_setting('jit')::boolean and pg_jit_available() as jit`,
     );
@@ -245,8 +249,16 @@ function diagnoseConnection(error: unknown): Diagnosis {
   );
 }
 
+const lossySentence =
+  'Postgres has a standby and does not wait for it: if that is promoted, the last commits are lost.';
+const lossyRemedy =
+  'Name it in synchronous_standby_names, unless it is only read. Trunkline notices such a loss, and reads again what it can.';
+
 /** The settings of the server. `skewSeconds`: by how much its clock is ahead of this machine’s. */
-export function diagnoseServer({ number, version, fsync, commits, jit }: Server, skewSeconds: number): Diagnosis[] {
+export function diagnoseServer(
+  { number, version, fsync, commits, asynchronous, jit }: Server,
+  skewSeconds: number,
+): Diagnosis[] {
   const { ok, warning, problem } = onPostgres;
   const skew = Math.abs(skewSeconds);
   return [
@@ -260,7 +272,9 @@ export function diagnoseServer({ number, version, fsync, commits, jit }: Server,
             'A crash can lose deliveries that were answered 202 (synchronous_commit is off).',
             'Set synchronous_commit to on for the user of DATABASE_URL.',
           )
-        : ok(`Commits are durable (synchronous_commit is ${commits}).`),
+        : asynchronous > 0
+          ? { level: 'notice', subject: 'Postgres', sentence: lossySentence, remedy: lossyRemedy }
+          : ok(`Commits are durable (synchronous_commit is ${commits}).`),
     skew > maxSkewSeconds
       ? warning(
           `The clock of Postgres is ${skew.toFixed(1)} s ${skewSeconds > 0 ? 'ahead of' : 'behind'} this machine’s.`,

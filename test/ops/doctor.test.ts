@@ -184,6 +184,7 @@ test.each([
     version: '14',
     commits: 'on',
     fsync: 'on',
+    asynchronous: 0,
     readOnly: false,
     now: new Date(),
     jit: false,

@@ -1,8 +1,14 @@
-import { afterAll, describe, expect, test } from 'vitest';
+import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { healthChecks } from '../../src/ops/health-checks.ts';
+import { keepInFolder } from '../../src/ops/lost-writes/kept-outside.ts';
 import { lostSpanOf } from '../../src/ops/lost-writes/lost-writes.ts';
 import { takeSnapshot } from '../../src/ops/snapshot.ts';
 import { eraseNumber } from '../../src/privacy/erase.ts';
+import { runInProcess } from '../cli/in-process.ts';
+import { placesWith } from '../privacy/everywhere.ts';
 import { createRulesWorld } from '../rules/rules-world.ts';
 import { backends } from '../stores/backends.ts';
 import { snapshotOf } from '../stores/databases.ts';
@@ -30,6 +36,19 @@ describe.each(backends)('with queues in %s', async (backend) => {
   const isRecovered = async () =>
     Number(await value('select count(recovered_at) from ops.incarnation').catch(() => 0)) === 1;
 
+  const recovered = () =>
+    until(isRecovered, async () =>
+      JSON.stringify([
+        await query('select * from ops.incarnation'),
+        await query('select * from ops.gaps'),
+        await query(
+          `select kind, key, due_at, attempts, state, last_error from ops.sync_targets where dirty_version > clean_version`,
+        ),
+        await query('select * from ops.rule_events'),
+        await query('select state, reason, searched_at from ops.sends'),
+      ]),
+    );
+
   test('a database that goes back in time is noticed, and nothing is lost, repeated or kept of the erased', async () => {
     await sandbox.emit.sms({ number: '17185550301', text: 'Question' });
     await world.rulesSettled();
@@ -56,17 +75,7 @@ describe.each(backends)('with queues in %s', async (backend) => {
 
     await snapshot.restore();
     await until(async () => (await findings().catch(() => [])).length > 0);
-    await until(isRecovered, async () =>
-      JSON.stringify([
-        await query('select * from ops.incarnation'),
-        await query('select * from ops.gaps'),
-        await query(
-          `select kind, key, due_at, attempts, state, last_error from ops.sync_targets where dirty_version > clean_version`,
-        ),
-        await query('select * from ops.rule_events'),
-        await query('select state, reason, searched_at from ops.sends'),
-      ]),
-    );
+    await recovered();
     await world.rulesSettled();
 
     expect(await query(`select number from warehouse.sms_conversations order by 1`)).toEqual(
@@ -86,6 +95,24 @@ describe.each(backends)('with queues in %s', async (backend) => {
       { state: 'unclear', reason: 'the database went back in time' },
     ]);
     expect(await findings()).toMatchObject([{ level: 'warning' }]);
+    expect(await query('select is_paused from ops.send_control')).toEqual([{ is_paused: false }]);
+    await until(async () => (await placesWith(world, '17185550303')).length === 0);
+    const { dataDir } = context.settings;
+    const id = await value('select deployment_id from ops.incarnation');
+    const kept = await readFile(join(dataDir, 'kept-outside', String(id), 'targets.log'), 'utf8').catch(() => '');
+    expect(kept.includes('17185550302')).toBe(backend === 'postgres');
+    expect(kept).not.toContain('17185550303');
+  });
+
+  test('an operator says that it was restored', async () => {
+    const { databaseUrl, redisUrl, dataDir } = context.settings;
+    const environment = { DATABASE_URL: databaseUrl, DATA_DIR: dataDir, ...(redisUrl && { REDIS_URL: redisUrl }) };
+    const before = await value('select incarnation_id from ops.incarnation');
+    const { code, out } = await runInProcess(environment, 'restored', '--json');
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ isDone: true });
+    expect(await value('select former_id from ops.incarnation')).toBe(before);
+    await recovered();
     expect(await query('select is_paused from ops.send_control')).toEqual([{ is_paused: false }]);
   });
 });
@@ -114,4 +141,21 @@ describe('lost writes are noticed by', () => {
     ['nothing, when all reports were moved', { server: '2/7/00000001' }, undefined],
     ['a copied folder', { mark: { ...mark, isCopied: true } }, { from: at(0), until: at(50) }],
   ])('%s', (_, changes, expected) => expect(span(changes)).toEqual(expected));
+});
+
+test('a data folder that was copied is recognized, and nothing else', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'trunkline-kept-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const [own, copy] = [join(folder, 'own'), join(folder, 'copy')];
+  const mark = { incarnationId: 'a', reportCount: 3, reportedAt: new Date(), pauseReason: null };
+  await keepInFolder(own, 'd').writeMark(mark);
+  await keepInFolder(own, 'd').addTargets(new Map([['call 1.2', Date.now()]]));
+  await cp(own, copy, { recursive: true, preserveTimestamps: true });
+  expect(await keepInFolder(own, 'd').readMark('a')).toEqual({
+    ...mark,
+    folderCreatedAt: expect.any(Number),
+    isCopied: false,
+  });
+  expect(await keepInFolder(copy, 'd').readMark('a')).toMatchObject({ isCopied: true });
+  expect(await keepInFolder(copy, 'd').targetsSince(0)).toEqual([{ kind: 'call', key: '1.2' }]);
 });

@@ -53,6 +53,19 @@ test('a worker that starts while no connection is left takes jobs when there is 
   await takesAll();
 });
 
+test('queues whose sessions are ended, refused for a time and ended again take jobs', async () => {
+  const { url, admin, endSessions } = await ownDatabase();
+  const name = new URL(url).pathname.slice(1);
+  const { takesAll } = working(await usingQueues(url));
+  await admin.query(`alter database ${name} connection limit 2`);
+  const ending = endSessions();
+  await sleep(500);
+  await admin.query(`alter database ${name} connection limit -1`);
+  await sleep(500);
+  await ending.stop();
+  await takesAll();
+});
+
 async function ownDatabase() {
   const url = await databaseForTest(migrated);
   const admin = new Client({ connectionString: superuserUrlOf(url) });

@@ -60,6 +60,12 @@ export function addProcesses(program: Command, entry: Entry): void {
     .option('--show-text', 'with --cdc-role, also publish what people wrote and said')
     .action(async (options) => (await import('../migrate.ts')).migrate(options));
   program
+    .command('restored')
+    .description(
+      'After a restored back-up: pauses sends until all that it lacks is read again. Run it before workers start.',
+    )
+    .action(async () => (await import('../restored.ts')).restored());
+  program
     .command('settings')
     .description('Prints the table of all environment variables, as it stands in docs/operations.md.')
     .action(async () => {

@@ -150,8 +150,16 @@ export async function claimGaps(db: Database, stream: 'calls' | 'texts'): Promis
   return rows.map(({ gap_id, from, to }) => ({ id: gap_id, range: { from, to } }));
 }
 
+/** Records that a gap was searched. A gap of texts may have waited for the calls of the same time. */
 export async function closeGap(db: Database, { id }: OpenGap): Promise<void> {
-  await query(db, sql`update ops.gaps set filled_at = now(), last_error = null where gap_id = ${id}`);
+  await query(
+    db,
+    sql`with closed as (
+        update ops.gaps set filled_at = now(), last_error = null where gap_id = ${id} returning stream, from_at, to_at
+      )
+      update ops.gaps g set next_try_at = now() from closed c
+      where c.stream = 'calls' and g.stream = 'texts' and g.filled_at is null and g.from_at < c.to_at and g.to_at > c.from_at`,
+  );
 }
 
 /** Whether calls of the time of a gap are still missing. */

@@ -63,6 +63,8 @@ export function createGapDetection(deps: GapDetectionDeps) {
   }
 
   return {
+    /** Searches gaps in the webhooks alone. While the database recovers from having gone back in time, sends wait for it. */
+    searchGaps,
     /** Searches gaps in the webhooks, rereads threads that changed days ago, and probes open candidates. */
     async round(signal?: AbortSignal): Promise<void> {
       await searchGaps(signal);

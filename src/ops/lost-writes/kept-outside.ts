@@ -98,11 +98,14 @@ export function keepInFolder(dataDir: string, deploymentId: string): KeptOutside
     await rename(draft, file);
   }
 
-  /** When the folder was created, which no copy keeps; 0 where the file system does not know. */
+  let created: number | undefined;
+  /** When the folder was created, which no copy keeps; 0 where the file system does not know, and tells of the last change. */
   async function createdAt(): Promise<number> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    const { birthtimeMs, ctimeMs } = await stat(folder);
-    return birthtimeMs === ctimeMs ? 0 : birthtimeMs;
+    const { birthtimeMs } = await stat(folder);
+    created ??= birthtimeMs;
+    if (created !== birthtimeMs) created = 0;
+    return created;
   }
 
   /** Each target with the moment of its newest delivery. */

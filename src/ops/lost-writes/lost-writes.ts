@@ -76,6 +76,13 @@ export function lostSpanOf({ held, server, now, mark }: Evidence): LostSpan | un
   return wasMoved ? undefined : span;
 }
 
+/** What a report found. */
+interface Checked {
+  readonly lost: LostSpan | undefined;
+  /** What was lost is being read again, and sends are paused. */
+  readonly isRecovering: boolean;
+}
+
 /** Compares the database with what this process knows of it. */
 export function watchForLostWrites({
   database: { db },
@@ -118,6 +125,7 @@ export function watchForLostWrites({
   async function report(
     tx: Transaction,
     mark: Evidence['mark'],
+    isRestored: boolean,
   ): Promise<{ lost: LostSpan | undefined; row: Reported }> {
     const held = await readIncarnation(tx, sql`for update`);
     const [at] = await query(
@@ -125,7 +133,8 @@ export function watchForLostWrites({
       sql<{ server: string | null; now: Date }>`select ops.server_identity() as server, clock_timestamp() as now`,
     );
     const { server = null, now = new Date() } = at ?? {};
-    const lost = lostSpanOf({ held, server, now, mark });
+    const lost =
+      lostSpanOf({ held, server, now, mark }) ?? (isRestored ? { from: held.reportedAt, until: now } : undefined);
     if (lost) {
       const pauseReason = mark?.pauseReason ?? null;
       await recoverLostSpan(tx, lost, { erasures: await rememberedErasures(), pauseReason });
@@ -204,12 +213,12 @@ export function watchForLostWrites({
       });
   }
 
-  async function checkOnce(): Promise<void> {
+  async function checkOnce(isRestored: boolean): Promise<Checked> {
     const before = await readIncarnation(db);
     open(before);
     const mark = await newestMark(before);
     const isReadable = !isOutsideFailing;
-    const { lost, row } = await inTransaction(db, (tx) => report(tx, mark));
+    const { lost, row } = await inTransaction(db, (tx) => report(tx, mark, isRestored));
     open(row);
     const { incarnationId, reportCount, reportedAt, pauseReason } = row;
     if (lost) log.error(lost, 'The database went back in time: sends are paused until what was lost is read again');
@@ -222,21 +231,24 @@ export function watchForLostWrites({
     const added = accepted.takeNew();
     if (added.size > 0) await ask((each) => each.addTargets(added));
     // Until then, the mark of the former incarnation makes the next process contribute, if this one ends.
-    if (owed) return;
     const newest = known;
-    if (isReadable) await ask((each) => each.writeMark(newest));
-    if (row.isRecovering && (await endRecovery(db))) log.info('What was lost is read again, and sends are resumed');
+    if (!owed && isReadable) await ask((each) => each.writeMark(newest));
+    const isOver = !owed && row.isRecovering && (await endRecovery(db));
+    if (isOver) log.info('What was lost is read again, and sends are resumed');
+    return { lost, isRecovering: row.isRecovering && !isOver };
   }
 
-  let checking: Promise<void> | undefined;
+  let checking: Promise<unknown> = Promise.resolve();
 
   return {
-    /** Reports to the database, and begins to recover if it went back. Rejects when it cannot be reached. */
-    check(): Promise<void> {
-      checking ??= checkOnce().finally(() => {
-        checking = undefined;
-      });
-      return checking;
+    /**
+     * Reports to the database, and begins to recover if it went back, or if it was restored (`isRestored`), which cannot always be
+     * noticed. Rejects when it cannot be reached.
+     */
+    check({ isRestored = false } = {}): Promise<Checked> {
+      const checked = checking.then(() => checkOnce(isRestored));
+      checking = checked.catch(() => undefined);
+      return checked;
     },
     /** Whether a transaction sees all that was reported. False before `check` has noticed that it does not. */
     async isCurrent(tx: Database | Transaction): Promise<boolean> {
