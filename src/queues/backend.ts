@@ -60,6 +60,11 @@ interface StoreFault {
   readonly remedy: string;
 }
 
+export interface PendingJob {
+  readonly id: string;
+  readonly data: JobData;
+}
+
 /** The differences between the two stores of queues. */
 export interface QueueStore {
   readonly backend: 'redis' | 'postgres';
@@ -67,6 +72,8 @@ export interface QueueStore {
   isConnected(): boolean;
   openQueue(name: string, options: Pick<QueueOptions, 'skipMetasUpdate' | 'telemetry'>): BullQueue;
   openWorker(name: string, processor: JobProcessor, tuning: WorkerTuning): BullWorker;
+  /** The jobs of a queue that aren't running. */
+  pendingJobs(queue: BullQueue): Promise<readonly PendingJob[]>;
   /** Removes the store's record of past jobs of a queue, since it names their targets. */
   forgetEvents(queue: BullQueue): Promise<void>;
   health(): Promise<StoreHealth>;

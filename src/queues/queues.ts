@@ -16,6 +16,7 @@ import {
   type BullWorker,
   type JobData,
   jobsOf,
+  type PendingJob,
   type QueueStore,
   type StoreHealth,
   type TargetJob,
@@ -195,7 +196,7 @@ export async function createQueues(options: QueuesOptions): Promise<Queues> {
 
     forget: (name, isForgotten) =>
       ask(name, async (queue) => {
-        const forgotten = await forgetJobs(queue, isForgotten);
+        const forgotten = await forgetJobs(queue, await store.pendingJobs(queue), isForgotten);
         await store.forgetEvents(queue);
         return forgotten;
       }),
@@ -239,18 +240,18 @@ export async function createQueues(options: QueuesOptions): Promise<Queues> {
   };
 }
 
-const pendingStates = ['waiting', 'prioritized', 'delayed', 'completed', 'failed'] as const;
-
 /** Removes matching jobs that aren't running, with their deduplication entries. Returns their number. */
-async function forgetJobs(queue: BullQueue, isForgotten: (job: JobData) => boolean): Promise<number> {
+async function forgetJobs(
+  queue: BullQueue,
+  pending: readonly PendingJob[],
+  isForgotten: (job: JobData) => boolean,
+): Promise<number> {
   let forgotten = 0;
-  for (const job of await queue.getJobs([...pendingStates])) {
-    if (!job || !isForgotten(job.data)) continue;
-    // A job can end before it is removed.
-    forgotten += await job.remove().then(
-      () => 1,
-      () => 0,
-    );
+  for (const { id, data } of pending) {
+    if (!isForgotten(data)) continue;
+    // A job can end or begin before it is removed.
+    const code = await queue.remove(id).catch(() => 0);
+    if (code === 1) forgotten += 1;
   }
   return forgotten;
 }

@@ -69,6 +69,11 @@ export function createRedisStore(url: string, outage: OutageLog, deploymentId: (
       workers ??= connect({ maxRetriesPerRequest: null, socketTimeout: queueTiming.lockDuration / 2 });
       return new Worker(name, processor, { connection: workers, prefix: prefixOf(), ...tuning });
     },
+    async pendingJobs(queue) {
+      const jobs = await queue.getJobs(['waiting', 'prioritized', 'delayed', 'completed', 'failed']);
+      // A job that ended meanwhile is undefined.
+      return jobs.flatMap((job) => (job?.id === undefined ? [] : [{ id: job.id, data: job.data }]));
+    },
     forgetEvents: async (queue) => void (await queue.trimEvents(0)),
     health: () => healthOf(producers, () => lastError, prefixOf),
     connections: () => 0,

@@ -5,6 +5,7 @@ import type { TargetJob } from '../../src/queues/backend.ts';
 import { migrateQueues } from '../../src/queues/postgres.ts';
 import { createQueues, type Queues, type QueuesOptions } from '../../src/queues/queues.ts';
 import { createLog } from '../../src/shared/log.ts';
+import { openWire } from '../faults/nemesis/proxy.ts';
 import { backends, redisUrlOf } from '../stores/backends.ts';
 import { createDatabase, databaseForTest, dropDatabase } from '../stores/databases.ts';
 import { conditionTimeoutMs } from '../timeouts.ts';
@@ -51,6 +52,22 @@ describe.each(backends)('queues on %s', (backend) => {
     await vi.waitUntil(() => seen.includes('last'), settled);
     expect(seen.filter((key) => key !== 'last')).toHaveLength(count);
   }
+
+  test('forgets the job of a target among many that wait, however long a round trip takes', async () => {
+    await queues.enqueue(
+      'calls',
+      Array.from({ length: 300 }, (_, at) => call(String(at))),
+    );
+    const redisUrl = redisUrlOf(backend);
+    const wire = await openWire(Number(new URL(redisUrl ?? databaseUrl).port), onTestFinished);
+    const addresses = redisUrl ? { redisUrl: wire.through(redisUrl) } : { databaseUrl: wire.through(databaseUrl) };
+    const far = await createQueues({ redisUrl, databaseUrl, log: createLog('silent'), ...addresses });
+    onTestFinished(() => far.close());
+    await vi.waitUntil(async () => (await far.health()).isReachable, settled);
+    wire.delay(20);
+    expect(await far.forget('calls', ({ key }) => key === '7')).toBe(1);
+    expect(await queues.waiting('calls')).toBe(299);
+  });
 
   test.each(['18005550100/18455550123', '1783385492.057900', '42', 'a:b', 'Grüße ☎️', 'x'.repeat(500)])(
     'brings the job of %s to its handler',
