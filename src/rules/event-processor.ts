@@ -7,6 +7,7 @@ import { isUnsentRow } from '../ledger/states.ts';
 import type { Log } from '../shared/log.ts';
 import type { Pair } from '../shared/thread.ts';
 import { workingOn } from '../shared/work.ts';
+import { erasedAmong, hasErasures } from '../warehouse/erasure/erased.ts';
 import { decide } from './decide.ts';
 import { type Case, readCases } from './facts/read.ts';
 import { readHistory } from './history.ts';
@@ -125,7 +126,10 @@ async function evaluateTriggers(
 ): Promise<Evaluated> {
   const [clock] = await hotQuery<{ now: Date }>(tx, sql`select clock_timestamp() as now`);
   const now = clock?.now ?? new Date();
-  const cases = await readCases(tx, triggers, set);
+  const read = await readCases(tx, triggers, set);
+  // Their erasure has begun, and may have passed the rows of rules already.
+  const erased = await erasedAmong(tx, () => read.map(({ subject }) => subject?.number));
+  const cases = read.filter(({ subject }) => !subject || !erased.has(subject.number));
   const threads = cases.flatMap((each) => threadsOf(each, set));
   const held = await holdSends(tx, threads);
   const isUndecided = (each: Case) => threadsOf(each, set).some((thread) => held.isDispatching(thread));
@@ -164,7 +168,7 @@ export async function beginEvaluation(
   { mode, rules }: Pick<EvaluationContext, 'mode' | 'rules'>,
 ): Promise<RuleSet | undefined> {
   if (!(await tryLock(tx, 'rule_events')) || (await isOutranked(tx, mode))) return undefined;
-  await hotQuery(tx, sql`select ops.hold_erasures()`);
+  await hasErasures(tx);
   return rules(tx);
 }
 

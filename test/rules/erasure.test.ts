@@ -70,3 +70,19 @@ test('the answer to an action does not bring back whoever is erased during its r
   await world.rulesSettled();
   expect(await placesWith(world, number)).toEqual([]);
 });
+
+test('nothing is recorded for a text of somebody whose erasure has begun', async () => {
+  const number = '17185550504';
+  await sandbox.emit.sms({ number, text: 'Hello' });
+  await world.rulesSettled();
+  await query('insert into ops.erasures (number_hash) values (ops.erasure_hash($1))', number);
+  await query(`update warehouse.sms_messages set body = 'Open?' where from_number = $1`, number);
+  await query(
+    `insert into ops.rule_events (kind, key, happened_at)
+     select 'message_received', conversation_id || '/' || message_id, sent_at from warehouse.sms_messages where from_number = $1`,
+    number,
+  );
+  await world.rulesSettled();
+  expect(await query('select from ops.rule_runs where number = $1', number)).toEqual([]);
+  expect(await query('select from ops.sends where number = $1', number)).toEqual([]);
+});
