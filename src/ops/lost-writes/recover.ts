@@ -89,7 +89,8 @@ export async function erasedNumbers(db: Database): Promise<string[]> {
 
 /**
  * Ends the recovery once every thread that was marked for it has been read, the rules were evaluated on what that found, and lost
- * sends were looked for. Returns whether it ended now.
+ * sends were looked for. Does not wait for events that were put off until such a send is settled, which takes minutes: what they
+ * plan is doubted whenever it is. Returns whether it ended now.
  */
 export function endRecovery(db: Database): Promise<boolean> {
   return inTransaction(db, async (tx) => {
@@ -101,7 +102,7 @@ export function endRecovery(db: Database): Promise<boolean> {
           and not exists (select from ops.sync_targets t where t.kind = 'thread' and t.dirty_version > t.clean_version
             and t.state = 'active' and t.attempts = 0
             and t.due_at <= (select max(filled_at) from ops.gaps where reason = ${lostReason}))
-          and not exists (select from ops.rule_events where happened_at <= i.lost_until and tries = 0)
+          and not exists (select from ops.rule_events where happened_at <= i.lost_until and tries = 0 and due_at <= noted_at)
           and not exists (select from ops.sends where state = 'UNKNOWN' and reason = ${lostReason} and searched_at is null)
         returning 1`,
     );
