@@ -32,7 +32,8 @@ export interface Accepted {
 
 /** `FAULT_PATIENCE`, in seconds, waits less, for trying. */
 const patienceMs = Number(process.env.FAULT_PATIENCE ?? 300) * 1_000;
-const noProgressMs = Math.min(90_000, patienceMs);
+const noProgressMs = 60_000;
+const quietMs = 5_000;
 const pauseMs = 1_000;
 const threadsAtOnce = 8;
 const maxShown = 5;
@@ -40,12 +41,12 @@ const maxShown = 5;
 /**
  * What must hold after a database went back: all that was ever accepted is mirrored, or within a gap that is named; nobody is
  * answered or greeted twice, no note stands twice, nobody who was erased can be read; the bill is in the ledger; `status` and
- * `doctor` say what happened. Resolves to what is missing in named gaps.
+ * `doctor` say what happened; sends leave again. Resolves to what is missing in named gaps.
  */
 export async function expectHealed(site: Site): Promise<Accepted> {
   const accepted = await mirroredAtLast(site);
   console.log(wordsOf(accepted));
-  await quiet(site);
+  console.log(await outcomes(site));
   const { missing } = accepted;
   const found = {
     ended: site.parts
@@ -58,6 +59,7 @@ export async function expectHealed(site: Site): Promise<Accepted> {
     readable: await readable(site),
     unbooked: await unbooked(site),
     unsaid: await unsaid(site),
+    paused: await pauses(site),
   };
   const nothing: string[] = [];
   expect(found).toEqual({
@@ -72,11 +74,15 @@ export async function expectHealed(site: Site): Promise<Accepted> {
     readable: nothing,
     unbooked: nothing,
     unsaid: nothing,
+    paused: nothing,
   });
   return accepted;
 }
 
-/** Waits until all that was accepted is mirrored, five minutes at most, and not while nothing changes. */
+/**
+ * Waits until all that was accepted is mirrored and no rule, send or step is under way or paused; five minutes at most, and not
+ * while nothing changes.
+ */
 async function mirroredAtLast(site: Site): Promise<Accepted> {
   const progress = createProgress('went back');
   const began = performance.now();
@@ -85,13 +91,27 @@ async function mirroredAtLast(site: Site): Promise<Accepted> {
   for (;;) {
     const accepted = await compare(site);
     const left = accepted.missing.length + accepted.inOpenGap.length + accepted.inSearchedGap.length;
-    progress(() => wordsOf(accepted));
+    const isBusy = await isUnderWay(site);
+    progress(() => `${wordsOf(accepted)}${isBusy ? ', rules are at work or paused' : ''}`);
     const now = performance.now();
     // The service repeats what was refused, so that more may be accepted later.
-    if (left < fewest || accepted.accepted > most) [fewest, most, changedAt] = [left, accepted.accepted, now];
-    if (left === 0 || now - changedAt > noProgressMs || now - began > patienceMs) return accepted;
+    if (isBusy || left < fewest || accepted.accepted > most) changedAt = now;
+    [fewest, most] = [Math.min(fewest, left), accepted.accepted];
+    const isOver = now - changedAt > (left === 0 ? quietMs : noProgressMs);
+    if (isOver || now - began > patienceMs) return accepted;
     await sleep(pauseMs);
   }
+}
+
+/** Apart from triggers that wait for the outcome of a send, which is known after minutes. */
+async function isUnderWay({ database }: Site): Promise<boolean> {
+  const { rowCount } = await database.query(
+    `select from ops.rule_events where due_at <= noted_at
+     union all select from ops.sends where state in ('PLANNED', 'HELD', 'RESERVED', 'DISPATCHED') and due_at < now() + interval '2 seconds'
+     union all select from ops.rule_actions where state = 'waiting' and due_at < now() + interval '5 seconds'
+     union all select from ops.send_control where is_paused`,
+  );
+  return rowCount !== 0;
 }
 
 export function wordsOf({ accepted, missing, inOpenGap, inSearchedGap }: Accepted): string {
@@ -131,19 +151,6 @@ async function compare({ service, database, town }: Site): Promise<Accepted> {
     inOpenGap: lost.filter((each) => each.gaps.some(({ is_open }) => is_open)).map(named),
     inSearchedGap: lost.filter((each) => each.gaps.length > 0 && each.gaps.every((gap) => !gap.is_open)).map(named),
   };
-}
-
-/** Waits until no rule, send or step is under way, for as long as something changes. */
-async function quiet({ database }: Site): Promise<void> {
-  const deadline = performance.now() + noProgressMs;
-  const underWay = `select from ops.rule_events where due_at < now() + interval '2 seconds'
-    union all select from ops.sends where state in ('PLANNED', 'HELD', 'RESERVED', 'DISPATCHED') and due_at < now() + interval '2 seconds'
-    union all select from ops.rule_actions where state = 'waiting' and due_at < now() + interval '5 seconds'`;
-  let quietRounds = 0;
-  while (performance.now() < deadline && quietRounds < 5) {
-    quietRounds = (await database.query(underWay)).rowCount === 0 ? quietRounds + 1 : 0;
-    await sleep(pauseMs);
-  }
 }
 
 /** Texts that were sent twice for one trigger, and greetings beyond "1 per 12h". */
@@ -216,6 +223,23 @@ async function unbooked({ service, database }: Site): Promise<string[]> {
   return isEven
     ? []
     : [`charged ${charged} micro-dollars, booked ${booked}, worst case of what awaits review ${unsure}`];
+}
+
+/** How sends and other steps of rules ended, for whoever reads a run. */
+async function outcomes({ database }: Site): Promise<string> {
+  const { rows } = await database.query<{ words: string }>(
+    `select string_agg(format('%s %s (%s)', count, state, reason), ', ' order by count desc) as words from (
+       select state, reason, count(*) from ops.sends group by 1, 2
+       union all select kind || ' ' || state, reason, count(*) from ops.rule_actions where kind <> 'reply' group by 1, 2) s`,
+  );
+  return rows[0]?.words ?? 'no step of a rule';
+}
+
+async function pauses({ database }: Site): Promise<string[]> {
+  const { rows } = await database.query<{ reason: string }>(
+    `select format('by %s: %s', paused_by, pause_reason) as reason from ops.send_control where is_paused`,
+  );
+  return rows.map(({ reason }) => reason);
 }
 
 /** Which of `status` and `doctor` do not say that the database went back. */
