@@ -1,10 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import type { Settings } from '../../config/settings.ts';
-import { createDatabase, type Database, query, sql } from '../db/database.ts';
+import { createDatabase, query, sql } from '../db/database.ts';
 import { type RulesVersion, readAllowedMode, readInForce } from '../ledger/rules-in-force.ts';
 import { countOf, dollars, toTheSecond } from '../ops/format.ts';
-import { timeZoneUnset } from '../ops/health-checks/automation.ts';
-import { readUsersZone } from '../ops/snapshot/automation.ts';
+import { type RulesRemarks, remarksOn } from '../ops/rules-check.ts';
 import { readRuleCounts } from '../reporting/outcomes.ts';
 import { retryTelling } from '../rules/actions/tell.ts';
 import {
@@ -39,10 +38,7 @@ import { commandSettings, openDatabase } from './environment.ts';
 import { type Column, type Output, renderColumns, tableOf } from './output.ts';
 import { createCommandLog, createProgress } from './terminal.ts';
 
-/**
- * Checks a rules file. Exit code 1 for an error or a warning. A missing TIME_ZONE isn't the file's fault, so it is only
- * a notice, unless RULES_MODE is live.
- */
+/** Checks a rules file. Exit code 1 for an error or a warning. */
 export async function checkRules(path: string | undefined): Promise<Output> {
   const settings = await commandSettings({ isLikeDaemon: true });
   const { rulesFile, hoursZone } = settings;
@@ -63,25 +59,16 @@ export async function checkRules(path: string | undefined): Promise<Output> {
   };
 }
 
+type CheckSettings = Pick<Settings, 'rulesMode' | 'hoursZone' | 'databaseUrl' | 'notify'>;
+
 /** Prints what is valid but probably not meant. */
 export async function printWarnings(
   file: string,
   text: string,
   set: RuleSet,
-  { rulesMode, hoursZone, databaseUrl, notify }: Pick<Settings, 'rulesMode' | 'hoursZone' | 'databaseUrl' | 'notify'>,
-): Promise<{ readonly warnings: readonly RulesProblem[]; readonly notices: readonly RulesProblem[] }> {
-  const { hours, directory } = await checkDirectory(set, databaseUrl, hoursZone);
-  const isLive = rulesMode === 'live';
-  const targets = targetProblems(set, notify.targets);
-  // The command may run where the variables of the workers are not known.
-  const unset = [...hours, ...(notify.targets.size === 0 ? targets : [])];
-  const warnings = [
-    ...set.warnings,
-    ...(isLive ? unset : []),
-    ...directory,
-    ...(notify.targets.size === 0 ? [] : targets),
-  ];
-  const notices = isLive ? [] : unset;
+  settings: CheckSettings,
+): Promise<RulesRemarks> {
+  const { warnings, notices } = await readRemarks(set, settings);
   const print = (level: string, { message, ...rest }: RulesProblem) =>
     console.error(`${renderProblem(file, text, { ...rest, message: `${level}: ${message}` })}\n`);
   for (const each of warnings) print('warning', each);
@@ -89,93 +76,18 @@ export async function printWarnings(
   return { warnings, notices };
 }
 
-/** Targets in the file that NOTIFY_TARGETS lacks, and those that take no facts. */
-function targetProblems({ targets: named }: RuleSet, declared: Settings['notify']['targets']): RulesProblem[] {
-  const names = [...declared.keys()];
-  return named.flatMap(({ name, kind, ...position }) => {
-    const target = declared.get(name);
-    if (!target) {
-      const remedy =
-        names.length === 0
-          ? 'Set NOTIFY_TARGETS for all workers, and for this command to check it.'
-          : `Its targets are: ${names.join(', ')}.`;
-      return [{ ...position, message: `NOTIFY_TARGETS has no target ${name}.`, remedy }];
-    }
-    if (kind === 'notify' || target.kind === 'webhook') return [];
-    const remedy = `Use notify, or declare it as ${name}=https://…#whsec_….`;
-    return [{ ...position, message: `${name} is ${channelWords[target.kind]}, and takes no facts.`, remedy }];
-  });
-}
-
-const channelWords = { slack: 'a channel of Slack', email: 'an e-mail address' };
-
-/** Where the file contradicts the account. */
-interface DirectoryProblems {
-  /** Rules depend on hours, but nobody has set their time zone. */
-  readonly hours: readonly RulesProblem[];
-  /** Unknown users and lines. */
-  readonly directory: readonly RulesProblem[];
-}
-
-/** Compares the users, lines and hours in the file with the account. Empty without a database. */
-async function checkDirectory(
-  set: RuleSet,
-  databaseUrl: string | undefined,
-  hoursZone: string | undefined,
-): Promise<DirectoryProblems> {
-  const hoursAt = hoursZone === undefined ? set.hoursAt : undefined;
-  const hoursIn = (zone: string | null) => (hoursAt ? [{ ...hoursAt, ...timeZoneUnset(zone, true) }] : []);
-  const nothing = { hours: hoursIn(null), directory: [] };
-  if (databaseUrl === undefined || (set.users.length === 0 && set.lines.length === 0 && !hoursAt)) return nothing;
+async function readRemarks(set: RuleSet, settings: CheckSettings): Promise<RulesRemarks> {
+  if (settings.databaseUrl === undefined) return remarksOn(set, undefined, settings);
   try {
     const log = createCommandLog();
-    await using database = createDatabase({ url: databaseUrl, log, maxConnections: 1, name: 'rules' });
-    return {
-      hours: hoursIn(await readUsersZone(database.db)),
-      directory: [...(await unknownUsers(database.db, set)), ...(await unknownLines(database.db, set))],
-    };
+    await using database = createDatabase({ url: settings.databaseUrl, log, maxConnections: 1, name: 'rules' });
+    return await remarksOn(set, database.db, settings);
   } catch (error) {
     console.error(
       `Users and lines were not checked against the account: ${error instanceof Error ? error.message : String(error)}`,
     );
-    return nothing;
+    return remarksOn(set, undefined, settings);
   }
-}
-
-/** Users in the file that are missing in the directory. Empty until users are mirrored. */
-async function unknownUsers(db: Database, { users }: RuleSet): Promise<RulesProblem[]> {
-  if (users.length === 0) return [];
-  const known = await query<{ names: string[] }>(
-    db,
-    sql`select array[user_id::text, lower(username), lower(email)] as names from warehouse.users where deleted_at is null`,
-  );
-  if (known.length === 0) return [];
-  const names = new Set(known.flatMap((user) => user.names));
-  return users
-    .filter(({ user }) => !names.has(String(user).toLowerCase()))
-    .map(({ user, line, column }) => ({
-      line,
-      column,
-      message: `The account has no user ${typeof user === 'number' ? `with the id ${user}` : user}.`,
-      remedy: 'Write the id, username or e-mail of a user, line, agent, or nobody.',
-    }));
-}
-
-async function unknownLines(db: Database, { lines }: RuleSet): Promise<RulesProblem[]> {
-  const known = await query<{ line: string }>(
-    db,
-    sql`select line from warehouse.sms_lines where deleted_at is null order by line`,
-  );
-  if (known.length === 0) return [];
-  const numbers = known.map((each) => each.line);
-  return lines
-    .filter(({ number }) => !numbers.includes(number))
-    .map(({ number, line, column }) => ({
-      line,
-      column,
-      message: `The account has no line ${number} that can text.`,
-      remedy: `Write one of its lines, such as ${numbers.slice(0, 3).join(', ')}.`,
-    }));
 }
 
 export async function listRules(): Promise<Output> {

@@ -1,0 +1,92 @@
+import type { Settings } from '../../config/settings.ts';
+import { type Database, query, sql } from '../db/database.ts';
+import type { RulesProblem } from '../rules/file/problems.ts';
+import type { RuleSet } from '../rules/rule.ts';
+import { timeZoneUnset } from './health-checks/automation.ts';
+import { readUsersZone } from './snapshot/automation.ts';
+
+/** What is valid in rules, but probably not meant. */
+export interface RulesRemarks {
+  readonly warnings: readonly RulesProblem[];
+  readonly notices: readonly RulesProblem[];
+}
+
+/**
+ * What valid rules probably do not mean, and where they contradict the settings and, with a database, the account. A missing setting
+ * isn't the fault of the rules, and this process may lack a variable of the workers: it is only a notice, unless RULES_MODE is live.
+ */
+export async function remarksOn(
+  set: RuleSet,
+  db: Database | undefined,
+  { rulesMode, hoursZone, notify }: Pick<Settings, 'rulesMode' | 'hoursZone' | 'notify'>,
+): Promise<RulesRemarks> {
+  const hoursAt = hoursZone === undefined ? set.hoursAt : undefined;
+  const usersZone = db && hoursAt ? await readUsersZone(db) : null;
+  const hours = hoursAt ? [{ ...hoursAt, ...timeZoneUnset(usersZone, true) }] : [];
+  const unknown = db ? [...(await unknownUsers(db, set)), ...(await unknownLines(db, set))] : [];
+  const targets = targetProblems(set, notify.targets);
+  const areTargetsSet = notify.targets.size > 0;
+  const unset = [...hours, ...(areTargetsSet ? [] : targets)];
+  const isLive = rulesMode === 'live';
+  return {
+    warnings: [...set.warnings, ...(isLive ? unset : []), ...unknown, ...(areTargetsSet ? targets : [])],
+    notices: isLive ? [] : unset,
+  };
+}
+
+/** Targets in the rules that NOTIFY_TARGETS lacks, and those that take no facts. */
+function targetProblems({ targets: named }: RuleSet, declared: Settings['notify']['targets']): RulesProblem[] {
+  const names = [...declared.keys()];
+  return named.flatMap(({ name, kind, ...position }) => {
+    const target = declared.get(name);
+    if (!target) {
+      const remedy =
+        names.length === 0
+          ? 'Set NOTIFY_TARGETS for all workers, and where rules are checked.'
+          : `Its targets are: ${names.join(', ')}.`;
+      return [{ ...position, message: `NOTIFY_TARGETS has no target ${name}.`, remedy }];
+    }
+    if (kind === 'notify' || target.kind === 'webhook') return [];
+    const remedy = `Use notify, or declare it as ${name}=https://…#whsec_….`;
+    return [{ ...position, message: `${name} is ${channelWords[target.kind]}, and takes no facts.`, remedy }];
+  });
+}
+
+const channelWords = { slack: 'a channel of Slack', email: 'an e-mail address' };
+
+/** Users in the rules that are missing in the directory. Empty until users are mirrored. */
+async function unknownUsers(db: Database, { users }: RuleSet): Promise<RulesProblem[]> {
+  if (users.length === 0) return [];
+  const known = await query<{ names: string[] }>(
+    db,
+    sql`select array[user_id::text, lower(username), lower(email)] as names from warehouse.users where deleted_at is null`,
+  );
+  if (known.length === 0) return [];
+  const names = new Set(known.flatMap((user) => user.names));
+  return users
+    .filter(({ user }) => !names.has(String(user).toLowerCase()))
+    .map(({ user, line, column }) => ({
+      line,
+      column,
+      message: `The account has no user ${typeof user === 'number' ? `with the id ${user}` : user}.`,
+      remedy: 'Write the id, username or e-mail of a user, line, agent, or nobody.',
+    }));
+}
+
+async function unknownLines(db: Database, { lines }: RuleSet): Promise<RulesProblem[]> {
+  if (lines.length === 0) return [];
+  const known = await query<{ line: string }>(
+    db,
+    sql`select line from warehouse.sms_lines where deleted_at is null order by line`,
+  );
+  if (known.length === 0) return [];
+  const numbers = known.map((each) => each.line);
+  return lines
+    .filter(({ number }) => !numbers.includes(number))
+    .map(({ number, line, column }) => ({
+      line,
+      column,
+      message: `The account has no line ${number} that can text.`,
+      remedy: `Write one of its lines, such as ${numbers.slice(0, 3).join(', ')}.`,
+    }));
+}
