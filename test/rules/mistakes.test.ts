@@ -40,3 +40,10 @@ test.each(['rules: 5\nruels: []\n', 'rules: { name: one }\nruels: []\n', '- 7\n'
     expect(refusalOf(text).problems.length).toBeGreaterThan(0);
   },
 );
+
+test('an alias that leads nowhere, or to too much, is a mistake in its line', () => {
+  const tenfold = (name: string, of: string) => `${name}: &${name} [${Array(10).fill(of).join(', ')}]\n`;
+  expect(refusalOf('rules: []\nbudgets: *limits\n').problems).toMatchObject([{ line: 2, column: 10 }]);
+  const bomb = `${tenfold('a', 'x')}${tenfold('b', '*a')}${tenfold('c', '*b')}rules: *c\n`;
+  expect(refusalOf(bomb).problems).toMatchObject([{ line: 2, message: expect.stringContaining('alias') }]);
+});

@@ -1,4 +1,4 @@
-import { type Document, type ErrorCode, isPair, isScalar, visit } from 'yaml';
+import { type Alias, type Document, type ErrorCode, isPair, isScalar, visit } from 'yaml';
 import type { z } from 'zod';
 import { didYouMean } from '../../shared/suggestions.ts';
 import type { Positions, RulesProblem } from './problems.ts';
@@ -49,6 +49,29 @@ export function yamlProblem(document: Document, positions: Positions): RulesProb
     message: `This is not valid YAML: ${message}`,
     remedy: remedies[code] ?? 'Check indents, colons and quotes.',
   };
+}
+
+/** The content of a YAML document, or the alias that cannot be resolved. */
+export function contentOf(
+  document: Document,
+  positions: Positions,
+): { readonly value: unknown } | { readonly problem: RulesProblem } {
+  try {
+    return { value: document.toJS({ maxAliasCount: 100 }) };
+  } catch (error) {
+    // An alias before its anchor, or aliases of aliases that would take all memory.
+    if (!(error instanceof ReferenceError)) throw error;
+    const aliases: Alias[] = [];
+    visit(document, { Alias: (_, alias) => void aliases.push(alias) });
+    const wrong = aliases.find((alias) => !alias.resolve(document)) ?? aliases[0];
+    return {
+      problem: {
+        ...positions.at(wrong?.range?.[0] ?? 0),
+        message: `This is not valid YAML: ${error.message}`,
+        remedy: 'Write the value out in place of the alias.',
+      },
+    };
+  }
 }
 
 /** Start of the string that runs to the end of the file because its closing quote is missing. */

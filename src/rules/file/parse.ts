@@ -6,7 +6,7 @@ import { type Condition, compileCondition } from '../conditions/condition.ts';
 import type { TextProblem } from '../conditions/expressions.ts';
 import { createTemplates, type Template } from '../conditions/template.ts';
 import type { Assignee, NamedLine, NamedTarget, NamedUser, Rule, RuleSet, Step } from '../rule.ts';
-import { schemaProblems, schemaWording, tagProblems, yamlProblem } from './mistakes.ts';
+import { contentOf, schemaProblems, schemaWording, tagProblems, yamlProblem } from './mistakes.ts';
 import { type FilePosition, type Positions, positionsIn, RulesError, type RulesProblem } from './problems.ts';
 import { accountLimitsOf, callBackNeedOf, type RulesFile, rulesSchema, type WrittenRule } from './schema.ts';
 
@@ -38,7 +38,9 @@ export function parseRules(text: string, { file, timeZone }: ParseOptions): Rule
   };
   const unreadable = yamlProblem(document, positions);
   if (unreadable) return refuse([unreadable]);
-  const { success, data, error } = rulesSchema.safeParse(document.toJS({ maxAliasCount: 100 }) ?? {}, {
+  const content = contentOf(document, positions);
+  if ('problem' in content) return refuse([content.problem]);
+  const { success, data, error } = rulesSchema.safeParse(content.value ?? {}, {
     reportInput: true,
     error: schemaWording,
   });
