@@ -351,8 +351,8 @@ function renderDetails({ rule, days, examples, unmatched }: RuleReport, timeZone
         `  ${date}: ${countOf(day.matched, 'match')}${day.messages > 0 ? `, ${countOf(day.messages, 'text')}, ${countOf(day.segments, 'segment')}, ${dollars(day.micros)}` : ''}`,
     );
   const texts = examples.map(
-    ({ at, thread, text, outcome }) =>
-      `  e.g. ${toTheSecond(at, timeZone)} ${thread}: ${outcome}${text === undefined ? '' : ` “${text}”`}`,
+    ({ at, thread, text, outcome, reason }) =>
+      `  e.g. ${toTheSecond(at, timeZone)} ${thread}: ${outcome}${reason === undefined ? '' : `: ${reason}`}${text === undefined ? '' : ` “${text}”`}`,
   );
   return perDay.length + why.length === 0 ? [] : [rule, ...perDay, ...why, ...texts, ''];
 }

@@ -48,6 +48,10 @@ export const sendStateNames: Readonly<Record<SendState, string>> = {
 /** Why a send is in its state, in words, by the code in `ops.sends.reason`. */
 const sendReasons: Readonly<Record<string, string>> = {
   superseded: 'a reply to something newer took its place',
+  thread_busy: 'another text to the thread is on its way',
+  answered_before: 'it was answered before',
+  nothing_to_answer: 'there is nothing to answer',
+  empty_text: 'its text is empty',
   cancelled: 'an operator cancelled it',
   approved: 'its text was approved',
   rejected: 'its text was rejected',

@@ -17,6 +17,15 @@ import { recordInForce } from './rule-events.ts';
 export interface Change {
   readonly by: string;
   readonly why?: string | undefined;
+  /** The version that it was decided on, 0 for none. The change is refused once another one is in force. Default: any. */
+  readonly basedOn?: number | undefined;
+}
+
+/** Another version came into force since the change was decided on. */
+export class RulesChanged extends UserError {
+  constructor({ version, by }: RulesVersion) {
+    super(`Version ${version} came into force meanwhile, applied by ${by}. Nothing was changed: look at it first.`);
+  }
 }
 
 /** The rules of a version, with the modes that it allows. Throws a `RulesError` if this release does not understand them. */
@@ -98,6 +107,7 @@ export async function applyRules(
     const [newest] = await readVersions(tx, sql`true`);
     // After a refused file, a new version says that it is mended.
     if (inForce?.text === text && newest?.problem === null) return { version: inForce.version, isNew: false, set };
+    refuseIfChanged(inForce, change);
     const version = await insertVersion(tx, {
       ...{ text, mode: inForce?.mode ?? 'live', timeZone, ...change },
       ...(isRulesFile && { fileHash: hash('sha256', text) }),
@@ -109,17 +119,18 @@ export async function applyRules(
 /** Makes the text of an earlier version the one in force; by default the newest one with another text. */
 export function rollbackRules(
   db: Database,
-  { to, timeZone, by, why }: Change & { readonly to?: number | undefined; readonly timeZone: string | undefined },
+  { to, timeZone, ...change }: Change & { readonly to?: number | undefined; readonly timeZone: string | undefined },
 ): Promise<{ readonly version: number; readonly from: number }> {
   return whileStill(db, async (tx) => {
     const inForce = await readInForce(tx);
+    refuseIfChanged(inForce, change);
     const wanted = to === undefined ? sql`body <> ${inForce?.text ?? ''}` : sql`version = ${to}`;
     const [earlier] = await readVersions(tx, sql`problem is null and ${wanted}`);
     if (!inForce || !earlier)
       throw new UserError(`There is no ${to === undefined ? 'earlier version' : `version ${to} that was in force`}.`);
     const version = await insertVersion(tx, {
-      ...{ text: earlier.text, mode: inForce.mode, timeZone, by },
-      why: why ?? `back to version ${earlier.version}`,
+      ...{ text: earlier.text, mode: inForce.mode, timeZone, by: change.by },
+      why: change.why ?? `back to version ${earlier.version}`,
     });
     return { version, from: earlier.version };
   });
@@ -134,6 +145,7 @@ export function setRulesMode(
   return whileStill(db, async (tx) => {
     const inForce = await readInForce(tx);
     if (!inForce) throw new UserError('No rules were applied yet.');
+    refuseIfChanged(inForce, change);
     if (inForce.mode === mode) return { version: inForce.version };
     return { version: await insertVersion(tx, { text: inForce.text, mode, timeZone, ...change }) };
   });
@@ -187,6 +199,10 @@ export async function applyRulesFile(
 interface RulesFileSettings {
   readonly rulesFile: string;
   readonly timeZone: string | undefined;
+}
+
+function refuseIfChanged(inForce: RulesVersion | undefined, { basedOn }: Change): void {
+  if (inForce && basedOn !== undefined && inForce.version !== basedOn) throw new RulesChanged(inForce);
 }
 
 /** Runs a change of the rules while no batch of rules is evaluated and no send is being dispatched. */

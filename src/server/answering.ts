@@ -9,9 +9,9 @@ import { UserError } from '../shared/errors.ts';
 
 /** Not found, or too large to show. The message is one sentence for the reader. */
 export class BadAddress extends UserError {
-  readonly status: 400 | 404;
+  readonly status: 400 | 404 | 409;
 
-  constructor(sentence: string, status: 400 | 404 = 400) {
+  constructor(sentence: string, status: 400 | 404 | 409 = 400) {
     super(sentence);
     this.status = status;
   }
@@ -147,13 +147,18 @@ export function readsFromStandby({
 }
 
 /** Reads with a time limit for each statement. If one takes too long, the reader should choose a shorter range. */
-export async function limited<T>(db: Database, read: (tx: Transaction) => Promise<T>): Promise<T> {
+export function limited<T>(db: Database, read: (tx: Transaction) => Promise<T>): Promise<T> {
+  return readable(() => readWithTimeout(db, read), 'This takes too long to read: choose fewer days.');
+}
+
+/** Runs reads. Only rejects with `BadAddress`, with `tooLong` if a statement reached its time limit, or `DatabaseUnavailable`. */
+export async function readable<T>(read: () => Promise<T>, tooLong: string): Promise<T> {
   try {
-    return await readWithTimeout(db, read);
+    return await read();
   } catch (error) {
     if (error instanceof BadAddress || error instanceof DatabaseUnavailable) throw error;
     const isTimeout = error instanceof Error && 'code' in error && error.code === '57014';
-    if (isTimeout) throw new BadAddress('This takes too long to read: choose fewer days.');
+    if (isTimeout) throw new BadAddress(tooLong);
     throw new DatabaseUnavailable(`This could not be read: ${String(error)}`, { cause: error });
   }
 }

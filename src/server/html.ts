@@ -23,6 +23,11 @@ export function withCode(sentence: string): Html {
   return html`${sentence.split('`').map((part, at) => (at % 2 === 0 ? html`${part}` : html`<code>${part}</code>`))}`;
 }
 
+/** A text that a form sends back as it is: only what is markup is escaped, and nothing is made visible. */
+export function verbatim(text: string): Html {
+  return { markup: escapedMarkup(text) };
+}
+
 /** Marks our own text, such as a style sheet, as safe markup. Never use it for text from outside. */
 export function trusted(markup: string): Html {
   return { markup };
@@ -43,7 +48,11 @@ const entities: Readonly<Record<string, string>> = {
 };
 
 function escaped(text: string): string {
-  return printable(text).replace(/[&<>"']/g, (character) => entities[character] ?? '');
+  return escapedMarkup(printable(text));
+}
+
+function escapedMarkup(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => entities[character] ?? '');
 }
 
 /** Style sheets, or a script, from files in this folder. */

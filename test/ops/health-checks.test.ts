@@ -356,7 +356,7 @@ const faults: readonly Fault[] = [
       `rules:\n  - { name: later, on: call_ended, do: [reopen: true],\n      someday: 5m }\n`,
     ),
     says: /^This release does not understand line 3 of version 1 of the rules, so rules do nothing\. Mirroring goes on\.$/,
-    remedy: /someday.*rules apply/,
+    remedy: /someday.*\/rules\/edit.*rules apply/,
   },
   {
     check: 'time_zone',

@@ -48,7 +48,8 @@ const rulesUnreadable = defineCheck({
   level: 'problem',
   sentence: ({ version, line }) =>
     `This release does not understand line ${line} of version ${version} of the rules, so rules do nothing. Mirroring goes on.`,
-  remedy: ({ message, remedy }) => `${message} ${remedy} Mend the rules with ${toType('rules apply')}.`,
+  remedy: ({ message, remedy }) =>
+    `${message} ${remedy} Mend the rules on the page /rules/edit, or with ${toType('rules apply')}.`,
   // The message may quote the rules.
   alert: {
     remedy: `${toType('rules check')} shows all errors with their remedies, and ${toType('rules apply')} applies mended rules.`,

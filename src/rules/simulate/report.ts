@@ -38,6 +38,8 @@ export interface Example {
   readonly thread: string;
   readonly text: string | undefined;
   readonly outcome: string;
+  /** Why the ledger would have refused the reply: a code. */
+  readonly reason?: string;
 }
 
 export interface Report extends Tally {
@@ -103,10 +105,11 @@ export function createReport({ version, rules }: RuleSet, { from, to }: TimeRang
           ?.text,
         outcome:
           reply?.kind === 'denied'
-            ? `reply blocked: ${reply.reason}`
+            ? 'reply blocked'
             : reply?.kind === 'held'
               ? 'reply held by quiet hours'
               : actions.map(stepName).join(', '),
+        ...(reply?.kind === 'denied' && { reason: reply.reason }),
       });
     },
   };

@@ -11,24 +11,35 @@ import { readSend } from '../../ledger/send.ts';
 import { decidedWords } from '../../ops/format.ts';
 import { readTargetStates } from '../../ops/target-states.ts';
 import { retryTelling } from '../../rules/actions/tell.ts';
+import { modes } from '../../rules/rule.ts';
+import { rollbackRules, setRulesMode } from '../../rules/versions.ts';
+import { UserError } from '../../shared/errors.ts';
 import { maskKey } from '../../shared/masking.ts';
 import { readAgain } from '../../sync/read-again.ts';
 import { isProgram, signInOf } from '../admin.ts';
 import { answering, BadAddress } from '../answering.ts';
 import { renderOutage } from './page-parts.ts';
+import { registerRulesEditor } from './rules-edit.ts';
+import { changeOf, formOf, maxFormBytes } from './rules-forms.ts';
+import { versionOf } from './rules-version.ts';
 import { sendIdOf } from './send.ts';
 import { targetOf } from './target.ts';
 import { idOf, targetPath } from './view.ts';
 
 type Params = Readonly<Record<string, string>>;
 
-/** A change that a page can make, by a POST without a body. It does the same as the command. */
+interface ActionDeps extends InboxDeps {
+  /** TIME_ZONE; undefined while nobody has chosen one. */
+  readonly hoursZone: string | undefined;
+}
+
+/** A change that a page can make, by a POST. It does the same as the command. */
 interface Action {
   readonly path: string;
   /** The message on the page afterwards. */
   readonly done: string;
   /** Returns the page to redirect to. `by` is the person who asked. Throws `BadAddress`. */
-  readonly act: (inbox: InboxDeps, params: Params, by: string) => Promise<string>;
+  readonly act: (deps: ActionDeps, params: Params, by: string, request: FastifyRequest) => Promise<string>;
 }
 
 /** By the name that appears in the page's address afterwards. */
@@ -103,12 +114,42 @@ const actions: Readonly<Record<string, Action>> = {
   },
   'opt-out-confirm': decision('confirm', 'Recorded as opted out: no automatic text goes to the number, from any line.'),
   'opt-out-clear': decision('clear', 'Recorded as no opt-out: rules may answer the next text.'),
+  'rules-mode': {
+    path: '/rules/mode',
+    done: 'The mode of the rules is changed, for all workers.',
+    act: ({ db, hoursZone }, _params, _by, request) =>
+      changingRules(async () => {
+        const mode = modes.find((each) => each === formOf(request).get('mode'));
+        if (!mode) throw new BadAddress(`mode must be one of ${modes.join(', ')}.`);
+        await setRulesMode(db, mode, { ...changeOf(request), timeZone: hoursZone });
+      }),
+  },
+  'rules-rollback': {
+    path: '/rules/history/:id/roll-back',
+    done: 'The earlier text is in force again, for all workers, as a new version.',
+    act: ({ db, hoursZone }, { id }, _by, request) =>
+      changingRules(async () => {
+        await rollbackRules(db, { ...changeOf(request), to: versionOf(id), timeZone: hoursZone });
+      }),
+  },
 };
 
 /** Somebody has decided about a send before, or it does not wait any more. */
 async function refuseDecided(db: Database, sendId: string): Promise<never> {
   const found = await readSend(db, sendId);
   throw found ? new BadAddress(decidedWords(found)) : new BadAddress(`There is no send ${sendId}.`, 404);
+}
+
+/** Returns the page of rules after a change of them. */
+async function changingRules(change: () => Promise<void>): Promise<string> {
+  try {
+    await change();
+  } catch (error) {
+    // Among them a text that this release does not understand.
+    if (error instanceof UserError && !(error instanceof BadAddress)) throw new BadAddress(error.message, 409);
+    throw error;
+  }
+  return '/rules';
 }
 
 function settlement(word: 'sent' | 'not-sent', done: string): Action {
@@ -136,17 +177,20 @@ function decision(word: 'confirm' | 'clear', done: string): Action {
   };
 }
 
+/** The name of the change that the editor of rules makes. */
+const appliedRules = 'rules-apply';
+
 /** The message of an action, by its name in the address. */
 export function doneSentence(name: string | undefined): string | undefined {
+  if (name === appliedRules) return 'These rules are in force, for all workers.';
   return name !== undefined && Object.hasOwn(actions, name) ? actions[name]?.done : undefined;
 }
 
 /** Serves the actions. Each is logged with who asked for it, and answers 303 to the page that confirms it. */
-export function registerActions(
-  app: FastifyInstance,
-  { database: { db }, pauses, notifier, log, settings }: Context,
-): void {
-  const inbox: InboxDeps = { db, pauses, notify: notifier.notify };
+export function registerActions(app: FastifyInstance, context: Context): void {
+  const { database, pauses, notifier, log, settings } = context;
+  const { hoursZone } = settings;
+  const deps: ActionDeps = { db: database.db, pauses, notify: notifier.notify, hoursZone };
   const { publicUrl } = settings.receiver;
 
   app.addHook('onRequest', async (request, reply) => {
@@ -158,11 +202,18 @@ export function registerActions(
     );
   });
 
+  app.addContentTypeParser<string>(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string', bodyLimit: maxFormBytes },
+    (_request, body, parsed) => parsed(null, new URLSearchParams(body)),
+  );
+  registerRulesEditor(app, context, appliedRules);
+
   for (const [name, { path, act }] of Object.entries(actions)) {
     app.post<{ Params: Params }>(path, async (request, reply) => {
       reply.type('text/html; charset=utf-8');
       return answering(reply, renderOutage, async () => {
-        const page = await act(inbox, request.params, whoOf(request));
+        const page = await act(deps, request.params, whoOf(request), request);
         const subject = page.startsWith('/targets/thread/') ? maskKey('thread', page) : page;
         log.info({ ...signInOf(request), action: name, page: subject }, 'A page changed something');
         reply.code(303).header('location', `${page}?done=${name}`);

@@ -459,4 +459,42 @@ const runs: ListDefinition = {
   empty: html`No rule matched or was refused in this time. Rules wait for new texts and calls: <code>${commandName} rules list</code> shows those in force, <code>${commandName} rules simulate</code> tries others on the past.`,
 };
 
-export const lists: readonly ListDefinition[] = [deliveries, targets, coverage, tieOuts, hours, gaps, sends, runs];
+const versions: ListDefinition = {
+  path: '/rules/history',
+  current: '/rules',
+  title: 'Versions of the rules',
+  about: html`Each text of the rules that was applied, and each rules file that was refused. The newest that was not refused is in force for all workers; RULES_MODE limits its mode. <a href="/rules/edit">Edit the rules</a> · <a href="/rules">What they did</a>`,
+  span: 'all',
+  filters: [],
+  columns: [
+    { ...column('version', 'Version'), link: ({ version }) => `/rules/history/${version}` },
+    moment('applied', 'Applied', sql`r.applied_at`),
+    column(
+      'state',
+      'State',
+      sql`case when r.problem is not null then 'refused'
+        when r.version = (select max(version) from ops.rule_versions where problem is null) then 'in force' else 'earlier' end`,
+    ),
+    column('applied_by', 'By'),
+    column('mode', 'Mode'),
+    count('rules', 'Rules', sql`jsonb_array_length(r.rules)`),
+    words('why', 'Why', sql`coalesce(split_part(r.problem, E'\n', 1), r.why)`),
+  ],
+  rows: (choice) => ({
+    from: sql`from ops.rule_versions r where ${chosen(choice, sql`r.applied_at`)}`,
+    order: sql`order by r.version desc`,
+  }),
+  empty: html`No rules were applied yet: <a href="/rules/edit">write the first ones</a>.`,
+};
+
+export const lists: readonly ListDefinition[] = [
+  deliveries,
+  targets,
+  coverage,
+  tieOuts,
+  hours,
+  gaps,
+  sends,
+  runs,
+  versions,
+];

@@ -9,11 +9,17 @@ export const style = readAssets('page.css', 'rows.css', 'records/records.css');
 /** The pages in the header that have a time zone in their address. */
 const zonedPages: readonly string[] = ['/deliveries', '/targets', '/coverage', '/rules', '/sends'];
 
-/** A list or record as a self-refreshing page. `current` is the path of its entry in the header. */
-export function frame(page: { title: string; current: string; content: Html; view?: View }): string {
+/** A page that refreshes itself, unless `isLive` is false. `current` is the path of its entry in the header. */
+export function frame(page: {
+  title: string;
+  current: string;
+  content: Html;
+  view?: View | undefined;
+  isLive?: boolean;
+}): string {
   const { view } = page;
   const pathOf = (path: string) => (view && zonedPages.includes(path) ? view.pathTo(path) : path);
-  return documentOf({ ...page, style, pathOf, isLive: true });
+  return documentOf({ isLive: true, ...page, style, pathOf });
 }
 
 /** A record, as shown on its page. */
@@ -42,6 +48,11 @@ ${parts.filter((each) => each !== false)}`,
 
 export function doneNote(sentence: string | undefined): Html {
   return html`${sentence !== undefined && html`<p class="done" role="status">${sentence}</p>`}`;
+}
+
+/** Why something was not done. */
+export function refusalNote(content: Html | string): Html {
+  return html`<div class="done refused" role="alert">${content}</div>`;
 }
 
 /** A page of one sentence, for example why something can't be read. */

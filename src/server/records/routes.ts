@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Context } from '../../context.ts';
 import type { Database, Transaction } from '../../db/database.ts';
 import { createRulesReader, type RulesReader } from '../../rules/versions.ts';
+import { signInOf } from '../admin.ts';
 import {
   answering,
   limited,
@@ -24,6 +25,7 @@ import { deliveryPage } from './delivery.ts';
 import { choiceOf, renderList, sourceOf } from './list-page.ts';
 import { lists } from './lists.ts';
 import { type RecordPage, renderOutage, renderRecord, style } from './page-parts.ts';
+import { versionOf, versionPage } from './rules-version.ts';
 import { explanationPage, runPage } from './run.ts';
 import { sendIdOf, sendPage } from './send.ts';
 import { targetOf, targetPage } from './target.ts';
@@ -37,6 +39,8 @@ interface Asked {
   /** All parameters of its address. */
   readonly query: Parameters;
   readonly rules: RulesReader;
+  /** Who signed in with a name. */
+  readonly user: string | undefined;
 }
 
 /** The pages of records: their paths, entries in the header, and content. */
@@ -65,6 +69,7 @@ const records: readonly (readonly [
     '/rules',
     async (tx, { params, rules, view }) => explanationPage(tx, params.id ?? '', { view, rules: await rules(tx) }),
   ],
+  ['/rules/history/:id', '/rules', (tx, { params, ...asked }) => versionPage(tx, versionOf(params.id), asked)],
 ];
 
 /** Serves the lists of deliveries, reads, sends and so on as pages, CSV and JSON, and a page for each row. */
@@ -82,14 +87,15 @@ export function registerRecords(app: FastifyInstance, context: Context): void {
     await scope.register(helmet, pageHeaders(style, { inline: liveScript }));
 
     for (const list of lists) {
-      servePage(scope, list.path, renderOutage, async ({ query }) => {
+      servePage(scope, list.path, renderOutage, async (request) => {
+        const { query } = request;
         const choice = choiceOf(list, query, timeZone);
         const window = { page: pageNumberOf(query.page), maxCounted: maxCsvRows };
         // Who just acted on a list has to see it: the standby may not have it yet.
         const readRows = query.done === undefined ? readList : read;
         return readRows(async (connection, standbyWords?: string) => {
           const rows = await readPage(connection, sourceOf(list, choice), window);
-          const above = await limited(connection, async (tx) => list.above?.(tx, choice.view));
+          const above = await limited(connection, async (tx) => list.above?.(tx, choice.view, signInOf(request).user));
           return renderList(list, choice, { rows, above, done: doneOf(query), standbyWords });
         });
       });
@@ -111,8 +117,9 @@ export function registerRecords(app: FastifyInstance, context: Context): void {
     }
 
     for (const [path, current, readRecord] of records) {
-      servePage(scope, path, renderOutage, async ({ query, params }) => {
-        const asked = { params, query, view: viewOf(query, timeZone), rules };
+      servePage(scope, path, renderOutage, async (request) => {
+        const { query, params } = request;
+        const asked = { params, query, view: viewOf(query, timeZone), rules, user: signInOf(request).user };
         const record = await read((connection) => limited(connection, (tx) => readRecord(tx, asked)));
         return renderRecord(record, current, asked.view, doneOf(query));
       });

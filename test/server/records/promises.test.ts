@@ -23,6 +23,8 @@ const records = [
   `/threads/${line}/${number}`,
   `/sends/${sendId}`,
   '/rules/runs/1',
+  '/rules/history/1',
+  '/rules/history/2',
   explained,
 ];
 const listPaths = lists.map(({ path, span }) => (span === undefined ? path : `${path}?span=all`));
@@ -54,6 +56,7 @@ beforeAll(async () => {
     `insert into ops.coverage (stream, from_at, to_at, state, is_watched, due_at, checked_at, last_error)
      values ('calls', date_trunc('hour', now()) - interval '2 hours', date_trunc('hour', now()) - interval '1 hour', 'differs', true, 'infinity', now(), $1)`,
     `insert into ops.tie_outs (local_date, kind, name, theirs, ours, explained) values (current_date - 1, 'queue', '601', 1, 2, $1)`,
+    `insert into ops.rule_versions (version, body, applied_by, why, problem) values (1, $1, $1, $1, null), (2, $1, $1, $1, $1)`,
     `insert into ops.gaps (stream, from_at, to_at, reason, last_error) values ('texts', now() - interval '2 hours', now() - interval '1 hour', $1, $1)`,
   ]) {
     await query(db, text, text.includes('$1') ? [hostile] : []);

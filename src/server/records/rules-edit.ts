@@ -1,0 +1,260 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Context } from '../../context.ts';
+import { type Database, sql } from '../../db/database.ts';
+import { type RulesVersion, readAllowedMode, readInForce, readVersions } from '../../ledger/rules-in-force.ts';
+import { countOf } from '../../ops/format.ts';
+import { remarksOn } from '../../ops/rules-check.ts';
+import { DatabaseUnavailable } from '../../ops/snapshot.ts';
+import { parseRules } from '../../rules/file/parse.ts';
+import { RulesError, type RulesProblem } from '../../rules/file/problems.ts';
+import { lesserMode, type Mode, type RuleSet } from '../../rules/rule.ts';
+import { applyRules, RulesChanged } from '../../rules/versions.ts';
+import { commandName } from '../../shared/command-name.ts';
+import { linesOf } from '../../shared/line-diff.ts';
+import { storableText } from '../../shared/storable.ts';
+import { signInOf } from '../admin.ts';
+import { answering, onConnection, oneAtATime, type Parameters, readable, servePage } from '../answering.ts';
+import { type Html, html, withCode } from '../html.ts';
+import { frame, refusalNote, renderOutage, section, soft } from './page-parts.ts';
+import { changeFields, changeOf, formOf, maxFormBytes, type TypedChange, typedChange } from './rules-forms.ts';
+import { renderSimulation, simulateDraft } from './simulation.ts';
+import { lineId, renderDifference, sourceField } from './source-text.ts';
+import { type View, viewOf } from './view.ts';
+
+/* The page on which a support lead changes the rules. It works without JavaScript, and each answer has the text as typed. */
+
+/** Maximum characters of the rules on the page: far more than people write by hand. */
+const maxLength = 200_000;
+
+interface Draft extends TypedChange {
+  readonly text: string;
+}
+
+/** The rules that a draft is to replace. */
+interface Standing {
+  readonly inForce: RulesVersion | undefined;
+  /** RULES_MODE of the workers. */
+  readonly allowed: Mode;
+}
+
+/** What a button made of a draft. */
+interface Review {
+  readonly status?: number;
+  /** Shown above the text. */
+  readonly above?: Html;
+  /** Shown below the text. */
+  readonly below?: Html;
+  readonly problems?: readonly MarkedProblem[];
+  /** The version that the next change is based on, once the difference to it was shown. */
+  readonly basedOn?: number;
+}
+
+interface MarkedProblem extends RulesProblem {
+  readonly level: 'problem' | 'warning' | 'notice';
+}
+
+/** Serves the page. `done` is the name of the message on the page of rules after a change. */
+export function registerRulesEditor(app: FastifyInstance, context: Context, done: string): void {
+  const { settings, log } = context;
+  const { db } = context.database;
+  const { timeZone, hoursZone } = settings;
+  const readOnce = oneAtATime();
+  const simulateOnce = oneAtATime();
+  const read = <T>(work: (connection: Database) => Promise<T>) => readOnce(() => onConnection(db, work));
+  const readStanding = () =>
+    read(async (connection) => ({
+      inForce: await readInForce(connection),
+      allowed: (await readAllowedMode(connection)) ?? 'live',
+    }));
+
+  /** The rules of a text; or the review that says why there are none. */
+  function parsed(text: string): { readonly set: RuleSet } | { readonly refusal: Review } {
+    try {
+      if (text.length <= maxLength) return { set: parseRules(text, { file: 'rules', timeZone: hoursZone }) };
+    } catch (error) {
+      if (!(error instanceof RulesError)) throw error;
+      return { refusal: { problems: error.problems.map((each) => ({ ...each, level: 'problem' })) } };
+    }
+    const sentence = `This is longer than ${maxLength} characters, which is too long for this page.`;
+    return {
+      refusal: { above: refusalNote(html`${sentence} Apply it with <code>${commandName} rules apply</code>.`) },
+    };
+  }
+
+  async function check({ text }: Draft): Promise<Review> {
+    const draft = parsed(text);
+    if ('refusal' in draft) return draft.refusal;
+    const { warnings, notices } = await read((connection) => remarksOn(draft.set, connection, settings));
+    const problems: MarkedProblem[] = [
+      ...warnings.map((each) => ({ ...each, level: 'warning' as const })),
+      ...notices.map((each) => ({ ...each, level: 'notice' as const })),
+    ];
+    return {
+      problems: problems.sort((a, b) => a.line - b.line),
+      above: html`<p class="done" role="status">These rules can be used: ${countOf(draft.set.rules.length, 'rule')}.</p>`,
+    };
+  }
+
+  async function simulated({ text }: Draft, { inForce }: Standing, view: View): Promise<Review> {
+    const draft = parsed(text);
+    if ('refusal' in draft) return draft.refusal;
+    const before = inForce && inForce.text !== text ? parsed(inForce.text) : undefined;
+    const simulation = await simulateOnce(() =>
+      onConnection(db, (connection) =>
+        readable(
+          () => simulateDraft(connection, draft.set, before && 'set' in before ? before.set : undefined),
+          'The simulation takes too long here: run it on the command line.',
+        ),
+      ),
+    );
+    return { below: renderSimulation(simulation, view) };
+  }
+
+  async function apply(draft: Draft, view: View, request: FastifyRequest): Promise<Review | string> {
+    const readable = parsed(draft.text);
+    if ('refusal' in readable) return { ...readable.refusal, status: 422 };
+    const change = changeOf(request);
+    try {
+      const { version } = await applyRules(db, draft.text, { ...change, file: 'rules', timeZone: hoursZone });
+      log.info({ ...signInOf(request), action: done, version }, 'A page changed something');
+      return view.pathTo(`/rules?done=${done}`);
+    } catch (error) {
+      if (!(error instanceof RulesChanged)) {
+        log.warn({ err: error }, 'Rules could not be applied');
+        throw new DatabaseUnavailable('This could not be written. Your text stands below: apply it again.', {
+          cause: error,
+        });
+      }
+      const newer = await readStanding();
+      return { ...(await newerVersion(draft, newer, view)), status: 409, basedOn: newer.inForce?.version ?? 0 };
+    }
+  }
+
+  /** Says that another version came into force since the page was opened, and what it changed. */
+  async function newerVersion({ basedOn }: Draft, { inForce }: Standing, view: View): Promise<Review> {
+    if (!inForce || basedOn === inForce.version) return {};
+    const [opened] = await read((connection) => readVersions(connection, sql`version = ${basedOn}`));
+    const { version, by, why, appliedAt, mode } = inForce;
+    const what = renderDifference(opened?.text ?? '', inForce.text, `Changes of version ${version}`);
+    const isOtherMode = opened !== undefined && opened.mode !== mode;
+    return {
+      above:
+        refusalNote(html`<p>Version ${version} came into force since you opened this page, applied ${view.time(appliedAt)} by ${by}${
+          why !== null && html`: ${why}`
+        }. Your text was not applied; it stands below as you left it.</p>
+${isOtherMode && html`<p>The mode is ${mode} now; it was ${opened.mode}.</p>`}
+${what ? html`<p>What changed. Take it over into your text if it should last:</p>${what}` : html`<p>The text is the same.</p>`}`),
+    };
+  }
+
+  function difference({ text }: Draft, { inForce }: Standing): Review {
+    const changes = renderDifference(inForce?.text ?? '', text, 'Difference to the version in force');
+    const title = inForce ? `Difference to version ${inForce.version}, which is in force` : 'Difference to no rules';
+    return { below: section(title, changes ?? soft('There is none.'), 'outcome') };
+  }
+
+  servePage(app, '/rules/edit', renderOutage, async (request) => {
+    const standing = await readStanding();
+    const { inForce } = standing;
+    const draft = { ...typedChange(request), text: inForce?.text ?? '', basedOn: inForce?.version ?? 0 };
+    return renderEditor(draft, { standing, view: viewOf(request.query, timeZone), user: signInOf(request).user });
+  });
+
+  app.post<{ Querystring: Parameters }>('/rules/edit', { bodyLimit: maxFormBytes }, async (request, reply) => {
+    reply.type('text/html; charset=utf-8').header('cache-control', 'no-store');
+    const form = formOf(request);
+    const draft: Draft = {
+      ...typedChange(request),
+      text: storableText((form.get('text') ?? '').replaceAll('\r\n', '\n')),
+    };
+    const page: Editor = { standing: undefined, view: viewOf({}, timeZone), user: signInOf(request).user };
+    let standing: Standing | undefined;
+    return answering(
+      reply,
+      (sentence) => renderEditor(draft, { ...page, standing, review: { above: refusalNote(sentence) } }),
+      async () => {
+        const view = viewOf(request.query, timeZone);
+        standing = await readStanding();
+        const button = form.get('do');
+        let review: Review | string;
+        if (button === 'apply') review = await apply(draft, view, request);
+        else if (button === 'simulate') review = await simulated(draft, standing, view);
+        else if (button === 'difference') review = difference(draft, standing);
+        else review = await check(draft);
+        if (typeof review === 'string') {
+          reply.code(303).header('location', review);
+          return '';
+        }
+        reply.code(review.status ?? 200);
+        return renderEditor(draft, {
+          ...page,
+          view,
+          standing: review.basedOn === undefined ? standing : await readStanding(),
+          review,
+        });
+      },
+    );
+  });
+}
+
+interface Editor {
+  /** Undefined while it cannot be read. */
+  readonly standing: Standing | undefined;
+  readonly view: View;
+  /** Who signed in with a name. */
+  readonly user: string | undefined;
+  readonly review?: Review;
+}
+
+function renderEditor(draft: Draft, { standing, view, user, review = {} }: Editor): string {
+  const { above, below, problems = [], basedOn = draft.basedOn } = review;
+  const { inForce } = standing ?? {};
+  const isOver = basedOn !== draft.basedOn;
+  const marks = new Map(problems.toReversed().map(({ line, level }) => [line, level]));
+  const path = view.pathTo('/rules/edit');
+  return frame({
+    title: 'Edit the rules',
+    current: '/rules',
+    view,
+    isLive: false,
+    content: html`<div class="head"><h1>Edit the rules</h1></div>
+<p class="about prose">${
+      inForce
+        ? html`Version ${inForce.version} is in force, applied ${view.time(inForce.appliedAt)} by ${inForce.by}. <a href="${view.pathTo('/rules/history')}">All versions</a> are kept.`
+        : standing && 'No rules were applied yet.'
+    } <code>${commandName} rules facts</code> lists what a condition can use.</p>
+${above}
+${problems.length > 0 && renderProblems(problems, linesOf(draft.text))}
+<form class="editor" method="post" action="${path}">
+${sourceField('text', draft.text, { label: 'The rules, as YAML', marks })}
+<div class="answers"><button name="do" value="check" formnovalidate>Check</button><button name="do" value="simulate" formnovalidate formaction="${`${path}#outcome`}">Simulate</button><button name="do" value="difference" formnovalidate formaction="${`${path}#outcome`}">Difference</button></div>
+${below}
+${section(
+  'Apply',
+  html`<div class="change">${changeFields(user, { version: basedOn }, draft)}
+<button class="act" name="do" value="apply">${isOver ? `Apply over version ${basedOn}` : 'Apply'}</button></div>
+<p class="note">In force for all workers at once${standing && html`, ${modeWords(standing)}`}. A text with an error is never applied.</p>`,
+)}
+</form>`,
+  });
+}
+
+function modeWords({ inForce, allowed }: Standing): string {
+  const mode = inForce?.mode ?? 'live';
+  return `as ${lesserMode(mode, allowed)}${mode === allowed ? '' : ` (the mode of the rules is ${mode}, RULES_MODE is ${allowed})`}`;
+}
+
+const maxExcerpt = 160;
+
+function renderProblems(problems: readonly MarkedProblem[], lines: readonly string[]): Html {
+  const errors = problems.filter(({ level }) => level === 'problem').length;
+  const title =
+    errors > 0 ? `${countOf(errors, 'error')}, so this cannot be applied` : countOf(problems.length, 'remark');
+  return section(
+    title,
+    html`<ul class="plain problems">${problems.map(
+      ({ line, level, message, remedy }) =>
+        html`<li><a class="${level}" href="${`#${lineId(line)}`}">Line ${line}</a><div><code>${(lines[line - 1] ?? '').trim().slice(0, maxExcerpt)}</code><p>${withCode(message)} <span class="soft">${withCode(remedy)}</span></p></div></li>`,
+    )}</ul>`,
+  );
+}
