@@ -28,6 +28,6 @@ comment on column reporting.trust.ours is 'Calls that are held.';
 comment on column reporting.trust.difference is 'theirs less ours. Two figures that are equal may still differ in their calls; see call_ids.';
 comment on column reporting.trust.call_ids is 'The first 500 calls that only one of both has. They were read again.';
 comment on column reporting.trust.unexplained_ids is 'Of these, those that still differ after they were read again, for no known reason.';
-comment on column reporting.trust.explained is 'Why they differ, with the number of calls: changed after the day closed, erased, deleted, at the edge of the day, or just read again, and compared again the next night. NULL = they do not differ, or it is not known.';
+comment on column reporting.trust.explained is 'Why they differ, with the number of calls: changed after the day closed, erased, deleted, or just read again, and compared again the next night. Of all calls also: at the edges of the day. NULL = they do not differ, or it is not known.';
 comment on column reporting.trust.is_unexplained is 'Whether they still differ after the calls were read again, and nothing explains it.';
 comment on column reporting.trust.compared_at is 'When they were compared last.';

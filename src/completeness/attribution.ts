@@ -20,7 +20,7 @@ import { differingFigures, isEndOf, nextComparison, tieOut, tieOutTotals } from 
 
 /** Requests for one day, about. */
 const maxRequests = 200;
-/** Days after which a day is not asked for any more, where none of the nights could do it. */
+/** How many days back a day is asked for, if no night before could do it, and compared again. */
 const maxDays = 7;
 /** A name that does not exist: a service that lists calls for it ignores the filter. */
 const unusedName = 'trunkline-nobody';
@@ -52,11 +52,11 @@ async function claimDay(db: Database, days: number): Promise<Day | undefined> {
   const [day] = await query(
     db,
     sql<Day>`with closed as (
-       select date, reporting.day_start(date) as from_at, reporting.day_start(date + 1) as to_at
-       from generate_series(1, ${days}::integer) n cross join lateral (select reporting.local_day(now()) - n as date) d
+       select n, date, reporting.day_start(date) as from_at, reporting.day_start(date + 1) as to_at
+       from generate_series(1, ${days}::integer + 2) n cross join lateral (select reporting.local_day(now()) - n as date) d
      ), due as (
        select closed.*, d.finished_at is not null as is_again from closed left join ops.attribution_days d on d.local_date = date
-       where coalesce(d.claimed_until <= now(), true) and case when d.finished_at is not null then d.compare_again_at <= now() else (
+       where coalesce(d.claimed_until <= now(), true) and case when d.finished_at is not null then d.compare_again_at <= now() else n <= ${days} and (
          -- The service lists some calls late, so an hour counts from its second comparison on.
          select bool_and(c.state = 'proven' and c.proven_at >= c.to_at + interval '15 minutes')
            and min(c.from_at) <= closed.from_at and max(c.to_at) >= closed.to_at and sum(c.reported_count) > 0
@@ -148,12 +148,6 @@ export function createAttribution(deps: AttributionDeps, days = maxDays) {
     await query(db, sql`update ops.attribution_days d set ${changes} where local_date = ${date}::date`);
   }
 
-  async function readAgain(callIds: readonly string[]): Promise<void> {
-    if (callIds.length === 0) return;
-    const targets = callIds.map((key) => ({ kind: 'call', key }) as const);
-    notify(await inTransaction(db, (tx) => markDirty(tx, targets, pauses)));
-  }
-
   /** Attributes what was listed, and compares it with what is held. Resolves to how many calls were attributed. */
   async function use(day: Day, listed: FilteredCalls): Promise<number> {
     if (listed.kind === 'day') {
@@ -161,7 +155,13 @@ export function createAttribution(deps: AttributionDeps, days = maxDays) {
       return 0;
     }
     const count = listed.kind === 'status' ? 0 : await attribute(db, listed);
-    if (listed.isComplete) await readAgain(await tieOut(db, day, listed));
+    if (!listed.isComplete) return count;
+    const due = await inTransaction(db, async (tx) => {
+      const callIds = await tieOut(tx, day, listed);
+      const targets = callIds.map((key) => ({ kind: 'call', key }) as const);
+      return targets.length === 0 ? [] : markDirty(tx, targets, pauses);
+    });
+    notify(due);
     return count;
   }
 
@@ -200,7 +200,7 @@ export function createAttribution(deps: AttributionDeps, days = maxDays) {
       try {
         const problem = await askDay(day, signal);
         await change(db, superseded);
-        const ended = sql`compare_again_at = ${nextComparison}, claimed_until = now()`;
+        const ended = sql`compare_again_at = ${nextComparison(days)}, claimed_until = now()`;
         await update(day, day.isAgain ? ended : sql`${ended}, finished_at = now(), problem = ${problem ?? null}`);
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;

@@ -1,9 +1,10 @@
-import { type Database, query, sql } from '../db/database.ts';
+import { type Database, query, sql, type Transaction } from '../db/database.ts';
 import type { CallFilter, ClosedDay, FilteredCalls } from './filtered-search.ts';
 
 /*
  * Figures of a closed day, as the service itself counts them by filtered searches and as they are held (ops.tie_outs, reporting.trust).
- * Calls that only one of both has are read again once. What differs is compared again each night for a week.
+ * Calls that only one of both has are read again once. What differs is compared again each night for a week. The searches
+ * go by the start of each call, so no call at the edge of a day differs; only the number of all calls may.
  */
 
 /** Calls that a figure names, and that are read again for it. */
@@ -40,10 +41,10 @@ export function isEndOf({ kind, name }: CallFilter) {
 }
 
 /** Compares a figure with what is held, and records both. Resolves to the calls to read again: those that did not differ before. */
-export async function tieOut(db: Database, day: ClosedDay, listed: FilteredCalls): Promise<string[]> {
+export async function tieOut(tx: Transaction, day: ClosedDay, listed: FilteredCalls): Promise<string[]> {
   const { from, to } = day;
   const rows = await query(
-    db,
+    tx,
     sql<{ call_id: string }>`with listed as materialized (
        select call_id from unnest(${listed.callIds}::text[]) l (call_id)
      ), ours as materialized (
@@ -59,7 +60,6 @@ export async function tieOut(db: Database, day: ClosedDay, listed: FilteredCalls
              select from warehouse.field_changes f
              where f.entity = 'call' and f.entity_key = d.call_id and f.field = 'status' and f.observed_at >= to_timestamp(${to})
            ) then 'changed after the day closed'
-           when least(abs(extract(epoch from c.started_at) - ${from}), abs(extract(epoch from c.started_at) - ${to})) <= 1 then 'at the edge of the day'
            when not b.is_known then 'just read again'
          end as reason, not b.is_known as is_new
        from different d left join warehouse.calls c using (call_id) cross join lateral (
@@ -112,7 +112,7 @@ export function differingFigures(db: Database, { date }: ClosedDay): Promise<Cal
   );
 }
 
-/** When the differing figures of a day are compared again; null if there are none, or it is more than a week ago. */
-export const nextComparison = sql`(
+/** When the differing figures of a day `d` are compared again: each night, until it is `days` days ago. Null for never. */
+export const nextComparison = (days: number) => sql`(
   select now() + interval '20 hours' from ops.tie_outs t
-  where t.local_date = d.local_date and ${isDifferent} and d.local_date > reporting.local_day(now()) - 8 limit 1)`;
+  where t.local_date = d.local_date and ${isDifferent} and d.local_date >= reporting.local_day(now()) - ${days}::integer limit 1)`;

@@ -4,7 +4,7 @@ import { type Database, query, sql } from './database.ts';
 export interface StandbyStatus {
   /** False for a primary: REPORTING_DATABASE_URL may name one. */
   readonly isStandby: boolean;
-  /** Age of the newest commit that it has. Trunkline commits every few seconds. Null for a primary. */
+  /** Age of the newest commit that it has. Trunkline commits every few seconds. Null for a primary, and before the first. */
   readonly lagSeconds: number | null;
 }
 

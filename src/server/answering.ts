@@ -121,6 +121,10 @@ type Reader = Pick<OpenDatabase, 'db'>;
 const awayMs = 10_000;
 const isAwayWords = 'The standby of REPORTING_DATABASE_URL does not answer, so this was read from the primary.';
 
+function standbyWordsOf(lagSeconds: number | null): string {
+  return lagSeconds === null ? 'Read from the standby.' : `Read from the standby, which is ${span(lagSeconds)} behind.`;
+}
+
 /** Reads from the standby, if there is one, and from the primary while it does not answer. Rejects like `onConnection`. */
 export function readsFromStandby({
   database,
@@ -135,8 +139,8 @@ export function readsFromStandby({
     if (performance.now() < awayUntil) return onConnection(database.db, (connection) => work(connection, isAwayWords));
     try {
       return await onConnection(standby.db, async (connection) => {
-        const lag = (await readStandby(connection))?.lagSeconds;
-        return work(connection, lag == null ? undefined : `Read from the standby, which is ${span(lag)} behind.`);
+        const status = await readStandby(connection);
+        return work(connection, status?.isStandby ? standbyWordsOf(status.lagSeconds) : undefined);
       });
     } catch (error) {
       if (!(error instanceof DatabaseUnavailable)) throw error;

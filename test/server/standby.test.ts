@@ -48,6 +48,12 @@ describe.skipIf(debianPrograms() === undefined)('with a hot standby', async () =
   }
 
   test('reports and lists are read from it, and say how late it is', async () => {
+    const lag = async () => {
+      const { standby: status } = await takeSnapshot(context);
+      return status.state === 'known' ? status.value?.lagSeconds : undefined;
+    };
+    await world.query('create table public.removed (n integer)');
+    await until(async () => (await lag()) != null);
     for (const path of ['/reports', '/gaps']) {
       expect(await page(path), path).toMatch(/Read from the standby, which is \d+ \w+ behind\./);
     }
@@ -56,9 +62,6 @@ describe.skipIf(debianPrograms() === undefined)('with a hot standby', async () =
     const sessions = await onStandby(`select from pg_stat_activity where application_name = 'trunkline standby'`);
     expect(sessions.length).toBeGreaterThan(0);
     expect(await standbyChecks()).toEqual([]);
-    expect((await takeSnapshot(context)).standby).toMatchObject({
-      value: { isStandby: true, lagSeconds: expect.any(Number) },
-    });
   });
 
   test('nothing can be written through it', async () => {
@@ -69,7 +72,6 @@ describe.skipIf(debianPrograms() === undefined)('with a hot standby', async () =
   /** Has the standby cancel what reads it, as soon as it applies that rows were removed. */
   async function cancelled(times: number): Promise<number> {
     const { db } = context.standby ?? context.database;
-    await world.query('create table if not exists public.removed (n integer)');
     let runs = 0;
     await readWithTimeout(db, async (tx) => {
       runs += 1;

@@ -226,7 +226,7 @@ function tieOutMark({ rising }: Picture, { choice: { from, to }, freshness }: Re
           'ok',
           `Calls tie out with the service on ${countOf(days, 'closed day')}${explained > 0 ? `, ${explained} explained` : ''}`,
         ];
-  return html`<a class="tie ${tone}" href="/tie-outs?from=${from}&amp;to=${to}" title="${words}" aria-label="${words}">${unexplained > 0 ? '≠' : '✓'} ${countOf(days, 'day')}</a>`;
+  return html`<a class="tie ${tone}" href="/tie-outs?from=${from}&amp;to=${to}" title="${words}" aria-label="${words}">${unexplained > 0 ? `≠ ${unexplained} of` : '✓'} ${countOf(days, 'day')}</a>`;
 }
 
 /** The name of a downloaded file, without its extension. */
