@@ -5,7 +5,7 @@ create table reporting.schedules (
   name text not null,
   time_zone text not null
 );
-comment on table reporting.schedules is 'Opening hours of the business, by name. reporting.params names the one in use; workers update that one from the rules file.';
+comment on table reporting.schedules is 'Opening hours of the business, by name. reporting.params names the one in use; workers update that one from business_hours of the rules file, and those of the same names from its offices.';
 comment on column reporting.schedules.schedule_id is 'Key.';
 comment on column reporting.schedules.name is 'What people call it.';
 comment on column reporting.schedules.time_zone is 'IANA time zone of its hours.';
@@ -37,6 +37,28 @@ comment on column reporting.holidays.schedule_id is 'The schedule.';
 comment on column reporting.holidays.holiday_date is 'The day, local.';
 comment on column reporting.holidays.name is 'Name of the holiday.';
 
+create table reporting.special_hours (
+  schedule_id integer not null references reporting.schedules,
+  on_date date not null,
+  opens time not null,
+  closes time not null,
+  primary key (schedule_id, on_date, opens),
+  check (closes > opens)
+);
+comment on table reporting.special_hours is 'Opening hours of single days, such as half days, in the place of those of their weekday. Days without any row here that are no holidays have those of the week. From the rules file, like business_hours.';
+comment on column reporting.special_hours.schedule_id is 'The schedule.';
+comment on column reporting.special_hours.on_date is 'The day, local.';
+comment on column reporting.special_hours.opens is 'Local time.';
+comment on column reporting.special_hours.closes is 'Local time; 24:00 is midnight at the end of the day.';
+
+create table reporting.schedule_lines (
+  line text primary key,
+  schedule_id integer not null references reporting.schedules
+);
+comment on table reporting.schedule_lines is 'The schedule of each line that has another one than reporting.params names. From offices of the rules file.';
+comment on column reporting.schedule_lines.line is 'A number of the account.';
+comment on column reporting.schedule_lines.schedule_id is 'Its schedule.';
+
 create table reporting.params (
   is_only boolean default true primary key check (is_only),
   time_zone text not null default 'UTC',
@@ -57,7 +79,7 @@ comment on column reporting.params.service_level_seconds is 'A call answered wit
 comment on column reporting.params.short_abandon_seconds is 'An abandoned call that waited no longer than this is short_abandoned: nobody could have answered it.';
 comment on column reporting.params.callback_window is 'A missed call counts as returned if a person gets in touch within this time. A text without a known sender does not count.';
 comment on column reporting.params.session_gap is 'A text of the customer after a longer pause begins a new session.';
-comment on column reporting.params.schedule_id is 'The schedule used for business time.';
+comment on column reporting.params.schedule_id is 'The schedule used for business time, except by the lines in schedule_lines.';
 comment on column reporting.params.missed_reached is 'How far the caller of a missed call that needs a call-back came. Workers copy it from missed of the rules file. Takes effect at once.';
 comment on column reporting.params.missed_seconds is 'How long such a call lasted at least; also from the rules file. Takes effect at once.';
 comment on column reporting.params.fiscal_year_start_month is 'The month that a fiscal year begins with, 1 to 12. Takes effect at once.';
@@ -147,6 +169,8 @@ language sql stable as $$
   select md5(concat_ws('|', p.time_zone, p.short_abandon_seconds, p.callback_window, p.session_gap, p.schedule_id,
     (select string_agg(s::text, ',' order by s.schedule_id) from reporting.schedules s),
     (select string_agg(h::text, ',' order by h.schedule_id, h.isodow, h.opens) from reporting.business_hours h),
+    (select string_agg(h::text, ',' order by h.schedule_id, h.on_date, h.opens) from reporting.special_hours h),
+    (select string_agg(l::text, ',' order by l.line) from reporting.schedule_lines l),
     (select string_agg(h.schedule_id || ' ' || h.holiday_date, ',' order by h.schedule_id, h.holiday_date) from reporting.holidays h),
     (select string_agg(m::text, ',' order by m.word) from reporting.delivery_status_map m)))
   from reporting.params p
@@ -191,7 +215,7 @@ comment on column rollups.call_rollup.local_date is 'Local day.';
 comment on column rollups.call_rollup.account_number is 'The account''s number, empty where the call reports none.';
 comment on column rollups.call_rollup.local_hour is 'Local hour. The hour repeated by the clock in autumn includes both.';
 comment on column rollups.call_rollup.direction is 'internal; of external calls inbound, outbound, or unknown where none is reported.';
-comment on column rollups.call_rollup.is_business_hours is 'Whether the schedule of params was open when the calls began.';
+comment on column rollups.call_rollup.is_business_hours is 'Whether the schedule of the line was open when the calls began.';
 comment on column rollups.call_rollup.call_count is 'Calls.';
 comment on column rollups.call_rollup.answered_count is 'Somebody answered.';
 comment on column rollups.call_rollup.voicemail_count is 'Ended in a mailbox.';
@@ -296,7 +320,7 @@ comment on column rollups.queue_visits.visit_number is 'Which visit of the call,
 comment on column rollups.queue_visits.started_at is 'Start of the call.';
 comment on column rollups.queue_visits.local_date is 'Its local day.';
 comment on column rollups.queue_visits.local_hour is 'Its local hour.';
-comment on column rollups.queue_visits.is_business_hours is 'Whether the schedule of params was open then.';
+comment on column rollups.queue_visits.is_business_hours is 'Whether the schedule of the line was open then.';
 comment on column rollups.queue_visits.direction is 'inbound, outbound, or unknown where none is reported.';
 comment on column rollups.queue_visits.account_number is 'The account''s number on the call.';
 comment on column rollups.queue_visits.kind is 'queue or huntgroup.';
@@ -340,7 +364,7 @@ comment on column rollups.missed_call_returns.started_at is 'Its start.';
 comment on column rollups.missed_call_returns.local_date is 'Its local day.';
 comment on column rollups.missed_call_returns.outcome is 'voicemail, short_abandoned, abandoned or missed.';
 comment on column rollups.missed_call_returns.reached is 'How far the caller came, as in fct_call.';
-comment on column rollups.missed_call_returns.is_business_hours is 'Whether the schedule of params was open when the call began.';
+comment on column rollups.missed_call_returns.is_business_hours is 'Whether the schedule of the line was open when the call began.';
 comment on column rollups.missed_call_returns.account_number is 'The account''s number that was called.';
 comment on column rollups.missed_call_returns.wait_seconds is 'How long the caller waited.';
 comment on column rollups.missed_call_returns.called_back_call_id is 'The call that returned it, by the service.';
@@ -390,7 +414,7 @@ comment on column rollups.sms_turns.first_user_reply_at is 'First text of a pers
 comment on column rollups.sms_turns.first_user_reply_by is 'Who wrote it.';
 comment on column rollups.sms_turns.reply_seconds is 'From the turn''s first text to the first reply, by the calendar.';
 comment on column rollups.sms_turns.user_reply_seconds is 'From the turn''s first text to the first reply of a person, by the calendar.';
-comment on column rollups.sms_turns.is_business_hours is 'Whether the schedule of params was open at turn_started_at: at or after an opening time, before its closing time, on no holiday.';
+comment on column rollups.sms_turns.is_business_hours is 'Whether the schedule of the line was open at turn_started_at: at or after an opening time, before its closing time, on no holiday.';
 comment on column rollups.sms_turns.user_reply_business_seconds is 'The same, counting business time only; NULL where the schedule was closed all the way from the text to the reply.';
 
 create table rollups.sms_day_rollup (

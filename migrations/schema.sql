@@ -625,7 +625,7 @@ create table reporting.params (
   short_abandon_seconds integer not null default 5, -- An abandoned call that waited no longer than this is short_abandoned: nobody could have answered it.
   callback_window interval not null default '7 days'::interval, -- A missed call counts as returned if a person gets in touch within this time. A text without a known sender does not count.
   session_gap interval not null default '24:00:00'::interval, -- A text of the customer after a longer pause begins a new session.
-  schedule_id integer not null default 1, -- The schedule used for business time.
+  schedule_id integer not null default 1, -- The schedule used for business time, except by the lines in schedule_lines.
   is_text_shown boolean not null default false, -- Whether views show what people wrote and said and what the analysis wrote about it, and whether reporting.search finds it. Default: no. Names and numbers are always shown.
   missed_reached text[] not null default '{queue,rang,mailbox}'::text[], -- How far the caller of a missed call that needs a call-back came. Workers copy it from missed of the rules file. Takes effect at once.
   missed_seconds integer not null default 5, -- How long such a call lasted at least; also from the rules file. Takes effect at once.
@@ -640,12 +640,31 @@ create table reporting.params (
   constraint params_short_abandon_seconds_check CHECK ((short_abandon_seconds >= 0))
 );
 
--- Opening hours of the business, by name. reporting.params names the one in use; workers update that one from the rules file.
+-- The schedule of each line that has another one than reporting.params names. From offices of the rules file.
+create table reporting.schedule_lines (
+  line text not null, -- A number of the account.
+  schedule_id integer not null, -- Its schedule.
+  constraint schedule_lines_pkey PRIMARY KEY (line),
+  constraint schedule_lines_schedule_id_fkey FOREIGN KEY (schedule_id) REFERENCES reporting.schedules(schedule_id)
+);
+
+-- Opening hours of the business, by name. reporting.params names the one in use; workers update that one from business_hours of the rules file, and those of the same names from its offices.
 create table reporting.schedules (
   schedule_id integer not null, -- Key.
   name text not null, -- What people call it.
   time_zone text not null, -- IANA time zone of its hours.
   constraint schedules_pkey PRIMARY KEY (schedule_id)
+);
+
+-- Opening hours of single days, such as half days, in the place of those of their weekday. Days without any row here that are no holidays have those of the week. From the rules file, like business_hours.
+create table reporting.special_hours (
+  schedule_id integer not null, -- The schedule.
+  on_date date not null, -- The day, local.
+  opens time not null, -- Local time.
+  closes time not null, -- Local time; 24:00 is midnight at the end of the day.
+  constraint special_hours_pkey PRIMARY KEY (schedule_id, on_date, opens),
+  constraint special_hours_check CHECK ((closes > opens)),
+  constraint special_hours_schedule_id_fkey FOREIGN KEY (schedule_id) REFERENCES reporting.schedules(schedule_id)
 );
 
 -- Calls whose analysis says that somebody should act; read it through fct_action.
@@ -694,7 +713,7 @@ create table rollups.call_rollup (
   account_number text not null, -- The account's number, empty where the call reports none.
   local_hour integer not null, -- Local hour. The hour repeated by the clock in autumn includes both.
   direction text not null, -- internal; of external calls inbound, outbound, or unknown where none is reported.
-  is_business_hours boolean not null, -- Whether the schedule of params was open when the calls began.
+  is_business_hours boolean not null, -- Whether the schedule of the line was open when the calls began.
   call_count integer not null, -- Calls.
   answered_count integer not null, -- Somebody answered.
   voicemail_count integer not null, -- Ended in a mailbox.
@@ -743,7 +762,7 @@ create table rollups.missed_call_returns (
   local_date date not null, -- Its local day.
   outcome text not null, -- voicemail, short_abandoned, abandoned or missed.
   reached text not null, -- How far the caller came, as in fct_call.
-  is_business_hours boolean not null, -- Whether the schedule of params was open when the call began.
+  is_business_hours boolean not null, -- Whether the schedule of the line was open when the call began.
   account_number text, -- The account's number that was called.
   wait_seconds integer, -- How long the caller waited.
   called_back_call_id text, -- The call that returned it, by the service.
@@ -775,7 +794,7 @@ create table rollups.queue_visits (
   started_at timestamptz not null, -- Start of the call.
   local_date date not null, -- Its local day.
   local_hour integer not null, -- Its local hour.
-  is_business_hours boolean not null, -- Whether the schedule of params was open then.
+  is_business_hours boolean not null, -- Whether the schedule of the line was open then.
   direction text not null, -- inbound, outbound, or unknown where none is reported.
   account_number text, -- The account's number on the call.
   kind text not null, -- queue or huntgroup.
@@ -884,7 +903,7 @@ create table rollups.sms_turns (
   first_user_reply_by bigint, -- Who wrote it.
   reply_seconds integer, -- From the turn's first text to the first reply, by the calendar.
   user_reply_seconds integer, -- From the turn's first text to the first reply of a person, by the calendar.
-  is_business_hours boolean not null, -- Whether the schedule of params was open at turn_started_at: at or after an opening time, before its closing time, on no holiday.
+  is_business_hours boolean not null, -- Whether the schedule of the line was open at turn_started_at: at or after an opening time, before its closing time, on no holiday.
   user_reply_business_seconds integer, -- The same, counting business time only; NULL where the schedule was closed all the way from the text to the reply.
   constraint sms_turns_pkey PRIMARY KEY (conversation_id, turn_number),
   constraint sms_turns_first_reply_kind_check CHECK ((first_reply_kind = ANY (ARRAY['user'::text, 'automatic'::text, 'unknown'::text])))

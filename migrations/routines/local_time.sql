@@ -19,6 +19,17 @@ language sql stable parallel safe as $$
 $$;
 comment on function reporting.day_start is 'The instant at which a local day begins, by reporting.params.time_zone: to filter on started_at or sent_at, which are indexed.';
 
+create or replace function reporting.hours_on(schedule integer, day date) returns table (opens time, closes time)
+language sql stable parallel safe as $$
+  select h.opens, h.closes from reporting.business_hours h
+  where h.schedule_id = schedule and h.isodow = extract(isodow from day)
+    and not exists (select from reporting.holidays x where x.schedule_id = schedule and x.holiday_date = day)
+    and not exists (select from reporting.special_hours x where x.schedule_id = schedule and x.on_date = day)
+  union all
+  select h.opens, h.closes from reporting.special_hours h where h.schedule_id = schedule and h.on_date = day
+$$;
+comment on function reporting.hours_on is 'The opening hours of a schedule on a local day; no row when it is closed.';
+
 -- Generates local timestamps, not instants: the session's time zone may skip a midnight, which would omit the last day.
 -- Where the clock goes back to the time of an end, as to midnight in Havana, the first of the two counts, as in day_start.
 create or replace function reporting.open_seconds(from_at timestamptz, to_at timestamptz, schedule integer) returns table (seconds bigint)
@@ -29,7 +40,7 @@ language sql stable parallel safe as $$
       select generated::date as day
       from generate_series(date_trunc('day', from_at at time zone s.time_zone), to_at at time zone s.time_zone, interval '1 day') generated
     ) days
-    join reporting.business_hours h on h.schedule_id = s.schedule_id and h.isodow = extract(isodow from day)
+    cross join lateral reporting.hours_on(s.schedule_id, day) h
     cross join lateral (
       select (day + h.opens) at time zone s.time_zone as opened, (day + h.closes) at time zone s.time_zone as closed, interval '1 microsecond' as moment
     ) second
@@ -37,9 +48,7 @@ language sql stable parallel safe as $$
       select opened - greatest(interval '0', (opened - moment) at time zone s.time_zone - (day + h.opens) + moment) as opens_at,
         closed - greatest(interval '0', (closed - moment) at time zone s.time_zone - (day + h.closes) + moment) as closes_at
     ) first
-  where s.schedule_id = schedule
-    and not exists (select from reporting.holidays x where x.schedule_id = schedule and x.holiday_date = day)
-    and least(to_at, closes_at) > greatest(from_at, opens_at)
+  where s.schedule_id = schedule and least(to_at, closes_at) > greatest(from_at, opens_at)
 $$;
 comment on function reporting.open_seconds is 'business_seconds for a from clause, which is faster over many rows: cross join lateral reporting.open_seconds(from_at, to_at, schedule_id). One row.';
 
@@ -52,10 +61,8 @@ create or replace function reporting.is_open_at(moment timestamptz, schedule int
 language sql strict stable parallel safe as $$
   select exists (
     select from reporting.schedules s
-      join reporting.business_hours h on h.schedule_id = s.schedule_id and h.isodow = extract(isodow from moment at time zone s.time_zone)
-        and h.opens <= (moment at time zone s.time_zone)::time and (moment at time zone s.time_zone)::time < h.closes
-    where s.schedule_id = schedule
-      and not exists (select from reporting.holidays x where x.schedule_id = s.schedule_id and x.holiday_date = (moment at time zone s.time_zone)::date)
+      cross join lateral reporting.hours_on(s.schedule_id, (moment at time zone s.time_zone)::date) h
+    where s.schedule_id = schedule and h.opens <= (moment at time zone s.time_zone)::time and (moment at time zone s.time_zone)::time < h.closes
   )
 $$;
 comment on function reporting.is_open_at is 'Whether a schedule is open at an instant: at or after an opening time and before its closing time, on no holiday; NULL when the instant is NULL.';

@@ -39,7 +39,7 @@ comment on column reporting.call_hourly.local_hour is 'Local hour. In autumn, th
 comment on column reporting.call_hourly.account_number is 'The account''s number; NULL if the call reports none, as internal calls do.';
 comment on column reporting.call_hourly.number_key is 'The same, or unknown; see dim_number.';
 comment on column reporting.call_hourly.direction is 'internal: both ends belong to the account. External calls: inbound, outbound, or unknown if not reported.';
-comment on column reporting.call_hourly.is_business_hours is 'Whether the schedule in params was open when the calls began. Changed hours take effect after reporting rebuild.';
+comment on column reporting.call_hourly.is_business_hours is 'Whether the schedule of the line was open when the calls began. Changed hours take effect after reporting rebuild.';
 comment on column reporting.call_hourly.call_count is 'Calls.';
 comment on column reporting.call_hourly.answered_count is 'Somebody answered.';
 comment on column reporting.call_hourly.voicemail_count is 'Ended in a mailbox.';

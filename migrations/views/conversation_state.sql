@@ -28,9 +28,10 @@ select
   t.turn_started_at as waiting_since_at,
   t.inbound_count as waiting_count,
   extract(epoch from now() - t.turn_started_at)::bigint as waiting_seconds,
-  reporting.business_seconds(t.turn_started_at, now(), p.schedule_id) as waiting_business_seconds
+  reporting.business_seconds(t.turn_started_at, now(), coalesce(l.schedule_id, p.schedule_id)) as waiting_business_seconds
 from warehouse.sms_conversations c
   cross join reporting.params p
+  left join reporting.schedule_lines l on l.line = c.line
   left join rollups.sms_turns t on t.conversation_id = c.conversation_id and t.is_last and t.first_reply_at is null
     and (c.is_resolved is not true or c.resolved_at < c.last_inbound_at)
   left join reporting.dim_user u on u.user_id = c.assigned_user_id and c.is_assignment_known

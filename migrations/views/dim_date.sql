@@ -17,9 +17,7 @@ select
   extract(quarter from fiscal.month)::integer as fiscal_quarter,
   extract(month from fiscal.month)::integer as fiscal_month,
   h.name as holiday_name,
-  h.holiday_date is null and exists (
-    select from reporting.business_hours b where b.schedule_id = p.schedule_id and b.isodow = extract(isodow from day)
-  ) as is_business_day
+  exists (select from reporting.hours_on(p.schedule_id, day::date)) as is_business_day
 from reporting.params p
   cross join generate_series(timestamp '2015-01-01', timestamp '2045-12-31', interval '1 day') day
   -- The month that the day would have if the fiscal year began in January.

@@ -43,11 +43,9 @@ select
   c.placed_user_id as placed_user_key,
   exists (
     select from reporting.schedules s
-      join reporting.business_hours h on h.schedule_id = s.schedule_id
-        and h.isodow = extract(isodow from c.started_at at time zone s.time_zone)
-        and h.opens <= (c.started_at at time zone s.time_zone)::time and (c.started_at at time zone s.time_zone)::time < h.closes
-    where s.schedule_id = p.schedule_id
-      and not exists (select from reporting.holidays x where x.schedule_id = s.schedule_id and x.holiday_date = (c.started_at at time zone s.time_zone)::date)
+      cross join lateral reporting.hours_on(s.schedule_id, (c.started_at at time zone s.time_zone)::date) h
+    where s.schedule_id = coalesce((select l.schedule_id from reporting.schedule_lines l where l.line = c.account_number), p.schedule_id)
+      and h.opens <= (c.started_at at time zone s.time_zone)::time and (c.started_at at time zone s.time_zone)::time < h.closes
   ) as is_business_hours,
   c.duration_seconds,
   c.talk_seconds,
@@ -129,7 +127,7 @@ comment on column reporting.fct_call.queue_key is 'The queue that the call was a
 comment on column reporting.fct_call.huntgroup_key is 'The same for huntgroups; dim_queue has both kinds.';
 comment on column reporting.fct_call.answered_user_key is 'User who answered first: from the legs, or else from the called end. NULL = no user did, or it is unknown who had the extension. See dim_user; fct_call_agent has everybody else who took part.';
 comment on column reporting.fct_call.placed_user_key is 'User who placed the call; NULL = no user did, or it is unknown who had the extension. See dim_user.';
-comment on column reporting.fct_call.is_business_hours is 'Whether the schedule of params was open when the call started.';
+comment on column reporting.fct_call.is_business_hours is 'Whether the schedule of its line (account_number) was open when the call started: by schedule_lines, else params.';
 comment on column reporting.fct_call.duration_seconds is 'Length including ringing.';
 comment on column reporting.fct_call.talk_seconds is 'Connected time, including hold time: the service reports neither hold nor after-call work.';
 comment on column reporting.fct_call.wait_seconds is 'How long the caller waited; see wait_basis.';

@@ -29,7 +29,7 @@ comment on column reporting.fct_queue_visit.local_date is 'Local day on which th
 comment on column reporting.fct_queue_visit.date_key is 'The same as yyyymmdd; see dim_date.';
 comment on column reporting.fct_queue_visit.local_hour is 'Local hour in which the call began.';
 comment on column reporting.fct_queue_visit.local_isodow is 'Local day of the week, 1 = Monday to 7 = Sunday.';
-comment on column reporting.fct_queue_visit.is_business_hours is 'Whether the schedule in params was open when the call began. Changed hours take effect after reporting rebuild.';
+comment on column reporting.fct_queue_visit.is_business_hours is 'Whether the schedule of the line was open when the call began. Changed hours take effect after reporting rebuild.';
 comment on column reporting.fct_queue_visit.direction is 'inbound, outbound, or unknown where none is reported.';
 comment on column reporting.fct_queue_visit.kind is 'queue or huntgroup.';
 comment on column reporting.fct_queue_visit.endpoint is 'Its number, or else its name.';

@@ -38,5 +38,5 @@ comment on column reporting.fct_sms_turn.first_reply_kind is 'Who sent it: user;
 comment on column reporting.fct_sms_turn.first_user_reply_at is 'First text by a user after the turn began, within its session. An automatic reply does not end the wait for it.';
 comment on column reporting.fct_sms_turn.reply_seconds is 'From the turn''s first text to the first reply, by the calendar.';
 comment on column reporting.fct_sms_turn.user_reply_seconds is 'From the turn''s first text to the first reply of a user, by the calendar.';
-comment on column reporting.fct_sms_turn.is_business_hours is 'Whether the schedule in params was open at turn_started_at. Changed hours take effect after reporting rebuild.';
+comment on column reporting.fct_sms_turn.is_business_hours is 'Whether the schedule of the line was open at turn_started_at. Changed hours take effect after reporting rebuild.';
 comment on column reporting.fct_sms_turn.user_reply_business_seconds is 'From the turn''s first text to the first reply by a user, business time only. NULL if there is no reply, or if the schedule was closed all the time between text and reply. So medians include only turns with some business time.';

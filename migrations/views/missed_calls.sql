@@ -56,7 +56,7 @@ comment on column reporting.missed_calls.local_date is 'Its local day.';
 comment on column reporting.missed_calls.date_key is 'The same as yyyymmdd; see dim_date.';
 comment on column reporting.missed_calls.outcome is 'voicemail, short_abandoned, abandoned or missed.';
 comment on column reporting.missed_calls.reached is 'How far the caller got: mailbox, rang, queue, menu or unknown, as in fct_call; person if somebody answered a leg although the service does not call the call answered.';
-comment on column reporting.missed_calls.is_business_hours is 'Whether the schedule in params was open when the call began. Changed hours take effect after reporting rebuild.';
+comment on column reporting.missed_calls.is_business_hours is 'Whether the schedule of the line was open when the call began. Changed hours take effect after reporting rebuild.';
 comment on column reporting.missed_calls.reason is 'Why it was missed, one word per call: closed (outside business hours, whatever else), menu (hung up in the menu), mailbox_without_message, or else the value of reached: mailbox (with a message, or unknown), queue, rang, unknown, person.';
 comment on column reporting.missed_calls.queue_key is 'The last queue or huntgroup that the call entered; NULL = it is not known to have entered one. See dim_queue.';
 comment on column reporting.missed_calls.is_message_left is 'For a call that reached a mailbox: true when it was recorded, or the mailbox was connected for three seconds or more. NULL = not reported, or no mailbox.';
@@ -73,7 +73,7 @@ comment on column reporting.missed_calls.returned_at is 'When it was returned; N
 comment on column reporting.missed_calls.returned_call_id is 'The call that returned it; NULL for a text.';
 comment on column reporting.missed_calls.minutes_to_return is 'From the start of the missed call, by the calendar.';
 comment on column reporting.missed_calls.business_minutes_to_return is 'The same, business time only. NULL if the schedule was closed all the time between the call and its return, so medians include only calls with some business time. 0 if the service names a call that began earlier.';
-comment on column reporting.missed_calls.returned_within is 'The shortest that applies: 1 hour; 4 hours (both by the calendar); 1 business day: by the end of the next business day of the schedule in params; later. NULL = not returned, or at an unknown time.';
+comment on column reporting.missed_calls.returned_within is 'The shortest that applies: 1 hour; 4 hours (both by the calendar); 1 business day: by the end of the next business day of the schedule of the line; later. NULL = not returned, or at an unknown time.';
 comment on column reporting.missed_calls.reached_at is 'First later call, within the callback window or named by the service, on which somebody spoke with the caller, whoever called. NULL = none; a returned call was then only an attempt, or answered by text.';
 comment on column reporting.missed_calls.is_unreturned is 'No person is known to have got in touch within the window (so far). Texts by rules or unknown senders do not count.';
 comment on column reporting.missed_calls.needs_call_back is 'Whether it is a call that needs a call-back, by missed of the rules file (how far the caller came, how long the call lasted; see params). Those with the status missed trigger call_missed. A changed file counts at once.';

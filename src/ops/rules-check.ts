@@ -2,7 +2,7 @@ import type { Settings } from '../../config/settings.ts';
 import { type Database, query, sql } from '../db/database.ts';
 import type { RulesProblem } from '../rules/file/problems.ts';
 import type { RuleSet } from '../rules/rule.ts';
-import { timeZoneUnset } from './health-checks/automation.ts';
+import { holidaysEnd, timeZoneUnset } from './health-checks/automation.ts';
 import { readUsersZone } from './snapshot/automation.ts';
 
 /** What is valid in rules, but probably not meant. */
@@ -28,8 +28,10 @@ export async function remarksOn(
   const areTargetsSet = notify.targets.size > 0;
   const unset = [...hours, ...(areTargetsSet ? [] : targets)];
   const isLive = rulesMode === 'live';
+  const ended = set.datesEnd && holidaysEnd(set.datesEnd.last, new Date());
+  const dates = set.datesEnd && ended ? [{ ...set.datesEnd, ...ended }] : [];
   return {
-    warnings: [...set.warnings, ...(isLive ? unset : []), ...unknown, ...(areTargetsSet ? targets : [])],
+    warnings: [...set.warnings, ...dates, ...(isLive ? unset : []), ...unknown, ...(areTargetsSet ? targets : [])],
     notices: isLive ? [] : unset,
   };
 }

@@ -1,4 +1,5 @@
 import { type Database, query, sql, type Transaction } from '../db/database.ts';
+import { hoursOf } from '../shared/business-hours.ts';
 import type { Clause } from './conditions/condition.ts';
 import { decide, type Evaluation } from './decide.ts';
 import type { Facts } from './facts/declared.ts';
@@ -259,7 +260,7 @@ export function replyWords(reply: string): string {
 async function triggersOf(
   tx: Transaction,
   set: RuleSet,
-  { conversationId, messageId, direction, at }: ExplainedText,
+  { conversationId, messageId, line, direction, at }: ExplainedText,
   isChosenById: boolean,
 ): Promise<Trigger[]> {
   const keyOf = (id: string) => `${conversationId}/${id}`;
@@ -273,7 +274,7 @@ async function triggersOf(
   );
   if (!last || (isChosenById && last.id !== messageId)) return triggers;
   for (const idle of idleTimes(set.rules)) {
-    const at = idleAt(idle, set.hours, last.at);
+    const at = idleAt(idle, hoursOf(set.hours, line), last.at);
     if (at) triggers.push({ kind: 'thread_idle', key: keyOf(last.id), idle, at });
   }
   return triggers;

@@ -220,10 +220,22 @@ export async function idleTriggers(
   const [clock] = await hotQuery<{ now: Date }>(tx, sql`select now() as now`);
   const now = clock?.now ?? new Date();
   const triggers: Trigger[] = [];
-  for (const waiting of Map.groupBy(active, ({ idle }) => idle && idleKey(idle)).values()) {
+  const offices = hours.offices.map((office) => ({
+    hours: office,
+    isItsLine: sql`c.line = any(${office.lines}::text[])`,
+  }));
+  const named = hours.offices.flatMap(({ lines }) => lines);
+  const calendars = [{ hours, isItsLine: sql`c.line <> all(${named}::text[])` }, ...offices];
+  const sameTimes = Map.groupBy(active, ({ idle }) => idle && idleKey(idle)).values();
+  for (const waiting of sameTimes) {
+    for (const calendar of calendars) triggers.push(...(await idleByCalendar(waiting, calendar)));
+  }
+  return triggers;
+
+  async function idleByCalendar(waiting: readonly Rule[], { hours, isItsLine }: (typeof calendars)[number]) {
     const idle = waiting[0]?.idle;
     const until = idle && idleSince(idle, hours, now);
-    if (!idle || !until) continue;
+    if (!idle || !until) return [];
     const oldest = new Date(now.getTime() - 1_000 * Math.max(...waiting.map(({ maxAgeSeconds }) => maxAgeSeconds)));
     // The last texts of threads that had been idle when a rule came into force.
     const names = relation('w', waiting, {
@@ -250,7 +262,7 @@ export async function idleTriggers(
           and not exists (select from ops.sends s where s.line = c.line and s.number = c.number and s.mode = 'live'
             and (${sql.raw(isOpenSend)}
               or (s.state = 'SENT' and s.linked_at is null and s.settled_at > now() - interval '10 minutes')))
-          and c.deleted_at is null and c.last_message_at <= ${until}
+          and ${isItsLine} and c.deleted_at is null and c.last_message_at <= ${until}
           and c.last_message_at > ${idleSince(idle, hours, oldest) ?? longAgo}
           and exists (
             select from unnest(known.rules) as w (rule)
@@ -259,11 +271,12 @@ export async function idleTriggers(
                 and r.trigger_key = c.conversation_id || '/' || m.message_id))
         order by c.last_message_at limit ${limit}`,
     );
-    for (const { key, last, rules } of rows) {
-      triggers.push({ kind: 'thread_idle', key, rules, idle, at: idleAt(idle, hours, last) ?? now });
-    }
+    return rows.map(
+      ({ key, last, rules }): Trigger => ({
+        ...{ kind: 'thread_idle', key, rules, idle, at: idleAt(idle, hours, last) ?? now },
+      }),
+    );
   }
-  return triggers;
 }
 
 const longAgo = new Date(0);

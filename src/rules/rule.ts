@@ -1,5 +1,5 @@
 import { type AccountLimits, type Mode, modes, type RuleLimits } from '../ledger/limits.ts';
-import type { BusinessHours } from '../shared/business-hours.ts';
+import type { Calendars } from '../shared/business-hours.ts';
 import type { CallBackNeed } from '../warehouse/call-facts.ts';
 import type { Condition } from './conditions/condition.ts';
 import type { Template } from './conditions/template.ts';
@@ -114,7 +114,9 @@ export interface RuleSet {
   /** The version in force; of a file that is not applied, the fingerprint of its text. */
   readonly version: string;
   readonly rules: readonly Rule[];
-  readonly hours: BusinessHours;
+  readonly hours: Calendars;
+  /** The first calendar whose dated holidays end, and its last date. Undefined where all are yearly. */
+  readonly datesEnd: (FilePosition & { readonly last: string }) | undefined;
   /** What a trigger of `call_missed` is. */
   readonly missed: CallBackNeed;
   /** TIME_ZONE; undefined while nobody has chosen one. */

@@ -67,21 +67,29 @@ export function createRulesReader(timeZone: string | undefined, log: Log): Rules
   };
 }
 
-let checked: { readonly text: string; readonly problem: RulesProblem | undefined } | undefined;
+interface Checked {
+  /** Why this release does not understand a text that was applied: the first error. */
+  readonly problem: RulesProblem | undefined;
+  /** The last date of the calendar whose dated holidays end first. */
+  readonly lastHoliday: string | undefined;
+}
 
-/** Why this release does not understand a text that was applied: the first error. The newest answer is cached. */
-export function problemOf({ version, text }: Pick<RulesVersion, 'version' | 'text'>): RulesProblem | undefined {
+let checked: (Checked & { readonly text: string }) | undefined;
+
+/** What health checks ask of a text that was applied. The newest answer is cached. */
+export function checkVersion({ version, text }: Pick<RulesVersion, 'version' | 'text'>): Checked {
   if (checked?.text !== text) {
     let problem: RulesProblem | undefined;
+    let set: RuleSet | undefined;
     try {
-      parseRules(text, { file: `version ${version}`, timeZone: undefined });
+      set = parseRules(text, { file: `version ${version}`, timeZone: undefined });
     } catch (error) {
       if (!(error instanceof RulesError)) throw error;
       [problem] = error.problems;
     }
-    checked = { text, problem };
+    checked = { text, problem, lastHoliday: set?.datesEnd?.last };
   }
-  return checked.problem;
+  return checked;
 }
 
 interface ApplyOptions {

@@ -375,6 +375,13 @@ const faults: readonly Fault[] = [
     remedy: /^Set TIME_ZONE=America\/Denver/,
   },
   {
+    check: 'holidays_end',
+    level: 'warning',
+    sql: rules('time_zone', `'UTC'`, 'business_hours: { holidays: [12-25, 2026-01-01] }\nrules: []\n'),
+    says: /^The dated holidays of the rules ended on 2026-01-01\.$/,
+    remedy: /^Add those of the next year/,
+  },
+  {
     check: 'action_failed',
     level: 'warning',
     sql: action('failed', 'insufficient_scope: conversations.resolve'),

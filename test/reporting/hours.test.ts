@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { adoptHours } from '../../src/reporting/hours.ts';
 import { hoursAt } from '../../src/rules/facts/hours.ts';
 import { parseRules } from '../../src/rules/file/parse.ts';
+import { hoursOf as hoursOfLine } from '../../src/shared/business-hours.ts';
 import { createRulesWorld } from '../rules/rules-world.ts';
 import { until } from '../world.ts';
 import { type Facts, factsDatabase } from './facts.ts';
@@ -57,6 +58,39 @@ describe('the hours of the rules file are those of the reports', () => {
     ]);
     expect(await facts.value('select count(*)::integer from reporting.business_hours where schedule_id = 2')).toBe(1);
   });
+});
+
+test('a call counts by the hours of the office of its line, half days and holidays of every year included', async () => {
+  await using facts = await factsDatabase();
+  const hours =
+    hoursOf(`business_hours: { thursday: 09:00-17:00, friday: 09:00-17:00, holidays: [12-25], days: { 12-24: 09:00-12:00 } }
+offices: { west: { lines: ["13105550100"], time_zone: America/Los_Angeles } }`);
+  expect(await adoptHours(facts.db, hours)).toBe('adopted');
+  expect(await adoptHours(facts.db, hours)).toBe('same');
+  const calls = [10, 17, 24, 25].flatMap((day) =>
+    [14, 16, 17, 19, 23].flatMap((hour) =>
+      ['18455550100', '13105550100'].map((line) => ({ line, at: new Date(Date.UTC(2026, 11, day, hour, 30)) })),
+    ),
+  );
+  for (const [at, { line, at: startedAt }] of calls.entries()) {
+    await facts.query(
+      `insert into warehouse.calls (call_id, started_at, direction, account_number, content_hash, source, fetch_seq, fetched_at)
+       values ($1, $2, 'inbound', $3, 'h', 'test', 1, now())`,
+      String(at),
+      startedAt,
+      line,
+    );
+  }
+  const counted = await facts.query<{ is_open: boolean }>(
+    'select is_business_hours as is_open from reporting.fct_call order by call_id::integer',
+  );
+  expect(counted.map(({ is_open }) => is_open)).toEqual(
+    calls.map(({ line, at }) => hoursAt(hoursOfLine(hours, line), at).is_open),
+  );
+  const week = `select reporting.business_seconds('2026-12-24T05:00Z', '2026-12-26T05:00Z', 1)::integer / 3600`;
+  expect(await facts.value(week)).toBe(3);
+  await adoptHours(facts.db, hoursOf('business_hours: { thursday: 09:00-17:00 }'));
+  expect(await facts.value('select count(*)::integer from reporting.schedule_lines')).toBe(0);
 });
 
 describe('a change of the hours asks for a rebuild', () => {

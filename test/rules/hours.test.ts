@@ -1,14 +1,17 @@
 import { expect, test } from 'vitest';
+import { holidaysEnd } from '../../src/ops/health-checks/automation.ts';
 import { afterOpenSeconds, beforeOpenSeconds, hoursAt, instantOf } from '../../src/rules/facts/hours.ts';
 import { plainText } from '../../src/rules/facts/values.ts';
-import { type BusinessHours, weekdays } from '../../src/shared/business-hours.ts';
+import { parseRules } from '../../src/rules/file/parse.ts';
+import { type BusinessHours, hoursOf, weekdays } from '../../src/shared/business-hours.ts';
+import { options, refusalOf } from './refusal.ts';
 
 const hours = (timeZone: string, holidays: string[] = []): BusinessHours => ({
   timeZone,
   week: Object.fromEntries(
     weekdays.map((name) => [name, [{ from: 9 * 60, to: 17 * 60 }]]),
   ) as unknown as BusinessHours['week'],
-  holidays: new Set(holidays),
+  days: new Map(holidays.map((day) => [day, []])),
 });
 
 // Days on which clocks are set somewhere.
@@ -120,4 +123,91 @@ test.each([
   expect(before >= new Date(from)).toBe(true);
   expect(afterOpenSeconds(weekdaysOnly, before, minutes * 60)).toEqual(new Date(to));
   expect(afterOpenSeconds(weekdaysOnly, new Date(before.getTime() + 1), minutes * 60)).not.toEqual(new Date(to));
+});
+
+const offices = `
+business_hours:
+  time_zone: America/New_York
+  monday: 09:00-17:00
+  thursday: 09:00-17:00
+  friday: 09:00-17:00
+  holidays: [12-25, 2026-11-26, 2026-12-28..2027-01-04]
+  days: { 12-24: 09:00-12:00, 2027-12-24: [] }
+offices:
+  west:
+    lines: ["+1 (310) 555-0100", "13105550101"]
+    time_zone: America/Los_Angeles
+  berlin:
+    lines: ["493012345678"]
+    time_zone: Europe/Berlin
+    friday: ["08:00-12:00", "13:00-15:00"]
+    holidays: [10-03]
+rules: []
+`;
+
+test.each([
+  // Thursday, 12:30 in New York, 09:30 in Los Angeles
+  ['2026-12-10T17:30:00Z', { '18455550100': true, '13105550100': true, '493012345678': false }],
+  // Friday, 09:30 in New York, 15:30 in Berlin
+  ['2026-12-11T14:30:00Z', { '18455550100': true, '13105550101': false, '493012345678': false }],
+  ['2026-12-11T12:30:00Z', { '18455550100': false, '13105550101': false, '493012345678': true }],
+  // Half a day, which ends at noon of each office, and closed altogether a year later
+  ['2026-12-24T16:59:00Z', { '18455550100': true, '13105550100': false }],
+  ['2026-12-24T17:00:00Z', { '18455550100': false, '13105550100': true }],
+  ['2027-12-24T16:59:00Z', { '18455550100': false, '13105550100': false, '493012345678': false }],
+  ['2027-12-24T12:30:00Z', { '493012345678': true }],
+  // A holiday, one of every year, and a Monday at the end of the range
+  ['2026-11-26T15:30:00Z', { '18455550100': false }],
+  ['2031-12-25T15:30:00Z', { '18455550100': false }],
+  ['2027-01-04T15:30:00Z', { '18455550100': false }],
+  ['2027-01-11T15:30:00Z', { '18455550100': true }],
+])('at %s, lines are open by the calendars of their offices: %j', (at, lines) => {
+  const { hours: calendars } = parseRules(offices, { file: 'rules.yaml', timeZone: undefined });
+  const open = Object.keys(lines).map((line) => [line, hoursAt(hoursOf(calendars, line), new Date(at)).is_open]);
+  expect(Object.fromEntries(open)).toEqual(lines);
+});
+
+test('times in texts are those of the office', () => {
+  const text = `${offices.replace('rules: []', '')}rules:
+  - name: closed
+    on: message_received
+    do: [{ reply: 'Open at {{ hours.opens_at | date: "%A, %l:%M %p" | squish }} ({{ hours.time_zone }})' }]
+`;
+  const { hours: calendars, rules } = parseRules(text, { file: 'rules.yaml', timeZone: 'UTC' });
+  const [step] = rules[0]?.steps ?? [];
+  const at = new Date('2026-12-12T12:00:00Z');
+  const said = ['18455550100', '13105550100'].map((line) => {
+    const facts = { now: at, hours: hoursAt(hoursOf(calendars, line), at) };
+    return step?.kind === 'reply' && step.text.render(facts);
+  });
+  expect(said).toEqual(['Open at Monday, 9:00 AM (America/New_York)', 'Open at Monday, 9:00 AM (America/Los_Angeles)']);
+});
+
+test.each([
+  ['business_hours: { holidays: [2026-02-30] }', 'This is not a date.'],
+  ['business_hours: { holidays: [2026-12-24..2026-12-20] }', 'This is not a date.'],
+  ['business_hours: { holidays: [2026-12-24..12-26] }', 'This is not a date.'],
+  ['business_hours: { holidays: [1000-01-01..9999-12-31] }', 'This is not a date.'],
+  ['business_hours: { days: { 13-01: 09:00-12:00 } }', 'This is not a date.'],
+  ['business_hours: { time_zone: New York }', 'This is not a time zone.'],
+  ['offices: { West: { lines: ["13105550100"] } }', 'This is not a name.'],
+  ['offices: { west: { lines: [] } }', 'The office has no line.'],
+  ['offices: { west: { lines: ["13105550100"], mondy: 09:00-17:00 } }', 'There is no `mondy` here.'],
+  [
+    'offices: { west: { lines: ["13105550100"] }, east: { lines: ["13105550100"] } }',
+    '13105550100 belongs to west already.',
+  ],
+])('%s is refused: %s', (text, message) => {
+  expect(refusalOf(`${text}\nrules: []\n`).problems.map((each) => each.message)).toEqual([message]);
+});
+
+test('dated holidays end, those of every year do not', () => {
+  const end = (written: string) => parseRules(`${written}\nrules: []\n`, options).datesEnd;
+  expect(end('business_hours: { holidays: [12-25] }')).toBeUndefined();
+  expect(end(offices.replace('rules: []', ''))).toEqual({ last: '2027-12-24', line: 2, column: 1 });
+  expect(holidaysEnd('2027-01-04', new Date('2026-12-04T23:00:00Z'))).toBeUndefined();
+  expect(holidaysEnd('2027-01-04', new Date('2026-12-06T00:00:00Z'))?.message).toBe(
+    'The dated holidays of the rules end on 2027-01-04.',
+  );
+  expect(holidaysEnd('2027-01-04', new Date('2027-02-01T00:00:00Z'))?.message).toContain('ended on');
 });

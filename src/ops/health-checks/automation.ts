@@ -88,6 +88,31 @@ const timeZone = defineCheck({
   remedy: ({ remedy }) => remedy,
 });
 
+/** Days before the end of the dated holidays on which it is said. */
+const holidaysEndDays = 30;
+
+/** Says that the dated holidays of a calendar have ended, or end soon. Undefined while they do not. */
+export function holidaysEnd(last: string, now: Date): Record<'message' | 'remedy', string> | undefined {
+  const daysLeft = (Date.parse(last) - now.getTime()) / 86_400_000;
+  if (daysLeft > holidaysEndDays) return undefined;
+  return {
+    message: `The dated holidays of the rules ${daysLeft < 0 ? 'ended' : 'end'} on ${last}.`,
+    remedy: 'Add those of the next year, or write days of every year without one, such as 12-25.',
+  };
+}
+
+const holidays = defineCheck({
+  id: 'holidays_end',
+  meaning: 'The dated holidays of the rules end within 30 days or have ended: the days after count as open.',
+  measure: ({ rules, takenAt }) => {
+    const { lastHoliday = null } = known(rules) ?? {};
+    return lastHoliday === null ? undefined : holidaysEnd(lastHoliday, takenAt);
+  },
+  level: 'warning',
+  sentence: ({ message }) => message,
+  remedy: ({ remedy }) => remedy,
+});
+
 const useOf = ({ credential }: Snapshot) => known(credential)?.use ?? 'none';
 
 /** The remedy for a refusal by the service (section 7). A reason begins with the error code. */
@@ -373,6 +398,7 @@ export const automationChecks = [
   rulesFile,
   timeZone,
   targetRefuses,
+  holidays,
   actionFailed,
   actionUnclear,
   rulesFailed,

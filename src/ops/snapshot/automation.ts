@@ -5,7 +5,7 @@ import { readAllowedMode, readVersions } from '../../ledger/rules-in-force.ts';
 import { type RuleCounts, readRuleCounts } from '../../reporting/outcomes.ts';
 import type { RulesProblem } from '../../rules/file/problems.ts';
 import { lesserMode, type Mode } from '../../rules/rule.ts';
-import { problemOf } from '../../rules/versions.ts';
+import { checkVersion } from '../../rules/versions.ts';
 import { maskKey } from '../../shared/masking.ts';
 
 /** The rules in force, and their results. */
@@ -22,6 +22,8 @@ export interface RulesStatus {
   readonly problem: string | null;
   /** The first error in the version in force, if this release does not understand it. */
   readonly unreadable: RulesProblem | null;
+  /** The last date of the calendar whose dated holidays end first. Null without any. */
+  readonly lastHoliday: string | null;
   /** Whether rules depend on hours. */
   readonly usesHours: boolean;
   /** The time zone of these hours. Null until somebody sets one. */
@@ -62,6 +64,7 @@ export async function readRules(db: Database): Promise<RulesStatus | undefined> 
   const [last] = newest;
   if (!last) return undefined;
   const inForce = newest.find(({ problem }) => problem === null);
+  const checked = inForce && checkVersion(inForce);
   const loaded = {
     mode: lesserMode(inForce?.mode ?? 'live', (await readAllowedMode(db)) ?? 'live'),
     version: inForce?.version ?? null,
@@ -70,7 +73,8 @@ export async function readRules(db: Database): Promise<RulesStatus | undefined> 
     why: inForce?.why ?? null,
     ruleCount: inForce?.rules.length ?? 0,
     problem: last.problem,
-    unreadable: (inForce && problemOf(inForce)) ?? null,
+    unreadable: checked?.problem ?? null,
+    lastHoliday: checked?.lastHoliday ?? null,
     usesHours: inForce?.isUsingHours ?? false,
     timeZone: inForce?.timeZone ?? null,
     usersZone: await readUsersZone(db),

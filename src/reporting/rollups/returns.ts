@@ -1,4 +1,5 @@
 import { query, type Transaction } from '../../db/database.ts';
+import { scheduleOf } from '../hours.ts';
 import { deliveryMap, reachedNobody, replaceRows, senderKind } from './parts.ts';
 import type { Span } from './steps.ts';
 
@@ -183,17 +184,15 @@ const freshReturns = `
   ), found as materialized (${foundReturns}
   ), business_days as materialized (
     -- By day: a month of holidays is looked through once, not for each call.
-    select missed.day as missed_day, (
+    select missed.schedule_id, missed.day as missed_day, (
         select min(day) from (select missed.day + after as day from generate_series(1, 366) after) days
-        where exists (select from reporting.business_hours h where h.schedule_id = s.schedule_id and h.isodow = extract(isodow from day))
-          and not exists (select from reporting.holidays x where x.schedule_id = s.schedule_id and x.holiday_date = day)
+        where exists (select from reporting.hours_on(missed.schedule_id, day))
       ) as next_day
-    from reporting.params p
-      join reporting.schedules s on s.schedule_id = p.schedule_id
-      cross join lateral (
-        select distinct (r.started_at at time zone s.time_zone)::date as day from found r
-        where r.returned_at > r.started_at + interval '4 hours'
-      ) missed
+    from (
+      select distinct s.schedule_id, (r.started_at at time zone s.time_zone)::date as day
+      from found r cross join lateral (${scheduleOf('r.account_number')}) s
+      where r.returned_at > r.started_at + interval '4 hours'
+    ) missed
   )
   select r.*,
     case
@@ -209,6 +208,5 @@ const freshReturns = `
       select seconds from reporting.open_seconds(r.started_at, r.returned_at, s.schedule_id)
       where seconds > 0 or r.is_business_hours or reporting.is_open_at(r.returned_at, s.schedule_id)) end as return_business_seconds
   from found r
-    cross join reporting.params p
-    join reporting.schedules s on s.schedule_id = p.schedule_id
-    left join business_days b on b.missed_day = (r.started_at at time zone s.time_zone)::date`;
+    cross join lateral (${scheduleOf('r.account_number')}) s
+    left join business_days b on b.schedule_id = s.schedule_id and b.missed_day = (r.started_at at time zone s.time_zone)::date`;

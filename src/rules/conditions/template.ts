@@ -20,7 +20,7 @@ const maxNodes = 20_000;
 const removedTags = ['include', 'render', 'layout', 'block'];
 const removedFilters = ['sample', 'raw'];
 
-/** Returns the compiler for the templates of a file; times are rendered in its time zone. */
+/** Returns the compiler for the templates of a file; times are rendered in the time zone of the line, by default in this one. */
 export function createTemplates(timeZone: string): (kind: TriggerKind, text: string) => Template | TextProblem {
   const engine = new Liquid({
     strictVariables: true,
@@ -51,7 +51,9 @@ export function createTemplates(timeZone: string): (kind: TriggerKind, text: str
 
 /** Limits nodes instead of time: on a busy machine any text can exceed the engine's own time limit. */
 function contextOf(engine: Liquid, facts: Facts): Context {
-  const context = new Context(templateFacts(facts), engine.options, { sync: true }, { liquid: engine });
+  const zone = facts.hours?.time_zone;
+  const options = zone ? { ...engine.options, timezoneOffset: zone } : engine.options;
+  const context = new Context(templateFacts(facts), options, { sync: true }, { liquid: engine });
   let nodes = 0;
   context.renderLimit.check = () => {
     nodes += 1;

@@ -1,4 +1,4 @@
-import { type BusinessHours, type Weekday, weekdays } from '../../shared/business-hours.ts';
+import { type BusinessHours, specialHours, type Weekday, weekdays } from '../../shared/business-hours.ts';
 import type { TimeRange } from '../../shared/time-range.ts';
 import type { FactsOf } from './declared.ts';
 
@@ -17,18 +17,19 @@ export function hoursAt(hours: BusinessHours, moment: Date): FactsOf<'hours'> {
   const weekday = weekdayOf(local.date);
   return {
     is_open: span !== undefined,
-    is_holiday: hours.holidays.has(local.date),
+    is_holiday: specialHours(hours, local.date)?.length === 0,
     weekday,
     time: local.time,
     date: local.date,
+    time_zone: hours.timeZone,
     opens_at: nextOpening(hours, local.date, at),
     closes_at: span && closingOf(hours, span.to, local.date),
   };
 }
 
-function openSpans({ timeZone, week, holidays }: BusinessHours, date: string): TimeRange<Date>[] {
-  if (holidays.has(date)) return [];
-  return week[weekdayOf(date)].map(({ from, to }) => ({
+function openSpans(hours: BusinessHours, date: string): TimeRange<Date>[] {
+  const { timeZone, week } = hours;
+  return (specialHours(hours, date) ?? week[weekdayOf(date)]).map(({ from, to }) => ({
     from: instantOf(date, from, timeZone),
     to: instantOf(date, to, timeZone),
   }));

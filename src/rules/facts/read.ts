@@ -1,5 +1,6 @@
 import { type Database, hotQuery, relation, sql, type Transaction } from '../../db/database.ts';
 import { hasTalkedSince } from '../../ledger/talks.ts';
+import { hoursOf } from '../../shared/business-hours.ts';
 import type { Pair } from '../../shared/thread.ts';
 import type { Reached } from '../../warehouse/call-facts.ts';
 import type { RuleSet } from '../rule.ts';
@@ -60,7 +61,11 @@ export async function readCases(
     const row = rows.get(each);
     if (!each.subject || !row) return each;
     const { earlierInboundAt, ...surrounding } = row;
-    const facts = { ...each.facts, ...factsOfRow(surrounding), hours: hoursAt(hours, each.trigger.at) };
+    const facts = {
+      ...each.facts,
+      ...factsOfRow(surrounding),
+      hours: hoursAt(hoursOf(hours, each.subject.line), each.trigger.at),
+    };
     return { ...each, facts, earlierInboundAt: earlierInboundAt ?? undefined };
   });
 }

@@ -124,9 +124,14 @@ function problemOf(issue: Issue, above: readonly PropertyKey[], positions: Posit
     const branch = likelyBranch(issue.errors);
     if (branch) return problemOf(branch, path, positions);
   }
-  const [message = issue.message, remedy = 'See how config/rules.yaml does it.'] = issue.message.split('\n');
+  const { message: said } = (issue.code === 'invalid_key' && issue.issues[0]) || issue;
+  const [message = said, remedy = 'See how config/rules.yaml does it.'] = said.split('\n');
   const position =
-    issue.code === 'unrecognized_keys' ? positions.ofKey([...path, issue.keys[0] ?? '']) : positions.ofValue(path);
+    issue.code === 'unrecognized_keys'
+      ? positions.ofKey([...path, issue.keys[0] ?? ''])
+      : issue.code === 'invalid_key'
+        ? positions.ofKey(path)
+        : positions.ofValue(path);
   return { ...position, message, remedy };
 }
 

@@ -1,7 +1,13 @@
 import { hash } from 'node:crypto';
 import { LineCounter, parseDocument } from 'yaml';
 import { defaultApprovalSeconds, defaultRuleLimits, type RuleLimits } from '../../ledger/limits.ts';
-import { type BusinessHours, type Opening, type Weekday, weekdays } from '../../shared/business-hours.ts';
+import {
+  type BusinessHours,
+  type Calendars,
+  type Opening,
+  type Weekday,
+  weekdays,
+} from '../../shared/business-hours.ts';
 import { type Condition, compileCondition } from '../conditions/condition.ts';
 import type { TextProblem } from '../conditions/expressions.ts';
 import { createTemplates, type Template } from '../conditions/template.ts';
@@ -45,7 +51,7 @@ export function parseRules(text: string, { file, timeZone }: ParseOptions): Rule
     error: schemaWording,
   });
   if (!success) return refuse(schemaProblems(error, positions));
-  const problems = duplicateNames(data.rules, positions);
+  const problems = [...duplicateNames(data.rules, positions), ...duplicateLines(data, positions)];
   const warnings: RulesProblem[] = [];
   const rules = buildRules(data, timeZone, positions, { problems, warnings });
   if (problems.length > 0 || tags.length > 0) return refuse(problems);
@@ -53,11 +59,13 @@ export function parseRules(text: string, { file, timeZone }: ParseOptions): Rule
     version: fingerprint(text),
     rules,
     timeZone,
-    hours: businessHours(data.business_hours, timeZone ?? 'UTC'),
+    hours: calendarsOf(data, timeZone),
+    datesEnd: endOfDates(data, positions),
     missed: callBackNeedOf(data),
     accountLimits: accountLimitsOf(data),
     ...namesIn(data.rules, positions),
-    hoursAt: firstWithHours(data.rules, rules, positions),
+    // Hours in a time zone of their own do not depend on TIME_ZONE.
+    hoursAt: data.business_hours?.time_zone === undefined ? firstWithHours(data.rules, rules, positions) : undefined,
     usesLanguage: data.rules.some((rule, at) => mentions('contact.language', rule, rules[at]?.condition)),
     warnings: warnings.sort(byPosition),
   };
@@ -125,12 +133,13 @@ function duplicateNames(rules: readonly WrittenRule[], positions: Positions): Ru
 }
 
 function buildRules(
-  { rules, business_hours: hours, missed }: RulesFile,
+  { rules, business_hours: hours, offices, missed }: RulesFile,
   chosenZone: string | undefined,
   positions: Positions,
   { problems, warnings }: { readonly problems: RulesProblem[]; readonly warnings: RulesProblem[] },
 ): Rule[] {
-  const timeZone = chosenZone ?? 'UTC';
+  const timeZone = hours?.time_zone ?? chosenZone ?? 'UTC';
+  const isZoneChosen = hours?.time_zone !== undefined || chosenZone !== undefined;
   const compileTemplate = createTemplates(timeZone);
 
   /** Reports what is wrong with a text. The result is not used then: `parseRules` throws. */
@@ -158,7 +167,7 @@ function buildRules(
     const maxAgeSeconds = limits.max_age ?? (rule.on === 'thread_idle' ? 86_400 : defaultRuleLimits.maxAgeSeconds);
     const template = (text: string, where: Path): Template => compiled(where, compileTemplate(rule.on, text));
     const condition = conditionOf(rule, [...path, 'if']);
-    const isHeldBack = rule.mode === 'live' && chosenZone === undefined && usesHours(rule, condition);
+    const isHeldBack = rule.mode === 'live' && !isZoneChosen && usesHours(rule, condition);
     return {
       name: rule.name,
       description: rule.description,
@@ -181,7 +190,7 @@ function buildRules(
       },
       stops: rule.stop,
       ...(isHeldBack ? { mode: 'dry-run', heldBack: 'time_zone_unset' } : { mode: rule.mode }),
-      hash: fingerprint(JSON.stringify([rule, hours, missed, timeZone])),
+      hash: fingerprint(JSON.stringify([rule, hours, offices, missed, timeZone])),
     };
   });
 }
@@ -229,15 +238,61 @@ function isRole(written: number | string): written is 'line' | 'agent' | 'nobody
 }
 
 const defaultDay: readonly Opening[] = [{ from: 9 * 60, to: 17 * 60 }];
+type WrittenHours = NonNullable<RulesFile['business_hours']>;
 
-function businessHours(written: RulesFile['business_hours'], timeZone: string): BusinessHours {
-  const openings = (name: Weekday): readonly Opening[] => {
-    if (written !== undefined) return written[name] ?? [];
-    return name === 'saturday' || name === 'sunday' ? [] : defaultDay;
-  };
+function calendarsOf({ business_hours: written, offices = {} }: RulesFile, timeZone: string | undefined): Calendars {
+  const zone = written?.time_zone ?? timeZone ?? 'UTC';
+  const byDefault: WrittenHours = {
+    monday: defaultDay,
+    tuesday: defaultDay,
+    wednesday: defaultDay,
+    thursday: defaultDay,
+    friday: defaultDay,
+  } as WrittenHours;
+  const main = businessHours(written ?? byDefault, zone);
+  const others = Object.entries(offices).map(([name, { lines, ...office }]) => {
+    const own = businessHours(office, office.time_zone ?? zone);
+    const hasWeek = weekdays.some((day) => office[day] !== undefined);
+    // What it says of days replaces both, so that holidays of the main office are not half days of this one.
+    const hasDays = office.holidays !== undefined || office.days !== undefined;
+    return { ...own, name, lines, week: hasWeek ? own.week : main.week, days: hasDays ? own.days : main.days };
+  });
+  return { ...main, offices: others };
+}
+
+function businessHours(written: WrittenHours, timeZone: string): BusinessHours {
+  const openings = (name: Weekday): readonly Opening[] => written[name] ?? [];
+  const closed = (written.holidays ?? []).map((day) => [day, []] as const);
   return {
     timeZone,
     week: Object.fromEntries(weekdays.map((name) => [name, openings(name)])) as unknown as BusinessHours['week'],
-    holidays: new Set(written?.holidays ?? []),
+    days: new Map<string, readonly Opening[]>([...closed, ...Object.entries(written.days ?? {})]),
   };
+}
+
+/** The calendar whose dated days end first, among those that have any. */
+function endOfDates({ business_hours: main, offices = {} }: RulesFile, positions: Positions): RuleSet['datesEnd'] {
+  const calendars = [
+    { written: main, path: ['business_hours'] },
+    ...Object.entries(offices).map(([name, written]) => ({ written, path: ['offices', name] })),
+  ];
+  const ends = calendars.flatMap(({ written, path }) => {
+    const dates = [...(written?.holidays ?? []), ...Object.keys(written?.days ?? {})].filter(
+      (day) => day.length === 10,
+    );
+    const last = dates.sort().at(-1);
+    return last === undefined ? [] : [{ last, ...positions.ofKey(path) }];
+  });
+  return ends.sort((a, b) => (a.last < b.last ? -1 : 1))[0];
+}
+
+function duplicateLines({ offices = {} }: RulesFile, positions: Positions): RulesProblem[] {
+  const named = Object.entries(offices).flatMap(([office, { lines }]) =>
+    lines.map((number, at) => ({ office, number, path: ['offices', office, 'lines', at] })),
+  );
+  return named.flatMap(({ number, path }, at) => {
+    const first = named.findIndex((each) => each.number === number);
+    const message = `${number} belongs to ${named[first]?.office} already.`;
+    return first === at ? [] : [{ ...positions.ofValue(path), message, remedy: 'Name each line once.' }];
+  });
 }

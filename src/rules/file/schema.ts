@@ -96,11 +96,63 @@ const quietHours = z
     error: 'These quiet hours start and end at the same time.\nWrite a span of less than a day, or mode: off.',
   });
 
-const day = z
-  .string()
-  .refine((text) => /^\d{4}-\d{2}-\d{2}$/.test(text) && new Date(`${text}T00:00Z`).toJSON()?.slice(0, 10) === text, {
-    error: 'This is not a date.\nWrite year, month and day, such as 2026-12-25.',
-  });
+/** A date, or a day of each year as one of a leap year. */
+function dateOf(text: string): number {
+  const written = /^\d\d-\d\d$/.test(text) ? `2000-${text}` : text;
+  const at = Date.parse(`${/^\d{4}-\d\d-\d\d$/.test(written) ? written : ''}T00:00Z`);
+  return at > 0 && new Date(at).toJSON().slice(0, 10) === written ? at : Number.NaN;
+}
+
+const dayMs = 86_400_000;
+const maxDays = 366;
+
+/** The days of `2026-12-25`, `12-25` or a range such as `2026-12-24..2027-01-02`. Undefined for anything else. */
+function daysOf(text: string): string[] | undefined {
+  const [first = '', last = first, ...more] = text.split('..').map((each) => each.trim());
+  const [from, to] = [dateOf(first), dateOf(last)];
+  if (more.length > 0 || first.length !== last.length || !(to >= from) || (to - from) / dayMs >= maxDays)
+    return undefined;
+  const count = (to - from) / dayMs + 1;
+  return Array.from({ length: count }, (_, at) => new Date(from + at * dayMs).toJSON().slice(10 - first.length, 10));
+}
+
+const dayError = {
+  error:
+    'This is not a date.\nWrite 2026-12-25, 12-25 for every year, or a range such as 2026-12-24..2027-01-02 or 12-24..12-31.',
+};
+const holidays = z
+  .array(z.string().refine((text) => daysOf(text) !== undefined, dayError))
+  .transform((given) => given.flatMap((text) => daysOf(text) ?? []));
+const days = z.record(
+  z.string().refine((text) => Number.isFinite(dateOf(text)), dayError),
+  openings,
+);
+const timeZone = z.string().refine(isTimeZone, {
+  error: 'This is not a time zone.\nWrite one of IANA, such as America/New_York.',
+});
+
+function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+const calendar = {
+  ...(Object.fromEntries(weekdays.map((name) => [name, openings.optional()])) as Record<
+    (typeof weekdays)[number],
+    z.ZodOptional<typeof openings>
+  >),
+  holidays: holidays
+    .optional()
+    .describe('Local days on which it is closed: 2026-12-25, 12-25 for every year, 2026-12-24..2027-01-02.'),
+  days: days
+    .optional()
+    .describe(
+      'Local days with hours of their own, such as half days: 12-24: 09:00-12:00. A date goes before a day of every year.',
+    ),
+};
 
 const microsPerDollar = 1_000_000;
 
@@ -359,16 +411,28 @@ export function callBackNeedOf({ missed: { reached, at_least: seconds } = {} }: 
 /** The whole file. `config/rules.schema.json` says the same to editors. */
 export const rulesSchema = z.strictObject({
   business_hours: z
-    .strictObject({
-      ...(Object.fromEntries(weekdays.map((name) => [name, openings.optional()])) as Record<
-        (typeof weekdays)[number],
-        z.ZodOptional<typeof openings>
-      >),
-      holidays: z.array(day).optional().describe('Local days on which it is closed.'),
-    })
+    .strictObject({ ...calendar, time_zone: timeZone.optional().describe('Default: TIME_ZONE.') })
     .optional()
     .describe(
-      'When `hours.is_open` is true, and business time in the reports, in TIME_ZONE; a day that is left out is closed. Default: Monday to Friday, 09:00-17:00.',
+      'When `hours.is_open` is true, and business time in the reports; a day that is left out is closed. Default: Monday to Friday, 09:00-17:00.',
+    ),
+  offices: z
+    .record(
+      z.string().regex(/^[a-z][a-z0-9-]{0,62}$/, {
+        error: 'This is not a name.\nUse lower-case letters, digits and dashes, beginning with a letter.',
+      }),
+      z.strictObject({
+        lines: z
+          .array(ownLine)
+          .min(1, { error: 'The office has no line.\nName at least one.' })
+          .describe('Lines whose hours these are, for texts and calls.'),
+        time_zone: timeZone.optional(),
+        ...calendar,
+      }),
+    )
+    .optional()
+    .describe(
+      'Hours of other lines, by name. What an office leaves out (its time zone, all weekdays, holidays, days) is that of `business_hours`.',
     ),
   missed: missed
     .optional()

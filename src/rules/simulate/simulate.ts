@@ -1,5 +1,6 @@
 import { type Database, query, sql, type Transaction } from '../../db/database.ts';
 import type { SendPlan } from '../../ledger/send.ts';
+import { hoursOf } from '../../shared/business-hours.ts';
 import type { Pair } from '../../shared/thread.ts';
 import type { TimeRange } from '../../shared/time-range.ts';
 import { findAssignee } from '../actions/mirror.ts';
@@ -238,7 +239,7 @@ async function scheduleIdleTriggers(run: Simulation, { subject, trigger }: Known
   if (times.length === 0) return;
   const next = subject.conversationId === null ? undefined : await nextTextAfter(run.tx, subject.conversationId, at);
   for (const time of times) {
-    const due = idleAt(time, set.hours, at);
+    const due = idleAt(time, hoursOf(set.hours, subject.line), at);
     if (!due || due >= to || (next && next <= due)) continue;
     const idle: Trigger = { kind: 'thread_idle', key: trigger.key, at: due, idle: time, idleSince: at };
     addTask(run, due, async () => {

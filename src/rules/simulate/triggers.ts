@@ -1,6 +1,6 @@
 import type { RawBuilder } from 'kysely';
 import { query, sql, type Transaction } from '../../db/database.ts';
-import type { BusinessHours } from '../../shared/business-hours.ts';
+import { type Calendars, hoursOf } from '../../shared/business-hours.ts';
 import type { Pair } from '../../shared/thread.ts';
 import type { TimeRange } from '../../shared/time-range.ts';
 import { idleAt, idleSince } from '../idle.ts';
@@ -92,16 +92,18 @@ async function pastIdleTriggers(
   tx: Transaction,
   { from, to }: TimeRange<Date>,
   idle: Idle,
-  hours: BusinessHours,
+  hours: Calendars,
 ): Promise<Trigger[]> {
-  const earliest = idleSince(idle, hours, from) ?? new Date(from.getTime() - 366 * 86_400_000);
+  const aYearBefore = new Date(from.getTime() - 366 * 86_400_000);
+  const starts = [hours, ...hours.offices].map((each) => idleSince(idle, each, from) ?? aYearBefore);
+  const earliest = new Date(Math.min(...starts.map((start) => start.getTime())));
   const least = sql`${idle.seconds} * interval '1 second'`;
-  const rows = await query<{ key: string; last: Date; next: Date | null }>(
+  const rows = await query<{ key: string; line: string; last: Date; next: Date | null }>(
     tx,
     sql`
-      select conversation_id || '/' || message_id as key, sent_at as last, next_at as next
+      select conversation_id || '/' || message_id as key, line, sent_at as last, next_at as next
       from (
-        select m.conversation_id, m.message_id, m.sent_at,
+        select m.conversation_id, m.message_id, m.line, m.sent_at,
           lead(m.sent_at) over (partition by m.conversation_id order by m.sent_at, m.message_id) as next_at
         from warehouse.sms_messages m
         where m.sent_at >= ${earliest} and m.sent_at < ${to}
@@ -110,8 +112,8 @@ async function pastIdleTriggers(
       where sent_at + ${least} < ${to} and (next_at is null or next_at > sent_at + ${least})
       order by sent_at`,
   );
-  return rows.flatMap(({ key, last, next }): Trigger[] => {
-    const at = idleAt(idle, hours, last);
+  return rows.flatMap(({ key, line, last, next }): Trigger[] => {
+    const at = idleAt(idle, hoursOf(hours, line), last);
     if (!at || at < from || at >= to || (next && next <= at)) return [];
     return [{ kind: 'thread_idle', key, at, idle, idleSince: last }];
   });
