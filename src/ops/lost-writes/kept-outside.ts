@@ -20,6 +20,8 @@ const mark = z.object({
   reportedAt: z.coerce.date(),
   /** An operator had paused all sends, for this reason. */
   pauseReason: z.string().nullable(),
+  /** The newest version of the rules. */
+  rulesVersion: z.number(),
 });
 
 /** A row of `ops.erasures`. */

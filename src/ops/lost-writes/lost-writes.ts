@@ -37,6 +37,16 @@ interface Reported extends Incarnation {
   readonly incarnationId: string;
   /** An operator has paused all sends, for this reason. */
   readonly pauseReason: string | null;
+  readonly rulesVersion: number;
+}
+
+const decisions = sql`(select pause_reason from ops.send_control where is_paused and paused_by = 'operator') as "pauseReason",
+  (select coalesce(max(version), 0) from ops.rule_versions) as "rulesVersion"`;
+
+/** Why sends stay paused after the recovery, if an operator had decided so, or what is known of the rules is out of date. */
+function pauseReasonOf(mark: Mark | undefined, rulesVersion: number): string | null {
+  if (!mark || mark.pauseReason !== null || mark.rulesVersion <= rulesVersion) return mark?.pauseReason ?? null;
+  return `version ${mark.rulesVersion} of the rules is lost; apply it again`;
 }
 
 async function readIncarnation(db: Database | Transaction, lock = sql``): Promise<Incarnation> {
@@ -130,20 +140,22 @@ export function watchForLostWrites({
     const held = await readIncarnation(tx, sql`for update`);
     const [at] = await query(
       tx,
-      sql<{ server: string | null; now: Date }>`select ops.server_identity() as server, clock_timestamp() as now`,
+      sql<
+        Pick<Reported, 'rulesVersion'> & { server: string | null; now: Date }
+      >`select ops.server_identity() as server, clock_timestamp() as now, ${decisions}`,
     );
-    const { server = null, now = new Date() } = at ?? {};
+    const { server = null, now = new Date(), rulesVersion = 0 } = at ?? {};
     const lost =
       lostSpanOf({ held, server, now, mark }) ?? (isRestored ? { from: held.reportedAt, until: now } : undefined);
     if (lost) {
-      const pauseReason = mark?.pauseReason ?? null;
+      const pauseReason = pauseReasonOf(mark, rulesVersion);
       await recoverLostSpan(tx, lost, { erasures: await rememberedErasures(), pauseReason });
     }
     const [row] = await query(
       tx,
       sql<Reported>`update ops.incarnation i set report_count = report_count + 1, reported_at = clock_timestamp(), server = ${server},
           deployment_id = coalesce(deployment_id, gen_random_uuid()), incarnation_id = coalesce(incarnation_id, gen_random_uuid())
-        returning ${incarnation}, (select pause_reason from ops.send_control where is_paused and paused_by = 'operator') as "pauseReason"`,
+        returning ${incarnation}, ${decisions}`,
     );
     if (!row) throw new Error('ops.incarnation has lost its row: apply the migrations again');
     return { lost, row };
@@ -220,12 +232,12 @@ export function watchForLostWrites({
     const isReadable = !isOutsideFailing;
     const { lost, row } = await inTransaction(db, (tx) => report(tx, mark, isRestored));
     open(row);
-    const { incarnationId, reportCount, reportedAt, pauseReason } = row;
+    const { incarnationId, reportCount, reportedAt, pauseReason, rulesVersion } = row;
     if (lost) log.error(lost, 'The database went back in time: sends are paused until what was lost is read again');
     if (lost || (mark && mark.incarnationId !== incarnationId)) {
       owed = { span: row, isFirst: lost !== undefined || known === undefined };
     }
-    known = { incarnationId, reportCount, reportedAt, pauseReason };
+    known = { incarnationId, reportCount, reportedAt, pauseReason, rulesVersion };
     startContributing();
     await copyErasures();
     const added = accepted.takeNew();

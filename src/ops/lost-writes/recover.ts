@@ -17,7 +17,7 @@ export interface LostSpan {
 /** What else is known of the lost time. */
 export interface Remembered {
   readonly erasures: readonly ErasureRow[];
-  /** An operator had paused all sends, for this reason. */
+  /** Why sends stay paused until an operator resumes them; null to resume them after the recovery. */
   readonly pauseReason: string | null;
 }
 
