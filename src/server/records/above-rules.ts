@@ -66,7 +66,9 @@ function row(
       }`
     : html`not evaluated`;
   return html`<tr><td>${name}<small>on ${on}, ${lesserMode(mode, allowed)}${heldBack && html`: ${heldBackWords[heldBack]}`}</small></td><td>${count}</td><td>${
-    did.length === 0 ? '–' : didWords(did)
+    did.length === 0
+      ? '–'
+      : html`${didWords(did)}${did.some(({ sendState }) => sendState === 'AWAITING_APPROVAL') && html` <a class="link" href="${view.pathTo('/sends#to-approve')}">Approve</a>`}`
   }</td></tr>`;
 }
 

@@ -88,7 +88,7 @@ export function proposalParts(proposal: Proposal, isTextShown: boolean, view: Vi
   const { sendId, line, number, text, answers, newerCount, expiresAt, seen } = proposal;
   return html`${answers !== null && isTextShown && html`<p class="body soft" dir="auto">${answers}</p>`}
 <p class="body" dir="auto">${text}</p>
-<p class="note">${newerCount > 0 && html`<span class="warning">They have written ${countOf(newerCount, 'text')} since.</span> `}${view.link(`/threads/${line}/${number}`, 'Read the thread')}. Without an approval it expires ${view.time(expiresAt)}.</p>
+<p class="note">${newerCount > 0 && html`<span class="warning">They have written ${countOf(newerCount, 'text')} since.</span> `}<a class="link" href="${view.pathTo(`/threads/${line}/${number}`)}">Read the thread</a>. Without an approval it expires ${view.time(expiresAt)}.</p>
 ${asks(
   ask({
     label: 'Approve',
