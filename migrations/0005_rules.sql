@@ -114,7 +114,7 @@ comment on column ops.rule_actions.run_id is 'The run.';
 comment on column ops.rule_actions.ordinal is 'Position among the steps, from 1.';
 comment on column ops.rule_actions.kind is 'reply, resolve, reopen, assign, comment, block, notify or webhook.';
 comment on column ops.rule_actions.state is 'waiting: not done yet. done. failed: the service or the target refused. skipped: see reason. unclear: the answer was lost, and it must not be repeated. dry_run: only recorded.';
-comment on column ops.rule_actions.argument is 'Note, user or reason; NULL once the action is settled.';
+comment on column ops.rule_actions.argument is 'Note, user or reason; NULL once the action is settled. For a notify that asks for an approval, the send.';
 comment on column ops.rule_actions.target is 'For notify and webhook, the name in NOTIFY_TARGETS. What it is told is made of the facts when it is sent, and not kept.';
 comment on column ops.rule_actions.send_id is 'For a reply, the row in the send ledger.';
 comment on column ops.rule_actions.reason is 'Why it is in this state.';

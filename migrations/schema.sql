@@ -292,7 +292,7 @@ create table ops.rule_actions (
   ordinal smallint not null, -- Position among the steps, from 1.
   kind text not null, -- reply, resolve, reopen, assign, comment, block, notify or webhook.
   state text not null, -- waiting: not done yet. done. failed: the service or the target refused. skipped: see reason. unclear: the answer was lost, and it must not be repeated. dry_run: only recorded.
-  argument jsonb, -- Note, user or reason; NULL once the action is settled.
+  argument jsonb, -- Note, user or reason; NULL once the action is settled. For a notify that asks for an approval, the send.
   target text, -- For notify and webhook, the name in NOTIFY_TARGETS. What it is told is made of the facts when it is sent, and not kept.
   send_id uuid, -- For a reply, the row in the send ledger.
   reason text, -- Why it is in this state.

@@ -110,6 +110,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       retentionDays: settings.eventRetentionDays,
       readThread,
       targets: settings.notify.targets,
+      publicUrl: settings.receiver.publicUrl,
       actsFor: settings.api.key === undefined ? 'user' : 'account',
       isCurrent: reporting.isCurrent,
       onInForce: async ({ hours, missed }) => {

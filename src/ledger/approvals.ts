@@ -22,6 +22,7 @@ export async function awaitApproval(tx: Transaction, { sendId, state, limits }: 
   if (state !== 'AWAITING_APPROVAL') {
     const set = { expires_at: expiresAt };
     await transition(tx, { sendId, from: [state], to: 'AWAITING_APPROVAL', dueInMs: judgedEveryMs, set });
+    await tell(tx, sendId, limits.approval?.notify);
     return 'awaiting';
   }
   await query(
@@ -31,6 +32,18 @@ export async function awaitApproval(tx: Transaction, { sendId, state, limits }: 
       where send_id = ${sendId}`,
   );
   return 'awaiting';
+}
+
+/** Adds a step to the run of the rule, which tells a target that the text waits. */
+async function tell(tx: Transaction, sendId: string, target: string | undefined): Promise<void> {
+  if (target === undefined) return;
+  await query(
+    tx,
+    sql`insert into ops.rule_actions (run_id, ordinal, kind, state, target, argument)
+      select run_id, (select max(ordinal) + 1 from ops.rule_actions o where o.run_id = a.run_id), 'notify', 'waiting', ${target},
+        jsonb_build_object('sendId', a.send_id)
+      from ops.rule_actions a where a.send_id = ${sendId} and a.kind = 'reply'`,
+  );
 }
 
 /** A text that waits for approval. */

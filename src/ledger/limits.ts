@@ -18,8 +18,11 @@ export interface RuleLimits {
   readonly isFollowUp?: boolean | undefined;
   /** The trigger is later than its event by so many seconds: what was written in between counts as later. */
   readonly delaySeconds?: number | undefined;
-  /** A person has to approve the text before it leaves, within these seconds after it was planned. */
-  readonly approval?: { readonly expiresSeconds: number } | undefined;
+  /**
+   * A person has to approve the text before it leaves, within these seconds after it was planned. `notify`: the name in
+   * NOTIFY_TARGETS that is told.
+   */
+  readonly approval?: { readonly expiresSeconds: number; readonly notify?: string | undefined } | undefined;
 }
 
 /** From one local time to another, `HH:MM`; usually spans midnight. */

@@ -137,7 +137,7 @@ export async function readHistory(
       from ops.rule_runs r cross join lateral (
         select max(state) filter (where kind = 'reply') as reply,
           (max(send_id::text) filter (where kind = 'reply'))::uuid as send_id,
-          not bool_or(kind = 'reply') or bool_or(kind not in ('reply', 'resolve')) as does_more
+          not bool_or(kind = 'reply') or bool_or(kind not in ('reply', 'resolve') and argument -> 'sendId' is null) as does_more
         from ops.rule_actions where run_id = r.run_id
       ) a left join ops.sends s on s.send_id = a.send_id
       where r.is_matched and r.line is not null and r.number is not null

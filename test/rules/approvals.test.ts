@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { runInProcess } from '../cli/in-process.ts';
+import { startHttpReceiver } from '../ops/alert-receivers.ts';
 import { until } from '../world.ts';
 import { createRulesWorld } from './rules-world.ts';
 
@@ -18,8 +19,15 @@ rules:
 `;
 
 describe('a reply that waits for a person', async () => {
-  const world = await createRulesWorld(rulesWith('We will refund you.'), 'live', 'postgres', { adminToken: token });
-  afterAll(() => world.close());
+  const slack = await startHttpReceiver();
+  const world = await createRulesWorld(rulesWith('We will refund you.'), 'live', 'postgres', {
+    adminToken: token,
+    environment: { NOTIFY_TARGETS: `team=slack:${slack.url}`, PUBLIC_URL: 'https://trunkline.example' },
+  });
+  afterAll(async () => {
+    await world.close();
+    await slack[Symbol.asyncDispose]();
+  });
   const { sandbox, value, context, receiver } = world;
   const environment = { DATABASE_URL: context.settings.databaseUrl };
   const headers = { authorization: `Basic ${btoa(`lea:${token}`)}`, 'sec-fetch-site': 'same-origin' };
@@ -119,6 +127,22 @@ describe('a reply that waits for a person', async () => {
     expect(charges(number)).toBe(0);
     await world.rules(rulesWith('Nothing is refunded.', '{ expires: 4h }', 'dry-run'));
     await until(async () => (await stateOf(number)) === 'DENIED dry_run');
+  });
+
+  test('tells a target once, with the words, the masked number and a link that approves nothing', async () => {
+    await world.rules(rulesWith('We will refund you.', '{ notify: team }'));
+    const { number, id } = await asked();
+    await until(async () => slack.received.length > 0);
+    const last = number.slice(-4);
+    expect(slack.received.map(({ body }) => JSON.parse(body).text)).toEqual([
+      `*A text to …${last} waits for approval (rule refunds)*\nWe will refund you.\nhttps://trunkline.example/sends/${id}`,
+    ]);
+    await get(`/sends/${id}`);
+    expect(await stateOf(number)).toBe('AWAITING_APPROVAL');
+    expect((await post(`/sends/${id}/reject`)).status).toBe(303);
+    await world.rulesSettled();
+    const steps = (await world.actions('refunds')).slice(-3).map(({ kind, state }) => `${kind} ${state}`);
+    expect(steps).toEqual(['reply skipped', 'resolve skipped', 'notify done']);
   });
 
   test('nothing waits in dry-run mode', async () => {

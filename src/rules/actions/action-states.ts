@@ -35,6 +35,8 @@ export interface ClaimedAction {
     readonly userId?: number;
     readonly to?: Assignee;
     readonly reason?: string;
+    /** For a `notify` that asks for an approval: the send that waits. */
+    readonly sendId?: string;
   };
   /** Requests sent for it so far. */
   readonly tries: number;
@@ -245,7 +247,8 @@ export async function beginAction(db: Database, claim: Claim, hasNote: boolean):
 
 /**
  * Records how an attempt ended, and counts it once it is final. `done` is recorded even after the claim was lost; anything else
- * only while it is held. The argument is deleted with the last attempt: it can quote what people wrote.
+ * only while it is held. The argument is deleted with the last attempt, since it can quote what people wrote; that of a
+ * step for a target quotes nothing, and is used if it is retried.
  */
 export async function recordOutcome(tx: Database | Transaction, claim: Claim, outcome: Outcome): Promise<void> {
   if (outcome.state === 'later') {
@@ -268,7 +271,8 @@ export async function recordOutcome(tx: Database | Transaction, claim: Claim, ou
     tx,
     sql`
       with decided as (
-        update ops.rule_actions set state = ${state}, reason = coalesce(${reason}, reason), settled_at = now(), argument = null
+        update ops.rule_actions set state = ${state}, reason = coalesce(${reason}, reason), settled_at = now(),
+          argument = case when target is not null then argument end
         where ${isOurs} returning run_id
       )
       insert into ops.rule_tallies (happened_at, version, counts)

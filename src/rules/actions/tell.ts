@@ -1,7 +1,10 @@
 import { hash } from 'node:crypto';
 import type { DeclaredTarget } from '../../../config/settings.ts';
 import { type Database, inTransaction, query, sql } from '../../db/database.ts';
+import { listProposals, type Proposal } from '../../ledger/approvals.ts';
 import { createChannel, type Message } from '../../notify/channels.ts';
+import { toType } from '../../shared/command-name.ts';
+import { maskNumbers } from '../../shared/masking.ts';
 import type { Facts } from '../facts/declared.ts';
 import { readFactsAgain } from '../facts/read-again.ts';
 import { factAt } from '../facts/values.ts';
@@ -16,6 +19,8 @@ export interface TellContext {
   readonly rules: RulesReader;
   /** NOTIFY_TARGETS. */
   readonly targets: ReadonlyMap<string, DeclaredTarget>;
+  /** PUBLIC_URL, where the pages are. */
+  readonly publicUrl: string | undefined;
 }
 
 /** Longer than a channel takes. It goes on when the process stops: a message that is aborted may have arrived. */
@@ -26,9 +31,10 @@ const sendMs = 30_000;
  * in force, so that they are stored nowhere.
  */
 export async function requestToTell(
-  { db, rules, targets }: TellContext,
+  context: TellContext,
   action: ClaimedAction,
 ): Promise<{ send(): Promise<void> } | Outcome> {
+  const { db, rules, targets } = context;
   const name = action.target ?? '';
   const target = targets.get(name);
   if (!target) return { state: 'failed', reason: `NOTIFY_TARGETS has no target ${name}` };
@@ -39,13 +45,19 @@ export async function requestToTell(
   if (sentCount >= maxPerHour) {
     return { state: 'skipped', reason: `left out: ${name} got ${maxPerHour} notifications within an hour` };
   }
+  const isLast = sentCount + 1 === maxPerHour;
+  const { sendId } = action.argument;
   const content = await inTransaction(db, async (tx) => {
+    if (sendId !== undefined) {
+      const [proposal] = await listProposals(tx, 1, sendId);
+      return proposal && askFor(proposal, context.publicUrl, isLast);
+    }
     const set = await rules(tx);
     if (!set) throw new Error('this release does not understand the rules in force');
     const rule = set.rules.find((each) => each.name === action.rule);
     const step = rule && stepOf(rule, action);
     const facts = await readFactsAgain(tx, set, { ...action.trigger, at: action.triggerAt }, 'live');
-    return step && facts && contentOf(step, facts, action, sentCount + 1 === maxPerHour);
+    return step && facts && contentOf(step, facts, action, isLast);
   });
   if (!content)
     return { state: 'skipped', reason: 'the rule does not say this any more, or what it was about is gone' };
@@ -55,6 +67,7 @@ export async function requestToTell(
 
 /** Notifications of a target within an hour. */
 const maxPerHour = 60;
+const lastRemark = `(Notification ${maxPerHour} of this hour: further ones are left out.)`;
 
 async function countSent(db: Database, target: string): Promise<number> {
   const [row] = await query<{ count: number }>(
@@ -72,6 +85,22 @@ function stepOf({ steps }: Rule, { kind, ordinal, target }: ClaimedAction): Step
   );
 }
 
+/** Asks for the approval of a text. The link leads to its page, which needs the sign-in: only a POST from there approves. */
+function askFor(
+  { sendId, rule, number, text, expiresAt }: Proposal,
+  publicUrl: string | undefined,
+  isLast: boolean,
+): Omit<Message, 'id'> {
+  const page = publicUrl === undefined ? undefined : new URL(`/sends/${sendId}`, publicUrl).href;
+  const to = maskNumbers(number);
+  const how = page ?? `To approve it: ${toType(`sends approve ${sendId}`)}`;
+  return {
+    headline: `A text to ${to} waits for approval (rule ${rule})`,
+    paragraphs: [text, how, ...(isLast ? [lastRemark] : [])],
+    event: { type: 'rule.approval', data: { rule, sendId, to, text, expiresAt, page } },
+  };
+}
+
 function contentOf(
   step: Step,
   facts: Facts,
@@ -80,9 +109,8 @@ function contentOf(
 ): Omit<Message, 'id'> | undefined {
   if (step.kind === 'notify') {
     const text = step.text.render(facts);
-    const remark = `(Notification ${maxPerHour} of this hour: further ones are left out.)`;
     return {
-      paragraphs: isLast ? [text, remark] : [text],
+      paragraphs: isLast ? [text, lastRemark] : [text],
       event: { type: 'rule.notify', data: { rule, text } },
     };
   }

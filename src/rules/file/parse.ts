@@ -109,6 +109,8 @@ function namesIn(rules: readonly WrittenRule[], positions: Positions): Pick<Rule
       if (credited !== undefined) users.push({ ...positionOf('resolve', 'user'), user: credited });
       const from = typeof reply === 'object' ? reply.from : undefined;
       if (from !== undefined) lines.push({ ...positionOf('reply', 'from'), number: from });
+      const asked = typeof reply === 'object' && typeof reply.approve === 'object' ? reply.approve.notify : undefined;
+      if (asked) targets.push({ ...positionOf('reply', 'approve', 'notify'), name: asked, kind: 'notify' });
       if (notify) targets.push({ ...positionOf('notify', 'to'), name: notify.to, kind: 'notify' });
       if (webhook) targets.push({ ...positionOf('webhook', 'to'), name: webhook.to, kind: 'webhook' });
     }
@@ -198,8 +200,8 @@ function buildRules(
 function approvalOf({ do: steps }: WrittenRule): RuleLimits['approval'] {
   const reply = steps.find((step) => step.reply !== undefined)?.reply;
   if (typeof reply !== 'object' || reply.approve === undefined) return undefined;
-  const { expires = defaultApprovalSeconds } = reply.approve === true ? {} : reply.approve;
-  return { expiresSeconds: expires };
+  const { expires = defaultApprovalSeconds, notify } = reply.approve === true ? {} : reply.approve;
+  return { expiresSeconds: expires, notify };
 }
 
 function stepOf(step: WrittenRule['do'][number], path: Path, template: (text: string, where: Path) => Template): Step {

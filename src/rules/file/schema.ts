@@ -214,6 +214,13 @@ const ownLine = z
     error: 'This is not a line.\nWrite one of the account’s numbers that can text, such as "16465550100".',
   });
 
+const target = z
+  .string()
+  .regex(/^[a-z][a-z0-9-]{0,30}$/, {
+    error: 'This is not the name of a target.\nWrite one of the names in NOTIFY_TARGETS, such as support.',
+  })
+  .describe('A name in NOTIFY_TARGETS.');
+
 const maxApprovalSeconds = 7 * 86_400;
 
 const approve = z.strictObject({
@@ -223,6 +230,7 @@ const approve = z.strictObject({
     })
     .optional()
     .describe('How long it waits. Default: 24h.'),
+  notify: target.optional().describe('Whom to tell that it waits: a name in NOTIFY_TARGETS.'),
 });
 const reply = z.strictObject({
   text: template.describe('Text to send (Liquid).'),
@@ -251,12 +259,6 @@ const block = z.strictObject({
   reason: template.optional().describe('Kept with the block (Liquid), never shown to the other party.'),
 });
 
-const target = z
-  .string()
-  .regex(/^[a-z][a-z0-9-]{0,30}$/, {
-    error: 'This is not the name of a target.\nWrite one of the names in NOTIFY_TARGETS, such as support.',
-  })
-  .describe('A name in NOTIFY_TARGETS.');
 const notify = z.strictObject({ to: target, text: template.describe('What to say (Liquid).') });
 const webhook = z.strictObject({
   to: target,

@@ -74,6 +74,7 @@ function serviceThat(...answers: readonly (() => Promise<unknown>)[]) {
     readThread: async () => true,
     rules: async () => undefined,
     targets: new Map(),
+    publicUrl: undefined,
     actsFor: 'account',
   };
   return { asked, parts };
@@ -146,6 +147,7 @@ test('a resolve that credits a user goes through with a login, which credits its
     readThread: async () => true,
     rules: async () => undefined,
     targets: new Map(),
+    publicUrl: undefined,
     actsFor: 'user',
   };
   await performAction(parts, await taken(), signal);
