@@ -74,8 +74,12 @@ const streamOf: Readonly<Record<EventType, 'calls' | 'texts' | null>> = {
  */
 const overlapSeconds = { calls: 4 * 3_600, texts: 300 } as const;
 
-/** Records that events since a moment may have been lost, whatever the subscriptions were. */
+/**
+ * Records that events since a moment may have been lost, whatever the subscriptions were. Who searches the other open gaps has
+ * lost them too, so that they are due.
+ */
 export async function recordGaps(tx: Transaction, from: Date, reason: string): Promise<void> {
+  await query(tx, sql`update ops.gaps set next_try_at = now() where filled_at is null`);
   const streams = Object.entries(overlapSeconds).map(([stream, overlap]) => ({ stream, overlap }));
   await query(
     tx,
