@@ -29,20 +29,9 @@ const publishedOps: Readonly<Record<string, readonly string[]>> = {
   'ops.rollup_state': ['is_only', 'drained_at', 'meaning', 'rebuilt_at', 'wanted_time_zone'],
   'ops.send_control': ['is_only', 'highest_unit_micros'],
   'ops.sends': [
-    ...[
-      'send_id',
-      'rule',
-      'rule_version',
-      'line',
-      'number',
-      'trigger_kind',
-      'trigger_id',
-      'trigger_at',
-      'mode',
-      'body',
-    ],
-    ...['state', 'search_count', 'message_type', 'units', 'settled_micros', 'message_id', 'planned_at', 'reserved_at'],
-    ...['dispatched_at', 'settled_at', 'expires_at'],
+    ...['send_id', 'rule', 'rule_version', 'line', 'number', 'trigger_kind', 'trigger_id', 'trigger_at', 'mode'],
+    ...['body', 'state', 'search_count', 'message_type', 'units', 'settled_micros', 'message_id', 'expires_at'],
+    ...['planned_at', 'reserved_at', 'dispatched_at', 'settled_at'],
   ],
   'ops.tie_outs': [
     ...['local_date', 'kind', 'name', 'theirs', 'ours', 'call_ids', 'unexplained_ids', 'explained', 'compared_at'],
@@ -59,7 +48,7 @@ const text: Readonly<Record<string, 'all' | readonly string[]>> = {
   'warehouse.transcripts': wordColumns,
 };
 
-/** Never published: addresses of users, other programs' webhooks, and what no column holds; a hash lets one guess its text. */
+/** Never published: addresses of users, webhooks of other programs, and below, unknown keys and hashes, which let one guess a text. */
 const withheld: typeof text = {
   'warehouse.users': ['email', 'mobile'],
   'warehouse.webhook_subscriptions': 'all',
@@ -108,7 +97,7 @@ export async function grantCdcRole(
     const forAdministrator: string[] = [];
     const replicates = `alter role ${name} replication`;
     if (!server?.mayReplicate && !(await isAllowed(tx, replicates))) forAdministrator.push(replicates);
-    if (!server?.isLogical) forAdministrator.push(`alter system set wal_level = logical`);
+    if (!server?.isLogical) forAdministrator.push('alter system set wal_level = logical');
     return { name, isCreated, isTextShown, tables, ...(forAdministrator.length > 0 && { forAdministrator }) };
   });
 }
