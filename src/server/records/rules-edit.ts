@@ -45,8 +45,8 @@ interface Review {
   /** Shown below the text. */
   readonly below?: Html;
   readonly problems?: readonly MarkedProblem[];
-  /** The version that the next change is based on, once the difference to it was shown. */
-  readonly basedOn?: number;
+  /** A newer version that was shown: the next change is based on it. */
+  readonly standing?: Standing;
 }
 
 interface MarkedProblem extends RulesProblem {
@@ -111,8 +111,8 @@ export function registerRulesEditor(app: FastifyInstance, context: Context, done
   }
 
   async function apply(draft: Draft, view: View, request: FastifyRequest): Promise<Review | string> {
-    const readable = parsed(draft.text);
-    if ('refusal' in readable) return { ...readable.refusal, status: 422 };
+    const rules = parsed(draft.text);
+    if ('refusal' in rules) return { ...rules.refusal, status: 422 };
     const change = changeOf(request);
     try {
       const { version } = await applyRules(db, draft.text, { ...change, file: 'rules', timeZone: hoursZone });
@@ -125,19 +125,20 @@ export function registerRulesEditor(app: FastifyInstance, context: Context, done
           cause: error,
         });
       }
-      const newer = await readStanding();
-      return { ...(await newerVersion(draft, newer, view)), status: 409, basedOn: newer.inForce?.version ?? 0 };
+      return newerVersion(draft, await readStanding(), view);
     }
   }
 
   /** Says that another version came into force since the page was opened, and what it changed. */
-  async function newerVersion({ basedOn }: Draft, { inForce }: Standing, view: View): Promise<Review> {
-    if (!inForce || basedOn === inForce.version) return {};
+  async function newerVersion({ basedOn }: Draft, standing: Standing, view: View): Promise<Review> {
+    const { inForce } = standing;
+    if (!inForce) return {};
     const [opened] = await read((connection) => readVersions(connection, sql`version = ${basedOn}`));
     const { version, by, why, appliedAt, mode } = inForce;
     const what = renderDifference(opened?.text ?? '', inForce.text, `Changes of version ${version}`);
     const isOtherMode = opened !== undefined && opened.mode !== mode;
     return {
+      ...{ status: 409, standing },
       above:
         refusalNote(html`<p>Version ${version} came into force since you opened this page, applied ${view.time(appliedAt)} by ${by}${
           why !== null && html`: ${why}`
@@ -155,8 +156,8 @@ ${what ? html`<p>What changed. Take it over into your text if it should last:</p
 
   servePage(app, '/rules/edit', renderOutage, async (request) => {
     const standing = await readStanding();
-    const { inForce } = standing;
-    const draft = { ...typedChange(request), text: inForce?.text ?? '', basedOn: inForce?.version ?? 0 };
+    const { text = '', version = 0 } = standing.inForce ?? {};
+    const draft: Draft = { text, basedOn: version, who: '', why: '' };
     return renderEditor(draft, { standing, view: viewOf(request.query, timeZone), user: signInOf(request).user });
   });
 
@@ -186,12 +187,7 @@ ${what ? html`<p>What changed. Take it over into your text if it should last:</p
           return '';
         }
         reply.code(review.status ?? 200);
-        return renderEditor(draft, {
-          ...page,
-          view,
-          standing: review.basedOn === undefined ? standing : await readStanding(),
-          review,
-        });
+        return renderEditor(draft, { ...page, view, standing, review });
       },
     );
   });
@@ -206,10 +202,10 @@ interface Editor {
   readonly review?: Review;
 }
 
-function renderEditor(draft: Draft, { standing, view, user, review = {} }: Editor): string {
-  const { above, below, problems = [], basedOn = draft.basedOn } = review;
+function renderEditor(draft: Draft, { view, user, review = {}, ...before }: Editor): string {
+  const { above, below, problems = [], standing = before.standing } = review;
   const { inForce } = standing ?? {};
-  const isOver = basedOn !== draft.basedOn;
+  const basedOn = review.standing ? (inForce?.version ?? 0) : draft.basedOn;
   const marks = new Map(problems.toReversed().map(({ line, level }) => [line, level]));
   const path = view.pathTo('/rules/edit');
   return frame({
@@ -232,7 +228,7 @@ ${below}
 ${section(
   'Apply',
   html`<div class="change">${changeFields(user, { version: basedOn }, draft)}
-<button class="act" name="do" value="apply">${isOver ? `Apply over version ${basedOn}` : 'Apply'}</button></div>
+<button class="act" name="do" value="apply">${review.standing ? `Apply over version ${basedOn}` : 'Apply'}</button></div>
 <p class="note">In force for all workers at once${standing && html`, ${modeWords(standing)}`}. A text with an error is never applied.</p>`,
 )}
 </form>`,
