@@ -1,3 +1,4 @@
+import { UserError } from '../shared/errors.ts';
 import { type Database, query, sql } from './database.ts';
 
 /** A hot standby that pages read from. */
@@ -8,16 +9,30 @@ export interface StandbyStatus {
   readonly lagSeconds: number | null;
 }
 
-/** Undefined if there is none. */
-export async function readStandby(db: Database | undefined): Promise<StandbyStatus | undefined> {
-  const [status] = db
-    ? await query(
-        db,
-        sql<StandbyStatus>`select pg_is_in_recovery() as "isStandby", case when pg_is_in_recovery()
-           then greatest(0, extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp()))::float8 end as "lagSeconds"`,
-      )
-    : [];
-  return status;
+export async function readStandby(db: Database): Promise<StandbyStatus> {
+  const [status] = await query(
+    db,
+    sql<StandbyStatus>`select pg_is_in_recovery() as "isStandby", case when pg_is_in_recovery()
+       then greatest(0, extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp()))::float8 end as "lagSeconds"`,
+  );
+  return status ?? { isStandby: false, lagSeconds: null };
+}
+
+/** REPORTING_DATABASE_URL names a database that is no copy of that of DATABASE_URL: its pages would show another account. */
+export class OtherDatabase extends UserError {
+  readonly code = 'other_database';
+
+  constructor() {
+    super('it is no copy of the database of DATABASE_URL');
+  }
+}
+
+/** Rejects with {@link OtherDatabase} if a database is neither the primary nor a streaming copy of it. */
+export async function refuseOtherDatabase(primary: Database, standby: Database): Promise<void> {
+  const identity = sql<{ id: string }>`select (select system_identifier from pg_control_system()) || '/' || oid as id
+    from pg_database where datname = current_database()`;
+  const [[own], [other]] = [await query(primary, identity), await query(standby, identity)];
+  if (own?.id !== other?.id) throw new OtherDatabase();
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import { diskFullMs } from '../db/connections.ts';
 import { type Database, query, sql, type Transaction } from '../db/database.ts';
 import { describeRefusal } from '../db/refusals.ts';
-import { isRecoveryConflict, readStandby } from '../db/standby.ts';
+import { isRecoveryConflict, readStandby, refuseOtherDatabase, type StandbyStatus } from '../db/standby.ts';
 import { UserError } from '../shared/errors.ts';
 import { readRelease } from '../shared/release.ts';
 import { readProcesses } from './processes.ts';
@@ -76,7 +76,7 @@ export interface Snapshot extends StoredParts {
   readonly queues: PartOf<typeof readQueues>;
   readonly disk: PartOf<typeof readDisk>;
   /** Of REPORTING_DATABASE_URL. */
-  readonly standby: PartOf<typeof readStandby>;
+  readonly standby: Part<StandbyStatus | undefined>;
   /** Of this process; undefined when it has no API client. */
   readonly circuit: CircuitState | undefined;
   /** For this process: Postgres recently refused a write because its disk was full. */
@@ -104,7 +104,11 @@ const partTimeoutMs = 3_000;
 export async function takeSnapshot(parts: SnapshotParts): Promise<Snapshot> {
   const { database, standby, queues, service, settings, metrics } = parts;
   const queueFacts = part(() => readQueues(queues));
-  const standbyFacts = part(() => readStandby(standby?.db));
+  const standbyFacts = part(async () => {
+    if (!standby) return undefined;
+    await refuseOtherDatabase(database.db, standby.db);
+    return readStandby(standby.db);
+  });
   try {
     return await database.db.connection().execute(async (db) => {
       const [moment] = await query<{ now: Date }>(db, sql`select clock_timestamp() as now`);

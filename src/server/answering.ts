@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { FastifyHelmetOptions } from '@fastify/helmet';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Database, OpenDatabase, Transaction } from '../db/database.ts';
-import { readStandby } from '../db/standby.ts';
+import { readStandby, refuseOtherDatabase } from '../db/standby.ts';
 import { span } from '../ops/format.ts';
 import { DatabaseUnavailable, readWithTimeout } from '../ops/snapshot.ts';
 import { UserError } from '../shared/errors.ts';
@@ -117,15 +117,15 @@ export type ReadPage = <T>(work: (connection: Database, standbyWords?: string) =
 
 type Reader = Pick<OpenDatabase, 'db'>;
 
-/** Milliseconds for which a standby that does not answer is not asked again. */
+/** Milliseconds for which a standby that could not be used is not asked again. */
 const awayMs = 10_000;
-const isAwayWords = 'The standby of REPORTING_DATABASE_URL does not answer, so this was read from the primary.';
+const isAwayWords = 'The standby of REPORTING_DATABASE_URL cannot be used, so this was read from the primary.';
 
 function standbyWordsOf(lagSeconds: number | null): string {
   return lagSeconds === null ? 'Read from the standby.' : `Read from the standby, which is ${span(lagSeconds)} behind.`;
 }
 
-/** Reads from the standby, if there is one, and from the primary while it does not answer. Rejects like `onConnection`. */
+/** Reads from the standby, if there is one, and from the primary while it cannot be used. Rejects like `onConnection`. */
 export function readsFromStandby({
   database,
   standby,
@@ -134,13 +134,16 @@ export function readsFromStandby({
   readonly standby: Reader | undefined;
 }): ReadPage {
   let awayUntil = 0;
+  let isChecked = false;
   return async (work) => {
     if (!standby) return onConnection(database.db, work);
     if (performance.now() < awayUntil) return onConnection(database.db, (connection) => work(connection, isAwayWords));
     try {
       return await onConnection(standby.db, async (connection) => {
+        if (!isChecked) await refuseOtherDatabase(database.db, connection);
+        isChecked = true;
         const status = await readStandby(connection);
-        return work(connection, status?.isStandby ? standbyWordsOf(status.lagSeconds) : undefined);
+        return work(connection, status.isStandby ? standbyWordsOf(status.lagSeconds) : undefined);
       });
     } catch (error) {
       if (!(error instanceof DatabaseUnavailable)) throw error;

@@ -584,7 +584,7 @@ const faults: readonly Fault[] = [
     check: 'standby_away',
     level: 'warning',
     seen: { standby: { state: 'unknown', reason: 'refused' } },
-    says: /^The standby of REPORTING_DATABASE_URL does not answer \(refused\), so pages read from the primary\.$/,
+    says: /^The standby of REPORTING_DATABASE_URL cannot be used \(refused\), so pages read from the primary\.$/,
     remedy: /REPORTING_DATABASE_URL/,
   },
   {

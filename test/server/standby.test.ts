@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, describe, expect, test } from 'vitest';
-import { query, sql } from '../../src/db/database.ts';
+import { createDatabase, query, sql } from '../../src/db/database.ts';
 import { healthChecks } from '../../src/ops/health-checks.ts';
 import { readWithTimeout, takeSnapshot } from '../../src/ops/snapshot.ts';
+import { readsFromStandby } from '../../src/server/answering.ts';
+import { createLog } from '../../src/shared/log.ts';
 import { type DebianPostgres, debianPrograms, startDebianPostgres, startStandby } from '../stores/debian.ts';
 import { migrated } from '../world/database.ts';
 import { asOwner, createWorld, until } from '../world.ts';
@@ -64,6 +66,14 @@ describe.skipIf(debianPrograms() === undefined)('with a hot standby', async () =
     expect(await standbyChecks()).toEqual([]);
   });
 
+  test('a database that is no copy of the primary is not read', async () => {
+    const log = createLog('silent');
+    await using other = createDatabase({ url: primary.superuserUrl, log, maxConnections: 1, name: 'other' });
+    const read = readsFromStandby({ database: context.database, standby: other });
+    expect(await read(async (_, words) => words)).toContain('cannot be used, so this was read from the primary');
+    expect((await takeSnapshot({ ...context, standby: other })).standby).toMatchObject({ state: 'unknown' });
+  });
+
   test('nothing can be written through it', async () => {
     const write = query(context.standby?.db ?? context.database.db, sql`delete from ops.gaps`);
     await expect(write).rejects.toMatchObject({ code: '25006' });
@@ -99,7 +109,7 @@ describe.skipIf(debianPrograms() === undefined)('with a hot standby', async () =
   test('while it is away, the primary is read, pages say so, and a check warns', async () => {
     await standby.stop('immediate');
     for (const path of ['/reports?days=7', '/gaps']) {
-      expect(await page(path), path).toContain('does not answer, so this was read from the primary.');
+      expect(await page(path), path).toContain('cannot be used, so this was read from the primary.');
     }
     expect(await standbyChecks()).toMatchObject([{ check: 'standby_away', level: 'warning' }]);
   });

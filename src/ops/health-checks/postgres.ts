@@ -233,13 +233,13 @@ const lateStandbySeconds = 60;
 
 const standbyAway = defineCheck({
   id: 'standby_away',
-  meaning: 'The standby of REPORTING_DATABASE_URL does not answer, so pages read from the primary.',
+  meaning: 'The standby of REPORTING_DATABASE_URL cannot be used, so pages read from the primary.',
   measure: ({ standby }) => standby.state === 'unknown' && standby,
   level: 'warning',
   sentence: ({ reason }) =>
-    `The standby of REPORTING_DATABASE_URL does not answer (${reason}), so pages read from the primary.`,
+    `The standby of REPORTING_DATABASE_URL cannot be used (${reason}), so pages read from the primary.`,
   remedy: 'Start it, or correct REPORTING_DATABASE_URL, or remove it.',
-  alert: { sentence: 'The standby that pages read from does not answer, so they read from the primary.' },
+  alert: { sentence: 'The standby that pages read from cannot be used, so they read from the primary.' },
 });
 
 const standbyBehind = defineCheck({
