@@ -46,8 +46,15 @@ export interface KeptOutside {
 const keptMs = 24 * 3_600_000;
 const maxTargets = 100_000;
 
-const parsed = <T>(schema: z.ZodType<T>, text: string | null | undefined): T | undefined =>
-  text ? schema.parse(JSON.parse(text)) : undefined;
+/** Undefined also for what another release wrote, or a full disk cut off: it is written again. */
+function parsed<T>(schema: z.ZodType<T>, text: string | null | undefined): T | undefined {
+  if (!text) return undefined;
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
 
 export function keepInRedis(url: string, deploymentId: string): KeptOutside {
   const redis = connectRedis(url, { maxRetriesPerRequest: 1, commandTimeout: 1_000 });
@@ -75,7 +82,7 @@ export function keepInRedis(url: string, deploymentId: string): KeptOutside {
         Object.fromEntries(rows.map((r) => [r.numberHash, JSON.stringify(r)])),
       )),
     erasures: async () =>
-      Object.values(await redis.hgetall(keyOf('erasures'))).map((text) => erasureRow.parse(JSON.parse(text))),
+      Object.values(await redis.hgetall(keyOf('erasures'))).flatMap((text) => parsed(erasureRow, text) ?? []),
     close: async () => redis.disconnect(),
   };
 }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Context } from '../../context.ts';
 import { type Database, inTransaction, query, sql, type Transaction } from '../../db/database.ts';
-import { markDirty, type Target } from '../../inbox/targets.ts';
+import { markDirty, type Target, unconfirmed } from '../../inbox/targets.ts';
 import { eraseNumber } from '../../privacy/erase.ts';
 import { type ErasureRow, type KeptOutside, keepInFolder, keepInRedis, type Mark } from './kept-outside.ts';
 import { endRecovery, erasedNumbers, type LostSpan, recoverLostSpan, restoreErasures } from './recover.ts';
@@ -59,6 +59,8 @@ async function readIncarnation(db: Database | Transaction, lock = sql``): Promis
 const unreportedSeconds = 15;
 /** Targets accepted so much before the lost time are read again too: clocks differ. */
 const overlapMs = 60_000;
+/** Accepted targets that are read at once. */
+const maxAtOnce = 2_000;
 
 /** What a report knows of the server and of earlier reports. */
 interface Evidence {
@@ -171,7 +173,10 @@ export function watchForLostWrites({
     const restored = await inTransaction(db, (tx) => restoreErasures(tx, remembered));
     const since = from.getTime() - overlapMs;
     const targets = [...accepted.since(since), ...((await ask((each) => each.targetsSince(since))) ?? [])];
-    notifier.notify(await markDirty(db, targets, pauses));
+    // Many are read behind new ones. Like all that only deliveries name, they may not exist.
+    const priority = targets.length > maxAtOnce ? unconfirmed.bulk : unconfirmed.single;
+    const dirty = targets.map((target) => ({ ...target, priority }));
+    notifier.notify(await markDirty(db, dirty, pauses));
     log.info({ targets: targets.length, erasures: restored }, 'What was accepted in the lost time is read again');
     // Otherwise the process that restored them erases.
     if (remembered.length === 0 || (restored === 0 && !isFirst)) return;
