@@ -47,3 +47,18 @@ test('an alias that leads nowhere, or to too much, is a mistake in its line', ()
   const bomb = `${tenfold('a', 'x')}${tenfold('b', '*a')}${tenfold('c', '*b')}rules: *c\n`;
   expect(refusalOf(bomb).problems).toMatchObject([{ line: 2, message: expect.stringContaining('alias') }]);
 });
+
+test.each([
+  ['notify: support', 'This step needs keys of its own.', 'Write notify: { to: support, text: … }.'],
+  [
+    'notify: { to: Support, text: hi }',
+    'This is not the name of a target.',
+    'Write one of the names in NOTIFY_TARGETS',
+  ],
+  ['webhook: { to: "https://x.example" }', 'This is not the name of a target.', 'Write one of the names'],
+  ['webhook: { to: crm, facts: [contact.nam] }', 'There is no fact contact.nam.', 'Did you mean "name"?'],
+  ['webhook: { to: crm, facts: [call] }', 'There is no `call` on message_received.', 'Rules on call_missed'],
+])('a step that tells a target is refused for %s', (step, message, remedy) => {
+  const { problems } = refusalOf(`rules: [{ name: a, on: message_received, do: [{ ${step} }] }]`);
+  expect(problems).toMatchObject([{ message, remedy: expect.stringContaining(remedy) }]);
+});

@@ -271,7 +271,7 @@ export async function recordOutcome(tx: Database | Transaction, claim: Claim, ou
     tx,
     sql`
       with decided as (
-        update ops.rule_actions set state = ${state}, reason = coalesce(${reason}, reason), settled_at = now(),
+        update ops.rule_actions set state = ${state}, reason = ${reason}, settled_at = now(),
           argument = case when target is not null then argument end
         where ${isOurs} returning run_id
       )

@@ -259,17 +259,28 @@ const block = z.strictObject({
   reason: template.optional().describe('Kept with the block (Liquid), never shown to the other party.'),
 });
 
-const notify = z.strictObject({ to: target, text: template.describe('What to say (Liquid).') });
-const webhook = z.strictObject({
-  to: target,
-  facts: z
-    .array(z.string())
-    .min(1, { error: 'The list is empty.\nName a fact, or remove the key to send all of the trigger.' })
-    .optional()
-    .describe(
-      'Facts to send, such as `transcript.summary`, or whole groups, such as `call`. Default: all of the trigger.',
-    ),
+/** What to write instead of a value that is no mapping. */
+const writtenAs = (example: string) => ({
+  error: ({ code }: { code: string }) =>
+    code === 'invalid_type' ? `This step needs keys of its own.\nWrite ${example}.` : undefined,
 });
+const notify = z.strictObject(
+  { to: target, text: template.describe('What to say (Liquid).') },
+  writtenAs('notify: { to: support, text: … }'),
+);
+const webhook = z.strictObject(
+  {
+    to: target,
+    facts: z
+      .array(z.string())
+      .min(1, { error: 'The list is empty.\nName a fact, or remove the key to send all of the trigger.' })
+      .optional()
+      .describe(
+        'Facts to send, such as `transcript.summary`, or whole groups, such as `call`. Default: all of the trigger.',
+      ),
+  },
+  writtenAs('webhook: { to: crm }'),
+);
 
 /** Detection of machines can be eased, not switched off. */
 const machineCount = z
