@@ -1,5 +1,5 @@
 import { query, type Transaction } from '../../db/database.ts';
-import { scheduleOf } from '../hours.ts';
+import { isOpenAt, scheduleOf } from '../hours.ts';
 import { deliveryMap, reachedNobody, replaceRows, senderKind } from './parts.ts';
 import type { Span } from './steps.ts';
 
@@ -206,7 +206,7 @@ const freshReturns = `
     -- Closed all the way from the call to its return: no business time that a median could measure.
     case when r.returned_at < r.started_at + interval '60 years' then (
       select seconds from reporting.open_seconds(r.started_at, r.returned_at, s.schedule_id)
-      where seconds > 0 or r.is_business_hours or reporting.is_open_at(r.returned_at, s.schedule_id)) end as return_business_seconds
+      where seconds > 0 or r.is_business_hours or ${isOpenAt('r.returned_at')}) end as return_business_seconds
   from found r
     cross join lateral (${scheduleOf('r.account_number')}) s
     left join business_days b on b.schedule_id = s.schedule_id and b.missed_day = (r.started_at at time zone s.time_zone)::date`;

@@ -1,5 +1,5 @@
 import { query, type Transaction } from '../../db/database.ts';
-import { scheduleOf } from '../hours.ts';
+import { isOpenAt, scheduleOf } from '../hours.ts';
 import { replaceRows, senderKind } from './parts.ts';
 import type { Day } from './steps.ts';
 
@@ -87,9 +87,9 @@ const freshTurns = `
     t.first_reply_at, t.first_reply_kind, r.replied_at as first_user_reply_at, r.replied_by as first_user_reply_by,
     ${seconds('extract(epoch from t.first_reply_at - t.turn_started_at)')} as reply_seconds,
     ${seconds('extract(epoch from r.replied_at - t.turn_started_at)')} as user_reply_seconds,
-    reporting.is_open_at(t.turn_started_at, s.schedule_id) as is_business_hours,
+    ${isOpenAt('t.turn_started_at')} as is_business_hours,
     -- A reply while the business was closed all along took no business time that a median could measure.
-    case when open.seconds > 0 or reporting.is_open_at(t.turn_started_at, s.schedule_id) or reporting.is_open_at(r.replied_at, s.schedule_id)
+    case when open.seconds > 0 or ${isOpenAt('t.turn_started_at')} or ${isOpenAt('r.replied_at')}
       then case when r.replied_at is not null then ${seconds('open.seconds')} end end as user_reply_business_seconds
   from turns t
     cross join lateral (${scheduleOf('t.line')}) s
