@@ -151,7 +151,9 @@ test('is not approved after it expired, was rejected, cancelled, superseded or e
     expect(await ledger.state(planned.sendId)).toBe(`DENIED ${reason}`);
     expect(await approveSend(db, planned.sendId, { by: 'lea', seen: before.seen })).toBe('not_waiting');
     expect(await rejectSend(db, planned.sendId, { by: 'lea' })).toBe(false);
+    await database.query('select from ops.erase_sends($1)', planned.number);
   }
+  expect(await database.value('select count(why)::int from ops.send_events')).toBe(0);
 });
 
 test.each([

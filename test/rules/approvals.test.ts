@@ -60,9 +60,7 @@ describe('a reply that waits for a person', async () => {
     const [first, second] = await Promise.all([post(path), post(path)]);
     expect([first.status, second.status].toSorted()).toEqual([303, 400]);
     const refused = first.status === 400 ? first : second;
-    expect(await refused.text()).toMatch(
-      /does not wait for approval: its state is \w+; page of sends, lea from .* approved it/,
-    );
+    expect(await refused.text()).toMatch(/does not wait for approval: it is .*, decided by page of sends, lea from /);
     await until(async () => (await stateOf(number)) === 'SENT');
     await world.rulesSettled();
     expect((await world.actions('refunds')).map(({ state }) => state)).toEqual(['done', 'done']);
@@ -93,7 +91,9 @@ describe('a reply that waits for a person', async () => {
     expect(shown.out).toContain('its text was rejected (Sam: paid already)');
     const again = await runInProcess(environment, 'sends', 'approve', second.id, '--yes');
     expect(again.code).toBe(1);
-    expect(again.err).toContain('It does not wait for approval: its state is DENIED; Sam dropped it.');
+    expect(again.err).toContain(
+      'It does not wait for approval: it is dropped (its text was rejected), decided by Sam.',
+    );
     expect((await post(`/sends/${second.id}/reject`)).status).toBe(400);
     expect(charges(second.number)).toBe(0);
   });
