@@ -82,8 +82,11 @@ export function createReconciler(deps: ReconcileDeps) {
         await closeGap(db, gap);
         log.info({ from: new Date(gap.range.from * 1_000), changed }, 'A gap in the webhooks for calls was filled');
       } catch (error) {
-        if (!(error instanceof ServiceError)) throw error;
-        await failGap(db, gap, error.message);
+        // The next gaps are claimed too.
+        await failGap(db, gap, error);
+        signal?.throwIfAborted();
+        if (!(error instanceof ServiceError))
+          log.warn({ err: error }, 'A gap in the webhooks for calls is filled later');
       }
     }
   }
@@ -173,7 +176,9 @@ export async function hasOpenCallGap(db: Database, { range }: OpenGap): Promise<
   return rows.length > 0;
 }
 
-async function failGap(db: Database, { id }: OpenGap, reason: string): Promise<void> {
+/** A gap is searched again in a minute; left claimed, in five. */
+export async function failGap(db: Database, { id }: OpenGap, error: unknown): Promise<void> {
+  const reason = error instanceof Error ? error.message : String(error);
   await query(
     db,
     sql`update ops.gaps set next_try_at = now() + interval '1 minute', last_error = ${reason} where gap_id = ${id}`,

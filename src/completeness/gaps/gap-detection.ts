@@ -3,7 +3,7 @@ import { type Database, inTransaction, query, retryDeadlock, sql } from '../../d
 import { type DueTarget, markDirty, priorities, type ReadPauses } from '../../inbox/targets.ts';
 import type { Thread } from '../../shared/thread.ts';
 import { ourLines } from '../../warehouse/lines.ts';
-import { claimGaps, closeGap, hasOpenCallGap } from '../coverage/reconcile.ts';
+import { claimGaps, closeGap, failGap, hasOpenCallGap, type OpenGap } from '../coverage/reconcile.ts';
 import {
   addCallers,
   probe,
@@ -45,21 +45,30 @@ export function createGapDetection(deps: GapDetectionDeps) {
   async function searchGaps(signal: AbortSignal | undefined): Promise<void> {
     for (const gap of await retryDeadlock(() => claimGaps(db, 'texts'))) {
       if (signal?.aborted) return;
-      const period = { from: new Date(gap.range.from * 1_000 - 86_400_000), to: new Date(gap.range.to * 1_000) };
-      const added = await addCallers(db, period, { evidence: 'gap', arrivedBy: period.to });
-      const due: DueTarget[] = [];
-      for (const line of await ourLines(db)) {
-        due.push(...(await inTransaction(db, (tx) => rereadNewestThreads(tx, line, newestPerLine, pauses))));
+      try {
+        await searchGap(gap);
+      } catch (error) {
+        await failGap(db, gap, error);
+        log.warn({ err: error }, 'A gap in the webhooks for texts is searched later');
       }
-      const rest = await inTransaction(db, (tx) =>
-        rereadActiveThreads(tx, gap.range, { activeDays, max: activePerRound, pauses }),
-      );
-      notify([...due, ...rest.due]);
-      // Callers during the gap are candidates too, so the gap stays open until its calls are known.
-      if (rest.count === activePerRound || (await hasOpenCallGap(db, gap))) continue;
-      await closeGap(db, gap);
-      log.info({ added, reread: rest.count }, 'A gap in the webhooks for texts was searched');
     }
+  }
+
+  async function searchGap(gap: OpenGap): Promise<void> {
+    const period = { from: new Date(gap.range.from * 1_000 - 86_400_000), to: new Date(gap.range.to * 1_000) };
+    const added = await addCallers(db, period, { evidence: 'gap', arrivedBy: period.to });
+    const due: DueTarget[] = [];
+    for (const line of await ourLines(db)) {
+      due.push(...(await inTransaction(db, (tx) => rereadNewestThreads(tx, line, newestPerLine, pauses))));
+    }
+    const rest = await inTransaction(db, (tx) =>
+      rereadActiveThreads(tx, gap.range, { activeDays, max: activePerRound, pauses }),
+    );
+    notify([...due, ...rest.due]);
+    // Callers during the gap are candidates too, so the gap stays open until its calls are known.
+    if (rest.count === activePerRound || (await hasOpenCallGap(db, gap))) return;
+    await closeGap(db, gap);
+    log.info({ added, reread: rest.count }, 'A gap in the webhooks for texts was searched');
   }
 
   return {

@@ -161,6 +161,27 @@ describe('comparing hours of calls', async () => {
     ).toEqual([{ begin: bad?.begin }]);
   });
 
+  test('a search that breaks leaves no gap claimed', async () => {
+    await world.query(
+      `insert into ops.gaps (stream, from_at, to_at, reason)
+       select 'calls', now() - interval '1 hour', now(), 'a test' from generate_series(1, 2)`,
+    );
+    const service = context.service as Service;
+    const search = () => Promise.reject(new Error('the connection to Postgres was lost'));
+    const broken = createReconciler({
+      service: { ...service, calls: { ...service.calls, search } },
+      db: context.database.db,
+      log: createLog('silent'),
+      pauses: context.pauses,
+      onAnswer: () => undefined,
+      notify: context.notifier.notify,
+    });
+    await expect(broken.round()).rejects.toThrow('the connection to Postgres was lost');
+    const due = `select from ops.gaps where reason = 'a test' and next_try_at < now() + interval '2 minutes'`;
+    expect(await world.query(due)).toHaveLength(2);
+    await world.query('delete from ops.gaps');
+  });
+
   test('a service that fails leaves the hours due, later each time', async () => {
     sandbox.faults({ kind: 'error', status: 403 });
     const round = await reconciler.round();
