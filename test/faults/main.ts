@@ -16,7 +16,8 @@ const usage = `usage: npm run faults -- [${Object.keys(campaigns).join('|')}]…
 Breaks whole deployments, and checks that nothing is lost and nothing doubled. Without a name, everything, in full size.
   FAULT_SEED=N       repeats the draws of a run
   FAULT_SHARE=0.05   makes campaigns smaller
-  FAULT_TEST=WORDS   runs only the tests whose full name has these words
+  FAULT_TEST=PATTERN runs only the tests whose full name matches
+  FAULT_PATIENCE=N   seconds that a drill waits for the recovery (300)
   FAULT_FIGURES=FILE also writes the figures, one JSON object a line`;
 
 const names = process.argv.slice(2);

@@ -22,8 +22,8 @@ export interface Part {
   readonly isRunning: boolean;
   /** Of the present process; 0 before the first. */
   readonly pid: number;
-  /** Starts it, with other variables beside its own if they are given, and resolves when it says that it is ready. */
-  start(others?: Readonly<Record<string, string>>): Promise<void>;
+  /** Starts it and resolves when it says that it is ready. */
+  start(): Promise<void>;
   signal(signal: NodeJS.Signals): void;
   /** Resolves when the present process is gone. */
   ended(): Promise<Ending>;
@@ -48,7 +48,7 @@ export function createPart(shape: PartShape, onOpen: (end: () => Promise<void>) 
   let output = '';
   let isRunning = false;
 
-  function spawnChild(others: Readonly<Record<string, string>>): ChildProcess {
+  function spawnChild(): ChildProcess {
     const spawned = spawn(process.execPath, ['src/trunkline.cjs', ...shape.args], {
       cwd: shape.release ?? root,
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -56,7 +56,6 @@ export function createPart(shape: PartShape, onOpen: (end: () => Promise<void>) 
         ...inherited,
         LOG_LEVEL: 'debug',
         ...shape.env,
-        ...others,
       },
     });
     for (const stream of [spawned.stdout, spawned.stderr]) {
@@ -71,9 +70,9 @@ export function createPart(shape: PartShape, onOpen: (end: () => Promise<void>) 
     return spawned;
   }
 
-  async function start(others: Readonly<Record<string, string>> = {}): Promise<void> {
+  async function start(): Promise<void> {
     const from = output.length;
-    child = spawnChild(others);
+    child = spawnChild();
     isRunning = true;
     const isReady = () => output.slice(from).includes(shape.readyWords);
     await vi

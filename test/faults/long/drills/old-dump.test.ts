@@ -73,19 +73,13 @@ async function restoreDump(
 
 /** What docs/deploy.md says to do after `pg_restore`. */
 async function byTheBook({ webs, workers, environment }: Deployment): Promise<void> {
-  const off = { ...environment, RULES_MODE: 'off' };
-  const dayOfBackup = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
-  await runCommand(['migrate', '--json'], off);
-  await startAll(webs);
-  await startAll(workers, { RULES_MODE: 'off' });
-  await runCommand(['backfill', 'calls', '--from', dayOfBackup, '--json'], off);
-  await runCommand(['backfill', 'threads', '--from', dayOfBackup, '--json'], off);
-  await Promise.all(workers.map(end));
-  await startAll(workers);
+  await runCommand(['migrate', '--json'], environment);
+  await runCommand(['restored', '--json'], environment);
+  await startAll([...webs, ...workers]);
 }
 
-async function startAll(parts: readonly Part[], others?: Readonly<Record<string, string>>): Promise<void> {
-  await Promise.all(parts.map((part) => part.start(others)));
+async function startAll(parts: readonly Part[]): Promise<void> {
+  await Promise.all(parts.map((part) => part.start()));
 }
 
 async function end(part: Part): Promise<void> {
