@@ -57,7 +57,7 @@ comment on column reporting.rule_outcomes.limited_count is 'No action: the rule'
 comment on column reporting.rule_outcomes.stopped_count is 'No action: an earlier rule had a stop.';
 comment on column reporting.rule_outcomes.unfit_count is 'No action: a group thread, no other party, a missed call that needs no call-back, the subject no longer exists, or the rule was gone before its time came (after).';
 comment on column reporting.rule_outcomes.error_count is 'No action: the condition or template failed. The run has the reason.';
-comment on column reporting.rule_outcomes.action_done_count is 'Steps other than replies (resolve, reopen, assign, comment, block) that were done.';
+comment on column reporting.rule_outcomes.action_done_count is 'Steps other than replies (resolve, assign, notify and the like) that were done.';
 comment on column reporting.rule_outcomes.action_would_count is 'Steps other than replies that were only recorded because of dry-run.';
 comment on column reporting.rule_outcomes.action_skipped_count is 'Steps other than replies that were skipped for a reason.';
 comment on column reporting.rule_outcomes.action_failed_count is 'Steps other than replies that the service refused.';
