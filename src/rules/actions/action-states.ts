@@ -282,14 +282,17 @@ export async function recordOutcome(tx: Database | Transaction, claim: Claim, ou
   );
 }
 
-/** Marks the steps unclear that may have been performed before a moment, although the database does not know. */
+/**
+ * Marks the steps unclear that may have been performed before a moment, although the database does not know. Those that only tell
+ * somebody are done, maybe again.
+ */
 export async function doubtLostActions(tx: Transaction, until: Date, reason: string): Promise<void> {
   await query(
     tx,
     sql`
       with doubted as (
         update ops.rule_actions set state = 'unclear', reason = ${reason}, settled_at = now(), argument = null
-        where state = 'waiting' and kind <> 'reply' and due_at <= ${until} returning run_id
+        where state = 'waiting' and kind <> 'reply' and target is null and due_at <= ${until} returning run_id
       )
       insert into ops.rule_tallies (happened_at, version, counts)
       select r.evaluated_at, r.version,
