@@ -97,7 +97,8 @@ export function holidaysEnd(last: string, now: Date): Record<'message' | 'remedy
   if (daysLeft > holidaysEndDays) return undefined;
   return {
     message: `The dated holidays of the rules ${daysLeft < 0 ? 'ended' : 'end'} on ${last}.`,
-    remedy: 'Add those of the next year, or write days of every year without one, such as 12-25.',
+    remedy:
+      'Add those of the next year, or write days of every year without one, such as 12-25, and remove past dates.',
   };
 }
 
