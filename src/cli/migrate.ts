@@ -20,7 +20,7 @@ interface MigrateOptions {
  * another one replicate the publication.
  */
 export async function migrate({ biRole: biName, cdcRole: cdcName, showText }: MigrateOptions): Promise<Output> {
-  const fault = [biName, cdcName].map((name) => name && faultOfRoleName(name)).find(Boolean);
+  const fault = [biName, cdcName].map((name) => (name === undefined ? undefined : faultOfRoleName(name))).find(Boolean);
   if (fault) throw new WrongUse(fault);
   if (showText && cdcName === undefined) throw new WrongUse('--show-text is for --cdc-role.');
   const settings = readySettings(await commandSettings({ needed: ['DATABASE_URL'] }));

@@ -57,7 +57,7 @@ test.each([
 ])('%s', async (_, environment, name) => {
   const run = promisify(execFile)(process.execPath, ['src/trunkline.cjs', 'status', '--help'], {
     cwd: root,
-    env: { PATH: process.env.PATH, HOME: '/nowhere', ...environment },
+    env: { PATH: process.env.PATH, HOME: '/dev/null/home', ...environment },
   });
   expect((await run).stdout).toContain(`Usage: ${name} status`);
 });

@@ -1,3 +1,5 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { makeConsolePrintable } from '../../src/cli/failures.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { startWorkers } from '../../workers/workers.ts';
@@ -31,7 +33,12 @@ export async function runInProcess(environment: Readonly<Record<string, string>>
   using _stdout = replaced(process.stdout, { write: writeTo('out') });
   using _stderr = replaced(process.stderr, { write: writeTo('err') });
   using _process = replaced(process, {
-    env: { PATH: process.env.PATH, DATA_DIR: '/nowhere', ADMIN_TOKEN: 'a-token-of-the-commands', ...environment },
+    env: {
+      PATH: process.env.PATH,
+      DATA_DIR: join(tmpdir(), 'trunkline-commands'),
+      ADMIN_TOKEN: 'a-token-of-the-commands',
+      ...environment,
+    },
     exitCode: undefined,
     exit,
   });

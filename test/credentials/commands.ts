@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { inherited } from '../inherited.ts';
@@ -18,7 +20,12 @@ export interface Command {
 export function trunkline(environment: Readonly<Record<string, string>>, ...args: string[]): Command {
   const child = spawn(process.execPath, ['src/trunkline.cjs', ...args], {
     cwd: root,
-    env: { ...inherited, DATA_DIR: '/nowhere', ADMIN_TOKEN: 'a-token-of-the-commands', ...environment },
+    env: {
+      ...inherited,
+      DATA_DIR: join(tmpdir(), 'trunkline-commands'),
+      ADMIN_TOKEN: 'a-token-of-the-commands',
+      ...environment,
+    },
   });
   const said = { out: '', err: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

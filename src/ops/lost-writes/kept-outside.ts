@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { targetOfId } from '../../inbox/accepted-targets.ts';
 import type { Target } from '../../inbox/targets.ts';
-import { connectRedis } from '../../queues/redis.ts';
 
 /*
  * What is kept where a failover or a restored back-up of Postgres does not take it back: in Redis where there is one, else in
@@ -56,7 +55,9 @@ function parsed<T>(schema: z.ZodType<T>, text: string | null | undefined): T | u
   }
 }
 
-export function keepInRedis(url: string, deploymentId: string): KeptOutside {
+export async function keepInRedis(url: string, deploymentId: string): Promise<KeptOutside> {
+  // Commands that report nothing start without it.
+  const { connectRedis } = await import('../../queues/redis.ts');
   const redis = connectRedis(url, { maxRetriesPerRequest: 1, commandTimeout: 1_000 });
   const keyOf = (name: string) => `{trunkline-kept-${deploymentId}}:${name}`;
   const targets = keyOf('targets');

@@ -203,10 +203,10 @@ export function watchForLostWrites({
     if (!isOutsideFailing) erasuresSeen = state.now;
   }
 
-  function open({ deploymentId }: Incarnation): void {
+  async function open({ deploymentId }: Incarnation): Promise<void> {
     if (outside || deploymentId === null) return;
     const { redisUrl, dataDir } = settings;
-    outside = redisUrl === undefined ? keepInFolder(dataDir, deploymentId) : keepInRedis(redisUrl, deploymentId);
+    outside = redisUrl === undefined ? keepInFolder(dataDir, deploymentId) : await keepInRedis(redisUrl, deploymentId);
   }
 
   /** A recovery to which this process has not contributed yet. */
@@ -232,11 +232,11 @@ export function watchForLostWrites({
 
   async function checkOnce(isRestored: boolean): Promise<Checked> {
     const before = await readIncarnation(db);
-    open(before);
+    await open(before);
     const mark = await newestMark(before);
     const isReadable = !isOutsideFailing;
     const { lost, row } = await inTransaction(db, (tx) => report(tx, mark, isRestored));
-    open(row);
+    await open(row);
     const { incarnationId, reportCount, reportedAt, pauseReason, rulesVersion } = row;
     if (lost) log.error(lost, 'The database went back in time: sends are paused until what was lost is read again');
     if (lost || (mark && mark.incarnationId !== incarnationId)) {
