@@ -193,7 +193,8 @@ test('resolve-after-our-answer: an answered thread is resolved, unless it ends i
   await sandbox.emit.sms({ line, number: asked, text: 'At five?', sentAt: before(60_000) });
   // The day is over in a moment.
   for (const number of [thanked, asked]) await answer(number, 'See you.', before(-3_000));
-  const judged = `select count(*)::integer from ops.rule_runs where number in ($1, $2)`;
+  const judged = `select count(*)::integer from ops.rule_runs r where number in ($1, $2)
+    and trigger_at = (select max(sent_at) + interval '1 day' from warehouse.sms_messages m where m.number = r.number)`;
   await until(async () => (await value(judged, thanked, asked)) === 2);
   await until(() => changes(thanked).length > 0);
   await world.rulesSettled();
