@@ -154,31 +154,31 @@ const withConversation = sql.raw(`left join warehouse.sms_conversations c
 
 type Keys = ReturnType<typeof relation>;
 
-const subjectStatements = {
-  text: (keys: Keys) => sql<SubjectRow>`
+/** A text, and the facts of `message`: those of the text of this alias. */
+const textSubject = (keys: Keys, message: 'm' | 'theirs', joined = sql``) => {
+  const column = (name: string) => sql.ref(`${message}.${name}`);
+  return sql<SubjectRow>`
     select k.key, c.line, c.number, c.conversation_id as "conversationId", m.message_id as "lastMessageId", null as "callId",
-      c.participants_key <> '' as "isGroup", m.message_id as "message.id", coalesce(m.body, '') as "message.text",
-      coalesce(m.media_count, 0) as "message.media_count", m.sent_at as "message.sent_at"
+      c.participants_key <> '' as "isGroup", ${column('message_id')} as "message.id", coalesce(${column('body')}, '') as "message.text",
+      coalesce(${column('media_count')}, 0) as "message.media_count", ${column('sent_at')} as "message.sent_at"
     from ${keys}
     join warehouse.sms_messages m
       on m.conversation_id = split_part(k.key, '/', 1)::bigint and m.message_id = split_part(k.key, '/', 2)::bigint
     join warehouse.sms_conversations c on c.conversation_id = m.conversation_id
-    where m.deleted_at is null and m.sent_at is not null`,
-  idle: (keys: Keys) => sql<SubjectRow>`
-    select k.key, c.line, c.number, c.conversation_id as "conversationId", m.message_id as "lastMessageId", null as "callId",
-      c.participants_key <> '' as "isGroup", theirs.message_id as "message.id", coalesce(theirs.body, '') as "message.text",
-      coalesce(theirs.media_count, 0) as "message.media_count", theirs.sent_at as "message.sent_at"
-    from ${keys}
-    join warehouse.sms_messages m
-      on m.conversation_id = split_part(k.key, '/', 1)::bigint and m.message_id = split_part(k.key, '/', 2)::bigint
-    join warehouse.sms_conversations c on c.conversation_id = m.conversation_id
-    left join lateral (
+    ${joined}
+    where m.deleted_at is null and m.sent_at is not null`;
+};
+
+const withTheirLast = sql`left join lateral (
       select t.message_id, t.body, t.media_count, t.sent_at from warehouse.sms_messages t
       where t.conversation_id = m.conversation_id and t.direction = 'in' and t.deleted_at is null and t.is_scheduled is not true
         and (t.sent_at, t.message_id) <= (m.sent_at, m.message_id)
       order by t.sent_at desc, t.message_id desc limit 1
-    ) theirs on true
-    where m.deleted_at is null and m.sent_at is not null`,
+    ) theirs on true`;
+
+const subjectStatements = {
+  text: (keys: Keys) => textSubject(keys, 'm'),
+  idle: (keys: Keys) => textSubject(keys, 'theirs', withTheirLast),
   call: (keys: Keys) => sql<SubjectRow>`
     select k.key, ${callColumns} from ${keys}
     join warehouse.calls call on call.call_id = k.key ${withConversation}
