@@ -24,14 +24,18 @@ describe('comparing hours of calls', async () => {
     );
   });
 
-  const reconciler = createReconciler({
-    service: context.service as Service,
-    db: context.database.db,
-    log: createLog('silent'),
-    pauses: context.pauses,
-    onAnswer: () => undefined,
-    notify: context.notifier.notify,
-  });
+  const service = context.service as Service;
+  /** A reconciler whose searches are made by other means. */
+  const reconcilerBy = (search: Service['calls']['search']) =>
+    createReconciler({
+      service: { ...service, calls: { ...service.calls, search } },
+      db: context.database.db,
+      log: createLog('silent'),
+      pauses: context.pauses,
+      onAnswer: () => undefined,
+      notify: context.notifier.notify,
+    });
+  const reconciler = reconcilerBy(service.calls.search);
   /** A time in an hour that is over. */
   const hoursAgo = (hours: number) => new Date(Math.floor(Date.now() / hourMs) * hourMs - hours * hourMs + 600_000);
   const unannounced = (hours: number) =>
@@ -132,7 +136,6 @@ describe('comparing hours of calls', async () => {
       `update ops.coverage set due_at = now(), attempts = 0, state = 'waiting' where to_at <= now()
        returning extract(epoch from from_at)::integer as begin`,
     );
-    const service = context.service as Service;
     const search: Service['calls']['search'] = async (filter, ...rest) => {
       const begin = bad?.begin ?? 0;
       if (filter.start !== undefined && Number(filter.start) <= begin && Number(filter.end) > begin) {
@@ -143,14 +146,7 @@ describe('comparing hours of calls', async () => {
       }
       return service.calls.search(filter, ...rest);
     };
-    const hampered = createReconciler({
-      service: { ...service, calls: { ...service.calls, search } },
-      db: context.database.db,
-      log: createLog('silent'),
-      pauses: context.pauses,
-      onAnswer: () => undefined,
-      notify: context.notifier.notify,
-    });
+    const hampered = reconcilerBy(search);
     await hampered.round();
     await world.query(`update ops.coverage set due_at = now() where to_at <= now() and state <> 'proven'`);
     await hampered.round();
@@ -166,16 +162,8 @@ describe('comparing hours of calls', async () => {
       `insert into ops.gaps (stream, from_at, to_at, reason)
        select 'calls', now() - interval '1 hour', now(), 'a test' from generate_series(1, 2)`,
     );
-    const service = context.service as Service;
     const search = () => Promise.reject(new Error('the connection to Postgres was lost'));
-    const broken = createReconciler({
-      service: { ...service, calls: { ...service.calls, search } },
-      db: context.database.db,
-      log: createLog('silent'),
-      pauses: context.pauses,
-      onAnswer: () => undefined,
-      notify: context.notifier.notify,
-    });
+    const broken = reconcilerBy(search);
     await expect(broken.round()).rejects.toThrow('the connection to Postgres was lost');
     const due = `select from ops.gaps where reason = 'a test' and next_try_at < now() + interval '2 minutes'`;
     expect(await world.query(due)).toHaveLength(2);
