@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { vi } from 'vitest';
 import { readSettings } from '../../../config/settings.ts';
 import { createContext, readySettings } from '../../../src/context.ts';
@@ -11,6 +10,7 @@ import type { Deployment } from '../deployment/deployment.ts';
 import type { Resource } from '../deployment/service.ts';
 import type { Random } from '../random.ts';
 import { type DeliveredType, deliveryKey, type ThreadName, tally } from './keys.ts';
+import { repeat } from './repeat.ts';
 import { createSender, isAccepted, type Sender, type Sent } from './sender.ts';
 import { type Happening, happen, hintsOf, type Scene } from './traffic.ts';
 
@@ -65,26 +65,20 @@ export async function startLoad(
   const sender = createSender((type: DeliveredType) => deployment.hooks(type), random);
   const happenings: Happening[] = [];
   const sending = new Set<Promise<unknown>>();
-  const stopping = new AbortController();
 
-  async function run(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      const happening = await happen(scene, happenings.length);
-      happenings.push(happening);
-      for (const { type, body } of happening.toDeliver) {
-        const delivery = sender.send(type, body).finally(() => sending.delete(delivery));
-        sending.add(delivery);
-      }
-      await sleep(random.between(pace.from, pace.to), undefined, { signal: stopping.signal }).catch(() => undefined);
+  async function next(): Promise<void> {
+    const happening = await happen(scene, happenings.length);
+    happenings.push(happening);
+    for (const { type, body } of happening.toDeliver) {
+      const delivery = sender.send(type, body).finally(() => sending.delete(delivery));
+      sending.add(delivery);
     }
-    await Promise.all(sending);
   }
 
-  const running = run();
-  running.catch(() => undefined);
-  const stop = () => {
-    stopping.abort();
-    return running;
+  const stopHappening = repeat(next, () => random.between(pace.from, pace.to));
+  const stop = async () => {
+    await stopHappening();
+    await Promise.all(sending);
   };
   onOpen(() => stop().catch(() => undefined));
 

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { FaultyService, Resource } from '../deployment/service.ts';
 import type { OnOpen } from '../nemesis/proxy.ts';
 import type { Random } from '../random.ts';
+import { repeat } from './repeat.ts';
 import { textMark } from './traffic.ts';
 
 /** What the rules of a town do with the texts of somebody: an answer to each, one greeting in 12 hours, an internal note. */
@@ -79,7 +79,6 @@ export async function startTown(
   const people: Person[] = [];
   const wroteAt = new Map<Person, number>();
   const absent = new Set<Person>();
-  const stopping = new AbortController();
 
   function newcomer(habit: Habit | undefined): Person {
     const person = { line: random.pick(lines), number: String(firstNumber + people.length), habit, texts: [] };
@@ -120,20 +119,7 @@ export async function startTown(
     return call();
   }
 
-  async function run(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      await happen();
-      const pauseMs = (1_000 / perSecond) * (0.5 + random.next());
-      await sleep(pauseMs, undefined, { signal: stopping.signal }).catch(() => undefined);
-    }
-  }
-
-  const running = run();
-  running.catch(() => undefined);
-  const stop = () => {
-    stopping.abort();
-    return running;
-  };
+  const stop = repeat(happen, () => (1_000 / perSecond) * (0.5 + random.next()));
   onOpen(() => stop().catch(() => undefined));
   return {
     people,
