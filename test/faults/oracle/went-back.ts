@@ -154,7 +154,7 @@ async function compare({ service, database, town }: Site): Promise<Accepted> {
 }
 
 /** Texts that were sent twice for one trigger, and greetings beyond "1 per 12h". */
-async function doubledTexts({ service, town }: Site) {
+async function doubledTexts({ service, database, town }: Site) {
   let replies = 0;
   const answeredTwice: string[] = [];
   const greetedTwice: string[] = [];
@@ -170,13 +170,31 @@ async function doubledTexts({ service, town }: Site) {
       if (times > 1) answeredTwice.push(`text ${id}`);
     }
     const greetings = texts.reduce((sum, id) => sum + timesOf(greetingFor(id)), 0);
-    if (habit === 'greets' && greetings > 1) greetedTwice.push(`thread ${line}/${number}: ${greetings} greetings`);
+    if (habit === 'greets' && greetings > 1) {
+      greetedTwice.push(`thread ${line}/${number}: ${greetings} greetings; ${await historyOf(database, line, number)}`);
+    }
   }
   const people = town.people.filter(({ habit }) => habit === 'asks' || habit === 'greets');
   for (let from = 0; from < people.length; from += threadsAtOnce) {
     await Promise.all(people.slice(from, from + threadsAtOnce).map(look));
   }
   return { answeredTwice: some(answeredTwice), greetedTwice: some(greetedTwice), hasReplies: replies > 0 };
+}
+
+/** What is mirrored of a thread and what rules did in it, for whoever reads a run. */
+async function historyOf(database: Pool, line: string, number: string): Promise<string> {
+  const { rows } = await database.query<{ words: string }>(
+    `select string_agg(at::time(1) || ' ' || words, '; ' order by at) as words from (
+       select sent_at as at, format('%s %s: %s', direction, message_id, body) as words from warehouse.sms_messages where line = $1 and number = $2
+       union all select e.observed_at, format('send %s to %s %s (%s)', trigger_id, to_state, e.reason, e.actor)
+         from ops.sends s join ops.send_events e using (send_id) where line = $1 and number = $2
+       union all select evaluated_at, format('run %s of %s: %s', rule, trigger_key, concat_ws(', ', r.reason, (select string_agg(concat_ws(' ', kind, state, a.reason), ', ') from ops.rule_actions a where a.run_id = r.run_id)))
+         from ops.rule_runs r where line = $1 and number = $2
+       union all select lost_from, 'lost from' from ops.incarnation union all select lost_until, 'lost until' from ops.incarnation
+       union all select noticed_at, 'noticed' from ops.incarnation union all select recovered_at, 'recovered' from ops.incarnation) s`,
+    [line, number],
+  );
+  return rows[0]?.words ?? '';
 }
 
 /** Threads with two notes about their one text, unless the ledger lists the note as unclear. */
@@ -192,8 +210,11 @@ async function doubledNotes({ service, database }: Site) {
   const threadOf = (path: string) => path.split('/').slice(-3, -1).join('/');
   const notedTwice = [...Map.groupBy(noted, ({ path }) => threadOf(path))]
     .filter(([thread, notes]) => notes.length > 1 && !unclear.has(thread))
-    .map(([thread, notes]) => `thread ${thread}: ${notes.length} notes`);
-  return { notedTwice: some(notedTwice), hasNotes: noted.length > 0 };
+    .map(async ([thread, notes]) => {
+      const [line = '', number = ''] = thread.split('/');
+      return `thread ${thread}: ${notes.length} notes; ${await historyOf(database, line, number)}`;
+    });
+  return { notedTwice: some(await Promise.all(notedTwice)), hasNotes: noted.length > 0 };
 }
 
 /** Where somebody who was erased can be read. Jobs are gone once they are done. */
