@@ -64,8 +64,11 @@ const maxUnknown = 3;
 const withinMinutes = 10;
 const unknownWindow = sql.raw(`interval '${withinMinutes} minutes'`);
 
-/** A send whose message was found in its thread no longer counts as unknown. */
-const isUnclear = sql`s.state in ('UNKNOWN', 'NEEDS_HUMAN')`;
+/**
+ * A send whose message was found in its thread no longer counts as unknown. Neither does one that is only doubted because the
+ * database went back in time: no request of it is known, so it has no baseline.
+ */
+const isUnclear = sql`s.state in ('UNKNOWN', 'NEEDS_HUMAN') and s.baseline_message_ids is not null`;
 
 /** Pauses if too many outcomes have become unknown since an operator last resumed. The caller holds the switch. */
 export async function pauseOnUnknowns(tx: Transaction): Promise<boolean> {

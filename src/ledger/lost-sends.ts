@@ -1,6 +1,7 @@
-import { hotQuery, query, sql, type Transaction } from '../db/database.ts';
+import { query, sql, type Transaction } from '../db/database.ts';
 import { maxSegments, releaseBudget, reserveAnyway } from './budgets.ts';
 import { readControl, readSender } from './control.ts';
+import { defaultRuleLimits } from './limits.ts';
 import { findMessage, lostReason, settleAs } from './reconcile.ts';
 import { readLimits } from './rules-in-force.ts';
 import { lockSend, type SendPlan, transition } from './send.ts';
@@ -20,29 +21,28 @@ export async function doubtLostSends(tx: Transaction, until: Date): Promise<void
   const rows = await query(
     tx,
     sql<{ send_id: string }>`select send_id from ops.sends
-      where mode = 'live' and (state = 'RESERVED' or (state in ('PLANNED', 'HELD') and due_at <= ${until}))
+      where mode = 'live' and (state in ('PLANNED', 'RESERVED') and planned_at <= ${until} or state = 'HELD' and due_at <= ${until})
       order by send_id for update`,
   );
   for (const { send_id: sendId } of rows) await doubtSend(tx, sendId, until);
 }
 
-/** Doubts a send that was just planned, if one for the same trigger may have left in the lost time. */
-export async function doubtIfLost(
-  tx: Transaction,
-  sendId: string,
-  { trigger, mode }: Pick<SendPlan, 'trigger' | 'mode'>,
-): Promise<void> {
-  if (mode !== 'live') return;
-  const [lost] = await hotQuery(
-    tx,
-    sql<{ until: Date }>`select lost_until as until from ops.incarnation
-      where lost_until >= ${trigger.at} and lost_from < (select expires_at from ops.sends where send_id = ${sendId})`,
-  );
-  if (lost) await doubtSend(tx, sendId, lost.until);
+/** A time whose writes are lost, by the database's clock. */
+export interface LostSpan {
+  /** The last report that the database still has. */
+  readonly from: Date;
+  /** After it, nobody can have written what is lost. */
+  readonly until: Date;
 }
 
-/** To UNKNOWN with a reserved budget, or at once to SENT if its message is mirrored. */
-async function doubtSend(tx: Transaction, sendId: string, until: Date): Promise<void> {
+/** Whether what is planned may have left in a lost time, without a row that says so. */
+export function mayHaveLeft({ from, until }: LostSpan, { trigger: { at }, limits }: SendPlan): boolean {
+  const maxAgeSeconds = limits?.maxAgeSeconds ?? defaultRuleLimits.maxAgeSeconds;
+  return at <= until && at.getTime() + maxAgeSeconds * 1_000 > from.getTime();
+}
+
+/** To UNKNOWN with a reserved budget, or at once to SENT if its message is mirrored. `until`: it has not left later. */
+export async function doubtSend(tx: Transaction, sendId: string, until: Date): Promise<void> {
   const send = await lockSend(tx, sendId);
   if (!send) return;
   if (send.reservedMicros > 0) await releaseBudget(tx, send);

@@ -3,7 +3,7 @@ import { normalizeNumber } from '../shared/numbers.ts';
 import type { Pair } from '../shared/thread.ts';
 import { releaseBudget } from './budgets.ts';
 import { defaultRuleLimits } from './limits.ts';
-import { doubtIfLost } from './lost-sends.ts';
+import { doubtSend } from './lost-sends.ts';
 import {
   lockSend,
   markSends,
@@ -48,7 +48,7 @@ export async function planSend(tx: Transaction, given: SendPlan): Promise<PlanRe
       returning send_id as "sendId"`,
   );
   if (planned) {
-    await doubtIfLost(tx, planned.sendId, plan);
+    if (plan.lostUntil) await doubtSend(tx, planned.sendId, plan.lostUntil);
     return planned;
   }
   return (await isPlanned(tx, { ...plan, ruleSince: undefined })) ? 'duplicate' : 'thread_busy';

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Database, hotQuery, inTransaction, relation, sql, type Transaction } from '../db/database.ts';
 import { tryLock } from '../db/locks.ts';
+import type { LostSpan } from '../ledger/lost-sends.ts';
 import { isOutranked } from '../ledger/rules-in-force.ts';
 import { isOpenSend } from '../ledger/send.ts';
 import { isUnsentRow } from '../ledger/states.ts';
@@ -10,7 +11,7 @@ import { workingOn } from '../shared/work.ts';
 import { erasedAmong, hasErasures } from '../warehouse/erasure/erased.ts';
 import { decide } from './decide.ts';
 import { type Case, readCases } from './facts/read.ts';
-import { readHistory } from './history.ts';
+import { pairKey, readHistory } from './history.ts';
 import type { Mode, RuleSet } from './rule.ts';
 import {
   delayEvents,
@@ -45,6 +46,8 @@ export interface EvaluationContext {
   /** RULES_MODE. */
   readonly mode: Mode;
   readonly rules: RulesReader;
+  /** Whether the database has all that was written before: false when it went back in time. Default: it has. */
+  readonly isCurrent?: ((tx: Transaction) => Promise<boolean>) | undefined;
   /** Called after the commit of a batch in which rules matched. */
   readonly onMatched?: () => void;
 }
@@ -124,16 +127,22 @@ async function evaluateTriggers(
   mode: Mode,
   triggers: readonly Trigger[],
 ): Promise<Evaluated> {
-  const [clock] = await hotQuery<{ now: Date }>(tx, sql`select clock_timestamp() as now`);
-  const now = clock?.now ?? new Date();
+  const { now, lost } = await readClock(tx);
   const read = await readCases(tx, triggers, set);
   // Their erasure has begun, and may have passed the rows of rules already.
   const erased = await erasedAmong(tx, () => read.map(({ subject }) => subject?.number));
   const cases = read.filter(({ subject }) => !subject || !erased.has(subject.number));
   const threads = cases.flatMap((each) => threadsOf(each, set));
   const held = await holdSends(tx, threads);
-  const isUndecided = (each: Case) => threadsOf(each, set).some((thread) => held.isDispatching(thread));
-  const decidable = cases.filter((each) => !isUndecided(each));
+  const doubtful = new Set<string>();
+  const undecided = new Set<Case>();
+  for (const each of cases) {
+    const itsThreads = threadsOf(each, set);
+    if (itsThreads.some((thread) => held.isDispatching(thread) || doubtful.has(pairKey(thread)))) undecided.add(each);
+    // Later triggers of the thread wait until it is known what became of a reply that may have left.
+    else if (lost && each.trigger.at <= lost.until) for (const thread of itsThreads) doubtful.add(pairKey(thread));
+  }
+  const decidable = cases.filter((each) => !undecided.has(each));
   const from = new Date(Math.min(...triggers.map(({ at }) => at.getTime())));
   const history = await readHistory(tx, set, threads, { from, held: held.sends });
   const decisions = decidable.map((each) => {
@@ -142,13 +151,23 @@ async function evaluateTriggers(
     const evaluations = workingOn([{ kind, key }], () => decide(set, mode, each, history, ageSeconds));
     return { case: each, evaluations };
   });
-  const matched = await recordDecisions(tx, set.version, decisions, await readSince(tx));
+  const matched = await recordDecisions(tx, set.version, decisions, { inForceSince: await readSince(tx), lost });
   await delayEvents(
     tx,
     set,
     decidable.map(({ trigger }) => trigger),
   );
-  return { matched, undecided: cases.filter(isUndecided).map(({ trigger }) => trigger) };
+  return { matched, undecided: [...undecided].map(({ trigger }) => trigger) };
+}
+
+/** The time, and the last one whose writes are lost. */
+async function readClock(tx: Transaction): Promise<{ readonly now: Date; readonly lost: LostSpan | undefined }> {
+  const [row] = await hotQuery<{ now: Date; from: Date | null; until: Date | null }>(
+    tx,
+    sql`select clock_timestamp() as now, lost_from as from, lost_until as until from ops.incarnation`,
+  );
+  const { now = new Date(), from = null, until = null } = row ?? {};
+  return { now, lost: from && until ? { from, until } : undefined };
 }
 
 /** The threads that replies to a case may go into: its own, and for a call those from lines that rules name. */
@@ -161,13 +180,15 @@ function threadsOf({ subject }: Case, { lines }: RuleSet): Pair[] {
 /**
  * Returns the rules in force, which stay so until the transaction ends. One process evaluates at a time, so that limits count
  * correctly and texts are evaluated in order. Also holds off erasures: a person must not be recorded while their data is being
- * erased. Undefined if another process evaluates, or one with a higher RULES_MODE runs, or no rules are in force.
+ * erased. Undefined if another process evaluates, or one with a higher RULES_MODE runs, or no rules are in force, or the database
+ * has gone back in time.
  */
 export async function beginEvaluation(
   tx: Transaction,
-  { mode, rules }: Pick<EvaluationContext, 'mode' | 'rules'>,
+  { mode, rules, isCurrent }: Pick<EvaluationContext, 'mode' | 'rules' | 'isCurrent'>,
 ): Promise<RuleSet | undefined> {
   if (!(await tryLock(tx, 'rule_events')) || (await isOutranked(tx, mode))) return undefined;
+  if ((await isCurrent?.(tx)) === false) return undefined;
   await hasErasures(tx);
   return rules(tx);
 }

@@ -1,4 +1,5 @@
 import { type Database, hotQuery, query, relation, sql, type Transaction } from '../db/database.ts';
+import { type LostSpan, mayHaveLeft } from '../ledger/lost-sends.ts';
 import { planSend } from '../ledger/plans.ts';
 import type { SendPlan } from '../ledger/send.ts';
 import type { Evaluation } from './decide.ts';
@@ -20,7 +21,7 @@ export async function recordDecisions(
   tx: Transaction,
   version: string,
   decisions: readonly Decision[],
-  inForceSince: (rule: Rule) => Date,
+  earlier: Earlier,
 ): Promise<number> {
   const results = decisions.flatMap(({ case: each, evaluations }) =>
     evaluations.map((evaluation): Result => ({ case: each, evaluation })),
@@ -38,7 +39,7 @@ export async function recordDecisions(
     for (const [at, action] of evaluation.actions.entries()) {
       const start: ActionStart =
         action.kind === 'reply'
-          ? await planReply(tx, version, each, evaluation, action, inForceSince(evaluation.rule))
+          ? await planReply(tx, version, each, evaluation, action, earlier)
           : { state: evaluation.mode === 'live' ? 'waiting' : 'dry_run' };
       actions.push({ ...start, runId, ordinal: at + 1, action, evaluation });
     }
@@ -52,6 +53,13 @@ export async function recordDecisions(
     }),
   ]);
   return matched.length;
+}
+
+/** By which replies of before are known. */
+interface Earlier {
+  readonly inForceSince: (rule: Rule) => Date;
+  /** The last time whose writes are lost: replies may have left in it. */
+  readonly lost: LostSpan | undefined;
 }
 
 /** The result of one rule on one case. */
@@ -145,12 +153,16 @@ async function planReply(
   each: KnownCase,
   { rule, mode }: Evaluation,
   reply: Reply,
-  ruleSince: Date,
+  { inForceSince, lost }: Earlier,
 ): Promise<ActionStart> {
   const skipped = (reason: string): ActionStart => ({ state: 'skipped', reason });
   const plan = await replyPlan(tx, each, rule, reply);
   if (typeof plan === 'string') return skipped(noPlanWords[plan]);
-  const planned = await planSend(tx, { ...plan, mode, ruleVersion: version, ruleSince });
+  const isDoubtful = lost && mode === 'live' && mayHaveLeft(lost, plan);
+  const planned = await planSend(tx, {
+    ...{ ...plan, mode, ruleVersion: version, ruleSince: inForceSince(rule) },
+    lostUntil: isDoubtful ? lost.until : undefined,
+  });
   if (planned === 'duplicate') return skipped('it was answered before');
   if (planned === 'thread_busy') return skipped('another send of the thread is under way');
   return { state: 'waiting', ...planned };

@@ -1,7 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Message } from '../../src/api-client/client.ts';
 import { ServiceError } from '../../src/api-client/client.ts';
+import { inTransaction } from '../../src/db/database.ts';
 import { pauseSends, readControl, resumeSends } from '../../src/ledger/control.ts';
+import { doubtLostSends } from '../../src/ledger/lost-sends.ts';
 import { settleManually } from '../../src/ledger/outcome.ts';
 import { findSend } from '../../src/ledger/send.ts';
 import type { FaultInput } from '../../src/sandbox/faults/spec.ts';
@@ -315,6 +317,17 @@ describe('a pause for lost answers', () => {
     expect(await readControl(database.db)).toMatchObject({ isPaused: true, by: 'operator' });
   });
 
+  test('does not come for sends that are only doubted since the database went back in time', async () => {
+    const ledger = await openLedger(database, sandbox);
+    for (let doubted = 0; doubted < 3; doubted += 1) await ledger.answer();
+    await inTransaction(database.db, (tx) => doubtLostSends(tx, new Date()));
+    const last = await ledger.answer();
+    strike({ kind: 'reset', when: 'before' } as Strike);
+    expect(await ledger.dispatcher.advance(last.sendId)).toBe('unknown');
+    expect(await database.value(`select count(*) from ops.sends where state = 'UNKNOWN'`)).toBe('4');
+    expect(await readControl(database.db)).toMatchObject({ isPaused: false });
+  });
+
   test('does not come while each was found before the next', async () => {
     const ledger = await openLedger(database, sandbox);
     for (let lost = 0; lost < 4; lost += 1) {
@@ -325,6 +338,20 @@ describe('a pause for lost answers', () => {
     }
     expect(await readControl(database.db)).toMatchObject({ isPaused: false });
   });
+});
+
+test('a database that went back in time refuses and expires nothing until its recovery has doubted what may have left', async () => {
+  const ledger = await openLedger(database, sandbox, { isCurrent: async () => false });
+  const { sendId, line, number } = await ledger.answer();
+  await database.query(`update ops.sends set body = 'An answer' where send_id = $1`, sendId);
+  await sandbox.emit.sms({ line, number, direction: 'out', text: 'An answer' });
+  await ledger.mirror(line, number);
+  expect(await ledger.dispatcher.advance(sendId)).toBe('paused');
+  expect(await ledger.state(sendId)).toBe('PLANNED');
+
+  await inTransaction(database.db, (tx) => doubtLostSends(tx, new Date()));
+  expect(await ledger.history(sendId)).toEqual(['PLANNED', 'UNKNOWN', 'SENT']);
+  expect(await ledger.texts(number)).toEqual(['An answer']);
 });
 
 describe.each([500, 503, 429, 400])('a text that is charged and answered %i, against the specification', (status) => {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import { settleManually } from '../../src/ledger/outcome.ts';
 import { until } from '../world.ts';
@@ -13,7 +14,7 @@ const capped = (name: string) => `
     limits: { per_account: 1 per 24h, quiet_hours: none }`;
 
 const rules = `
-rules:${capped('reset')}${capped('retried')}
+rules:${capped('reset')}${capped('retried')}${capped('forgotten')}
   - name: counting
     on: message_received
     if: message.plain == "counting" && replies.count >= 0
@@ -64,4 +65,23 @@ test('so does one whose second try may have gone out', async () => {
   expect(await reasonOf('retried', '17185550305')).toBe('limit:account');
   expect(await stateOf(number)).toBe('UNKNOWN');
   expect(chargesOf('17185550305')).toBe(0);
+});
+
+test('so does one that may have gone out before the database went back in time, when later texts come with its own', async () => {
+  const number = '17185550306';
+  const unseen = { number, announce: false } as const;
+  const { line } = await sandbox.emit.sms({ ...unseen, text: 'forgotten' });
+  await sandbox.emit.sms({ ...unseen, line, text: 'Once a day.', direction: 'out' });
+  await query(
+    `update ops.incarnation set lost_from = now() - interval '1 minute', lost_until = now() + interval '1 second', recovered_at = now()`,
+  );
+  await sleep(2_100);
+  await sandbox.emit.sms({ line, number, text: 'forgotten' });
+  await until(async () => (await world.runs('forgotten')).length === 2);
+  expect(await query(`select reason from ops.rule_runs where number = $1 order by run_id`, number)).toEqual([
+    { reason: 'matched' },
+    { reason: 'limit:account' },
+  ]);
+  await until(async () => (await stateOf(number)) === 'SENT');
+  expect(chargesOf(number)).toBe(0);
 });

@@ -2,9 +2,10 @@ import { hash } from 'node:crypto';
 import type { Context } from '../../context.ts';
 import { type Database, inTransaction, query, sql, type Transaction } from '../../db/database.ts';
 import { markDirty, type Target, unconfirmed } from '../../inbox/targets.ts';
+import type { LostSpan } from '../../ledger/lost-sends.ts';
 import { eraseNumber } from '../../privacy/erase.ts';
 import { type ErasureRow, type KeptOutside, keepInFolder, keepInRedis, type Mark } from './kept-outside.ts';
-import { endRecovery, erasedNumbers, type LostSpan, recoverLostSpan, restoreErasures } from './recover.ts';
+import { endRecovery, erasedNumbers, recoverLostSpan, restoreErasures } from './recover.ts';
 
 /*
  * Postgres can go back in time: an asynchronous standby is promoted that lacks the last seconds, or a back-up is restored. Each

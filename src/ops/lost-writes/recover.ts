@@ -1,18 +1,11 @@
 import { unproveSpan } from '../../completeness/coverage/coverage.ts';
 import { type Database, inTransaction, query, relation, sql, type Transaction } from '../../db/database.ts';
+import { takeLock } from '../../db/locks.ts';
 import { lockControl, pauseSends, readControl, resume } from '../../ledger/control.ts';
-import { doubtLostSends, lostReason } from '../../ledger/lost-sends.ts';
+import { doubtLostSends, type LostSpan, lostReason } from '../../ledger/lost-sends.ts';
 import { doubtLostActions } from '../../rules/actions/action-states.ts';
 import { recordGaps } from '../../sync/subscriptions/store.ts';
 import type { ErasureRow } from './kept-outside.ts';
-
-/** The time whose writes are lost, by the database's clock. */
-export interface LostSpan {
-  /** The last report that the database still has. */
-  readonly from: Date;
-  /** After it, nobody can have written what is lost. */
-  readonly until: Date;
-}
 
 /** What else is known of the lost time. */
 export interface Remembered {
@@ -30,7 +23,8 @@ const skippedReads = 1_000_000;
  * the row of ops.incarnation.
  */
 export async function recoverLostSpan(tx: Transaction, span: LostSpan, known: Remembered): Promise<void> {
-  // 1. Sends stop.
+  // 1. Sends stop, and so does the evaluation of rules until this commits: what it plans afterwards is doubted.
+  await takeLock(tx, 'rule_events');
   await lockControl(tx);
   const { by } = await readControl(tx);
   if (known.pauseReason !== null && by !== 'operator') await pauseSends(tx, known.pauseReason, 'operator');

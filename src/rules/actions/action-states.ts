@@ -173,7 +173,7 @@ function claimFirst(
         jsonb_strip_nulls(jsonb_build_object('kind', r.trigger_kind, 'key', r.trigger_key, 'afterSeconds', r.after_seconds)) as trigger,
         r.trigger_at as "triggerAt", c.target,
         coalesce(c.argument, '{}') as argument, c.tries, c.begun_at is not null as "wasBegun",
-        exists (select from ops.incarnation where lost_until >= r.trigger_at and lost_until < r.evaluated_at) as "mayBeRepeated",
+        exists (select from ops.incarnation where lost_until >= r.trigger_at and lost_from < r.evaluated_at) as "mayBeRepeated",
         extract(epoch from now() - greatest(r.evaluated_at, reply.settled_at))::float8 * 1000 as "waitedMs",
         c.claimed_until::text as claim, reply.state as "replyState", reply.reason as "replyReason"
       from claimed c join ops.rule_runs r using (run_id)

@@ -90,7 +90,8 @@ async function attempt(
   try {
     const next = (await refusalOf(context, action, signal)) ?? (await requestFor(context, action, signal));
     if ('state' in next) return next;
-    if ((await context.isCurrent?.(db)) === false) return later(action, lostReason);
+    // The recovery decides about it, by the moment at which it was due.
+    if ((await context.isCurrent?.(db)) === false) return undefined;
     if (!(await beginAction(db, action, next.hasNote))) return undefined;
     request = next;
   } catch (error) {

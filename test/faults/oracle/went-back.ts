@@ -108,7 +108,7 @@ async function isUnderWay({ database }: Site): Promise<boolean> {
   const { rowCount } = await database.query(
     `select from ops.rule_events where due_at <= noted_at
      union all select from ops.sends where state in ('PLANNED', 'HELD', 'RESERVED', 'DISPATCHED') and due_at < now() + interval '2 seconds'
-     union all select from ops.rule_actions where state = 'waiting' and due_at < now() + interval '5 seconds'
+     union all select from ops.rule_actions where state = 'waiting' and kind <> 'reply' and due_at < now() + interval '5 seconds'
      union all select from ops.send_control where is_paused`,
   );
   return rowCount !== 0;
