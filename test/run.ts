@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, statfsSync, writeFileSync } from 'node:fs';
-import { freemem } from 'node:os';
+import { freemem, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseCLI, startVitest } from 'vitest/node';
 import { browserPath } from './browser.ts';
@@ -40,6 +41,8 @@ const postgres: Program = {
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url));
 const memory = memoryFolder();
 if (memory !== undefined) process.env.TMPDIR ??= memory;
+// Nothing is written to the home of whoever runs the tests.
+process.env.XDG_STATE_HOME ??= join(tmpdir(), 'trunkline-test-state');
 
 const { args, servers } = chosenServers(process.argv.slice(2));
 const problem = provide([redis, chromium, ...(servers === 'embedded' ? [] : [postgres])]);

@@ -1,13 +1,14 @@
-import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { resumeSends } from '../../src/ledger/control.ts';
 import { healthChecks } from '../../src/ops/health-checks.ts';
-import { keepInFolder } from '../../src/ops/lost-writes/kept-outside.ts';
+import { keepInFolder, keepInFolders } from '../../src/ops/lost-writes/kept-outside.ts';
 import { lostSpanOf } from '../../src/ops/lost-writes/lost-writes.ts';
 import { takeSnapshot } from '../../src/ops/snapshot.ts';
 import { eraseNumber } from '../../src/privacy/erase.ts';
+import { createLog } from '../../src/shared/log.ts';
 import { trunkline } from '../credentials/commands.ts';
 import { placesWith } from '../privacy/everywhere.ts';
 import { createRulesWorld } from '../rules/rules-world.ts';
@@ -171,4 +172,28 @@ test('a data folder that was copied is recognized, and nothing else', async () =
   });
   expect(await keepInFolder(copy, 'd').readMark('a')).toMatchObject({ isCopied: true });
   expect(await keepInFolder(copy, 'd').targetsSince(0)).toEqual([{ kind: 'call', key: '1.2' }]);
+});
+
+test('marks and erasures are kept apart from a data folder with an embedded database, and targets are not', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'trunkline-kept-'));
+  vi.stubEnv('XDG_STATE_HOME', join(folder, 'state'));
+  onTestFinished(async () => {
+    vi.unstubAllEnvs();
+    await rm(folder, { recursive: true, force: true });
+  });
+  const [own, copy] = [join(folder, 'own'), join(folder, 'copy')];
+  await mkdir(join(own, 'postgres'), { recursive: true });
+  const kept = () => keepInFolders(own, 'd', createLog('silent'));
+  const mark = { incarnationId: 'a', reportCount: 3, reportedAt: new Date(), pauseReason: null, rulesVersion: 1 };
+  const erasure = { numberHash: 'ab', spellingHashes: [] };
+  await (await kept()).writeMark(mark);
+  await cp(own, copy, { recursive: true });
+  await (await kept()).writeMark({ ...mark, reportCount: 9 });
+  await (await kept()).addErasures([erasure]);
+  await (await kept()).addTargets(new Map([['call 1.2', Date.now()]]));
+  await rm(own, { recursive: true });
+  await cp(copy, own, { recursive: true });
+  expect(await (await kept()).readMark('a')).toMatchObject({ reportCount: 9 });
+  expect(await (await kept()).erasures()).toEqual([erasure]);
+  expect(await (await kept()).targetsSince(0)).toEqual([]);
 });

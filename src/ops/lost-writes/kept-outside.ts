@@ -1,8 +1,11 @@
+import { existsSync } from 'node:fs';
 import { appendFile, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { targetOfId } from '../../inbox/accepted-targets.ts';
 import type { Target } from '../../inbox/targets.ts';
+import type { Log } from '../../shared/log.ts';
 
 /*
  * What is kept where a failover or a restored back-up of Postgres does not take it back: in Redis where there is one, else in
@@ -85,6 +88,35 @@ export async function keepInRedis(url: string, deploymentId: string): Promise<Ke
     erasures: async () =>
       Object.values(await redis.hgetall(keyOf('erasures'))).flatMap((text) => parsed(erasureRow, text) ?? []),
     close: async () => redis.disconnect(),
+  };
+}
+
+/**
+ * Where the database is embedded, DATA_DIR can be put back as a whole. A second folder, outside of it, then has the marks and
+ * the erasures too; not the targets, which name people.
+ */
+export async function keepInFolders(dataDir: string, deploymentId: string, log: Log): Promise<KeptOutside> {
+  const first = keepInFolder(dataDir, deploymentId);
+  if (!existsSync(join(dataDir, 'postgres'))) return first;
+  const stateDir = join(process.env.XDG_STATE_HOME || join(homedir(), '.local', 'state'), 'trunkline');
+  try {
+    await mkdir(stateDir, { recursive: true, mode: 0o700 });
+  } catch (err) {
+    log.info({ err, stateDir }, 'If DATA_DIR is put back to an older state, erasures of later are not known');
+    return first;
+  }
+  const second = keepInFolder(stateDir, deploymentId);
+  return {
+    ...first,
+    async readMark(id) {
+      const [own, other] = await Promise.all([first.readMark(id), second.readMark(id)]);
+      return other && other.reportCount > (own?.reportCount ?? 0)
+        ? { ...other, isCopied: own?.isCopied ?? false }
+        : own;
+    },
+    writeMark: async (held) => void (await Promise.all([first.writeMark(held), second.writeMark(held)])),
+    addErasures: async (rows) => void (await Promise.all([first.addErasures(rows), second.addErasures(rows)])),
+    erasures: async () => (await Promise.all([first.erasures(), second.erasures()])).flat(),
   };
 }
 

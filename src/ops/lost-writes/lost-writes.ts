@@ -4,7 +4,7 @@ import { type Database, inTransaction, query, sql, type Transaction } from '../.
 import { markDirty, type Target, unconfirmed } from '../../inbox/targets.ts';
 import type { LostSpan } from '../../ledger/lost-sends.ts';
 import { eraseNumber } from '../../privacy/erase.ts';
-import { type ErasureRow, type KeptOutside, keepInFolder, keepInRedis, type Mark } from './kept-outside.ts';
+import { type ErasureRow, type KeptOutside, keepInFolders, keepInRedis, type Mark } from './kept-outside.ts';
 import { endRecovery, erasedNumbers, recoverLostSpan, restoreErasures } from './recover.ts';
 
 /*
@@ -207,7 +207,9 @@ export function watchForLostWrites({
   async function open({ deploymentId }: Incarnation): Promise<void> {
     if (outside || deploymentId === null) return;
     const { redisUrl, dataDir } = settings;
-    outside = redisUrl === undefined ? keepInFolder(dataDir, deploymentId) : await keepInRedis(redisUrl, deploymentId);
+    outside = await (redisUrl === undefined
+      ? keepInFolders(dataDir, deploymentId, log)
+      : keepInRedis(redisUrl, deploymentId));
   }
 
   /** A recovery to which this process has not contributed yet. */
