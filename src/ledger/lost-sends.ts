@@ -2,11 +2,12 @@ import { query, sql, type Transaction } from '../db/database.ts';
 import { maxSegments, releaseBudget, reserveAnyway } from './budgets.ts';
 import { readControl, readSender } from './control.ts';
 import { defaultRuleLimits } from './limits.ts';
-import { findMessage, lostReason, settleAs } from './reconcile.ts';
+import { findMessage, settleAs, writesLost } from './reconcile.ts';
 import { readLimits } from './rules-in-force.ts';
 import { lockSend, type SendPlan, transition } from './send.ts';
 
-export { lostReason } from './reconcile.ts';
+/** The reason of all else that is stopped, doubted or searched since the database went back. */
+export const lostReason = 'the database went back in time';
 
 /*
  * When the database went back in time (`ops/lost-writes`), sends of the lost time may have left without a row that says so. Each
@@ -54,7 +55,7 @@ export async function doubtSend(tx: Transaction, sendId: string, until: Date): P
     sendId,
     from: ['PLANNED', 'HELD', 'RESERVED'],
     to: 'UNKNOWN',
-    reason: lostReason,
+    reason: writesLost,
     dueInMs: 0,
     set: { units, message_type: 'sms', reserved_micros: micros, budget_date: budgetDate, dispatched_at: until },
   });

@@ -12,9 +12,13 @@ import { lockSend, type Send, type SendRow, type SendState, sendColumns, toSend,
  * Looks for the message of an UNKNOWN send in its thread. A single match is taken as the send, even if the thread
  * couldn't be read completely, unless another send may have produced it. Several matches, or none after the last
  * scheduled read, lead to manual review. So does a thread that still can't be read completely some time after that
- * read. Not finding a message proves nothing, so nothing is sent again.
+ * read. Not finding a message proves nothing, so nothing is sent again. But a send that only a database gone back made
+ * doubtful is NOT_SENT if half an hour of complete reads shows no message: no request of it is known.
  */
-export async function reconcile(ledger: Ledger, unknown: Send): Promise<'sent' | 'unknown' | 'needs_human' | 'lost'> {
+export async function reconcile(
+  ledger: Ledger,
+  unknown: Send,
+): Promise<'sent' | 'not_sent' | 'unknown' | 'needs_human' | 'lost'> {
   const { db, log, timing } = ledger;
   const { sendId, number } = unknown;
   const isErased = number.startsWith('erased/');
@@ -31,6 +35,11 @@ export async function reconcile(ledger: Ledger, unknown: Send): Promise<'sent' |
     const isOver =
       isErased || (isWhole ? await countScheduledRead(tx, send, timing) : await postponeRead(tx, send, timing));
     if (matches.length <= 1 && !isOver) return 'unknown';
+    if (isLost(send) && isWhole && matches.length === 0) {
+      await transition(tx, { ...step, to: 'NOT_SENT', reason: writesLost, set: { reserved_micros: 0 } });
+      await releaseBudget(tx, send);
+      return 'not_sent';
+    }
     const none = isWhole ? 'no message matches' : 'no message matches in a thread that cannot be read whole';
     const atMostOne = contested ? 'a message matches that another send may have become' : none;
     const reason = matches.length > 1 ? `${matches.length} messages match` : atMostOne;
@@ -63,9 +72,9 @@ export async function settleAs(tx: Transaction, send: Send, { messageId, at }: C
   await chargeBudget(tx, send, send.reservedMicros);
 }
 
-/** The reason of what may have happened in a time whose writes are lost, since the database went back in time. */
-export const lostReason = 'the database went back in time';
-const isLost = ({ reason }: Pick<Send, 'reason'>) => reason === lostReason;
+/** The reason of an UNKNOWN send that may have left in a time whose writes are lost. */
+export const writesLost = 'writes_lost';
+const isLost = ({ reason }: Pick<Send, 'reason'>) => reason === writesLost;
 
 /**
  * Handles a send whose last request seemed to have no effect, although the mirror has its message: a single match that
@@ -201,12 +210,13 @@ async function tryReadThread({ log, readThread }: Ledger, { sendId, line, number
   }
 }
 
+/** So many scheduled reads show that a send of a lost time was not sent. */
+const lostReads = 4;
+
 /** Counts scheduled reads that have come due, not those caused by a delivery. Returns true after the last. */
-async function countScheduledRead(
-  tx: Transaction,
-  { sendId }: Send,
-  { reconcileAtMs }: Ledger['timing'],
-): Promise<boolean> {
+async function countScheduledRead(tx: Transaction, send: Send, { reconcileAtMs }: Ledger['timing']): Promise<boolean> {
+  const { sendId } = send;
+  const last = Math.min(reconcileAtMs.length, isLost(send) ? lostReads : Number.POSITIVE_INFINITY);
   const [row] = await query(
     tx,
     sql<{ reads: number }>`with passed as (
@@ -217,7 +227,7 @@ async function countScheduledRead(
         due_at = s.dispatched_at + coalesce((${reconcileAtMs}::float8[])[passed.reads + 1], 0) * interval '1 ms'
       from passed where send_id = ${sendId} returning reads`,
   );
-  return (row?.reads ?? 0) >= reconcileAtMs.length;
+  return (row?.reads ?? 0) >= last;
 }
 
 /** The wait before the next try, as a fraction of the time since the dispatch. */

@@ -56,6 +56,7 @@ const sendReasons: Readonly<Record<string, string>> = {
   approved: 'its text was approved',
   rejected: 'its text was rejected',
   not_approved: 'nobody approved its text in time',
+  writes_lost: 'it may have left before the database went back in time',
   rule_changed: 'its rule was changed and would not reply any more',
   mode_off: 'RULES_MODE is off',
   paused: 'sends are paused',

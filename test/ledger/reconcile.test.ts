@@ -354,6 +354,23 @@ test('a database that went back in time refuses and expires nothing until its re
   expect(await ledger.texts(number)).toEqual(['An answer']);
 });
 
+test('a send that is only doubted since then was not sent if its thread says so, and counts if its message shows later', async () => {
+  const ledger = await openLedger(database, sandbox, { isCurrent: async () => false });
+  const { sendId, line, number } = await ledger.answer();
+  await inTransaction(database.db, (tx) => doubtLostSends(tx, new Date()));
+  await ledger.reconcileToTheEnd(sendId);
+  expect(await ledger.history(sendId)).toEqual(['PLANNED', 'UNKNOWN', 'NOT_SENT']);
+  const reserved = `select reserved_micros::text from ops.send_budgets where scope = 'account'`;
+  expect(await database.value(reserved)).toBe('0');
+
+  const text = String(await database.value('select body from ops.sends where send_id = $1', sendId));
+  await sandbox.emit.sms({ line, number, direction: 'out', text });
+  await ledger.mirror(line, number);
+  await ledger.dispatcher.drain();
+  expect(await ledger.state(sendId)).toBe('SENT reconciled');
+  expect(await ledger.texts(number)).toEqual([text]);
+});
+
 describe.each([500, 503, 429, 400])('a text that is charged and answered %i, against the specification', (status) => {
   const fault = { kind: 'error', when: 'after', status } as Strike;
   const booksOf = async () =>

@@ -204,6 +204,11 @@ export function watchForLostWrites({
     if (!isOutsideFailing) erasuresSeen = state.now;
   }
 
+  async function copyTargets(): Promise<void> {
+    const added = accepted.takeNew();
+    if (added.size > 0) await ask((each) => each.addTargets(added));
+  }
+
   async function open({ deploymentId }: Incarnation): Promise<void> {
     if (outside || deploymentId === null) return;
     const { redisUrl, dataDir } = settings;
@@ -248,8 +253,7 @@ export function watchForLostWrites({
     known = { incarnationId, reportCount, reportedAt, pauseReason, rulesVersion };
     startContributing();
     await copyErasures();
-    const added = accepted.takeNew();
-    if (added.size > 0) await ask((each) => each.addTargets(added));
+    await copyTargets();
     // Until then, the mark of the former incarnation makes the next process contribute, if this one ends.
     const newest = known;
     if (!owed && isReadable) await ask((each) => each.writeMark(newest));
@@ -284,6 +288,7 @@ export function watchForLostWrites({
     },
     async close(): Promise<void> {
       await contributing;
+      await copyTargets();
       await outside?.close();
     },
   };

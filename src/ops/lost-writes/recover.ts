@@ -3,6 +3,7 @@ import { type Database, inTransaction, query, relation, sql, type Transaction } 
 import { takeLock } from '../../db/locks.ts';
 import { lockControl, pauseSends, readControl, resume } from '../../ledger/control.ts';
 import { doubtLostSends, type LostSpan, lostReason } from '../../ledger/lost-sends.ts';
+import { writesLost } from '../../ledger/reconcile.ts';
 import { doubtLostActions } from '../../rules/actions/action-states.ts';
 import { recordGaps } from '../../sync/subscriptions/store.ts';
 import type { ErasureRow } from './kept-outside.ts';
@@ -87,17 +88,18 @@ export async function erasedNumbers(db: Database): Promise<string[]> {
  * plan is doubted whenever it is. Returns whether it ended now.
  */
 export function endRecovery(db: Database): Promise<boolean> {
+  const isLostGap = sql`from_at <= i.lost_until and to_at >= i.lost_from`;
   return inTransaction(db, async (tx) => {
     const ended = await query(
       tx,
       sql`update ops.incarnation i set recovered_at = clock_timestamp()
         where recovered_at is null and noticed_at is not null
-          and not exists (select from ops.gaps where reason = ${lostReason} and filled_at is null)
+          and not exists (select from ops.gaps where ${isLostGap} and filled_at is null)
           and not exists (select from ops.sync_targets t where t.kind = 'thread' and t.dirty_version > t.clean_version
             and t.state = 'active' and t.attempts = 0
-            and t.due_at <= (select max(filled_at) from ops.gaps where reason = ${lostReason}))
+            and t.due_at <= (select max(filled_at) from ops.gaps where ${isLostGap}))
           and not exists (select from ops.rule_events where happened_at <= i.lost_until and tries = 0 and due_at <= noted_at)
-          and not exists (select from ops.sends where state = 'UNKNOWN' and reason = ${lostReason} and searched_at is null)
+          and not exists (select from ops.sends where state = 'UNKNOWN' and reason = ${writesLost} and searched_at is null)
         returning 1`,
     );
     if (ended.length === 0) return false;
