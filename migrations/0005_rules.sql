@@ -69,7 +69,7 @@ create table ops.rule_runs (
   unique (rule, trigger_kind, trigger_key)
 );
 create index rule_runs_matched on ops.rule_runs (rule, trigger_at) where is_matched;
-create index rule_runs_thread on ops.rule_runs (line, number, trigger_at) where is_matched;
+create index rule_runs_contact on ops.rule_runs (number, line, trigger_at) where is_matched;
 create index rule_runs_evaluated_at on ops.rule_runs (evaluated_at);
 create index rule_runs_unmatched on ops.rule_runs (evaluated_at) where not is_matched;
 comment on table ops.rule_runs is 'Evaluations that matched, were refused (too old, a limit, a stop, an error), or concerned an idle thread; all others are only counted. One row per rule and trigger, whatever the version, because a rule acts only once.';

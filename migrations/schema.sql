@@ -346,9 +346,9 @@ create table ops.rule_runs (
   constraint rule_runs_mode_check CHECK ((mode = ANY (ARRAY['dry-run'::text, 'live'::text]))),
   constraint rule_runs_rule_trigger_kind_trigger_key_key UNIQUE (rule, trigger_kind, trigger_key)
 );
+CREATE INDEX rule_runs_contact ON ops.rule_runs USING btree (number, line, trigger_at) WHERE is_matched;
 CREATE INDEX rule_runs_evaluated_at ON ops.rule_runs USING btree (evaluated_at);
 CREATE INDEX rule_runs_matched ON ops.rule_runs USING btree (rule, trigger_at) WHERE is_matched;
-CREATE INDEX rule_runs_thread ON ops.rule_runs USING btree (line, number, trigger_at) WHERE is_matched;
 CREATE INDEX rule_runs_unmatched ON ops.rule_runs USING btree (evaluated_at) WHERE (NOT is_matched);
 
 -- Evaluations and steps of rules that are not in the daily totals yet. One row per batch of evaluations and per settled step; deleted when it is added.

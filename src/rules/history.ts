@@ -1,4 +1,4 @@
-import { query, relation, sql, type Transaction } from '../db/database.ts';
+import { query, sql, type Transaction } from '../db/database.ts';
 import type { Pair } from '../shared/thread.ts';
 import type { FactsOf } from './facts/declared.ts';
 import type { ActiveMode, RuleSet, Scope } from './rule.ts';
@@ -71,6 +71,7 @@ export function createHistory(matches: readonly Match[]): History {
         if (match.at.getTime() <= since || !hasActed(match, mode)) return false;
         const isThread = pairKey(match) === pairKey(thread);
         if (isThread && isReplaceable(match, before) && !match.doesMore) return false;
+        if (scope === 'contact') return match.number === thread.number;
         return scope === 'account' || (scope === 'line' ? match.line === thread.line : isThread);
       }).length;
     },
@@ -115,12 +116,12 @@ export interface HistoryOptions {
 }
 
 /**
- * Reads the matches that can affect triggers of these threads. A send of unknown outcome counts as sent.
+ * Reads the matches that can affect triggers about these people. A send of unknown outcome counts as sent.
  */
 export async function readHistory(
   tx: Transaction,
   { rules }: Pick<RuleSet, 'rules'>,
-  threads: readonly Pair[],
+  people: readonly Pick<Pair, 'number'>[],
   { from, until, held = [] }: HistoryOptions,
 ): Promise<History> {
   const limited = rules.filter(({ limits }) => limits.line || limits.account);
@@ -142,7 +143,7 @@ export async function readHistory(
       ) a left join ops.sends s on s.send_id = a.send_id
       where r.is_matched and r.line is not null and r.number is not null
         and (${until ?? null}::timestamptz is null or r.trigger_at < ${until ?? null})
-        and ((r.line, r.number) in (select line, number from ${relation('t', threads, { line: 'text', number: 'text' })})
+        and (r.number = any(${[...new Set(people.map(({ number }) => number))]})
           or (r.rule = any(${limited.map(({ name }) => name)})
             and r.trigger_at > ${from}::timestamptz - ${Math.max(0, ...seconds)} * interval '1 second'))`,
   );

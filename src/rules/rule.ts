@@ -66,7 +66,8 @@ export interface Allowance {
   readonly seconds: number;
 }
 
-export const scopes = ['thread', 'line', 'account'] as const;
+/** What a limit counts in; `contact` is the outside number on whatever line. */
+export const scopes = ['thread', 'contact', 'line', 'account'] as const;
 export type Scope = (typeof scopes)[number];
 
 export interface Rule {
@@ -80,7 +81,7 @@ export interface Rule {
   /** Without one, every trigger matches. */
   readonly condition?: Condition | undefined;
   readonly steps: readonly Step[];
-  readonly limits: { readonly [S in Scope]: Allowance | undefined };
+  readonly limits: { readonly [S in Scope]?: Allowance | undefined };
   readonly maxAgeSeconds: number;
   /** Limits that the ledger applies to the rule's replies. */
   readonly replyLimits: RuleLimits;

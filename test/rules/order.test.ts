@@ -23,6 +23,11 @@ rules:
     if: message.plain.startsWith("good morning") && replies.count == 0
     do: [{ reply: 'Good morning, {{ message.text }}' }]
     limits: { quiet_hours: none }
+  - name: daily
+    on: message_received
+    if: message.plain == "good evening"
+    do: [{ reply: Good evening. }]
+    limits: { per_contact: 1 per 24h, quiet_hours: none }
   - name: thanks
     on: message_received
     if: message.plain == "thanks"
@@ -87,6 +92,17 @@ test('a call that is told of after a later one is within the same limit', async 
   await world.rulesSettled();
   expect((await world.runs('missed')).map(({ reason }) => reason)).toEqual(['matched', 'limit:thread']);
   expect(chargesOf(number)).toBe(1);
+});
+
+test('a limit by contact counts on every line', async () => {
+  const number = '12125550413';
+  for (const each of [line, '16465550101']) {
+    await sandbox.emit.sms({ line: each, number, text: 'Good evening!' });
+    await world.rulesSettled();
+  }
+  await sandbox.emit.sms({ line, number: '12125550414', text: 'Good evening!' });
+  await world.rulesSettled();
+  expect((await world.runs('daily')).map(({ reason }) => reason)).toEqual(['matched', 'limit:contact', 'matched']);
 });
 
 test('of two texts in a row the newer one is answered, once', async () => {

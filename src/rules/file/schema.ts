@@ -342,7 +342,8 @@ const ruleSchema = z
       .describe('Steps, in order.'),
     limits: z
       .strictObject({
-        per_thread: allowance.describe('How often it acts on one thread.'),
+        per_thread: allowance.describe('How often it acts on one thread: a line and an outside number.'),
+        per_contact: allowance.describe('How often it acts on one outside number, on whatever line.'),
         per_line: allowance.describe('How often it acts on one line.'),
         per_account: allowance.describe('How often it acts at all.'),
         max_age: duration
