@@ -153,6 +153,27 @@ test('what was really sent before the span has used up its part of the day', asy
   expect(poor.rules.find(({ rule }) => rule === 'closed')?.blocked).toEqual({ 'gate:budget_money': 1 });
 });
 
+test('what rules did before the span counts against their limits', async () => {
+  const act = async () => {
+    await say('17185550212', 'Are you there?');
+    const number = '17185550213';
+    await sandbox.emit.call({ direction: 'inbound', status: 'missed', number, legs: rang, group: 'Service' });
+    await world.rulesSettled();
+  };
+  await act();
+  const from = new Date(Math.ceil(Date.now() / 1_000) * 1_000);
+  await until(() => Date.now() >= from.getTime());
+  await act();
+  const set = parseRules(text, { file: 'rules.yaml', timeZone: 'UTC' });
+  const report = await simulate(world.context.database.db, { set, from, to: new Date(Date.now() + 60_000) });
+  for (const name of ['closed', 'missed']) {
+    expect(report.rules.find(({ rule }) => rule === name)).toMatchObject({
+      matched: 0,
+      unmatched: { 'limit:thread': 1 },
+    });
+  }
+});
+
 test('a text that came within the same second, but later, keeps no reply back', async () => {
   const from = new Date(Math.ceil(Date.now() / 1_000) * 1_000);
   await until(() => Date.now() >= from.getTime());

@@ -16,7 +16,7 @@ import type { Trigger } from '../triggers.ts';
 import { type ThreadChanges, withChanges } from './changes.ts';
 import { createJudge, type Judge, type ReplyOutcome } from './judge.ts';
 import { createReport, type Report } from './report.ts';
-import { idleTimes, nextTextAfter, pastTriggers, threadsBefore } from './triggers.ts';
+import { idleTimes, nextTextAfter, pastTriggers, peopleOf } from './triggers.ts';
 
 export interface SimulationOptions extends TimeRange<Date> {
   readonly set: RuleSet;
@@ -43,19 +43,19 @@ export function simulate(db: Database, options: SimulationOptions): Promise<Repo
 async function simulateIn(tx: Transaction, options: SimulationOptions): Promise<Report> {
   const { set, from, to, onProgress } = options;
   const { report, count } = createReport(set, options);
+  const active = set.rules.filter((rule) => rule.mode !== 'off');
+  const triggers = await pastTriggers(tx, { ...set, rules: active }, { from, to });
   const run: Simulation = {
     tx,
     options,
     judge: await createJudge(tx, set, from),
-    history: await readHistory(tx, set, await threadsBefore(tx, from), { from, until: from }),
+    history: await readHistory(tx, set, await peopleOf(tx, triggers), { from, until: from }),
     count,
     tasks: [],
     threads: new Map(),
     answered: new Set(),
     answeredCalls: new Set(),
   };
-  const active = set.rules.filter((rule) => rule.mode !== 'off');
-  const triggers = await pastTriggers(tx, { ...set, rules: active }, { from, to });
   for (let at = 0; at < triggers.length; at += batchSize) {
     const some = triggers.slice(at, at + batchSize);
     const cases = await readCases(tx, some, set, { withoutRulesFrom: from });

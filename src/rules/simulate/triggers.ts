@@ -131,12 +131,17 @@ export async function nextTextAfter(tx: Transaction, conversationId: string, at:
   return row?.at ?? undefined;
 }
 
-/** Threads in which rules matched before: their limits and replies still count. */
-export function threadsBefore(tx: Transaction, from: Date): Promise<Pair[]> {
-  return query<Pair>(
+/** The people whom triggers are about: only what rules did to them before still counts. */
+export function peopleOf(tx: Transaction, triggers: readonly Trigger[]): Promise<Pick<Pair, 'number'>[]> {
+  const ids = [...new Set(triggers.map(({ key }) => key.split('/', 1)[0] ?? ''))];
+  // A conversation can have the id of a transcript: one person more does no harm.
+  const numeric = sql`any(${ids.filter((id) => !id.includes('.'))}::bigint[])`;
+  return query(
     tx,
     sql`
-      select distinct line, number from ops.rule_runs
-      where is_matched and line is not null and number is not null and trigger_at < ${from}`,
+      select number from warehouse.sms_conversations where conversation_id = ${numeric}
+      union select external_number from warehouse.calls where call_id = any(${ids}) and external_number is not null
+      union select external_number from warehouse.transcripts join warehouse.calls using (call_id)
+      where transcript_id = ${numeric} and external_number is not null`,
   );
 }
