@@ -56,22 +56,29 @@ function targetProblems({ targets: named }: RuleSet, declared: Settings['notify'
 
 const channelWords = { slack: 'a channel of Slack', email: 'an e-mail address' };
 
+/** Users that a remedy names. */
+const maxUsers = 20;
+
 /** Users in the rules that are missing in the directory. Empty until users are mirrored. */
 async function unknownUsers(db: Database, { users }: RuleSet): Promise<RulesProblem[]> {
   if (users.length === 0) return [];
-  const known = await query<{ names: string[] }>(
+  const known = await query<{ names: string[]; shown: string }>(
     db,
-    sql`select array[user_id::text, lower(username), lower(email)] as names from warehouse.users where deleted_at is null`,
+    sql`
+      select array[user_id::text, lower(username), lower(email)] as names, concat(user_id, ' (', user_name, ')') as shown
+      from warehouse.users join reporting.dim_user using (user_id) where deleted_at is null order by user_name, user_id`,
   );
   if (known.length === 0) return [];
   const names = new Set(known.flatMap((user) => user.names));
+  const others = known.length > maxUsers ? ', and others in reporting.dim_user' : '';
+  const shown = known.slice(0, maxUsers).map((user) => user.shown);
   return users
     .filter(({ user }) => !names.has(String(user).toLowerCase()))
     .map(({ user, line, column }) => ({
       line,
       column,
       message: `The account has no user ${typeof user === 'number' ? `with the id ${user}` : user}.`,
-      remedy: 'Write the id, username or e-mail of a user, line, agent, or nobody.',
+      remedy: `Write line, agent, nobody, or the id, username or e-mail of a user: ${shown.join(', ')}${others}.`,
     }));
 }
 

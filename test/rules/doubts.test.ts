@@ -132,11 +132,13 @@ test('a user whom the directory does not know is told, and a warning ends the co
     `rules:\n${users.map((user, at) => `  - { name: r${at}, on: call_missed, do: [{ assign: ${user} }] }\n`).join('')}`;
   const before = await checked(assigning('nobody@example.com'), database.url);
   expect(before).toMatchObject({ code: 0, output: expect.stringContaining('is valid') });
-  await database.insert('warehouse.users', { user_id: 7, username: 'Pat', email: 'pat@example.com' });
+  const pat = { user_id: 7, username: 'Pat', email: 'pat@example.com' };
+  await database.insert('warehouse.users', { ...pat, first_name: 'Pat', last_name: 'Diaz' });
   const { output, code } = await checked(assigning('pat', 'PAT@example.com', '7', '8', 'sam'), database.url);
   expect(code).toBe(1);
   expect(output).toMatch(/rules\.yaml:5:\d+: warning: The account has no user with the id 8\./);
   expect(output).toMatch(/rules\.yaml:6:\d+: warning: The account has no user sam\./);
+  expect(output).toContain('or the id, username or e-mail of a user: 7 (Pat Diaz).');
   expect(output).toContain('can be used, but see 2 warnings');
 });
 

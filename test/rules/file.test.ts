@@ -274,6 +274,11 @@ test.each(await readdir('config/cookbook/rules'))('the recipe %s is good', async
   expect([rules.length > 0, warnings]).toEqual([true, []]);
 });
 
+const documented = (await readFile('docs/rules.md', 'utf8')).matchAll(/```yaml\n( {2}- name: (\S+)\n[^`]+)```/g);
+test.each([...documented].map(([, rule, name]) => [name, rule]))('the example %s of the docs is good', (_, rule) => {
+  expect(parseRules(`rules:\n${rule}`, options).warnings).toEqual([]);
+});
+
 test('the schema for editors is generated from the one that rules are checked with', async () => {
   expect(JSON.parse(await readFile('config/rules.schema.json', 'utf8'))).toEqual(
     z.toJSONSchema(rulesSchema, { target: 'draft-7', io: 'input' }),
