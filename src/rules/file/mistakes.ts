@@ -98,7 +98,11 @@ export const schemaWording: z.core.$ZodErrorMap = (issue) => {
   if (code === 'invalid_value') {
     return `There is no ${JSON.stringify(input)} here.\n${didYouMean(String(input), issue.values.map(String))}`;
   }
-  return issue.expected === 'string' ? 'This is not a text.\nPut it in quotes.' : undefined;
+  if (issue.expected === 'object')
+    return 'This has no keys.\nWrite keys with their values, such as a step resolve: true.';
+  if (issue.expected !== 'string') return undefined;
+  const key = path.at(-1);
+  return `This is not a text.\n${typeof key === 'string' ? `Write ${key}: "…", a text in quotes.` : 'Put it in quotes.'}`;
 };
 
 type Issue = z.core.$ZodIssue;

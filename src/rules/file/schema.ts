@@ -16,11 +16,12 @@ function secondsOf(text: string): number {
   return Number(text.slice(0, -1)) * (unitSeconds[text.slice(-1)] ?? Number.NaN);
 }
 
+const noDuration = {
+  error: 'This is not a duration.\nWrite a whole number and s, m, h or d, such as 90s, 10m, 48h or 7d.',
+};
 const duration = z
-  .string()
-  .regex(/^[1-9]\d{0,4}[smhd]$/, {
-    error: 'This is not a duration.\nWrite a whole number and s, m, h or d, such as 90s, 10m, 48h or 7d.',
-  })
+  .string(noDuration)
+  .regex(/^[1-9]\d{0,4}[smhd]$/, noDuration)
   .transform(secondsOf);
 
 /** Runs that matched are kept for longer than this. */
@@ -221,6 +222,9 @@ const target = z
   })
   .describe('A name in NOTIFY_TARGETS.');
 
+/** What to write instead of anything but `true` and, where they are allowed, keys. */
+const onlyTrue = (written: string) => z.literal(true, { error: `This is not \`true\`.\nWrite ${written}.` });
+
 const maxApprovalSeconds = 7 * 86_400;
 
 const approve = z.strictObject({
@@ -235,7 +239,7 @@ const approve = z.strictObject({
 const reply = z.strictObject({
   text: template.describe('Text to send (Liquid).'),
   approve: z
-    .union([z.literal(true), approve])
+    .union([onlyTrue('approve: true, or keys such as approve: { expires: 4h }'), approve])
     .optional()
     .describe('Wait until a person approves the text; without an approval it expires.'),
   from: ownLine
@@ -248,7 +252,7 @@ const reply = z.strictObject({
 const resolve = z.strictObject({
   comment: template.optional().describe('Internal note (Liquid), never shown to the other party.'),
   user: z
-    .int()
+    .int({ error: 'This is no user id.\nWrite the number of a user, such as user: 4156: reporting.dim_user has them.' })
     .min(1)
     .optional()
     .describe(
@@ -288,21 +292,30 @@ const machineCount = z
   .min(2, { error: 'Once is not a sign of a machine.\nWrite 2 or more.' })
   .max(20, { error: 'A machine would be answered too often.\nWrite 20 or less.' });
 
+const noUser = {
+  error:
+    'This is no user.\nWrite a user’s id, username or e-mail, line, agent or nobody right after `assign:`, such as assign: pat@example.com.',
+};
+
 /** One step of `do`: an object with a single key. */
 const step = z
   .strictObject({
     reply: z
       .union([template, reply])
       .describe('Text to send (Liquid). Costs money; goes through the ledger. At most one a rule.'),
-    resolve: z.union([z.literal(true), resolve]).describe('Resolve the conversation; waits for the rule’s reply.'),
-    reopen: z.literal(true).describe('Reopen the conversation.'),
+    resolve: z
+      .union([onlyTrue('resolve: true, or resolve: { comment: … }'), resolve])
+      .describe('Resolve the conversation; waits for the rule’s reply.'),
+    reopen: onlyTrue('reopen: true').describe('Reopen the conversation.'),
     assign: z
-      .union([z.int().min(1), z.string().min(1)])
+      .union([z.int(noUser).min(1, noUser), z.string().min(1, noUser)])
       .describe(
         'A user’s id, username or e-mail; `agent` for whoever talked on the call; `line` for the first user of the line; `nobody`.',
       ),
     comment: template.describe('Internal note (Liquid), never shown to the other party.'),
-    block: z.union([z.literal(true), block]).describe('Block the sender on this line. Nothing undoes it.'),
+    block: z
+      .union([onlyTrue('block: true, or block: { reason: … }'), block])
+      .describe('Block the sender on this line. Nothing undoes it.'),
     notify: notify.describe('Tell people of yours, by Slack, e-mail or a webhook. At most 60 an hour for each target.'),
     webhook: webhook.describe('Post facts of the trigger as JSON to a system, signed.'),
   })
