@@ -23,6 +23,17 @@ test('of what is no YAML, the first mistake is told: what follows is misread', (
   expect(refusalOf(text).problems.map(({ line }) => line)).toEqual([3]);
 });
 
+test('mistakes of form hide none of meaning, nor does YAML in the rules above it', () => {
+  const rules = [
+    'rules:\n  - name: a\n    on: call_missed\n    if: nope\n    do: [{ assign: { user: 5 } }]\n    limits: { max_age: 5 }\n',
+    '  - name: b\n    on: call_missed\n    do: [{ comment: "{{ x }}" }]\n',
+    '  - name: a\n    on: call_missed\n    do: [{ reopen: true }]\n',
+  ];
+  const linesOf = (text: string) => refusalOf(text).problems.map(({ line }) => line);
+  expect(linesOf(rules.join(''))).toEqual([4, 5, 6, 9, 10]);
+  expect(linesOf(`${rules.join('')}    limits: { max_age: 5 }\n    description: one: two\n`)).toEqual([4, 5, 6, 9, 14]);
+});
+
 test('mistakes of form come at once, in the order of the file, none twice', () => {
   const rules = [
     '  - name: b\n    on: call_mised\n    do: [{ reopen: true }]\n',

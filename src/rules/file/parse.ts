@@ -29,8 +29,8 @@ export interface ParseOptions {
 type Path = readonly PropertyKey[];
 
 /**
- * Parses a rules file and evaluates each rule on sample facts. Throws one `RulesError` with all problems of form, else with all of
- * meaning, in the order of the file.
+ * Parses a rules file and evaluates each rule on sample facts. Throws one `RulesError` with all problems that can be known at once,
+ * in the order of the file.
  */
 export function parseRules(text: string, { file, timeZone }: ParseOptions): RuleSet {
   const lines = new LineCounter();
@@ -43,18 +43,24 @@ export function parseRules(text: string, { file, timeZone }: ParseOptions): Rule
     throw new RulesError(file, text, [...tags, ...others].sort(byPosition));
   };
   const unreadable = yamlProblem(document, positions);
-  if (unreadable) return refuse([unreadable]);
   const content = contentOf(document, positions);
-  if ('problem' in content) return refuse([content.problem]);
+  if ('problem' in content) return refuse([unreadable ?? content.problem]);
   const { success, data, error } = rulesSchema.safeParse(content.value ?? {}, {
     reportInput: true,
     error: schemaWording,
   });
-  if (!success) return refuse(schemaProblems(error, positions));
-  const problems = [...duplicateNames(data.rules, positions), ...duplicateLines(data, positions)];
+  const problems = error ? schemaProblems(error, positions) : duplicateLines(data, positions);
   const warnings: RulesProblem[] = [];
-  const rules = buildRules(data, timeZone, positions, { problems, warnings });
-  if (problems.length > 0 || tags.length > 0) return refuse(problems);
+  const written: Judged = data ?? { rules: wellFormed(content.value) };
+  problems.push(...duplicateNames(written.rules, positions));
+  const rules = buildRules(written, timeZone, positions, { problems, warnings });
+  if (unreadable) {
+    // The rule with the error, and all below it, may be misread.
+    const starts = written.rules.map((_, at) => positions.ofValue(['rules', at]).line);
+    const misread = starts.findLast((line) => line <= unreadable.line) ?? 0;
+    return refuse([unreadable, ...problems.filter(({ line }) => line < misread)]);
+  }
+  if (!success || problems.length > 0 || tags.length > 0) return refuse(problems);
   return {
     version: fingerprint(text),
     rules,
@@ -69,6 +75,20 @@ export function parseRules(text: string, { file, timeZone }: ParseOptions): Rule
     usesLanguage: data.rules.some((rule, at) => mentions('contact.language', rule, rules[at]?.condition)),
     warnings: warnings.sort(byPosition),
   };
+}
+
+/** The rules of a file with problems of form, without the keys that have them. Undefined where too little is left. */
+function wellFormed(content: unknown): Judged['rules'] {
+  const { rules } = (content ?? {}) as { readonly rules?: unknown };
+  const schema = rulesSchema.shape.rules.element;
+  return (Array.isArray(rules) ? rules : []).map((rule) => {
+    const { error } = schema.safeParse(rule);
+    const wrong = error?.issues.flatMap((issue) =>
+      issue.path.length === 0 && issue.code === 'unrecognized_keys' ? issue.keys : issue.path.slice(0, 1),
+    );
+    const rest = Object.entries(rule ?? {}).filter(([key]) => !wrong?.includes(key));
+    return schema.safeParse({ do: [{ reopen: true }], ...Object.fromEntries(rest) }).data;
+  });
 }
 
 function fingerprint(text: string): string {
@@ -122,9 +142,11 @@ function byPosition(a: RulesProblem, b: RulesProblem): number {
   return a.line - b.line || a.column - b.column;
 }
 
-function duplicateNames(rules: readonly WrittenRule[], positions: Positions): RulesProblem[] {
+function duplicateNames(rules: Judged['rules'], positions: Positions): RulesProblem[] {
   const lines = new Map<string, number>();
-  return rules.flatMap(({ name }, at) => {
+  return rules.flatMap((rule, at) => {
+    if (!rule) return [];
+    const { name } = rule;
     const position = positions.ofValue(['rules', at, 'name']);
     const before = lines.get(name);
     lines.set(name, position.line);
@@ -134,8 +156,11 @@ function duplicateNames(rules: readonly WrittenRule[], positions: Positions): Ru
   });
 }
 
+/** A file in which undefined stands for a rule of a wrong form. */
+type Judged = Omit<RulesFile, 'rules'> & { readonly rules: readonly (WrittenRule | undefined)[] };
+
 function buildRules(
-  { rules, business_hours: hours, offices, missed }: RulesFile,
+  { rules, business_hours: hours, offices, missed }: Judged,
   chosenZone: string | undefined,
   positions: Positions,
   { problems, warnings }: { readonly problems: RulesProblem[]; readonly warnings: RulesProblem[] },
@@ -162,7 +187,8 @@ function buildRules(
     return condition;
   }
 
-  return rules.map((rule, at) => {
+  return rules.flatMap((rule, at) => {
+    if (!rule) return [];
     const path = ['rules', at];
     const { limits = {} } = rule;
     // An idle thread expects no quick reaction, so one that became idle during an outage still counts.
