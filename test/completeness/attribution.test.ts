@@ -60,6 +60,10 @@ test('calls are attributed to the queues, huntgroups and users that their legs w
   await scheduleHours(facts.db, yesterday);
   const reconciler = createReconciler({ db: facts.db, service, log, onAnswer, notify: onAnswer, pauses });
   await reconciler.round();
+  // As if this did not run within the first minutes of a day.
+  await query(
+    `update ops.coverage set proven_at = greatest(proven_at, to_at + interval '15 minutes') where proven_at is not null`,
+  );
 
   await attributionOf(service).round();
   expect(await days()).toMatchObject([{ is_finished: true, problem: null }]);
@@ -224,7 +228,7 @@ test('legs that come later say how a user took part, and the search says no more
   }
   await query(
     `insert into ops.coverage (stream, from_at, to_at, is_watched, due_at, state, reported_count, proven_at)
-     values ('calls', to_timestamp($1), to_timestamp($2), true, now(), 'proven', 1, now())`,
+     values ('calls', to_timestamp($1), to_timestamp($2), true, now(), 'proven', 1, to_timestamp($2) + interval '15 minutes')`,
     yesterday.from,
     yesterday.to,
   );

@@ -31,7 +31,12 @@ const service = context.service as Service;
 async function night(): Promise<void> {
   await drainRollups(db);
   const attribution = createAttribution({ ...shared, service }, monthDays);
-  while (await attribution.round());
+  do {
+    // As if this did not run within the first minutes of a day.
+    await query(
+      `update ops.coverage set proven_at = greatest(proven_at, to_at + interval '15 minutes') where proven_at is not null`,
+    );
+  } while (await attribution.round());
   await world.settled();
 }
 async function nextNight(): Promise<void> {

@@ -2,7 +2,6 @@ import { writeFile } from 'node:fs/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { runInProcess } from '../cli/in-process.ts';
 import { trunkline } from '../credentials/commands.ts';
-import { backends } from '../stores/backends.ts';
 import { until } from '../world.ts';
 import { createRulesWorld } from './rules-world.ts';
 
@@ -18,8 +17,8 @@ const rulesSaying = (words: string) =>
   `rules:${rule('hello', 'hello', `[{ reply: ${words} }]`)}${rule('close', 'close', '[{ resolve: true }]')}\n`;
 const line = '16465550100';
 
-describe.each(backends)('with queues in %s', async (backend) => {
-  const world = await createRulesWorld(rulesSaying('Words 1'), 'live', backend, { workers: null });
+describe('with workers', async () => {
+  const world = await createRulesWorld(rulesSaying('Words 1'), 'live', 'redis', { workers: null });
   const { sandbox, query, value, context, rulesFile } = world;
   afterAll(() => world.close());
   const { databaseUrl, redisUrl } = context.settings;

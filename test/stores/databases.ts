@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import pRetry from 'p-retry';
 import { Client, escapeIdentifier } from 'pg';
 import { afterAll, inject, onTestFinished, TestRunner } from 'vitest';
 
@@ -30,7 +31,7 @@ export async function databaseForTest(prepare?: Preparation): Promise<string> {
 export async function createDatabase(name: string, options: { readonly template?: string } = {}): Promise<string> {
   const template = escapeIdentifier(options.template ?? 'template1');
   // Copying its files costs a third of writing each of its pages to the WAL.
-  await asSuperuser((client) =>
+  await whileDisksAreFull((client) =>
     client.query(`create database ${escapeIdentifier(name)} template ${template} strategy file_copy ${owned()}`),
   );
   return urlOf(name);
@@ -38,7 +39,13 @@ export async function createDatabase(name: string, options: { readonly template?
 
 /** Drops a database and cuts off whoever is still connected to it. */
 export async function dropDatabase(name: string): Promise<void> {
-  await asSuperuser((client) => client.query(`drop database if exists ${escapeIdentifier(name)} with (force)`));
+  await whileDisksAreFull((client) => client.query(`drop database if exists ${escapeIdentifier(name)} with (force)`));
+}
+
+/** Repeats a statement whose checkpoint fails because the disk of another test is full just now. */
+async function whileDisksAreFull(work: (client: Client) => Promise<unknown>): Promise<void> {
+  const shouldRetry = ({ error }: { error: Error }) => error.message === 'checkpoint request failed';
+  await pRetry(() => asSuperuser(work), { retries: 10, minTimeout: 500, factor: 1, shouldRetry });
 }
 
 /** The state of a database at a moment. */

@@ -1,6 +1,5 @@
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { trunkline } from '../../credentials/commands.ts';
-import { backends } from '../../stores/backends.ts';
 import { until } from '../../world.ts';
 import { createRulesWorld, type RulesWorld } from '../rules-world.ts';
 
@@ -51,8 +50,8 @@ const stepsOf = ({ sandbox }: RulesWorld, number: string, ...also: string[]) =>
     )
     .map(({ path }) => path.split('/').at(-1));
 
-describe.each(backends)('with queues in %s', async (backend) => {
-  const world = await createRulesWorld(rules, 'live', backend);
+describe('of one worker or two', async () => {
+  const world = await createRulesWorld(rules, 'live', 'postgres');
   const { sandbox, query, value } = world;
   await world.work({ sends: { everyMs: 50 } });
   afterAll(() => world.close());
