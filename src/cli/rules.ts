@@ -26,6 +26,7 @@ import {
 } from '../rules/facts/declared.ts';
 import { parseRules } from '../rules/file/parse.ts';
 import { RulesError, type RulesProblem, renderProblem } from '../rules/file/problems.ts';
+import { durationOf } from '../rules/file/schema.ts';
 import { heldBackWords, lesserMode, type Mode, type RuleSet, stepName } from '../rules/rule.ts';
 import type { Report, RuleReport } from '../rules/simulate/report.ts';
 import { simulate } from '../rules/simulate/simulate.ts';
@@ -106,12 +107,14 @@ export async function listRules(): Promise<Output> {
     const { tried = 0, matched = 0 } = counts.find((each) => each.rule === rule.name) ?? {};
     const { lastAt = null } = matches.find((each) => each.rule === rule.name) ?? {};
     const mode = lesserMode(rule.mode, allowed);
-    const { name, on, steps, heldBack } = rule;
-    return { rule: name, on, does: steps.map(stepName), mode, heldBack, tried, matched, lastAt };
+    const { name, on, idle, afterSeconds, steps, heldBack } = rule;
+    const after = afterSeconds && durationOf(afterSeconds);
+    const idleFor = idle && `${durationOf(idle.seconds)}${idle.isBusiness ? ' of business' : ''}`;
+    return { rule: name, on, for: idleFor, after, does: steps.map(stepName), mode, heldBack, tried, matched, lastAt };
   });
   const columns: Column<(typeof rows)[number]>[] = [
     ['rule', ({ rule }) => rule],
-    ['on', ({ on }) => on],
+    ['on', ({ on, for: idle, after }) => `${on}${idle ? ` for ${idle}` : ''}${after ? ` after ${after}` : ''}`],
     ['does', ({ does }) => does.join(', ')],
     ['mode', ({ mode, heldBack }) => (heldBack ? `${mode} (${heldBack})` : mode)],
     ['tried', ({ tried }) => tried],
@@ -264,10 +267,11 @@ interface RenderOptions {
 }
 
 function renderExplanation(
-  { rule, on, mode, heldBack, outcome, falseClauses, does, reply, isTooOldNow, past }: RuleExplanation,
+  { rule, on, mode, heldBack, outcome, dueAt, tooOldAt, falseClauses, does, reply, isTooOldNow, past }: RuleExplanation,
   { maxMode, timeZone, of }: RenderOptions,
 ): string[] {
-  const lines = [`${rule}: ${outcomeWords(outcome, on, of)}`];
+  const due = outcome === 'not_due' && dueAt ? `: it is evaluated ${toTheSecond(dueAt, timeZone)}` : '';
+  const lines = [`${rule}: ${outcomeWords(outcome, on, of)}${due}`];
   for (const { clause, facts } of falseClauses) {
     const values = Object.entries(facts).map(
       ([path, value]) =>
@@ -280,8 +284,10 @@ function renderExplanation(
   const least = lesserMode(mode, maxMode);
   const why = heldBack ? heldBackWords[heldBack] : `its mode is ${least}`;
   if (outcome === 'matched' && least !== 'live') lines.push(`  Nothing is done: ${why}.`);
-  if (outcome === 'matched' && isTooOldNow)
-    lines.push('  It would not act now: the trigger is older than its max_age.');
+  if (outcome === 'matched' && isTooOldNow && dueAt && tooOldAt) {
+    const [due, tooOld] = [dueAt, tooOldAt].map((moment) => toTheSecond(moment, timeZone));
+    lines.push(`  It would not act now: it was due ${due}, and by its max_age too old since ${tooOld}.`);
+  }
   if (past) {
     lines.push(
       `  In fact, ${toTheSecond(past.evaluatedAt, timeZone)} (version ${past.version}, ${past.mode}): ${past.reason}`,
@@ -342,8 +348,9 @@ function renderReport(report: Report, timeZone: string): string {
   return [renderColumns(head, rows), ...report.rules.flatMap((each) => renderDetails(each, timeZone)), sum].join('\n');
 }
 
-function renderDetails({ rule, days, examples, unmatched }: RuleReport, timeZone: string): string[] {
+function renderDetails({ rule, days, examples, unmatched, isApproved }: RuleReport, timeZone: string): string[] {
   const why = Object.entries(unmatched).length > 0 ? [`  not matched: ${listed(unmatched, ', ')}`] : [];
+  const approval = isApproved ? ['  Each text would first wait for a person to approve it.'] : [];
   const perDay = Object.entries(days)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(
@@ -354,7 +361,7 @@ function renderDetails({ rule, days, examples, unmatched }: RuleReport, timeZone
     ({ at, thread, text, outcome, reason }) =>
       `  e.g. ${toTheSecond(at, timeZone)} ${thread}: ${outcome}${reason === undefined ? '' : `: ${reason}`}${text === undefined ? '' : ` “${text}”`}`,
   );
-  return perDay.length + why.length === 0 ? [] : [rule, ...perDay, ...why, ...texts, ''];
+  return perDay.length + why.length === 0 ? [] : [rule, ...approval, ...perDay, ...why, ...texts, ''];
 }
 
 function listed(counts: Readonly<Record<string, number>>, separator = '\n'): string {

@@ -67,11 +67,14 @@ export interface RuleExplanation {
    * text or call; `not_due` while the thread is not idle for long enough, or the time of `after` has not come.
    */
   readonly outcome: string;
+  /** When it is or was evaluated at the earliest, and when it becomes too old. Undefined with `off` and `other_trigger`. */
+  readonly dueAt?: Date;
+  readonly tooOldAt?: Date;
   /** With `condition_false`. */
   readonly falseClauses: readonly FalseClause[];
   /** Its steps, such as `notify support`. Only for a match. */
   readonly does?: readonly string[];
-  /** The outcome of its reply: `sent`, `held`, or the gate that refuses it. Only for a match that replies. */
+  /** The outcome of its reply: `sent`, `held`, `awaiting_approval`, or the gate that refuses it. Only for a match that replies. */
   readonly reply?: string;
   /** The trigger is older now than the rule's max_age. */
   readonly isTooOldNow: boolean;
@@ -219,6 +222,8 @@ export async function explainRulesOn(
             ...(evaluation.isMatched && { does: evaluation.actions.map(stepName) }),
             ...(reply !== undefined && { reply }),
           }),
+      dueAt: from,
+      tooOldAt: new Date(from.getTime() + rule.maxAgeSeconds * 1_000),
       isTooOldNow: ageMs > rule.maxAgeSeconds * 1_000,
       past: past.get(rule.name),
     });
@@ -250,6 +255,7 @@ export function outcomeWords(outcome: string, on: string, of = 'a text'): string
 /** What is decided about a reply, in a sentence. */
 export function replyWords(reply: string): string {
   if (reply === 'sent') return 'Its reply passes every gate.';
+  if (reply === 'awaiting_approval') return 'Its reply waits for a person to approve it.';
   return reply === 'held' ? 'Its reply is held until the quiet hours end.' : `Its reply is refused: ${reply}.`;
 }
 
@@ -309,7 +315,8 @@ async function replyOutcome(
   const plan = await replyPlan(tx, each, rule, reply);
   if (typeof plan === 'string') return noPlanWords[plan];
   const outcome = await judge(plan, { sends: [], isBlocked: false }, each.trigger.at);
-  return outcome.kind === 'denied' ? outcome.reason : outcome.kind;
+  if (outcome.kind === 'denied') return outcome.reason;
+  return rule.replyLimits.approval ? 'awaiting_approval' : outcome.kind;
 }
 
 async function pastRuns(tx: Transaction, { kind, key }: Trigger): Promise<ReadonlyMap<string, PastRun>> {

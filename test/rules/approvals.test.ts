@@ -52,6 +52,10 @@ describe('a reply that waits for a person', async () => {
     const { number, id } = await asked();
     expect(await get('/sends')).toContain('1 reply to approve');
     expect(await get(`/sends/${id}`)).toContain('We will refund you.');
+    const { out: explained } = await runInProcess(environment, 'rules', 'explain', `${line}/${number}`);
+    expect(explained).toContain('Its reply waits for a person to approve it.');
+    const { out: simulated } = await runInProcess(environment, 'rules', 'simulate', '--file', world.rulesFile);
+    expect(simulated).toContain('Each text would first wait for a person to approve it.');
     const path = await approvalPath(id);
     expect(await approvalPath(id, '/sends')).toBe(path);
     await get(path);

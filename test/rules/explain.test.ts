@@ -30,6 +30,7 @@ rules:
     do: [{ comment: Silent. }]
   - name: asleep
     on: message_received
+    after: 90s
     mode: off
     do: [{ comment: Off. }]
 `;
@@ -161,6 +162,20 @@ test('the command writes it for people, on one line each and without characters 
     err: expect.stringContaining('<line>/<number>'),
   });
   expect(await command('explain', '999999999999')).toMatchObject({ code: 1 });
+});
+
+test('the command says when a rule is due, and since when its trigger is too old', async () => {
+  const number = '12125550174';
+  const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
+  await sandbox.emit.sms({ line, number, text: 'Hello', sentAt: `${yesterday}T10:00:00Z` });
+  await sandbox.emit.sms({ line, number: '12125550175', text: 'Hello' });
+  await world.rulesSettled();
+  const { out: old } = await command('explain', `${line}/${number}`);
+  expect(old).toContain(`it was due ${yesterday} 10:00:00Z, and by its max_age too old since ${yesterday} 10:10:00Z.`);
+  const { out: fresh } = await command('explain', `${line}/12125550175`);
+  expect(fresh).toMatch(/silent: the thread has not been idle for long enough yet: it is evaluated \d{4}-/);
+  const { out: list } = await command('list');
+  expect(list).toMatch(/silent +thread_idle for 2d .*\n.*asleep +message_received after 90s /);
 });
 
 test('every declared fact is printed with its type, its meaning and an example', async () => {

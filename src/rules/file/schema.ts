@@ -16,6 +16,12 @@ function secondsOf(text: string): number {
   return Number(text.slice(0, -1)) * (unitSeconds[text.slice(-1)] ?? Number.NaN);
 }
 
+/** So many seconds as a duration of the file, in the largest unit that fits. */
+export function durationOf(seconds: number): string {
+  const [unit, size] = Object.entries(unitSeconds).findLast(([, each]) => seconds % each === 0) ?? ['s', 1];
+  return `${seconds / size}${unit}`;
+}
+
 const noDuration = {
   error: 'This is not a duration.\nWrite a whole number and s, m, h or d, such as 90s, 10m, 48h or 7d.',
 };

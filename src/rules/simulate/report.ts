@@ -17,6 +17,8 @@ export interface Tally {
 export interface RuleReport extends Tally {
   readonly rule: string;
   readonly on: string;
+  /** A person would have to approve its replies. */
+  readonly isApproved: boolean;
   /** Triggers that it was evaluated on. */
   tried: number;
   /** How often it did not match, by reason. */
@@ -57,10 +59,11 @@ const maxExamples = 3;
 /** A report without counts, and what counts an evaluation in it, with the outcome of its reply if it has one. */
 export function createReport({ version, rules }: RuleSet, { from, to }: TimeRange<Date>) {
   const reports = rules.map(
-    ({ name, on }): RuleReport => ({
+    ({ name, on, replyLimits }): RuleReport => ({
       ...{
         rule: name,
         on,
+        isApproved: replyLimits.approval !== undefined,
         tried: 0,
         ...none,
         unmatched: {},
