@@ -1,8 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { defaultRuleLimits } from '../../src/ledger/limits.ts';
 import { parseRules } from '../../src/rules/file/parse.ts';
-import { rulesSchema } from '../../src/rules/file/schema.ts';
+import { durationOf, rulesSchema } from '../../src/rules/file/schema.ts';
 import { triggerKinds } from '../../src/rules/triggers.ts';
 import { options, refusalOf } from './refusal.ts';
 
@@ -294,6 +295,16 @@ test.each(await readdir('config/cookbook/rules'))('the recipe %s is good', async
 const documented = (await readFile('docs/rules.md', 'utf8')).matchAll(/```yaml\n( {2}- name: (\S+)\n[^`]+)```/g);
 test.each([...documented].map(([, rule, name]) => [name, rule]))('the example %s of the docs is good', (_, rule) => {
   expect(parseRules(`rules:\n${rule}`, options).warnings).toEqual([]);
+});
+
+test('the docs name the defaults of limits', async () => {
+  const { maxAgeSeconds, humanMinutes, quietHours } = defaultRuleLimits;
+  const docs = (await readFile('docs/rules.md', 'utf8')).replace(/\s+/g, ' ');
+  expect(docs).toContain(`older than ${durationOf(maxAgeSeconds)} (\`max_age\``);
+  expect(docs).toContain(
+    `wait from ${quietHours.from} to ${quietHours.to} in the recipient's local time (\`quiet_hours\`)`,
+  );
+  expect(docs).toContain(`for ${humanMinutes}m after a text by a user of yours (\`human_pause\`)`);
 });
 
 test('the schema for editors is generated from the one that rules are checked with', async () => {

@@ -1,5 +1,10 @@
 import { z } from 'zod';
-import { type AccountLimits, ceilings, defaultAccountLimits as defaults } from '../../ledger/limits.ts';
+import {
+  type AccountLimits,
+  ceilings,
+  defaultAccountLimits as defaults,
+  defaultRuleLimits as ruleDefaults,
+} from '../../ledger/limits.ts';
 import { type Opening, weekdays } from '../../shared/business-hours.ts';
 import { normalizeNumber } from '../../shared/numbers.ts';
 import { type CallBackNeed, reachedValues } from '../../warehouse/call-facts.ts';
@@ -369,18 +374,20 @@ const ruleSchema = z
           .refine((seconds) => seconds <= 86_400, {
             error: 'This is longer than a day.\nWrite 24h or less: rules never act on older triggers.',
           })
-          .describe('An older trigger is ignored. Default: 10m; 24h for thread_idle.'),
+          .describe(
+            `An older trigger is ignored. Default: ${durationOf(ruleDefaults.maxAgeSeconds)}; 24h for thread_idle.`,
+          ),
         human_pause: duration.describe(
-          'No reply within this time after a text by a user of the account. Default: 30m.',
+          `No reply within this time after a text by a user of the account. Default: ${ruleDefaults.humanMinutes}m.`,
         ),
         quiet_hours: quietHours.describe(
-          'Local times of the recipient between which a reply waits. Default: those of the ledger.',
+          `Local times of the recipient between which a reply waits. Default: ${ruleDefaults.quietHours.from}-${ruleDefaults.quietHours.to}.`,
         ),
         same_texts: machineCount.describe(
-          'After so many equal texts within a day, while rules answer, the sender counts as a machine and gets no reply (loop_identical). Default: 3.',
+          `After so many equal texts within a day, while rules answer, the sender counts as a machine and gets no reply (loop_identical). Default: ${ruleDefaults.sameTexts}.`,
         ),
         quick_answers: machineCount.describe(
-          'After so many replies of rules in a row that were each answered within 4 seconds, the sender counts as a machine and gets no reply (loop_too_fast). Default: 2.',
+          `After so many replies of rules in a row that were each answered within 4 seconds, the sender counts as a machine and gets no reply (loop_too_fast). Default: ${ruleDefaults.quickAnswers}.`,
         ),
       })
       .partial()
