@@ -74,11 +74,11 @@ async function unknownUsers(db: Database, { users }: RuleSet): Promise<RulesProb
   const shown = known.slice(0, maxUsers).map((user) => user.shown);
   return users
     .filter(({ user }) => !names.has(String(user).toLowerCase()))
-    .map(({ user, line, column }) => ({
+    .map(({ user, line, column }, at) => ({
       line,
       column,
       message: `The account has no user ${typeof user === 'number' ? `with the id ${user}` : user}.`,
-      remedy: `Write line, agent, nobody, or the id, username or e-mail of a user: ${shown.join(', ')}${others}.`,
+      remedy: `Write line, agent, nobody, or the id, username or e-mail of a user${at === 0 ? `: ${shown.join(', ')}${others}` : ''}.`,
     }));
 }
 
