@@ -348,9 +348,9 @@ function renderReport(report: Report, timeZone: string): string {
   return [renderColumns(head, rows), ...report.rules.flatMap((each) => renderDetails(each, timeZone)), sum].join('\n');
 }
 
-function renderDetails({ rule, days, examples, unmatched, isApproved }: RuleReport, timeZone: string): string[] {
+function renderDetails({ rule, days, examples, unmatched, isApprovalNeeded }: RuleReport, timeZone: string): string[] {
   const why = Object.entries(unmatched).length > 0 ? [`  not matched: ${listed(unmatched, ', ')}`] : [];
-  const approval = isApproved ? ['  Each text would first wait for a person to approve it.'] : [];
+  const approval = isApprovalNeeded ? ['  Each text would first wait for a person to approve it.'] : [];
   const perDay = Object.entries(days)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(

@@ -18,7 +18,7 @@ export interface RuleReport extends Tally {
   readonly rule: string;
   readonly on: string;
   /** A person would have to approve its replies. */
-  readonly isApproved: boolean;
+  readonly isApprovalNeeded: boolean;
   /** Triggers that it was evaluated on. */
   tried: number;
   /** How often it did not match, by reason. */
@@ -63,7 +63,7 @@ export function createReport({ version, rules }: RuleSet, { from, to }: TimeRang
       ...{
         rule: name,
         on,
-        isApproved: replyLimits.approval !== undefined,
+        isApprovalNeeded: replyLimits.approval !== undefined,
         tried: 0,
         ...none,
         unmatched: {},

@@ -135,7 +135,7 @@ export async function nextTextAfter(tx: Transaction, conversationId: string, at:
 export function peopleOf(tx: Transaction, triggers: readonly Trigger[]): Promise<Pick<Pair, 'number'>[]> {
   const ids = [...new Set(triggers.map(({ key }) => key.split('/', 1)[0] ?? ''))];
   // A conversation can have the id of a transcript: one person more does no harm.
-  const numeric = sql`any(${ids.filter((id) => !id.includes('.'))}::bigint[])`;
+  const numeric = sql`any(${ids.filter((id) => /^\d{1,18}$/.test(id))}::bigint[])`;
   return query(
     tx,
     sql`

@@ -68,13 +68,13 @@ ${acted.length > 0 && !isTextShown && hiddenWords}`,
 }
 
 function row(rule: RuleReport, before: RuleReport | undefined, tag: string | undefined): Html {
-  const { rule: name, on, tried, blocked, held, isApproved } = rule;
+  const { rule: name, on, tried, blocked, held, isApprovalNeeded } = rule;
   const kept = Object.entries({ ...blocked, ...(held > 0 && { 'held by quiet hours': held }) })
     .sort(([, a], [, b]) => b - a)
     .map(([reason, count]) => `${quantity(count)} × ${sendReasonWords('DENIED', reason)}`);
   return html`<tr><th scope="row">${name}${tag && html` <span class="tag">${tag}</span>`}<small>on ${on}, tried ${countOf(tried, 'time')}${
     kept.length > 0 && `; texts not sent: ${kept.join(', ')}`
-  }${isApproved && '; each text would first wait for approval'}</small></th>${figures(rule, before)}</tr>`;
+  }${isApprovalNeeded && '; each text would first wait for approval'}</small></th>${figures(rule, before)}</tr>`;
 }
 
 type Figures = Pick<Report, 'matched' | 'messages' | 'micros'>;
