@@ -34,7 +34,7 @@ type Path = readonly PropertyKey[];
  */
 export function parseRules(text: string, { file, timeZone }: ParseOptions): RuleSet {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' });
   const positions = positionsIn(text, document, lines);
   const tags = tagProblems(text, document, positions);
   const refuse = (problems: readonly RulesProblem[]) => {
@@ -55,10 +55,11 @@ export function parseRules(text: string, { file, timeZone }: ParseOptions): Rule
   problems.push(...duplicateNames(written.rules, positions));
   const rules = buildRules(written, timeZone, positions, { problems, warnings });
   if (unreadable) {
-    // The rule with the error, and all below it, may be misread.
+    // Only rules above the one with the error are surely read as they were meant.
     const starts = written.rules.map((_, at) => positions.ofValue(['rules', at]).line);
+    const [first = 0] = starts;
     const misread = starts.findLast((line) => line <= unreadable.line) ?? 0;
-    return refuse([unreadable, ...problems.filter(({ line }) => line < misread)]);
+    return refuse([unreadable, ...problems.filter(({ line }) => line >= first && line < misread)]);
   }
   if (!success || problems.length > 0 || tags.length > 0) return refuse(problems);
   return {
