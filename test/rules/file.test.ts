@@ -91,6 +91,13 @@ const mistakes: readonly (readonly [
     'no keys',
     'resolve: true',
   ],
+  [
+    'a step without a dash',
+    'rules:\n  - { name: one, on: call_missed, do: { reopen: true } }\n',
+    [2, 39],
+    'not a list',
+    'dash',
+  ],
   ['a user with a key', rule('"true"', 'assign: { user: 5 }'), [5, 20], 'no user', 'right after `assign:`'],
   ['a note with a key', rule('"true"', 'comment: { text: hi }'), [5, 21], 'not a text', 'Write comment: "…"'],
   [

@@ -100,6 +100,7 @@ export const schemaWording: z.core.$ZodErrorMap = (issue) => {
   }
   if (issue.expected === 'object')
     return 'This has no keys.\nWrite keys with their values, such as a step resolve: true.';
+  if (issue.expected === 'array') return 'This is not a list.\nBegin each item with a dash, in a line of its own.';
   if (issue.expected !== 'string') return undefined;
   const key = path.at(-1);
   return `This is not a text.\n${typeof key === 'string' ? `Write ${key}: "…", a text in quotes.` : 'Put it in quotes.'}`;
