@@ -50,7 +50,7 @@ export async function doubtSend(tx: Transaction, sendId: string, until: Date): P
   const units = send.units ?? maxSegments(send.text);
   const { highestUnitMicros } = await readControl(tx);
   const micros = units * Math.max((await readLimits(tx)).unitMicros, highestUnitMicros);
-  const budgetDate = await reserveAnyway(tx, send, micros);
+  const budgetDate = await reserveAnyway(tx, send, micros, send.trigger.at);
   await transition(tx, {
     sendId,
     from: ['PLANNED', 'HELD', 'RESERVED'],

@@ -18,6 +18,7 @@ import {
   deleteAllEvents,
   hasDueEvents,
   idleTriggers,
+  isRecovering,
   postponeFirstEvent,
   readSince,
   recordInForce,
@@ -88,7 +89,7 @@ export async function processIdleThreads(context: EvaluationContext, signal: Abo
     // Postponed threads are found again in the next round; they do not justify another batch now.
     const { taken, postponed } = await runBatch(context, async (tx, set) => {
       await recordInForce(tx, set);
-      return idleTriggers(tx, set, batchSize);
+      return (await isRecovering(tx)) ? [] : idleTriggers(tx, set, batchSize);
     });
     isMore = taken - postponed >= batchSize;
   }
@@ -146,12 +147,17 @@ async function evaluateTriggers(
   const from = new Date(Math.min(...triggers.map(({ at }) => at.getTime())));
   const history = await readHistory(tx, set, threads, { from, held: held.sends });
   const decisions = decidable.map((each) => {
-    const ageSeconds = (now.getTime() - each.trigger.at.getTime()) / 1_000;
+    // Rules may have acted on it at any moment of a lost time.
+    const seenAt = lost && each.trigger.at <= lost.until ? lost.from : now;
+    const ageSeconds = (seenAt.getTime() - each.trigger.at.getTime()) / 1_000;
     const { kind, key } = each.trigger;
     const evaluations = workingOn([{ kind, key }], () => decide(set, mode, each, history, ageSeconds));
     return { case: each, evaluations };
   });
-  const matched = await recordDecisions(tx, set.version, decisions, { inForceSince: await readSince(tx), lost });
+  const matched = await recordDecisions(tx, set.version, decisions, {
+    inForceSince: await readSince(tx),
+    ...{ lost, now },
+  });
   await delayEvents(
     tx,
     set,

@@ -11,7 +11,8 @@ export type ReplyState = 'none' | 'waiting' | 'dry_run' | 'sent';
 
 /** A rule that matched. */
 export interface Match extends Pair {
-  readonly rule: string;
+  /** Null for a text of which no send is known since the database went back in time: it may be of any rule. */
+  readonly rule: string | null;
   readonly mode: ActiveMode;
   readonly at: Date;
   readonly reply: ReplyState;
@@ -37,7 +38,7 @@ type Held = Omit<Match, 'reply'> & { reply: ReplyState };
 const dayMs = 86_400_000;
 
 export function createHistory(matches: readonly Match[]): History {
-  const byRule = new Map<string, Held[]>();
+  const byRule = new Map<string | null, Held[]>();
   const byThread = new Map<string, Held[]>();
 
   function add(match: Match): void {
@@ -67,7 +68,9 @@ export function createHistory(matches: readonly Match[]): History {
     },
     earlier({ rule, mode }, scope, seconds, thread, before) {
       const since = before.getTime() - seconds * 1_000;
-      return (byRule.get(rule) ?? []).filter((match) => {
+      const known = byRule.get(rule) ?? [];
+      const ofAnyRule = scope === 'thread' || scope === 'contact' ? (byRule.get(null) ?? []) : [];
+      return [...known, ...ofAnyRule].filter((match) => {
         if (match.at.getTime() <= since || !hasActed(match, mode)) return false;
         const isThread = pairKey(match) === pairKey(thread);
         if (isThread && isReplaceable(match, before) && !match.doesMore) return false;
@@ -96,7 +99,7 @@ function isReplaceable({ reply, at }: Held, trigger: Date): boolean {
   return reply === 'waiting' && at <= trigger;
 }
 
-function append(lists: Map<string, Held[]>, key: string, match: Held): void {
+function append<K>(lists: Map<K, Held[]>, key: K, match: Held): void {
   const list = lists.get(key);
   if (list) list.push(match);
   else lists.set(key, [match]);
@@ -115,6 +118,9 @@ export interface HistoryOptions {
   readonly held?: readonly string[];
 }
 
+/** Of the service's clock from that of the database. */
+const clocksDiffer = sql`interval '2 minutes'`;
+
 /**
  * Reads the matches that can affect triggers about these people. A send of unknown outcome counts as sent.
  */
@@ -124,6 +130,7 @@ export async function readHistory(
   people: readonly Pick<Pair, 'number'>[],
   { from, until, held = [] }: HistoryOptions,
 ): Promise<History> {
+  const numbers = [...new Set(people.map(({ number }) => number))];
   const limited = rules.filter(({ limits }) => limits.line || limits.account);
   const seconds = limited.flatMap(({ limits }) => [limits.line?.seconds ?? 0, limits.account?.seconds ?? 0]);
   const rows = await query<Match>(
@@ -143,9 +150,16 @@ export async function readHistory(
       ) a left join ops.sends s on s.send_id = a.send_id
       where r.is_matched and r.line is not null and r.number is not null
         and (${until ?? null}::timestamptz is null or r.trigger_at < ${until ?? null})
-        and (r.number = any(${[...new Set(people.map(({ number }) => number))]})
+        and (r.number = any(${numbers})
           or (r.rule = any(${limited.map(({ name }) => name)})
-            and r.trigger_at > ${from}::timestamptz - ${Math.max(0, ...seconds)} * interval '1 second'))`,
+            and r.trigger_at > ${from}::timestamptz - ${Math.max(0, ...seconds)} * interval '1 second'))
+      union all
+      select null, 'live', m.line, m.number, m.sent_at, false, 'sent'
+      from ops.incarnation i cross join ops.send_control k join warehouse.sms_messages m on m.number = any(${numbers})
+        and m.sent_at between i.lost_from - ${clocksDiffer} and i.lost_until + ${clocksDiffer}
+      where i.lost_until < ${from} and (${until ?? null}::timestamptz is null or m.sent_at < ${until ?? null})
+        and m.direction = 'out' and m.is_scheduled is not true and (m.sent_by is null or m.sent_by = k.sender_id)
+        and not exists (select from ops.sends o where o.line = m.line and o.message_id = m.message_id)`,
   );
   return createHistory(rows);
 }

@@ -1,5 +1,5 @@
 import { type Database, hotQuery, query, relation, sql, type Transaction } from '../db/database.ts';
-import { type LostSpan, mayHaveLeft } from '../ledger/lost-sends.ts';
+import { type LostSpan, lostReason, mayHaveLeft } from '../ledger/lost-sends.ts';
 import { planSend } from '../ledger/plans.ts';
 import type { SendPlan } from '../ledger/send.ts';
 import type { Evaluation } from './decide.ts';
@@ -40,7 +40,7 @@ export async function recordDecisions(
       const start: ActionStart =
         action.kind === 'reply'
           ? await planReply(tx, version, each, evaluation, action, earlier)
-          : { state: evaluation.mode === 'live' ? 'waiting' : 'dry_run' };
+          : startOf(evaluation, each, earlier);
       actions.push({ ...start, runId, ordinal: at + 1, action, evaluation });
     }
   }
@@ -60,6 +60,7 @@ interface Earlier {
   readonly inForceSince: (rule: Rule) => Date;
   /** The last time whose writes are lost: replies may have left in it. */
   readonly lost: LostSpan | undefined;
+  readonly now: Date;
 }
 
 /** The result of one rule on one case. */
@@ -142,9 +143,16 @@ async function insertTally(tx: Transaction, version: string, outcomes: readonly 
 
 /** The first state of an action. */
 interface ActionStart {
-  readonly state: 'waiting' | 'skipped' | 'dry_run';
+  readonly state: 'waiting' | 'skipped' | 'unclear' | 'dry_run';
   readonly reason?: string;
   readonly sendId?: string;
+}
+
+/** Only a trigger of a lost time can be too old. Whatever it did was done then. */
+function startOf({ rule, mode }: Evaluation, { trigger }: KnownCase, { now }: Earlier): ActionStart {
+  if (mode !== 'live') return { state: 'dry_run' };
+  const isTooOld = now.getTime() - trigger.at.getTime() > rule.maxAgeSeconds * 1_000;
+  return isTooOld ? { state: 'unclear', reason: lostReason } : { state: 'waiting' };
 }
 
 async function planReply(

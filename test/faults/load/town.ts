@@ -30,19 +30,20 @@ export interface Town {
   stop(): Promise<void>;
 }
 
-export const townRules = `
+/** The rules of a town, which do not act on what is older. */
+export const townRules = (maxAge: string) => `
 budgets: { daily_dollars: 100, per_thread: 10, per_line: 10000, per_account: 50000 }
 rules:
   - name: answer
     on: message_received
     if: message.text.contains("open")
     do: [{ reply: 'An answer to {{ message.id }}.' }]
-    limits: { quiet_hours: none, quick_answers: 20 }
+    limits: { quiet_hours: none, quick_answers: 20, max_age: ${maxAge} }
   - name: greet
     on: message_received
     if: message.text.contains("hello")
     do: [{ reply: 'Greetings for {{ message.id }}.' }]
-    limits: { per_thread: 1 per 12h, quiet_hours: none, quick_answers: 20 }
+    limits: { per_thread: 1 per 12h, quiet_hours: none, quick_answers: 20, max_age: ${maxAge} }
   - name: note
     on: message_received
     if: message.text.contains("remember")

@@ -31,11 +31,11 @@ const aroundMs = 10_000;
 const writeAgain = 12;
 
 /** The variables of a deployment whose rules act in the town. */
-export async function liveRules(onOpen: OnOpen): Promise<Record<string, string>> {
+export async function liveRules(onOpen: OnOpen, maxAge = '10m'): Promise<Record<string, string>> {
   const folder = await mkdtemp(join(tmpdir(), 'trunkline-drill-'));
   onOpen(() => rm(folder, { recursive: true, force: true }));
   const file = join(folder, 'rules.yaml');
-  await writeFile(file, townRules);
+  await writeFile(file, townRules(maxAge));
   return { RULES_MODE: 'live', RULES_FILE: file };
 }
 
