@@ -160,7 +160,7 @@ function remarksOn({ probedRecently, erased, rereadLeft }: SkippedNumbers & { re
   return [
     rereadLeft > 0 && `${rereadLeft} more known threads of these numbers: the same command continues with them.`,
     probedRecently > 0 &&
-      `${countOf(probedRecently, 'pair')} of the list left out: probed within the last hour; repeat the command later.`,
+      `${countOf(probedRecently, 'pair')} of the list left out: probed within the last hour, so only newer texts can be missing.`,
     erased > 0 && `${countOf(erased, 'number')} of the list left out: erased.`,
   ].filter((each) => each !== false);
 }

@@ -89,8 +89,13 @@ const columnsOfDays: readonly Column<DayOfCoverage>[] = [
   ['reported', ({ reported }) => reported ?? '?'],
   ['held', ({ held }) => held ?? '?'],
   ['unannounced', ({ unannounced }) => unannounced],
-  ['', ({ isComplete, difference }) => (isComplete ? 'complete' : (difference ?? 'not compared yet'))],
+  ['', verdictOf],
 ];
+
+function verdictOf({ hours, isComplete, difference }: DayOfCoverage): string {
+  if (hours === 0) return 'no hour is over yet';
+  return isComplete ? 'complete' : (difference ?? 'not compared yet');
+}
 
 /** The API can't list conversations (section 4.2), so missing texts can be found, but completeness can't be proven. */
 function renderTexts(days: readonly DayOfCoverage[], wereCompared: boolean, timeZone: string): string[] {

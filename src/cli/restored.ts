@@ -12,6 +12,12 @@ export async function restored(): Promise<Output> {
   const [from, until] = [lost?.from, lost?.until].map((at) => at?.toISOString());
   return {
     json: { from, until, isDone: true },
-    text: `What was written from ${from} to ${until} is taken as lost. Sends are paused until workers have read it again: ${toType('status')} says when. What rules may have sent or noted in that time is not repeated.`,
+    text: [
+      `What was written from ${from} to ${until} is taken as lost. Sends are paused until workers have read it again.`,
+      `1. Start web and worker; ${toType('doctor')} says when it is over.`,
+      '2. Repeat what people changed in that time: rules, decisions on opt-outs, imports.',
+      `3. ${toType('sends list --state NOT_SENT')}: whom no answer may have reached. What rules may have sent or noted is not repeated.`,
+      `4. ${toType('coverage')}: unread texts of numbers that nothing names; ${toType('backfill threads --numbers FILE')} looks for those of your customers.`,
+    ].join('\n'),
   };
 }

@@ -272,7 +272,7 @@ const faults: readonly Fault[] = [
     check: 'writes_lost',
     level: 'warning',
     sql: `update ops.incarnation set lost_from = now(), lost_until = now(), noticed_at = now(), recovered_at = now()`,
-    says: /are read again\.$/,
+    says: /was read again\.$/,
     remedy: /This ends a day later/,
   },
   {

@@ -217,10 +217,10 @@ const writesLost = defineCheck({
   level: { among: ['problem', 'warning'], of: ({ recoveredAt }) => (recoveredAt === null ? 'problem' : 'warning') },
   sentence: ({ from, until, recoveredAt }) =>
     `The database went back in time: what was written from ${minute(from)} to ${minute(until)} is lost. ${
-      recoveredAt === null ? 'Sends are paused until it is read again.' : 'Texts and calls are read again.'
+      recoveredAt === null ? 'Sends are paused until it is read again.' : 'What could be found of it was read again.'
     }`,
   remedy: ({ recoveredAt }) =>
-    `Repeat what people changed here in that time: rules, decisions on opt-outs, imports. Automatic texts and notes that may have gone out are not repeated: see ${toType('sends list --state UNKNOWN')}. ${
+    `Repeat what people changed here in that time: rules, decisions on opt-outs, imports. Automatic texts and notes that may have gone out are not repeated: ${toType('sends list --state NOT_SENT')} names whom no answer may have reached. ${
       recoveredAt === null
         ? `If it does not end, ${toType('doctor')} names the reads that fail.`
         : 'This ends a day later.'

@@ -246,7 +246,8 @@ export function watchForLostWrites({
     const { lost, row } = await inTransaction(db, (tx) => report(tx, mark, isRestored));
     await open(row);
     const { incarnationId, reportCount, reportedAt, pauseReason, rulesVersion } = row;
-    if (lost) log.error(lost, 'The database went back in time: sends are paused until what was lost is read again');
+    if (lost && !isRestored)
+      log.error(lost, 'The database went back in time: sends are paused until what was lost is read again');
     if (lost || (mark && mark.incarnationId !== incarnationId)) {
       owed = { span: row, isFirst: lost !== undefined || known === undefined };
     }

@@ -268,7 +268,7 @@ export async function readCompleteness(db: Database): Promise<Completeness> {
        max(to_at) filter (where state = 'proven' and to_at <= now()) as "provenUntil",
        (array_agg(last_error order by from_at desc) filter (where state in ('differs', 'failed')))[1] as difference,
        coalesce(sum(reported_count) filter (where is_watched and from_at > now() - interval '1 day'), 0)::int as reported,
-       coalesce(sum(unannounced_count) filter (where is_watched and from_at > now() - interval '1 day'), 0)::int as unannounced,
+       coalesce(sum(least(unannounced_count, reported_count)) filter (where is_watched and reported_count is not null and from_at > now() - interval '1 day'), 0)::int as unannounced,
        (select count(*) from ops.gaps where filled_at is null)::int as "openGapCount",
        (select min(noticed_at) from ops.gaps where filled_at is null) as "openGapSince",
        (select (extract(epoch from done_until - asked_from) / nullif(extract(epoch from asked_to - asked_from), 0))::float8
