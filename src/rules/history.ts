@@ -68,15 +68,15 @@ export function createHistory(matches: readonly Match[]): History {
     },
     earlier({ rule, mode }, scope, seconds, thread, before) {
       const since = before.getTime() - seconds * 1_000;
-      const known = byRule.get(rule) ?? [];
-      const ofAnyRule = scope === 'thread' || scope === 'contact' ? (byRule.get(null) ?? []) : [];
-      return [...known, ...ofAnyRule].filter((match) => {
+      const isCounted = (match: Held) => {
         if (match.at.getTime() <= since || !hasActed(match, mode)) return false;
         const isThread = pairKey(match) === pairKey(thread);
         if (isThread && isReplaceable(match, before) && !match.doesMore) return false;
         if (scope === 'contact') return match.number === thread.number;
         return scope === 'account' || (scope === 'line' ? match.line === thread.line : isThread);
-      }).length;
+      };
+      const countOf = (of: string | null) => (byRule.get(of) ?? []).filter(isCounted).length;
+      return countOf(rule) + (scope === 'thread' || scope === 'contact' ? countOf(null) : 0);
     },
   };
 }
