@@ -98,7 +98,8 @@ export function endRecovery(db: Database): Promise<boolean> {
           and not exists (select from ops.sync_targets t where t.kind = 'thread' and t.dirty_version > t.clean_version
             and t.state = 'active' and t.attempts = 0
             and t.due_at <= (select max(filled_at) from ops.gaps where ${isLostGap}))
-          and not exists (select from ops.rule_events where happened_at <= i.lost_until and tries = 0 and due_at <= noted_at)
+          and not exists (select from ops.rule_events where happened_at <= i.lost_until and tries = 0 and due_at <= noted_at
+            and exists (select from ops.rule_versions))
           and not exists (select from ops.sends where state = 'UNKNOWN' and reason = ${writesLost} and searched_at is null)
         returning 1`,
     );
