@@ -38,18 +38,19 @@ export function openPool(url: string, log: Log, onLost: (error: Error) => void, 
   pool.on('connect', (client) => {
     client.on('error', onLost);
     (client as Client).connection.on('errorMessage', ({ code }: { code?: string }) => {
-      if (code === diskFull) diskFullAt = performance.now();
+      if (code === diskFull) disksFullAt.set(url, performance.now());
     });
   });
   return pool.on('error', () => undefined);
 }
 
 const diskFull = '53100';
-let diskFullAt: number | undefined;
+const disksFullAt = new Map<string, number>();
 
-/** Milliseconds since Postgres last told this process that its disk is full; undefined if it never did. */
-export function diskFullMs(): number | undefined {
-  return diskFullAt === undefined ? undefined : performance.now() - diskFullAt;
+/** Milliseconds since the Postgres of a URL last told this process that its disk is full; undefined if it never did. */
+export function diskFullMs(url: string): number | undefined {
+  const at = disksFullAt.get(url);
+  return at === undefined ? undefined : performance.now() - at;
 }
 
 /** The pool may hand out a connection that was lost during its preparation, and nobody would see the earlier error. */

@@ -96,7 +96,7 @@ export function reportProcess(context: Context, role: RunningProcess['role']) {
       api_waiting_operation: oldest?.operation ?? null,
       api_failing_from: before(service?.circuit.failingMs()),
       account_problem: service?.accountProblem() ?? null,
-      disk_full_at: before(diskFullMs()),
+      disk_full_at: before(diskFullMs(settings.databaseUrl)),
     };
     const names = Object.keys(facts).map((name) => sql.ref(name));
     await query(

@@ -125,7 +125,7 @@ export async function takeSnapshot(parts: SnapshotParts): Promise<Snapshot> {
         queues: await queueFacts,
         standby: await standbyFacts,
         circuit: service?.circuit.state(),
-        isDiskFull: (diskFullMs() ?? Number.POSITIVE_INFINITY) < diskFullMaxMs,
+        isDiskFull: (diskFullMs(settings.databaseUrl) ?? Number.POSITIVE_INFINITY) < diskFullMaxMs,
         isRefusing: metrics?.isRefusing() ?? false,
       };
     });
