@@ -42,7 +42,7 @@ function faultOf(text: string, protocols: readonly string[]): string {
   if (!begins.some((each) => text.startsWith(each))) {
     return `must be an address that begins with ${begins.join(' or ')}`;
   }
-  return 'cannot be read as an address: in a password, # is written %23, / is %2F, ? is %3F and % is %25';
+  return 'cannot be read as an address: in a password, # is written %23, / is %2F, ? is %3F and % is %25; a port is at most 65535';
 }
 
 /** The URL of Postgres or Redis. It has no fragment, so a # is an unescaped part of a password, which it would cut off. */

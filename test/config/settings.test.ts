@@ -131,6 +131,7 @@ describe('a message', () => {
     ['REDIS_URL', 'redis://:hunter?2@host:6379', '? is %3F'],
     ['DATABASE_URL', 'postgres://owner:hunter2@%zz/db', 'cannot be read'],
     ['API_BASE_URL', 'https://host:port', 'cannot be read'],
+    ['DATABASE_URL', 'postgres://owner:hunter2@host:99999/db', 'a port is at most 65535'],
     ['DATABASE_URL', '"postgres://owner:hunter2@host/db"', 'without quotes'],
     ['DATABASE_URL', 'postgres://owner:hunter%2@host/db', '% is %25'],
     ['REDIS_URL', 'redis://:100%hunter@host:6379', '% is %25'],
