@@ -109,7 +109,7 @@ interface SignIn {
 const signIns = new WeakMap<FastifyRequest, SignIn>();
 
 function signInWith(adminToken: string, { headers }: FastifyRequest): SignIn | undefined {
-  const [scheme = '', credentials = ''] = (headers.authorization ?? '').split(' ', 2);
+  const [scheme = '', credentials = ''] = (headers.authorization ?? '').split(/ +/, 2);
   if (scheme.toLowerCase() === 'bearer' && isSame(credentials, adminToken)) return { by: 'bearer' };
   // A proxy in front may use a password of its own, which the browser sends here too. So check the cookie in any case.
   if (hasSession(adminToken, headers)) return { by: 'session' };

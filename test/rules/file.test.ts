@@ -23,12 +23,13 @@ const mistakes: readonly (readonly [
   message: string,
   remedy: string,
 ])[] = [
-  ['a misspelt key of the file', 'ruels: []\n', [1, 1], 'no `ruels`', 'Did you mean "rules"?'],
+  ['a file in another encoding', 'rules:\n  - name: caf\ufffd\n', [2, 14], 'not UTF-8', 'Save the file'],
+  ['a misspelt key of the file', 'ruels: []\n', [1, 1], '`ruels` is not a key', 'Did you mean "rules"?'],
   [
     'a misspelt key of a rule',
     'rules:\n  - name: one\n    onn: call_missed\n    on: call_missed\n    do: [{ reopen: true }]\n',
     [3, 5],
-    'no `onn`',
+    '`onn` is not a key',
     'Did you mean "on"?',
   ],
   [
@@ -38,13 +39,13 @@ const mistakes: readonly (readonly [
     'no "mesage_received"',
     'Did you mean "message_received"?',
   ],
-  ['a misspelt step', rule('"true"', 'replly: hi'), [5, 12], 'no `replly`', 'Did you mean "reply"?'],
+  ['a misspelt step', rule('"true"', 'replly: hi'), [5, 12], '`replly` is not a key', 'Did you mean "reply"?'],
   ['two things in one step', rule('"true"', 'reply: hi, comment: ho'), [5, 10], 'one thing', 'items of their own'],
   [
     'a key misspelt within a step',
     rule('"true"', 'resolve: { coment: hi }'),
     [5, 23],
-    'no `coment`',
+    '`coment` is not a key',
     'Did you mean "comment"?',
   ],
   ['a number for a text', rule('"true"', 'reply: 5'), [5, 19], 'not a text', 'quotes'],
@@ -59,7 +60,7 @@ const mistakes: readonly (readonly [
     'a misspelt key of a reply',
     rule('"true"', 'reply: { text: hi, form: 1 }', 'call_missed'),
     [5, 31],
-    'no `form`',
+    '`form` is not a key',
     '"from"',
   ],
   [

@@ -192,7 +192,7 @@ test.each([
   ['business_hours: { time_zone: New York }', 'This is not a time zone.'],
   ['offices: { West: { lines: ["13105550100"] } }', 'This is not a name.'],
   ['offices: { west: { lines: [] } }', 'The office has no line.'],
-  ['offices: { west: { lines: ["13105550100"], mondy: 09:00-17:00 } }', 'There is no `mondy` here.'],
+  ['offices: { west: { lines: ["13105550100"], mondy: 09:00-17:00 } }', '`mondy` is not a key here.'],
   [
     'offices: { west: { lines: ["13105550100"] }, east: { lines: ["13105550100"] } }',
     '13105550100 belongs to west already.',

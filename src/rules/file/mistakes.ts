@@ -38,6 +38,17 @@ const remedies: Partial<Record<ErrorCode, string>> = {
     'Put a text that holds a colon in quotes, or after `>-` in a line of its own, and indent keys like those around them.',
 };
 
+/** Where the bytes of the file were not UTF-8. */
+export function encodingProblem(text: string): RulesProblem | undefined {
+  const at = text.search(/[\0\ufffd]/);
+  if (at < 0) return undefined;
+  const before = text.slice(0, at).split('\n');
+  return {
+    ...{ line: before.length, column: (before.at(-1)?.length ?? 0) + 1 },
+    ...{ message: 'This is not UTF-8 text.', remedy: 'Save the file in the encoding UTF-8.' },
+  };
+}
+
 /** The first syntax error of the file. After it the parser misreads what follows. Undefined without one. */
 export function yamlProblem(document: Document, positions: Positions): RulesProblem | undefined {
   const [error] = document.errors.toSorted((a, b) => a.pos[0] - b.pos[0]);
@@ -90,7 +101,7 @@ export const schemaWording: z.core.$ZodErrorMap = (issue) => {
   const { code, input, path = [], inst } = issue;
   if (code === 'unrecognized_keys') {
     const [key = ''] = issue.keys;
-    return `There is no \`${key}\` here.\n${didYouMean(key, Object.keys((inst as z.ZodObject).shape))}`;
+    return `\`${key}\` is not a key here.\n${didYouMean(key, Object.keys((inst as z.ZodObject).shape))}`;
   }
   if (code !== 'invalid_type' && code !== 'invalid_value') return undefined;
   const name = path.at(-1) ?? 'rules';

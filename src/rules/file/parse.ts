@@ -12,7 +12,7 @@ import { type Condition, compileCondition } from '../conditions/condition.ts';
 import type { TextProblem } from '../conditions/expressions.ts';
 import { createTemplates, type Template } from '../conditions/template.ts';
 import type { Assignee, NamedLine, NamedTarget, NamedUser, Rule, RuleSet, Step } from '../rule.ts';
-import { contentOf, schemaProblems, schemaWording, tagProblems, yamlProblem } from './mistakes.ts';
+import { contentOf, encodingProblem, schemaProblems, schemaWording, tagProblems, yamlProblem } from './mistakes.ts';
 import { type FilePosition, type Positions, positionsIn, RulesError, type RulesProblem } from './problems.ts';
 import { accountLimitsOf, callBackNeedOf, type RulesFile, rulesSchema, type WrittenRule } from './schema.ts';
 
@@ -33,6 +33,8 @@ type Path = readonly PropertyKey[];
  * in the order of the file.
  */
 export function parseRules(text: string, { file, timeZone }: ParseOptions): RuleSet {
+  const garbled = encodingProblem(text);
+  if (garbled) throw new RulesError(file, text, [garbled]);
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' });
   const positions = positionsIn(text, document, lines);
