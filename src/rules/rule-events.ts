@@ -37,17 +37,18 @@ const isAwaitingLaterCalls = sql`(e.kind in ('call_missed', 'voicemail_left') an
       and case when t.key ~ '^\\d{9,11}\\.' then split_part(t.key, '.', 1)::bigint >= split_part(e.key, '.', 1)::bigint end
       and t.key <> e.key))`;
 
-/** After the database went back in time, until all that rules did in the lost time is known again. */
-const recovering = sql`(select lost_until from ops.incarnation where noticed_at is not null and recovered_at is null)`;
+/** The end of the lost time, while the database recovers from having gone back. */
+const lostUntil = sql`(select lost_until from ops.incarnation where noticed_at is not null and recovered_at is null)`;
 
+/** Whether what rules did in a lost time is not known again yet. */
 export async function isRecovering(tx: Transaction): Promise<boolean> {
-  return (await query(tx, sql`select from ${recovering} r where lost_until is not null`)).length > 0;
+  return (await query(tx, sql`select from ${lostUntil} r`)).length > 0;
 }
 
 /** Locks and selects the due events, oldest first. During a recovery, later ones wait for those of the lost time. */
 const dueEvents = (limit: number) => sql`
   select event_id from ops.rule_events e
-  where ${isDue} and coalesce(happened_at <= ${recovering}, true) and not ${isAwaitingCall} and not ${isAwaitingLegs} and not ${isAwaitingLaterCalls}
+  where ${isDue} and coalesce(happened_at <= ${lostUntil}, true) and not ${isAwaitingCall} and not ${isAwaitingLegs} and not ${isAwaitingLaterCalls}
   order by event_id limit ${limit}
   for update skip locked`;
 
