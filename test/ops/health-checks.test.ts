@@ -505,7 +505,7 @@ const faults: readonly Fault[] = [
   {
     check: 'sends_waiting',
     level: 'warning',
-    sql: send('HELD', 'gate:budget_money', '2 minutes'),
+    sql: `${send('HELD', 'gate:budget_money', '2 minutes')}; update ops.sends set settled_at = now()`,
     says: /^1 automatic text has waited .* need the rest of the daily budget of money/,
     remedy: /sends list --state UNKNOWN/,
   },

@@ -129,6 +129,25 @@ test('a usual call costs one read of it, of its recordings and of its transcript
   expect(harness.service.asked).toHaveLength(3);
 });
 
+test('an answered and recorded call that is listed without legs is read again until they come', async () => {
+  later = 0;
+  const { id, harness, readOnce, shows } = await withCall(
+    (own) => ({ ...whole(own), call: { data: shownCall(own, { legs: [] }) } }),
+    movable,
+  );
+  const legs = () => database.value('select leg_count from warehouse.calls where call_id = $1', id);
+  await readOnce();
+  expect(await legs()).toBe(0);
+  shows({ call: { data: shownCall(id) } });
+  later = 11;
+  await harness.pass({ kind: 'call', key: id });
+  expect(await harness.readIfPending('call', id)).toBe('mirrored');
+  expect(await legs()).toBe(1);
+  later = 26;
+  await harness.pass({ kind: 'call', key: id });
+  expect(await harness.readIfPending('call', id)).toBe('not_pending');
+});
+
 test('a transcript without a word or a summary is pending while looks remain', async () => {
   later = 0;
   const number = (id: string) => Number(id.split('.')[1]);

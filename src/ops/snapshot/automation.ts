@@ -163,9 +163,9 @@ export async function readSends(db: Database): Promise<SendsStatus> {
     sql`with recent as (
        select s.line, s.state, split_part(coalesce(s.reason, ''), E'\\n', 1) as reason, coalesce(s.settled_at, s.planned_at) as at,
          case when s.state in ('REJECTED', 'NOT_SENT') then 'refused'
-           when s.reason ~ '^gate:budget_(account|line|money)' and s.settled_at > date_trunc('day', now(), 'UTC') then 'budget'
            when s.state in ('PLANNED', 'HELD') and s.reason ~ '^gate:budget_(account|line|money)' then
              case when greatest(s.planned_at, s.approved_at) < now() - ${heldUpSeconds} * interval '1 second' then 'reserved' end
+           when s.reason ~ '^gate:budget_(account|line|money)' and s.settled_at > date_trunc('day', now(), 'UTC') then 'budget'
            when s.state = 'PLANNED' and greatest(s.planned_at, s.approved_at) < now() - ${heldUpSeconds} * interval '1 second' and not k.is_paused then 'held_up'
            when s.state = 'EXPIRED' then 'too_old' end as kind
        from ops.sends s cross join ops.send_control k

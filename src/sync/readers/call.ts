@@ -57,14 +57,14 @@ function recheckSeconds(call: Call, startedAt: Date, delays: readonly number[], 
   return nextRecheck(delays.slice(0, 1), new Date(call.endTime), now);
 }
 
-/** Seconds after an unanswered call ended, or was first mirrored, at which missing legs are read again: rules wait a minute. */
+/** Seconds after a call ended, or was first mirrored, at which missing legs are read again: rules on unanswered ones wait a minute. */
 const legsDelays: readonly number[] = [10, 25, 45];
 
 /** Rules act on calls that ended within the last ten minutes: older ones, as of a back-fill, are not read again. */
 const newsMs = 600_000;
 
-function untilLegs({ endTime, status, legs = [] }: Call, firstSeenAt: Date | undefined, now: Date): number | undefined {
-  if (endTime === undefined || status === 'answered' || legs.length > 0) return undefined;
+function untilLegs({ endTime, legs = [] }: Call, firstSeenAt: Date | undefined, now: Date): number | undefined {
+  if (endTime === undefined || legs.length > 0) return undefined;
   const endedAt = new Date(endTime);
   if (now.getTime() - endedAt.getTime() > newsMs) return undefined;
   return nextRecheck(legsDelays, new Date(Math.max(endedAt.getTime(), (firstSeenAt ?? now).getTime())), now);
