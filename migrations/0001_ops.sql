@@ -90,7 +90,7 @@ create table ops.incarnation (
   is_only boolean default true primary key check (is_only),
   deployment_id uuid,
   incarnation_id uuid,
-  former_id uuid,
+  former_ids uuid[] not null default '{}',
   report_count bigint not null default 0,
   reported_at timestamptz not null default now(),
   server text,
@@ -104,7 +104,7 @@ comment on table ops.incarnation is 'By which processes notice that the database
 comment on column ops.incarnation.is_only is 'There is one row.';
 comment on column ops.incarnation.deployment_id is 'Random, and never changes: names what is kept outside of Postgres. NULL before the first process reported itself.';
 comment on column ops.incarnation.incarnation_id is 'Random, and changes whenever the database was found to have gone back.';
-comment on column ops.incarnation.former_id is 'The one before.';
+comment on column ops.incarnation.former_ids is 'Those before, the last one at the end: who still knows one of them has noticed nothing new.';
 comment on column ops.incarnation.report_count is 'Reports of all processes so far. A lower number than before shows that the database went back.';
 comment on column ops.incarnation.reported_at is 'The last of them: what was written after it may be lost when the database goes back.';
 comment on column ops.incarnation.server is 'The server that took the last report: system identifier, database and timeline. NULL when Postgres does not say.';

@@ -162,7 +162,7 @@ create table ops.incarnation (
   is_only boolean not null default true, -- There is one row.
   deployment_id uuid, -- Random, and never changes: names what is kept outside of Postgres. NULL before the first process reported itself.
   incarnation_id uuid, -- Random, and changes whenever the database was found to have gone back.
-  former_id uuid, -- The one before.
+  former_ids uuid[] not null default '{}'::uuid[], -- Those before, the last one at the end: who still knows one of them has noticed nothing new.
   report_count bigint not null default 0, -- Reports of all processes so far. A lower number than before shows that the database went back.
   reported_at timestamptz not null default now(), -- The last of them: what was written after it may be lost when the database goes back.
   server text, -- The server that took the last report: system identifier, database and timeline. NULL when Postgres does not say.

@@ -2,10 +2,14 @@ import { cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { inTransaction } from '../../src/db/database.ts';
+import { createAcceptedTargets } from '../../src/inbox/accepted-targets.ts';
 import { resumeSends } from '../../src/ledger/control.ts';
+import type { LostSpan } from '../../src/ledger/lost-sends.ts';
 import { healthChecks } from '../../src/ops/health-checks.ts';
-import { keepInFolder, keepInFolders } from '../../src/ops/lost-writes/kept-outside.ts';
-import { lostSpanOf } from '../../src/ops/lost-writes/lost-writes.ts';
+import { type ErasureRow, keepInFolder, keepInFolders } from '../../src/ops/lost-writes/kept-outside.ts';
+import { lostSpanOf, watchForLostWrites } from '../../src/ops/lost-writes/lost-writes.ts';
+import { recoverLostSpan } from '../../src/ops/lost-writes/recover.ts';
 import { takeSnapshot } from '../../src/ops/snapshot.ts';
 import { eraseNumber } from '../../src/privacy/erase.ts';
 import { createLog } from '../../src/shared/log.ts';
@@ -14,7 +18,7 @@ import { placesWith } from '../privacy/everywhere.ts';
 import { createRulesWorld } from '../rules/rules-world.ts';
 import { backends } from '../stores/backends.ts';
 import { snapshotOf } from '../stores/databases.ts';
-import { until } from '../world.ts';
+import { createWorld, until } from '../world.ts';
 
 const rules = `
 rules:
@@ -125,16 +129,105 @@ describe.concurrent.each(backends)('with queues in %s', async (backend) => {
     const command = trunkline(environment, 'restored', '--json');
     expect(await command.ended).toBe(0);
     expect(JSON.parse(command.out())).toMatchObject({ isDone: true });
-    expect(await value('select former_id from ops.incarnation')).toBe(before);
+    expect(await value('select former_ids[cardinality(former_ids)] from ops.incarnation')).toBe(before);
     await recovered();
     expect(await query('select is_paused from ops.send_control')).toEqual([{ is_paused: false }]);
+  });
+});
+
+describe('processes beside each other', async () => {
+  const world = await createWorld({ backend: 'postgres', workers: null });
+  const { context, query, value } = world;
+  const { db } = context.database;
+  afterAll(() => world.close());
+
+  /** A process, as far as it takes part. */
+  function start() {
+    const accepted = createAcceptedTargets();
+    return { accepted, ...watchForLostWrites({ ...context, accepted }) };
+  }
+
+  /** Keeps the row that a later call of the result puts back. */
+  async function keepState() {
+    await query('drop table if exists kept');
+    await query('create table kept as select * from ops.incarnation');
+    return async () => {
+      await query('delete from ops.incarnation');
+      await query('insert into ops.incarnation select * from kept');
+    };
+  }
+
+  /** An erased person whose row is put back without the erasure. */
+  async function bringBack(number: string) {
+    await query('insert into ops.erasures (number_hash) values (ops.erasure_hash($1))', number);
+    return async () => {
+      await query('delete from ops.erasures');
+      await query(`insert into warehouse.contacts (number) values ($1)`, number);
+    };
+  }
+  const readable = (number: string) => value('select count(*)::int from warehouse.contacts where number = $1', number);
+
+  test('notice once that the start of a recovery was lost too', async () => {
+    const processes = [start(), start(), start()];
+    const noticed: boolean[] = [];
+    const report = async () => {
+      for (const each of processes) noticed.push((await each.check()).lost !== undefined);
+    };
+    await report();
+    const goBack = await keepState();
+    await report();
+    for (let losses = 0; losses < 2; losses += 1) {
+      await goBack();
+      await report();
+    }
+    await report();
+    await report();
+    for (const each of processes) await each.close();
+    expect(noticed.filter(Boolean)).toHaveLength(2);
+  });
+
+  test('erase again whom the one that noticed has not erased before it ended', async () => {
+    const number = '17185550311';
+    const other = start();
+    const goBack = await keepState();
+    const bringsBack = await bringBack(number);
+    await other.check();
+    await bringsBack();
+    await goBack();
+    const [span] = await query<LostSpan>('select reported_at as from, now() as until from ops.incarnation');
+    const erasures = await query<ErasureRow>(
+      `select ops.erasure_hash($1) as "numberHash", '{}'::text[] as "spellingHashes"`,
+      number,
+    );
+    await inTransaction(db, (tx) => recoverLostSpan(tx, span as LostSpan, { erasures, pauseReason: null }));
+    await other.check();
+    await other.close();
+    expect(await readable(number)).toBe(0);
+  });
+
+  test('contribute what they know of a loss that comes while they contribute to another', async () => {
+    const process = start();
+    const goBack = await keepState();
+    const bringsBack = await bringBack('17185550312');
+    await process.check();
+    await bringsBack();
+    await goBack();
+    await process.check();
+    process.accepted.add([{ kind: 'call', key: '1700000000.1' }]);
+    await goBack();
+    await process.check();
+    await until(async () => {
+      await process.check();
+      return (await value(`select count(*)::int from ops.sync_targets where key = '1700000000.1'`)) === 1;
+    });
+    await process.close();
   });
 });
 
 describe('lost writes are noticed by', () => {
   const at = (seconds: number) => new Date(Date.UTC(2026, 0, 1, 12, 0, seconds));
   const held = {
-    ...{ deploymentId: 'd', incarnationId: 'b', formerId: 'a', reportCount: 10, reportedAt: at(0) },
+    ...{ deploymentId: 'd', incarnationId: 'b', formerIds: ['a'], reportCount: 10, reportedAt: at(0) },
     ...{ server: '1/5/00000001', from: at(0), until: at(0), isRecovering: false },
   };
   const mark = { incarnationId: 'b', reportCount: 10, reportedAt: at(0), pauseReason: null, rulesVersion: 1 };

@@ -22,14 +22,15 @@ import { endRecovery, erasedNumbers, recoverLostSpan, restoreErasures } from './
 interface Incarnation extends LostSpan {
   readonly deploymentId: string | null;
   readonly incarnationId: string | null;
-  readonly formerId: string | null;
+  /** Those before, also of which the database knew nothing any more. */
+  readonly formerIds: readonly string[];
   readonly reportCount: number;
   readonly reportedAt: Date;
   readonly server: string | null;
   readonly isRecovering: boolean;
 }
 
-const incarnation = sql`deployment_id as "deploymentId", incarnation_id as "incarnationId", former_id as "formerId",
+const incarnation = sql`deployment_id as "deploymentId", incarnation_id as "incarnationId", former_ids as "formerIds",
   report_count::float8 as "reportCount", reported_at as "reportedAt", server, lost_from as "from", lost_until as until,
   noticed_at is not null and recovered_at is null as "isRecovering"`;
 
@@ -77,7 +78,7 @@ export function lostSpanOf({ held, server, now, mark }: Evidence): LostSpan | un
   const reportedUntil = mark && new Date(mark.reportedAt.getTime() + unreportedSeconds * 1_000);
   const until = reportedUntil === undefined || reportedUntil > now ? now : reportedUntil;
   const span = { from: held.reportedAt, until };
-  if (mark && mark.incarnationId !== held.formerId) {
+  if (mark && !held.formerIds.includes(mark.incarnationId)) {
     if (mark.incarnationId !== held.incarnationId || held.reportCount < mark.reportCount) return span;
     if (mark.isCopied) return { ...span, until: now };
   }
@@ -127,12 +128,13 @@ export function watchForLostWrites({
   }
 
   /** The newest mark of this process, or of those that shared its Redis or DATA_DIR. */
-  async function newestMark({ incarnationId, formerId }: Incarnation): Promise<Evidence['mark']> {
+  async function newestMark({ incarnationId, formerIds }: Incarnation): Promise<Evidence['mark']> {
     const kept = incarnationId === null ? undefined : await ask((each) => each.readMark(incarnationId));
     if (known && (known.incarnationId !== kept?.incarnationId || known.reportCount >= kept.reportCount)) {
       return kept?.isCopied ? { ...known, isCopied: true } : known;
     }
-    return kept ?? (formerId === null ? undefined : await ask((each) => each.readMark(formerId)));
+    const formerId = formerIds.at(-1);
+    return kept ?? (formerId === undefined ? undefined : await ask((each) => each.readMark(formerId)));
   }
 
   async function report(
@@ -152,7 +154,8 @@ export function watchForLostWrites({
       lostSpanOf({ held, server, now, mark }) ?? (isRestored ? { from: held.reportedAt, until: now } : undefined);
     if (lost) {
       const pauseReason = pauseReasonOf(mark, rulesVersion);
-      await recoverLostSpan(tx, lost, { erasures: await rememberedErasures(), pauseReason });
+      const erasures = await rememberedErasures();
+      await recoverLostSpan(tx, lost, { erasures, pauseReason, incarnationId: mark?.incarnationId });
     }
     const [row] = await query(
       tx,
@@ -169,7 +172,7 @@ export function watchForLostWrites({
   }
 
   /** Has what this process, its Redis or its DATA_DIR remembers of the lost time read again, and erased again. */
-  async function contribute({ from }: LostSpan, isFirst: boolean): Promise<void> {
+  async function contribute({ from }: LostSpan): Promise<void> {
     const remembered = await rememberedErasures();
     const restored = await inTransaction(db, (tx) => restoreErasures(tx, remembered));
     const since = from.getTime() - overlapMs;
@@ -179,8 +182,8 @@ export function watchForLostWrites({
     const dirty = targets.map((target) => ({ ...target, priority }));
     notifier.notify(await markDirty(db, dirty, pauses));
     log.info({ targets: targets.length, erasures: restored }, 'What was accepted in the lost time is read again');
-    // Otherwise the process that restored them erases.
-    if (remembered.length === 0 || (restored === 0 && !isFirst)) return;
+    if (remembered.length === 0) return;
+    // Whoever restored them may have ended before this, and a target that is read again may name one of them.
     for (const number of await erasedNumbers(db)) await eraseNumber({ db, queues }, number);
   }
 
@@ -218,17 +221,17 @@ export function watchForLostWrites({
   }
 
   /** A recovery to which this process has not contributed yet. */
-  let owed: { readonly span: LostSpan; readonly isFirst: boolean } | undefined;
+  let owed: LostSpan | undefined;
   let contributing: Promise<void> | undefined;
 
   function startContributing(): void {
     if (!owed) return;
-    const { span, isFirst } = owed;
-    // It waits some seconds for each erasure.
-    contributing ??= contribute(span, isFirst)
+    const span = owed;
+    // It waits some seconds for each erasure; another loss may be noticed meanwhile.
+    contributing ??= contribute(span)
       .then(
         () => {
-          owed = undefined;
+          if (owed === span) owed = undefined;
         },
         (err: unknown) =>
           log.warn({ err }, 'What was accepted in the lost time cannot be read again yet; it is tried again'),
@@ -248,9 +251,7 @@ export function watchForLostWrites({
     const { incarnationId, reportCount, reportedAt, pauseReason, rulesVersion } = row;
     if (lost && !isRestored)
       log.error(lost, 'The database went back in time: sends are paused until what was lost is read again');
-    if (lost || (mark && mark.incarnationId !== incarnationId)) {
-      owed = { span: row, isFirst: lost !== undefined || known === undefined };
-    }
+    if (lost || (mark && mark.incarnationId !== incarnationId)) owed = row;
     known = { incarnationId, reportCount, reportedAt, pauseReason, rulesVersion };
     startContributing();
     await copyErasures();

@@ -13,6 +13,8 @@ export interface Remembered {
   readonly erasures: readonly ErasureRow[];
   /** Why sends stay paused until an operator resumes them; null to resume them after the recovery. */
   readonly pauseReason: string | null;
+  /** The incarnation of before, of which the database may know nothing. */
+  readonly incarnationId?: string | undefined;
 }
 
 /** How far a read that began before the loss may be ahead in its number. */
@@ -43,7 +45,8 @@ export async function recoverLostSpan(tx: Transaction, span: LostSpan, known: Re
   // 5. The other processes notice, and contribute what they remember.
   await query(
     tx,
-    sql`update ops.incarnation set former_id = incarnation_id, incarnation_id = gen_random_uuid(),
+    sql`update ops.incarnation set incarnation_id = gen_random_uuid(),
+        former_ids = former_ids || array_remove(array[${known.incarnationId ?? null}::uuid, incarnation_id], null),
         lost_from = case when recovered_at is null then least(lost_from, ${span.from}) else ${span.from} end,
         lost_until = greatest(lost_until, ${span.until}), noticed_at = clock_timestamp(), recovered_at = null`,
   );
