@@ -49,16 +49,17 @@ export async function readRuleSet(
 /** Reads the rules in force in the caller's transaction. Undefined while there are none that this release understands. */
 export type RulesReader = (db: Database | Transaction) => Promise<RuleSet | undefined>;
 
-/** Parses each version once. */
+/** Parses each version once. Its number is not enough: once the database went back in time, another version can have it. */
 export function createRulesReader(timeZone: string | undefined, log: Log): RulesReader {
-  let known: { readonly version: number; readonly set: RuleSet | undefined } | undefined;
+  let known: { readonly of: string; readonly set: RuleSet | undefined } | undefined;
   return async (db) => {
     const inForce = await readInForce(db);
-    if (inForce && inForce.version !== known?.version) {
+    const of = inForce && JSON.stringify([inForce.version, inForce.mode, inForce.text]);
+    if (inForce && of !== undefined && of !== known?.of) {
       const { version } = inForce;
-      known = { version, set: undefined };
+      known = { of, set: undefined };
       try {
-        known = { version, set: rulesOf(inForce, timeZone) };
+        known = { of, set: rulesOf(inForce, timeZone) };
       } catch (err) {
         log.error({ err, version }, 'This release does not understand the rules in force: this process evaluates none');
       }

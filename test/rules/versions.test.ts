@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { afterAll, describe, expect, test } from 'vitest';
+import { createRulesReader } from '../../src/rules/versions.ts';
 import { runInProcess } from '../cli/in-process.ts';
 import { trunkline } from '../credentials/commands.ts';
 import { until } from '../world.ts';
@@ -150,6 +151,21 @@ describe('by command', async () => {
     );
     expect((await rules('show', '2')).out).toContain('Words of the lead');
     expect((await rules('list')).out).toContain('Version 5 is in force');
+  });
+
+  test('a version with the number of one that is lost is used as it is', async () => {
+    const { db } = context.database;
+    const read = createRulesReader('UTC', context.log);
+    const file = `${rulesFile}.lost`;
+    await writeFile(file, rulesSaying('Lost words'));
+    await rules('apply', file);
+    const lost = await read(db);
+    await value('delete from ops.rule_versions where version::text = $1', lost?.version);
+    await rules('mode', 'dry-run');
+    const found = await read(db);
+    expect(found?.version).toBe(lost?.version);
+    expect(found?.rules.map(({ mode }) => mode)).toEqual(['dry-run', 'dry-run']);
+    await rules('mode', 'live');
   });
 
   test('a text with an error is not applied, and no version that never was', async () => {
