@@ -14,14 +14,15 @@ export function createErasedNumbers(db: Database, log: Log): ErasedNumbers {
   let newest = '';
 
   async function refresh(): Promise<void> {
+    // Also a row if there are none any more: the database can go back in time.
     const rows = await query(
       db,
-      sql<{ hashes: string[]; salt: string; state: string }>`
+      sql<{ hashes: (string | null)[]; salt: string; state: string }>`
         select array_prepend(number_hash, spelling_hashes) as hashes, salt, state
-        from ops.erasures_state() state, ops.erasures cross join secrets.erasure_salt where state <> ${newest}`,
+        from ops.erasures_state() state cross join secrets.erasure_salt left join ops.erasures on true where state <> ${newest}`,
     );
     for (const row of rows) {
-      for (const known of row.hashes) hashes.add(known);
+      for (const known of row.hashes) if (known !== null) hashes.add(known);
       newest = row.state;
       salt = row.salt;
     }
