@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +8,7 @@ import { createAcceptedTargets } from '../../src/inbox/accepted-targets.ts';
 import { resumeSends } from '../../src/ledger/control.ts';
 import type { LostSpan } from '../../src/ledger/lost-sends.ts';
 import { healthChecks } from '../../src/ops/health-checks.ts';
-import { type ErasureRow, keepInFolder, keepInFolders } from '../../src/ops/lost-writes/kept-outside.ts';
+import { type ErasureRow, keepInFolder, keepInFolders, keepInRedis } from '../../src/ops/lost-writes/kept-outside.ts';
 import { lostSpanOf, watchForLostWrites } from '../../src/ops/lost-writes/lost-writes.ts';
 import { recoverLostSpan } from '../../src/ops/lost-writes/recover.ts';
 import { takeSnapshot } from '../../src/ops/snapshot.ts';
@@ -16,7 +17,7 @@ import { createLog } from '../../src/shared/log.ts';
 import { trunkline } from '../credentials/commands.ts';
 import { placesWith } from '../privacy/everywhere.ts';
 import { createRulesWorld } from '../rules/rules-world.ts';
-import { backends } from '../stores/backends.ts';
+import { backends, redisUrlOf } from '../stores/backends.ts';
 import { snapshotOf } from '../stores/databases.ts';
 import { createWorld, until } from '../world.ts';
 
@@ -266,6 +267,29 @@ test('a data folder that was copied is recognized, and nothing else', async () =
   expect(await keepInFolder(copy, 'd').readMark('a')).toMatchObject({ isCopied: true });
   expect(await keepInFolder(copy, 'd').targetsSince(0)).toEqual([{ kind: 'call', key: '1.2' }]);
 });
+
+test.each(backends)(
+  'a back-up of before an earlier loss lacks all up to the last report, as %s knows',
+  async (backend) => {
+    const folder = await mkdtemp(join(tmpdir(), 'trunkline-kept-'));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const redisUrl = redisUrlOf(backend);
+    const kept = redisUrl === undefined ? keepInFolder(folder, 'd') : await keepInRedis(redisUrl, randomUUID());
+    onTestFinished(() => kept.close());
+    const mark = {
+      incarnationId: 'a',
+      reportCount: 9,
+      reportedAt: new Date(1_000),
+      pauseReason: null,
+      rulesVersion: 1,
+    };
+    const later = { ...mark, incarnationId: 'b', reportCount: 20, reportedAt: new Date(9_000), rulesVersion: 3 };
+    await kept.writeMark(mark);
+    await kept.writeMark(later);
+    expect(await kept.readMark('a')).toMatchObject({ ...later, incarnationId: 'a', reportCount: 9 });
+    expect(await kept.readMark('b')).toMatchObject(later);
+  },
+);
 
 test('marks and erasures are kept apart from a data folder with an embedded database, and targets are not', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'trunkline-kept-'));

@@ -32,7 +32,7 @@ export type ErasureRow = z.infer<typeof erasureRow>;
 const erasureRow = z.object({ numberHash: z.string(), spellingHashes: z.array(z.string()) });
 
 export interface KeptOutside {
-  /** The newest mark of an incarnation. `isCopied`: its folder is a copy, and so may be the embedded database beside it. */
+  /** The newest mark of an incarnation, with the moment and the decisions of the newest of all. `isCopied`: its folder is a copy, and so may be the embedded database beside it. */
   readMark(incarnationId: string): Promise<(Mark & { readonly isCopied: boolean }) | undefined>;
   writeMark(mark: Mark): Promise<void>;
   /** Adds accepted targets, each as "kind key" with its moment. */
@@ -58,18 +58,30 @@ function parsed<T>(schema: z.ZodType<T>, text: string | null | undefined): T | u
   }
 }
 
+/** A back-up can be of an earlier incarnation than the last one, and then lacks what that one wrote too. */
+function upToDate<Held extends Mark>(held: Held | undefined, newest: Mark | undefined): Held | undefined {
+  if (!held || !newest || newest.reportedAt <= held.reportedAt) return held;
+  const { reportedAt, pauseReason, rulesVersion } = newest;
+  return { ...held, reportedAt, pauseReason, rulesVersion };
+}
+
 export async function keepInRedis(url: string, deploymentId: string): Promise<KeptOutside> {
   // Commands that report nothing start without it.
   const { connectRedis } = await import('../../queues/redis.ts');
   const redis = connectRedis(url, { maxRetriesPerRequest: 1, commandTimeout: 1_000 });
   const keyOf = (name: string) => `{trunkline-kept-${deploymentId}}:${name}`;
   const targets = keyOf('targets');
+  const newestMark = keyOf('mark');
   return {
     async readMark(id) {
-      const held = parsed(mark, await redis.get(keyOf(`mark:${id}`)));
+      const [own, newest] = await redis.mget(keyOf(`mark:${id}`), newestMark);
+      const held = upToDate(parsed(mark, own), parsed(mark, newest));
       return held && { ...held, isCopied: false };
     },
-    writeMark: async (held) => void (await redis.set(keyOf(`mark:${held.incarnationId}`), JSON.stringify(held))),
+    async writeMark(held) {
+      const text = JSON.stringify(held);
+      await redis.mset(keyOf(`mark:${held.incarnationId}`), text, newestMark, text);
+    },
     async addTargets(accepted) {
       await redis.zadd(targets, ...[...accepted].flatMap(([id, at]) => [String(at), id]));
       await redis.zremrangebyscore(targets, '-inf', Date.now() - keptMs);
@@ -126,6 +138,7 @@ export function keepInFolder(dataDir: string, deploymentId: string): KeptOutside
   const folder = join(dataDir, 'kept-outside', deploymentId);
   const targetsFile = join(folder, 'targets.log');
   const erasuresFile = join(folder, 'erasures.json');
+  const newestMarkFile = join(folder, 'mark.json');
   const markFile = (id: string) => join(folder, `mark-${id}.json`);
   const read = (file: string) =>
     readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
@@ -165,12 +178,14 @@ export function keepInFolder(dataDir: string, deploymentId: string): KeptOutside
 
   return {
     async readMark(id) {
-      const held = parsed(mark.extend({ folderCreatedAt: z.number() }), await read(markFile(id)));
+      const own = parsed(mark.extend({ folderCreatedAt: z.number() }), await read(markFile(id)));
+      const held = upToDate(own, parsed(mark, await read(newestMarkFile)));
       const times = [held?.folderCreatedAt, await createdAt()];
       return held && { ...held, isCopied: !times.includes(0) && times[0] !== times[1] };
     },
     async writeMark(held) {
-      await replace(markFile(held.incarnationId), JSON.stringify({ ...held, folderCreatedAt: await createdAt() }));
+      const text = JSON.stringify({ ...held, folderCreatedAt: await createdAt() });
+      for (const file of [markFile(held.incarnationId), newestMarkFile]) await replace(file, text);
     },
     async addTargets(accepted) {
       await mkdir(folder, { recursive: true, mode: 0o700 });
