@@ -32,15 +32,15 @@ export interface Evaluation {
 }
 
 /**
- * Evaluates the rules on a case. Pure, except that it adds each match to the history for the next case. A simulation gives 0
- * for the age of the trigger.
+ * Evaluates the rules on a case. Pure, except that it adds each match to the history for the next case. `isTooOld`: the
+ * trigger is older than the rule acts on.
  */
 export function decide(
   set: Pick<RuleSet, 'rules'>,
   mode: Mode,
   each: Case,
   history: History,
-  ageSeconds: number,
+  isTooOld: (rule: Rule) => boolean = () => false,
 ): Evaluation[] {
   const waiting = rulesFor(set.rules, each.trigger, mode);
   const gone = rulesGone(waiting, each.trigger, mode);
@@ -49,7 +49,7 @@ export function decide(
     const nothing = { isMatched: false, reason: each.facts, isRecorded, facts: undefined, actions: [] };
     return [...waiting.map((rule) => ({ ...rule, ...nothing })), ...gone];
   }
-  const evaluations = evaluateCase(waiting, each, history, ageSeconds);
+  const evaluations = evaluateCase(waiting, each, history, isTooOld);
   for (const evaluation of evaluations) {
     if (evaluation.isMatched) history.add(matchOf(evaluation, each.subject, each.trigger.at));
   }
@@ -111,7 +111,7 @@ function evaluateCase(
   waiting: readonly WaitingRule[],
   each: KnownCase,
   history: History,
-  ageSeconds: number,
+  isTooOld: (rule: Rule) => boolean,
 ): Evaluation[] {
   const { subject, trigger } = each;
   const views = new Map<ActiveMode, { readonly facts: Facts; readonly shape: ReturnType<typeof celFacts> }>();
@@ -134,7 +134,7 @@ function evaluateCase(
     const refused = (reason: string) => ({ reason, actions: [], facts });
     const stoppedBy = stops.get(mode);
     if (stoppedBy !== undefined) return refused(`stopped:${stoppedBy}`);
-    if (ageSeconds > rule.maxAgeSeconds) return refused('too_old');
+    if (isTooOld(rule)) return refused('too_old');
     try {
       if (rule.condition && !rule.condition.test(shape)) return refused('condition_false');
       const usedUp = scopes.find((scope) => isLimitUsedUp(one, scope));

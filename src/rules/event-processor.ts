@@ -12,7 +12,7 @@ import { erasedAmong, hasErasures } from '../warehouse/erasure/erased.ts';
 import { decide } from './decide.ts';
 import { type Case, readCases } from './facts/read.ts';
 import { pairKey, readHistory } from './history.ts';
-import type { Mode, RuleSet } from './rule.ts';
+import type { Mode, Rule, RuleSet } from './rule.ts';
 import {
   delayEvents,
   deleteAllEvents,
@@ -27,7 +27,7 @@ import {
   takeEvents,
 } from './rule-events.ts';
 import { recordDecisions } from './runs.ts';
-import type { Trigger } from './triggers.ts';
+import { happenedAt, type Trigger } from './triggers.ts';
 import type { RulesReader } from './versions.ts';
 
 /*
@@ -146,17 +146,19 @@ async function evaluateTriggers(
   const decidable = cases.filter((each) => !undecided.has(each));
   const from = new Date(Math.min(...triggers.map(({ at }) => at.getTime())));
   const history = await readHistory(tx, set, threads, { from, held: held.sends });
+  const inForceSince = await readSince(tx);
   const decisions = decidable.map((each) => {
     // Rules may have acted on it at any moment of a lost time.
-    const seenAt = lost && each.trigger.at <= lost.until ? lost.from : now;
-    const ageSeconds = (seenAt.getTime() - each.trigger.at.getTime()) / 1_000;
+    const isLost = lost && each.trigger.at <= lost.until;
+    const ageMs = (isLost ? lost.from : now).getTime() - each.trigger.at.getTime();
+    const isTooOld = (rule: Rule) =>
+      ageMs > rule.maxAgeSeconds * 1_000 || (!isLost && eventOf(each) < inForceSince(rule));
     const { kind, key } = each.trigger;
-    const evaluations = workingOn([{ kind, key }], () => decide(set, mode, each, history, ageSeconds));
+    const evaluations = workingOn([{ kind, key }], () => decide(set, mode, each, history, isTooOld));
     return { case: each, evaluations };
   });
   const matched = await recordDecisions(tx, set.version, decisions, {
-    inForceSince: await readSince(tx),
-    ...{ lost, now },
+    ...{ inForceSince, lost, now },
   });
   await delayEvents(
     tx,
@@ -164,6 +166,12 @@ async function evaluateTriggers(
     decidable.map(({ trigger }) => trigger),
   );
   return { matched, undecided: [...undecided].map(({ trigger }) => trigger) };
+}
+
+/** When the other party wrote or called: new rules act on nothing from before. A transcript can come long after its call. */
+function eventOf({ trigger, subject, facts }: Case): Date {
+  const endedAt = subject && facts.call?.ended_at;
+  return endedAt instanceof Date ? endedAt : happenedAt(trigger);
 }
 
 /** The time, and the last one whose writes are lost. */

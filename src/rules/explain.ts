@@ -197,7 +197,7 @@ export async function explainRulesOn(
   const history = await readHistory(tx, set, each.subject ? [each.subject] : [], { from, until: from });
   const judge = await createJudge(tx, set, from);
   // With RULES_MODE off, rules are explained as in a dry run.
-  const evaluations = decide(set, mode === 'off' ? 'dry-run' : mode, each, history, 0);
+  const evaluations = decide(set, mode === 'off' ? 'dry-run' : mode, each, history);
   const [clock] = await query<{ now: Date }>(tx, sql`select clock_timestamp() as now`);
   const ageMs = (clock?.now ?? new Date()).getTime() - from.getTime();
   const past = await pastRuns(tx, trigger);

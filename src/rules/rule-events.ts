@@ -1,6 +1,7 @@
 import { type Database, hotQuery, query, relation, sql, type Transaction } from '../db/database.ts';
 import { isInForce } from '../ledger/rules-in-force.ts';
 import { isOpenSend } from '../ledger/send.ts';
+import { historyAge } from '../warehouse/what-follows.ts';
 import { idleAt, idleSince } from './idle.ts';
 import type { Rule, RuleSet } from './rule.ts';
 import { delayed, happenedAt, idleKey, type Trigger } from './triggers.ts';
@@ -199,7 +200,7 @@ export async function recordInForce(
   );
 }
 
-/** When each rule came into force; now, for a rule that is not recorded yet. */
+/** The second in which each rule came into force, as the service's times have no fractions; now, for one that is not recorded yet. */
 export async function readSince(tx: Transaction): Promise<(rule: Rule) => Date> {
   const [row] = await hotQuery<{ since: Record<string, string>; now: Date }>(
     tx,
@@ -207,15 +208,16 @@ export async function readSince(tx: Transaction): Promise<(rule: Rule) => Date> 
   );
   return (rule) => {
     const since = row?.since[sinceKey(rule)];
-    return since === undefined ? (row?.now ?? new Date()) : new Date(since);
+    const at = since === undefined ? (row?.now ?? new Date()) : new Date(since);
+    return new Date(Math.floor(at.getTime() / 1_000) * 1_000);
   };
 }
 
 /**
  * Idle threads: their last text is as old as some rule's `for`, and that rule was not yet evaluated on it. Read from the
- * mirror, so that no timer can be lost. A rule that came into force later than the thread became idle is left out: new and
- * renamed rules do not act on the past. A thread is also left out while an event of its last text is pending, and while a
- * reply is on its way, which would end the idle time.
+ * mirror, so that no timer can be lost. Left out are a rule that came into force after that text, since new and renamed rules do
+ * not act on the past; a thread whose last text the mirror found as history; a thread while an event of its last text is
+ * pending; and one while a reply is on its way, which would end the idle time.
  */
 export async function idleTriggers(
   tx: Transaction,
@@ -245,25 +247,20 @@ export async function idleTriggers(
     const until = idle && idleSince(idle, hours, now);
     if (!idle || !until) return [];
     const oldest = new Date(now.getTime() - 1_000 * Math.max(...waiting.map(({ maxAgeSeconds }) => maxAgeSeconds)));
-    // The last texts of threads that had been idle when a rule came into force.
-    const names = relation('w', waiting, {
-      rule: ['text', ({ name }) => name],
-      since: ['timestamptz', since],
-      idle_since: ['timestamptz', (rule) => idleSince(idle, hours, since(rule)) ?? longAgo],
-    });
+    const names = relation('w', waiting, { rule: ['text', ({ name }) => name], since: ['timestamptz', since] });
     const rows = await query<{ key: string; last: Date; rules: string[] }>(
       tx,
       sql`
         select c.conversation_id || '/' || m.message_id as key, c.last_message_at as last, known.rules
         from warehouse.sms_conversations c
         cross join lateral (
-          select message_id, first_seen_at from warehouse.sms_messages m
+          select message_id from warehouse.sms_messages m
           where m.conversation_id = c.conversation_id and m.deleted_at is null and m.is_scheduled is not true
             and m.sent_at is not null
           order by m.sent_at desc, m.message_id desc limit 1
         ) m
         cross join lateral (
-          select array_agg(w.rule) as rules from ${names} where c.last_message_at > w.idle_since or m.first_seen_at > w.since
+          select array_agg(w.rule) as rules from ${names} where c.last_message_at >= w.since
         ) known
         where not exists (select from ops.rule_events e
             where e.kind = 'message_received' and e.after_seconds is null and e.key = c.conversation_id || '/' || m.message_id)
@@ -271,6 +268,7 @@ export async function idleTriggers(
             and (${sql.raw(isOpenSend)}
               or (s.state = 'SENT' and s.linked_at is null and s.settled_at > now() - interval '10 minutes')))
           and ${isItsLine} and c.deleted_at is null and c.last_message_at <= ${until}
+          and c.first_seen_at <= c.last_message_at + ${historyAge}
           and c.last_message_at > ${idleSince(idle, hours, oldest) ?? longAgo}
           and exists (
             select from unnest(known.rules) as w (rule)

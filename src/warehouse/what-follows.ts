@@ -215,7 +215,7 @@ export function followingTranscript({ before, after }: Change<JsonRow>, call: Js
  * Events from history are triggers only if they are this young, because a webhook may be late or lost. Those of a time whose writes
  * are lost always are: what rules did then is known by them.
  */
-const historyAge = sql`interval '10 minutes'`;
+export const historyAge = sql`interval '10 minutes'`;
 const newsAge = sql`interval '1 day'`;
 
 /**

@@ -43,7 +43,7 @@ export async function rules(rig: Rig): Promise<Finding[]> {
   for (let round = 0; round <= rounds; round += 1) {
     const started = performance.now();
     const used = process.cpuUsage();
-    for (let at = 0; at < events; at += 1) decide(set, 'live', one, createHistory([]), 0);
+    for (let at = 0; at < events; at += 1) decide(set, 'live', one, createHistory([]));
     // The first round warms up.
     if (round === 0) continue;
     milliseconds.push((performance.now() - started) / events);

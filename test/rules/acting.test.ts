@@ -152,6 +152,7 @@ test('a silence that fell into an outage is met after it, once', async () => {
   const sentAt = new Date(Date.now() - 2 * 3_600_000).toISOString();
   await sandbox.emit.sms({ number: '17185550307', direction: 'out', text: 'Bye', sentAt });
   await world.settled();
+  await world.age();
   await until(async () => (await world.runs('silent')).filter(({ is_matched }) => is_matched).length === 1);
   await world.rulesSettled();
   await world.rules(`# again\n${rules}`);

@@ -143,6 +143,8 @@ test('nobody-answered: a text before a closed day is assigned half an hour into 
   await until(async () => (await value(owned)) !== null);
   const itsLine = String(await value(owned));
   await sandbox.emit.sms({ line: itsLine, number, text: 'Hello?', sentAt: new Date(sentAt).toISOString() });
+  await world.settled();
+  await world.age();
   await until(() => changes(number).length === 2);
   expect(changes(number).toSorted()).toEqual(['assign', 'comments']);
   const [run] = await query<{ trigger_at: Date }>('select trigger_at from ops.rule_runs where number = $1', number);
@@ -193,6 +195,8 @@ test('resolve-after-our-answer: an answered thread is resolved, unless it ends i
   await sandbox.emit.sms({ line, number: asked, text: 'At five?', sentAt: before(60_000) });
   // The day is over in a moment.
   for (const number of [thanked, asked]) await answer(number, 'See you.', before(-3_000));
+  await world.settled();
+  await world.age();
   const judged = `select count(*)::integer from ops.rule_runs r where number in ($1, $2)
     and trigger_at = (select max(sent_at) + interval '1 day' from warehouse.sms_messages m where m.number = r.number)`;
   await until(async () => (await value(judged, thanked, asked)) === 2);

@@ -10,6 +10,8 @@ export interface RulesWorld extends World {
   /** Replaces the rules file. Resolves when the file is in force or refused. */
   rules(text: string): Promise<void>;
   readonly rulesFile: string;
+  /** Makes the rules in force and all mirrored threads a month old: rules act on nothing from before either. */
+  age(): Promise<void>;
   /** Resolves when all events are evaluated and all due actions performed. */
   rulesSettled(): Promise<void>;
   runs(rule?: string): Promise<Run[]>;
@@ -35,6 +37,7 @@ export interface ActionRow {
 /** The sends of a test settle in moments. */
 const quickSends: NonNullable<WorkerOptions['sends']> = { everyMs: 50 };
 
+/** With workers, the rules have been in force for a month. */
 export async function createRulesWorld(
   text: string,
   mode: 'off' | 'dry-run' | 'live',
@@ -53,6 +56,13 @@ export async function createRulesWorld(
   });
   const { query, value } = world;
   let changes = 0;
+  async function age(): Promise<void> {
+    await query(
+      `update ops.rule_versions set since = (select jsonb_object_agg(key, now() - interval '30 days') from jsonb_each(since)) where since <> '{}'`,
+    );
+    await query(`update warehouse.sms_conversations set first_seen_at = now() - interval '30 days'`);
+  }
+  await age();
 
   async function isActed(): Promise<boolean> {
     const left = await value(
@@ -75,6 +85,7 @@ export async function createRulesWorld(
       world.reloadRules();
       await until(async () => (await value('select max(version) from ops.rule_versions')) !== before);
     },
+    age,
     async rulesSettled() {
       await world.settled();
       await until(isActed, async () =>

@@ -119,7 +119,7 @@ async function runCase(run: Simulation, real: Case): Promise<void> {
     });
   }
   const changed = thread && real.subject ? withChanges(real, thread) : real;
-  for (const evaluation of decide(run.options.set, simulatedMode, changed, run.history, 0)) {
+  for (const evaluation of decide(run.options.set, simulatedMode, changed, run.history)) {
     if (changed.subject && evaluation.isMatched) await performMatch(run, changed, evaluation);
     else run.count(changed, evaluation);
   }

@@ -75,6 +75,8 @@ const resolvesWaiting = async (rule: string) =>
 test('a silence that one of us has broken, of which no event told, is not resolved', async () => {
   const number = '12125550501';
   await sandbox.emit.sms({ line, number, direction: 'out', text: 'Bye', sentAt: anHourAgo() });
+  await world.settled();
+  await world.age();
   await until(async () => (await resolvesWaiting('silence')) === 1);
   await sandbox.emit.sms({ line, number, direction: 'out', text: 'Are you still coming?', announce: false });
   await letGo();
@@ -97,6 +99,8 @@ test.each([
   const settled = (kind: string) =>
     value(`select state from ops.rule_actions where run_id ${ofThread} and kind = '${kind}' and state <> 'waiting'`);
   await sandbox.emit.sms({ line, number, text: 'Hm', sentAt: anHourAgo() });
+  await world.settled();
+  await world.age();
   await until(async () => (await settled('reply')) === 'done');
   if (change) await query(`${change} where number = '${number}'`);
   await letGo();
@@ -132,6 +136,8 @@ test('business minutes go on when the business opens again: a text before a clos
   const number = '12125550509';
   const midnight = Math.floor(Date.now() / dayMs) * dayMs;
   await sandbox.emit.sms({ line, number, text: 'Hello?', sentAt: new Date(midnight - dayMs - 30_000).toISOString() });
+  await world.settled();
+  await world.age();
   const runs = () =>
     query(`select reason, trigger_at from ops.rule_runs where number = $1 and rule = 'business'`, number);
   await until(async () => (await runs()).length > 0);
@@ -156,6 +162,8 @@ test('the last text of theirs is a fact of an idle thread', async () => {
     if (text) await sandbox.emit.sms({ line, number, text, sentAt: hoursAgo(4) });
     await sandbox.emit.sms({ line, number, direction: 'out', text: 'Bye?', sentAt: hoursAgo(3) });
   }
+  await world.settled();
+  await world.age();
   const runs = () =>
     query(
       `select number, reason from ops.rule_runs where rule = 'unless-asked' and number like '1212555052%' order by number`,
