@@ -18,8 +18,8 @@ export interface Dispatcher {
   /** Whether `sweep` might find anything. This one cheap statement avoids the others while nothing is being sent. */
   hasWork(): Promise<boolean>;
   /**
-   * Returns up to `max` due sends to advance. Also links mirrored messages to their sends, releases the budgets of superseded
-   * sends, and ends an automatic pause whose cause is gone.
+   * Returns up to `max` due sends to advance. First links mirrored messages to their sends, releases the budgets of superseded
+   * sends, and ends an automatic pause whose cause is gone; a failure of one of these keeps no send back.
    */
   sweep(max: number): Promise<string[]>;
 }
@@ -48,17 +48,21 @@ export function createDispatcher(deps: LedgerDeps): Dispatcher {
   }
 
   async function sweep(max: number): Promise<string[]> {
-    await linkMessages(ledger);
-    await settleAllFound(ledger);
-    await correctClock(ledger.db, ledger.timing);
-    await releaseAllSuperseded(ledger.db);
-    if (await endAutomaticPause(ledger.db)) {
-      ledger.log.info('Sends are resumed: too few outcomes are unknown now to pause them');
+    const failures: unknown[] = [];
+    for (const chore of [linkMessages, settleAllFound, correctClock, releaseAllSuperseded, endPause]) {
+      await chore(ledger).catch((error: unknown) => void failures.push(error));
     }
-    return takeDueSends(ledger.db, max, ledger.timing.lostAfterMs);
+    const due = await takeDueSends(ledger.db, max, ledger.timing.lostAfterMs);
+    // Without a database, the line above has thrown.
+    for (const err of failures) ledger.log.warn({ err }, 'A chore of the ledger failed; other sends are not affected');
+    return due;
   }
 
   return { advance, hasWork: () => hasWork(ledger.db), sweep };
+}
+
+async function endPause({ db, log }: Ledger): Promise<void> {
+  if (await endAutomaticPause(db)) log.info('Sends are resumed: too few outcomes are unknown now to pause them');
 }
 
 const isOpen = sql`state in ('PLANNED', 'HELD', 'AWAITING_APPROVAL', 'RESERVED', 'DISPATCHED', 'UNKNOWN')`;
@@ -83,7 +87,7 @@ const maxAhead = sql`interval '1 minute'`;
  * gets the current time, and leases and short waits that end too late are shortened. Otherwise these sends would wait
  * for that future time.
  */
-async function correctClock(db: Database, { leaseMs }: Ledger['timing']): Promise<void> {
+async function correctClock({ db, timing: { leaseMs } }: Ledger): Promise<void> {
   const isWaiting = sql`state = 'PLANNED' or (state = 'HELD' and reason is distinct from 'gate:quiet_hours')`;
   const isLeased = sql`state in ('RESERVED', 'DISPATCHED')`;
   await query(

@@ -112,7 +112,7 @@ export async function releaseSuperseded(tx: Transaction, { line, number }: Pair)
 const maxThreads = 20;
 
 /** The same for all threads, including those where the successor never reserved. */
-export async function releaseAllSuperseded(db: Database): Promise<void> {
+export async function releaseAllSuperseded({ db }: { readonly db: Database }): Promise<void> {
   const threads = await query(
     db,
     sql<Pair>`select distinct line, number from ops.sends

@@ -104,19 +104,27 @@ export async function settleFound(tx: Transaction, ledger: Ledger, send: Send): 
 export const isRefuted = sql`state in ('PLANNED', 'HELD', 'AWAITING_APPROVAL', 'NOT_SENT', 'REJECTED', 'DENIED', 'EXPIRED') and message_id is null
   and dispatched_at > now() - interval '48 hours'`;
 
-/** Does the same for all sends with a mirrored text of the same words in their thread. */
+/**
+ * Does the same for all sends with a mirrored text of the same words in their thread. A refused send for a call that another
+ * send has answered since stays as it is: only one of them may be SENT.
+ */
 export async function settleAllFound(ledger: Ledger): Promise<void> {
   const found = await query(
     ledger.db,
     sql<{ send_id: string }>`select send_id from ops.sends s where ${isRefuted}
       and exists (select from warehouse.sms_messages m where m.number = s.number and m.line = s.line and m.direction = 'out'
-        and m.body = s.body and m.first_seen_at >= s.dispatched_at and m.send_id is null) limit ${maxLinks}`,
+        and m.body = s.body and m.first_seen_at >= s.dispatched_at and m.send_id is null)
+      and not exists (select from ops.sends o where s.trigger_kind = 'call' and o.trigger_kind = 'call' and o.trigger_id = s.trigger_id
+        and o.mode = s.mode and o.send_id <> s.send_id and o.state not in ('SKIPPED', 'REJECTED', 'DENIED', 'EXPIRED')) limit ${maxLinks}`,
   );
   for (const { send_id: sendId } of found) {
     const isFound = await inTransaction(ledger.db, async (tx) => {
       const send = await lockSend(tx, sendId);
       if (!send || !refuted.includes(send.state)) return false;
       return settleFound(tx, ledger, send);
+    }).catch((err: unknown) => {
+      ledger.log.warn({ err, sendId }, 'A refused send whose text was found could not be settled; it stays as it is');
+      return false;
     });
     if (isFound) {
       ledger.log.warn({ sendId }, 'The service had refused a send that it carried out; its cost is counted now');

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Message } from '../../src/api-client/client.ts';
 import { ServiceError } from '../../src/api-client/client.ts';
 import { inTransaction } from '../../src/db/database.ts';
@@ -408,6 +408,43 @@ describe.each([500, 503, 429, 400])('a text that is charged and answered %i, aga
     expect(await ledger.state(sendId)).toBe('SENT reconciled');
     expect(await booksOf()).toEqual({ sends_count: 1, reserved_micros: 0, spent_micros: 50_000 });
   });
+});
+
+test('one that is found beside another answer to its call stays as it is, and keeps no text back', async () => {
+  const ledger = await openLedger(database, sandbox);
+  const { sendId, line, number } = await ledger.answer({ text: 'Sorry that we missed you.' });
+  await database.query(`update ops.sends set trigger_kind = 'call', trigger_id = '1700000000.1'`);
+  strike({ kind: 'error', when: 'after', status: 400 } as Strike);
+  await ledger.dispatcher.advance(sendId);
+  await database.query(
+    `insert into ops.sends (rule, line, number, trigger_kind, trigger_id, trigger_at, mode, state, expires_at, message_id, linked_at)
+     values ('other', '16465550101', $1, 'call', '1700000000.1', now(), 'live', 'SENT', now(), 1, now())`,
+    number,
+  );
+  await ledger.mirror(line, number);
+  const next = await ledger.answer();
+  await ledger.dispatcher.drain();
+  expect(await ledger.state(next.sendId)).toBe('SENT');
+  expect(await ledger.state(sendId)).toMatch(/^REJECTED/);
+  expect(ledger.logged()).not.toContain('A chore of the ledger failed');
+});
+
+test('a failure of one chore keeps no text back', async () => {
+  const ledger = await openLedger(database, sandbox);
+  const first = await ledger.answer();
+  await ledger.dispatcher.drain();
+  await database.query(
+    `create function ops.refuse() returns trigger language plpgsql as $$ begin raise 'refused'; end $$`,
+  );
+  await database.query(
+    `create trigger refuse before update of send_id on warehouse.sms_messages execute function ops.refuse()`,
+  );
+  onTestFinished(async () => void (await database.query('drop function ops.refuse cascade')));
+  await ledger.mirror(first.line, first.number);
+  const { sendId } = await ledger.answer();
+  await ledger.dispatcher.drain();
+  expect(await ledger.state(sendId)).toBe('SENT');
+  expect(ledger.logged()).toContain('A chore of the ledger failed');
 });
 
 test('a refused text is not taken for one that a user sent', async () => {
