@@ -135,6 +135,7 @@ create table ops.send_control (
   paused_by text check (paused_by in ('operator', 'ledger', 'recovery')),
   changed_at timestamptz not null default now(),
   highest_unit_micros bigint not null default 0,
+  highest_unit_at timestamptz not null default '-infinity',
   sender_id bigint
 );
 comment on table ops.send_control is 'The kill switch of automatic sends, locked by every transaction that commits a dispatch.';
@@ -143,7 +144,8 @@ comment on column ops.send_control.is_paused is 'While true, nothing is sent.';
 comment on column ops.send_control.pause_reason is 'Why it is paused.';
 comment on column ops.send_control.paused_by is 'operator; recovery, while the database recovers from having gone back; or ledger, after three sends within ten minutes had an unknown outcome. The ledger ends its own pause once fewer than three outcomes are unknown; the value stays, because those still count.';
 comment on column ops.send_control.changed_at is 'When it was last paused or resumed.';
-comment on column ops.send_control.highest_unit_micros is 'The highest price ever charged for a segment: the minimum of every reservation.';
+comment on column ops.send_control.highest_unit_micros is 'The highest price of a segment within a day of the newest such answer: the minimum of every reservation.';
+comment on column ops.send_control.highest_unit_at is 'When it was charged last. It counts for a day.';
 comment on column ops.send_control.sender_id is 'The user whom the service names as the author of sends, from the newest such message; NULL = none, as with an API key.';
 insert into ops.send_control default values;
 

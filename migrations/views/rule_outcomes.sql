@@ -78,7 +78,7 @@ comment on column reporting.rule_outcomes.charged_usd is 'Dollars charged by the
 comment on column reporting.rule_outcomes.unpriced_count is 'Sent texts without a reported price, such as those found in the thread. Not included in charged_usd.';
 comment on column reporting.rule_outcomes.set_aside_usd is 'Dollars that the budgets reserve for texts with an unknown price or outcome: the worst case.';
 comment on column reporting.rule_outcomes.would_segment_count is 'Segments of the texts not sent because of dry-run, worst case.';
-comment on column reporting.rule_outcomes.would_cost_usd is 'Maximum cost of these, at the highest price ever charged for a segment; NULL while none was charged.';
+comment on column reporting.rule_outcomes.would_cost_usd is 'Maximum cost of these, at the highest price charged for a segment lately; NULL while none was charged.';
 comment on column reporting.rule_outcomes.replied_count is 'Sent texts after which the recipient texted the same line within 24 hours, not counting words such as STOP. They might have texted anyway. A reply after two texts counts for both.';
 comment on column reporting.rule_outcomes.reply_rate_pct is 'Replied, in percent of the sent. Can still rise for the last 24 hours.';
 comment on column reporting.rule_outcomes.opted_out_count is 'Sent texts after which the recipient sent a word such as STOP within 24 hours.';

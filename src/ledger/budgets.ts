@@ -1,14 +1,16 @@
 import { SegmentedMessage } from 'sms-segments-calculator';
 import { hotQuery, relation, sql, type Transaction } from '../db/database.ts';
 import type { Pair } from '../shared/thread.ts';
+import { highestUnit } from './control.ts';
 import type { AccountLimits } from './limits.ts';
 import type { Send } from './send.ts';
 
 /*
  * Amounts are whole micro-dollars. A send counts in three scopes (account, line, thread), and every transaction locks
- * them ordered by name. A reservation is the worst case: the maximum number of segments at the highest price ever
- * charged. Only the answer to a send shows a higher price. So the first send of a day is dispatched alone. Later, at
- * most as many run at once as the daily budget could pay if each cost ten times its reservation, but at least one.
+ * them ordered by name. A reservation is the worst case: the maximum number of segments at the highest price of the last
+ * day, or at `segment_dollars` if that is higher. Only the answer to a send shows a higher price. So the first send of a day
+ * is dispatched alone, each has to be affordable at ten times that price, and later at most as many run at once as the daily
+ * budget could pay if each cost ten times its reservation, but at least one.
  */
 
 const maxPriceRise = 10;
@@ -66,19 +68,27 @@ export async function reserveBudget(
     const sends = rows[at]?.sends ?? 0;
     if (sends >= cap) return { usedUp: name, isFinal: sends - uncertain[name] >= cap };
   }
-  const micros = units * Math.max(limits.unitMicros, price);
-  if (spent + reserved - uncertainMicros + micros > limits.dailyMicros) return { usedUp: 'money', isFinal: true };
+  const { micros, worstMicros } = costOf(units, price, limits);
+  if (spent + reserved - uncertainMicros + worstMicros > limits.dailyMicros) return { usedUp: 'money', isFinal: true };
   const left = limits.dailyMicros - spent - (reserved - inFlight.micros);
   const isAffordable = spent > 0 && (inFlight.micros + micros) * maxPriceRise <= left;
-  if (spent + reserved + micros > limits.dailyMicros || (inFlight.count > 0 && !isAffordable)) {
+  if (spent + reserved + worstMicros > limits.dailyMicros || (inFlight.count > 0 && !isAffordable)) {
     return { usedUp: 'money', isFinal: false };
   }
   await changeBudgets(tx, thread, day, { sends: 1, reserved: micros, spent: 0 });
   return { budgetDate: day, micros };
 }
 
+/** Micro-dollars that a text reserves, and that have to be left for it, at a {@link highestUnit}. */
+export function costOf(units: number, price: number, { unitMicros }: Pick<Limits, 'unitMicros'>) {
+  return {
+    micros: units * Math.max(unitMicros, price),
+    worstMicros: units * Math.max(unitMicros, price * maxPriceRise),
+  };
+}
+
 interface InProgress {
-  /** Micro-dollars: the highest price of a segment ever charged. */
+  /** Micro-dollars: {@link highestUnit}. */
   readonly price: number;
   /** RESERVED and DISPATCHED sends of the day. */
   readonly inFlight: { readonly count: number; readonly micros: number };
@@ -94,7 +104,7 @@ async function readInProgress(tx: Transaction, day: string, { line, number }: Pa
         select line, number, reserved_micros, state in ('RESERVED', 'DISPATCHED') as is_in_flight from ops.sends
         where budget_date = ${day} and reserved_micros > 0 and state not in ('SENT', 'NEEDS_HUMAN')
       )
-      select (select highest_unit_micros::float8 from ops.send_control) as price,
+      select ${highestUnit} as price,
         jsonb_build_object('count', count(*) filter (where is_in_flight),
           'micros', coalesce(sum(reserved_micros) filter (where is_in_flight), 0)) as "inFlight",
         jsonb_build_object('account', count(*), 'line', count(*) filter (where line = ${line}),

@@ -11,16 +11,20 @@ export interface Control {
   readonly reason: string | null;
   readonly by: Pauser | null;
   readonly since: Date;
-  /** Micro-dollars: the highest price ever charged for a segment. */
+  /** Micro-dollars: {@link highestUnit}. */
   readonly highestUnitMicros: number;
 }
+
+/** SQL: the highest price of a segment that was charged within a day, in micro-dollars; 0 if none was. One wrong price is forgotten. */
+export const highestUnit = sql`(select case when highest_unit_at > now() - interval '1 day' then highest_unit_micros else 0 end
+  from ops.send_control)::float8`;
 
 /** With the lock `share`, a pause waits until this transaction ends, so no send leaves after a pause. */
 export async function readControl(db: Database | Transaction, lock: 'none' | 'share' = 'none'): Promise<Control> {
   const [control] = await query(
     db,
     sql<Control>`select is_paused as "isPaused", pause_reason as reason, case when is_paused then paused_by end as by, changed_at as since,
-        highest_unit_micros::float8 as "highestUnitMicros"
+        ${highestUnit} as "highestUnitMicros"
       from ops.send_control ${lock === 'share' ? sql`for share` : sql``}`,
   );
   if (!control) throw new Error('ops.send_control has lost its row: apply the migrations again');
@@ -105,10 +109,13 @@ export async function endAutomaticPause(db: Database): Promise<boolean> {
   });
 }
 
+/** Records the price of a segment. An equal one renews it each hour, since every dispatch locks this row. */
 export async function recordUnitPrice(tx: Transaction, micros: number): Promise<void> {
   await query(
     tx,
-    sql`update ops.send_control set highest_unit_micros = ${micros} where highest_unit_micros < ${micros}`,
+    sql`update ops.send_control set highest_unit_micros = ${micros}, highest_unit_at = now()
+      where highest_unit_micros < ${micros} or highest_unit_at < now() - interval '1 day'
+        or (highest_unit_micros = ${micros} and highest_unit_at < now() - interval '1 hour')`,
   );
 }
 
@@ -136,8 +143,9 @@ export interface LedgerSummary {
   /** Sends of the last day and all open ones, by state. */
   readonly counts: Readonly<Partial<Record<SendState, number>>>;
   readonly today: { readonly spent: number; readonly reserved: number; readonly sends: number };
-  /** The daily budget from the rules in force. */
+  /** The daily budget and `segment_dollars` from the rules in force. */
   readonly dailyMicros: number;
+  readonly unitMicros: number;
 }
 
 export async function summarizeSends(db: Database): Promise<LedgerSummary> {
@@ -155,11 +163,12 @@ export async function summarizeSends(db: Database): Promise<LedgerSummary> {
     >`select spent_micros::float8 as spent, reserved_micros::float8 as reserved, sends_count as sends
       from ops.send_budgets where scope = 'account' and budget_date = (now() at time zone 'UTC')::date`,
   );
+  const { dailyMicros, unitMicros } = await readLimits(db);
   const byState = new Map(counted.map(({ state, count }) => [state, count]));
   return {
     control: await readControl(db),
     counts: Object.fromEntries(states.flatMap((state) => (byState.has(state) ? [[state, byState.get(state)]] : []))),
     today: today ?? { spent: 0, reserved: 0, sends: 0 },
-    dailyMicros: (await readLimits(db)).dailyMicros,
+    ...{ dailyMicros, unitMicros },
   };
 }

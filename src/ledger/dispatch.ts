@@ -2,7 +2,7 @@ import type { CallOptions } from '../api-client/client.ts';
 import { inTransaction, query, sql, type Transaction } from '../db/database.ts';
 import { senderForm } from '../warehouse/lines.ts';
 import { awaitApproval, needsApproval } from './approvals.ts';
-import { checkBudgets, maxSegments, releaseBudget, reserveBudget } from './budgets.ts';
+import { checkBudgets, costOf, maxSegments, releaseBudget, reserveBudget } from './budgets.ts';
 import type { Ledger } from './context.ts';
 import { lockControl, readControl } from './control.ts';
 import { judge, type Verdict } from './gates/gates.ts';
@@ -57,8 +57,8 @@ export function reserveSend(
 
     const units = maxSegments(send.text);
     if (isDry) {
-      const micros = units * Math.max(limits.unitMicros, inputs.highestUnitMicros);
-      const usedUp = await checkBudgets(tx, send, micros, limits);
+      const { worstMicros } = costOf(units, inputs.highestUnitMicros, limits);
+      const usedUp = await checkBudgets(tx, send, worstMicros, limits);
       const reason = usedUp === undefined ? 'dry_run' : `gate:budget_${usedUp}`;
       return refuse(tx, ledger, send, { kind: 'deny', reason }, { units, message_type: 'sms' });
     }

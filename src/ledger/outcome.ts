@@ -129,7 +129,7 @@ async function recordIn(tx: Transaction, ledger: Ledger, send: Send, outcome: Ou
       // A reset or restored service reuses ids, so an id that another send has doesn't identify the message.
       message_id: messageId === undefined || (await isTaken(tx, send, messageId)) ? null : messageId,
     };
-    await recordUnitPrice(tx, highestUnit(send, micros, unitMicros));
+    await recordUnitPrice(tx, unitPriceOf(send, micros, unitMicros));
     if (!(await transition(tx, { ...step, to: 'SENT', set }))) return 'lost';
     await chargeBudget(tx, send, micros ?? send.reservedMicros);
     return 'sent';
@@ -151,7 +151,7 @@ async function recordIn(tx: Transaction, ledger: Ledger, send: Send, outcome: Ou
  * The price of a segment, derived from an answer. High enough that the next reservation covers the full cost of this
  * text, even if the service bills more segments than we count.
  */
-function highestUnit({ units }: Send, micros = 0, unitMicros = 0): number {
+function unitPriceOf({ units }: Send, micros = 0, unitMicros = 0): number {
   return Math.max(unitMicros, Math.ceil(micros / Math.max(1, units ?? 1)));
 }
 

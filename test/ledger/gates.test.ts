@@ -298,28 +298,49 @@ test('no limit can be switched off, whatever stands in its place', () => {
   });
 });
 
+/** The sandbox, but each text of one segment costs so many micro-dollars. */
+const charging = (own: LedgerWorld, next: () => number): Messages => ({
+  async send(...asked) {
+    const answer = await own.deps.messages.send(...asked);
+    const totalPrice = next() / 1e6;
+    const messages = answer.data.messages?.map((each) => ({ ...each, unitPrice: totalPrice, price: totalPrice }));
+    return { ...answer, data: { ...answer.data, billing: { ...answer.data.billing, totalPrice }, messages } as Sent };
+  },
+});
+
+describe('a price that rises', () => {
+  test('by less than tenfold passes the cap with no text, not even with a lone one', async () => {
+    const limits = { dailyMicros: 30_000_000 };
+    const prices = [11_000_000, 20_000_000];
+    const priced = await openLedger(database, sandbox, { limits });
+    const messages = charging(priced, () => prices.shift() ?? 0);
+    const ledger = await openLedger(database, sandbox, { limits, messages });
+    const [first, second] = [await ledger.answer(), await ledger.answer()];
+    expect(await ledger.dispatcher.advance(first.sendId)).toBe('sent');
+    await ledger.dispatcher.advance(second.sendId);
+    expect(await ledger.state(second.sendId)).toBe('DENIED gate:budget_money');
+  });
+
+  test('and was wrong is forgotten after a day', async () => {
+    const ledger = await openLedger(database, sandbox);
+    await ledger.deps.db.transaction().execute((tx) => recordUnitPrice(tx, 11_000_000));
+    const [first, second, third] = [await ledger.answer(), await ledger.answer(), await ledger.answer()];
+    await ledger.dispatcher.advance(first.sendId);
+    expect(await ledger.state(first.sendId)).toBe('DENIED gate:budget_money');
+    await database.query(`update ops.send_control set highest_unit_at = now() - interval '24 hours'`);
+    expect(await ledger.dispatcher.advance(second.sendId)).toBe('sent');
+    expect(await readControl(database.db)).toMatchObject({ highestUnitMicros: 10_000 });
+    expect(await ledger.dispatcher.advance(third.sendId)).toBe('sent');
+  });
+});
+
 describe('many workers together', () => {
   /** Lets two workers take sends, several at a time, until none is left; answers with what was charged. */
   async function spend(dailyMicros: number, count: number, unitMicros: number): Promise<number> {
     const limits = { dailyMicros };
-    const totalPrice = unitMicros / 1e6;
-    const messages = (own: LedgerWorld): Messages => ({
-      async send(...asked) {
-        const answer = await own.deps.messages.send(...asked);
-        const priced = answer.data.messages?.map((message) => ({
-          ...message,
-          unitPrice: totalPrice,
-          price: totalPrice,
-        }));
-        return {
-          ...answer,
-          data: { ...answer.data, billing: { ...answer.data.billing, totalPrice }, messages: priced } as Sent,
-        };
-      },
-    });
     const ledger = await openLedger(database, sandbox, { limits });
     const workers = await Promise.all(
-      [1, 2].map(() => openLedger(database, sandbox, { limits, messages: messages(ledger) })),
+      [1, 2].map(() => openLedger(database, sandbox, { limits, messages: charging(ledger, () => unitMicros) })),
     );
     for (let at = 0; at < count; at += 1) await ledger.answer({}, { sentAt: ago(at + 1) });
     await Promise.all(workers.map(({ dispatcher }) => dispatcher.drain()));
@@ -339,7 +360,7 @@ describe('many workers together', () => {
   });
 
   test('deny nothing for what others have only reserved', async () => {
-    expect(await spend(200_000, 12, 10_000)).toBe(120_000);
+    expect(await spend(220_000, 12, 10_000)).toBe(120_000);
     expect(await ledgerStates()).toEqual([{ state: 'SENT', count: 12 }]);
   });
 
@@ -373,7 +394,7 @@ test('a send that was reserved at a price that has risen since is reserved again
   const late = await openLedger(database, sandbox, {
     readThread: async (thread) => {
       const isWhole = await ledger.deps.readThread(thread);
-      await database.query('update ops.send_control set highest_unit_micros = 70000');
+      await database.query('update ops.send_control set highest_unit_micros = 70000, highest_unit_at = now()');
       return isWhole;
     },
   });

@@ -57,6 +57,9 @@ const send = (state: string, reason: string, ago = '1 minute', count = 1) =>
      case when '${state}' not in ('PLANNED', 'HELD', 'AWAITING_APPROVAL', 'UNKNOWN') then now() - interval '${ago}' end,
      case when '${state}' = 'UNKNOWN' then now() end
    from generate_series(1, ${count}) n`;
+const charged = (micros: number, ago: string) =>
+  `insert into ops.sends (rule, line, number, trigger_kind, trigger_id, trigger_at, mode, state, planned_at, expires_at, settled_at, settled_micros, units)
+   values ('greet', '18005550100', '18455550199', 'message', '${micros}', now(), 'live', 'SENT', now() - interval '${ago}', now(), now() - interval '${ago}', ${micros}, 1)`;
 const process = (columns: string, values: string, minutes = 5) =>
   `insert into ops.processes (process_id, role, started_at, seen_at, ${columns})
    values (gen_random_uuid(), 'worker', now() - interval '${minutes} minutes', now(), ${values})`;
@@ -480,6 +483,20 @@ const faults: readonly Fault[] = [
     sql: `${send('REJECTED', 'network', '10 minutes')}; ${send('SENT', '').replaceAll('n::text', '(n + 50)::text')}`,
     says: /later ones were sent/,
     remedy: /API_BASE_URL/,
+  },
+  {
+    check: 'sends_price',
+    level: 'warning',
+    sql: `${charged(7_900, '2 hours')}; ${charged(11_000_000, '1 hour')}`,
+    says: /^A segment of an automatic text was charged \$11\.00, where \$0\.007900 was usual\.$/,
+    remedy: /ten times that price.*segment_dollars/,
+  },
+  {
+    check: 'sends_over_budget',
+    level: 'warning',
+    sql: `${charged(1_000_000, '25 hours')}; ${charged(1_100_000, '1 hour')}; ${send('DENIED', 'gate:budget_money', '0 seconds')}`,
+    says: /the daily budget of money \(\$0\.00 spent, of \$5\.00\) would not pay a segment at ten times the highest price of the last day, \$1\.10\.$/,
+    remedy: /midnight UTC/,
   },
   {
     check: 'sends_over_budget',

@@ -27,6 +27,8 @@ const quietLedger: SendsStatus = {
   counts: { SENT: 4 },
   today: { spent: 40_000, reserved: 0, sends: 4 },
   dailyMicros: 5_000_000,
+  unitMicros: 50_000,
+  dearest: null,
   simulated: {},
   passedCount: 0,
   troubles: [],

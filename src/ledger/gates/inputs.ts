@@ -1,4 +1,5 @@
 import { hotQuery, sql, type Transaction } from '../../db/database.ts';
+import { highestUnit } from '../control.ts';
 import type { Mode } from '../limits.ts';
 import { isInForce, ruleMode } from '../rules-in-force.ts';
 import type { SendPlan } from '../send.ts';
@@ -155,7 +156,7 @@ function inputsQuery({ line, number, trigger, limits, sendId }: GateSubject, mom
       select c.line, c.changed_at as at, c.kind, c.source, c.seen_at, max(c.changed_at) filter (where c.source = 'person') over () as person_at
       from ops.opt_out_changes c, moment where c.number = ${number} and (${pastNow} is null or c.changed_at <= moment.now)
     )
-    select moment.now, k.is_paused as "isPaused", k.highest_unit_micros::float8 as "highestUnitMicros",
+    select moment.now, k.is_paused as "isPaused", ${highestUnit} as "highestUnitMicros",
       coalesce((select ${ruleMode(sql`s.rule`)} from ops.sends s
         where s.send_id = ${sendId ?? null}::uuid and s.rule_version is not null), 'live') as "ruleMode",
       exists (select from ops.sends s join ops.rule_versions v on s.rule_version <> v.version::text

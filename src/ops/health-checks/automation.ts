@@ -1,5 +1,5 @@
 import { toType } from '../../shared/command-name.ts';
-import { ago, countOf, dollars, quantity } from '../format.ts';
+import { ago, countOf, dollars, price, quantity } from '../format.ts';
 import type { SendsStatus, SendTrouble } from '../snapshot/automation.ts';
 import { known, type Snapshot } from '../snapshot.ts';
 import { type Bearer, bearers, defineCheck } from './check.ts';
@@ -294,6 +294,21 @@ const sendsNearCap = defineCheck({
   remedy: `Beyond it, no text is sent until midnight UTC. To send more, raise it under \`budgets\` in the rules file; to stop, run ${toType('sends pause')}.`,
 });
 
+const sendsPrice = defineCheck({
+  id: 'sends_price',
+  meaning: 'A segment of an automatic text cost more than `segment_dollars`, and more than twice the price before.',
+  measure({ sends }) {
+    const { dearest, unitMicros = 0 } = known(sends) ?? {};
+    const before = dearest?.beforeMicros ?? unitMicros;
+    return dearest && dearest.micros > Math.max(unitMicros, 2 * before) && { ...dearest, before };
+  },
+  level: 'warning',
+  sentence: ({ micros, before }) =>
+    `A segment of an automatic text was charged ${price(micros)}, where ${price(before)} was usual.`,
+  remedy: `For a day, a text leaves only while the daily budget would pay it at ten times that price. If the price is right, raise \`segment_dollars\` and \`daily_dollars\` under \`budgets\` in the rules file; if it is wrong, ask the service. ${toType('sends pause')} stops all texts.`,
+  since: ({ at }) => at,
+});
+
 /** Problems of one kind, each with its number of texts, such as `3 automatic texts`, and the matching words. */
 function troublesOf({ sends }: Snapshot, wanted: SendTrouble['kind']) {
   const troubles = known(sends)?.troubles.filter(({ kind }) => kind === wanted) ?? [];
@@ -312,6 +327,16 @@ function budgetWords(reason: string, sends: SendsStatus | undefined): string {
   const { today, dailyMicros } = sends;
   const reserved = today.reserved > 0 ? ` and ${dollars(today.reserved)} reserved` : '';
   return `of money (${dollars(today.spent)} spent${reserved}, of ${dollars(dailyMicros)})`;
+}
+
+/** What a budget lacks: after a high price, the rest of the money may have to pay ten times that price. */
+function lackWords(reason: string, sends: SendsStatus | undefined): string {
+  const { dearest, today, dailyMicros = 0, unitMicros = 0 } = sends ?? {};
+  const left = dailyMicros - (today?.spent ?? 0) - (today?.reserved ?? 0);
+  const isFull = reason !== ofMoney || !dearest || left < unitMicros;
+  return isFull
+    ? 'is used up'
+    : `would not pay a segment at ten times the highest price of the last day, ${price(dearest.micros)}`;
 }
 
 const sendsRefused = defineCheck({
@@ -344,10 +369,11 @@ const sendsOverBudget = defineCheck({
     troublesOf(snapshot, 'budget').map((trouble) => ({
       ...trouble,
       budget: budgetWords(trouble.reason, known(snapshot.sends)),
+      lack: lackWords(trouble.reason, known(snapshot.sends)),
     })),
   level: { among: ['warning', 'notice'], of: ({ isOver }) => (isOver ? 'notice' : 'warning') },
-  sentence: ({ texts, was, budget, isOver }) =>
-    `${texts} ${was} not sent today: the daily budget ${budget} ${isOver ? 'was used up; later ones were sent' : 'is used up'}.`,
+  sentence: ({ texts, was, budget, isOver, lack }) =>
+    `${texts} ${was} not sent today: the daily budget ${budget} ${isOver ? 'was used up; later ones were sent' : lack}.`,
   remedy: 'The budget is renewed at midnight UTC. To send more, raise it under `budgets` in the rules file.',
 });
 
@@ -391,6 +417,7 @@ export const automationChecks = [
   sendsReview,
   sendsUnknown,
   sendsNearCap,
+  sendsPrice,
   sendsRefused,
   sendsOverBudget,
   sendsWaiting,

@@ -120,6 +120,10 @@ export interface SendsStatus extends LedgerSummary {
   readonly troubles: readonly SendTrouble[];
   /** Numbers that may have opted out and still need a decision. */
   readonly waitingOptOuts: number;
+  /**
+   * The dearest segment of the last day, and the newest price before it, in micro-dollars; null while nothing was charged.
+   */
+  readonly dearest: { readonly micros: number; readonly at: Date; readonly beforeMicros: number | null } | null;
   /** Texts that a person has to approve; null for none. */
   readonly approvals: { readonly count: number; readonly since: Date; readonly isLate: boolean } | null;
 }
@@ -182,6 +186,16 @@ export async function readSends(db: Database): Promise<SendsStatus> {
        (array_agg(line order by count desc, line))[1:5] as lines, not bool_or(has_sent) as "isTotal", bool_and(is_over) as "isOver"
      from by_line group by 1, 2 order by count desc, kind, reason limit 20`,
   );
+  const [dearest] = await query<NonNullable<SendsStatus['dearest']>>(
+    db,
+    sql`with priced as (
+        select settled_micros::float8 / units as micros, settled_at as at from ops.sends
+        where planned_at > now() - interval '7 days' and state = 'SENT' and settled_micros is not null and units > 0
+      ), dearest as (
+        select * from priced where at > now() - interval '1 day' order by micros desc, at limit 1
+      )
+      select d.*, (select micros from priced p where p.at < d.at order by p.at desc limit 1) as "beforeMicros" from dearest d`,
+  );
   const [approvals] = await query<NonNullable<SendsStatus['approvals']>>(
     db,
     sql`select count(*)::integer as count, min(planned_at) as since,
@@ -193,6 +207,7 @@ export async function readSends(db: Database): Promise<SendsStatus> {
     simulated: Object.fromEntries(counted.map(({ state, count }) => [state, count])),
     passedCount: counted.find(({ state }) => state === 'DENIED')?.passed ?? 0,
     waitingOptOuts: await countWaiting(db),
+    dearest: dearest ?? null,
     approvals: approvals ?? null,
     troubles: troubles.map((each) => ({ ...each, lines: each.lines.map((line) => maskKey('line', line)) })),
   };

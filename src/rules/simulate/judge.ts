@@ -1,5 +1,5 @@
 import { query, sql, type Transaction } from '../../db/database.ts';
-import { type BudgetName, maxSegments, scopesOf } from '../../ledger/budgets.ts';
+import { type BudgetName, costOf, maxSegments, scopesOf } from '../../ledger/budgets.ts';
 import { judge } from '../../ledger/gates/gates.ts';
 import { readGateInputs } from '../../ledger/gates/inputs.ts';
 import { type AccountLimits, accountLimits, defaultRuleLimits } from '../../ledger/limits.ts';
@@ -58,9 +58,9 @@ export async function createJudge(tx: Transaction, set: RuleSet, from: Date): Pr
     if (verdict.kind === 'deny' || verdict.kind === 'wait') return { kind: 'denied', reason: verdict.reason };
     const segments = maxSegments(plan.text);
     const price = inputs.highestUnitMicros;
-    const micros = segments * Math.max(limits.unitMicros, price);
+    const { micros, worstMicros } = costOf(segments, price, limits);
     // Until a price is known, the ledger charges the maximum.
-    const usedUp = takeBudget(plan, at, { reserved: micros, charged: price > 0 ? segments * price : micros });
+    const usedUp = takeBudget(plan, at, { reserved: worstMicros, charged: price > 0 ? segments * price : micros });
     return usedUp === undefined
       ? { kind: 'sent', segments, micros }
       : { kind: 'denied', reason: `gate:budget_${usedUp}` };
