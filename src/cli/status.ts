@@ -7,7 +7,7 @@ import { createContext, readySettings } from '../context.ts';
 import { targetKinds } from '../inbox/targets.ts';
 import { states } from '../ledger/send.ts';
 import { findRunning } from '../local/data-folder.ts';
-import { ago, dollars, quantity, sendStateNames, simulatedWords, span, streamNames } from '../ops/format.ts';
+import { ago, dollars, quantity, readFirst, sendStateNames, simulatedWords, span, streamNames } from '../ops/format.ts';
 import { healthChecks, statusJson, verdictOf } from '../ops/health-checks.ts';
 import { credentialWords } from '../ops/snapshot/deployment.ts';
 import { DatabaseUnavailable, known, type Part, type Snapshot, takeSnapshot } from '../ops/snapshot.ts';
@@ -115,18 +115,22 @@ export function renderTable(snapshot: Snapshot): string {
       const words = waiting.map(({ kind, unconfirmed }) => `${streamNames[kind]} ${quantity(unconfirmed)}`);
       return words.length === 0 ? 'nothing' : `${words.join(', ')}: known only from deliveries, read at a low rate`;
     }),
-    line('compared', snapshot.completeness, ({ hours, uncompared, unprovenCount, lastDay, openGapCount }) =>
-      [
-        `${quantity(hours.filter(({ state }) => state === 'proven').length)} of the last ${quantity(hours.length)} hours proven`,
-        uncompared.days > 0 && `${uncompared.days} of the last ${uncompared.of} days never compared`,
-        uncompared.texts && 'older texts never searched',
-        unprovenCount > 0 && `${quantity(unprovenCount)} hours differ`,
-        lastDay.reported > 0 &&
-          `${quantity(lastDay.unannounced)} of ${quantity(lastDay.reported)} calls a day unannounced`,
-        openGapCount > 0 && `${quantity(openGapCount)} open gaps`,
-      ]
-        .filter((each) => each !== false)
-        .join(', '),
+    line(
+      'compared',
+      snapshot.completeness,
+      ({ hours, uncompared, unprovenCount, lastDay, openGapCount, isFillingIn }) =>
+        [
+          `${quantity(hours.filter(({ state }) => state === 'proven').length)} of the last ${quantity(hours.length)} hours proven`,
+          uncompared.days > 0 && `${uncompared.days} of the last ${uncompared.of} days never compared`,
+          uncompared.texts && 'older texts never searched',
+          unprovenCount > 0 && `${quantity(unprovenCount)} hours differ`,
+          lastDay.reported > 0 &&
+            `${quantity(lastDay.unannounced)} of ${quantity(lastDay.reported)} calls a day unannounced`,
+          openGapCount > 0 && `${quantity(openGapCount)} open gaps`,
+          isFillingIn && `history is coming in: ${readFirst}`,
+        ]
+          .filter((each) => each !== false)
+          .join(', '),
     ),
     line('processes', snapshot.processes, (processes) =>
       processes.length === 0

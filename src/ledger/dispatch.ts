@@ -8,6 +8,7 @@ import { lockControl, readControl } from './control.ts';
 import { judge, type Verdict } from './gates/gates.ts';
 import { readGateInputs } from './gates/inputs.ts';
 import { defaultRuleLimits } from './limits.ts';
+import { readOtherLines } from './other-lines.ts';
 import {
   classifyAnswer,
   classifyError,
@@ -130,12 +131,16 @@ async function refuse(
 /** `lost`: another worker has taken the send over, and nothing was changed. */
 export type DispatchResult = RecordedOutcome | Refused | 'paused' | 'replanned';
 
-/** RESERVED to an outcome: reads the thread, commits the dispatch, sends one request and records its outcome. */
+/**
+ * RESERVED to an outcome: reads the thread, and those of other lines that were never read, commits the dispatch, sends one
+ * request and records its outcome.
+ */
 export async function dispatch(ledger: Ledger, reserved: ReservedSend): Promise<DispatchResult> {
   const { sendId, line, number } = reserved;
   let isBlocked: boolean;
   try {
-    const isWhole = await ledger.readThread({ line, number, participants: [] });
+    const isWhole =
+      (await readOtherLines(ledger, reserved)) && (await ledger.readThread({ line, number, participants: [] }));
     if (!isWhole) return await giveUpReservation(ledger, reserved, 'the thread could not be read whole');
     isBlocked = await ledger.isBlocked(line, number);
   } catch (error) {

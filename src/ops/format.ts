@@ -216,6 +216,9 @@ export function simulatedWords(simulated = 0, count: number): string {
   return simulated === count ? ' (dry-run)' : ` (${quantity(simulated)} dry-run)`;
 }
 
+/** What a number can count on while its history is coming in. */
+export const readFirst = 'before the first automatic text to a number, its threads on every line are read';
+
 /** Formats micro-dollars: `$1.23`. */
 export function dollars(micros: number): string {
   return `$${(micros / 1_000_000).toFixed(2)}`;

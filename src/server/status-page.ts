@@ -7,6 +7,7 @@ import {
   exactly,
   missingTextWords,
   quantity,
+  readFirst,
   sendStateNames,
   simulatedWords,
   span,
@@ -211,7 +212,7 @@ function completeness({ completeness }: Snapshot, moment: Moment): Html {
         ? html`<p class="soft">Call history has not been compared yet.</p>`
         : html`${strip(status)}
 <p class="note"><a href="/coverage/hours">${proven(status)}</a>${unannounced(status)}</p>
-${status.backfillShare !== null && html`<p>Back-fill of history: ${Math.floor(status.backfillShare * 100)}%.</p>`}
+${status.backfillShare !== null && html`<p>Back-fill of history: ${Math.floor(status.backfillShare * 100)}%. Until it is in, ${readFirst}.</p>`}
 ${status.openGapCount > 0 && html`<p class="warning"><a href="/gaps?state=open">${countOf(status.openGapCount, 'gap')} in the webhooks</a>, being filled.</p>`}
 ${status.lines.map(
   (each) =>

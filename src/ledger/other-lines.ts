@@ -1,0 +1,43 @@
+import { inTransaction, query, sql } from '../db/database.ts';
+import type { Pair } from '../shared/thread.ts';
+import { erasedAmong } from '../warehouse/erasure/erased.ts';
+import type { Ledger } from './context.ts';
+
+/**
+ * Reads the threads of a number on our other lines that were never read whole, because a person who wrote STOP to one of them
+ * gets no text from any. Resolves to false while the list of lines was never read, or one of the threads could not be read whole.
+ * A pair without a thread is kept as a probed candidate, so that it is read once.
+ */
+export async function readOtherLines(
+  { db, readThread }: Pick<Ledger, 'db' | 'readThread'>,
+  { line, number }: Pair,
+): Promise<boolean> {
+  const [row] = await query(
+    db,
+    sql<{ is_listed: boolean; lines: string[] }>`
+      select not exists (select from ops.sync_targets where kind = 'lines' and clean_version = 0) as is_listed, array(
+        select l.line from warehouse.sms_lines l
+        where l.deleted_at is null and l.line not in (${line}, ${number})
+          and not exists (select from warehouse.sms_conversations c
+            where c.line = l.line and c.number = ${number} and c.participants_key = '' and c.is_thread_complete)
+          and not exists (select from ops.thread_candidates p
+            where p.line = l.line and p.number = ${number} and p.probed_at is not null and not exists (
+              select from ops.sync_targets t
+              where t.kind = 'thread' and t.key = p.line || '/' || p.number and t.dirty_version > t.clean_version))) as lines`,
+  );
+  if (!row?.is_listed) return false;
+  for (const other of row.lines) {
+    if (!(await readThread({ line: other, number, participants: [] }))) return false;
+    await inTransaction(db, async (tx) => {
+      if ((await erasedAmong(tx, () => [number])).size > 0) return;
+      await query(
+        tx,
+        sql`insert into ops.thread_candidates (line, number, evidence, probed_at)
+          select ${other}, ${number}, 'contact', now() where not exists (
+            select from warehouse.sms_conversations where line = ${other} and number = ${number} and participants_key = '')
+          on conflict (line, number) do update set probed_at = now()`,
+      );
+    });
+  }
+  return true;
+}
