@@ -409,7 +409,8 @@ create table ops.send_control (
   pause_reason text, -- Why it is paused.
   paused_by text, -- operator; recovery, while the database recovers from having gone back; or ledger, after three sends within ten minutes had an unknown outcome. The ledger ends its own pause once fewer than three outcomes are unknown; the value stays, because those still count.
   changed_at timestamptz not null default now(), -- When it was last paused or resumed.
-  highest_unit_micros bigint not null default 0, -- The highest price ever charged for a segment: the minimum of every reservation.
+  highest_unit_micros bigint not null default 0, -- The highest price of a segment within a day of the newest such answer: the minimum of every reservation.
+  highest_unit_at timestamptz not null default '-infinity'::timestamp with time zone, -- When it was charged last. It counts for a day.
   sender_id bigint, -- The user whom the service names as the author of sends, from the newest such message; NULL = none, as with an API key.
   constraint send_control_pkey PRIMARY KEY (is_only),
   constraint send_control_is_only_check CHECK (is_only),
