@@ -480,4 +480,4 @@ comment on column ops.erasures.number_hash is 'SHA-256 of the salt and the norma
 comment on column ops.erasures.erased_at is 'When it was first requested.';
 comment on column ops.erasures.repeated_at is 'When it was last repeated.';
 comment on column ops.erasures.removed is 'Rows that were removed or blanked, by table.';
-comment on column ops.erasures.spelling_hashes is 'SHA-256 of the salt and each other spelling of the number: with an exit code, with a 0 after the country code, as dialled inside its country.';
+comment on column ops.erasures.spelling_hashes is 'SHA-256 of the salt and each other spelling of the number: with and without the digit for mobiles of its country, with an exit code, with a 0 after the country code, as dialled inside its country.';

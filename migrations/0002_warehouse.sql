@@ -365,7 +365,7 @@ create table warehouse.contacts (
   changed_at timestamptz not null default now()
 );
 comment on table warehouse.contacts is 'The owner''s list of customers, as `contacts import` read it.';
-comment on column warehouse.contacts.number is 'The customer''s number, normalised.';
+comment on column warehouse.contacts.number is 'The customer''s number, as warehouse.contact_number gives it.';
 comment on column warehouse.contacts.name is 'The customer''s name.';
 comment on column warehouse.contacts.company is 'The customer''s company.';
 comment on column warehouse.contacts.owner is 'Who looks after the customer, in the words of the list.';

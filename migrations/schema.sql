@@ -136,7 +136,7 @@ create table ops.erasures (
   erased_at timestamptz not null default now(), -- When it was first requested.
   repeated_at timestamptz, -- When it was last repeated.
   removed jsonb not null default '{}'::jsonb, -- Rows that were removed or blanked, by table.
-  spelling_hashes text[] not null default '{}'::text[], -- SHA-256 of the salt and each other spelling of the number: with an exit code, with a 0 after the country code, as dialled inside its country.
+  spelling_hashes text[] not null default '{}'::text[], -- SHA-256 of the salt and each other spelling of the number: with and without the digit for mobiles of its country, with an exit code, with a 0 after the country code, as dialled inside its country.
   constraint erasures_pkey PRIMARY KEY (erasure_id),
   constraint erasures_number_hash_key UNIQUE (number_hash)
 );
@@ -1148,7 +1148,7 @@ CREATE INDEX calls_unanswered ON warehouse.calls USING btree (started_at) WHERE 
 
 -- The owner's list of customers, as `contacts import` read it.
 create table warehouse.contacts (
-  number text not null, -- The customer's number, normalised.
+  number text not null, -- The customer's number, as warehouse.contact_number gives it.
   name text, -- The customer's name.
   company text, -- The customer's company.
   owner text, -- Who looks after the customer, in the words of the list.

@@ -10,11 +10,12 @@ import { html } from '../src/server/html.ts';
 import { plainKey } from '../src/shared/json.ts';
 import { maskKey, maskNumbers, maskTarget } from '../src/shared/masking.ts';
 import { normalizeNumber } from '../src/shared/numbers.ts';
+import { typedNumber } from '../src/shared/phone-numbers.ts';
 import { storableJson, storableText } from '../src/shared/storable.ts';
 import { foldText } from '../src/shared/text-search.ts';
 import { typedThreadKey } from '../src/shared/thread.ts';
 import { receiverOf, sameAddress } from '../src/sync/subscriptions/matching.ts';
-import { isNumberAlone, mayMention, numbersMentioned, withoutNumbers } from '../src/warehouse/erasure/mentions.ts';
+import { mayMention, numbersMentioned, withoutNumbers } from '../src/warehouse/erasure/mentions.ts';
 import { redactUrls } from '../src/warehouse/extra.ts';
 import { optOutVerdict, readPhrases } from '../src/warehouse/opt-out.ts';
 import { extract } from '../src/webhooks/extract.ts';
@@ -52,7 +53,7 @@ const readers: Readonly<Record<string, (words: string) => unknown>> = {
   numbers: normalizeNumber,
   'numbers of an erasure': (words) => [...numbersMentioned(words)].length,
   'mentions of an erased number': (words) => [mayMention(words, () => false), withoutNumbers(words, () => false)],
-  'a field that is a number': isNumberAlone,
+  'a typed number': typedNumber,
   'a page': (words) => html`${words}`,
   storage: (words) => [storableText(words), storableJson({ x: words })],
   'a typed thread': typedThreadKey,

@@ -19,7 +19,7 @@ select
   i.owner,
   i.language,
   i.tags
-from rollups.contacts k left join warehouse.contacts i on i.number = k.number
+from rollups.contacts k left join warehouse.contacts i on i.number = warehouse.contact_number(k.number)
 union all
 select 'unknown', null, 'unknown', null, null, null, null, null, null;
 

@@ -20,7 +20,7 @@ import { countOf, toTheSecond } from '../ops/format.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { maskNumbers } from '../shared/masking.ts';
-import { normalizeNumber } from '../shared/numbers.ts';
+import { typedNumber } from '../shared/phone-numbers.ts';
 import { createDriftLog } from '../warehouse/drift.ts';
 import { ourLines } from '../warehouse/lines.ts';
 import { type RangeFlags, rangeOf, secondsOf } from './arguments.ts';
@@ -224,19 +224,18 @@ export async function readNumberList(file: string): Promise<ListedNumber[]> {
   return parseNumberList(text, file);
 }
 
-const listedRow = /^([\d\s().+-]+)(?:[,;\t]([\d\s().+-]*))?[,;\t\s]*$/;
-const isNumber = (digits: string) => digits.length >= 7 && digits.length <= 15;
-
 /** The rows of a list, without empty ones and comments (`#`). */
 export function parseNumberList(text: string, file: string): ListedNumber[] {
   const bad: number[] = [];
   const listed = text.split(/\r?\n/).flatMap((written, at) => {
     const row = written.replace(/^\ufeff/, '').trim();
     if (row === '' || row.startsWith('#')) return [];
-    const [, given, ours = ''] = listedRow.exec(row) ?? [];
-    const [number, line] = [normalizeNumber(given ?? ''), normalizeNumber(ours)];
-    if (!isNumber(number) || !(line === '' || isNumber(line))) bad.push(at + 1);
-    return [{ number, line: line === '' ? undefined : line, row: at + 1 }];
+    const [given = '', ours = '', ...others] = row.split(/[,;\t]/);
+    const [number, line] = [typedNumber(given), ours.trim() === '' ? undefined : typedNumber(ours)];
+    const isRead = 'number' in number && (line === undefined || 'number' in line) && others.join('').trim() === '';
+    if (isRead) return [{ number: number.number, line: line?.number, row: at + 1 }];
+    bad.push(at + 1);
+    return [];
   });
   refuseRows(file, bad, 'write a phone number with its country code and, after a comma, a line of the account');
   return listed;

@@ -1,10 +1,9 @@
 import { readFile, stat } from 'node:fs/promises';
 import { type Database, inTransaction } from '../db/database.ts';
-import { isForeignRead, isPhoneNumber } from '../ledger/gates/phone-numbers.ts';
 import { countOf } from '../ops/format.ts';
 import { csvRows } from '../shared/csv.ts';
+import { sameNumbers, typedNumber } from '../shared/phone-numbers.ts';
 import { type Contact, type ContactField, contactFields, type Imported, storeContacts } from '../warehouse/contacts.ts';
-import { isNumberAlone, numberMeant, shortestNumber } from '../warehouse/erasure/mentions.ts';
 import { openDatabase } from './environment.ts';
 import { WrongUse } from './failures.ts';
 import { type Output, renderColumns } from './output.ts';
@@ -160,19 +159,14 @@ function contactOf(head: readonly string[], cells: readonly string[]): Contact |
     return 'more cells than the first line: quote a cell with the separator';
   const row = new Map(texts.map((text, at) => [head[at] ?? '', text.replace(/[\s\p{Cc}]+/gu, ' ').trim()]));
   const textOf = (name: string) => row.get(name) ?? '';
-  const written = textOf('number');
-  const number = isNumberAlone(written) ? numberMeant(written) : '';
-  if (number === undefined) return 'the number begins with 0: write its country code';
-  if (isForeignRead(number, [written])) {
-    return 'ten digits with a country code: the service reads them as a North American number';
-  }
-  if (number.length < shortestNumber || !isPhoneNumber(number)) return 'no phone number that somebody can have';
+  const typed = typedNumber(textOf('number'));
+  if ('problem' in typed) return typed.problem;
   const language = languageCode.exec(textOf('language'))?.[1]?.toLowerCase() ?? null;
   if (language === null && textOf('language') !== '') return 'the language is no code such as es';
   const long = contactFields.find((field) => textOf(field).length > maxLength(field));
   if (long) return `${long} has more than ${maxLength(long)} characters`;
   return {
-    number,
+    number: sameNumbers(typed.number)[0] ?? typed.number,
     name: textOf('name') || null,
     company: textOf('company') || null,
     owner: textOf('owner') || null,

@@ -33,7 +33,7 @@ import { simulate } from '../rules/simulate/simulate.ts';
 import { type TriggerKind, triggerKinds } from '../rules/triggers.ts';
 import { readRuleSet } from '../rules/versions.ts';
 import { UserError } from '../shared/errors.ts';
-import { normalizeNumber } from '../shared/numbers.ts';
+import { threadOf, typedThreadKey } from '../shared/thread.ts';
 import { type RangeFlags, rangeOf } from './arguments.ts';
 import { commandSettings, openDatabase } from './environment.ts';
 import { type Column, type Output, renderColumns, tableOf } from './output.ts';
@@ -252,8 +252,8 @@ function partiesOf({ direction, line, number }: ExplainedText | ExplainedCall): 
 function choiceOf(which: string): Choice {
   if (/^\d{1,19}$/.test(which)) return { messageId: which };
   if (/^\d{9,11}\.\d{1,12}$/.test(which)) return { callId: which };
-  const [line = '', number = '', ...rest] = which.split('/').map(normalizeNumber);
-  if (line !== '' && number !== '' && rest.length === 0) return { line, number };
+  const { line, number, participants } = threadOf(typedThreadKey(which) ?? '');
+  if (number !== '' && participants.length === 0) return { line, number };
   throw new UserError(
     'Name a thread as <line>/<number>, such as 18455550100/12125550123, or a text or call by its id.',
   );

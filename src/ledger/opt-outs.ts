@@ -1,4 +1,5 @@
 import { type Database, inTransaction, query, sql, type Transaction } from '../db/database.ts';
+import { spellingsOf } from '../warehouse/erasure/mentions.ts';
 
 /*
  * Decisions of people about texts that may opt out (`unsure`).
@@ -57,7 +58,7 @@ export type DecisionResult = 'done' | 'not_waiting' | 'newer_text';
 /**
  * Records a manual decision about a number, for all lines. `confirm` works for any number. `clear` only works for a
  * number that waits or was confirmed manually: it doesn't end an opt-out by keyword. `seenAt` comes from {@link
- * listWaiting}.
+ * listWaiting}. Every form in which the number waits or was decided on gets the decision too.
  */
 export function decideOptOut(
   db: Database,
@@ -65,22 +66,25 @@ export function decideOptOut(
   decision: OptOutDecision,
   { by, seenAt }: { readonly by: string; readonly seenAt?: Date },
 ): Promise<DecisionResult> {
+  const forms = spellingsOf(number);
   return inTransaction(db, async (tx) => {
     const [state] = await query(
       tx,
       sql<{ isWaiting: boolean; isNewer: boolean; isConfirmed: boolean }>`
         select count(*) > 0 as "isWaiting",
           coalesce(date_trunc('milliseconds', max(seen_at)) > ${seenAt ?? null}::timestamptz, false) as "isNewer",
-          coalesce((select decision = 'opt_out' from ops.opt_outs where number = ${number} and source = 'person'
+          coalesce((select decision = 'opt_out' from ops.opt_outs where number = any(${forms}) and source = 'person'
             order by decided_at desc limit 1), false) as "isConfirmed"
-        from ops.opt_outs_waiting where number = ${number}`,
+        from ops.opt_outs_waiting where number = any(${forms})`,
     );
     if (state?.isNewer) return 'newer_text';
     if (decision === 'clear' && !state?.isWaiting && !state?.isConfirmed) return 'not_waiting';
     await query(
       tx,
       sql`insert into ops.opt_outs (number, decision, source, decided_by)
-        values (${number}, ${decision === 'confirm' ? 'opt_out' : 'clear'}, 'person', ${by})`,
+        select number, ${decision === 'confirm' ? 'opt_out' : 'clear'}, 'person', ${by} from (
+          select ${number}::text as number union select number from ops.opt_outs_waiting where number = any(${forms})
+          union select number from ops.opt_outs where number = any(${forms}) and source = 'person') decided`,
     );
     return 'done';
   });

@@ -1,5 +1,6 @@
 import { type Service, ServiceError } from '../api-client/client.ts';
 import { type Database, query, sql } from '../db/database.ts';
+import { sameNumbers } from '../shared/phone-numbers.ts';
 import { mentionPattern, roughMentionPattern, spellingsOf } from '../warehouse/erasure/mentions.ts';
 
 /** A thread of the person at the service, or one text of another thread. */
@@ -24,7 +25,7 @@ export async function listErasableAtService(db: Database, number: string): Promi
   const spellings = spellingsOf(number);
   const threads = await query(
     db,
-    sql<ErasableAtService>`select line, ${number} as number from warehouse.sms_lines where deleted_at is null
+    sql<ErasableAtService>`select line, number from warehouse.sms_lines, unnest(${sameNumbers(number)}::text[]) number where deleted_at is null
      union
      select line, number from warehouse.sms_conversations where participants_key = '' and number = any(${spellings})
      order by 1, 2`,

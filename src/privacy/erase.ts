@@ -4,14 +4,9 @@ import { type Database, inTransaction, query, sql, type Transaction } from '../d
 import { erasedRefreshMs } from '../inbox/redact-erased.ts';
 import type { Queues } from '../queues/queues.ts';
 import { UserError } from '../shared/errors.ts';
+import { typedNumber } from '../shared/phone-numbers.ts';
 import type { Removed } from '../warehouse/erasure/calls.ts';
-import {
-  isNumberAlone,
-  longestNumber,
-  numberMeant,
-  shortestNumber,
-  spellingsOf,
-} from '../warehouse/erasure/mentions.ts';
+import { spellingsOf } from '../warehouse/erasure/mentions.ts';
 import {
   eraseHistory,
   eraseInbox,
@@ -48,9 +43,8 @@ export interface Erasure {
 /** Receivers load erasures every `erasedRefreshMs`, and the query takes up to a second. */
 const defaultKnownAfterMs = erasedRefreshMs + 1_000;
 
-/** Counts what {@link eraseNumber} would remove, and removes nothing. Rejects with `NotErasable`. */
-export async function previewErasure(db: Database, text: string): Promise<Erasure> {
-  const number = erasableNumber(text);
+/** Counts what {@link eraseNumber} would remove, and removes nothing. Rejects with `NotErasable` for an own number. */
+export async function previewErasure(db: Database, number: string): Promise<Erasure> {
   await refuseOwnNumber(db, number);
   let removed: Removed = {};
   const rollback = new Error('the erasure was only counted');
@@ -64,13 +58,12 @@ export async function previewErasure(db: Database, text: string): Promise<Erasur
 }
 
 /**
- * Removes a person, by number, from all tables and queues, and keeps them out from now on. Deletes their threads, groups
+ * Removes a person, by normalised number, from all tables and queues, and keeps them out from now on. Deletes their threads, groups
  * included, but keeps opt-outs of other members. Rows of calls stay without the person. Safe to repeat. Rejects with
  * `NotErasable`, and with `QueueUnavailable` if only the queues cannot be reached.
  */
-export async function eraseNumber(deps: ErasureDeps, text: string): Promise<Erasure> {
+export async function eraseNumber(deps: ErasureDeps, number: string): Promise<Erasure> {
   const { db, queues, knownAfterMs = defaultKnownAfterMs } = deps;
-  const number = erasableNumber(text);
   await refuseOwnNumber(db, number);
   await storeHash(db, number);
   await waitForWriters(db);
@@ -184,26 +177,19 @@ export class NotErasable extends UserError {
 
 /** Normalises a typed number. Throws `NotErasable` when it is no phone number. */
 export function erasableNumber(text: string): string {
-  const number = isNumberAlone(text) ? numberMeant(text) : '';
-  if (number === undefined) {
-    throw new NotErasable(
-      'The country of a number that begins with 0 is unknown: write it with its country code, such as "+44 20 7946 0958".',
-    );
-  }
-  if (number.length < shortestNumber || number.length > longestNumber) {
-    throw new NotErasable(
-      `A phone number has ${shortestNumber} to ${longestNumber} digits: write it with its country code, such as "+1 845 555 0123".`,
-    );
-  }
-  return number;
+  const typed = typedNumber(text);
+  if ('problem' in typed) throw new NotErasable(`This is ${typed.problem}.`);
+  return typed.number;
 }
 
 /** Rejects with `NotErasable` for a number of the account itself: most rows contain it, and it identifies no customer. */
 export async function refuseOwnNumber(db: Database, number: string): Promise<void> {
   const [own] = await query(
     db,
-    sql<{ owner: string }>`select 'an SMS line' as owner from warehouse.sms_lines where line = ${number}
-     union all select 'a user' from warehouse.user_endpoints where kind = 'number' and endpoint = ${number} limit 1`,
+    sql<{
+      owner: string;
+    }>`select 'an SMS line' as owner from warehouse.sms_lines where line = any(${spellingsOf(number)})
+     union all select 'a user' from warehouse.user_endpoints where kind = 'number' and endpoint = any(${spellingsOf(number)}) limit 1`,
   );
   if (own) throw new NotErasable(`That is a number of the account itself (${own.owner}'s), not of a person to erase.`);
 }

@@ -72,7 +72,7 @@ export const csvOnly = (each: RowColumn): RowColumn => ({ ...each, isCsvOnly: tr
 
 /** The name of a number by the imported contacts. */
 export const contactName = (number: Condition) =>
-  sql`(select k.name from warehouse.contacts k where k.number = ${number})`;
+  sql`(select k.name from warehouse.contacts k where k.number = warehouse.contact_number(${number}))`;
 
 /** The number of another party, which the page shows with its name by the imported contacts. */
 export const otherParty = (key: string, name: string, number: Condition = sql`r.${sql.ref(key)}`): RowColumn[] => [

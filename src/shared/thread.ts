@@ -1,4 +1,4 @@
-import { normalizeNumber } from './numbers.ts';
+import { typedNumber } from './phone-numbers.ts';
 
 /** Our line and their number. */
 export interface Pair {
@@ -25,18 +25,24 @@ export function threadOf(key: string): Thread {
 
 /**
  * Converts a thread key that a person typed: `line/number`, or `line/a,b` (also `line/a/a,b`) for a group, with country
- * codes. Undefined if the text isn't one.
+ * codes, or as lists show it. Undefined if the text isn't one.
  */
 export function typedThreadKey(text: string): string | undefined {
   const [lineText = '', numbers = '', more = '', ...rest] = text.split('/');
-  const line = normalizeNumber(lineText);
+  const line = partyOf(lineText);
   const participants = [numbers, more].flatMap((each) => each.split(',')).filter((each) => each !== '');
-  const parties = new Set(participants.map(normalizeNumber));
-  const isNumber = (digits: string) => digits.length >= 3 && digits.length <= 15;
-  if (!isNumber(line) || parties.size === 0 || ![...parties].every(isNumber) || rest.length > 0) return undefined;
-  const others = [...parties].filter((number) => number !== line).sort();
+  const parties = new Set(participants.map(partyOf));
+  if (line === undefined || parties.size === 0 || parties.has(undefined) || rest.length > 0) return undefined;
+  const others = [...parties].filter((number) => number !== undefined && number !== line).sort() as string[];
   const [number = line] = others;
   return threadKey({ line, number, participants: others.length > 1 ? others : [] });
+}
+
+/** The number of a party. The service sends some that nobody can have, such as `5556001`: these are taken as they are listed. */
+function partyOf(text: string): string | undefined {
+  if (/^\d{3,15}$/.test(text) && text.length !== 10) return text;
+  const typed = typedNumber(text);
+  return 'number' in typed ? typed.number : undefined;
 }
 
 /** Whether a text looks like a call id, such as 1783385492.057900. */

@@ -59,6 +59,11 @@ describe('wrong use ends with 2 and says what would do', () => {
     ['migrate --show-text', '--cdc-role'],
     ['migrate --cdc-role Wrong', 'no name for a role'],
     ['erase somebody', 'country code'],
+    ['erase 2125550131.0', 'a decimal'],
+    ['erase 1.2125550131E10', 'a spreadsheet'],
+    ['opt-outs confirm 5556001', 'it has only 7 digits'],
+    ['opt-outs confirm 12125550141 2125550131.0', 'a decimal'],
+    ['opt-outs clear 212 555 0123', 'it has only 3 digits'],
     ['backfill threads --numbers package.json', 'package.json, lines 1'],
     ['sandbox --port 99999', '65535'],
   ])('%s', async (words, cure) => {

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { sameNumbers } from '../../src/shared/phone-numbers.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { runInProcess } from './in-process.ts';
 
@@ -93,7 +94,7 @@ describe('an import', () => {
     });
     expect(await numbers()).toEqual(['12125550123']);
     expect((await importing(rows.join('\n'))).out).toMatch(
-      /11 rows refused:\nline +reason\n3 +the number begins with 0/,
+      /11 rows refused:\nline +reason\n3 +no phone number: it begins with 0; write one with its country code/,
     );
   });
 
@@ -122,6 +123,23 @@ describe('an import', () => {
     expect(await numbers()).toEqual(['12125550123', '12125550124']);
     expect(await importing(list, '--replace', '--yes')).toMatchObject({ code: 0 });
     expect(await numbers()).toEqual(['12125550123']);
+  });
+
+  test('takes two forms of one number for one customer', async () => {
+    await importing('number,name\n+52 1 55 1234 5678,Pat\n');
+    const { out } = await importing('number,name\n+52 55 1234 5678,Patricia\n+54 11 15 2345-6789,Kim\n');
+    expect(out).toContain('1 new, 1 changed');
+    expect(await stored()).toMatchObject([
+      { number: '525512345678', name: 'Patricia' },
+      { number: '5491123456789', name: 'Kim' },
+    ]);
+    const forms =
+      '525512345678 5215512345678 5491123456789 541123456789 5511987654321 551187654321 551134567890 12125550123';
+    for (const form of forms.split(' ')) {
+      expect(await database.value('select warehouse.contact_number($1)', form)).toBe(sameNumbers(form)[0]);
+    }
+    const twice = await importing('number,name\n5215512345678,One\n525512345678,Two\n');
+    expect(twice).toMatchObject({ code: 1, out: expect.stringContaining('other values for this number') });
   });
 
   test('with --dry-run stores nothing', async () => {

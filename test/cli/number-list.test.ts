@@ -11,11 +11,12 @@ describe('a list of numbers', () => {
   });
 
   test('is refused with the number of each bad line', () => {
-    const text = '18455550123\nnumber,line\n123\n18455550123,office\n18455550123,18457511133,yes\n';
+    const text =
+      '18455550123\nnumber,line\n123\n18455550123,office\n18455550123,18457511133,yes\n2125550131.0\n2.13E+09\n';
     expect(() => parseNumberList(text, 'list.csv')).toThrow(
       expect.objectContaining({
         code: 'wrong_use',
-        message: expect.stringMatching(/^list\.csv, lines 2, 3, 4, 5: write a phone number/),
+        message: expect.stringMatching(/^list\.csv, lines 2, 3, 4, 5, 6 and 1 more: write a phone number/),
       }),
     );
   });

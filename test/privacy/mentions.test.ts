@@ -151,6 +151,15 @@ test.each([
   ['390612345678', '06 1234 5678'],
   ['79161234567', '8 (916) 123-45-67'],
   ['36301234567', '06 30 123 4567'],
+  ...['525512345678', '5215512345678'].flatMap((number) =>
+    ['+52 55 1234 5678', '+52 1 55 1234 5678', '0052 1 5512345678'].map((text) => [number, text]),
+  ),
+  ...['5491123456789', '541123456789'].flatMap((number) =>
+    ['+54 9 11 2345-6789', '+54 11 2345-6789', '011 15 2345-6789', '+54 11 15 2345 6789'].map((text) => [number, text]),
+  ),
+  ...['5511987654321', '551187654321'].flatMap((number) =>
+    ['+55 11 98765-4321', '+55 (11) 8765-4321', '011 98765 4321'].map((text) => [number, text]),
+  ),
 ])('of %s, nothing is left where %j stood', async (number = '', text = '') => {
   const spellings = new Set(spellingsOf(number));
   const whole = `Call ${text}, not 12125550199`;
@@ -177,6 +186,8 @@ test.each([
   ['18455550123', '+44 845 555 0123'],
   ['34612345678', '0612345678'],
   ['3545551234', '5551234'],
+  ['5215512345678', '1 551 234 5678'],
+  ['551134567890', '+55 11 93456-7890'],
 ])('of %s, %j is no spelling', (number, text) => {
   const spellings = new Set(spellingsOf(number));
   expect(withoutNumbers(`Call ${text}.`, (each) => spellings.has(each))).toBe(`Call ${text}.`);

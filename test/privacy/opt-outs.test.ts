@@ -2,6 +2,7 @@ import { afterAll, expect, test } from 'vitest';
 import { message } from '../../src/api-client/entities/texts.ts';
 import { hasOptedOut } from '../../src/ledger/gates/gates.ts';
 import { readGateInputs } from '../../src/ledger/gates/inputs.ts';
+import { countWaiting, decideOptOut } from '../../src/ledger/opt-outs.ts';
 import { eraseNumber } from '../../src/privacy/erase.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { asRead, ignored, readNumber } from '../warehouse/reads.ts';
@@ -62,4 +63,37 @@ test('a group goes with one of its members, but not that another one opted out t
   await eraseNumber({ db, queues, knownAfterMs: 0 }, out);
   await eraseNumber({ db, queues, knownAfterMs: 0 }, other);
   expect(await value('select count(*)::integer from ops.opt_outs')).toBe(0);
+});
+
+test.each([
+  ['5215512345678', '525512345678'],
+  ['5491123456789', '541123456789'],
+  ['5511987654321', '551187654321'],
+])('%s and %s are one person to the gates and to decisions', async (wrote, other) => {
+  const said = async (text: string) => {
+    const messages = asRead(message, [
+      {
+        id: ++seq,
+        direction: 'in',
+        from: wrote,
+        to: line,
+        text,
+        sentAt: new Date(Date.UTC(2026, 4, 1, 0, seq)).toISOString(),
+      },
+    ]);
+    const thread = { line, number: wrote, participants: [] };
+    await db
+      .transaction()
+      .execute((tx) => writeThreads(tx, ignored, [{ thread, messages, isComplete: false, read: readNumber(seq) }]));
+  };
+  const outs = (kind?: 'unsure') => Promise.all([wrote, other].map((number) => isOut(number, line, kind)));
+  await said('Stop by at five');
+  expect(await outs('unsure')).toEqual([true, true]);
+  expect(await decideOptOut(db, other, 'confirm', { by: 'test' })).toBe('done');
+  expect(await countWaiting(db)).toBe(0);
+  expect(await outs()).toEqual([true, true]);
+  expect(await decideOptOut(db, other, 'clear', { by: 'test' })).toBe('done');
+  expect(await outs()).toEqual([false, false]);
+  await said('STOP');
+  expect(await outs()).toEqual([true, true]);
 });

@@ -59,7 +59,7 @@ test('nothing that a BI role may hold keeps the mirror, the rollups or an erasur
   expect(await owner.value('select count(*)::integer from warehouse.sms_messages')).toBe(1);
   await drainRollups(owner.db);
   const { queues } = world.context;
-  await eraseNumber({ db: owner.db, queues, knownAfterMs: 0 }, '+1 845 555 0199');
+  await eraseNumber({ db: owner.db, queues, knownAfterMs: 0 }, '18455550199');
   expect(await inTransaction(owner.db, async () => 'written')).toBe('written');
   for (const statement of [
     'select from reporting.fct_call for update',

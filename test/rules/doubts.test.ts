@@ -17,6 +17,7 @@ test.each([
   ['contact.number == "+1 (845) 555-0100"', '"+1', 'digits alone'],
   ['"8455550100" == thread.line', '"8455', 'with the country code'],
   ['contact.number in ["18455550100", "845-555-0101"]', '"845-', 'digits alone'],
+  ['contact.number == "5556001"', '"555', 'with the country code'],
   ['hours.weekday == "Monday"', '"Monday"', 'Did you mean "monday"?'],
   ['hours.weekday in ["saturday", "Sunday"]', '"Sunday"', 'Did you mean "sunday"?'],
   ['hours.time >= "9:00"', '"9:00"', 'HH:MM'],

@@ -157,10 +157,12 @@ test('the command writes it for people, on one line each and without characters 
     /asks-hours: its condition is false\n {2}false: thread\.inbound_count > 5\n {4}thread\.inbound_count = 1\n/,
   );
   expect(out).toMatch(/calls: waits for call_missed, not for a text\n/);
-  expect(await command('explain', 'nothing')).toMatchObject({
-    code: 1,
-    err: expect.stringContaining('<line>/<number>'),
-  });
+  for (const wrong of ['nothing', '18455550100/2125550131.0']) {
+    expect(await command('explain', wrong)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('<line>/<number>'),
+    });
+  }
   expect(await command('explain', '999999999999')).toMatchObject({ code: 1 });
 });
 

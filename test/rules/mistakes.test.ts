@@ -52,6 +52,15 @@ test.each(['rules: 5\nruels: []\n', 'rules: { name: one }\nruels: []\n', '- 7\n'
   },
 );
 
+test.each(['"2125550131.0"', '2.13E+9', '5556001', '"16465550100 x4"'])(
+  'a line is refused that is no number: %s',
+  (written) => {
+    const problem = { line: 6, message: expect.stringContaining('This is not a line, but no phone number: ') };
+    const text = `rules:\n  - name: a\n    on: call_missed\n    do:\n      - reply:\n          from: ${written}\n          text: hi\n`;
+    expect(refusalOf(text).problems).toMatchObject([problem]);
+  },
+);
+
 test('an alias that leads nowhere, or to too much, is a mistake in its line', () => {
   const tenfold = (name: string, of: string) => `${name}: &${name} [${Array(10).fill(of).join(', ')}]\n`;
   expect(refusalOf('rules: []\nbudgets: *limits\n').problems).toMatchObject([{ line: 2, column: 10 }]);

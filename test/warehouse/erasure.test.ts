@@ -281,3 +281,38 @@ describe('a thread', () => {
     expect(await threads()).toBe(0);
   });
 });
+
+describe('a person with two forms of one number', () => {
+  test.each([
+    ['5215512345678', '525512345678', '15512345678'],
+    ['5491123456789', '541123456789', '541123456780'],
+    ['5511987654321', '551187654321', '551137654321'],
+  ])('goes in both, whether %s or %s is erased, and %s stays', async (one, another, stranger) => {
+    for (const [asked, held] of [
+      [one, another],
+      [another, one],
+    ] as const) {
+      await query('truncate ops.erasures, warehouse.sms_messages, warehouse.sms_conversations');
+      const mirrorAll = async () => {
+        const ids = [callId(), callId()];
+        for (const [at, number] of [held, stranger].entries()) {
+          const messages = asRead(message, [{ id: ++seq, direction: 'in', from: number, to: line, text: 'Hello' }]);
+          const thread = { line, number, participants: [] };
+          await mirrorCall(ids[at] ?? '', { callerNumber: number });
+          await inTransaction((tx) =>
+            writeThreads(tx, ignored, [{ thread, messages, isComplete: false, read: read() }]),
+          );
+        }
+        return await Promise.all(ids.map(parties));
+      };
+      const kept = [blankCaller, { external_number: stranger, is_erased: false }];
+      await mirrorAll();
+      await erase(asked);
+      const numbers = `select array_agg(number) from warehouse.sms_conversations`;
+      expect(await value(numbers)).toEqual([stranger]);
+      expect(await value('select count(*)::int from warehouse.calls where external_number = $1', held)).toBe(0);
+      expect(await mirrorAll()).toMatchObject(kept);
+      expect(await value(numbers)).toEqual([stranger]);
+    }
+  });
+});

@@ -3,8 +3,7 @@ import { states } from '../../ledger/states.ts';
 import { modes } from '../../rules/rule.ts';
 import { triggerKinds } from '../../rules/triggers.ts';
 import { toType } from '../../shared/command-name.ts';
-import { normalizeNumber } from '../../shared/numbers.ts';
-import { addConsent, momentArgument, momentWords, wholeNumber } from '../arguments.ts';
+import { addConsent, momentArgument, momentWords, numberArguments, wholeNumber } from '../arguments.ts';
 import { exitCodes } from '../failures.ts';
 
 export function addAutomation(program: Command): void {
@@ -179,18 +178,10 @@ function addOptOuts(program: Command): void {
   ] as const) {
     group
       .command(decision)
-      .argument('<numbers...>', 'with country codes', optOutNumber)
+      .argument('<numbers...>', 'with country codes', numberArguments)
       .description(description)
       .action(async (numbers) => (await import('../opt-outs.ts')).decide(decision, numbers));
   }
-}
-
-function optOutNumber(text: string, before: readonly string[] = []): string[] {
-  const number = normalizeNumber(text);
-  if (number.length < 3 || number.length > 15 || /[^\d\s+().-]/.test(text)) {
-    throw new InvalidArgumentError('It must be a phone number with its country code, such as 12125550123.');
-  }
-  return [...before, number];
 }
 
 function sendArgument(): Argument {

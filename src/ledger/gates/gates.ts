@@ -1,8 +1,8 @@
+import { countryCodeOf, isForeignRead, isPhoneNumber } from '../../shared/phone-numbers.ts';
 import { normalize } from '../../shared/text-search.ts';
 import { type AccountLimits, defaultRuleLimits, type RuleLimits } from '../limits.ts';
 import type { Send } from '../send.ts';
 import type { GateInputs, OptOut } from './inputs.ts';
-import { isForeignRead, isPhoneNumber } from './phone-numbers.ts';
 import { firstAllowedMoment, zonesOfNumber } from './quiet-hours.ts';
 
 /** The decision of the gates about a send at one moment. */
@@ -246,12 +246,6 @@ function wordsOf(text: string): string {
     .trim();
 }
 
-/** Calling codes of one or two digits. All others have three. */
-const shortCallingCodes = new Set(
-  `1 7 20 27 30 31 32 33 34 36 39 40 41 43 44 45 46 47 48 49 51 52 53 54 55 56 57 58 60 61 62 63 64 65 66 81 82 84 86 90
-   91 92 93 94 95 98`.split(/\s+/),
-);
-
 /** Area codes of +1 outside the United States, its territories and Canada, grouped by country. Texts to them cost more. */
 const nanpCountries = '242|246|264|268|284|345|441|473|649|658 876|664|721|758|767|784|809 829 849|868|869'
   .split('|')
@@ -266,8 +260,7 @@ export function countryOf(digits: string): string {
     const areas = nanpCountries.find((group) => group.includes(digits.slice(1, 4)));
     return areas ? `1${areas[0]}` : '1';
   }
-  const length = [1, 2].find((each) => shortCallingCodes.has(digits.slice(0, each))) ?? 3;
-  return digits.slice(0, length);
+  return countryCodeOf(digits);
 }
 
 /** Prefixes, from the numbering plans, of premium-rate and satellite numbers. */

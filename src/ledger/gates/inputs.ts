@@ -1,4 +1,5 @@
 import { hotQuery, sql, type Transaction } from '../../db/database.ts';
+import { spellingsOf } from '../../warehouse/erasure/mentions.ts';
 import { highestUnit } from '../control.ts';
 import type { Mode } from '../limits.ts';
 import { isInForce, ruleMode } from '../rules-in-force.ts';
@@ -154,7 +155,7 @@ function inputsQuery({ line, number, trigger, limits, sendId }: GateSubject, mom
       order by t.at desc limit 50
     ), said as (
       select c.line, c.changed_at as at, c.kind, c.source, c.seen_at, max(c.changed_at) filter (where c.source = 'person') over () as person_at
-      from ops.opt_out_changes c, moment where c.number = ${number} and (${pastNow} is null or c.changed_at <= moment.now)
+      from ops.opt_out_changes c, moment where c.number = any(${spellingsOf(number)}) and (${pastNow} is null or c.changed_at <= moment.now)
     )
     select moment.now, k.is_paused as "isPaused", ${highestUnit} as "highestUnitMicros",
       coalesce((select ${ruleMode(sql`s.rule`)} from ops.sends s
@@ -200,7 +201,7 @@ function inputsQuery({ line, number, trigger, limits, sendId }: GateSubject, mom
       (select coalesce(jsonb_agg(own), '[]') from own) as "ownSends",
       coalesce((select is_blocked from texts where direction = 'out' order by at desc, message_id desc limit 1), false)
         or exists (select from warehouse.blocked_senders
-          where line = ${line} and number = ${number} and observed_at <= moment.now and observed_at < without_own_from) as "wasBlocked",
+          where line = ${line} and number = any(${spellingsOf(number)}) and observed_at <= moment.now and observed_at < without_own_from) as "wasBlocked",
       (select coalesce(jsonb_agg(jsonb_build_object('line', line, 'at', at, 'kind', kind)), '[]') from said
         where kind <> 'clear' and case when source = 'person' then at = person_at
           else kind <> 'unsure' or seen_at > coalesce(person_at, '-infinity') end) as "optOuts"

@@ -80,7 +80,7 @@ export async function erasedNumbers(db: Database): Promise<string[]> {
         union select unnest(regexp_split_to_array(key, '[/,]')) from ops.sync_targets where kind = 'thread'
         union select unnest(regexp_split_to_array(t, '[ /,]')) from ops.deliveries d, unnest(d.targets) t where t like 'thread %'
       ) n where n.number ~ '^[0-9]+$'
-        and exists (select from ops.erasures e where e.number_hash = ops.erasure_hash(n.number))`,
+        and exists (select from ops.erased_among(array[n.number]))`,
   );
   return rows.map(({ number }) => number);
 }

@@ -1,5 +1,5 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
-import { normalizeNumber } from '../../shared/numbers.ts';
+import { typedNumber } from '../../shared/phone-numbers.ts';
 import { didYouMean } from '../../shared/suggestions.ts';
 import { declarationOf, declaredFacts, type FactFormat } from '../facts/declared.ts';
 import { plainText } from '../facts/values.ts';
@@ -69,7 +69,7 @@ export function impossibleComparison(root: ASTNode): TextProblem | undefined {
 const formats: Readonly<Record<FactFormat, { readonly form: string; readonly isIn: (text: string) => boolean }>> = {
   number: {
     form: 'digits alone with the country code, such as "18455550100"',
-    isIn: (text) => text === normalizeNumber(text),
+    isIn: (text) => text === '' || Object.values(typedNumber(text, { orShortCode: true }))[0] === text,
   },
   plain: {
     form: 'lower case with single spaces, without accents and punctuation, such as "thank you"',

@@ -253,7 +253,7 @@ async function readSurroundings(
       from ${subjects}
       left join warehouse.sms_lines l on l.line = s.line and l.deleted_at is null
       left join warehouse.calls own on own.call_id = s.call_id
-      left join warehouse.contacts contact on contact.number = s.number
+      left join warehouse.contacts contact on contact.number = warehouse.contact_number(s.number)
       cross join lateral (
         -- A past trigger could be evaluated once it was mirrored, which a back-fill can have done long after.
         select case when ${from}::timestamptz is not null then greatest(s.at, case

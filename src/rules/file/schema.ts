@@ -6,7 +6,7 @@ import {
   defaultRuleLimits as ruleDefaults,
 } from '../../ledger/limits.ts';
 import { type Opening, weekdays } from '../../shared/business-hours.ts';
-import { normalizeNumber } from '../../shared/numbers.ts';
+import { typedNumber } from '../../shared/phone-numbers.ts';
 import { type CallBackNeed, reachedValues } from '../../warehouse/call-facts.ts';
 import { type FactGroup, groupsOf, unknownFact } from '../facts/declared.ts';
 import { type Allowance, modes } from '../rule.ts';
@@ -219,12 +219,13 @@ export function accountLimitsOf({ budgets: written = {}, countries: allowed }: R
 const template = z.string().min(1, { error: 'The text is empty.\nWrite a text.' });
 
 // YAML reads an unquoted number as a number.
-const ownLine = z
-  .union([z.string(), z.number()])
-  .transform((given) => normalizeNumber(String(given)))
-  .refine((digits) => /^\d{7,15}$/.test(digits), {
-    error: 'This is not a line.\nWrite one of the account’s numbers that can text, such as "16465550100".',
-  });
+const ownLine = z.union([z.string(), z.number()]).transform((given, context) => {
+  const typed = typedNumber(String(given));
+  if ('number' in typed) return typed.number;
+  const message = `This is not a line, but ${typed.problem}.\nWrite one of the account’s numbers that can text, such as "16465550100".`;
+  context.addIssue({ code: 'custom', message });
+  return z.NEVER;
+});
 
 const target = z
   .string()

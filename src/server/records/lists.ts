@@ -7,8 +7,9 @@ import { outcomeWords } from '../../rules/explain.ts';
 import { commandName } from '../../shared/command-name.ts';
 import { eventTypes } from '../../shared/event-types.ts';
 import { maskKey, maskNumbers, maskTarget } from '../../shared/masking.ts';
-import { normalizeNumber } from '../../shared/numbers.ts';
+import { typedNumber } from '../../shared/phone-numbers.ts';
 import { isCallId, typedThreadKey } from '../../shared/thread.ts';
+import { spellingsOf } from '../../warehouse/erasure/mentions.ts';
 import { BadAddress } from '../answering.ts';
 import { html } from '../html.ts';
 import { type Condition, column, count, csvOnly, otherParty, type RowColumn } from '../row-list.ts';
@@ -348,9 +349,9 @@ const modes = named(['live', 'dry-run']);
 const ofRule = typed('rule', 'Rule', 'its name', (rule) => sql`r.rule = ${rule}`);
 const ofNumber = (label: string) =>
   typed('number', label, 'a number', (text) => {
-    const number = normalizeNumber(text);
-    if (number === '') throw new BadAddress('number must have digits.');
-    return sql`r.number = ${number}`;
+    const found = typedNumber(text, { orShortCode: true });
+    if ('problem' in found) throw new BadAddress(`number is ${found.problem}.`);
+    return sql`r.number = any(${spellingsOf(found.number)})`;
   });
 
 const sends: ListDefinition = {

@@ -131,7 +131,7 @@ async function readFacts(db: Database, callId: string): Promise<CallFacts | unde
        c.transcripts_state as "transcriptsState", c.is_erased as "isErased", c.source, c.first_seen_at as "firstSeenAt",
        c.changed_at as "changedAt"
      from reporting.fct_call f join warehouse.calls c using (call_id)
-       left join warehouse.contacts k on k.number = f.external_number
+       left join warehouse.contacts k on k.number = warehouse.contact_number(f.external_number)
        left join warehouse.sms_lines l on l.line = f.account_number
        left join reporting.dim_user a on a.user_key = f.answered_user_key
        left join reporting.dim_user b on b.user_key = f.placed_user_key

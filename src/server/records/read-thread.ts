@@ -119,7 +119,7 @@ async function readState(db: Database, { line, number, participants }: Thread): 
      from warehouse.sms_conversations c join reporting.conversation_state s using (conversation_id)
        left join warehouse.sms_lines l on l.line = c.line
        left join reporting.dim_user u on u.user_id = c.resolved_by and c.is_resolved
-       left join warehouse.contacts k on k.number = c.number and c.participants_key = ''
+       left join warehouse.contacts k on k.number = warehouse.contact_number(c.number) and c.participants_key = ''
      where c.line = ${line} and c.number = ${number} and c.participants_key = ${participants.join(',')}`,
   );
   return row;

@@ -1,4 +1,5 @@
-import { normalizeNumber } from '../../shared/numbers.ts';
+import { normalizeNumber, plainDigit } from '../../shared/numbers.ts';
+import { countryCodeOf, sameNumbers, withoutTrunkPrefix } from '../../shared/phone-numbers.ts';
 
 /*
  * One definition of how people write a phone number, in two forms. `mentionsIn` lists the candidates in a text, to compare
@@ -12,8 +13,8 @@ import { normalizeNumber } from '../../shared/numbers.ts';
 export const erasedMark = '[erased]';
 
 /** Shorter numbers are extensions and short codes, which identify nobody. E.164 allows at most fifteen digits. */
-export const shortestNumber = 7;
-export const longestNumber = 15;
+const shortestNumber = 7;
+const longestNumber = 15;
 
 /** International call prefixes: most countries; North America; Australia; Japan; Russia. */
 const exitCodes = ['00', '011', '0011', '010', '810'];
@@ -24,15 +25,7 @@ const longestSpelling = longestExitCode + longestNumber + 1;
 /** A national spelling with fewer digits is too ambiguous to count as a mention. */
 const shortestNational = 8;
 
-/** All country codes of one and two digits (ITU-T E.164); the others have three. */
-const shortCountryCodes = /^(?:1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58])/;
 const longestCountryCode = 3;
-/** Country codes without a trunk prefix before the national number. */
-const withoutTrunkPrefix = new Set(
-  '1 30 34 39 45 47 48 52 56 57 65 216 221 225 237 350 351 352 354 356 357 371 372 376 377 378 420 423 500 501 502 503 504 505 506 507 590 594 596 852 853 965 968 973 974 975'.split(
-    ' ',
-  ),
-);
 /** Trunk prefixes other than 0. */
 const trunkPrefixes: Readonly<Record<string, string>> = { 7: '8', 36: '06', 375: '8' };
 
@@ -127,13 +120,15 @@ function decodedPercents(percents: string): string {
 }
 
 /**
- * All digit sequences that mean a number, normalised: the number itself, with an exit code, with a 0 after the country
- * code, and in its national form.
+ * All digit sequences that mean a number, normalised: the number itself, with and without its country's digit for mobiles, with an
+ * exit code, with a 0 after the country code, and in its national form. Whatever compares numbers of people compares these.
  */
 export function spellingsOf(number: string): string[] {
-  const { prefixes, national } = partsOf(number);
-  return [...new Set([number, ...prefixes.map((prefix) => normalizeNumber(prefix + national))])];
+  const spelled = formsOf(number).flatMap(({ prefixes, national }) => prefixes.map((prefix) => prefix + national));
+  return [...new Set([number, ...spelled.map(normalizeNumber)])];
 }
+
+const formsOf = (number: string) => sameNumbers(number).map(partsOf);
 
 interface Parts {
   /** The prefixes of the national number; the empty text means none. */
@@ -142,34 +137,18 @@ interface Parts {
 }
 
 function partsOf(number: string): Parts {
-  const country = shortCountryCodes.exec(number)?.[0] ?? number.slice(0, 3);
+  const country = countryCodeOf(number);
   const national = number.slice(country.length);
   if (number.length < shortestNational || number.startsWith('0')) return { prefixes: [''], national: number };
   const trunk = withoutTrunkPrefix.has(country) ? '' : (trunkPrefixes[country] ?? '0');
   const international = trunk === '0' ? [country, `${country}0`] : [country];
   const abroad = ['', ...exitCodes].flatMap((exitCode) => international.map((code) => exitCode + code));
-  // The service reads ten digits as a North American number.
+  // The service reads ten digits as a North American number, and so are eleven that begin with 1.
   const isNorthAmerican = country === '1' && national.length === 10;
   const local = trunk + national;
   const isSpelledAlone =
-    isNorthAmerican || (local.length >= shortestNational && (local.length !== 10 || /^[01]/.test(local)));
+    isNorthAmerican || (local.length >= shortestNational && !/^(?:1\d{10}|[2-9]\d{9})$/.test(local));
   return { prefixes: isSpelledAlone ? [...abroad, trunk] : abroad, national };
-}
-
-/** A typed number, normalised like the service does; undefined when it begins with 0, so that its country is unknown. */
-export function numberMeant(text: string): string | undefined {
-  const digits = plainDigits(text).replace(/^(?:0011|011|00)(?=[1-9])/, '');
-  if (digits.startsWith('0')) return undefined;
-  const country = shortCountryCodes.exec(digits)?.[0] ?? digits.slice(0, 3);
-  const hasTrunkZero = digits.charAt(country.length) === '0' && !withoutTrunkPrefix.has(country);
-  return normalizeNumber(hasTrunkZero ? country + digits.slice(country.length + 1) : digits);
-}
-
-const numberAlone = new RegExp(`^[${digit}${separator}]+$`, 'u');
-
-/** Whether a text consists of digits and separators. */
-export function isNumberAlone(text: string): boolean {
-  return numberAlone.test(text);
 }
 
 /**
@@ -177,34 +156,35 @@ export function isNumberAlone(text: string): boolean {
  * finds for the number's {@link spellingsOf}.
  */
 export function mentionPattern(number: string): string {
-  const { prefixes, national } = partsOf(number);
   const { gap, digits } = postgresClasses();
   const written = (text: string) => [...text].map((each) => digits[Number(each)]);
-  const before = prefixes.map((prefix) =>
-    written(prefix)
-      .map((each) => each + gap)
-      .join(''),
+  const before = (prefix: string) => written(prefix).map((each) => each + gap);
+  const forms = formsOf(number).map(
+    ({ prefixes, national }) =>
+      `(?:${prefixes.map((each) => before(each).join('')).join('|')})${written(national).join(gap)}`,
   );
   const anyDigit = `[${digits.map((each) => each.slice(1, -1)).join('')}]`;
   const otherCode = `[+＋]${anyDigit}{1,${longestCountryCode}}${gap}`;
-  return `${prefix}(?<!${anyDigit})(?<!${otherCode})(?:${before.join('|')})${written(national).join(gap)}(?!${anyDigit})`;
+  return `${prefix}(?<!${anyDigit})(?<!${otherCode})(?:${forms.join('|')})(?!${anyDigit})`;
 }
 
 /** Matches every text that {@link mentionPattern} matches and a few more, twenty times as fast. */
 export function roughMentionPattern(number: string): string {
-  return nationalDigits(number).join(roughGap);
+  return nationalDigits(number, roughGap);
 }
 
 /** As {@link roughMentionPattern}, in texts with the escapes that {@link mayMention} decodes. */
 export function escapedMentionPattern(number: string): string {
   const gap = String.raw`(?:${roughGap}|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2}|&[a-z]+;|&#x?[0-9A-Fa-f]+;)*`;
-  return nationalDigits(number).join(gap);
+  return nationalDigits(number, gap);
 }
 
 /** Every spelling ends with these digits. */
-function nationalDigits(number: string): string[] {
+function nationalDigits(number: string, gap: string): string {
   const { digits } = postgresClasses();
-  return [...partsOf(number).national].map((each) => digits[Number(each)] ?? each);
+  return formsOf(number)
+    .map(({ national }) => [...national].map((each) => digits[Number(each)] ?? each).join(gap))
+    .join('|');
 }
 
 /** Anything but digits, value ends and letters; the letters of `escapedBlank` may occur. */
@@ -322,21 +302,4 @@ const anyDigit = new RegExp(`[${digit}]`, 'gu');
 /** The digits of a text in ASCII, whatever their script. */
 function plainDigits(text: string): string {
   return asciiDigits.test(text) ? text : (text.match(anyDigit) ?? []).map(plainDigit).join('');
-}
-
-const known = new Map<string, string>();
-const decimal = /\p{Nd}/u;
-
-// Unicode orders the ten digits of a script from 0 to 9; compatibility digits decompose to ASCII ones.
-function plainDigit(character: string): string {
-  const composed = character.normalize('NFKC');
-  if (asciiDigits.test(composed)) return composed;
-  const held = known.get(character);
-  if (held !== undefined) return held;
-  const code = character.codePointAt(0) ?? 0;
-  let zero = code;
-  while (decimal.test(String.fromCodePoint(zero - 1))) zero -= 1;
-  const value = String((code - zero) % 10);
-  known.set(character, value);
-  return value;
 }

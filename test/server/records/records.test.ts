@@ -118,6 +118,20 @@ describe('the lists', () => {
     if (!isLong) expect(csv.trimEnd().split('\r\n')).toHaveLength(rows + 1);
   });
 
+  test('a number that is none is refused with the reason, and one in another form is found', async () => {
+    const { db } = world.context.database;
+    expect(await page('/sends?number=2125550131.0')).toContain('number is no phone number: it holds a decimal');
+    expect(rowsOf(await page('/sends?number=%2B52+1+55+1234+5678'))).toBe(0);
+    const first = sql`(select send_id from ops.sends order by send_id limit 1)`;
+    const [held] = await query(
+      db,
+      sql<{ id: string; number: string }>`select send_id as id, number from ops.sends where send_id = ${first}`,
+    );
+    await query(db, sql`update ops.sends set number = '525512345678' where send_id = ${held?.id}`);
+    expect(rowsOf(await page('/sends?number=%2B52+1+55+1234+5678'))).toBe(1);
+    await query(db, sql`update ops.sends set number = ${held?.number} where send_id = ${held?.id}`);
+  });
+
   test('show the name of the imported list beside the number, and in a column of the CSV', async () => {
     const { db } = world.context.database;
     await query(db, sql`insert into warehouse.contacts (number, name) values ('18455550123', 'Kim <b>')`);
