@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
-import { type Database, inTransaction } from '../db/database.ts';
+import { type Database, inTransaction, query, sql } from '../db/database.ts';
 import { countOf } from '../ops/format.ts';
 import { csvRows } from '../shared/csv.ts';
 import { sameNumbers, typedNumber } from '../shared/phone-numbers.ts';
@@ -24,19 +24,24 @@ interface ContactList {
   readonly refused: readonly Refusal[];
   /** Columns that contacts do not have. */
   readonly ignored: readonly string[];
+  /** Columns without a value in any row: they change nothing. */
+  readonly empty: readonly ContactField[];
+}
+
+interface ImportFlags extends ConsentFlags {
+  readonly replace?: boolean;
+  readonly remove?: number;
 }
 
 /** Stores the rows of a CSV file, and lists those that it refuses; exit code 1 if there are any. */
-export async function importContacts(
-  file: string,
-  { replace = false, ...consent }: ConsentFlags & { readonly replace?: boolean },
-): Promise<Output> {
+export async function importContacts(file: string, flags: ImportFlags): Promise<Output> {
   const list = parseContacts(await readText(file), file);
   await using database = await openDatabase('contacts import');
-  const run = (isDone: boolean) => importList(database.db, list, { replace, isDone });
-  if (consent.dryRun) return await run(false);
-  if (replace) {
-    await confirm(consent, async () => {
+  if (flags.remove !== undefined && !flags.replace) throw new WrongUse('--remove goes with --replace.');
+  const run = (isDone: boolean) => importList(database.db, list, flags, isDone);
+  if (flags.dryRun) return await run(false);
+  if (flags.replace) {
+    await confirm(flags, async () => {
       const { text = '', json } = await run(false);
       return { sentence: text, data: json as object };
     });
@@ -44,18 +49,31 @@ export async function importContacts(
   return await run(true);
 }
 
+/** More contacts, and more than a tenth of all, are removed only when their number is given: the file may be cut off. */
+const freelyRemoved = 10;
+
 /** Imports a list. Unless `isDone`, the transaction is rolled back, and the output says what would happen. */
 async function importList(
   db: Database,
-  { fields, contacts, lines, refused, ignored }: ContactList,
-  { replace, isDone }: { readonly replace: boolean; readonly isDone: boolean },
+  { fields, contacts, lines, refused, ignored, empty }: ContactList,
+  { replace = false, remove, dryRun }: ImportFlags,
+  isDone: boolean,
 ): Promise<Output> {
   // A refused row can be of any contact, so that none is missing for certain.
   const isRemoving = replace && refused.length === 0;
   const rollback = new Error('the import was only counted');
   let result: Imported = { added: 0, changed: 0, removed: 0, erased: new Set() };
+  let isRefused = false;
   await inTransaction(db, async (tx) => {
+    const [held] = await query(tx, sql<{ count: number }>`select count(*)::integer as count from warehouse.contacts`);
     result = await storeContacts(tx, contacts, { fields, replace: isRemoving });
+    const { removed } = result;
+    const isMany = removed > Math.max(freelyRemoved, (held?.count ?? 0) / 10);
+    isRefused = isRemoving && (remove === undefined ? isMany : remove !== removed);
+    const missing = `the file lacks ${removed} of the ${held?.count} contacts`;
+    if (isRefused && !dryRun) {
+      throw new WrongUse(`Nothing was imported: ${missing}. If they are to go, add --remove ${removed}.`);
+    }
     if (!isDone) throw rollback;
   }).catch((error: unknown) => {
     if (error !== rollback) throw error;
@@ -67,12 +85,14 @@ async function importList(
   const sentences = [
     `${isDone ? 'Imported' : 'This would import'} ${countOf(contacts.length - erased.size, 'contact')}: ${added} new, ${changed} changed, ${unchanged} unchanged.`,
     isRemoving && `${countOf(removed, 'contact')} that the file lacks ${isDone ? 'removed' : 'would be removed'}.`,
+    isRefused && `It needs --remove ${removed}.`,
+    empty.length > 0 && `Left as they are, since no row has a value: ${empty.join(', ')}.`,
     replace && !isRemoving && 'No contact is removed, since rows were refused.',
     ignored.length > 0 && `Left out, since contacts have no such column: ${ignored.join(', ')}.`,
     all.length > 0 && `${countOf(all.length, 'row')} refused:\n${tableOfRefusals(all)}`,
   ];
   return {
-    json: { added, changed, unchanged, removed, refused: all, ignored, isDone },
+    json: { added, changed, unchanged, removed, refused: all, ignored, empty, isDone },
     text: sentences.filter((each) => each !== false).join('\n'),
     failed: all.length > 0,
   };
@@ -140,12 +160,15 @@ export function parseContacts(text: string, file: string): ContactList {
     }
   }
   for (const number of contradicted) found.delete(number);
+  const contacts = [...found.values()].map(({ contact }) => contact);
+  const filled = fields.filter((field) => contacts.some((contact) => (contact[field] ?? '').length > 0));
   return {
-    fields,
-    contacts: [...found.values()].map(({ contact }) => contact),
+    fields: filled,
+    contacts,
     lines: new Map([...found].map(([number, { line }]) => [number, line])),
     refused,
     ignored: head.filter((name) => name !== '' && !known.includes(name)),
+    empty: contacts.length === 0 ? [] : fields.filter((field) => !filled.includes(field)),
   };
 }
 

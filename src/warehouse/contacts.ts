@@ -32,13 +32,13 @@ export async function storeContacts(
   const kept = clean.filter((_, at) => !isErased(at));
   const types = Object.fromEntries(fields.map((field) => [field, field === 'tags' ? 'text[]' : 'text']));
   const given = relationOf(sql`${storableJson(kept)}`, 'given', { number: 'text', ...types });
-  const columns = (of: string) => sql.join(fields.map((field) => sql.ref(of + field)));
+  const columns = (of: string) => sql.join(['number', ...fields].map((field) => sql.ref(of + field)));
   const [counts] = await query(
     tx,
     sql<{ added: number; changed: number }>`
       with written as (
-        insert into warehouse.contacts as held (number, ${columns('')})
-        select number, ${columns('')} from ${given} order by number
+        insert into warehouse.contacts as held (${columns('')})
+        select ${columns('')} from ${given} order by number
         on conflict (number) do update set (${columns('')}, changed_at) = (select ${columns('excluded.')}, now())
         where row(${columns('held.')}) is distinct from row(${columns('excluded.')})
         returning xmax = 0 as is_added

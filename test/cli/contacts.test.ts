@@ -125,6 +125,51 @@ describe('an import', () => {
     expect(await numbers()).toEqual(['12125550123']);
   });
 
+  const rowsOf = (count: number) =>
+    ['number,name,tags', ...Array.from({ length: count }, (_, at) => `1212${5_550_000 + at},Name ${at},vip`)].join(
+      '\n',
+    );
+
+  test.each([
+    ['a first line alone', 0],
+    ['one row', 1],
+    ['a part', 179],
+  ])('of %s removes as many as --remove says, or changes nothing', async (_, left) => {
+    await importing(rowsOf(200));
+    const removed = 200 - left;
+    for (const wrong of [[], ['--remove', String(removed - 1)]]) {
+      expect(await importing(rowsOf(left), '--replace', '--yes', ...wrong)).toMatchObject({
+        code: 2,
+        err: expect.stringMatching(`lacks ${removed} of the 200 contacts.* --remove ${removed}`),
+      });
+    }
+    expect(await numbers()).toHaveLength(200);
+    const preview = await importing(rowsOf(left), '--replace', '--dry-run');
+    expect(preview).toMatchObject({ code: 0, out: expect.stringContaining(`It needs --remove ${removed}.`) });
+    expect(await importing(rowsOf(left), '--remove', '5')).toMatchObject({ code: 2 });
+    const done = await importing(rowsOf(left), '--replace', '--yes', '--remove', String(removed));
+    expect(done).toMatchObject({ code: 0 });
+    expect(await numbers()).toHaveLength(left);
+  });
+
+  test('removes a tenth after a yes', async () => {
+    await importing(rowsOf(200));
+    expect(await importing(rowsOf(180), '--replace', '--yes')).toMatchObject({ code: 0 });
+    expect(await numbers()).toHaveLength(180);
+  });
+
+  test('leaves a column as it is where no row has a value', async () => {
+    await importing('number,name,tags\n12125550123,Pat,vip\n12125550124,Kim,vip\n');
+    const { code, out } = await importing('number,name,tags\n12125550123,Patricia,\n12125550124,,\n12125550125,,\n');
+    expect({ code, out }).toMatchObject({ code: 0, out: expect.stringContaining('no row has a value: tags.') });
+    expect(await stored()).toMatchObject([
+      { name: 'Patricia', tags: ['vip'] },
+      { name: null, tags: ['vip'] },
+      { name: null, tags: [] },
+    ]);
+    expect((await importing('number,name,tags\n12125550123,,\n')).out).toContain('0 new, 0 changed, 1 unchanged');
+  });
+
   test('takes two forms of one number for one customer', async () => {
     await importing('number,name\n+52 1 55 1234 5678,Pat\n');
     const { out } = await importing('number,name\n+52 55 1234 5678,Patricia\n+54 11 15 2345-6789,Kim\n');

@@ -80,6 +80,7 @@ Examples:
       'Stores customers for rules, pages and reports. A number that is stored already gets the values of the file. Lists the rows that it refuses, with exit code 1.',
     )
     .option('--replace', 'also remove the customers that the file lacks; it asks first, unless --yes')
+    .option('--remove <count>', 'how many --replace removes, where it is more than ten and a tenth', wholeNumber())
     .action(async (file, options) => (await import('../contacts.ts')).importContacts(file, options));
   addConsent(program.command('erase'))
     .argument('<number>', 'the phone number of the person, with its country code')
