@@ -3,6 +3,7 @@ import { type Database, query, sql } from '../db/database.ts';
 import type { Log } from '../shared/log.ts';
 import { startLoop } from '../shared/loop.ts';
 import { mayMention } from '../warehouse/erasure/mentions.ts';
+import { searchable } from '../webhooks/extract.ts';
 import type { Delivery, ErasedNumbers } from './deliveries.ts';
 
 /** The interval at which receivers load new erasures; an erasure waits for it. */
@@ -56,7 +57,7 @@ export function createErasedNumbers(db: Database, log: Log): ErasedNumbers {
       return deliveries.map((delivery) => {
         const { targets, body } = delivery;
         const isOfErased = targets.some(({ kind, key }) => (kind === 'thread' ? isMentioned(key) : calls.has(key)));
-        if (!isOfErased && !isMentioned(body)) return delivery;
+        if (!isOfErased && !isMentioned(searchable(body))) return delivery;
         // Targets of calls stay: a call id identifies nobody, and the mirror keeps the calls without the person.
         const left = targets.filter(({ kind, key }) => kind !== 'thread' || !isMentioned(key));
         return { ...delivery, body: '', fingerprint: '', targets: left };

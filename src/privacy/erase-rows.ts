@@ -11,7 +11,7 @@ import {
 import type { JsonRow } from '../warehouse/held-calls.ts';
 import { followingLostTexts, recordFollowing } from '../warehouse/what-follows.ts';
 import { refreshFacts } from '../warehouse/write-calls.ts';
-import { unreadMark } from '../webhooks/extract.ts';
+import { searchable, unreadMark } from '../webhooks/extract.ts';
 
 /**
  * Empties the deliveries that mention a number or refer to its calls, and deletes the sync targets of its threads.
@@ -28,13 +28,11 @@ export async function eraseInbox(tx: Transaction, number: string, callIds: reado
   // A separate statement: Postgres runs only a pure SELECT in parallel.
   const mentioning = await query<{ id: string }>(
     tx,
-    `select delivery_id as id from ops.deliveries where not is_erased and (${isOfNumber} or targets && $3::text[] or starts_with(body, $4))`,
+    `select delivery_id as id from ops.deliveries where not is_erased and (${isOfNumber} or targets && $3::text[])`,
     [
       roughMentionPattern(number),
       mentionPattern(number),
       ids.flatMap((id) => ['call', 'recordings', 'transcripts'].map((kind) => `${kind} ${id}`)),
-      // Nobody can tell whom bytes mention.
-      unreadMark,
     ],
   );
   const deliveryIds = [...mentioning.map(({ id }) => id), ...(await findEscapedMentions(tx, number))];
@@ -65,13 +63,14 @@ export async function eraseInbox(tx: Transaction, number: string, callIds: reado
 /** A digit as an escape of XML, JSON or a form, which no pattern of a number looks for. */
 const escapedDigit = String.raw`&#0*(?:4[89]|5[0-7]);|&#[xX]0*3[0-9];|\\u003[0-9]|%3[0-9]`;
 
-/** Deliveries that could not be parsed are stored as received, so they can contain the number in escaped form. */
+/** Deliveries that could not be parsed are stored as received, so they can contain the number in escaped form, or among bytes. */
 async function findEscapedMentions(tx: Transaction, number: string): Promise<string[]> {
   const rows = await query<{ id: string }>(
     tx,
     `select delivery_id as id from ops.deliveries
-     where not is_erased and (strpos(body, '%') > 0 or strpos(body, '&') > 0 or strpos(body, '\\u') > 0) and (body ~ $1 or body ~ $2)`,
-    [escapedMentionPattern(number), escapedDigit],
+     where not is_erased and (starts_with(body, $3)
+       or (strpos(body, '%') > 0 or strpos(body, '&') > 0 or strpos(body, '\\u') > 0) and (body ~ $1 or body ~ $2))`,
+    [escapedMentionPattern(number), escapedDigit, unreadMark],
   );
   const spellings = new Set(spellingsOf(number));
   const mentioning: string[] = [];
@@ -79,7 +78,7 @@ async function findEscapedMentions(tx: Transaction, number: string): Promise<str
     const [delivery] = await query<{ body: string }>(tx, 'select body from ops.deliveries where delivery_id = $1', [
       id,
     ]);
-    if (mayMention(delivery?.body ?? '', (each) => spellings.has(each))) mentioning.push(id);
+    if (mayMention(searchable(delivery?.body ?? ''), (each) => spellings.has(each))) mentioning.push(id);
   }
   return mentioning;
 }

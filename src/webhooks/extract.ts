@@ -52,6 +52,11 @@ function decoded(stored: Buffer): Buffer {
   return Buffer.from(stored.subarray(unreadMark.length).toString('latin1'), 'base64');
 }
 
+/** A stored body as far as it can be searched: of bytes that nobody could read so far, each as a character. */
+export function searchable(stored: string): string {
+  return isUnread(stored) ? decoded(Buffer.from(stored)).toString('latin1') : stored;
+}
+
 /** Whether a stored body holds bytes that nobody could read so far. */
 export function isUnread(stored: string): boolean {
   return stored.startsWith(unreadMark);
