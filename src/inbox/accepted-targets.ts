@@ -8,8 +8,6 @@ export interface AcceptedTargets {
   add(targets: readonly Target[]): void;
   /** Those accepted since a moment (Unix milliseconds). */
   since(ms: number): Target[];
-  /** Those added since the last call, each as "kind key" with its moment, for a copy that outlives the process. */
-  takeNew(): ReadonlyMap<string, number>;
   forget(isForgotten: (target: Target) => boolean): void;
 }
 
@@ -19,7 +17,6 @@ const maxKept = 50_000;
 export function createAcceptedTargets(now = Date.now): AcceptedTargets {
   // The oldest come first.
   const kept = new Map<string, number>();
-  let added = new Map<string, number>();
 
   return {
     add(targets) {
@@ -28,7 +25,6 @@ export function createAcceptedTargets(now = Date.now): AcceptedTargets {
         const id = `${kind} ${key}`;
         kept.delete(id);
         kept.set(id, at);
-        if (added.size < maxKept) added.set(id, at);
       }
       for (const [id, acceptedAt] of kept) {
         if (kept.size <= maxKept && acceptedAt >= at - keptMs) break;
@@ -36,19 +32,14 @@ export function createAcceptedTargets(now = Date.now): AcceptedTargets {
       }
     },
     since: (ms) => [...kept].flatMap(([id, at]) => (at >= ms ? [targetOfId(id)] : [])),
-    takeNew() {
-      const taken = added;
-      added = new Map();
-      return taken;
-    },
     forget(isForgotten) {
-      for (const held of [kept, added]) for (const id of held.keys()) if (isForgotten(targetOfId(id))) held.delete(id);
+      for (const id of kept.keys()) if (isForgotten(targetOfId(id))) kept.delete(id);
     },
   };
 }
 
 /** The target of a "kind key". */
-export function targetOfId(id: string): Target {
+function targetOfId(id: string): Target {
   const space = id.indexOf(' ');
   return { kind: id.slice(0, space) as TargetKind, key: id.slice(space + 1) };
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -13,6 +13,7 @@ import { lostSpanOf, watchForLostWrites } from '../../src/ops/lost-writes/lost-w
 import { recoverLostSpan } from '../../src/ops/lost-writes/recover.ts';
 import { takeSnapshot } from '../../src/ops/snapshot.ts';
 import { eraseNumber } from '../../src/privacy/erase.ts';
+import { connectRedis } from '../../src/queues/redis.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { trunkline } from '../credentials/commands.ts';
 import { placesWith } from '../privacy/everywhere.ts';
@@ -40,6 +41,25 @@ describe.concurrent.each(backends)('with queues in %s', async (backend) => {
   const comments = () =>
     sandbox.requests().filter(({ method, path }) => method === 'POST' && path.endsWith('/comments')).length;
   const findings = async () => healthChecks(await takeSnapshot(context)).filter(({ check }) => check === 'writes_lost');
+  /** What stands outside of Postgres and has a number in it. */
+  async function keptOf(id: string, number: string): Promise<string[]> {
+    const { dataDir, redisUrl } = context.settings;
+    const folder = join(dataDir, 'kept-outside', id);
+    const files = await readdir(folder).catch(() => []);
+    const texts = await Promise.all(files.map(async (file) => `${file} ${await readFile(join(folder, file), 'utf8')}`));
+    if (redisUrl !== undefined) {
+      const redis = connectRedis(redisUrl, {});
+      for (const key of await redis.keys(`{trunkline-kept-${id}}*`)) {
+        const type = await redis.type(key);
+        texts.push(
+          `${key} ${type === 'zset' ? await redis.zrange(key, '0', '-1') : type === 'string' ? await redis.get(key) : ''}`,
+        );
+      }
+      redis.disconnect();
+    }
+    expect(texts.length).toBeGreaterThan(0);
+    return texts.filter((text) => text.includes(number));
+  }
   const isRecovered = async () =>
     Number(await value('select count(recovered_at) from ops.incarnation').catch(() => 0)) === 1;
 
@@ -119,9 +139,7 @@ describe.concurrent.each(backends)('with queues in %s', async (backend) => {
     await until(async () => (await placesWith(world, '17185550303')).length === 0);
     const { databaseUrl, redisUrl, dataDir } = context.settings;
     const id = await value('select deployment_id from ops.incarnation');
-    const kept = await readFile(join(dataDir, 'kept-outside', String(id), 'targets.log'), 'utf8').catch(() => '');
-    expect(kept.includes('17185550302')).toBe(backend === 'postgres');
-    expect(kept).not.toContain('17185550303');
+    for (const number of ['17185550302', '17185550303']) expect(await keptOf(String(id), number)).toEqual([]);
 
     // An operator says that it was restored.
     const environment = { DATABASE_URL: databaseUrl, DATA_DIR: dataDir, ...(redisUrl && { REDIS_URL: redisUrl }) };
@@ -257,7 +275,6 @@ test('a data folder that was copied is recognized, and nothing else', async () =
   const [own, copy] = [join(folder, 'own'), join(folder, 'copy')];
   const mark = { incarnationId: 'a', reportCount: 3, reportedAt: new Date(), pauseReason: null, rulesVersion: 1 };
   await keepInFolder(own, 'd').writeMark(mark);
-  await keepInFolder(own, 'd').addTargets(new Map([['call 1.2', Date.now()]]));
   await cp(own, copy, { recursive: true, preserveTimestamps: true });
   expect(await keepInFolder(own, 'd').readMark('a')).toEqual({
     ...mark,
@@ -265,7 +282,6 @@ test('a data folder that was copied is recognized, and nothing else', async () =
     isCopied: false,
   });
   expect(await keepInFolder(copy, 'd').readMark('a')).toMatchObject({ isCopied: true });
-  expect(await keepInFolder(copy, 'd').targetsSince(0)).toEqual([{ kind: 'call', key: '1.2' }]);
 });
 
 test.each(backends)(
@@ -291,7 +307,7 @@ test.each(backends)(
   },
 );
 
-test('marks and erasures are kept apart from a data folder with an embedded database, and targets are not', async () => {
+test('marks and erasures are kept apart from a data folder with an embedded database', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'trunkline-kept-'));
   vi.stubEnv('XDG_STATE_HOME', join(folder, 'state'));
   onTestFinished(async () => {
@@ -307,10 +323,30 @@ test('marks and erasures are kept apart from a data folder with an embedded data
   await cp(own, copy, { recursive: true });
   await (await kept()).writeMark({ ...mark, reportCount: 9 });
   await (await kept()).addErasures([erasure]);
-  await (await kept()).addTargets(new Map([['call 1.2', Date.now()]]));
   await rm(own, { recursive: true });
   await cp(copy, own, { recursive: true });
   expect(await (await kept()).readMark('a')).toMatchObject({ reportCount: 9 });
   expect(await (await kept()).erasures()).toEqual([erasure]);
-  expect(await (await kept()).targetsSince(0)).toEqual([]);
 });
+
+test.each(backends)(
+  'what an earlier version kept of accepted deliveries goes at the start, from %s',
+  async (backend) => {
+    const folder = await mkdtemp(join(tmpdir(), 'trunkline-kept-'));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const [id, redisUrl] = [randomUUID(), redisUrlOf(backend)];
+    if (redisUrl === undefined) {
+      await mkdir(join(folder, 'kept-outside', id), { recursive: true });
+      await writeFile(join(folder, 'kept-outside', id, 'targets.log'), '1 thread 15550000001/15550000002\n');
+      await (await keepInFolders(folder, id, createLog('silent'))).close();
+      expect(await readdir(join(folder, 'kept-outside', id))).toEqual([]);
+      return;
+    }
+    const redis = connectRedis(redisUrl, {});
+    onTestFinished(() => redis.disconnect());
+    const key = `{trunkline-kept-${id}}:targets`;
+    await redis.zadd(key, '1', 'thread 15550000001/15550000002');
+    await (await keepInRedis(redisUrl, id)).close();
+    expect(await redis.exists(key)).toBe(0);
+  },
+);

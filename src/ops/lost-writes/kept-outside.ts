@@ -1,10 +1,8 @@
 import { existsSync } from 'node:fs';
-import { appendFile, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { targetOfId } from '../../inbox/accepted-targets.ts';
-import type { Target } from '../../inbox/targets.ts';
 import type { Log } from '../../shared/log.ts';
 
 /*
@@ -35,18 +33,10 @@ export interface KeptOutside {
   /** The newest mark of an incarnation, with the moment and the decisions of the newest of all. `isCopied`: its folder is a copy, and so may be the embedded database beside it. */
   readMark(incarnationId: string): Promise<(Mark & { readonly isCopied: boolean }) | undefined>;
   writeMark(mark: Mark): Promise<void>;
-  /** Adds accepted targets, each as "kind key" with its moment. */
-  addTargets(accepted: ReadonlyMap<string, number>): Promise<void>;
-  /** The targets accepted since a moment (Unix milliseconds), of the last day at most. */
-  targetsSince(ms: number): Promise<Target[]>;
-  forgetTargets(isForgotten: (target: Target) => boolean): Promise<void>;
   addErasures(rows: readonly ErasureRow[]): Promise<void>;
   erasures(): Promise<ErasureRow[]>;
   close(): Promise<void>;
 }
-
-const keptMs = 24 * 3_600_000;
-const maxTargets = 100_000;
 
 /** Undefined also for what another release wrote, or a full disk cut off: it is written again. */
 function parsed<T>(schema: z.ZodType<T>, text: string | null | undefined): T | undefined {
@@ -70,7 +60,8 @@ export async function keepInRedis(url: string, deploymentId: string): Promise<Ke
   const { connectRedis } = await import('../../queues/redis.ts');
   const redis = connectRedis(url, { maxRetriesPerRequest: 1, commandTimeout: 1_000 });
   const keyOf = (name: string) => `{trunkline-kept-${deploymentId}}:${name}`;
-  const targets = keyOf('targets');
+  // An earlier version kept accepted targets, which name people.
+  await redis.del(keyOf('targets')).catch(() => undefined);
   const newestMark = keyOf('mark');
   return {
     async readMark(id) {
@@ -81,16 +72,6 @@ export async function keepInRedis(url: string, deploymentId: string): Promise<Ke
     async writeMark(held) {
       const text = JSON.stringify(held);
       await redis.mset(keyOf(`mark:${held.incarnationId}`), text, newestMark, text);
-    },
-    async addTargets(accepted) {
-      await redis.zadd(targets, ...[...accepted].flatMap(([id, at]) => [String(at), id]));
-      await redis.zremrangebyscore(targets, '-inf', Date.now() - keptMs);
-      await redis.zremrangebyrank(targets, 0, -maxTargets - 1);
-    },
-    targetsSince: async (ms) => (await redis.zrangebyscore(targets, String(ms), '+inf')).map(targetOfId),
-    async forgetTargets(isForgotten) {
-      const gone = (await redis.zrange(targets, '0', '-1')).filter((id) => isForgotten(targetOfId(id)));
-      for (const id of gone) await redis.zrem(targets, id);
     },
     addErasures: async (rows) =>
       void (await redis.hset(
@@ -105,10 +86,11 @@ export async function keepInRedis(url: string, deploymentId: string): Promise<Ke
 
 /**
  * Where the database is embedded, DATA_DIR can be put back as a whole. A second folder, outside of it, then has the marks and
- * the erasures too; not the targets, which name people.
+ * the erasures too. Neither names people, as the targets did that an earlier version kept.
  */
 export async function keepInFolders(dataDir: string, deploymentId: string, log: Log): Promise<KeptOutside> {
   const first = keepInFolder(dataDir, deploymentId);
+  await rm(join(dataDir, 'kept-outside', deploymentId, 'targets.log'), { force: true }).catch(() => undefined);
   if (!existsSync(join(dataDir, 'postgres'))) return first;
   const stateDir = join(process.env.XDG_STATE_HOME || join(homedir(), '.local', 'state'), 'trunkline');
   try {
@@ -132,11 +114,8 @@ export async function keepInFolders(dataDir: string, deploymentId: string, log: 
   };
 }
 
-const maxTargetBytes = 8 * 1_024 ** 2;
-
 export function keepInFolder(dataDir: string, deploymentId: string): KeptOutside {
   const folder = join(dataDir, 'kept-outside', deploymentId);
-  const targetsFile = join(folder, 'targets.log');
   const erasuresFile = join(folder, 'erasures.json');
   const newestMarkFile = join(folder, 'mark.json');
   const markFile = (id: string) => join(folder, `mark-${id}.json`);
@@ -163,19 +142,6 @@ export function keepInFolder(dataDir: string, deploymentId: string): KeptOutside
     return created;
   }
 
-  /** Each target with the moment of its newest delivery. */
-  async function readTargets(): Promise<Map<string, number>> {
-    const targets = new Map<string, number>();
-    for (const line of (await read(targetsFile)).split('\n')) {
-      const [, at, id] = /^(\d+) (.+)$/.exec(line) ?? [];
-      if (id !== undefined && Number(at) > Date.now() - keptMs) targets.set(id, Number(at));
-    }
-    return targets;
-  }
-
-  const lines = (targets: Iterable<readonly [string, number]>) =>
-    [...targets].map(([id, at]) => `${at} ${id}\n`).join('');
-
   return {
     async readMark(id) {
       const own = parsed(mark.extend({ folderCreatedAt: z.number() }), await read(markFile(id)));
@@ -186,19 +152,6 @@ export function keepInFolder(dataDir: string, deploymentId: string): KeptOutside
     async writeMark(held) {
       const text = JSON.stringify({ ...held, folderCreatedAt: await createdAt() });
       for (const file of [markFile(held.incarnationId), newestMarkFile]) await replace(file, text);
-    },
-    async addTargets(accepted) {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
-      await appendFile(targetsFile, lines(accepted), { mode: 0o600 });
-      if ((await stat(targetsFile)).size < maxTargetBytes) return;
-      const newest = [...(await readTargets())].slice(-maxTargets / 2);
-      await replace(targetsFile, lines(newest));
-    },
-    targetsSince: async (ms) => [...(await readTargets())].flatMap(([id, at]) => (at >= ms ? [targetOfId(id)] : [])),
-    async forgetTargets(isForgotten) {
-      const targets = [...(await readTargets())];
-      const left = targets.filter(([id]) => !isForgotten(targetOfId(id)));
-      if (left.length < targets.length) await replace(targetsFile, lines(left));
     },
     async addErasures(rows) {
       const all = new Map([...(await this.erasures()), ...rows].map((row) => [row.numberHash, row]));

@@ -171,12 +171,12 @@ export function watchForLostWrites({
     return [...erasures.values(), ...((await ask((each) => each.erasures())) ?? [])];
   }
 
-  /** Has what this process, its Redis or its DATA_DIR remembers of the lost time read again, and erased again. */
+  /** Has what this process accepted in the lost time read again, and who was erased in it erased again. */
   async function contribute({ from }: LostSpan): Promise<void> {
     const remembered = await rememberedErasures();
     const restored = await inTransaction(db, (tx) => restoreErasures(tx, remembered));
     const since = from.getTime() - overlapMs;
-    const targets = [...accepted.since(since), ...((await ask((each) => each.targetsSince(since))) ?? [])];
+    const targets = accepted.since(since);
     // Many are read behind new ones. Like all that only deliveries name, they may not exist.
     const priority = targets.length > maxAtOnce ? unconfirmed.bulk : unconfirmed.single;
     const dirty = targets.map((target) => ({ ...target, priority }));
@@ -202,14 +202,8 @@ export function watchForLostWrites({
     const isOfErased = ({ kind, key }: Target) => kind === 'thread' && key.split(/[/,]/).some(isErased);
     for (const { numberHash, spellingHashes } of rows) erasures.set(numberHash, { numberHash, spellingHashes });
     accepted.forget(isOfErased);
-    await ask((each) => each.forgetTargets(isOfErased));
     if (rows.length > 0) await ask((each) => each.addErasures([...erasures.values()]));
     if (!isOutsideFailing) erasuresSeen = state.now;
-  }
-
-  async function copyTargets(): Promise<void> {
-    const added = accepted.takeNew();
-    if (added.size > 0) await ask((each) => each.addTargets(added));
   }
 
   async function open({ deploymentId }: Incarnation): Promise<void> {
@@ -255,7 +249,6 @@ export function watchForLostWrites({
     known = { incarnationId, reportCount, reportedAt, pauseReason, rulesVersion };
     startContributing();
     await copyErasures();
-    await copyTargets();
     // Until then, the mark of the former incarnation makes the next process contribute, if this one ends.
     const newest = known;
     if (!owed && isReadable) await ask((each) => each.writeMark(newest));
@@ -290,7 +283,6 @@ export function watchForLostWrites({
     },
     async close(): Promise<void> {
       await contributing;
-      await copyTargets();
       await outside?.close();
     },
   };
