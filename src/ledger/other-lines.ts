@@ -1,12 +1,13 @@
 import { inTransaction, query, sql } from '../db/database.ts';
+import { sameNumbers } from '../shared/phone-numbers.ts';
 import type { Pair } from '../shared/thread.ts';
 import { erasedAmong } from '../warehouse/erasure/erased.ts';
 import type { Ledger } from './context.ts';
 
 /**
- * Reads the threads of a number on our other lines that were never read whole, because a person who wrote STOP to one of them
- * gets no text from any. Resolves to false while the list of lines was never read, or one of the threads could not be read whole.
- * A pair without a thread is kept as a probed candidate, so that it is read once.
+ * Reads the other threads of a person, in each form of the number, that were never read whole: who wrote STOP to one line gets no
+ * text from any. Resolves to false while the list of lines was never read, or one of the threads could not be read whole. A pair
+ * without a thread is kept as a probed candidate, so that it is read once.
  */
 export async function readOtherLines(
   { db, readThread }: Pick<Ledger, 'db' | 'readThread'>,
@@ -14,27 +15,29 @@ export async function readOtherLines(
 ): Promise<boolean> {
   const [row] = await query(
     db,
-    sql<{ is_listed: boolean; lines: string[] }>`
-      select not exists (select from ops.sync_targets where kind = 'lines' and clean_version = 0) as is_listed, array(
-        select l.line from warehouse.sms_lines l
-        where l.deleted_at is null and l.line not in (${line}, ${number})
-          and not exists (select from warehouse.sms_conversations c
-            where c.line = l.line and c.number = ${number} and c.participants_key = '' and c.is_thread_complete)
-          and not exists (select from ops.thread_candidates p
-            where p.line = l.line and p.number = ${number} and p.probed_at is not null and not exists (
-              select from ops.sync_targets t
-              where t.kind = 'thread' and t.key = p.line || '/' || p.number and t.dirty_version > t.clean_version))) as lines`,
+    sql<{ is_listed: boolean; others: Pair[] }>`
+      select not exists (select from ops.sync_targets where kind = 'lines' and clean_version = 0) as is_listed,
+        coalesce(jsonb_agg(jsonb_build_object('line', l.line, 'number', n.number)), '[]') as others
+      from warehouse.sms_lines l cross join unnest(${sameNumbers(number)}::text[]) as n (number)
+      where l.deleted_at is null and l.line <> n.number and (l.line, n.number) <> (${line}, ${number})
+        and not exists (select from warehouse.sms_conversations c
+          where c.line = l.line and c.number = n.number and c.participants_key = '' and c.is_thread_complete)
+        and not exists (select from ops.thread_candidates p
+          where p.line = l.line and p.number = n.number and p.probed_at is not null and not exists (
+            select from ops.sync_targets t
+            where t.kind = 'thread' and t.key = p.line || '/' || p.number and t.dirty_version > t.clean_version))`,
   );
   if (!row?.is_listed) return false;
-  for (const other of row.lines) {
-    if (!(await readThread({ line: other, number, participants: [] }))) return false;
+  for (const other of row.others) {
+    if (!(await readThread({ ...other, participants: [] }))) return false;
     await inTransaction(db, async (tx) => {
-      if ((await erasedAmong(tx, () => [number])).size > 0) return;
+      if ((await erasedAmong(tx, () => [other.number])).size > 0) return;
       await query(
         tx,
         sql`insert into ops.thread_candidates (line, number, evidence, probed_at)
-          select ${other}, ${number}, 'contact', now() where not exists (
-            select from warehouse.sms_conversations where line = ${other} and number = ${number} and participants_key = '')
+          select ${other.line}, ${other.number}, 'contact', now() where not exists (
+            select from warehouse.sms_conversations
+            where line = ${other.line} and number = ${other.number} and participants_key = '')
           on conflict (line, number) do update set probed_at = now()`,
       );
     });
