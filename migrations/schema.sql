@@ -231,6 +231,7 @@ create table ops.processes (
   account_problem text, -- Why the account that answers this process is not the mirrored one; NULL when it is, or when it was not checked yet.
   watches_until timestamptz, -- End of the lease of the one process that watches the health checks for alerts.
   disk_full_at timestamptz, -- When Postgres last refused a write of this process because its disk was full.
+  read_only_at timestamptz, -- When a session of this process was last read-only: the database was, or the server is a standby.
   constraint processes_pkey PRIMARY KEY (process_id),
   constraint processes_rules_mode_check CHECK ((rules_mode = ANY (ARRAY['off'::text, 'dry-run'::text, 'live'::text])))
 );

@@ -14,6 +14,8 @@ const longestPauseMs = 500;
  * later.
  */
 const keepAliveMs = 10_000;
+/** Minimum age in milliseconds of a read-only session that is replaced, so that a busy pool doesn't reconnect all the time. */
+const replaceAfterMs = 1_000;
 /** Minimum milliseconds between two warnings about the same connection limit. */
 const warnAgainMs = 60_000;
 
@@ -36,21 +38,35 @@ export function openPool(url: string, log: Log, onLost: (error: Error) => void, 
   );
   // The pool only listens while a connection is idle, and an error without a listener ends the process.
   pool.on('connect', (client) => {
-    client.on('error', onLost);
+    client.on('error', (error) => readOnlySessions.has(client) || onLost(error));
     (client as Client).connection.on('errorMessage', ({ code }: { code?: string }) => {
-      if (code === diskFull) disksFullAt.set(url, performance.now());
+      if (code === refusals.diskFull) refusedAt.set(`${code} ${url}`, performance.now());
+      if (code !== refusals.readOnly) return;
+      markReadOnly(url, client);
+      pool.emit(writesRefused);
     });
   });
   return pool.on('error', () => undefined);
 }
 
-const diskFull = '53100';
-const disksFullAt = new Map<string, number>();
+/** SQLSTATEs of refused writes that are told. */
+export const refusals = { diskFull: '53100', readOnly: '25006' } as const;
+const refusedAt = new Map<string, number>();
 
-/** Milliseconds since the Postgres of a URL last told this process that its disk is full; undefined if it never did. */
-export function diskFullMs(url: string): number | undefined {
-  const at = disksFullAt.get(url);
+/** A pool emits it when one of its sessions refuses a write because it is read-only. */
+export const writesRefused = 'writesRefused';
+
+/** Milliseconds since the Postgres of a URL last refused a write of this process so; undefined if it never did. */
+export function refusedMs(url: string, code: (typeof refusals)[keyof typeof refusals]): number | undefined {
+  const at = refusedAt.get(`${code} ${url}`);
   return at === undefined ? undefined : performance.now() - at;
+}
+
+const readOnlySessions = new WeakSet<ClientBase>();
+
+function markReadOnly(url: string, client: ClientBase): void {
+  readOnlySessions.add(client);
+  refusedAt.set(`${refusals.readOnly} ${url}`, performance.now());
 }
 
 /** The pool may hand out a connection that was lost during its preparation, and nobody would see the earlier error. */
@@ -67,11 +83,13 @@ function unlessLost(prepare: (client: ClientBase) => void | Promise<void>): (cli
 
 class RetryingPool extends Pool {
   readonly #log: Log;
+  readonly #openedAt = new WeakMap<PoolClient, number>();
   #warnedAt = Number.NEGATIVE_INFINITY;
 
   constructor(config: PoolConfig, log: Log) {
     super(config);
     this.#log = log;
+    this.on('connect', (client) => this.#openedAt.set(client, performance.now()));
   }
 
   override connect(): Promise<PoolClient>;
@@ -90,7 +108,7 @@ class RetryingPool extends Pool {
     const deadline = performance.now() + connectMs;
     for (let pause = firstPauseMs; ; pause = Math.min(2 * pause, longestPauseMs)) {
       try {
-        return await super.connect();
+        return this.#replacedIfReadOnly(await super.connect());
       } catch (error) {
         const refusal = limitReached(error) ?? (isVagueRefusal(error) ? describeRefusal(error) : undefined);
         if (!refusal) throw error;
@@ -99,6 +117,21 @@ class RetryingPool extends Pool {
         await sleep(pause);
       }
     }
+  }
+
+  /**
+   * Ends a read-only session when it is released, since it would stay so after the database takes writes again, or
+   * after its address leads to another server. Postgres ends it, because a pooler would hand it out again.
+   */
+  #replacedIfReadOnly(client: PoolClient): PoolClient {
+    const { release } = client;
+    client.release = (error) => {
+      const isStale = performance.now() - (this.#openedAt.get(client) ?? 0) > replaceAfterMs;
+      if (error || !isStale || !readOnlySessions.has(client)) return release(error);
+      const ended = client.query('select pg_terminate_backend(pg_backend_pid())').catch(() => undefined);
+      void ended.then(() => release(true));
+    };
+    return client;
   }
 
   #warn(reason: string): void {
@@ -123,7 +156,8 @@ export function prepareSession(url: string, overrides?: SessionOverrides): (clie
   return async (client) => {
     if (!isOwn && (await isPooled(client))) await refuseSharedSessions(url);
     isOwn = true;
-    await setUpSession(client, overrides);
+    const takesWrites = await setUpSession(client, overrides);
+    if (!takesWrites && overrides?.default_transaction_read_only === undefined) markReadOnly(url, client);
   };
 }
 

@@ -1,4 +1,4 @@
-import { Client, type ClientBase } from 'pg';
+import { Client, type ClientBase, type QueryResult } from 'pg';
 import { UserError } from '../shared/errors.ts';
 
 /**
@@ -55,19 +55,21 @@ export type SessionOverrides = Partial<Record<keyof typeof settings | 'default_t
 /**
  * Applies the settings that our statements rely on to a new session. Uses a statement, because poolers refuse start-up
  * parameters. Skips settings that the server doesn't know, `session_replication_role` if the role may not change it,
- * and `synchronous_commit` if it is stricter.
+ * and `synchronous_commit` if it is stricter. Resolves to whether the session took writes before.
  */
-export async function setUpSession(client: ClientBase, overrides: SessionOverrides = {}): Promise<void> {
+export async function setUpSession(client: ClientBase, overrides: SessionOverrides = {}): Promise<boolean> {
   const wanted = Object.entries({ ...settings, ...overrides }).map(([name, value]) => `('${name}', '${value}')`);
   // All in one message: with a very short timeout, the statement that lifts the timeout could exceed it.
-  await client.query(
+  const results = await client.query(
     `set statement_timeout = 0; select pg_catalog.set_config(s.name, s.value, false)
      from (values ${wanted.join(', ')}) as s (name, value)
      where pg_catalog.current_setting(s.name, true) <> s.value and case s.name
        when 'synchronous_commit' then pg_catalog.current_setting(s.name) = 'off'
        when 'session_replication_role' then (select rolsuper from pg_catalog.pg_roles where rolname = current_user)
-       else true end`,
+       else true end;
+     select pg_catalog.current_setting('transaction_read_only') = 'off' as takes_writes`,
   );
+  return (results as unknown as QueryResult<{ takes_writes: boolean }>[]).at(-1)?.rows[0]?.takes_writes ?? true;
 }
 
 /** A pooler shares the sessions of our connections with other programs. */

@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
 import { linkSealer } from '../credentials/sealer.ts';
-import { diskFullMs } from '../db/connections.ts';
+import { refusals, refusedMs } from '../db/connections.ts';
 import { type Database, query, sql } from '../db/database.ts';
 import { type ConnectionLimit, connectionLimits, goneAfterSeconds, judgeConnections } from '../db/limits.ts';
 import type { Mode } from '../ledger/limits.ts';
@@ -96,7 +96,8 @@ export function reportProcess(context: Context, role: RunningProcess['role']) {
       api_waiting_operation: oldest?.operation ?? null,
       api_failing_from: before(service?.circuit.failingMs()),
       account_problem: service?.accountProblem() ?? null,
-      disk_full_at: before(diskFullMs(settings.databaseUrl)),
+      disk_full_at: before(refusedMs(settings.databaseUrl, refusals.diskFull)),
+      read_only_at: before(refusedMs(settings.databaseUrl, refusals.readOnly)),
     };
     const names = Object.keys(facts).map((name) => sql.ref(name));
     await query(

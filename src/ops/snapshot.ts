@@ -1,6 +1,6 @@
 import type { CircuitState } from '../api-client/client.ts';
 import type { Context } from '../context.ts';
-import { diskFullMs } from '../db/connections.ts';
+import { refusals, refusedMs } from '../db/connections.ts';
 import { type Database, query, sql, type Transaction } from '../db/database.ts';
 import { describeRefusal } from '../db/refusals.ts';
 import { isRecoveryConflict, readStandby, refuseOtherDatabase, type StandbyStatus } from '../db/standby.ts';
@@ -81,6 +81,8 @@ export interface Snapshot extends StoredParts {
   readonly circuit: CircuitState | undefined;
   /** For this process: Postgres recently refused a write because its disk was full. */
   readonly isDiskFull: boolean;
+  /** For this process: a session of Postgres was recently read-only. */
+  readonly isReadOnly: boolean;
   /** For this process: it couldn't store the last delivery. */
   readonly isRefusing: boolean;
 }
@@ -94,8 +96,9 @@ export class DatabaseUnavailable extends UserError {
   readonly code = 'database_unavailable';
 }
 
-/** How long a full disk is reported after the last refused write. */
+/** How long a full disk, and a session that takes no writes, are reported after the last refusal. */
 const diskFullMaxMs = 60_000;
+const readOnlyMaxMs = 15_000;
 
 /** A part that takes longer (a lock, a slow disk) is reported as unknown, and the others are still read. */
 const partTimeoutMs = 3_000;
@@ -125,7 +128,8 @@ export async function takeSnapshot(parts: SnapshotParts): Promise<Snapshot> {
         queues: await queueFacts,
         standby: await standbyFacts,
         circuit: service?.circuit.state(),
-        isDiskFull: (diskFullMs(settings.databaseUrl) ?? Number.POSITIVE_INFINITY) < diskFullMaxMs,
+        isDiskFull: (refusedMs(settings.databaseUrl, refusals.diskFull) ?? Number.POSITIVE_INFINITY) < diskFullMaxMs,
+        isReadOnly: (refusedMs(settings.databaseUrl, refusals.readOnly) ?? Number.POSITIVE_INFINITY) < readOnlyMaxMs,
         isRefusing: metrics?.isRefusing() ?? false,
       };
     });

@@ -11,7 +11,7 @@ import {
 } from 'bullmq';
 import type { Client, Pool, PoolClient, PoolConfig } from 'pg';
 import { queuePools, queueTiming } from '../../config/queues.ts';
-import { openPool, prepareSession, withClient } from '../db/connections.ts';
+import { openPool, prepareSession, withClient, writesRefused } from '../db/connections.ts';
 import type { Log } from '../shared/log.ts';
 import { withTimeout } from '../shared/timeout.ts';
 import type { BullQueue, BullWorker, PendingJob, QueueStore } from './backend.ts';
@@ -190,6 +190,12 @@ function withOneListener(jobs: Pool, listeners: Pool): PgPool {
     opening.catch(() => shared === opening && forget());
     return opening;
   }
+
+  // After a switchover, the old server may keep this connection, on which nothing arrives any more.
+  jobs.on(writesRefused as 'error', () => {
+    const refused = new Error('Connection ended, since Postgres takes no writes');
+    void shared?.then(({ client, isOver }) => isOver || client.emit('error', refused)).catch(() => undefined);
+  });
 
   function forget(): void {
     shared = undefined;

@@ -72,7 +72,12 @@ describe.each(backends)('a Postgres that takes no writes, on %s', (backend) => {
     await world.query(
       `begin; set transaction read write; alter database ${name} reset default_transaction_read_only; commit`,
     );
-    await cutOff();
+    // Its connections are left alone: they began read-only, and would stay so.
+    await until(async () => {
+      snapshot = await takeSnapshot(world.context);
+      const isTold = healthChecks(snapshot).some(({ check }) => check === 'database_read_only');
+      return known(snapshot.processes, []).length > 0 && !isTold;
+    });
   });
 });
 

@@ -102,6 +102,14 @@ const faults: readonly Fault[] = [
     remedy: /Free space/,
   },
   {
+    check: 'database_read_only',
+    level: 'problem',
+    // A session of another process; our own take writes.
+    sql: process('read_only_at', 'now()'),
+    says: /accepts no writes/,
+    remedy: /names the primary/,
+  },
+  {
     check: 'connections_short',
     level: 'warning',
     sql: process('connections', '100000'),
@@ -732,7 +740,7 @@ describe('a fault is found while it lasts', () => {
     const shown = new Set(faults.map(({ check, level }) => `${check} ${level}`));
     const declared = allChecks.flatMap(({ id, levels }) => levels.map((level) => `${id} ${level}`));
     expect(declared.filter((each) => !shown.has(each)).sort()).toEqual([
-      ...['connections_short problem', 'database_read_only problem', 'database_unavailable problem'],
+      ...['connections_short problem', 'database_unavailable problem'],
       ...['lock_waited problem', 'lock_waited warning'],
       ...[
         'replication_slot notice',

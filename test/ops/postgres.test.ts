@@ -75,7 +75,7 @@ test('a long transaction of another program is named, and ours is not', async ()
       expect(long.map(({ application }) => application)).toEqual(['a dashboard']);
       const world = await idle({ databaseUrl: url });
       const snapshot = await takeSnapshot(world.context);
-      const status = { waits: [], long, diskFullAt: null, connections: null, slots: [] };
+      const status = { waits: [], long, diskFullAt: null, readOnlyAt: null, connections: null, slots: [] };
       const found = healthChecks({ ...snapshot, postgres: { state: 'known', value: status } });
       expect(found.find(({ check }) => check === 'transaction_open')).toMatchObject({
         level: 'warning',
@@ -92,7 +92,7 @@ test('a replication slot that nobody reads is named before it fills the disk', a
     const slots = [
       { name: 'copy', isActive: false, keptBytes: 0, isLost: false, isLimited: false, snapshotAge: 0, ...slot },
     ];
-    const status = { waits: [], long: [], diskFullAt: null, connections: null, slots };
+    const status = { waits: [], long: [], diskFullAt: null, readOnlyAt: null, connections: null, slots };
     const found = healthChecks({ ...snapshot, postgres: { state: 'known', value: status } });
     return found.find(({ check }) => check === 'replication_slot');
   };

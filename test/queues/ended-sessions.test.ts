@@ -66,6 +66,16 @@ test('queues whose sessions are ended, refused for a time and ended again take j
   await takesAll();
 });
 
+test('queues whose database was read-only for a time take jobs again, with their connections left alone', async () => {
+  const { url, admin } = await ownDatabase();
+  const name = new URL(url).pathname.slice(1);
+  await admin.query(`alter database ${name} set default_transaction_read_only = on`);
+  const { takesAll } = working(await usingQueues(url));
+  await sleep(3_000);
+  await admin.query(`alter database ${name} set default_transaction_read_only = off`);
+  await takesAll();
+});
+
 async function ownDatabase() {
   const url = await databaseForTest(migrated);
   const admin = new Client({ connectionString: superuserUrlOf(url) });

@@ -67,8 +67,9 @@ function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
     standby: known(undefined),
     disk: known(undefined),
     lostWrites: known(null),
-    postgres: known({ waits: [], long: [], diskFullAt: null, connections: null, slots: [] }),
+    postgres: known({ waits: [], long: [], diskFullAt: null, readOnlyAt: null, connections: null, slots: [] }),
     isDiskFull: false,
+    isReadOnly: false,
     credential: known({ use: 'api_key' }),
     schema: known({
       newestMigration: '0006_calls',

@@ -183,6 +183,8 @@ function createOutages({ database: { db }, log }: AlertContext, targets: readonl
     async during(claim: () => Promise<boolean>, evaluate: () => Promise<void>): Promise<void> {
       try {
         isWatching = await claim();
+        // First: a check that still finds it continues the alert that was told.
+        if (outage && outage.toldTo.size > 0) await recordTold(db, alertOf(outage), names);
         if (isWatching) await evaluate();
       } catch (error) {
         const code = String((error as { code?: unknown }).code ?? '');
@@ -195,7 +197,6 @@ function createOutages({ database: { db }, log }: AlertContext, targets: readonl
         throw error;
       }
       if (outage === undefined) return;
-      if (outage.toldTo.size > 0) await recordTold(db, alertOf(outage), names);
       // An outage that returns within this time is the same one and isn't reported again.
       overAt ??= Date.now();
       if (outage.toldTo.size === 0 || Date.now() - overAt >= holdMs) outage = undefined;

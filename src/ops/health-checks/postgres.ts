@@ -18,7 +18,8 @@ export const databaseUnavailable = defineCheck({
 
 export const databaseReadOnly = defineCheck({
   id: 'database_read_only',
-  measure: ({ schema }) => known(schema)?.takesWrites === false,
+  measure: ({ schema, postgres, isReadOnly }) =>
+    isReadOnly || known(schema)?.takesWrites === false || known(postgres)?.readOnlyAt,
   level: 'problem',
   sentence: 'Postgres accepts no writes, so deliveries are answered 503 and nothing is mirrored.',
   remedy: 'Check that DATABASE_URL names the primary and that its disk is not full, and read the log of `web`.',

@@ -128,21 +128,25 @@ export interface PostgresStatus {
   readonly long: readonly LongTransaction[];
   /** When Postgres last told one of our processes that the disk is full. Null if that was more than two minutes ago. */
   readonly diskFullAt: Date | null;
+  /** When a session of a running process was last read-only. Null if that was more than fifteen seconds ago. */
+  readonly readOnlyAt: Date | null;
   /** The connection limit, if it is lower than what the processes may open. Null otherwise. */
   readonly connections: { readonly sentence: string; readonly remedy: string; readonly isTooMuch: boolean } | null;
   readonly slots: readonly ReplicationSlot[];
 }
 
 export async function readPostgres(db: Database, poolSize: number): Promise<PostgresStatus> {
-  const [disk] = await query<{ at: Date | null }>(
+  const [refused] = await query<Pick<PostgresStatus, 'diskFullAt' | 'readOnlyAt'>>(
     db,
-    sql`select max(disk_full_at) as at from ops.processes where disk_full_at > now() - interval '2 minutes'`,
+    sql`select max(disk_full_at) filter (where disk_full_at > now() - interval '2 minutes') as "diskFullAt",
+       max(read_only_at) filter (where read_only_at > now() - interval '15 seconds') as "readOnlyAt" from ops.processes`,
   );
   const { remedy, ...limit } = await readConnections(db, poolSize);
   return {
     waits: await readLockWaits(db),
     long: await readLongTransactions(db),
-    diskFullAt: disk?.at ?? null,
+    diskFullAt: refused?.diskFullAt ?? null,
+    readOnlyAt: refused?.readOnlyAt ?? null,
     connections: remedy === undefined ? null : { ...limit, remedy },
     slots: await readSlots(db),
   };
