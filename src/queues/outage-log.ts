@@ -3,11 +3,15 @@ import type { Log } from '../shared/log.ts';
 
 /** During an outage some requests still succeed. It counts as over after so many milliseconds without a failure. */
 const quietMs = 10_000;
+/** A worker that is refused asks again each second. */
+const refusedMs = 30_000;
 
 /** Logs once when the queue store becomes unavailable, and once when it is available again. */
 export interface OutageLog {
   report(error: unknown): void;
   recovered(): void;
+  /** The last error of half a minute that says that the store's user may not run a command. */
+  refusal(): Error | undefined;
   /** Stops logging, because connections that are being closed report errors. */
   end(): void;
 }
@@ -15,6 +19,7 @@ export interface OutageLog {
 export function createOutageLog(log: Log, backend: string): OutageLog {
   let isUnavailable = false;
   let failedAt = Number.NEGATIVE_INFINITY;
+  let refused: { readonly error: Error; readonly at: number } | undefined;
   let isEnded = false;
   const reported = new Set<string>();
 
@@ -24,6 +29,7 @@ export function createOutageLog(log: Log, backend: string): OutageLog {
       log.debug({ err, backend }, 'A job took longer than its lock; another worker may take it too, which is harmless');
       return;
     }
+    if (err instanceof Error && lacksCommand(err)) refused = { error: err, at: performance.now() };
     const isUnreachable = isConnectionError(err);
     if (!isUnreachable && !isRefusal(err)) {
       // Logs each kind of error once. Messages differ only in job ids and counts.
@@ -46,10 +52,16 @@ export function createOutageLog(log: Log, backend: string): OutageLog {
       isUnavailable = false;
       log.info({ backend }, 'The queues are back');
     },
+    refusal: () => (refused && performance.now() - refused.at < refusedMs ? refused.error : undefined),
     end() {
       isEnded = true;
     },
   };
+}
+
+/** Whether the user of Redis may not run a command: by itself, or in a script, where Redis 7.0 does not name it. */
+export function lacksCommand({ message }: Error): boolean {
+  return /^NOPERM |^ERR The user executing the script can't run/.test(message);
 }
 
 /** The library's codes for a job that is gone, finished, no longer locked, or locked by another worker. */

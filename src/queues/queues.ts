@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   enqueueBatch,
   maxStalledCount,
@@ -256,6 +257,17 @@ async function forgetJobs(
   return forgotten;
 }
 
+/** After an error of the store, unless its connection is lost, the library would ask for the next job without a pause. */
+function restAfterErrors(worker: BullWorker, ms: number): void {
+  const library = worker as unknown as { moveToActive(...given: unknown[]): Promise<unknown> };
+  const moveToActive = library.moveToActive.bind(worker);
+  library.moveToActive = (...given) =>
+    moveToActive(...given).catch(async (error: unknown) => {
+      await sleep(ms, undefined, { ref: false });
+      throw error;
+    });
+}
+
 /** The part of a deadline that is left for aborted handlers. */
 const cancelMs = 1_000;
 /** How long closing an idle worker waits for its store, which may be unavailable. */
@@ -287,6 +299,7 @@ function createQueueWorker(
     },
     tuning,
   );
+  restAfterErrors(worker, tuning.runRetryDelay ?? queueTiming.retryDelay);
   worker.on('error', outage.report);
   worker.on('failed', (job, err) =>
     log.warn({ err, queue, kind: job?.name }, 'A handler failed; its target stays due'),

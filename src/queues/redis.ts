@@ -5,10 +5,16 @@ import { queueTiming } from '../../config/queues.ts';
 import { isUntrusted } from '../db/refusals.ts';
 import { backoffMs } from '../shared/backoff.ts';
 import type { QueueStore, StoreHealth } from './backend.ts';
-import type { OutageLog } from './outage-log.ts';
+import { lacksCommand, type OutageLog } from './outage-log.ts';
 
 /** Excludes `replyMapping`, which changes the types of a client's answers. */
 type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
+
+/** After a failover, the address leads to another Redis, but connections to the old one stay open. */
+const isFailedOver = ({ message }: Error) => /\b(?:READONLY|MASTERDOWN)\b/.test(message);
+
+/** If the user may not run INFO, the library's check would fail once, and with it every later command. */
+const skipVersionCheck = true;
 
 /** After a read-only refusal, a new connection proves nothing about writes for so many milliseconds. */
 const quietMs = 5_000;
@@ -24,11 +30,10 @@ export function createRedisStore(url: string, outage: OutageLog, deploymentId: (
   let readOnlyAt = Number.NEGATIVE_INFINITY;
   let lastError: Error | undefined;
 
-  // After a failover, the address leads to another Redis, but connections to the old one stay open.
   function reconnectOnError(error: Error): boolean {
-    const isReadOnly = error.message.startsWith('READONLY');
-    if (isReadOnly) readOnlyAt = performance.now();
-    return isReadOnly;
+    const isOld = isFailedOver(error);
+    if (isOld) readOnlyAt = performance.now();
+    return isOld;
   }
 
   function connect(extra: ConnectionOptions): Redis {
@@ -61,13 +66,14 @@ export function createRedisStore(url: string, outage: OutageLog, deploymentId: (
   return {
     backend: 'redis',
     isConnected: () => producers.status === 'ready',
-    openQueue: (name, opening) => new Queue(name, { connection: producers, prefix: prefixOf(), ...opening }),
+    openQueue: (name, opening) =>
+      new Queue(name, { connection: producers, prefix: prefixOf(), skipVersionCheck, ...opening }),
     openWorker(name, processor, tuning) {
       // Closing an unresponsive worker has closed the connection that all workers share.
       if (workers?.status === 'end') workers = undefined;
       // A firewall may drop connections silently. The timeout detects that before the job locks expire.
       workers ??= connect({ maxRetriesPerRequest: null, socketTimeout: queueTiming.lockDuration / 2 });
-      return new Worker(name, processor, { connection: workers, prefix: prefixOf(), ...tuning });
+      return new Worker(name, processor, { connection: workers, prefix: prefixOf(), skipVersionCheck, ...tuning });
     },
     async pendingJobs(queue) {
       const jobs = await queue.getJobs(['waiting', 'prioritized', 'delayed', 'completed', 'failed']);
@@ -75,7 +81,7 @@ export function createRedisStore(url: string, outage: OutageLog, deploymentId: (
       return jobs.flatMap((job) => (job?.id === undefined ? [] : [{ id: job.id, data: job.data }]));
     },
     forgetEvents: async (queue) => void (await queue.trimEvents(0)),
-    health: () => healthOf(producers, () => lastError, prefixOf),
+    health: () => healthOf(producers, () => lastError, outage.refusal, prefixOf),
     connections: () => 0,
     async disconnect() {
       for (const redis of opened) redis.disconnect();
@@ -110,6 +116,7 @@ function parse(url: string): { address: string; options: ConnectionOptions } {
       connectTimeout: 5_000,
       // Short, because this timer keeps a stopping process alive until the peer closes.
       disconnectTimeout: 200,
+      reconnectOnError: isFailedOver,
       retryStrategy: (attempt) => backoffMs({ firstMs: 100, maxMs: 2_000 }, attempt),
       ...(isEncrypted && {
         tls: { rejectUnauthorized: !isLax, ...(authority !== null && { ca: readFileSync(authority) }) },
@@ -149,30 +156,42 @@ async function probe(redis: Redis, prefixOf: () => string): Promise<string | und
     await redis.eval(probeScript, 1, key);
     return undefined;
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    const code = /^[A-Z]+/.exec(message)?.[0];
-    if (code === 'MOVED' || code === 'CLUSTERDOWN' || code === 'CROSSSLOT' || code === 'ASK') {
-      return 'Redis is a node of a cluster, where the keys of the queues belong to another node: name a Redis without cluster mode in REDIS_URL.';
-    }
-    if (code === 'NOPERM' || /unknown command/i.test(message)) {
-      return `The user of REDIS_URL may not run what the queues need (${message.slice(0, 200)}): allow it all commands on the keys ${prefixOf()}:*, among them EVAL and EVALSHA.`;
-    }
-    return `Redis refuses the scripts of the queues (${message.slice(0, 200)}).`;
+    return refusalOf(error as Error, prefixOf);
   }
+}
+
+function refusalOf(error: Error, prefixOf: () => string): string {
+  const { message } = error;
+  const code = /^[A-Z]+/.exec(message)?.[0];
+  if (code === 'MOVED' || code === 'CLUSTERDOWN' || code === 'CROSSSLOT' || code === 'ASK') {
+    return 'Redis is a node of a cluster, where the keys of the queues belong to another node: name a Redis without cluster mode in REDIS_URL.';
+  }
+  if (lacksCommand(error) || /unknown command/i.test(message)) {
+    return `The user of REDIS_URL may not run what the queues need (${message.slice(0, 200)}): allow it all commands on the keys ${prefixOf()}:*, among them EVAL and EVALSHA.`;
+  }
+  return `Redis refuses the commands of the queues (${message.slice(0, 200)}).`;
 }
 
 /** Uses INFO, because managed servers forbid CONFIG. */
 async function healthOf(
   redis: Redis,
   lastError: () => Error | undefined,
+  lastRefusal: () => Error | undefined,
   prefixOf: () => string,
 ): Promise<StoreHealth> {
   const unreachable = () => ({ isReachable: false, reason: reasonOf(lastError()), faults: [] });
   if (redis.status !== 'ready') return unreachable();
-  const info = await redis.info().catch(() => undefined);
-  if (info === undefined) return unreachable();
   const faults: StoreHealth['faults'][number][] = [];
   const warn = (sentence: string, remedy: string) => faults.push({ level: 'warning', sentence, remedy });
+  const info = await redis.info().catch((error: Error) => {
+    if (!lacksCommand(error)) return undefined;
+    warn(
+      `The settings of Redis cannot be checked (${error.message}).`,
+      'Allow the user of REDIS_URL the command INFO.',
+    );
+    return '';
+  });
+  if (info === undefined) return unreachable();
   const infoOf = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1];
   const maxMemory = Number(infoOf('maxmemory'));
   if (maxMemory > 0 && Number(infoOf('used_memory')) >= maxMemory) {
@@ -182,7 +201,9 @@ async function healthOf(
     warn('Redis takes no jobs, since it is a read-only replica.', 'Name its primary in REDIS_URL.');
   }
   // A full or read-only Redis refuses the probe too, but the faults already explain why.
-  const refusal = faults.length > 0 ? undefined : await probe(redis, prefixOf);
+  const last = lastRefusal();
+  const isTold = faults.length > 0 && info !== '';
+  const refusal = isTold ? undefined : ((await probe(redis, prefixOf)) ?? (last && refusalOf(last, prefixOf)));
   if (refusal !== undefined) return { isReachable: false, reason: refusal, faults: [] };
   const policy = infoOf('maxmemory_policy');
   if (policy !== undefined && policy !== 'noeviction') {

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { describe, expect, inject, onTestFinished, test, vi } from 'vitest';
 import { startPostgres } from '../../src/local/postgres.ts';
@@ -16,6 +17,7 @@ import { conditionTimeoutMs } from '../timeouts.ts';
 const timing = { lockDuration: 1_000, stalledInterval: 500 };
 const settled = { timeout: conditionTimeoutMs, interval: 20 };
 const job: TargetJob = { kind: 'call', key: '1783385492.057900' };
+const soon = { timeout: 30_000, interval: 100 };
 const patience = 2_500;
 
 test('an enqueue while Redis hangs is refused in bounded time', async () => {
@@ -101,6 +103,63 @@ describe('closing with nothing in hand, while the store is away, neither waits f
     await worker.close(60_000);
     expect(performance.now() - start).toBeLessThan(30_000);
     expect(log.sentences().filter((each) => each.includes('busy'))).toEqual([]);
+  }
+});
+
+describe('a Redis whose user lacks a command', () => {
+  test('takes jobs without INFO, and tells which command is missing', async () => {
+    const redis = await restrictedRedis('-info');
+    const queues = await usingQueues(redis.url);
+    const seen: TargetJob[] = [];
+    queues.work('calls', {}, async (job) => void seen.push(job));
+    await vi.waitUntil(() => enqueues(queues), settled);
+    await vi.waitUntil(() => seen.length > 0, settled);
+    expect(await queues.health()).toMatchObject({
+      isReachable: true,
+      faults: [
+        { level: 'warning', sentence: expect.stringContaining(`'info'`), remedy: expect.stringContaining('INFO') },
+      ],
+    });
+  });
+
+  test.each([
+    ['bzpopmin', `'bzpopmin'`],
+    ['evalsha', `'evalsha'`],
+    // Redis 7.0 does not name what a script may not run.
+    ['zadd', 'script'],
+  ])('is told that it is %s, and the worker waits', async (command, words) => {
+    const redis = await restrictedRedis(`-${command}`);
+    const queues = await usingQueues(redis.url);
+    queues.work('calls', {}, async () => undefined);
+    await vi.waitUntil(async () => {
+      await enqueues(queues);
+      return (await queues.health()).reason?.includes(words);
+    }, soon);
+    expect((await queues.health()).reason).toContain('The user of REDIS_URL may not run');
+    const before = await redis.commands();
+    await sleep(2_000);
+    expect((await redis.commands()) - before).toBeLessThan(200);
+    // Once it may, all goes on by itself.
+    await redis.allow(command);
+    const taken = Promise.withResolvers<void>();
+    queues.work('calls', {}, async () => taken.resolve());
+    await vi.waitUntil(() => enqueues(queues), settled);
+    await taken.promise;
+  });
+
+  async function restrictedRedis(rule: string) {
+    const redis = await usingRedis();
+    const admin = new Redis(redis.url);
+    onTestFinished(() => void admin.disconnect());
+    await admin.call('ACL', 'SETUSER', 'queues', 'on', '>pw', '~*', '&*', '+@all', rule);
+    const url = new URL(redis.url);
+    url.username = 'queues';
+    url.password = 'pw';
+    return {
+      url: url.href,
+      allow: (command: string) => admin.call('ACL', 'SETUSER', 'queues', `+${command}`),
+      commands: async () => Number(/total_commands_processed:(\d+)/.exec(await admin.info('stats'))?.[1]),
+    };
   }
 });
 

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { Redis } from 'ioredis';
 import { expect, inject, onTestFinished, test, vi } from 'vitest';
+import { keepInRedis } from '../../src/ops/lost-writes/kept-outside.ts';
 import type { TargetJob } from '../../src/queues/backend.ts';
 import { createQueues } from '../../src/queues/queues.ts';
 import { createLog } from '../../src/shared/log.ts';
@@ -22,6 +23,24 @@ async function demote(redis: RedisServer, primary: number): Promise<void> {
   client.disconnect();
 }
 
+/** An address that leads to one server, and then to another one. */
+async function switchable(first: number) {
+  let target = first;
+  const address = createServer((near) => {
+    const far = connect(target, '127.0.0.1');
+    near.pipe(far).pipe(near);
+    for (const socket of [near, far]) socket.on('error', () => near.destroy()).on('close', () => far.destroy());
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void address.close());
+  await once(address, 'listening');
+  return {
+    url: `redis://127.0.0.1:${(address.address() as AddressInfo).port}`,
+    leadTo(port: number) {
+      target = port;
+    },
+  };
+}
+
 async function queuesIn(redisUrl: string) {
   const queues = await createQueues({ redisUrl, databaseUrl: inject('postgresUrl'), log: createLog('silent') });
   onTestFinished(() => queues.close());
@@ -37,19 +56,36 @@ async function queuesIn(redisUrl: string) {
 
 test('after a failover the new primary is found, though connections to the old one stand', async () => {
   const [old, next] = [await redisServer(), await redisServer()];
-  let target = old.port;
-  const address = createServer((near) => {
-    const far = connect(target, '127.0.0.1');
-    near.pipe(far).pipe(near);
-    for (const socket of [near, far]) socket.on('error', () => near.destroy());
-  }).listen(0, '127.0.0.1');
-  onTestFinished(() => void address.close());
-  await once(address, 'listening');
-  const { hears } = await queuesIn(`redis://127.0.0.1:${(address.address() as AddressInfo).port}`);
+  const address = await switchable(old.port);
+  const { hears } = await queuesIn(address.url);
   await hears('before');
-  target = next.port;
+  address.leadTo(next.port);
   await demote(old, next.port);
   await hears('after');
+});
+
+test('no connection stays at the old one, neither of the queues nor of what is kept outside of Postgres', async () => {
+  const [old, next] = [await redisServer(), await redisServer()];
+  const address = await switchable(old.port);
+  const kept = await keepInRedis(address.url, 'deployment');
+  onTestFinished(() => kept.close());
+  const { hears } = await queuesIn(address.url);
+  const writes = () => kept.addTargets(new Map([['call 1', 1]])).catch(() => undefined);
+  await hears('before');
+  await writes();
+  address.leadTo(next.port);
+  await demote(old, next.port);
+  await hears('after');
+  await vi.waitUntil(async () => {
+    await writes();
+    await hears('more');
+    const admin = new Redis(old.url);
+    const clients = String(await admin.client('LIST', 'TYPE', 'NORMAL'))
+      .trim()
+      .split('\n').length;
+    admin.disconnect();
+    return clients === 1;
+  }, settled);
 });
 
 test('a Redis that is a read-only replica is told of, since it answers and takes no job', async () => {
