@@ -67,10 +67,21 @@ function isReadable(file: string): boolean {
   }
 }
 
-/** A URL to which paths are appended, so it must not have a query or a fragment. */
-const base = url(['http:', 'https:']).refine((text) => !/[?#]/.test(text), {
-  error: 'must end with its path, since more is appended to it: leave away what begins with ? or #',
-});
+/** Whether a URL has a user or password, in any spelling that is read as one: `https:user:password@host` is too. */
+function hasUser(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { username, password } = new URL(text);
+  return username !== '' || password !== '';
+}
+
+/** A URL to which paths are appended, so it must not have a query or a fragment. It is shown in links, alerts and the log. */
+const base = url(['http:', 'https:'])
+  .refine((text) => !hasUser(text), {
+    error: 'must not hold a user or password, since links and alerts show it: leave away what is before the @',
+  })
+  .refine((text) => !/[?#]/.test(text), {
+    error: 'must end with its path, since more is appended to it: leave away what begins with ? or #',
+  });
 /** The API's own path (section 9), in whole or in part, which requests add to the base address. */
 const apiPath = /\/api\/public(?:\/v1)?\/*$/i;
 /** The host may be empty after a user, when a parameter names a Unix socket: `postgres://user@/name?host=/run`. */
@@ -100,7 +111,7 @@ const encryptionKey = z
   .min(32, { error: 'must have at least 32 characters; make one with `openssl rand -hex 32`' });
 
 /** A URL that is posted to as it is. `fetch` takes no user and password in it. */
-const endpoint = url(['http:', 'https:']).refine((text) => !/^[^/]*\/\/[^/?#]*@/.test(text), {
+const endpoint = url(['http:', 'https:']).refine((text) => !hasUser(text), {
   error: 'must not hold a user or password',
 });
 const emails = z
@@ -336,9 +347,15 @@ const variables = z.object({
   LOG_LEVEL: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal')
     .default('info')
     .register(documentation, { doc: 'How much is logged, to standard error.' }),
-  OTEL_EXPORTER_OTLP_ENDPOINT: z.string().optional().register(documentation, {
-    doc: 'Receives traces by OpenTelemetry (OTLP over HTTP); the other variables `OTEL_…` are [standard](https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/).',
-  }),
+  OTEL_EXPORTER_OTLP_ENDPOINT: z
+    .string()
+    .refine((text) => !hasUser(text), {
+      error: 'must not hold a user or password: OTEL_EXPORTER_OTLP_HEADERS carries credentials',
+    })
+    .optional()
+    .register(documentation, {
+      doc: 'Receives traces by OpenTelemetry (OTLP over HTTP); the other variables `OTEL_…` are [standard](https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/).',
+    }),
   OTEL_SDK_DISABLED: z.string().optional().register(documentation, { doc: '`true` turns traces off.' }),
   BACKFILL_DAYS: integer(0, 366).prefault('90').register(documentation, {
     doc: 'How many days of history the first start fills in by itself, once per database: calls with their artefacts, then the threads of their callers. 0: none.',
@@ -611,7 +628,11 @@ function documentationOf(name: Variable): Documented {
 
 function shownValue(name: PropertyKey | undefined, given: Record<string, string | undefined>): string {
   if (typeof name !== 'string' || documentation.get(variables.shape[name as Variable])?.isSecret) return '';
-  return ` (it is ${JSON.stringify(given[name]?.replace(/\/\/[^@/]*@/, '//…@').replace(/(\/\/[^?#]*[?#]).+/s, '$1…'))})`;
+  // A password may hold any character, also those that end the part of an address before them.
+  const shown = given[name]
+    ?.replace(/^([a-z][\w+.-]*:).*@/is, '$1//…@')
+    .replace(/^([a-z][\w+.-]*:[^?#]*[?#]).+/is, '$1…');
+  return ` (it is ${JSON.stringify(shown)})`;
 }
 
 export function isLoopback(host: string | undefined): boolean {

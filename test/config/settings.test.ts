@@ -118,6 +118,22 @@ describe('a message', () => {
     ['API_BASE_URL', 'ftp://user:hunter2@host'],
     ['PUBLIC_URL', 'ftp://user:hunter2@host'],
     ['API_BASE_URL', 'https://host/api?key=hunter2'],
+    ['API_BASE_URL', 'https:host/api?key=hunter2'],
+    ['API_BASE_URL', 'https://user:hunter2@host'],
+    ['API_BASE_URL', 'https://user:hunt/er2@host'],
+    ['PUBLIC_URL', 'https://user:hunter2@host/path'],
+    ['PUBLIC_URL', 'https://hunter2@host'],
+    ['PUBLIC_URL', 'https:user:hunter2@host'],
+    ['PUBLIC_URL', 'https:\\\\user:hunter2@host'],
+    ['PUBLIC_URL', 'https://user:pass@hunter2@host'],
+    ['PUBLIC_URL', 'user:hunter2@host'],
+    ['PUBLIC_URL', 'https://user:hunter2/x@host'],
+    ['NOTIFY_SLACK_URL', 'https:user:hunter2@host'],
+    ['NOTIFY_WEBHOOK_URL', 'https://user:hunter2@host'],
+    ['NOTIFY_SMTP_URL', 'http://user:hunter2@host'],
+    ['NOTIFY_TARGETS', 'x=slack:https:user:hunter2@host'],
+    ['REPORTING_DATABASE_URL', 'http://user:hunter2@host'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'https://user:hunter2@host:4318'],
   ])('about %s = %j names the variable, and not its secret', (name, value) => {
     const problems = problemsOf({ [name]: value }).join('\n');
     expect(problems).toContain(name);
