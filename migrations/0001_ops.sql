@@ -14,11 +14,13 @@ create sequence ops.fetch_seq as bigint;
 comment on sequence ops.fetch_seq is 'Every read of the API takes a number before it starts. A row is replaced only by a read with a higher number than the one that wrote it.';
 create table ops.migrations (
   name text primary key,
-  timestamp text not null
+  timestamp text not null,
+  text_hash text
 );
 comment on table ops.migrations is 'The migrations that this database has.';
 comment on column ops.migrations.name is 'Name of the file in the folder migrations, without .sql.';
 comment on column ops.migrations."timestamp" is 'When it was applied, ISO 8601, UTC.';
+comment on column ops.migrations.text_hash is 'Hash of its text: when that is edited, which only happens before the first release, the database cannot be upgraded.';
 
 create table ops.locks (
   name text primary key

@@ -184,6 +184,7 @@ create table ops.locks (
 create table ops.migrations (
   name text not null, -- Name of the file in the folder migrations, without .sql.
   timestamp text not null, -- When it was applied, ISO 8601, UTC.
+  text_hash text, -- Hash of its text: when that is edited, which only happens before the first release, the database cannot be upgraded.
   constraint migrations_pkey PRIMARY KEY (name)
 );
 

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CompiledQuery } from 'kysely';
@@ -31,13 +32,15 @@ export interface MigrationOutcome {
 /**
  * Migrates the schema: migrations, then functions and triggers, then the `reporting` views. Many processes may run it
  * at once. A failed migration is rolled back and throws. Does nothing if a newer release has migrated the database.
- * Throws `OldDatabase` if the schema is older than the baseline, and `OtherEncoding` if the database doesn't store
- * UTF-8.
+ * Throws `OldDatabase` if the schema is older than the baseline or made by another text of it, and `OtherEncoding` if
+ * the database doesn't store UTF-8.
  */
 export async function migrate(databaseUrl: string, log: Log, folder = releaseFolder): Promise<MigrationOutcome> {
   await using database = createDatabase({ url: databaseUrl, log, maxConnections: 2, name: 'migrate' });
   const { db } = database;
   refuseUnusable((await query<DatabaseFacts>(db, selectFacts, []))[0]);
+  const changed = await changedMigrations(db, folder);
+  if (changed.length > 0) throw new OldDatabase(changed);
   const ahead = await migrationsAhead(db, folder);
   if (ahead.length > 0) {
     log.warn({ ahead }, 'The database was migrated by a newer release; its schema is left as it is');
@@ -98,17 +101,31 @@ export class OtherEncoding extends UserError {
 }
 
 export class OldDatabase extends UserError {
-  constructor() {
+  /** `changed`: the migrations whose text was edited since. */
+  constructor(changed: readonly string[] = []) {
+    const since = changed.length === 0 ? '' : ` (since then ${changed.join(', ')} changed)`;
     super(
-      'A version from before the first release created this database, and its schema cannot be upgraded: point DATABASE_URL at an empty database (`start` without DATABASE_URL: set DATA_DIR to an empty folder) and let Trunkline mirror the account again.',
+      `A version from before the first release created this database, and its schema cannot be upgraded${since}: point DATABASE_URL at an empty database (\`start\` without DATABASE_URL: set DATA_DIR to an empty folder) and let Trunkline mirror the account again. Keep a dump of this one: opt-outs, contacts, sends and versions of rules are nowhere else.`,
     );
   }
 }
 
-/** Whether all migrations of this release are applied. */
+/** Whether all migrations of this release are applied, with the text that they have in it. */
 export async function isMigrated(db: Database): Promise<boolean> {
   const [known, applied] = await Promise.all([migrationsIn(releaseFolder), appliedMigrations(db)]);
-  return known.every((name) => applied.includes(name));
+  return known.every((name) => applied.has(name)) && (await changedMigrations(db, releaseFolder)).length === 0;
+}
+
+async function changedMigrations(db: Database, folder: URL): Promise<string[]> {
+  const [known, applied] = await Promise.all([migrationsIn(folder), appliedMigrations(db)]);
+  const both = known.filter((name) => applied.has(name));
+  const texts = await Promise.all(both.map((name) => readMigration(folder, name)));
+  return both.filter((name, at) => ![null, texts[at]?.textHash].includes(applied.get(name)));
+}
+
+async function readMigration(folder: URL, name: string) {
+  const text = await readFile(new URL(`${name}.sql`, folder), 'utf8');
+  return { text, textHash: hash('sha256', text.replaceAll('\r\n', '\n'), 'base64url') };
 }
 
 /** Whether a newer release has migrated the database. */
@@ -118,7 +135,7 @@ export async function isAhead(db: Database): Promise<boolean> {
 
 async function migrationsAhead(db: Database, folder: URL): Promise<string[]> {
   const [known, applied] = await Promise.all([migrationsIn(folder), appliedMigrations(db)]);
-  return applied.filter((name) => !known.includes(name));
+  return [...applied.keys()].filter((name) => !known.includes(name));
 }
 
 /** Whether the database has ever been migrated. */
@@ -138,10 +155,15 @@ function isDuplicate(error: unknown): boolean {
   return error instanceof Error && 'code' in error && duplicateCodes.has(error.code);
 }
 
-async function appliedMigrations(db: Database | Transaction): Promise<string[]> {
-  if (!(await hasMigrations(db))) return [];
-  const rows = await query(db, sql<{ name: string }>`select name from ops.migrations`);
-  return rows.map((row) => row.name);
+/** The applied migrations with the hashes of their texts: null if it is not known, empty if the table is too old for it. */
+async function appliedMigrations(db: Database | Transaction): Promise<ReadonlyMap<string, string | null>> {
+  if (!(await hasMigrations(db))) return new Map();
+  const rows = await query(
+    db,
+    sql<{ name: string; hash: string | null }>`select name,
+       case when to_jsonb(m) ? 'text_hash' then to_jsonb(m) ->> 'text_hash' else '' end as hash from ops.migrations m`,
+  );
+  return new Map(rows.map((row) => [row.name, row.hash]));
 }
 
 /** Skips `schema.sql`, a dump for readers. */
@@ -206,15 +228,17 @@ async function applySchema(db: Database, folder: URL): Promise<{ applied: string
       const known = await appliedMigrations(tx);
       const names = await migrationsIn(folder);
       // A newer release may have migrated while this one waited for the lock.
-      if (known.some((name) => !names.includes(name))) return { applied: [], routines: [] };
+      if ([...known.keys()].some((name) => !names.includes(name))) return { applied: [], routines: [] };
       await limitLockWait(tx);
-      const applied = names.filter((name) => !known.includes(name));
+      const applied = names.filter((name) => !known.has(name));
       for (const name of applied) {
         failed = `Migration ${name} failed`;
-        await tx.executeQuery(CompiledQuery.raw(await readFile(new URL(`${name}.sql`, folder), 'utf8')));
+        const { text, textHash } = await readMigration(folder, name);
+        await tx.executeQuery(CompiledQuery.raw(text));
         await query(
           tx,
-          sql`insert into ops.migrations (name, timestamp) values (${name}, to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))`,
+          sql`insert into ops.migrations (name, timestamp, text_hash)
+            values (${name}, to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), ${textHash})`,
         );
       }
       failed = 'The functions and triggers could not be applied';

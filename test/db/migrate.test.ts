@@ -1,4 +1,4 @@
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -8,6 +8,7 @@ import { inTransaction, query, sql } from '../../src/db/database.ts';
 import { isMigrated, migrate, selectFacts } from '../../src/db/migrate.ts';
 import { migrateAll } from '../../src/migrations.ts';
 import { createLog } from '../../src/shared/log.ts';
+import { runInProcess } from '../cli/in-process.ts';
 import { databaseForTest, superuserUrlOf } from '../stores/databases.ts';
 import { locksHere, migrated, openDatabase, waitingForLocks } from '../world/database.ts';
 import { until } from '../world.ts';
@@ -79,6 +80,31 @@ test('a database from before the baseline is refused, and left as it is', async 
   await expect(migrate(old, log)).rejects.toThrow('point DATABASE_URL at an empty database');
   expect(await database.value(`select to_regclass('ops.migrations')`)).toBeNull();
   expect(await database.query(selectFacts)).toMatchObject([{ is_old: true }]);
+});
+
+test.each([
+  ['has another text', `update ops.migrations set text_hash = 'another' where name = '0004_ledger'`, '0004_ledger'],
+  ['was applied before texts were compared', `alter table ops.migrations drop column text_hash`, '0001_ops, 0002_'],
+])('a database whose baseline %s is refused by name, and nobody takes it for migrated', async (_, statement, names) => {
+  const url = await databaseForTest(migrated);
+  await using database = openDatabase(url);
+  await database.query(statement);
+  await expect(migrateAll(url, log)).rejects.toThrow(names);
+  expect(await isMigrated(database.db)).toBe(false);
+  const settings = { DATABASE_URL: url, WEBHOOK_SECRET: 'a-secret-of-the-baseline-0123' };
+  const refused = await runInProcess(settings, 'migrate');
+  expect(refused).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/before the first release.*an empty database.*dump/s),
+  });
+  expect((await runInProcess(settings, 'doctor')).out).toContain('lacks migrations of this release');
+});
+
+test('line endings of a checkout make no other baseline', async () => {
+  const release = await releaseWith({});
+  const file = new URL('0001_ops.sql', release);
+  await writeFile(file, (await readFile(file, 'utf8')).replaceAll('\n', '\r\n'));
+  expect(await migrate(twice, log, release)).toMatchObject({ applied: [] });
 });
 
 test('a migration that fails leaves nothing, and is named', async () => {
