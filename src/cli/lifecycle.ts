@@ -90,6 +90,8 @@ export function runUntilStopped(log: Log, running: Running): void {
       else log.warn('Stopped before all work was finished; another process or the next start takes it over');
     },
   );
+  // Writing to a closed terminal fails, also during the stop.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   const onSignal = (signal: NodeJS.Signals) => {
     if (first === undefined) {
       first = { signal, at: performance.now() };
@@ -100,7 +102,7 @@ export function runUntilStopped(log: Log, running: Running): void {
     }
   };
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
-  const isAtTerminal = isatty(0) || isatty(1);
+  const isAtTerminal = [0, 1, 2].some((file) => isatty(file));
   process.on('SIGHUP', (signal) => {
     if (running.reload && !(isAtTerminal && isTerminalClosed())) running.reload();
     else onSignal(signal);

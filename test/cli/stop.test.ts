@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -201,4 +202,29 @@ test('start ends while the API hangs, and its Postgres with it', async () => {
   const databaseUrl = /postgres:\/\/\S+?(?=['\s])/.exec(started.written())?.[0];
   await stop(started);
   await expect(new Client({ connectionString: databaseUrl }).connect()).rejects.toThrow('ECONNREFUSED');
+});
+
+test('start whose terminal is closed ends as after Ctrl-C, and its Postgres with it', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'trunkline-stop-'));
+  await chmod(dataDir, 0o755);
+  onTestFinished(() => rm(dataDir, { recursive: true, force: true }));
+  const terminal = spawn('script', ['-qec', `${process.execPath} src/trunkline.cjs start`, '/dev/null'], {
+    cwd: root,
+    env: { PATH: process.env.PATH, DATA_DIR: dataDir, PORT: '0', LOG_LEVEL: 'info' },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  let shown = '';
+  terminal.stdout.on('data', (chunk) => {
+    shown += chunk;
+  });
+  await until(
+    () => shown.includes('Trunkline is running'),
+    () => shown,
+  );
+  const { pid } = JSON.parse(await readFile(join(dataDir, 'running.json'), 'utf8'));
+  onTestFinished(() => void (existsSync(`/proc/${pid}`) && process.kill(pid, 'SIGKILL')));
+  terminal.kill('SIGKILL');
+  await until(() => !existsSync(`/proc/${pid}`));
+  const left = ['running.json', 'postgres/owner', 'postgres/cluster/postmaster.pid'];
+  expect(left.filter((file) => existsSync(join(dataDir, file)))).toEqual([]);
 });
