@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import type { Settings } from '../../config/settings.ts';
+import { makeDataFolder } from '../shared/data-folder.ts';
 import { UserError } from '../shared/errors.ts';
 
 const run = promisify(execFile);
@@ -68,7 +69,7 @@ type SecretName = keyof typeof sizes;
 
 /** A generated secret, used when the environment sets none. Created once and kept in the data folder. */
 export async function ownSecret(dataDir: string, name: SecretName): Promise<string> {
-  await mkdir(dataDir, { recursive: true });
+  await makeDataFolder(dataDir);
   return keptSecret(secretFile(dataDir, name), sizes[name]);
 }
 
@@ -152,7 +153,7 @@ export async function announceRunning(dataDir: string, what: Running): Promise<(
   const own = { ...what, pid: process.pid, beginning: (await startTimeOf(process.pid)) ?? '' };
   // Renamed into place, so nobody reads a half-written file, and no old permissions remain.
   const draft = `${path}.${process.pid}`;
-  await mkdir(dataDir, { recursive: true });
+  await makeDataFolder(dataDir);
   await rm(draft, { force: true });
   await writeFile(draft, `${JSON.stringify(own, null, 2)}\n`, { mode: 0o600 });
   await rename(draft, path);

@@ -70,7 +70,7 @@ test('no connection stays at the old one, neither of the queues nor of what is k
   const kept = await keepInRedis(address.url, 'deployment');
   onTestFinished(() => kept.close());
   const { hears } = await queuesIn(address.url);
-  const writes = () => kept.addTargets(new Map([['call 1', 1]])).catch(() => undefined);
+  const writes = () => kept.addErasures([{ numberHash: 'a hash', spellingHashes: [] }]).catch(() => undefined);
   await hears('before');
   await writes();
   address.leadTo(next.port);

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { makeDataFolder } from '../../shared/data-folder.ts';
 import type { Log } from '../../shared/log.ts';
 
 /*
@@ -94,7 +95,7 @@ export async function keepInFolders(dataDir: string, deploymentId: string, log: 
   if (!existsSync(join(dataDir, 'postgres'))) return first;
   const stateDir = join(process.env.XDG_STATE_HOME || join(homedir(), '.local', 'state'), 'trunkline');
   try {
-    await mkdir(stateDir, { recursive: true, mode: 0o700 });
+    await makeDataFolder(stateDir, 0o700);
   } catch (err) {
     log.info({ err, stateDir }, 'If DATA_DIR is put back to an older state, erasures of later are not known');
     return first;
@@ -126,7 +127,7 @@ export function keepInFolder(dataDir: string, deploymentId: string): KeptOutside
     });
 
   async function replace(file: string, text: string): Promise<void> {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeDataFolder(folder, 0o700);
     const draft = `${file}.${process.pid}`;
     await writeFile(draft, text, { mode: 0o600 });
     await rename(draft, file);
@@ -135,7 +136,7 @@ export function keepInFolder(dataDir: string, deploymentId: string): KeptOutside
   let created: number | undefined;
   /** When the folder was created, which no copy keeps; 0 where the file system does not know, and tells of the last change. */
   async function createdAt(): Promise<number> {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeDataFolder(folder, 0o700);
     const { birthtimeMs } = await stat(folder);
     created ??= birthtimeMs;
     if (created !== birthtimeMs) created = 0;

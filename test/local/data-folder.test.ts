@@ -1,0 +1,66 @@
+import { execFileSync } from 'node:child_process';
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { makeFolder } from '../../src/local/cluster.ts';
+import { announceRunning, ownSecret } from '../../src/local/data-folder.ts';
+import { keepInFolders } from '../../src/ops/lost-writes/kept-outside.ts';
+import { createLog } from '../../src/shared/log.ts';
+
+const running = {
+  databaseUrl: 'postgres://app:hunter2@127.0.0.1/app',
+  isSandbox: false,
+  webhookSecret: 'hunter2',
+  statusUrl: 'http://127.0.0.1:3000/',
+  adminToken: 'hunter2',
+};
+
+/** A repository, and what `git add .` in it would publish. */
+async function repository() {
+  const folder = await mkdtemp(join(tmpdir(), 'trunkline-git-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  execFileSync('git', ['init', '--quiet', folder]);
+  // As root, the embedded Postgres runs as another user.
+  await chmod(folder, 0o755);
+  const own = ['-c', 'core.excludesFile=/dev/null', 'status', '--porcelain', '-uall'];
+  const published = () => execFileSync('git', own, { cwd: folder, encoding: 'utf8' });
+  return { folder, published };
+}
+
+test.each([
+  ['a secret', (dataDir: string) => ownSecret(dataDir, 'encryption-key')],
+  ['the note of a running start', (dataDir: string) => announceRunning(dataDir, running)],
+  [
+    'what is kept outside of Postgres',
+    async (dataDir: string) =>
+      (await keepInFolders(dataDir, 'deployment', createLog('silent'))).addErasures([
+        { numberHash: 'a hash', spellingHashes: [] },
+      ]),
+  ],
+  [
+    'the folder of the embedded Postgres',
+    async (dataDir: string) => {
+      await makeFolder(join(dataDir, 'postgres'));
+      await writeFile(join(dataDir, 'postgres', 'password'), 'hunter2');
+    },
+  ],
+])('git ignores %s, in a new folder and in one of an earlier version', async (_, write) => {
+  const { folder, published } = await repository();
+  await write(join(folder, '.account'));
+  expect(published()).toBe('');
+  execFileSync('find', [folder, '-name', '.gitignore', '-delete']);
+  expect(published()).not.toBe('');
+  await write(join(folder, '.account'));
+  expect(published()).toBe('');
+});
+
+test('a repository, and a folder with rules of its own, are left as they are', async () => {
+  const { folder, published } = await repository();
+  await ownSecret(folder, 'encryption-key');
+  expect(published()).toBe('?? encryption-key\n');
+  await mkdir(join(folder, 'own'));
+  await writeFile(join(folder, 'own', '.gitignore'), 'admin-token\n');
+  await ownSecret(join(folder, 'own'), 'admin-token');
+  expect(await readFile(join(folder, 'own', '.gitignore'), 'utf8')).toBe('admin-token\n');
+});
