@@ -9,8 +9,6 @@ create table ops.rule_versions (
   problem text,
   rules jsonb not null default '[]',
   limits jsonb not null default '{}',
-  is_using_hours boolean not null default false,
-  time_zone text,
   since jsonb not null default '{}'
 );
 comment on table ops.rule_versions is 'Each text of the rules that was applied or refused. In force, for all workers, is the newest that was not refused.';
@@ -22,10 +20,8 @@ comment on column ops.rule_versions.applied_by is 'Who applied it: a name, or RU
 comment on column ops.rule_versions.why is 'The reason that was given.';
 comment on column ops.rule_versions.file_hash is 'SHA-256 of RULES_FILE, if it is from there: a file that did not change is not applied again.';
 comment on column ops.rule_versions.problem is 'Why RULES_FILE was refused; NULL = it was not.';
-comment on column ops.rule_versions.rules is 'Name, trigger and mode of each rule, in order. heldBack: why the mode is dry-run although the text says live.';
+comment on column ops.rule_versions.rules is 'Name, trigger and mode of each rule, in order, and whether it depends on hours in TIME_ZONE.';
 comment on column ops.rule_versions.limits is 'The account''s limits as the rules set them: sends a day, and micro-dollars.';
-comment on column ops.rule_versions.is_using_hours is 'Whether a rule or a template depends on local times.';
-comment on column ops.rule_versions.time_zone is 'Time zone of the hours in rules: TIME_ZONE of the workers. NULL = not set, so rules that depend on hours do not act.';
 comment on column ops.rule_versions.since is 'Since when each rule has been in force without interruption, by name, trigger and idle time. A rule ignores threads that were idle long enough before, and triggers that another rule had replied to.';
 
 create table ops.rule_events (

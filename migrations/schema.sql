@@ -373,10 +373,8 @@ create table ops.rule_versions (
   why text, -- The reason that was given.
   file_hash text, -- SHA-256 of RULES_FILE, if it is from there: a file that did not change is not applied again.
   problem text, -- Why RULES_FILE was refused; NULL = it was not.
-  rules jsonb not null default '[]'::jsonb, -- Name, trigger and mode of each rule, in order. heldBack: why the mode is dry-run although the text says live.
+  rules jsonb not null default '[]'::jsonb, -- Name, trigger and mode of each rule, in order, and whether it depends on hours in TIME_ZONE.
   limits jsonb not null default '{}'::jsonb, -- The account's limits as the rules set them: sends a day, and micro-dollars.
-  is_using_hours boolean not null default false, -- Whether a rule or a template depends on local times.
-  time_zone text, -- Time zone of the hours in rules: TIME_ZONE of the workers. NULL = not set, so rules that depend on hours do not act.
   since jsonb not null default '{}'::jsonb, -- Since when each rule has been in force without interruption, by name, trigger and idle time. A rule ignores threads that were idle long enough before, and triggers that another rule had replied to.
   constraint rule_versions_pkey PRIMARY KEY (version),
   constraint rule_versions_mode_check CHECK ((mode = ANY (ARRAY['off'::text, 'dry-run'::text, 'live'::text])))

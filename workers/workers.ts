@@ -79,7 +79,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   if (zoneRemedy !== undefined) {
     throw new SettingsError([`TIME_ZONE=${settings.timeZone} ${otherZone} ${zoneRemedy}`]);
   }
-  if (!(await adoptTimeZone(db, settings.isTimeZoneSet ? settings.timeZone : undefined))) {
+  if (!(await adoptTimeZone(db, settings.hoursZone))) {
     log.warn(
       `The days of the reports are not those of TIME_ZONE=${settings.timeZone}: run ${toType('reporting rebuild')}`,
     );

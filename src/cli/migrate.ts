@@ -29,7 +29,7 @@ export async function migrate({ biRole: biName, cdcRole: cdcName, showText }: Mi
   const { ahead, applied, viewsBlocked } = outcome;
   await using database = createDatabase({ url: settings.databaseUrl, log, maxConnections: 1, name: 'migrate' });
   // The file of an older release is not for the workers of a newer one.
-  if (ahead.length === 0) await applyRulesFile(database.db, { ...settings, timeZone: settings.hoursZone }, log);
+  if (ahead.length === 0) await applyRulesFile(database.db, settings, log);
   const biRole = biName === undefined ? undefined : await grantBiRole(database.db, biName);
   const cdcRole =
     cdcName === undefined ? undefined : await grantCdcRole(database.db, cdcName, { isTextShown: showText });

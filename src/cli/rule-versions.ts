@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type Database, sql } from '../db/database.ts';
 import { readAllowedMode, readInForce, readVersions } from '../ledger/rules-in-force.ts';
+import { parseRules } from '../rules/file/parse.ts';
 import type { Mode } from '../rules/rule.ts';
 import { applyRules, rollbackRules, setRulesMode } from '../rules/versions.ts';
 import { toType } from '../shared/command-name.ts';
@@ -21,15 +22,9 @@ export async function apply(file: string, { why }: Reason): Promise<Output> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw new UserError(`${file} cannot be read (${error.code}).`);
   });
-  const { hoursZone } = settings;
+  const set = parseRules(text, { file, timeZone: settings.hoursZone });
   const isRulesFile = resolve(file) === resolve(settings.rulesFile);
-  const { isNew, set } = await applyRules(db, text, {
-    file,
-    timeZone: hoursZone,
-    isRulesFile,
-    by: operatorName(),
-    why,
-  });
+  const { isNew } = await applyRules(db, text, { file, isRulesFile, by: operatorName(), why });
   await printWarnings(file, text, set, settings);
   return await inForceNow(db, settings, isNew ? '' : `${file} was in force already. `);
 }
@@ -70,14 +65,14 @@ export async function show(version: number | undefined): Promise<Output> {
 export async function rollback(to: number | undefined, { why }: Reason): Promise<Output> {
   await using database = await openDatabase('rules');
   const { db, settings } = database;
-  const { from } = await rollbackRules(db, { to, timeZone: settings.hoursZone, by: operatorName(), why });
+  const { from } = await rollbackRules(db, { to, by: operatorName(), why });
   return await inForceNow(db, settings, `The text is that of version ${from}. `);
 }
 
 export async function changeMode(mode: Mode, { why }: Reason): Promise<Output> {
   await using database = await openDatabase('rules');
   const { db, settings } = database;
-  await setRulesMode(db, mode, { timeZone: settings.hoursZone, by: operatorName(), why });
+  await setRulesMode(db, mode, { by: operatorName(), why });
   return await inForceNow(db, settings, '');
 }
 

@@ -19,7 +19,7 @@ import {
 } from './outcome.ts';
 import { releaseSuperseded } from './plans.ts';
 import { settleFound } from './reconcile.ts';
-import { isOutranked, readLimits } from './rules-in-force.ts';
+import { readLimits } from './rules-in-force.ts';
 import { lockSend, type Send, transition } from './send.ts';
 import { isUnsent } from './states.ts';
 
@@ -42,12 +42,12 @@ export function reserveSend(
     if (await settleFound(tx, ledger, send)) return 'sent';
     const inputs = await readGateInputs(tx, send);
     const limits = await readLimits(tx);
-    if (send.mode === 'live' && (await isOutranked(tx, ledger.mode))) return takeUpAgain(tx, sendId);
-    const isDry = [ledger.mode, send.mode, inputs.ruleMode].includes('dry-run');
+    // A worker that isn't live decides nothing about a live send, except that its time is over.
+    if (send.mode === 'live' && ledger.mode !== 'live' && inputs.now <= send.expiresAt) return takeUpAgain(tx, sendId);
+    const isDry = [send.mode, inputs.ruleMode].includes('dry-run');
     // For a live send, the service is asked about a block just before the dispatch. A dry run asks nothing.
     const verdict = judge(send, inputs, isDry && inputs.wasBlocked, limits);
     if (verdict.kind === 'deny' || verdict.kind === 'expire') return refuse(tx, ledger, send, verdict);
-    if (ledger.mode === 'off') return refuse(tx, ledger, send, { kind: 'deny', reason: 'mode_off' });
     if (needsApproval(send) && !isDry) {
       return inputs.isOutdated ? takeUpAgain(tx, sendId) : awaitApproval(tx, send);
     }

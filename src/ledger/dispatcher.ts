@@ -52,7 +52,7 @@ export function createDispatcher(deps: LedgerDeps): Dispatcher {
     for (const chore of [linkMessages, settleAllFound, correctClock, releaseAllSuperseded, endPause]) {
       await chore(ledger).catch((error: unknown) => void failures.push(error));
     }
-    const due = await takeDueSends(ledger.db, max, ledger.timing.lostAfterMs);
+    const due = await takeDueSends(ledger, max);
     // Without a database, the line above has thrown.
     for (const err of failures) ledger.log.warn({ err }, 'A chore of the ledger failed; other sends are not affected');
     return due;
@@ -109,10 +109,10 @@ async function correctClock({ db, timing: { leaseMs } }: Ledger): Promise<void> 
 
 /**
  * Marks up to `max` due sends as taken up and returns them: sends that nobody took up yet, or whose worker died. During
- * a pause, waiting live sends stay untouched until they expire. An UNKNOWN send becomes due as soon as its thread was
+ * a pause, and in a worker that isn't live, waiting live sends stay untouched until they expire. An UNKNOWN send becomes due as soon as its thread was
  * read after the last reconciliation, for example because of a delivery.
  */
-async function takeDueSends(db: Database, max: number, lostAfterMs: number): Promise<string[]> {
+async function takeDueSends({ db, mode, timing: { lostAfterMs } }: Ledger, max: number): Promise<string[]> {
   await query(
     db,
     sql`update ops.sends s set due_at = now()
@@ -127,8 +127,8 @@ async function takeDueSends(db: Database, max: number, lostAfterMs: number): Pro
         select send_id from ops.sends s
         where ${isOpen} and due_at <= now()
           and (enqueued_at < due_at or enqueued_at < now() - ${lostAfterMs} * interval '1 ms')
-          and (state not in ('PLANNED', 'HELD') or mode = 'dry-run' or expires_at < now()
-            or not (select is_paused from ops.send_control))
+          and (state not in ('PLANNED', 'HELD', 'AWAITING_APPROVAL') or mode = 'dry-run' or expires_at < now()
+            or ${mode} = 'live' and (state = 'AWAITING_APPROVAL' or not (select is_paused from ops.send_control)))
         order by due_at limit ${max} for update skip locked
       )
       update ops.sends s set enqueued_at = now() from due where s.send_id = due.send_id returning s.send_id`,

@@ -16,17 +16,15 @@ export interface RulesVersion {
   readonly why: string | null;
   /** Why RULES_FILE was refused; null for a version that came into force. */
   readonly problem: string | null;
-  /** Each with its mode, limited by that of the version. */
+  /** Each with its mode, limited by that of the version. None of a refused one. */
   readonly rules: readonly {
     readonly name: string;
     readonly on: string;
     readonly mode: Mode;
-    readonly heldBack?: 'time_zone_unset';
+    /** It speaks of local times, which are those of TIME_ZONE. */
+    readonly usesHours: boolean;
   }[];
   readonly limits: Partial<AccountLimits>;
-  readonly isUsingHours: boolean;
-  /** TIME_ZONE of the workers. Null if it is not set. */
-  readonly timeZone: string | null;
 }
 
 /** SQL: a row `v` of `ops.rule_versions` is in force. */
@@ -39,8 +37,7 @@ export function readVersions(
 ): Promise<RulesVersion[]> {
   return query<RulesVersion>(
     db,
-    sql`select version, body as text, mode, applied_at as "appliedAt", applied_by as by, why, problem, rules, limits,
-        is_using_hours as "isUsingHours", time_zone as "timeZone"
+    sql`select version, body as text, mode, applied_at as "appliedAt", applied_by as by, why, problem, rules, limits
       from ops.rule_versions v where ${which} order by version desc`,
   );
 }

@@ -58,7 +58,6 @@ const sendReasons: Readonly<Record<string, string>> = {
   not_approved: 'nobody approved its text in time',
   writes_lost: 'it may have left before the database went back in time',
   rule_changed: 'its rule was changed and would not reply any more',
-  mode_off: 'RULES_MODE is off',
   paused: 'sends are paused',
   reconciled: 'found in its thread',
   'gate:rule_off': 'its rule is off or gone',

@@ -118,7 +118,7 @@ export async function timeZoneRemedy(db: Database, timeZone: string): Promise<st
 }
 
 /** The TIME_ZONE of the worker started last. Undefined if it wasn't set. */
-export async function wantedTimeZone(db: Database): Promise<string | undefined> {
+export async function wantedTimeZone(db: Database | Transaction): Promise<string | undefined> {
   const [state] = await query<{ wanted: string | null }>(
     db,
     'select wanted_time_zone as wanted from ops.rollup_state',

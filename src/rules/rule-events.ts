@@ -174,15 +174,10 @@ function sinceKey({ name, on, idle }: Pick<Rule, 'name' | 'on' | 'idle'>): strin
 }
 
 /**
- * Records the rules of the version in force, with the modes that TIME_ZONE allows, and since when each has been in force
- * without interruption. A start in the future is of a clock of Postgres that was ahead.
+ * Records since when each rule of the version in force has been in force without interruption. A start in the future is of a
+ * clock of Postgres that was ahead.
  */
-export async function recordInForce(
-  tx: Transaction,
-  { rules, timeZone }: Pick<RuleSet, 'rules' | 'timeZone'>,
-): Promise<void> {
-  const listed = JSON.stringify(rules.map(({ name, on, mode, heldBack }) => ({ name, on, mode, heldBack })));
-  const zone = sql`${timeZone ?? null}::text`;
+export async function recordInForce(tx: Transaction, { rules }: Pick<RuleSet, 'rules'>): Promise<void> {
   const active = relation(
     'a',
     rules.filter(({ mode }) => mode !== 'off'),
@@ -195,8 +190,7 @@ export async function recordInForce(
         select coalesce(jsonb_object_agg(a.key, least((v.since ->> a.key)::timestamptz, clock_timestamp())) filter (where a.key is not null), '{}') as since
         from ops.rule_versions v left join ${active} on true where ${isInForce}
       )
-      update ops.rule_versions v set since = starts.since, rules = ${listed}, time_zone = ${zone} from starts
-      where ${isInForce} and (v.since, v.rules, coalesce(v.time_zone, '')) <> (starts.since, ${listed}::jsonb, coalesce(${zone}, ''))`,
+      update ops.rule_versions v set since = starts.since from starts where ${isInForce} and v.since <> starts.since`,
   );
 }
 

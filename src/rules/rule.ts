@@ -87,6 +87,8 @@ export interface Rule {
   readonly replyLimits: RuleLimits;
   /** Later rules are not evaluated on a trigger that this one matched. */
   readonly stops: boolean;
+  /** It speaks of local times, which are those of TIME_ZONE. */
+  readonly usesHours: boolean;
   readonly mode: Mode;
   /** Why its mode is `dry-run` although the file says `live`. */
   readonly heldBack?: HeldBack | undefined;
@@ -126,7 +128,7 @@ export interface RuleSet {
   readonly accountLimits: Partial<AccountLimits>;
   /** Users that the file names, to be checked against the directory. */
   readonly users: readonly NamedUser[];
-  /** The first rule that speaks of local times, which are those of TIME_ZONE. */
+  /** The first rule that uses hours and is not off. */
   readonly hoursAt: FilePosition | undefined;
   /** A rule speaks of the language of contacts: it is read from their texts where no import names it. */
   readonly usesLanguage: boolean;

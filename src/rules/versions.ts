@@ -96,7 +96,6 @@ export function checkVersion({ version, text }: Pick<RulesVersion, 'version' | '
 interface ApplyOptions {
   /** The path as messages show it. */
   readonly file: string;
-  readonly timeZone: string | undefined;
   /** Whether it is the text of RULES_FILE, which a start then does not apply again. */
   readonly isRulesFile?: boolean;
 }
@@ -108,27 +107,27 @@ interface ApplyOptions {
 export async function applyRules(
   db: Database,
   text: string,
-  { file, timeZone, isRulesFile, ...change }: Change & ApplyOptions,
-): Promise<{ readonly version: number; readonly isNew: boolean; readonly set: RuleSet }> {
-  const set = parseRules(text, { file, timeZone });
+  { file, isRulesFile, ...change }: Change & ApplyOptions,
+): Promise<{ readonly version: number; readonly isNew: boolean }> {
+  parseRules(text, { file, timeZone: anyZone });
   return whileStill(db, async (tx) => {
     const inForce = await readInForce(tx);
     const [newest] = await readVersions(tx, sql`true`);
     // After a refused file, a new version says that it is mended.
-    if (inForce?.text === text && newest?.problem === null) return { version: inForce.version, isNew: false, set };
+    if (inForce?.text === text && newest?.problem === null) return { version: inForce.version, isNew: false };
     refuseIfChanged(inForce, change);
     const version = await insertVersion(tx, {
-      ...{ text, mode: inForce?.mode ?? 'live', timeZone, ...change },
+      ...{ text, mode: inForce?.mode ?? 'live', ...change },
       ...(isRulesFile && { fileHash: hash('sha256', text) }),
     });
-    return { version, isNew: true, set };
+    return { version, isNew: true };
   });
 }
 
 /** Makes the text of an earlier version the one in force; by default the newest one with another text. */
 export function rollbackRules(
   db: Database,
-  { to, timeZone, ...change }: Change & { readonly to?: number | undefined; readonly timeZone: string | undefined },
+  { to, ...change }: Change & { readonly to?: number | undefined },
 ): Promise<{ readonly version: number; readonly from: number }> {
   return whileStill(db, async (tx) => {
     const inForce = await readInForce(tx);
@@ -138,7 +137,7 @@ export function rollbackRules(
     if (!inForce || !earlier)
       throw new UserError(`There is no ${to === undefined ? 'earlier version' : `version ${to} that was in force`}.`);
     const version = await insertVersion(tx, {
-      ...{ text: earlier.text, mode: inForce.mode, timeZone, by: change.by },
+      ...{ text: earlier.text, mode: inForce.mode, by: change.by },
       why: change.why ?? `back to version ${earlier.version}`,
     });
     return { version, from: earlier.version };
@@ -146,17 +145,13 @@ export function rollbackRules(
 }
 
 /** Changes the most that all rules may do. RULES_MODE of the workers limits it. */
-export function setRulesMode(
-  db: Database,
-  mode: Mode,
-  { timeZone, ...change }: Change & { readonly timeZone: string | undefined },
-): Promise<{ readonly version: number }> {
+export function setRulesMode(db: Database, mode: Mode, change: Change): Promise<{ readonly version: number }> {
   return whileStill(db, async (tx) => {
     const inForce = await readInForce(tx);
     if (!inForce) throw new UserError('No rules were applied yet.');
     refuseIfChanged(inForce, change);
     if (inForce.mode === mode) return { version: inForce.version };
-    return { version: await insertVersion(tx, { text: inForce.text, mode, timeZone, ...change }) };
+    return { version: await insertVersion(tx, { text: inForce.text, mode, ...change }) };
   });
 }
 
@@ -166,7 +161,7 @@ export function setRulesMode(
  */
 export async function applyRulesFile(
   db: Database,
-  { rulesFile, timeZone }: RulesFileSettings,
+  { rulesFile }: { readonly rulesFile: string },
   log: Log,
 ): Promise<void> {
   let text: string | undefined;
@@ -176,7 +171,7 @@ export async function applyRulesFile(
     text = await readFile(rulesFile, 'utf8').catch((error: NodeJS.ErrnoException) => {
       throw new Error(`${rulesFile} cannot be read (${error.code}). Set RULES_FILE, or create it.`);
     });
-    ({ warnings } = parseRules(text, { file: rulesFile, timeZone }));
+    ({ warnings } = parseRules(text, { file: rulesFile, timeZone: anyZone }));
   } catch (error) {
     problem = error instanceof Error ? error.message : String(error);
   }
@@ -190,7 +185,7 @@ export async function applyRulesFile(
     );
     const isSame = last?.hash === fileHash && (last.problem === null || last.problem === problem);
     if (isSame || (isMissing && inForce) || (inForce?.text === text && last?.problem === null)) return { inForce };
-    const change = { text: text ?? '', mode: inForce?.mode ?? 'live', timeZone, by: 'RULES_FILE', fileHash, problem };
+    const change = { text: text ?? '', mode: inForce?.mode ?? 'live', by: 'RULES_FILE', fileHash, problem };
     return { inForce, version: await insertVersion(tx, change) };
   });
   if (problem !== undefined) {
@@ -203,11 +198,6 @@ export async function applyRulesFile(
       log.warn({ place: `${rulesFile}:${line}:${column}`, remedy }, `The rules file: ${message}`);
     }
   }
-}
-
-interface RulesFileSettings {
-  readonly rulesFile: string;
-  readonly timeZone: string | undefined;
 }
 
 function refuseIfChanged(inForce: RulesVersion | undefined, { basedOn }: Change): void {
@@ -226,28 +216,33 @@ function whileStill<T>(db: Database, change: (tx: Transaction) => Promise<T>): P
 interface NewVersion extends Change {
   readonly text: string;
   readonly mode: Mode;
-  readonly timeZone: string | undefined;
   readonly fileHash?: string;
   /** Why it is refused. */
   readonly problem?: string | undefined;
 }
 
+/** What is stored of a version depends on its text alone, and not on TIME_ZONE or RULES_MODE of who applies it. */
+const anyZone = 'UTC';
+
 /** Throws a `RulesError` if the text has errors, unless it is refused. */
-async function insertVersion(
-  tx: Transaction,
-  { text, mode, timeZone, by, why, fileHash, problem }: NewVersion,
-): Promise<number> {
+async function insertVersion(tx: Transaction, { text, mode, by, why, fileHash, problem }: NewVersion): Promise<number> {
   const [newest] = await query<{ version: number }>(
     tx,
     sql`select coalesce(max(version), 0) as version from ops.rule_versions`,
   );
   const version = (newest?.version ?? 0) + 1;
-  const set = problem === undefined ? rulesOf({ version, text, mode }, timeZone) : undefined;
+  const set = problem === undefined ? rulesOf({ version, text, mode }, anyZone) : undefined;
+  const rules = set?.rules.map((rule) => ({
+    name: rule.name,
+    on: rule.on,
+    mode: rule.mode,
+    usesHours: rule.usesHours,
+  }));
   await query(
     tx,
-    sql`insert into ops.rule_versions (version, body, mode, applied_by, why, file_hash, problem, limits, is_using_hours, since)
+    sql`insert into ops.rule_versions (version, body, mode, applied_by, why, file_hash, problem, rules, limits, since)
       values (${version}, ${text}, ${mode}, ${by}, ${why ?? null}, ${fileHash ?? null}, ${problem ?? null},
-        ${JSON.stringify(set?.accountLimits ?? {})}, ${set?.hoursAt !== undefined},
+        ${JSON.stringify(rules ?? [])}, ${JSON.stringify(set?.accountLimits ?? {})},
         coalesce((select since from ops.rule_versions where problem is null order by version desc limit 1), '{}'))`,
   );
   if (set) await recordInForce(tx, set);

@@ -32,14 +32,14 @@ export async function renderWaitingReplies(context: EvaluationContext, signal: A
   while (isMore && !signal.aborted) {
     const before = await context.rules(context.db);
     if (!before) return;
-    const [any] = await hotQuery(context.db, sql`${outdatedReplies(before)} limit 1`);
+    const [any] = await hotQuery(context.db, sql`${outdatedReplies(before, context)} limit 1`);
     if (!any) return;
     isMore = await inTransaction(context.db, async (tx) => {
       const set = await beginEvaluation(tx, context);
       if (!set) return false;
       const replies = await query<WaitingReply>(
         tx,
-        sql`${outdatedReplies(set)} limit ${batchSize} for update of s skip locked`,
+        sql`${outdatedReplies(set, context)} limit ${batchSize} for update of s skip locked`,
       );
       for (const reply of replies) await renderAgain(tx, set, reply);
       return replies.length === batchSize;
@@ -47,13 +47,19 @@ export async function renderWaitingReplies(context: EvaluationContext, signal: A
   }
 }
 
-const outdatedReplies = ({ rules, version }: RuleSet) => sql<WaitingReply>`
+/** Replies that would leave are left to live workers, and those that speak of hours to workers that know their time zone. */
+const outdatedReplies = ({ rules, version }: RuleSet, { mode }: EvaluationContext) => sql<WaitingReply>`
   select s.send_id as "sendId", s.state, s.rule, s.mode, s.body as text, s.rule_hash as hash, s.limits,
     jsonb_strip_nulls(jsonb_build_object('kind', r.trigger_kind, 'key', r.trigger_key, 'afterSeconds', r.after_seconds)) as trigger,
     r.trigger_at
-  from ops.sends s join ${relation('c', rules, { rule: ['text', ({ name }) => name], hash: 'text' })} on c.rule = s.rule
+  from ops.sends s join ${relation(
+    'c',
+    rules.filter(({ heldBack }) => !heldBack),
+    { rule: ['text', ({ name }) => name], hash: 'text' },
+  )} on c.rule = s.rule
   join ops.rule_actions a on a.send_id = s.send_id and a.kind = 'reply' join ops.rule_runs r using (run_id)
-  where s.state in ('PLANNED', 'HELD', 'AWAITING_APPROVAL') and s.body <> '' and s.rule_version <> ${version}`;
+  where s.state in ('PLANNED', 'HELD', 'AWAITING_APPROVAL') and s.body <> '' and s.rule_version <> ${version}
+    and (s.mode = 'dry-run' or ${mode} = 'live')`;
 
 async function renderAgain(tx: Transaction, set: RuleSet, reply: WaitingReply): Promise<void> {
   const { sendId, state } = reply;

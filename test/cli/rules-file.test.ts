@@ -98,3 +98,30 @@ test('rules that speak of hours do not act until TIME_ZONE is chosen, and the zo
     ]);
   }
 });
+
+test('what is stored of a version is the same wherever it is applied', async () => {
+  const file = join(folder, 'same.yaml');
+  const text =
+    'rules:\n  - { name: closed, on: message_received, if: "!hours.is_open", do: [{ reply: We are closed. }] }\n' +
+    '  - { name: waits, on: thread_idle, for: 30 business minutes, do: [{ reopen: true }] }\n';
+  const database = await migratedDatabase();
+  onTestFinished(() => database[Symbol.asyncDispose]());
+  const elsewhere = [{}, { TIME_ZONE: 'Asia/Tokyo' }, { RULES_MODE: 'off' }];
+  for (const [at, environment] of elsewhere.entries()) {
+    const rules = (...words: string[]) =>
+      runInProcess({ DATABASE_URL: database.url, ...environment }, 'rules', ...words);
+    await writeFile(file, `${text}# ${at}\n`);
+    expect((await rules('apply', file)).code).toBe(0);
+    expect((await rules('mode', 'dry-run')).code).toBe(0);
+    expect((await rules('mode', 'live')).code).toBe(0);
+    if (at > 0) expect((await rules('rollback')).code).toBe(0);
+  }
+  const [one, ...others] = await database.query(
+    `select distinct rules, limits from ops.rule_versions where mode = 'live'`,
+  );
+  expect(others).toEqual([]);
+  expect(one?.rules).toMatchObject([
+    { name: 'closed', mode: 'live' },
+    { name: 'waits', mode: 'live' },
+  ]);
+});

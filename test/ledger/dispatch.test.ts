@@ -279,7 +279,7 @@ test('a recipient whom the service skips as opted out is remembered for the whol
 
 test('a dry run records what would have been sent, asks nothing of the service and reserves nothing', async () => {
   const ledger = await openLedger(database, sandbox, { mode: 'dry-run' });
-  const { sendId } = await ledger.answer();
+  const { sendId } = await ledger.answer({ mode: 'dry-run' });
   const before = sandbox.requests().length;
   expect(await ledger.dispatcher.advance(sendId)).toBe('denied');
   expect(await database.query('select state, reason, units, reserved_micros::int from ops.sends')).toEqual([
@@ -287,6 +287,26 @@ test('a dry run records what would have been sent, asks nothing of the service a
   ]);
   expect(sandbox.requests().length).toBe(before);
   expect(await budget()).toEqual([]);
+});
+
+test.each(['dry-run', 'off'] as const)('a worker that is %s leaves live sends to live ones', async (mode) => {
+  const live = await openLedger(database, sandbox);
+  const [waiting, late, unapproved] = [
+    await live.answer(),
+    await live.answer(),
+    await live.answer({ limits: { quietHours: 'none', approval: { expiresSeconds: 600, notify: undefined } } }),
+  ];
+  expect(await live.dispatcher.advance(unapproved.sendId)).toBe('awaiting');
+  await database.query(`update ops.sends set due_at = now(), enqueued_at = '-infinity'`);
+  await database.query(`update ops.sends set expires_at = now() - interval '1 second' where send_id = $1`, late.sendId);
+  const { dispatcher } = await openLedger(database, sandbox, { mode });
+  expect(await dispatcher.sweep(10)).toEqual([late.sendId]);
+  expect(await dispatcher.advance(late.sendId)).toBe('expired');
+  expect(await dispatcher.advance(waiting.sendId)).toBe('nothing_due');
+  expect(await dispatcher.advance(unapproved.sendId)).toBe('nothing_due');
+  expect(await live.state(waiting.sendId)).toBe('PLANNED');
+  expect(await live.state(unapproved.sendId)).toMatch(/^AWAITING_APPROVAL/);
+  expect(await live.dispatcher.advance(waiting.sendId)).toBe('sent');
 });
 
 test('a thread that cannot be read whole lets nothing out', async () => {

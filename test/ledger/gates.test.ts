@@ -276,7 +276,7 @@ test.each([
   await ledger.dispatcher.advance(sendId);
   expect(await ledger.state(sendId)).toBe(`DENIED ${reason}`);
   const dry = await openLedger(database, sandbox, { limits, mode: 'dry-run' });
-  const other = await ledger.answer({ number: '12125550189' });
+  const other = await ledger.answer({ number: '12125550189', mode: 'dry-run' });
   await dry.dispatcher.advance(other.sendId);
   expect(await ledger.state(other.sendId)).toBe(`DENIED ${reason}`);
 });

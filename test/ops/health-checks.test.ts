@@ -372,7 +372,7 @@ const faults: readonly Fault[] = [
   {
     check: 'time_zone',
     level: 'warning',
-    sql: `${rules('is_using_hours, time_zone', 'true, null')};
+    sql: `${rules('rules', `'[{ "name": "hours", "mode": "live", "usesHours": true }]'`)};
       insert into warehouse.users (user_id, time_zone, ${provenance}) values (1, 'America/Denver', ${given})`,
     says: /^TIME_ZONE is not set, so rules that speak of hours do not act\. Most users .* in America\/Denver\.$/,
     remedy: /^Set TIME_ZONE=America\/Denver/,
@@ -380,7 +380,7 @@ const faults: readonly Fault[] = [
   {
     check: 'time_zone',
     level: 'notice',
-    sql: `${rules('is_using_hours, time_zone', 'false, null')};
+    sql: `${rules('rules', `'[{ "name": "off", "mode": "off", "usesHours": true }]'`)};
       insert into warehouse.users (user_id, time_zone, ${provenance}) values (1, 'America/Denver', ${given})`,
     says: /^TIME_ZONE is not set, so the days of the reports are those of UTC\./,
     remedy: /^Set TIME_ZONE=America\/Denver/,
@@ -388,7 +388,7 @@ const faults: readonly Fault[] = [
   {
     check: 'holidays_end',
     level: 'warning',
-    sql: rules('time_zone', `'UTC'`, 'business_hours: { holidays: [12-25, 2026-01-01] }\nrules: []\n'),
+    sql: rules('rules', `'[]'`, 'business_hours: { holidays: [12-25, 2026-01-01] }\nrules: []\n'),
     says: /^The dated holidays of the rules ended on 2026-01-01\.$/,
     remedy: /^Add those of the next year/,
   },

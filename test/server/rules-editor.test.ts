@@ -36,7 +36,7 @@ const replyToHello = async () => {
 };
 /** Another lead applies rules meanwhile. */
 const applyMeanwhile = (text: string, by: string, why: string) =>
-  applyRules(context.database.db, text, { file: 'theirs', timeZone: 'UTC', by, why });
+  applyRules(context.database.db, text, { file: 'theirs', by, why });
 
 describe('in a browser', () => {
   let browser: Browser;

@@ -74,9 +74,9 @@ const timeZone = defineCheck({
   id: 'time_zone',
   meaning:
     'Nobody has chosen a time zone, so the days of the reports are those of UTC, and rules that speak of hours do not act.',
-  measure({ rules }) {
+  measure({ rules, reporting }) {
     const status = known(rules);
-    if (!status || status.timeZone !== null) return undefined;
+    if (!status || known(reporting)?.wantedTimeZone !== null) return undefined;
     const { mode, usersZone } = status;
     const usesHours = status.usesHours && mode !== 'off';
     const isWrong = usesHours || (usersZone !== null && usersZone !== 'UTC');

@@ -24,10 +24,8 @@ export interface RulesStatus {
   readonly unreadable: RulesProblem | null;
   /** The last date of the calendar whose dated holidays end first. Null without any. */
   readonly lastHoliday: string | null;
-  /** Whether rules depend on hours. */
+  /** Whether rules depend on hours in TIME_ZONE. */
   readonly usesHours: boolean;
-  /** The time zone of these hours. Null until somebody sets one. */
-  readonly timeZone: string | null;
   /** The most frequent time zone of the account's users. Null until one is known. */
   readonly usersZone: string | null;
   /** Today's evaluations, by the local day of the reports. */
@@ -75,8 +73,7 @@ export async function readRules(db: Database): Promise<RulesStatus | undefined> 
     problem: last.problem,
     unreadable: checked?.problem ?? null,
     lastHoliday: checked?.lastHoliday ?? null,
-    usesHours: inForce?.isUsingHours ?? false,
-    timeZone: inForce?.timeZone ?? null,
+    usesHours: inForce?.rules.some(({ usesHours, mode }) => usesHours && mode !== 'off') ?? false,
     usersZone: await readUsersZone(db),
   };
   const failing = await query<RulesStatus['failing'][number]>(

@@ -1,7 +1,7 @@
 import { type Answer, type ConversationState, type Service, ServiceError } from '../../api-client/client.ts';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import { lostReason } from '../../ledger/lost-sends.ts';
-import { isOutranked, readRuleMode } from '../../ledger/rules-in-force.ts';
+import { readRuleMode } from '../../ledger/rules-in-force.ts';
 import type { Log } from '../../shared/log.ts';
 import type { Thread } from '../../shared/thread.ts';
 import { erasedAmong } from '../../warehouse/erasure/erased.ts';
@@ -24,7 +24,7 @@ import { requestToTell, type TellContext } from './tell.ts';
 export interface ActionContext extends TellContext {
   readonly service: Pick<Service, 'conversations' | 'lines'>;
   readonly log: Log;
-  /** RULES_MODE. Waiting actions are left to workers that are live; where none is, they are skipped. */
+  /** RULES_MODE. Waiting actions are left to workers that are live. */
   readonly mode: Mode;
   /** Reads a thread from the service and mirrors it. False when it could not be read whole. Throws ServiceError. */
   readonly readThread: (thread: Thread, signal: AbortSignal) => Promise<boolean>;
@@ -44,7 +44,7 @@ export async function performDueActions(
 ): Promise<void> {
   while (!signal.aborted && (await isAnyWaiting(context.db))) {
     await recordReplyOutcomes(context.db);
-    if (await isOutranked(context.db, context.mode)) return;
+    if (context.mode !== 'live') return;
     const claimed = await claimActions(context.db, performer, maxAtOnce);
     if (claimed.length === 0) return;
     await Promise.all(claimed.map((action) => performAction(context, action, signal)));
@@ -118,8 +118,8 @@ async function refusalOf(
   signal: AbortSignal,
 ): Promise<Outcome | undefined> {
   const { rule, kind, target, replyState, replyReason, wasBegun, mayBeRepeated } = action;
-  const ruleMode = context.mode === 'live' ? await readRuleMode(context.db, rule) : context.mode;
-  if (ruleMode !== 'live') return { state: 'skipped', reason: 'the rule is not live any more' };
+  if ((await readRuleMode(context.db, rule)) !== 'live')
+    return { state: 'skipped', reason: 'the rule is not live any more' };
   if (kind === 'comment' && wasBegun) {
     return { state: 'unclear', reason: 'the note may have been posted: the process ended during the request' };
   }

@@ -73,8 +73,7 @@ export function parseRules(text: string, { file, timeZone }: ParseOptions): Rule
     missed: callBackNeedOf(data),
     accountLimits: accountLimitsOf(data),
     ...namesIn(data.rules, positions),
-    // Hours in a time zone of their own do not depend on TIME_ZONE.
-    hoursAt: data.business_hours?.time_zone === undefined ? firstWithHours(data.rules, rules, positions) : undefined,
+    hoursAt: firstWithHours(rules, positions),
     usesLanguage: data.rules.some((rule, at) => mentions('contact.language', rule, rules[at]?.condition)),
     warnings: warnings.sort(byPosition),
   };
@@ -105,17 +104,13 @@ function mentions(facts: string, rule: WrittenRule, condition: Condition | undef
 }
 
 /** Whether a rule depends on local times. */
-function usesHours(rule: WrittenRule, condition: Condition | undefined): boolean {
+function speaksOfHours(rule: WrittenRule, condition: Condition | undefined): boolean {
   return rule.for?.isBusiness === true || mentions('hours.', rule, condition);
 }
 
-/** The first rule that is not off and that speaks of local times. */
-function firstWithHours(
-  written: readonly WrittenRule[],
-  rules: readonly Rule[],
-  positions: Positions,
-): FilePosition | undefined {
-  const at = written.findIndex((rule, index) => rule.mode !== 'off' && usesHours(rule, rules[index]?.condition));
+/** The first rule that uses hours and is not off. */
+function firstWithHours(rules: readonly Rule[], positions: Positions): FilePosition | undefined {
+  const at = rules.findIndex(({ usesHours, mode }) => usesHours && mode !== 'off');
   return at < 0 ? undefined : positions.ofValue(['rules', at, 'name']);
 }
 
@@ -169,7 +164,6 @@ function buildRules(
   { problems, warnings }: { readonly problems: RulesProblem[]; readonly warnings: RulesProblem[] },
 ): Rule[] {
   const timeZone = hours?.time_zone ?? chosenZone ?? 'UTC';
-  const isZoneChosen = hours?.time_zone !== undefined || chosenZone !== undefined;
   const compileTemplate = createTemplates(timeZone);
 
   /** Reports what is wrong with a text. The result is not used then: `parseRules` throws. */
@@ -198,7 +192,9 @@ function buildRules(
     const maxAgeSeconds = limits.max_age ?? (rule.on === 'thread_idle' ? 86_400 : defaultRuleLimits.maxAgeSeconds);
     const template = (text: string, where: Path): Template => compiled(where, compileTemplate(rule.on, text));
     const condition = conditionOf(rule, [...path, 'if']);
-    const isHeldBack = rule.mode === 'live' && !isZoneChosen && usesHours(rule, condition);
+    // Hours in a time zone of their own do not depend on TIME_ZONE.
+    const usesHours = hours?.time_zone === undefined && speaksOfHours(rule, condition);
+    const isHeldBack = rule.mode === 'live' && usesHours && chosenZone === undefined;
     return {
       name: rule.name,
       description: rule.description,
@@ -225,8 +221,9 @@ function buildRules(
         approval: approvalOf(rule),
       },
       stops: rule.stop,
+      usesHours,
       ...(isHeldBack ? { mode: 'dry-run', heldBack: 'time_zone_unset' } : { mode: rule.mode }),
-      hash: fingerprint(JSON.stringify([rule, hours, offices, missed, timeZone])),
+      hash: fingerprint(JSON.stringify([rule, hours, offices, missed])),
     };
   });
 }

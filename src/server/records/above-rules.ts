@@ -3,6 +3,7 @@ import { type RulesVersion, readAllowedMode, readInForce, readVersions } from '.
 import type { SendState } from '../../ledger/states.ts';
 import { actionStateWords, quantity, sendStateWords } from '../../ops/format.ts';
 import { type RuleCounts, readRuleCounts } from '../../reporting/outcomes.ts';
+import { wantedTimeZone } from '../../reporting/params.ts';
 import { heldBackWords, lesserMode, type Mode, modes } from '../../rules/rule.ts';
 import { type Html, html } from '../html.ts';
 import { asks, section, soft } from './page-parts.ts';
@@ -23,6 +24,7 @@ export async function aboveRules(tx: Transaction, view: View, user: string | und
   const [newest] = await readVersions(tx, sql`true`);
   const inForce = await readInForce(tx);
   const allowed = (await readAllowedMode(tx)) ?? 'live';
+  const zone = await wantedTimeZone(tx);
   const today = await readRuleCounts(tx, 'today');
   const did = await query<Did>(
     tx,
@@ -34,6 +36,7 @@ export async function aboveRules(tx: Transaction, view: View, user: string | und
     row(rule, allowed, {
       counts: today.find((each) => each.rule === rule.name),
       did: did.filter((each) => each.rule === rule.name),
+      isHeldBack: rule.usesHours && rule.mode === 'live' && zone === undefined,
       view,
     }),
   );
@@ -55,9 +58,14 @@ ${changeFields(user, inForce)}
 }
 
 function row(
-  { name, on, mode, heldBack }: RulesVersion['rules'][number],
+  { name, on, mode }: RulesVersion['rules'][number],
   allowed: Mode,
-  { counts, did, view }: { counts: RuleCounts | undefined; did: readonly Did[]; view: View },
+  {
+    counts,
+    did,
+    isHeldBack,
+    view,
+  }: { counts: RuleCounts | undefined; did: readonly Did[]; isHeldBack: boolean; view: View },
 ): Html {
   const path = (result: string) => view.pathTo(`/rules?rule=${encodeURIComponent(name)}&span=day&result=${result}`);
   const count = counts
@@ -65,7 +73,7 @@ function row(
         counts.failed > 0 && html`, <a class="warning" href="${path('failed')}">${quantity(counts.failed)} failed</a>`
       }`
     : html`not evaluated`;
-  return html`<tr><td>${name}<small>on ${on}, ${lesserMode(mode, allowed)}${heldBack && html`: ${heldBackWords[heldBack]}`}</small></td><td>${count}</td><td>${
+  return html`<tr><td>${name}<small>on ${on}, ${lesserMode(isHeldBack ? 'dry-run' : mode, allowed)}${isHeldBack && html`: ${heldBackWords.time_zone_unset}`}</small></td><td>${count}</td><td>${
     did.length === 0
       ? '–'
       : html`${didWords(did)}${did.some(({ sendState }) => sendState === 'AWAITING_APPROVAL') && html` <a class="link" href="${view.pathTo('/sends#to-approve')}">Approve</a>`}`

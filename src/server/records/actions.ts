@@ -28,10 +28,7 @@ import { idOf, targetPath } from './view.ts';
 
 type Params = Readonly<Record<string, string>>;
 
-interface ActionDeps extends InboxDeps {
-  /** TIME_ZONE; undefined while nobody has chosen one. */
-  readonly hoursZone: string | undefined;
-}
+interface ActionDeps extends InboxDeps {}
 
 /** A change that a page can make, by a POST. It does the same as the command. */
 interface Action {
@@ -117,19 +114,19 @@ const actions: Readonly<Record<string, Action>> = {
   'rules-mode': {
     path: '/rules/mode',
     done: 'The mode of the rules is changed, for all workers.',
-    act: ({ db, hoursZone }, _params, _by, request) =>
+    act: ({ db }, _params, _by, request) =>
       changingRules(async () => {
         const mode = modes.find((each) => each === formOf(request).get('mode'));
         if (!mode) throw new BadAddress(`mode must be one of ${modes.join(', ')}.`);
-        await setRulesMode(db, mode, { ...changeOf(request), timeZone: hoursZone });
+        await setRulesMode(db, mode, changeOf(request));
       }),
   },
   'rules-rollback': {
     path: '/rules/history/:id/roll-back',
     done: 'The earlier text is in force again, for all workers, as a new version.',
-    act: ({ db, hoursZone }, { id }, _by, request) =>
+    act: ({ db }, { id }, _by, request) =>
       changingRules(async () => {
-        await rollbackRules(db, { ...changeOf(request), to: versionOf(id), timeZone: hoursZone });
+        await rollbackRules(db, { ...changeOf(request), to: versionOf(id) });
       }),
   },
 };
@@ -189,8 +186,7 @@ export function doneSentence(name: string | undefined): string | undefined {
 /** Serves the actions. Each is logged with who asked for it, and answers 303 to the page that confirms it. */
 export function registerActions(app: FastifyInstance, context: Context): void {
   const { database, pauses, notifier, log, settings } = context;
-  const { hoursZone } = settings;
-  const deps: ActionDeps = { db: database.db, pauses, notify: notifier.notify, hoursZone };
+  const deps: ActionDeps = { db: database.db, pauses, notify: notifier.notify };
   const { publicUrl } = settings.receiver;
 
   app.addHook('onRequest', async (request, reply) => {

@@ -115,7 +115,7 @@ export function registerRulesEditor(app: FastifyInstance, context: Context, done
     if ('refusal' in rules) return { ...rules.refusal, status: 422 };
     const change = changeOf(request);
     try {
-      const { version } = await applyRules(db, draft.text, { ...change, file: 'rules', timeZone: hoursZone });
+      const { version } = await applyRules(db, draft.text, { ...change, file: 'rules' });
       log.info({ ...signInOf(request), action: done, version }, 'A page changed something');
       return view.pathTo(`/rules?done=${done}`);
     } catch (error) {

@@ -26,5 +26,5 @@ test('a send that was dispatched passed them all', () => {
 });
 
 test('other reasons are no gate’s', () => {
-  for (const reason of ['superseded', 'mode_off']) expect(recordedVerdicts(reason)).toBeUndefined();
+  for (const reason of ['superseded', 'cancelled']) expect(recordedVerdicts(reason)).toBeUndefined();
 });

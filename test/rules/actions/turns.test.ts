@@ -259,6 +259,15 @@ test('what comes to its turn after a day is asked for all the same', async () =>
   expect(await stateOf(runId)).toMatchObject({ state: 'done' });
 });
 
+test.each(['dry-run', 'off'] as const)('a worker that is %s leaves steps to live ones', async (mode) => {
+  const runId = await matched('assign', { to: { kind: 'user', userId: 7 } });
+  const { parts } = serviceThat();
+  await performDueActions({ ...parts, mode }, { targetsExcept: [] }, signal);
+  expect(await stateOf(runId)).toMatchObject({ state: 'waiting', tries: 0 });
+  await performDueActions(parts, { targetsExcept: [] }, signal);
+  expect(await stateOf(runId)).toMatchObject({ state: 'done' });
+});
+
 test('a resolve that waited for its reply has its day from then on', async () => {
   const runId = await matched('resolve', null, 30);
   await query(

@@ -142,8 +142,7 @@ describe('the lists', () => {
   test('the rules in force stand above their runs, with what each did', async () => {
     const { db } = world.context.database;
     const rules = ['thanks-resolves', 'out-of-hours-reply', 'never-tried'].map((name, at) => ({
-      ...{ name, on: 'message_received', mode: at === 2 ? 'off' : 'dry-run' },
-      ...(at === 1 && { heldBack: 'time_zone_unset' }),
+      ...{ name, on: 'message_received', mode: ['dry-run', 'live', 'off'][at], usesHours: at > 0 },
     }));
     await query(
       db,
