@@ -27,7 +27,7 @@ create table ops.locks (
 );
 comment on table ops.locks is 'Locks for work that only one process may do at a time. Only the daemon may read the table; any role could take an advisory lock.';
 comment on column ops.locks.name is 'What is locked; src/db/locks.ts has the names.';
-insert into ops.locks (name) values ('alerts'), ('audits'), ('bi_role'), ('directory'), ('oauth_tokens'), ('outcomes'),
+insert into ops.locks (name) values ('alerts'), ('audits'), ('bi_role'), ('directory'), ('notifications'), ('oauth_tokens'), ('outcomes'),
   ('retention'), ('rollups'), ('rule_events'), ('search'), ('subscriptions'), ('views');
 
 create table ops.routines (

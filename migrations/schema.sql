@@ -294,14 +294,14 @@ create table ops.rule_actions (
   ordinal smallint not null, -- Position among the steps, from 1.
   kind text not null, -- reply, resolve, reopen, assign, comment, block, notify or webhook.
   state text not null, -- waiting: not done yet. done. failed: the service or the target refused. skipped: see reason. unclear: the answer was lost, and it must not be repeated. dry_run: only recorded.
-  argument jsonb, -- Note, user or reason; NULL once the action is settled. For a notify that asks for an approval, the send.
-  target text, -- For notify and webhook, the name in NOTIFY_TARGETS. What it is told is made of the facts when it is sent, and not kept.
+  argument jsonb, -- What it needs: note, user, reason, or the words and facts for a target; NULL once it is settled, but kept where it failed to tell a target. For a notify that asks for an approval, the send. since: when it began to wait, if that was after the match.
+  target text, -- For notify and webhook, the name in NOTIFY_TARGETS.
   send_id uuid, -- For a reply, the row in the send ledger.
   reason text, -- Why it is in this state.
   tries integer not null default 0, -- Requests so far.
   due_at timestamptz not null default now(), -- When it is tried next.
   claimed_until timestamptz not null default '-infinity'::timestamp with time zone, -- End of the lease of the worker that executes it.
-  begun_at timestamptz, -- When the permission to send a request that must not be repeated was committed.
+  begun_at timestamptz, -- When the permission to send a request that must not be repeated, or to tell a target something, was committed.
   settled_at timestamptz, -- When it reached a final state.
   constraint rule_actions_pkey PRIMARY KEY (run_id, ordinal),
   constraint rule_actions_kind_check CHECK ((kind = ANY (ARRAY['reply'::text, 'resolve'::text, 'reopen'::text, 'assign'::text, 'comment'::text, 'block'::text, 'notify'::text, 'webhook'::text]))),

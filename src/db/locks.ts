@@ -13,6 +13,7 @@ export const lockNames = [
   'audits',
   'bi_role',
   'directory',
+  'notifications',
   'oauth_tokens',
   'outcomes',
   'retention',

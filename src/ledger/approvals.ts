@@ -41,7 +41,7 @@ async function tell(tx: Transaction, sendId: string, target: string | undefined)
     tx,
     sql`insert into ops.rule_actions (run_id, ordinal, kind, state, target, argument)
       select run_id, (select max(ordinal) + 1 from ops.rule_actions o where o.run_id = a.run_id), 'notify', 'waiting', ${target},
-        jsonb_build_object('sendId', a.send_id)
+        jsonb_build_object('sendId', a.send_id, 'since', clock_timestamp())
       from ops.rule_actions a where a.send_id = ${sendId} and a.kind = 'reply'`,
   );
 }

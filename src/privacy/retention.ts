@@ -71,6 +71,18 @@ const contents: readonly Content[] = [
       returning 1`,
   },
   {
+    kind: 'texts',
+    table: 'ops.rule_actions',
+    time: { table: 'ops.rule_actions', column: 'settled_at' },
+    analyzed: ['ops.rule_actions'],
+    remove: (condition) => sql`
+      update ops.rule_actions set argument = null where (run_id, ordinal) in (
+        select m.run_id, m.ordinal from ops.rule_actions m
+        where ${condition} and m.state = 'failed' and m.argument is not null
+        order by m.run_id, m.ordinal limit ${maxAtOnce} for update)
+      returning 1`,
+  },
+  {
     kind: 'transcripts',
     table: 'warehouse.transcripts',
     time: { table: 'warehouse.calls', column: 'started_at' },

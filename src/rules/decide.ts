@@ -1,7 +1,7 @@
 import type { Pair } from '../shared/thread.ts';
 import type { Facts } from './facts/declared.ts';
 import type { Case, KnownCase } from './facts/read.ts';
-import { celFacts } from './facts/values.ts';
+import { celFacts, chosenFacts } from './facts/values.ts';
 import type { History, Match } from './history.ts';
 import {
   type Action,
@@ -176,6 +176,8 @@ function actionOf(step: Step, facts: Facts): Action {
       return { kind: 'resolve', comment: step.comment?.render(facts) || undefined, userId: step.userId };
     case 'block':
       return { kind: 'block', reason: step.reason?.render(facts) || undefined };
+    case 'webhook':
+      return { ...step, facts: chosenFacts(facts, step.facts) };
     default:
       return step;
   }

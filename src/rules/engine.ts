@@ -16,7 +16,7 @@ export interface RulesEngine {
   stop(): Promise<void>;
 }
 
-export interface RulesEngineOptions extends Omit<ActionContext, 'rules'> {
+export interface RulesEngineOptions extends ActionContext {
   readonly rulesFile: string;
   /** Undefined while nobody has chosen one. */
   readonly timeZone: string | undefined;
@@ -81,11 +81,11 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
   const names = [...options.targets.keys()];
   const acting = [
     loop('Performing the actions of rules', pace.eventsMs, (signal) =>
-      performDueActions({ ...options, rules }, { targetsExcept: names }, signal),
+      performDueActions(options, { targetsExcept: names }, signal),
     ),
     ...names.map((target) =>
       loop(`Telling ${target} what rules say`, pace.eventsMs, (signal) =>
-        performDueActions({ ...options, rules }, { target }, signal),
+        performDueActions(options, { target }, signal),
       ),
     ),
   ];

@@ -35,7 +35,7 @@ export type Assignee =
   | { readonly kind: 'nobody' }
   | { readonly kind: 'named'; readonly name: string };
 
-type StepWith<Text> =
+type StepWith<Text, Told> =
   /** `from`: the line that sends it; default: the line that was called or written to. */
   | { readonly kind: 'reply'; readonly text: Text; readonly from?: string | undefined }
   | { readonly kind: 'resolve'; readonly comment?: Text | undefined; readonly userId?: number | undefined }
@@ -44,11 +44,11 @@ type StepWith<Text> =
   | { readonly kind: 'comment'; readonly text: Text }
   | { readonly kind: 'block'; readonly reason?: Text | undefined }
   | { readonly kind: 'notify'; readonly to: string; readonly text: Text }
-  /** `facts`: names of facts and of groups; default: all of the trigger. */
-  | { readonly kind: 'webhook'; readonly to: string; readonly facts?: readonly string[] | undefined };
-export type Step = StepWith<Template>;
-/** A step with its texts rendered. */
-export type Action = StepWith<string>;
+  | { readonly kind: 'webhook'; readonly to: string; readonly facts?: Told };
+/** `facts` of a webhook are names of facts and of groups; default: all of the trigger. */
+export type Step = StepWith<Template, readonly string[] | undefined>;
+/** A step with its texts rendered, and with the facts themselves. */
+export type Action = StepWith<string, object>;
 
 /** The target of NOTIFY_TARGETS that a step tells something. */
 export function targetOf(step: Step | Action): string | undefined {

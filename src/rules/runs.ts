@@ -253,11 +253,10 @@ async function insertActions(tx: Transaction, actions: readonly StartedAction[])
   );
 }
 
-/** What a waiting action needs later. The ledger stores the text of a reply; what a target is told is rendered again. */
+/** What a waiting action needs later. The ledger stores the text of a reply. */
 function argumentOf({ state, action }: StartedAction): object | undefined {
   const { kind, ...argument } = action;
-  if (state !== 'waiting' || kind === 'reply' || kind === 'reopen' || targetOf(action) !== undefined) return undefined;
-  return argument;
+  return state !== 'waiting' || kind === 'reply' || kind === 'reopen' ? undefined : argument;
 }
 
 /** Refusals are kept at least this long, for the pages of rules. */

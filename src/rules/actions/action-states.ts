@@ -35,6 +35,8 @@ export interface ClaimedAction {
     readonly userId?: number;
     readonly to?: Assignee;
     readonly reason?: string;
+    /** For a `webhook`: what the target is told. */
+    readonly facts?: object;
     /** For a `notify` that asks for an approval: the send that waits. */
     readonly sendId?: string;
   };
@@ -44,7 +46,7 @@ export interface ClaimedAction {
   readonly wasBegun: boolean;
   /** An earlier match on the same trigger may have been lost when the database went back in time, with all it did. */
   readonly mayBeRepeated: boolean;
-  /** Milliseconds since the match, or since the outcome of the rule's own reply. */
+  /** Milliseconds since it began to wait: since the match, or later for an approval, a retry, and what awaits the rule's reply. */
   readonly waitedMs: number;
   /** End of the claim, as Postgres wrote it. It identifies the claim. */
   readonly claim: string;
@@ -172,9 +174,9 @@ function claimFirst(
       select c.run_id as "runId", c.ordinal, c.kind, r.rule, r.line, r.number,
         jsonb_strip_nulls(jsonb_build_object('kind', r.trigger_kind, 'key', r.trigger_key, 'afterSeconds', r.after_seconds)) as trigger,
         r.trigger_at as "triggerAt", c.target,
-        coalesce(c.argument, '{}') as argument, c.tries, c.begun_at is not null as "wasBegun",
+        coalesce(c.argument, '{}') as argument, c.tries, c.begun_at is not null and c.target is null as "wasBegun",
         exists (select from ops.incarnation where lost_until >= r.trigger_at and lost_from < r.evaluated_at) as "mayBeRepeated",
-        extract(epoch from now() - greatest(r.evaluated_at, reply.settled_at))::float8 * 1000 as "waitedMs",
+        extract(epoch from now() - greatest(r.evaluated_at, reply.settled_at, (c.argument ->> 'since')::timestamptz))::float8 * 1000 as "waitedMs",
         c.claimed_until::text as claim, reply.state as "replyState", reply.reason as "replyReason"
       from claimed c join ops.rule_runs r using (run_id)
       left join ops.rule_actions reply on reply.run_id = c.run_id and reply.kind = 'reply'
@@ -229,15 +231,15 @@ const isClaimed = ({ runId, ordinal, claim }: Claim) =>
   sql`run_id = ${runId} and ordinal = ${ordinal} and state = 'waiting' and claimed_until = ${claim}::timestamptz`;
 
 /**
- * Records that a request leaves now, and whether it carries a note. False when the claim has expired or would expire during
+ * Records that a request leaves now, and whether it carries a note or tells a target something. False when the claim has expired or would expire during
  * the request: another process may then perform the action, so the request must not leave.
  */
-export async function beginAction(db: Database, claim: Claim, hasNote: boolean): Promise<boolean> {
+export async function beginAction(tx: Transaction, claim: Claim, hasNote: boolean): Promise<boolean> {
   const begun = await query(
-    db,
+    tx,
     sql`
       update ops.rule_actions
-      set tries = tries + 1, begun_at = case when ${hasNote} then clock_timestamp() else begun_at end
+      set tries = tries + 1, begun_at = case when ${hasNote} or target is not null then clock_timestamp() else begun_at end
       where ${isClaimed(claim)} and claimed_until > clock_timestamp() + ${requestSeconds} * interval '1 second'
         and not (${hasNote} and begun_at is not null)
       returning 1`,
@@ -248,7 +250,7 @@ export async function beginAction(db: Database, claim: Claim, hasNote: boolean):
 /**
  * Records how an attempt ended, and counts it once it is final. `done` is recorded even after the claim was lost; anything else
  * only while it is held. The argument is deleted with the last attempt, since it can quote what people wrote; that of a
- * step for a target quotes nothing, and is used if it is retried.
+ * step that failed to tell a target is used if it is retried.
  */
 export async function recordOutcome(tx: Database | Transaction, claim: Claim, outcome: Outcome): Promise<void> {
   if (outcome.state === 'later') {
@@ -272,7 +274,7 @@ export async function recordOutcome(tx: Database | Transaction, claim: Claim, ou
     sql`
       with decided as (
         update ops.rule_actions set state = ${state}, reason = ${reason}, settled_at = now(),
-          argument = case when target is not null then argument end
+          argument = case when target is not null and (${state} = 'failed' or argument ? 'sendId') then argument end
         where ${isOurs} returning run_id
       )
       insert into ops.rule_tallies (happened_at, version, counts)

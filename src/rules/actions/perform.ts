@@ -55,6 +55,8 @@ export async function performDueActions(
 interface Request {
   /** It carries a note, which a retry would post twice. */
   readonly hasNote: boolean;
+  /** Asked in the transaction that permits it; returns why it may not leave. */
+  readonly refusal?: (tx: Transaction) => Promise<Outcome | undefined>;
   /** Sends it; resolves with what records the answer. */
   send(): Promise<(tx: Transaction) => Promise<void>>;
 }
@@ -92,7 +94,12 @@ async function attempt(
     if ('state' in next) return next;
     // The recovery decides about it, by the moment at which it was due.
     if ((await context.isCurrent?.(db)) === false) return undefined;
-    if (!(await beginAction(db, action, next.hasNote))) return undefined;
+    const begun = await inTransaction(
+      db,
+      async (tx) => (await next.refusal?.(tx)) ?? beginAction(tx, action, next.hasNote),
+    );
+    if (typeof begun !== 'boolean') return begun;
+    if (!begun) return undefined;
     request = next;
   } catch (error) {
     return refusedBy(error) ?? later(action, reasonOf(error), { afterMs: retryAfterOf(error) });
@@ -208,7 +215,7 @@ async function requestFor(
     case 'webhook': {
       const next = await requestToTell(context, action);
       if ('state' in next) return next;
-      return { hasNote: false, send: () => next.send().then(() => () => Promise.resolve()) };
+      return { ...next, hasNote: false, send: () => next.send().then(() => () => Promise.resolve()) };
     }
   }
 }

@@ -1,22 +1,17 @@
 import { hash } from 'node:crypto';
 import type { DeclaredTarget } from '../../../config/settings.ts';
-import { type Database, inTransaction, query, sql } from '../../db/database.ts';
+import { type Database, query, sql, type Transaction } from '../../db/database.ts';
+import { takeLock } from '../../db/locks.ts';
 import { listProposals, type Proposal } from '../../ledger/approvals.ts';
 import { createChannel, type Message } from '../../notify/channels.ts';
 import { toType } from '../../shared/command-name.ts';
 import { maskNumbers } from '../../shared/masking.ts';
-import type { Facts } from '../facts/declared.ts';
-import { readFactsAgain } from '../facts/read-again.ts';
-import { factAt } from '../facts/values.ts';
-import { type Rule, type Step, targetOf } from '../rule.ts';
-import type { RulesReader } from '../versions.ts';
 import type { ClaimedAction, Outcome } from './action-states.ts';
 
 /* Steps that tell people and systems something: `notify` and `webhook`. A lost answer is no reason not to tell again. */
 
 export interface TellContext {
   readonly db: Database;
-  readonly rules: RulesReader;
   /** NOTIFY_TARGETS. */
   readonly targets: ReadonlyMap<string, DeclaredTarget>;
   /** PUBLIC_URL, where the pages are. */
@@ -26,108 +21,100 @@ export interface TellContext {
 /** Longer than a channel takes. It goes on when the process stops: a message that is aborted may have arrived. */
 const sendMs = 30_000;
 
-/**
- * The request that tells a target what the step says, or why there is none. The words are made of the facts now, by the rules
- * in force, so that they are stored nowhere.
- */
+/** A message that is ready to leave. */
+interface Telling {
+  /** Why it may not leave now. Asked in the transaction that permits it. */
+  refusal(tx: Transaction): Promise<Outcome | undefined>;
+  send(): Promise<void>;
+}
+
+/** The request that tells a target what was written at the match, or why there is none. */
 export async function requestToTell(
-  context: TellContext,
+  { db, targets, publicUrl }: TellContext,
   action: ClaimedAction,
-): Promise<{ send(): Promise<void> } | Outcome> {
-  const { db, rules, targets } = context;
+): Promise<Telling | Outcome> {
   const name = action.target ?? '';
   const target = targets.get(name);
   if (!target) return { state: 'failed', reason: `NOTIFY_TARGETS has no target ${name}` };
   if (action.kind === 'webhook' && target.kind !== 'webhook') {
     return { state: 'failed', reason: `${name} is no webhook in NOTIFY_TARGETS, so it takes no facts` };
   }
-  const sentCount = action.kind === 'notify' ? await countSent(db, name) : 0;
-  if (sentCount >= maxPerHour) {
-    return { state: 'skipped', reason: `left out: ${name} got ${maxPerHour} notifications within an hour` };
-  }
-  const isLast = sentCount + 1 === maxPerHour;
   const { sendId } = action.argument;
-  const content = await inTransaction(db, async (tx) => {
-    if (sendId !== undefined) {
-      const [proposal] = await listProposals(tx, 1, sendId);
-      return proposal && askFor(proposal, context.publicUrl, isLast);
-    }
-    const set = await rules(tx);
-    if (!set) throw new Error('this release does not understand the rules in force');
-    const rule = set.rules.find((each) => each.name === action.rule);
-    const step = rule && stepOf(rule, action);
-    const facts = await readFactsAgain(tx, set, { ...action.trigger, at: action.triggerAt }, 'live');
-    return step && facts && contentOf(step, facts, action, isLast);
-  });
-  if (!content)
-    return { state: 'skipped', reason: 'the rule does not say this any more, or what it was about is gone' };
-  const message = { id: messageId(action), ...content };
-  return { send: () => createChannel(target).send(message, AbortSignal.timeout(sendMs)) };
+  const [proposal] = sendId === undefined ? [] : await listProposals(db, 1, sendId);
+  const content = sendId === undefined ? contentOf(action) : proposal && askFor(proposal, publicUrl);
+  if (!content) return { state: 'skipped', reason: 'what it was about is gone' };
+  const { paragraphs, ...rest } = content;
+  let isLast = false;
+  return {
+    async refusal(tx) {
+      if (action.kind !== 'notify') return undefined;
+      const place = await placeOf(tx, action);
+      if ('state' in place) return place;
+      ({ isLast } = place);
+      return undefined;
+    },
+    send() {
+      const message = { id: messageId(action), ...rest, paragraphs: [...paragraphs, ...(isLast ? [lastRemark] : [])] };
+      return createChannel(target).send(message, AbortSignal.timeout(sendMs));
+    },
+  };
 }
 
 /** Notifications of a target within an hour. */
 const maxPerHour = 60;
 const lastRemark = `(Notification ${maxPerHour} of this hour: further ones are left out.)`;
 
-async function countSent(db: Database, target: string): Promise<number> {
-  const [row] = await query<{ count: number }>(
-    db,
-    sql`select count(*)::integer as count from ops.rule_actions
-      where target = ${target} and kind = 'notify' and state = 'done' and settled_at > now() - interval '1 hour'`,
-  );
-  return row?.count ?? 0;
-}
+/** The pause of one that cannot leave before it is known whether another one arrived. */
+const besideOthersMs = 1_000;
 
-/** The step at the same place, else another one of its kind that tells the same target. */
-function stepOf({ steps }: Rule, { kind, ordinal, target }: ClaimedAction): Step | undefined {
-  return [...steps.slice(ordinal - 1, ordinal), ...steps].find(
-    (step) => step.kind === kind && targetOf(step) === target,
+/**
+ * Whether a notification is the last one of the hour, or why it may not leave now. Only one at a time is decided on, and the
+ * last one leaves alone: each that is on its way can fail, and then the next takes its place.
+ */
+async function placeOf(
+  tx: Transaction,
+  { target, runId, ordinal, tries }: ClaimedAction,
+): Promise<{ readonly isLast: boolean } | Outcome> {
+  await takeLock(tx, 'notifications');
+  const others = sql`ops.rule_actions where target = ${target} and kind = 'notify' and (run_id, ordinal) <> (${runId}, ${ordinal})`;
+  const [row] = await query<{ told: number; leaving: number }>(
+    tx,
+    sql`select
+      (select count(*)::integer from ${others} and state = 'done' and settled_at > now() - interval '1 hour') as told,
+      (select count(*)::integer from ${others} and state = 'waiting' and begun_at is not null and claimed_until > now()) as leaving`,
   );
+  const { told = 0, leaving = 0 } = row ?? {};
+  if (told >= maxPerHour) {
+    return { state: 'skipped', reason: `left out: ${target} got ${maxPerHour} notifications within an hour` };
+  }
+  if (leaving > 0 && told + leaving >= maxPerHour - 1) {
+    return { state: 'later', afterMs: besideOthersMs, reason: 'others are on their way', tries, isBegun: false };
+  }
+  return { isLast: told === maxPerHour - 1 };
 }
 
 /** Asks for the approval of a text. The link leads to its page, which needs the sign-in: only a POST from there approves. */
 function askFor(
   { sendId, rule, number, text, expiresAt }: Proposal,
   publicUrl: string | undefined,
-  isLast: boolean,
 ): Omit<Message, 'id'> {
   const page = publicUrl === undefined ? undefined : new URL(`/sends/${sendId}`, publicUrl).href;
   const to = maskNumbers(number);
   const how = page ?? `To approve it: ${toType(`sends approve ${sendId}`)}`;
   return {
     headline: `A text to ${to} waits for approval (rule ${rule})`,
-    paragraphs: [text, how, ...(isLast ? [lastRemark] : [])],
+    paragraphs: [text, how],
     event: { type: 'rule.approval', data: { rule, sendId, to, text, expiresAt, page } },
   };
 }
 
-function contentOf(
-  step: Step,
-  facts: Facts,
-  { rule, trigger, triggerAt }: ClaimedAction,
-  isLast: boolean,
-): Omit<Message, 'id'> | undefined {
-  if (step.kind === 'notify') {
-    const text = step.text.render(facts);
-    return {
-      paragraphs: isLast ? [text, lastRemark] : [text],
-      event: { type: 'rule.notify', data: { rule, text } },
-    };
-  }
-  if (step.kind !== 'webhook') return undefined;
-  const data = { rule, trigger: { kind: trigger.kind, at: triggerAt }, facts: chosen(facts, step.facts) };
+/** Undefined if the words were removed after RETENTION_DAYS. */
+function contentOf({ argument, rule, trigger, triggerAt }: ClaimedAction): Omit<Message, 'id'> | undefined {
+  const { text, facts } = argument;
+  if (text !== undefined) return { paragraphs: [text], event: { type: 'rule.notify', data: { rule, text } } };
+  if (facts === undefined) return undefined;
+  const data = { rule, trigger: { kind: trigger.kind, at: triggerAt }, facts };
   return { paragraphs: [], event: { type: 'rule.matched', data } };
-}
-
-/** The facts at these paths, in their groups. */
-function chosen(facts: Facts, paths: readonly string[] = Object.keys(facts)): object {
-  const all: Record<string, unknown> = {};
-  for (const path of paths) {
-    const [group = '', name] = path.split('.');
-    const value = factAt(facts, path);
-    all[group] = name === undefined ? value : { ...(all[group] as object | undefined), [name]: value };
-  }
-  return all;
 }
 
 /** The same for every attempt at a step on a trigger, also after a database was restored. */
@@ -144,7 +131,7 @@ export async function retryTelling(db: Database, which: RetriedSteps): Promise<n
   const rows = await query(
     db,
     sql`update ops.rule_actions set state = 'waiting', due_at = now(), tries = 0, settled_at = null,
-        claimed_until = '-infinity'
+        claimed_until = '-infinity', argument = coalesce(argument, '{}') || jsonb_build_object('since', clock_timestamp())
       where state = 'failed' and target is not null and ${wanted} returning 1`,
   );
   return rows.length;

@@ -83,6 +83,17 @@ export function factAt(facts: Facts, path: string): unknown {
   return name === undefined ? value : (value as Shape | undefined)?.[name];
 }
 
+/** The facts at these paths, in their groups; by default all. */
+export function chosenFacts(facts: Facts, paths: readonly string[] = Object.keys(facts)): object {
+  const all: Shape = {};
+  for (const path of paths) {
+    const [group = '', name] = path.split('.');
+    const value = factAt(facts, path);
+    all[group] = name === undefined ? value : { ...(all[group] as object | undefined), [name]: value };
+  }
+  return all;
+}
+
 /** A text in lower case with single spaces, without punctuation and accents: the fact `message.plain`. */
 export function plainText(text: string): string {
   return normalize(normalize(text, 'NFKD').replace(/\p{M}+/gu, ''), 'NFC')

@@ -7,7 +7,7 @@ import { placesWith } from '../../privacy/everywhere.ts';
 import { until } from '../../world.ts';
 import { createRulesWorld } from '../rules-world.ts';
 
-/* Rules tell people and systems: at least once, with the same id, and without keeping what they say. */
+/* Rules tell people and systems: at least once, with the same id, and without keeping what they said. */
 
 const [slack, mail, crm] = await Promise.all([startHttpReceiver(), startMailReceiver(), startHttpReceiver()]);
 const environment = {
@@ -23,6 +23,10 @@ rules:
     do:
       - notify: { to: support, text: 'From {{ contact.number }}: {{ message.text }}' }
       - resolve: true
+  - name: twice
+    on: message_received
+    if: message.plain == "twice"
+    do: [{ notify: { to: support, text: First words } }, { notify: { to: support, text: Second words } }]
   - name: complaint
     on: message_received
     if: message.plain.contains("complaint")
@@ -143,6 +147,22 @@ test('what failed for good is sent again on request, with its id', async () => {
   expect(crm.received.at(-1)?.headers['webhook-id']).toBe(id);
   const again = await runInProcess({ DATABASE_URL: context.settings.databaseUrl }, 'rules', 'retry', '--to', 'crm');
   expect(again.code).toBe(1);
+});
+
+test('each step says the words of its match, whatever the rules say meanwhile', async () => {
+  const number = '12125552010';
+  slack.status = 503;
+  await sandbox.emit.sms({ line, number, text: 'twice' });
+  await until(
+    async () => (await stepsOf(number)).filter((step) => step.endsWith('waiting it answered 503')).length === 2,
+  );
+  await world.rules(rules.replace('{ notify: { to: support, text: First words } }, ', '').replace('Second', 'New'));
+  onTestFinished(() => world.rules(rules));
+  slack.status = 200;
+  slack.received.length = 0;
+  await now(number);
+  await until(async () => (await stepsOf(number)).filter((step) => step.endsWith('support done')).length === 2);
+  expect(slack.received.map(({ body }) => JSON.parse(body).text).sort()).toEqual(['First words', 'Second words']);
 });
 
 test('a target that is not declared, or takes no facts, is a failure that is named', async () => {

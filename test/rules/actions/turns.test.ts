@@ -2,8 +2,10 @@ import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { apiKey, createService, type ErrorCode, ServiceError } from '../../../src/api-client/client.ts';
 import { type ClaimedAction, claimActions } from '../../../src/rules/actions/action-states.ts';
 import { type ActionContext, performAction, performDueActions } from '../../../src/rules/actions/perform.ts';
+import { retryTelling } from '../../../src/rules/actions/tell.ts';
 import { createSandbox } from '../../../src/sandbox/sandbox.ts';
 import { createLog } from '../../../src/shared/log.ts';
+import { startHttpReceiver } from '../../ops/alert-receivers.ts';
 import { migratedDatabase } from '../../world/database.ts';
 import { until } from '../../world.ts';
 
@@ -42,12 +44,14 @@ async function matched(kind: ClaimedAction['kind'], argument: object | null, hou
 const noted = () => matched('resolve', { comment: 'Closed.' });
 
 /** Takes the action that waits, whoever has it and however long it was to rest. */
-async function taken(): Promise<ClaimedAction> {
+const taken = () => takenBy();
+
+async function takenBy(target?: string): Promise<ClaimedAction> {
   await query(
     `update ops.rule_actions set due_at = now(), claimed_until = least(claimed_until, now() - interval '1 second')
      where state = 'waiting'`,
   );
-  const [action, ...others] = await claimActions(db, { targetsExcept: [] }, 1);
+  const [action, ...others] = await claimActions(db, target === undefined ? { targetsExcept: [] } : { target }, 1);
   if (!action || others.length > 0) throw new Error('One action should wait');
   return action;
 }
@@ -72,7 +76,6 @@ function serviceThat(...answers: readonly (() => Promise<unknown>)[]) {
     log,
     mode: 'live',
     readThread: async () => true,
-    rules: async () => undefined,
     targets: new Map(),
     publicUrl: undefined,
     actsFor: 'account',
@@ -145,7 +148,6 @@ test('a resolve that credits a user goes through with a login, which credits its
     log,
     mode: 'live',
     readThread: async () => true,
-    rules: async () => undefined,
     targets: new Map(),
     publicUrl: undefined,
     actsFor: 'user',
@@ -298,4 +300,83 @@ test('a target that does not answer holds up no other one: each takes its own st
   expect(await targetsOf(db, { target: 'support' }, 8)).toEqual(['support']);
   // Steps for undeclared targets fail: whoever performs the others takes them.
   expect(await targetsOf(db, { targetsExcept: ['crm', 'support'] }, 8)).toEqual([null, 'typo']);
+});
+
+/** Steps of matches of so many threads that notify a target: those that were told a moment ago, and those that wait. */
+const notifying = (target: string, told: number, waiting: number) =>
+  query(
+    `with run as (
+       insert into ops.rule_runs (rule, version, trigger_kind, trigger_key, trigger_at, line, number, mode, is_matched, reason)
+       select 'rule', 'v', 'message_received', $1 || n, now(), $2, $1 || n, 'live', true, 'matched'
+       from generate_series(1, $3::integer + $4::integer) n returning run_id)
+     insert into ops.rule_actions (run_id, ordinal, kind, target, state, settled_at, argument)
+     select run_id, 1, 'notify', $1, case when place <= $3 then 'done' else 'waiting' end, case when place <= $3 then now() end,
+       jsonb_build_object('text', 'Words ' || place)
+     from (select run_id, row_number() over (order by run_id) as place from run) r`,
+    target,
+    line,
+    told,
+    waiting,
+  );
+
+async function tellingWorld(target: string) {
+  const slack = await startHttpReceiver();
+  onTestFinished(() => slack[Symbol.asyncDispose]());
+  const targets = new Map([[target, { kind: 'slack' as const, url: slack.url }]]);
+  const words = () => slack.received.map(({ body }): string => JSON.parse(body).text);
+  return { slack, words, parts: { ...serviceThat().parts, targets } };
+}
+
+test.each([
+  { target: 'calm', refusedFirst: 0 },
+  { target: 'busy', refusedFirst: 4 },
+])('of $target, no more than sixty an hour arrive, and one says that it is the last', async (given) => {
+  const { target, refusedFirst } = given;
+  const { slack, words, parts } = await tellingWorld(target);
+  slack.status = refusedFirst > 0 ? 503 : 200;
+  await notifying(target, 52, 30);
+  const perform = () => performDueActions(parts, { target }, signal);
+  await until(async () => {
+    await query(`update ops.rule_actions set due_at = now() where state = 'waiting' and target = $1`, target);
+    await Promise.all([perform(), perform(), perform()]);
+    if (slack.received.length >= refusedFirst && slack.status !== 200) {
+      slack.status = 200;
+      slack.received.length = 0;
+    }
+    return (
+      (await value(`select count(*)::int from ops.rule_actions where target = $1 and state = 'waiting'`, target)) === 0
+    );
+  });
+  const states = await query(
+    'select state, count(*)::int from ops.rule_actions where target = $1 group by 1 order by 1',
+    target,
+  );
+  expect(states).toEqual([
+    { state: 'done', count: 60 },
+    { state: 'skipped', count: 22 },
+  ]);
+  expect(words()).toHaveLength(8);
+  expect(words().filter((each) => each.includes('further ones are left out'))).toEqual([words().at(-1)]);
+});
+
+test('what is told, or told again, long after its match has a day from then on', async () => {
+  const { slack, words, parts } = await tellingWorld('support');
+  slack.status = 503;
+  const asking = async (since: string) => {
+    const runId = await matched('notify', { text: 'Look', ...(since && { since }) }, 30);
+    await query(`update ops.rule_actions set target = 'support' where run_id = $1`, runId);
+    await performDueActions(parts, { target: 'support' }, signal);
+    return runId;
+  };
+  expect(await stateOf(await asking(new Date().toISOString()))).toMatchObject({ state: 'waiting', tries: 1 });
+  const runId = await asking('');
+  expect(await stateOf(runId)).toMatchObject({ state: 'failed' });
+  await retryTelling(db, { runIds: [runId] });
+  await performDueActions(parts, { target: 'support' }, signal);
+  expect(await stateOf(runId)).toMatchObject({ state: 'waiting', tries: 1 });
+  slack.status = 200;
+  await performAction(parts, await takenBy('support'), signal);
+  expect(await stateOf(runId)).toMatchObject({ state: 'done' });
+  expect(words().at(-1)).toBe('Look');
+  expect(await value('select argument from ops.rule_actions where run_id = $1', runId)).toBeNull();
 });
