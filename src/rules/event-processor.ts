@@ -16,14 +16,17 @@ import type { Mode, Rule, RuleSet } from './rule.ts';
 import {
   delayEvents,
   deleteAllEvents,
+  deleteUnreadEvents,
   hasDueEvents,
   idleTriggers,
+  isOfEvent,
   isRecovering,
-  postponeFirstEvent,
+  postponeEvent,
   readSince,
   recordInForce,
   requeueEvents,
   requeueMisjudged,
+  type TakenTrigger,
   takeEvents,
 } from './rule-events.ts';
 import { recordDecisions } from './runs.ts';
@@ -60,21 +63,29 @@ const batchSize = 50;
  * number of processes: a lock lets one evaluate at a time.
  */
 export async function processEvents(context: EvaluationContext, signal: AbortSignal): Promise<void> {
-  const { db, log, mode } = context;
+  const { db, log, mode, rules } = context;
   if (mode === 'off') return (await isOutranked(db, mode)) ? undefined : deleteAllEvents(db);
   let size = batchSize;
   let isMore = await hasDueEvents(db);
   while (isMore && !signal.aborted) {
+    let inHand: readonly TakenTrigger[] = [];
+    const take = async (tx: Transaction) => {
+      inHand = await takeEvents(tx, size);
+      return inHand;
+    };
     try {
-      const { taken } = await runBatch(context, (tx) => takeEvents(tx, size), requeueEvents);
+      const { taken } = await runBatch(context, take, requeueEvents);
+      if (taken === 0 && !(await rules(db))) await deleteUnreadEvents(db);
       isMore = taken === size;
     } catch (error) {
-      if (size > 1) {
-        // Retry one by one, so that a single bad event fails alone.
-        size = 1;
-        continue;
-      }
-      const { isGivenUp } = await postponeFirstEvent(db);
+      const [failed, ...others] = inHand;
+      if (!failed) throw error;
+      // Retry one by one, so that a single bad event fails alone.
+      size = 1;
+      if (others.length > 0) continue;
+      const isItsOwn = isOfEvent(error);
+      const { isGivenUp } = await postponeEvent(db, failed.eventId, isItsOwn);
+      if (!isItsOwn) throw error;
       if (isGivenUp) log.error({ err: error }, 'An event failed five times in the rules; it is dropped');
       else log.warn({ err: error }, 'An event could not be evaluated; it is tried again');
     }

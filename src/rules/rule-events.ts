@@ -1,4 +1,5 @@
 import { type Database, hotQuery, query, relation, sql, type Transaction } from '../db/database.ts';
+import { defaultRuleLimits } from '../ledger/limits.ts';
 import { isInForce } from '../ledger/rules-in-force.ts';
 import { isOpenSend } from '../ledger/send.ts';
 import { historyAge } from '../warehouse/what-follows.ts';
@@ -59,20 +60,25 @@ export async function hasDueEvents(db: Database): Promise<boolean> {
   return rows.length > 0;
 }
 
+/** A trigger, and the event that it was. */
+export interface TakenTrigger extends Trigger {
+  readonly eventId: string;
+}
+
 /** Deletes the oldest due events and returns their triggers, in the order of mirroring. A rollback restores them. */
-export async function takeEvents(tx: Transaction, limit: number): Promise<Trigger[]> {
-  const rows = await hotQuery<Trigger & { rules: readonly string[] | null; after: number | null }>(
+export async function takeEvents(tx: Transaction, limit: number): Promise<TakenTrigger[]> {
+  const rows = await hotQuery<TakenTrigger & { rules: readonly string[] | null; after: number | null }>(
     tx,
     sql`
       with taken as (
         delete from ops.rule_events e using (${dueEvents(limit)}) due where e.event_id = due.event_id
         returning e.event_id, e.kind, e.key, e.happened_at, e.rules, e.after_seconds
       )
-      select kind, key, happened_at as at, rules, after_seconds as after from taken order by event_id`,
+      select event_id as "eventId", kind, key, happened_at as at, rules, after_seconds as after from taken order by event_id`,
   );
   return rows.map(({ rules, after, ...trigger }) => {
     const given = { ...trigger, ...(rules && { rules }) };
-    return after === null ? given : delayed(given, after);
+    return after === null ? given : { ...given, ...delayed(given, after) };
   });
 }
 
@@ -128,20 +134,42 @@ async function insertEvents(tx: Transaction, events: readonly (Trigger & { reado
 
 const maxTries = 5;
 
-/** Postpones the first due event after a failure; deletes it after five failures. */
-export async function postponeFirstEvent(db: Database): Promise<{ readonly isGivenUp: boolean }> {
-  const rows = await query<{ is_given_up: boolean }>(
+/** SQLSTATE classes of what the data of one event can cause: it cannot be converted, or breaks a constraint. */
+const dataClasses = ['22', '23'];
+
+/** Whether an evaluation failed because of its event. A time limit, a lost connection or a full disk passes instead. */
+export function isOfEvent(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return error instanceof TypeError || error instanceof RangeError || dataClasses.includes(code.slice(0, 2));
+}
+
+/** Postpones an event, so that others come first; deletes it instead after five failures that are its own. */
+export async function postponeEvent(
+  db: Database,
+  eventId: string,
+  isItsOwn: boolean,
+): Promise<{ readonly isGivenUp: boolean }> {
+  const given = sql`event_id = ${eventId} and ${isItsOwn} and tries >= ${maxTries}`;
+  const gone = await query(db, sql`delete from ops.rule_events where ${given} returning 1`);
+  await query(
     db,
-    sql`
-      with first as (${dueEvents(1)}), given_up as (
-        delete from ops.rule_events e using first where e.event_id = first.event_id and e.tries >= ${maxTries} returning 1
-      ), postponed as (
-        update ops.rule_events e set tries = tries + 1, due_at = now() + least(60, power(3, tries)) * interval '1 second'
-        from first where e.event_id = first.event_id and e.tries < ${maxTries}
-      )
-      select exists (select from given_up) as is_given_up`,
+    sql`update ops.rule_events set tries = tries + ${isItsOwn ? 1 : 0},
+        due_at = now() + ${isItsOwn ? sql`least(60, power(3, tries))` : sql`10`} * interval '1 second'
+      where event_id = ${eventId}`,
   );
-  return { isGivenUp: rows[0]?.is_given_up ?? false };
+  return { isGivenUp: gone.length > 0 };
+}
+
+/**
+ * Deletes the events that nobody evaluates, since rules that are switched on later must not act on what came before: all while no
+ * rules are in force, else those that have been due for longer than rules look back. Until then another release may evaluate them.
+ */
+export async function deleteUnreadEvents(db: Database): Promise<void> {
+  await query(
+    db,
+    sql`delete from ops.rule_events where due_at < now() - ${defaultRuleLimits.maxAgeSeconds} * interval '1 second'
+      or not exists (select from ops.rule_versions v where ${isInForce})`,
+  );
 }
 
 /** Deletes all events, while the rules of all workers are off: switched on later, they must not act on what came before. */
