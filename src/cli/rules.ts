@@ -310,8 +310,9 @@ export async function simulateRules({ file: named, ...given }: RangeFlags & { fi
   const { from, to } = rangeOf(given, defaultSpanMs);
   await using database = await openDatabase('rules');
   const { rulesFile, timeZone, hoursZone } = database.settings;
-  const file = named ?? rulesFile;
-  const { set } = await load(file, hoursZone);
+  const inForce = named === undefined ? await readInForce(database.db) : undefined;
+  const file = inForce ? `version ${inForce.version}` : (named ?? rulesFile);
+  const set = inForce ? parseRules(inForce.text, { file, timeZone: hoursZone }) : (await load(file, hoursZone)).set;
   const progress = createProgress('triggers');
   const report = await simulate(database.db, {
     set,
@@ -321,9 +322,9 @@ export async function simulateRules({ file: named, ...given }: RangeFlags & { fi
   });
   progress.end();
   return {
-    json: { ...report, file, timeZone },
+    json: { ...report, ...(inForce ? { version: inForce.version } : { file }), timeZone },
     text: `${renderReport(report, timeZone)}
-Simulated with ${file}, in the time zone ${timeZone}.`,
+Simulated with ${file}${inForce ? ', which is in force' : ''}, in the time zone ${timeZone}.`,
   };
 }
 

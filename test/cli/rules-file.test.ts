@@ -125,3 +125,21 @@ test('what is stored of a version is the same wherever it is applied', async () 
     { name: 'waits', mode: 'live' },
   ]);
 });
+
+test('a simulation is of the version in force, of the file while none is, and says which', async () => {
+  const RULES_FILE = join(folder, 'simulated.yaml');
+  const rule = (name: string) => `rules: [{ name: ${name}, on: message_received, do: [{ reopen: true }] }]\n`;
+  await writeFile(RULES_FILE, rule('of-the-file'));
+  const database = await migratedDatabase();
+  onTestFinished(() => database[Symbol.asyncDispose]());
+  const rules = (...words: string[]) => runInProcess({ DATABASE_URL: database.url, RULES_FILE }, 'rules', ...words);
+  const simulated = async (...words: string[]) => JSON.parse((await rules('simulate', '--json', ...words)).out);
+  expect(await simulated()).toMatchObject({ file: RULES_FILE, rules: [{ rule: 'of-the-file' }] });
+  await writeFile(`${RULES_FILE}.other`, rule('of-the-page'));
+  await rules('apply', `${RULES_FILE}.other`);
+  await rules('mode', 'off');
+  const { file, ...inForce } = await simulated();
+  expect([file, inForce]).toMatchObject([undefined, { version: 2, rules: [{ rule: 'of-the-page' }] }]);
+  expect((await rules('simulate')).out).toContain('Simulated with version 2, which is in force, in the time zone UTC.');
+  expect(await simulated('--file', RULES_FILE)).toMatchObject({ file: RULES_FILE, rules: [{ rule: 'of-the-file' }] });
+});

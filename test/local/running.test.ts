@@ -66,10 +66,12 @@ describe('beside a running start', () => {
   test('rules are judged by the file and the zone that are in force there', async () => {
     const file = join(opened().folder, 'rules.yaml');
     const { out, err } = await trunkline(['rules', 'simulate'], env);
-    expect(out.trim().split('\n').at(-1)).toBe(`Simulated with ${file}, in the time zone America/New_York.`);
+    expect(out.trim().split('\n').at(-1)).toBe(
+      'Simulated with version 1, which is in force, in the time zone America/New_York.',
+    );
     expect(err).toContain('the TIME_ZONE, the RULES_FILE and the RULES_MODE of the running `npx trunkline start`.');
     const { out: own } = await trunkline(['rules', 'simulate', '--json'], { ...env, TIME_ZONE: 'Asia/Tokyo' });
-    expect(JSON.parse(own)).toMatchObject({ file, timeZone: 'Asia/Tokyo', rules: [{ rule: 'reopens' }] });
+    expect(JSON.parse(own)).toMatchObject({ version: 1, timeZone: 'Asia/Tokyo', rules: [{ rule: 'reopens' }] });
     const list = async () => (await trunkline(['rules', 'list'], env)).out;
     expect(await list()).toContain('Version 1 is in force');
     await appendFile(file, '  - name: resolves\n    on: call_missed\n    do: [{ resolve: true }]\n');

@@ -43,7 +43,7 @@ function addRules(program: Command): void {
     .description('Show what the rules would have done and cost in a past period. Sends and writes nothing.')
     .option('--from <moment>', `${momentWords}; default: a week before the end`, momentArgument)
     .option('--to <moment>', 'its end, exclusive; default: now', momentArgument)
-    .option('--file <path>', 'this rules file instead of RULES_FILE')
+    .option('--file <path>', 'this rules file instead of the version in force, or of RULES_FILE while none is')
     .action(async (options) => (await import('../rules.ts')).simulateRules(options));
   group
     .command('retry [runs...]')

@@ -303,13 +303,25 @@ export async function doubtLostActions(tx: Transaction, until: Date, reason: str
   );
 }
 
-/** Whether any action waits, be it for its time or for its send. */
-export async function isAnyWaiting(db: Database): Promise<boolean> {
-  const waiting = await query(db, sql`select from ops.rule_actions where state = 'waiting' limit 1`);
-  return waiting.length > 0;
+/** SQL: the send of a row `s` will not change any more. One that needs manual review or may still be found can. */
+const isDecided = sql`s.state in ('SENT', 'SKIPPED', 'REJECTED', 'NOT_SENT', 'DENIED', 'EXPIRED') and s.settled_at is not null`;
+
+/** Whether a performer has anything to do. What waits for its time or for its send, perhaps for days, is nothing to do. */
+export async function isAnyDue(db: Database, performer: Performer): Promise<boolean> {
+  const due = await query(
+    db,
+    sql`
+      select from ops.rule_actions a where state = 'waiting' and case
+        when kind = 'reply' then exists (select from ops.sends s where s.send_id = a.send_id and ${isDecided})
+        else ${isPerformedBy(performer)} and (due_at <= now() or (tries = 0 and due_at < 'infinity'))
+          and not (kind = 'resolve' and exists (
+            select from ops.rule_actions own where own.run_id = a.run_id and own.kind = 'reply' and own.state = 'waiting')) end
+      limit 1`,
+  );
+  return due.length > 0;
 }
 
-/** Records the outcomes of replies whose sends are decided. A send that needs manual review or may still be found stays open. */
+/** Records the outcomes of replies whose sends are decided. */
 export async function recordReplyOutcomes(db: Database): Promise<void> {
   await query(
     db,
@@ -318,7 +330,6 @@ export async function recordReplyOutcomes(db: Database): Promise<void> {
         state = case when s.state = 'SENT' then 'done'
           when s.state = 'DENIED' and s.reason = 'dry_run' then 'dry_run' else 'skipped' end
       from ops.sends s
-      where a.kind = 'reply' and a.state = 'waiting' and s.send_id = a.send_id
-        and s.state in ('SENT', 'SKIPPED', 'REJECTED', 'NOT_SENT', 'DENIED', 'EXPIRED') and s.settled_at is not null`,
+      where a.kind = 'reply' and a.state = 'waiting' and s.send_id = a.send_id and ${isDecided}`,
   );
 }

@@ -10,7 +10,7 @@ import {
   beginAction,
   type ClaimedAction,
   claimActions,
-  isAnyWaiting,
+  isAnyDue,
   type Outcome,
   overtakenBy,
   type Performer,
@@ -42,7 +42,7 @@ export async function performDueActions(
   performer: Performer,
   signal: AbortSignal,
 ): Promise<void> {
-  while (!signal.aborted && (await isAnyWaiting(context.db))) {
+  while (!signal.aborted && (await isAnyDue(context.db, performer))) {
     await recordReplyOutcomes(context.db);
     if (context.mode !== 'live') return;
     const claimed = await claimActions(context.db, performer, maxAtOnce);

@@ -1,6 +1,7 @@
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { apiKey, createService, type ErrorCode, ServiceError } from '../../../src/api-client/client.ts';
-import { type ClaimedAction, claimActions } from '../../../src/rules/actions/action-states.ts';
+import { sql } from '../../../src/db/database.ts';
+import { type ClaimedAction, claimActions, isAnyDue } from '../../../src/rules/actions/action-states.ts';
 import { type ActionContext, performAction, performDueActions } from '../../../src/rules/actions/perform.ts';
 import { retryTelling } from '../../../src/rules/actions/tell.ts';
 import { createSandbox } from '../../../src/sandbox/sandbox.ts';
@@ -259,6 +260,35 @@ test('what comes to its turn after a day is asked for all the same', async () =>
   const runId = await matched('assign', { to: { kind: 'user', userId: 7 } }, 30);
   await performAction(serviceThat().parts, await taken(), signal);
   expect(await stateOf(runId)).toMatchObject({ state: 'done' });
+});
+
+test.each([
+  ['needs a person', 'NEEDS_HUMAN', null],
+  ['waits for the end of quiet hours', 'HELD', null],
+  ['was sent', 'SENT', 'now()'],
+])('a reply that %s keeps performers busy only once it is decided', async (_, state, settled) => {
+  const runId = await matched('resolve', null);
+  await query(
+    `with send as (
+       insert into ops.sends (rule, line, number, trigger_kind, trigger_id, trigger_at, mode, body, state, expires_at, settled_at)
+       values ('rule', $2, '12125550199', 'message', $3, now(), 'live', 'Hello', $4, now() + interval '1 day', ${settled}) returning send_id)
+     insert into ops.rule_actions (run_id, ordinal, kind, state, send_id) select $1, 2, 'reply', 'waiting', send_id from send`,
+    runId,
+    line,
+    String(matches),
+    state,
+  );
+  expect(await isAnyDue(db, { targetsExcept: [] })).toBe(settled !== null);
+  expect(await isAnyDue(db, { target: 'support' })).toBe(settled !== null);
+  // Nothing but the question is asked: this lock keeps everybody from writing.
+  if (settled === null) {
+    await db.transaction().execute(async (tx) => {
+      await sql`lock table ops.rule_actions in share row exclusive mode`.execute(tx);
+      await performDueActions(serviceThat().parts, { targetsExcept: [] }, AbortSignal.timeout(5_000));
+    });
+  }
+  await performDueActions(serviceThat().parts, { targetsExcept: [] }, signal);
+  expect(await stateOf(runId)).toMatchObject({ state: settled === null ? 'waiting' : 'done' });
 });
 
 test.each(['dry-run', 'off'] as const)('a worker that is %s leaves steps to live ones', async (mode) => {
