@@ -282,7 +282,7 @@ function renderExplanation(
   if (does !== undefined) lines.push(`  It does: ${does.join(', ')}.`);
   if (reply !== undefined) lines.push(`  ${replyWords(reply)}`);
   const least = lesserMode(mode, maxMode);
-  const why = heldBack ? heldBackWords[heldBack] : `its mode is ${least}`;
+  const why = heldBack ? heldBackWords : `its mode is ${least}`;
   if (outcome === 'matched' && least !== 'live') lines.push(`  Nothing is done: ${why}.`);
   if (outcome === 'matched' && isTooOldNow && dueAt && tooOldAt) {
     const [due, tooOld] = [dueAt, tooOldAt].map((moment) => toTheSecond(moment, timeZone));

@@ -62,12 +62,8 @@ export async function readRuleMode(db: Database | Transaction, rule: string): Pr
   return row?.mode ?? 'live';
 }
 
-/** A moment beyond this was written while the clock of Postgres was wrong. */
-const maxAheadSeconds = 60;
-
 /** SQL: the process of a row `p` of `ops.processes` works. */
-const isRunning = sql`p.rules_mode is not null and p.seen_at between now() - ${sql.lit(goneAfterSeconds)} * interval '1 second'
-  and now() + ${sql.lit(maxAheadSeconds)} * interval '1 second'`;
+const isRunning = sql`p.rules_mode is not null and p.seen_at > now() - ${sql.lit(goneAfterSeconds)} * interval '1 second'`;
 
 /** The highest RULES_MODE of the running workers; undefined while none runs. */
 export async function readAllowedMode(db: Database | Transaction): Promise<Mode | undefined> {

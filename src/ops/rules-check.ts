@@ -20,7 +20,8 @@ export async function remarksOn(
   db: Database | undefined,
   { rulesMode, hoursZone, notify }: Pick<Settings, 'rulesMode' | 'hoursZone' | 'notify'>,
 ): Promise<RulesRemarks> {
-  const hoursAt = hoursZone === undefined ? set.hoursAt : undefined;
+  const inZone = set.rules.find((rule) => rule.hoursAt && rule.mode !== 'off');
+  const hoursAt = hoursZone === undefined ? inZone?.hoursAt : undefined;
   const usersZone = db && hoursAt ? await readUsersZone(db) : null;
   const hours = hoursAt ? [{ ...hoursAt, ...timeZoneUnset(usersZone, true) }] : [];
   const unknown = db ? [...(await unknownUsers(db, set)), ...(await unknownLines(db, set))] : [];

@@ -25,7 +25,6 @@ import {
   readSince,
   recordInForce,
   requeueEvents,
-  requeueMisjudged,
   type TakenTrigger,
   takeEvents,
 } from './rule-events.ts';
@@ -84,9 +83,9 @@ export async function processEvents(context: EvaluationContext, signal: AbortSig
       size = 1;
       if (others.length > 0) continue;
       const isItsOwn = isOfEvent(error);
-      const { isGivenUp } = await postponeEvent(db, failed.eventId, isItsOwn);
+      const became = await postponeEvent(db, failed.eventId, isItsOwn);
       if (!isItsOwn) throw error;
-      if (isGivenUp) log.error({ err: error }, 'An event failed five times in the rules; it is dropped');
+      if (became === 'given_up') log.error({ err: error }, 'An event failed five times in the rules; it is dropped');
       else log.warn({ err: error }, 'An event could not be evaluated; it is tried again');
     }
   }
@@ -94,7 +93,6 @@ export async function processEvents(context: EvaluationContext, signal: AbortSig
 
 /** The same for threads that have become idle. */
 export async function processIdleThreads(context: EvaluationContext, signal: AbortSignal): Promise<void> {
-  if (context.mode !== 'off') await requeueMisjudged(context.db);
   let isMore = context.mode !== 'off';
   while (isMore && !signal.aborted) {
     // Postponed threads are found again in the next round; they do not justify another batch now.

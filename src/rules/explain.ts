@@ -7,7 +7,7 @@ import { type KnownCase, readCases } from './facts/read.ts';
 import { celFacts, factAt } from './facts/values.ts';
 import { readHistory } from './history.ts';
 import { idleAt } from './idle.ts';
-import { type HeldBack, type Mode, type Rule, type RuleSet, stepName } from './rule.ts';
+import { type Mode, type Rule, type RuleSet, stepName } from './rule.ts';
 import { noPlanWords, replyPlan } from './runs.ts';
 import { createJudge, type Judge } from './simulate/judge.ts';
 import { idleTimes, triggersOfCall, withDelays } from './simulate/triggers.ts';
@@ -61,7 +61,7 @@ export interface RuleExplanation {
   readonly rule: string;
   readonly on: string;
   readonly mode: Mode;
-  readonly heldBack?: HeldBack | undefined;
+  readonly heldBack?: Rule['heldBack'];
   /**
    * `matched`, or why not, as `ops.rule_runs.reason` has it; `off`; `other_trigger` for a rule that does not wait for this
    * text or call; `not_due` while the thread is not idle for long enough, or the time of `after` has not come.

@@ -10,13 +10,11 @@ import { delayed, happenedAt, idleKey, type Trigger } from './triggers.ts';
 /* ops.rule_events, the outbox of the mirror for the rules: a write that mirrors a text or call inserts its trigger here. */
 
 /** A transcript can be mirrored before its call: its event waits up to five minutes for the call. */
-const isAwaitingCall = sql`(kind in ('transcript_ready', 'action_required') and noted_at between now() - interval '5 minutes' and now() + interval '5 minutes' and not exists (
+const isAwaitingCall = sql`(kind in ('transcript_ready', 'action_required') and noted_at > now() - interval '5 minutes' and not exists (
   select from warehouse.transcripts t join warehouse.calls c using (call_id)
   where t.transcript_id = case when e.kind in ('transcript_ready', 'action_required') then e.key::bigint end and c.ended_at is not null))`;
 
-/** Beyond this, no event is ever postponed, unless by `after` or set aside: the clock of Postgres was wrong when it was. */
-const maxPostponed = sql`interval '15 minutes'`;
-const isDue = sql`(due_at <= now() or due_at > now() + ${maxPostponed} and after_seconds is null and tries <= 5)`;
+const isDue = sql`due_at <= now()`;
 
 /**
  * How long the event of a call waits at most, so that a call whose legs never come is judged too. `sync/readers/call.ts` reads
@@ -24,8 +22,7 @@ const isDue = sql`(due_at <= now() or due_at > now() + ${maxPostponed} and after
  */
 const maxCallWait = sql`interval '1 minute'`;
 
-/** Also bounded above: the clock of Postgres may have been ahead when the event was noted. */
-const isNew = sql`(after_seconds is null and noted_at > now() - ${maxCallWait} and noted_at < now() + ${maxCallWait})`;
+const isNew = sql`(after_seconds is null and noted_at > now() - ${maxCallWait})`;
 
 /** The service can list the legs of a call later than the call: how far an unanswered caller came is unknown until then. */
 const isAwaitingLegs = sql`(e.kind in ('call_missed', 'voicemail_left', 'call_ended') and ${isNew} and exists (
@@ -98,24 +95,20 @@ export async function delayEvents(
       return { ...delayed(given, seconds), dueAt: delayed(given, seconds).at };
     });
   });
-  await insertEvents(tx, later);
+  await requeueEvents(tx, later);
 }
 
-const requeueDelayMs = 500;
-
-/** Inserts taken events again, due in half a second. Not counted as a failure. */
-export function requeueEvents(tx: Transaction, triggers: readonly Trigger[]): Promise<void> {
-  return insertEvents(tx, triggers);
-}
-
-/** Without `dueAt`, an event is due in half a second. */
-async function insertEvents(tx: Transaction, events: readonly (Trigger & { readonly dueAt?: Date })[]): Promise<void> {
+/** Inserts events again. Without `dueAt` they are due in half a second. Not counted as a failure. */
+export async function requeueEvents(
+  tx: Transaction,
+  events: readonly (Trigger & { readonly dueAt?: Date })[],
+): Promise<void> {
   if (events.length === 0) return;
   await query(
     tx,
     sql`
       insert into ops.rule_events (kind, key, happened_at, due_at, rules, after_seconds)
-      select kind, key, at, coalesce(due_at, clock_timestamp() + ${requeueDelayMs} * interval '1 ms'), rules, after_seconds
+      select kind, key, at, coalesce(due_at, clock_timestamp() + interval '500 ms'), rules, after_seconds
       from ${relation(
         'e',
         events,
@@ -148,7 +141,7 @@ export async function postponeEvent(
   db: Database,
   eventId: string,
   isItsOwn: boolean,
-): Promise<{ readonly isGivenUp: boolean }> {
+): Promise<'given_up' | 'postponed'> {
   const given = sql`event_id = ${eventId} and ${isItsOwn} and tries >= ${maxTries}`;
   const gone = await query(db, sql`delete from ops.rule_events where ${given} returning 1`);
   await query(
@@ -157,7 +150,7 @@ export async function postponeEvent(
         due_at = now() + ${isItsOwn ? sql`least(60, power(3, tries))` : sql`10`} * interval '1 second'
       where event_id = ${eventId}`,
   );
-  return { isGivenUp: gone.length > 0 };
+  return gone.length > 0 ? 'given_up' : 'postponed';
 }
 
 /**
@@ -178,33 +171,12 @@ export async function deleteAllEvents(db: Database): Promise<void> {
   await query(db, `update ops.rule_versions set since = '{}' where since <> '{}'`, []);
 }
 
-/**
- * Inserts the events again that were too old for a rule by a clock of Postgres that was ahead, for those rules: they did nothing.
- * Idle threads are found again by themselves.
- */
-export async function requeueMisjudged(db: Database): Promise<void> {
-  await query(
-    db,
-    sql`
-      with misjudged as (
-        delete from ops.rule_runs where not is_matched and reason = 'too_old' and evaluated_at > now() + interval '1 minute'
-        returning rule, trigger_kind, trigger_key, trigger_at - coalesce(after_seconds, 0) * interval '1 second' as happened_at, after_seconds
-      )
-      insert into ops.rule_events (kind, key, happened_at, rules, after_seconds)
-      select trigger_kind, trigger_key, happened_at, jsonb_agg(rule), after_seconds from misjudged
-      where trigger_kind <> 'thread_idle' group by 1, 2, 3, 5`,
-  );
-}
-
 /** The key of a rule in `ops.rule_versions.since`: a change of name, trigger or idle time makes a new rule. */
 function sinceKey({ name, on, idle }: Pick<Rule, 'name' | 'on' | 'idle'>): string {
   return [name, on, ...(idle === undefined ? [] : [idleKey(idle)])].join(' ');
 }
 
-/**
- * Records since when each rule of the version in force has been in force without interruption. A start in the future is of a
- * clock of Postgres that was ahead.
- */
+/** Records since when each rule of the version in force has been in force without interruption. */
 export async function recordInForce(tx: Transaction, { rules }: Pick<RuleSet, 'rules'>): Promise<void> {
   const active = relation(
     'a',
@@ -215,7 +187,7 @@ export async function recordInForce(tx: Transaction, { rules }: Pick<RuleSet, 'r
     tx,
     sql`
       with starts as (
-        select coalesce(jsonb_object_agg(a.key, least((v.since ->> a.key)::timestamptz, clock_timestamp())) filter (where a.key is not null), '{}') as since
+        select coalesce(jsonb_object_agg(a.key, coalesce((v.since ->> a.key)::timestamptz, clock_timestamp())) filter (where a.key is not null), '{}') as since
         from ops.rule_versions v left join ${active} on true where ${isInForce}
       )
       update ops.rule_versions v set since = starts.since from starts where ${isInForce} and v.since <> starts.since`,

@@ -11,13 +11,8 @@ export { type Mode, modes };
 /** The mode of a rule that is evaluated. */
 export type ActiveMode = Exclude<Mode, 'off'>;
 
-/** `time_zone_unset`: the rule speaks of hours, and nobody has chosen their time zone. */
-export type HeldBack = 'time_zone_unset';
-
-/** In words. */
-export const heldBackWords: Readonly<Record<HeldBack, string>> = {
-  time_zone_unset: 'it speaks of hours, and TIME_ZONE is not set (time_zone_unset)',
-};
+/** Why a rule is held back that speaks of hours while nobody has chosen their time zone. */
+export const heldBackWords = 'it speaks of hours, and TIME_ZONE is not set (time_zone_unset)';
 
 /** The more restrictive of two modes. */
 export function lesserMode(a: Mode, b: Mode): Mode {
@@ -87,11 +82,11 @@ export interface Rule {
   readonly replyLimits: RuleLimits;
   /** Later rules are not evaluated on a trigger that this one matched. */
   readonly stops: boolean;
-  /** It speaks of local times, which are those of TIME_ZONE. */
-  readonly usesHours: boolean;
+  /** Where a rule stands that speaks of local times, if these are those of TIME_ZONE. */
+  readonly hoursAt?: FilePosition | undefined;
   readonly mode: Mode;
   /** Why its mode is `dry-run` although the file says `live`. */
-  readonly heldBack?: HeldBack | undefined;
+  readonly heldBack?: 'time_zone_unset' | undefined;
   /** Fingerprint of the rule, the business hours and `missed` as written: a waiting reply notices by it that its rule was changed. */
   readonly hash: string;
 }
@@ -128,8 +123,6 @@ export interface RuleSet {
   readonly accountLimits: Partial<AccountLimits>;
   /** Users that the file names, to be checked against the directory. */
   readonly users: readonly NamedUser[];
-  /** The first rule that uses hours and is not off. */
-  readonly hoursAt: FilePosition | undefined;
   /** A rule speaks of the language of contacts: it is read from their texts where no import names it. */
   readonly usesLanguage: boolean;
   /** Lines that its replies are sent from, to be checked likewise. */

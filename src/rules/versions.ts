@@ -236,7 +236,7 @@ async function insertVersion(tx: Transaction, { text, mode, by, why, fileHash, p
     name: rule.name,
     on: rule.on,
     mode: rule.mode,
-    usesHours: rule.usesHours,
+    usesHours: rule.hoursAt !== undefined,
   }));
   await query(
     tx,

@@ -1,9 +1,12 @@
 import { hotQuery, inTransaction, query, relation, sql, type Transaction } from '../db/database.ts';
 import type { RuleLimits } from '../ledger/limits.ts';
 import { transition } from '../ledger/send.ts';
+import { factsFor } from './decide.ts';
 import { beginEvaluation, type EvaluationContext } from './event-processor.ts';
-import { readFactsAgain } from './facts/read-again.ts';
+import type { Facts } from './facts/declared.ts';
+import { readCases } from './facts/read.ts';
 import { celFacts } from './facts/values.ts';
+import { readHistory } from './history.ts';
 import type { ActiveMode, Rule, RuleSet } from './rule.ts';
 import type { Trigger } from './triggers.ts';
 
@@ -104,4 +107,17 @@ async function textNow(
     // The rule fails on it, as it would on a new trigger.
     return undefined;
   }
+}
+
+/** The facts of an earlier trigger, without what rules did since; undefined if no rule could act on it any more. */
+async function readFactsAgain(
+  tx: Transaction,
+  set: RuleSet,
+  trigger: Trigger,
+  mode: ActiveMode,
+): Promise<Facts | undefined> {
+  const { at } = trigger;
+  const [each] = await readCases(tx, [trigger], set, { withoutRulesFrom: at });
+  if (!each?.subject) return undefined;
+  return factsFor(each, await readHistory(tx, set, [each.subject], { from: at, until: at }), mode);
 }

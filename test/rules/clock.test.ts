@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { until } from '../world.ts';
 import { createRulesWorld } from './rules-world.ts';
 
-/* What was written while the clock of Postgres was two hours ahead, once it is right again. */
+/* Sends that were written while the clock of Postgres was two hours ahead, once it is right again. */
 
 const rules = `
 rules:
@@ -11,10 +11,6 @@ rules:
     if: message.plain == "hello"
     do: [{ reply: Hello }]
     limits: { quiet_hours: none }
-  - name: thanks
-    on: message_received
-    if: message.plain == "thanks"
-    do: [{ resolve: true }]
 `;
 const line = '16465550100';
 const ahead = `+ interval '2 hours'`;
@@ -32,19 +28,6 @@ describe('after a time in which the clock was ahead', async () => {
     await during();
     await query('drop function ops.ahead cascade');
   }
-
-  test('a text that was mirrored then is evaluated now', async () => {
-    const number = '12125554001';
-    const sets = `new.noted_at = new.noted_at ${ahead}; new.due_at = new.due_at ${ahead};`;
-    await whileAhead('ops.rule_events', sets, async () => {
-      await sandbox.emit.sms({ line, number, text: 'hello' });
-      await world.settled();
-      await until(
-        async () => Number(await value('select count(*) from warehouse.sms_messages where number = $1', number)) > 0,
-      );
-    });
-    await until(async () => (await stateOf(number)) === 'SENT');
-  });
 
   test('a text that was planned then is sent now', async () => {
     const number = '12125554002';
@@ -87,37 +70,5 @@ describe('after a time in which the clock was ahead', async () => {
           true
       : async () => (await stateOf(number)) === 'SENT';
     await until(ends);
-  });
-
-  test('a step of that time is performed now', async () => {
-    const number = '12125554008';
-    await whileAhead('ops.rule_actions', `new.due_at = new.due_at ${ahead};`, async () => {
-      await sandbox.emit.sms({ line, number, text: 'thanks' });
-      await until(
-        async () =>
-          Number(await value('select count(*) from ops.rule_runs where number = $1 and is_matched', number)) > 0,
-      );
-    });
-    await query(`update ops.rule_runs set evaluated_at = evaluated_at ${ahead} where number = $1`, number);
-    const state = () =>
-      value('select state from ops.rule_actions join ops.rule_runs using (run_id) where number = $1', number);
-    await until(async () => (await state()) === 'done');
-  });
-
-  test('a text that was too old by that time is evaluated again', async () => {
-    const number = '12125554009';
-    await sandbox.emit.sms({ line, number, text: 'thanks' });
-    const state = () =>
-      value('select state from ops.rule_actions join ops.rule_runs using (run_id) where number = $1', number);
-    await until(async () => (await state()) === 'done');
-    await query(
-      `delete from ops.rule_actions where run_id in (select run_id from ops.rule_runs where number = $1)`,
-      number,
-    );
-    await query(
-      `update ops.rule_runs set is_matched = false, reason = 'too_old', evaluated_at = now() ${ahead} where number = $1`,
-      number,
-    );
-    await until(async () => (await state()) === 'done');
   });
 });

@@ -78,7 +78,7 @@ const maxOrderSeconds = 600;
 const claimable = (performer: Performer, limit: number, threads?: readonly Pair[]) => sql`
   with waiting as (
     select a.run_id, a.ordinal, a.kind, a.target, a.due_at, a.tries, r.line, r.number, r.trigger_kind, r.trigger_key, r.evaluated_at,
-      a.claimed_until between now() and now() + ${2 * claimSeconds} * interval '1 second' as is_claimed,
+      a.claimed_until > now() as is_claimed,
       a.kind = 'reply' and r.evaluated_at > now() - ${maxReplyOrderSeconds} * interval '1 second' and not k.is_paused
         and (s.state in ('PLANNED', 'RESERVED', 'DISPATCHED') or s.state = 'HELD' and s.reason is distinct from 'gate:quiet_hours') as is_leaving
     from ops.rule_actions a join ops.rule_runs r using (run_id) left join ops.sends s on s.send_id = a.send_id cross join ops.send_control k
@@ -104,8 +104,7 @@ const claimable = (performer: Performer, limit: number, threads?: readonly Pair[
   select * from (
     select distinct on (line, number) * from placed
     where kind <> 'reply' and ${isPerformedBy(performer)} and not awaits_reply and not is_busy and not is_held_back
-      -- A match of the future was recorded while the clock of Postgres was wrong.
-      and (due_at <= now() or (tries = 0 and due_at < 'infinity' and evaluated_at > now() + interval '1 minute'))
+      and due_at <= now()
     order by line, number, run_id, ordinal
   ) first_of_thread order by due_at, run_id, ordinal limit ${limit}`;
 
@@ -131,7 +130,7 @@ export function claimActions(db: Database, performer: Performer, limit: number):
       sql`
         select distinct r.line, r.number from (
           select run_id from ops.rule_actions
-          where state = 'waiting' and kind <> 'reply' and ${isPerformedBy(performer)} and (due_at <= now() or (tries = 0 and due_at < 'infinity'))
+          where state = 'waiting' and kind <> 'reply' and ${isPerformedBy(performer)} and due_at <= now()
           order by due_at limit ${maxThreads}) a join ops.rule_runs r using (run_id)`,
     );
     if (due.length === 0) return [];
@@ -313,7 +312,7 @@ export async function isAnyDue(db: Database, performer: Performer): Promise<bool
     sql`
       select from ops.rule_actions a where state = 'waiting' and case
         when kind = 'reply' then exists (select from ops.sends s where s.send_id = a.send_id and ${isDecided})
-        else ${isPerformedBy(performer)} and (due_at <= now() or (tries = 0 and due_at < 'infinity'))
+        else ${isPerformedBy(performer)} and due_at <= now()
           and not (kind = 'resolve' and exists (
             select from ops.rule_actions own where own.run_id = a.run_id and own.kind = 'reply' and own.state = 'waiting')) end
       limit 1`,

@@ -21,18 +21,11 @@ export interface TellContext {
 /** Longer than a channel takes. It goes on when the process stops: a message that is aborted may have arrived. */
 const sendMs = 30_000;
 
-/** A message that is ready to leave. */
-interface Telling {
-  /** Why it may not leave now. Asked in the transaction that permits it. */
-  refusal(tx: Transaction): Promise<Outcome | undefined>;
-  send(): Promise<void>;
-}
-
 /** The request that tells a target what was written at the match, or why there is none. */
 export async function requestToTell(
   { db, targets, publicUrl }: TellContext,
   action: ClaimedAction,
-): Promise<Telling | Outcome> {
+): Promise<{ refusal(tx: Transaction): Promise<Outcome | undefined>; send(): Promise<void> } | Outcome> {
   const name = action.target ?? '';
   const target = targets.get(name);
   if (!target) return { state: 'failed', reason: `NOTIFY_TARGETS has no target ${name}` };

@@ -13,7 +13,7 @@ import type { TextProblem } from '../conditions/expressions.ts';
 import { createTemplates, type Template } from '../conditions/template.ts';
 import type { Assignee, NamedLine, NamedTarget, NamedUser, Rule, RuleSet, Step } from '../rule.ts';
 import { contentOf, encodingProblem, schemaProblems, schemaWording, tagProblems, yamlProblem } from './mistakes.ts';
-import { type FilePosition, type Positions, positionsIn, RulesError, type RulesProblem } from './problems.ts';
+import { type Positions, positionsIn, RulesError, type RulesProblem } from './problems.ts';
 import { accountLimitsOf, callBackNeedOf, type RulesFile, rulesSchema, type WrittenRule } from './schema.ts';
 
 export interface ParseOptions {
@@ -73,7 +73,6 @@ export function parseRules(text: string, { file, timeZone }: ParseOptions): Rule
     missed: callBackNeedOf(data),
     accountLimits: accountLimitsOf(data),
     ...namesIn(data.rules, positions),
-    hoursAt: firstWithHours(rules, positions),
     usesLanguage: data.rules.some((rule, at) => mentions('contact.language', rule, rules[at]?.condition)),
     warnings: warnings.sort(byPosition),
   };
@@ -106,12 +105,6 @@ function mentions(facts: string, rule: WrittenRule, condition: Condition | undef
 /** Whether a rule depends on local times. */
 function speaksOfHours(rule: WrittenRule, condition: Condition | undefined): boolean {
   return rule.for?.isBusiness === true || mentions('hours.', rule, condition);
-}
-
-/** The first rule that uses hours and is not off. */
-function firstWithHours(rules: readonly Rule[], positions: Positions): FilePosition | undefined {
-  const at = rules.findIndex(({ usesHours, mode }) => usesHours && mode !== 'off');
-  return at < 0 ? undefined : positions.ofValue(['rules', at, 'name']);
 }
 
 /** The users, lines and targets that steps name. */
@@ -221,7 +214,7 @@ function buildRules(
         approval: approvalOf(rule),
       },
       stops: rule.stop,
-      usesHours,
+      hoursAt: usesHours ? positions.ofValue([...path, 'name']) : undefined,
       ...(isHeldBack ? { mode: 'dry-run', heldBack: 'time_zone_unset' } : { mode: rule.mode }),
       hash: fingerprint(JSON.stringify([rule, hours, offices, missed])),
     };

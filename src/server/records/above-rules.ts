@@ -36,7 +36,7 @@ export async function aboveRules(tx: Transaction, view: View, user: string | und
     row(rule, allowed, {
       counts: today.find((each) => each.rule === rule.name),
       did: did.filter((each) => each.rule === rule.name),
-      isHeldBack: rule.usesHours && rule.mode === 'live' && zone === undefined,
+      zone,
       view,
     }),
   );
@@ -57,23 +57,27 @@ ${changeFields(user, inForce)}
 <button class="act">Change the mode</button></form></details>`;
 }
 
+interface Shown {
+  readonly counts: RuleCounts | undefined;
+  readonly did: readonly Did[];
+  /** TIME_ZONE of the workers. */
+  readonly zone: string | undefined;
+  readonly view: View;
+}
+
 function row(
-  { name, on, mode }: RulesVersion['rules'][number],
+  { name, on, mode, usesHours }: RulesVersion['rules'][number],
   allowed: Mode,
-  {
-    counts,
-    did,
-    isHeldBack,
-    view,
-  }: { counts: RuleCounts | undefined; did: readonly Did[]; isHeldBack: boolean; view: View },
+  { counts, did, zone, view }: Shown,
 ): Html {
+  const isHeldBack = usesHours && mode === 'live' && zone === undefined;
   const path = (result: string) => view.pathTo(`/rules?rule=${encodeURIComponent(name)}&span=day&result=${result}`);
   const count = counts
     ? html`matched <a href="${path('matched')}">${quantity(counts.matched)}</a> of ${quantity(counts.tried)}${
         counts.failed > 0 && html`, <a class="warning" href="${path('failed')}">${quantity(counts.failed)} failed</a>`
       }`
     : html`not evaluated`;
-  return html`<tr><td>${name}<small>on ${on}, ${lesserMode(isHeldBack ? 'dry-run' : mode, allowed)}${isHeldBack && html`: ${heldBackWords.time_zone_unset}`}</small></td><td>${count}</td><td>${
+  return html`<tr><td>${name}<small>on ${on}, ${lesserMode(isHeldBack ? 'dry-run' : mode, allowed)}${isHeldBack && html`: ${heldBackWords}`}</small></td><td>${count}</td><td>${
     did.length === 0
       ? '–'
       : html`${didWords(did)}${did.some(({ sendState }) => sendState === 'AWAITING_APPROVAL') && html` <a class="link" href="${view.pathTo('/sends#to-approve')}">Approve</a>`}`

@@ -204,7 +204,7 @@ ${falseClauses.map(
       ([path, value]) => html`<p class="soft"><code>${path}</code> = ${valueWords(path, value, isTextShown)}</p>`,
     )}</div>`,
 )}
-${heldBack && html`<p class="soft">Its steps are only recorded: ${heldBackWords[heldBack]}.</p>`}
+${heldBack && html`<p class="soft">Its steps are only recorded: ${heldBackWords}.</p>`}
 ${does !== undefined && html`<p class="soft">It does: ${does.join(', ')}.</p>`}
 ${reply !== undefined && html`<p class="soft">${replyWords(reply)}</p>`}</div>`,
   )}
