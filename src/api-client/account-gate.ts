@@ -8,11 +8,10 @@ import type { Transport } from './transport/transport.ts';
 
 /*
  * "Not found" and "not yours" are one answer (section 7), and a list of another account is a list too. So an account is checked
- * before the first request, and beside each answer that may prove an absence, and before each request
- * that is sent once, such as a text:
+ * before the first request, and again before an absence is believed, or proves something (`confirm`):
  *
  *   unchecked ──check──▶ recognized ──a check finds another account──▶ refused: no request is sent, nothing is believed
- *       ▲                    ▲ └─ checked again: in the background, or before an absence is believed
+ *       ▲                    ▲ └─ checked again, and without an answer: recognized, but the absence proves nothing
  *       └─ no answer ────────┘◀──────────────── a later check ──────────────────────┘
  */
 
@@ -25,19 +24,18 @@ export type AccountReads = ReturnType<typeof accountReads>;
  */
 export type AccountCheck = (reads: AccountReads) => Promise<string | undefined>;
 
-/** Milliseconds for an answer to a check: others wait for it. */
+/** Milliseconds for an answer to a check, its tries and the wait for a slot included: others wait for it. */
 const answerMs = 5_000;
 
 export function accountReads({ calls, lines, users }: Pick<Resources, 'calls' | 'lines' | 'users'>) {
+  const soon = () => ({ signal: AbortSignal.timeout(answerMs) });
   return {
-    call: (id: string) => calls.get(id, { answerMs }),
-    lines: async () => (await lines.list({ answerMs })).data.map(({ number }) => normalizeNumber(number)),
-    users: async () => (await users.list({ answerMs })).data.map(({ id }) => String(id)),
+    call: (id: string) => calls.get(id, soon()),
+    lines: async () => (await lines.list(soon())).data.map(({ number }) => normalizeNumber(number)),
+    users: async () => (await users.list(soon())).data.map(({ id }) => String(id)),
   };
 }
 
-/** Milliseconds for which a check is trusted by requests in general, and by an answer that one thing is not there. */
-const requestsMs = 60_000;
 /** Shorter than the time between the spaced reads of a missing target: one of them then lies behind a check. */
 const absenceMs = 15_000;
 /** Milliseconds before an account that was refused is checked again, and a check that got no answer. */
@@ -87,14 +85,12 @@ export function createAccountGate(transport: Transport, check: AccountCheck, { n
     }
   }
 
-  async function admit(operation: string, signal: AbortSignal | undefined): Promise<void> {
-    if (recognizedAt === undefined) return recognized(operation, requestsMs, signal);
-    // Not awaited: while one operation hangs, the others go on.
-    if (now() - recognizedAt > requestsMs && (!unanswered || now() > unanswered.until)) running ??= run();
-  }
+  /** Resolves once this process has recognized the account, and no later check found another one. */
+  const admit = (operation: string, signal: AbortSignal | undefined) =>
+    recognized(operation, Number.POSITIVE_INFINITY, signal);
 
   async function repeatable<T>(call: CallOptions | undefined, operation: Operation<T>): Promise<Answer<T>> {
-    const { name, problem, isAccountWide } = operation;
+    const { name, problem } = operation;
     if (problem !== undefined) return transport.repeatable(call, operation);
     await admit(name, call?.signal);
     let answer: Answer<T>;
@@ -104,9 +100,7 @@ export function createAccountGate(transport: Transport, check: AccountCheck, { n
       if (error instanceof ServiceError && error.code === 'not_found') await recognized(name, absenceMs, call?.signal);
       throw error;
     }
-    // Believed only after a check that began later.
-    if (isAccountWide) await recognized(name, 0, call?.signal);
-    else if (isEmpty(answer.data)) await recognized(name, absenceMs, call?.signal);
+    if (isEmpty(answer.data)) await recognized(name, absenceMs, call?.signal);
     return answer;
   }
 
@@ -115,12 +109,13 @@ export function createAccountGate(transport: Transport, check: AccountCheck, { n
     transport: {
       repeatable,
       async once<T>(call: CallOptions | undefined, operation: Operation<T>): Promise<Answer<T>> {
-        // What it changes cannot be undone, so it leaves only after a check that began now.
-        if (operation.problem === undefined) await recognized(operation.name, 0, call?.signal);
+        if (operation.problem === undefined) await admit(operation.name, call?.signal);
         return transport.once(call, operation);
       },
       abandon: transport.abandon,
     } satisfies Transport,
+    /** Resolves after a check that began now recognized the account. Rejects with `ServiceError`. */
+    confirm: (operation: string, signal: AbortSignal | undefined) => recognized(operation, 0, signal),
     /** Why the account is not recognized; undefined when it is, or when nothing is known yet. */
     problem: (): string | undefined => problem,
   };

@@ -80,6 +80,8 @@ export function createService(options: ServiceOptions) {
     throttled: throttle.throttled,
     /** Why the account that answers is not the mirrored one; undefined when it is, or when nothing is known yet. */
     accountProblem: () => gate?.problem(),
+    /** Resolves if the mirrored account answers now: before what a list leaves out is deleted, or proven not to exist. */
+    confirmAccount: async (operation: string, signal?: AbortSignal) => gate?.confirm(operation, signal),
     /** Whether requests wait for an answer, and for how long. */
     waiting: waiting.state,
     /** How many requests this process made in the last minute. */

@@ -66,11 +66,6 @@ interface Row<R extends Route, T, A extends unknown[]> {
   readonly isOnce?: true;
   /** Costs money. Section 7 promises that an error with the envelope had no effect. */
   readonly isBilled?: true;
-  /**
-   * Answers about the account as a whole: what it does not list counts as deleted or as proven not to exist, and what it lists
-   * identifies the account later.
-   */
-  readonly isAccountWide?: true;
   /** What a call sends. Its parameters have no default values, since their number tells where the options of a call stand. */
   readonly takes?: (...given: A) => Sent<R>;
   readonly gives: Read<T>;
@@ -112,7 +107,7 @@ const readSubscription = one('webhook', subscription);
 export const operations = {
   lines: {
     /** Every number that `messages.send` takes as `from`. */
-    list: sending('GET /sms/lines', 'sms:read', { isAccountWide: true, gives: listOf('lines', smsLine) }),
+    list: sending('GET /sms/lines', 'sms:read', { gives: listOf('lines', smsLine) }),
     /** Idempotent; no operation undoes it. The blocked party never sees the `reason`. */
     block: lines('POST /sms/lines/{line}/blocked', 'sms:write', {
       takes: (line: string, { number, reason }: { number: string; reason?: string | undefined }) => ({
@@ -224,7 +219,6 @@ export const operations = {
      * (RFC 3339) counts later messages only.
      */
     counts: lines('GET /sms/unread', 'messages:read', {
-      isAccountWide: true,
       takes: (filter?: { lines?: readonly string[] | undefined; since?: string | undefined }) => ({
         query: { lines: filter?.lines?.map(normalizeNumber).join(','), since: filter?.since },
       }),
@@ -259,14 +253,13 @@ export const operations = {
 
   users: {
     /** Sorted by lastName, firstName and id. An OAuth user gets only those they may see. */
-    list: users('GET /users', 'users:read', { isAccountWide: true, gives: listOf('users', user) }),
+    list: users('GET /users', 'users:read', { gives: listOf('users', user) }),
   },
 
   /** Call ids are text (section 2.9). */
   calls: {
     /** Creates nothing. */
     search: calls('POST /calls/search', 'reports:read', {
-      isAccountWide: true,
       takes: (body: CallSearch) => ({ body }),
       gives: callPage,
     }),
@@ -291,7 +284,6 @@ export const operations = {
   webhooks: {
     /** The service filters by `enabled: true` only. */
     list: webhooks('GET /webhooks', 'webhooks:read', {
-      isAccountWide: true,
       takes: (query?: { type?: NewSubscription['type']; enabled?: true }) => ({ query }),
       gives: listOf('webhooks', subscription),
     }),
@@ -345,13 +337,13 @@ export function createResources(transport: Transport): Resources {
 
 function methodOf(name: string, row: AnyRow, { once, repeatable }: Transport) {
   const [method, template] = row.route.split(' ') as [Operation<unknown>['method'], string];
-  const { isBilled = false, isAccountWide = false, gives: read } = row;
+  const { isBilled = false, gives: read } = row;
   const takes = row.takes as ((...given: unknown[]) => Sent<Route> & { path?: Record<string, ObjectId> }) | undefined;
   return (...given: unknown[]) => {
     const { path: parameters = {}, query, body, problem, isOnce = row.isOnce } = takes?.(...given) ?? {};
     const path = fillPath(template, parameters);
     const operation = {
-      ...{ name, method, query, body, isBilled, isAccountWide, read },
+      ...{ name, method, query, body, isBilled, read },
       path: path ?? template,
       problem: path === undefined ? 'a parameter of the path is empty or only dots' : problem,
     };

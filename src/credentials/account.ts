@@ -51,13 +51,6 @@ type Vote = boolean | undefined;
 const isForbidden = (error: unknown) =>
   error instanceof ServiceError && (error.advice === 'scope' || error.advice === 'permission');
 
-async function unlessForbidden<T>(asked: Promise<T>): Promise<T | undefined> {
-  return asked.catch((error: unknown) => {
-    if (isForbidden(error)) return undefined;
-    throw error;
-  });
-}
-
 /** The service answers only for calls of its account, so one answer is enough (section 4.6). */
 async function knowsACall(reads: AccountReads, calls: readonly string[]): Promise<Vote> {
   for (const id of calls) {
@@ -65,7 +58,6 @@ async function knowsACall(reads: AccountReads, calls: readonly string[]): Promis
       await reads.call(id);
       return true;
     } catch (error) {
-      if (isForbidden(error)) return undefined;
       if (!isNotFound(error)) throw error;
     }
   }
@@ -80,24 +72,28 @@ function overlap(held: readonly string[], listed: readonly string[] | undefined)
   return 2 * shared >= Math.min(held.length, answered.size);
 }
 
-/** Undefined if the account that answers is the mirrored one, or the mirror is empty; else why it is not. */
+/**
+ * Undefined if the account that answers is the mirrored one, or the mirror is empty; else why it is not. One operation that fails
+ * or hangs stops nothing: the others tell. Rejects when none of them does.
+ */
 async function compare(reads: AccountReads, known: Known): Promise<string | undefined> {
-  const call = await knowsACall(reads, known.calls);
-  if (call === true) return undefined;
   let missing = 0;
-  // Section 4 gives neither list a 404, so an address that answers one for both is not that of the API.
-  const listed = (asked: Promise<string[]>) =>
-    unlessForbidden(asked).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-      missing += 1;
+  let failure: unknown;
+  const answered = <T>(asked: Promise<T>): Promise<T | undefined> =>
+    asked.catch((error: unknown) => {
+      if (isNotFound(error)) missing += 1;
+      else if (!isForbidden(error)) failure ??= error;
       return undefined;
     });
-  const lines = await listed(reads.lines());
+  const call = await answered(knowsACall(reads, known.calls));
+  if (call === true) return undefined;
+  const lines = await answered(reads.lines());
   const byLines = overlap(known.lines, lines);
   // Several lines cannot all have been ported from another account.
   if (call === undefined && byLines && known.lines.length > 1 && (lines?.length ?? 0) > 1) return undefined;
-  const users = await listed(reads.users());
+  const users = await answered(reads.users());
   const byUsers = overlap(known.users, users);
+  // Section 4 gives neither list a 404, so an address that answers one for both is not that of the API.
   if (missing === 2)
     return 'API_BASE_URL does not lead to this API: it answers 404 for lines and users (requests add /api/public/v1 to it)';
   if (call === false) {
@@ -108,8 +104,11 @@ async function compare(reads: AccountReads, known: Known): Promise<string | unde
     known.lines.length > 1 ? byLines : byLines || undefined,
     known.users.length > 1 ? byUsers : byUsers || undefined,
   ];
-  if (!votes.includes(false) && (votes.includes(true) || known.lines.length + known.users.length === 0))
-    return undefined;
+  if (!votes.includes(false) && votes.includes(true)) return undefined;
+  const holdsNone = known.lines.length + known.users.length === 0;
+  const isAdopted = holdsNone && known.calls.length === 0 && (lines ?? users) !== undefined;
+  if (failure !== undefined && !isAdopted) throw failure;
+  if (holdsNone) return undefined;
   return 'another account answers than the mirrored one: it has not the lines and users that are held';
 }
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, test } from 'vitest';
 import { apiKey, createService, ServiceError } from '../../src/api-client/client.ts';
-import { acceptAccount, createAccountCheck } from '../../src/credentials/account.ts';
+import { acceptAccount, compareAccount, createAccountCheck } from '../../src/credentials/account.ts';
 import { healthChecks } from '../../src/ops/health-checks.ts';
 import { takeSnapshot } from '../../src/ops/snapshot.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
@@ -64,8 +64,8 @@ async function mirrorOf(sandbox: Sandbox): Promise<{ databaseUrl: string; holdin
     return (now?.users ?? 0) > 0 && (now?.lines ?? 0) > 0 && (now?.proven ?? 0) > 20 && (await world.value(due)) === 0;
   });
   await world.settled();
-  // Calls vouch for the account once it was recognized after their reads, as it is within a minute.
-  await world.context.service?.lines.list();
+  // Calls vouch for the account once it was recognized after their reads.
+  await world.context.service?.confirmAccount('test');
   const [holdings] = await world.query(held);
   const callId = String(await world.value('select call_id from warehouse.calls order by started_at desc limit 1'));
   await world.close();
@@ -241,13 +241,78 @@ describe('a service that is not this API', () => {
   });
 });
 
+describe('what the operations say of the account', () => {
+  type Says = 'ours' | 'none of ours' | 'fails' | 'forbidden';
+
+  /** What reads say of ids of which a mirror holds two: one word for each of them. */
+  function readsOf([call, lines, users]: readonly [Says, Says, Says], held: readonly string[]) {
+    const errors = { 'none of ours': 'not_found', fails: 'rate_limited', forbidden: 'permission_denied' } as const;
+    const told = async (says: Says, other: readonly string[] | undefined): Promise<string[]> => {
+      if (says === 'ours') return [...held];
+      if (says === 'none of ours' && other) return [...other];
+      throw new ServiceError(errors[says], says, { operation: 'test', effect: 'none' });
+    };
+    return {
+      call: async () => void (await told(call, undefined)),
+      lines: () => told(lines, ['8', '9']),
+      users: () => told(users, ['8', '9']),
+    } as unknown as Parameters<typeof compareAccount>[1];
+  }
+
+  async function verdictOf(says: readonly [Says, Says, Says], holds: 'all' | 'nothing'): Promise<string> {
+    const database = openDatabase(await databaseForTest(migrated));
+    opened.push(async () => database[Symbol.asyncDispose]());
+    if (holds === 'all') {
+      await database.query(`insert into ops.account (recognized_at) values (now())`);
+      const columns = 'content_hash, source, fetch_seq, fetched_at';
+      const values = `'h', 'test', 1, now() - interval '1 minute'`;
+      await database.query(
+        `insert into warehouse.calls (call_id, started_at, ${columns}) values ('1600000000.1', now(), ${values})`,
+      );
+      await database.query(
+        `insert into warehouse.sms_lines (line, ${columns}) values ('1', ${values}), ('2', ${values})`,
+      );
+      await database.query(`insert into warehouse.users (user_id, ${columns}) values (1, ${values}), (2, ${values})`);
+    }
+    return compareAccount(database.db, readsOf(says, ['1', '2'])).then(
+      (reason) => (reason === undefined ? 'recognized' : 'refused'),
+      (error: ServiceError) => error.code,
+    );
+  }
+
+  test.each<[[Says, Says, Says], 'all' | 'nothing', string]>([
+    [['ours', 'fails', 'fails'], 'all', 'recognized'],
+    [['fails', 'ours', 'fails'], 'all', 'recognized'],
+    [['fails', 'fails', 'ours'], 'all', 'recognized'],
+    [['forbidden', 'forbidden', 'ours'], 'all', 'recognized'],
+    [['none of ours', 'ours', 'ours'], 'all', 'refused'],
+    [['none of ours', 'fails', 'fails'], 'all', 'refused'],
+    [['forbidden', 'none of ours', 'none of ours'], 'all', 'refused'],
+    // Neither proof of the mirrored account, nor of another one.
+    [['fails', 'none of ours', 'ours'], 'all', 'rate_limited'],
+    [['fails', 'none of ours', 'none of ours'], 'all', 'rate_limited'],
+    [['fails', 'forbidden', 'forbidden'], 'all', 'rate_limited'],
+    [['fails', 'fails', 'fails'], 'all', 'rate_limited'],
+    [['ours', 'fails', 'ours'], 'nothing', 'recognized'],
+    [['ours', 'ours', 'fails'], 'nothing', 'recognized'],
+    [['ours', 'forbidden', 'forbidden'], 'nothing', 'recognized'],
+    [['ours', 'fails', 'fails'], 'nothing', 'rate_limited'],
+  ])('a call, the lines and the users: %j; the mirror holds %s: %s', async (says, holds, verdict) => {
+    expect(await verdictOf(says, holds)).toBe(verdict);
+  });
+});
+
 describe('an account that changes while a process runs', () => {
   /** A client through an address that leads to one of two accounts, with a clock of its own. */
   async function switching() {
     const accounts = [await account(1), await account(2)] as const;
     let at: 0 | 1 = 0;
+    let failing = (_path: string): number | 'hangs' | undefined => undefined;
     const url = await serve(async (request, response) => {
       const { method = 'GET', url = '/' } = request;
+      const failure = failing(url.slice('/api/public/v1'.length));
+      if (failure === 'hangs') return;
+      if (failure) return void response.writeHead(failure, { 'retry-after': '60' }).end('{"error":{"type":"any"}}');
       const body = await text(request);
       const answered = await fetch(accounts[at].url + url, {
         method,
@@ -278,6 +343,9 @@ describe('an account that changes while a process runs', () => {
       lead(to: 0 | 1) {
         at = to;
       },
+      fail(paths: RegExp | undefined, how: number | 'hangs' = 429) {
+        failing = (path) => (paths?.test(path) ? how : undefined);
+      },
       pass(ms: number) {
         now += ms;
       },
@@ -290,9 +358,7 @@ describe('an account that changes while a process runs', () => {
     expect(await codeOf(service.calls.get('1600000000.1'))).toBe('not_found');
     lead(1);
     pass(1);
-    // An account-wide answer is never believed without a check that began after it.
-    const end = Math.ceil(Date.now() / 1_000);
-    expect(await codeOf(service.calls.search({ start: end - 3_600, end }))).toBe('account_unrecognized');
+    expect(await codeOf(service.confirmAccount('calls.search'))).toBe('account_unrecognized');
     expect(await codeOf(service.calls.get(callId))).toBe('account_unrecognized');
     await database.query(
       `update ops.coverage set checked_at = now() where from_at = (select max(from_at) from ops.coverage where state = 'proven')`,
@@ -314,5 +380,37 @@ describe('an account that changes while a process runs', () => {
     expect(await codeOf(service.calls.get(callId))).toBe('account_unrecognized');
     expect(await codeOf(service.calls.recordings(callId))).toBe('account_unrecognized');
     expect(service.accountProblem()).toContain('another account');
+  });
+
+  const oneCall = /^\/calls\/[\d.]+$/;
+
+  test.each([
+    ['a call', oneCall, 429],
+    ['a call', oneCall, 'hangs'],
+    ['the lines', /^\/sms\/lines/, 'hangs'],
+  ] as const)('is recognized where reading %s fails (%s, %s)', async (_, paths, how) => {
+    const { database, service, codeOf, fail } = await switching();
+    fail(paths, how);
+    const request = { from: '16465550100', to: ['12125550142'], message: 'Hello' };
+    expect(await codeOf(service.unread.counts())).toBe('answered');
+    expect(await codeOf(service.messages.send(request))).toBe('answered');
+    expect(await codeOf(service.confirmAccount('calls.search'))).toBe('answered');
+    expect(await codeOf(service.calls.recordings('1600000000.1'))).toBe('not_found');
+    expect(await database.value('select doubtful_from from ops.account')).toBeNull();
+  });
+
+  test('stops nothing but proofs where nothing tells whose account answers', async () => {
+    const { service, callId, codeOf, fail, pass } = await switching();
+    expect(await codeOf(service.calls.get(callId))).toBe('answered');
+    fail(/^\/calls\/[\d.]+$|^\/sms\/lines|^\/users/);
+    pass(120_000);
+    const end = Math.ceil(Date.now() / 1_000);
+    expect(await codeOf(service.calls.search({ start: end - 3_600, end }))).toBe('answered');
+    expect(await codeOf(service.confirmAccount('calls.search'))).toBe('rate_limited');
+    pass(2_000);
+    expect(await codeOf(service.calls.recordings('1600000000.1'))).toBe('circuit_open');
+    fail(undefined);
+    pass(60_000);
+    expect(await codeOf(service.confirmAccount('calls.search'))).toBe('answered');
   });
 });

@@ -76,8 +76,6 @@ export interface Operation<T> {
   problem?: string | undefined;
   /** A send: it costs money, and a 4xx or 5xx with the error envelope proves that nothing happened (section 7). */
   isBilled: boolean;
-  /** It answers about the account as a whole. */
-  isAccountWide: boolean;
   /** How its `data` is read; `nothing` where 204 is documented. */
   read: Read<T>;
 }

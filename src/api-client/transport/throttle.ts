@@ -44,6 +44,7 @@ interface OperationState {
   pausedUntil: number;
   /** Pauses in a row. Requests that were in flight together make one. */
   pauseCount: number;
+  answeredAt: number;
 }
 
 interface Log {
@@ -57,9 +58,16 @@ export function createThrottle(policy: ThrottlePolicy, { now, sleep, random }: C
   const circuit = { isOpen: false, isProbed: false, until: 0, openings: 0, failures: 0 };
   /** The first and the latest failure since the last success. */
   let failing: { readonly from: number; readonly to: number } | undefined;
+  /** The operations that failed since the last success. */
+  const failed = new Set<string>();
 
   function stateOf(operation: string): OperationState {
-    const known = operations.get(operation) ?? { limit: pLimit(policy.perOperation), pausedUntil: 0, pauseCount: 0 };
+    const known = operations.get(operation) ?? {
+      limit: pLimit(policy.perOperation),
+      pausedUntil: 0,
+      pauseCount: 0,
+      answeredAt: Number.NEGATIVE_INFINITY,
+    };
     operations.set(operation, known);
     return known;
   }
@@ -70,14 +78,21 @@ export function createThrottle(policy: ThrottlePolicy, { now, sleep, random }: C
     return circuit.isProbed ? policy.openMs : Math.max(0, circuit.until - now());
   }
 
+  /** One operation fails while others work: that says nothing about the host, and must not stop the others. */
+  function isFailingAlone(): boolean {
+    const answered = [...operations].filter(([, { answeredAt }]) => answeredAt > now() - policy.maxOpenMs);
+    return failed.size === 1 && answered.some(([name]) => !failed.has(name));
+  }
+
   function onAnswer(): void {
     failing = undefined;
+    failed.clear();
     Object.assign(circuit, { isOpen: false, isProbed: false, openings: 0, failures: 0 });
   }
 
   function onFailure(askedMs = 0): void {
     circuit.failures += 1;
-    if (!circuit.isProbed && circuit.failures < policy.failures) return;
+    if (!circuit.isProbed && (circuit.failures < policy.failures || isFailingAlone())) return;
     const openings = circuit.openings + 1;
     const { openMs: firstMs, maxOpenMs: maxMs } = policy;
     const ms = backoffMs({ firstMs, maxMs }, openings, { askedMs: Math.min(askedMs, maxMs) });
@@ -140,6 +155,7 @@ export function createThrottle(policy: ThrottlePolicy, { now, sleep, random }: C
       try {
         const answer = await send();
         operation.pauseCount = 0;
+        operation.answeredAt = now();
         if (counts()) onAnswer();
         return answer;
       } catch (error) {
@@ -148,6 +164,7 @@ export function createThrottle(policy: ThrottlePolicy, { now, sleep, random }: C
           if (isProbe) circuit.isProbed = false;
         } else if (hostFailures.has(error.code) || error.status === 408) {
           failing = { from: failing?.from ?? now(), to: now() };
+          failed.add(name);
           if (counts()) onFailure(error.retryAfterMs);
         } else {
           if (counts()) onAnswer();

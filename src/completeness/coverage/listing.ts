@@ -143,6 +143,7 @@ export function createCallLister({ service, db, onAnswer }: ListerDeps) {
     async list(range: TimeRange, onPage: OnPage, signal?: AbortSignal): Promise<Listing> {
       const found = new Map<string, number>();
       const problem = await listInto(found, range, Number.POSITIVE_INFINITY, onPage, signal);
+      await service.confirmAccount('calls.search', signal);
       const within = [...found].filter(([, second]) => second >= range.from && second < range.to);
       return { calls: new Map(within), problem };
     },

@@ -13,6 +13,7 @@ export function readerOfList(kind: DirectoryKind): TargetReader {
   return async (claim, { service, db, onAnswer, directoryEverySeconds }, signal) => {
     const answer = await list.ask(service, { signal, requestId: claim.deliveryId });
     onAnswer(operation, answer);
+    await service.confirmAccount(operation, signal);
     const { data: rows, isComplete } = answer;
     if (rows.length === 0 && isComplete && !isLastMiss(claim) && (await list.holdsAny(db))) {
       const message = `the account lists none of the ${kind} that are held`;

@@ -82,6 +82,31 @@ test('an answer of the service, even a refusal, ends a row of failures', async (
   expect(circuit.state()).toEqual({ state: 'closed' });
 });
 
+test('an operation that fails alone suspends no other, and together with another one all of them', async () => {
+  const failing = new Set(['/recordings']);
+  const { url } = await listen((response, request) =>
+    [...failing].some((end) => request.url.endsWith(end))
+      ? refuse(response, 500, 'internal_error')
+      : json(response, 200, { data: [] }),
+  );
+  const { clock, pass } = unhurried();
+  const { calls, lines, circuit } = open(url, { clock, circuit: policy, retry: once });
+  await lines.list();
+  for (let i = 0; i < 9; i += 1) expect(await refusalOf(calls.recordings('1.1'))).toMatchObject({ code: 'server' });
+  await lines.list();
+  for (let i = 0; i < 2; i += 1) await refusalOf(calls.recordings('1.1'));
+  failing.add('/lines');
+  await refusalOf(lines.list());
+  expect(circuit.state().state).toBe('open');
+  failing.delete('/lines');
+  pass(policy.openMs);
+  await lines.list();
+  // What answered long ago does not vouch for the host.
+  pass(policy.maxOpenMs);
+  for (let i = 0; i < 3; i += 1) await refusalOf(calls.recordings('1.1'));
+  expect(circuit.state().state).toBe('open');
+});
+
 test('a refused subscription suspends nothing, with or without the error envelope', async () => {
   const { url, seen } = await listen((response, { method }) =>
     method === 'POST' ? response.writeHead(405).end('Method Not Allowed') : json(response, 200, { data: [] }),
