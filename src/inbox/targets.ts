@@ -84,15 +84,13 @@ export function earliestRead(pauses: ReadPauses, state = 't.state'): string {
  * `due`, has those to enqueue (`DueTargetRow`): targets that were clean, and targets that are due earlier than before. A failing
  * target keeps its back-off.
  *
- * Targets with a due read that has not started are skipped, since that read will see the change: a burst of references neither
- * rewrites the row each time nor waits for its lock. Rows are locked in the order of their keys, so that concurrent batches
- * cannot deadlock.
+ * A target with a due read is marked too: that read may begin before this commits, and then it does not know of the change. Rows
+ * are locked in the order of their keys, so that concurrent batches cannot deadlock.
  */
 export function markingDirty(pauses: ReadPauses): string {
   const isClean = 't.dirty_version = t.clean_version';
   const wanted = `greatest(excluded.due_at, ${earliestRead(pauses)})`;
   const asked = `now() + min(after_seconds) * interval '1 second'`;
-  const isSoon = `t.due_at <= now() + interval '${pauses.activeMs} ms'`;
   const isUnconfirmed = `h.priority >= ${unconfirmed.single} and coalesce(t.is_unconfirmed, true)`;
   const isAtOnce = `not (${isUnconfirmed}) or (t.kind is null and h.priority = ${unconfirmed.single})`;
   const rank = `case when h.priority >= ${unconfirmed.single} and (${isAtOnce}) then ${priorities.live} else h.priority end`;
@@ -101,8 +99,6 @@ export function markingDirty(pauses: ReadPauses): string {
       select h.kind, h.key, h.after_seconds, h.delivery_id, r.priority, r.is_unconfirmed
       from referenced h left join ops.sync_targets t using (kind, key)
       cross join lateral (select ${rank} as priority, ${isUnconfirmed} as is_unconfirmed) r
-      where t.kind is null or t.dirty_version = t.claimed_version or not (t.attempts > 0 or ${isSoon}) or r.priority < t.priority
-        or (t.is_unconfirmed and not r.is_unconfirmed)
     ),
     marked as (
       insert into ops.sync_targets as t (kind, key, due_at, enqueued_at, priority, is_unconfirmed, delivery_id)
@@ -114,12 +110,15 @@ export function markingDirty(pauses: ReadPauses): string {
         enqueued_at = case when ${isClean} or excluded.priority < t.priority or (t.attempts = 0 and t.due_at > ${wanted})
           then ${enqueuedAt(wanted, 'excluded.priority')} else t.enqueued_at end,
         priority = case when ${isClean} then excluded.priority else least(t.priority, excluded.priority) end,
-        is_unconfirmed = t.is_unconfirmed and excluded.is_unconfirmed, delivery_id = excluded.delivery_id
+        is_unconfirmed = t.is_unconfirmed and excluded.is_unconfirmed,
+        delivery_id = case when t.dirty_version in (t.clean_version, t.claimed_version) then excluded.delivery_id
+          else coalesce(t.delivery_id, excluded.delivery_id) end
       returning kind, key, due_at, enqueued_at
     ),
     due as (
-      select kind, key, greatest(0, extract(epoch from due_at - now()) * 1000)::integer as after_ms
-      from marked where enqueued_at >= now()
+      select m.kind, m.key, greatest(0, extract(epoch from m.due_at - now()) * 1000)::integer as after_ms
+      from marked m left join ops.sync_targets t using (kind, key)
+      where m.enqueued_at >= now() and m.enqueued_at is distinct from t.enqueued_at
     )`;
 }
 

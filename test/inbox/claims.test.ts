@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import {
   type Claim,
@@ -68,6 +69,23 @@ async function row(target: { kind: string; key: string } = call) {
 const failure = { error: 'the service failed', afterMs: 30_000, countsAsAttempt: true };
 
 describe('a bump', () => {
+  test('of a pending target is not lost when it commits after the claim', async () => {
+    await bump(call);
+    const late = Promise.withResolvers<void>();
+    let isCommitted = false;
+    const marking = db.transaction().execute(async (tx) => {
+      await markDirty(tx, [call], pauses);
+      late.resolve();
+      await Promise.race([claiming, sleep(300)]);
+      isCommitted = true;
+    });
+    const claiming = late.promise.then(async () => ({ claimed: await claim(), sawIt: isCommitted }));
+    await marking;
+    const { claimed, sawIt } = await claiming;
+    await settle(claimed);
+    expect(sawIt || (await row())?.is_owed).toBe(true);
+  });
+
   test('of a target that is new or clean enqueues it once', async () => {
     expect(await bump(call)).toEqual([{ ...call, afterMs: 0 }]);
     await settle(await claim());
