@@ -111,7 +111,11 @@ export function createSync(deps: SyncDeps) {
       return true;
     };
     const { now = [], later = [] } = Object.groupBy(claimed, (claim) => (isAdmitted(claim) ? 'now' : 'later'));
-    if (later.length > 0) await releaseClaims(db, later, { defer: true });
+    // A failed release must not keep the others, which occupy their places, from being read.
+    if (later.length > 0)
+      await releaseClaims(db, later, { defer: true }).catch(() =>
+        later.forEach((claim) => void leases.giveBack(claim)),
+      );
     return lease(now);
   }
 
@@ -183,11 +187,11 @@ export function createSync(deps: SyncDeps) {
   async function end(fetched: FetchedRead): Promise<EndedRead> {
     const { claim } = fetched;
     let isMissed = false;
-    if (isBlamed(claim)) {
-      leases.release(claim);
-      return { outcome: 'later', isMissed };
-    }
     try {
+      if (isBlamed(claim)) {
+        leases.release(claim);
+        return { outcome: 'later', isMissed };
+      }
       const ended = await ('result' in fetched ? mirror(claim, fetched.result) : readFailed(claim, fetched.error));
       isMissed = ended.isMissed;
       leases.release(claim);
@@ -196,7 +200,7 @@ export function createSync(deps: SyncDeps) {
       leases.giveBack(claim);
       throw error;
     } finally {
-      if (allowed.has(claim)) allowance.release(isMissed);
+      if (allowed.delete(claim)) allowance.release(isMissed);
     }
   }
 
