@@ -7,12 +7,12 @@ import { type Loop, startLoop } from '../shared/loop.ts';
 import { ourLines } from '../warehouse/lines.ts';
 import { backfillCalls } from './coverage/backfill.ts';
 import type { ListerDeps } from './coverage/listing.ts';
-import { addCallers, probingProgress } from './gaps/candidate-threads.ts';
+import { addCallers, addContacts, probingProgress } from './gaps/candidate-threads.ts';
 
 /*
  * The history that a first start fills in by itself, once per database (rows of ops.backfills with is_automatic):
  *
- *   nothing ──▶ calls, with their artefacts ──▶ threads of their callers ──▶ done
+ *   nothing ──▶ calls, with their artefacts ──▶ threads of their callers on every line ──▶ done
  *
  * One process at a time works on it, under a lease; after its end another one resumes there.
  */
@@ -106,6 +106,7 @@ async function openNext(db: Database, days: number): Promise<'calls' | 'threads'
   // Callers become candidates with our lines, which are read first. Another process adds no candidate twice.
   if (threads || !calls.isFinished || (await ourLines(db)).length === 0) return undefined;
   await addCallers(db, calls);
+  await addContacts(db);
   return (await open(db, 'threads', calls.from, calls.to)) ? 'threads' : undefined;
 }
 

@@ -28,8 +28,8 @@ const shortestNumber = 7;
 export interface CallerEvidence {
   /** Default: `call`. */
   readonly evidence?: Evidence;
-  /** Adds only candidates of this line. */
-  readonly line?: string;
+  /** Adds only candidates of this line; of the called line, or of every line if that one cannot text. Default: of every line. */
+  readonly line?: string | 'called';
   /** When the missing text had arrived: candidates probed before that are reopened. Default: {@link probedBefore}. */
   readonly arrivedBy?: Date | undefined;
 }
@@ -37,30 +37,33 @@ export interface CallerEvidence {
 /** A probe of a candidate `t` before this is repeated: an hour ago, or now while texts of the line are missing. */
 const probedBefore = sql`case when ${isMissingTexts(sql`t.line`)} then now() else now() - interval '1 hour' end`;
 
+/** Candidates of a period, the newest callers first: some hours of probes for an account with many callers and lines. */
+const maxPairs = 50_000;
+
 /**
- * Adds a candidate for each external number in the calls of a period: with `line` if given, else with the called line, or
- * with every line if the called one cannot text. Resolves to how many became open.
+ * Adds candidates for the external numbers in the calls of a period: people text on other lines than they call. Resolves to how
+ * many became open.
  */
 export function addCallers(
   db: Database,
   { from, to }: TimeRange<Date>,
   { evidence = 'call', line, arrivedBy }: CallerEvidence = {},
 ): Promise<number> {
-  const isLine =
-    line === undefined
-      ? sql`(l.line = c.account_number or not exists (
-          select from warehouse.sms_lines o where o.line = c.account_number and o.deleted_at is null))`
-      : sql`l.line = ${line}`;
+  const isCalled = sql`(l.line = c.account_number or not exists (
+    select from warehouse.sms_lines o where o.line = c.account_number and o.deleted_at is null))`;
+  const isLine = line === undefined ? sql`true` : line === 'called' ? isCalled : sql`l.line = ${line}`;
   return add(
     db,
     { evidence, arrivedBy },
     sql`select l.line, c.external_number as number
      from (
-       select distinct external_number, account_number from warehouse.calls
+       select external_number, account_number, max(started_at) as newest from warehouse.calls
        where started_at >= ${from} and started_at < ${to} and deleted_at is null
          and length(external_number) >= ${shortestNumber}
+       group by 1, 2
      ) c
-     join warehouse.sms_lines l on l.deleted_at is null and ${isLine}`,
+     join warehouse.sms_lines l on l.deleted_at is null and ${isLine}
+     group by 1, 2 order by max(c.newest) desc limit ${maxPairs}`,
   );
 }
 

@@ -56,7 +56,7 @@ export function createGapDetection(deps: GapDetectionDeps) {
 
   async function searchGap(gap: OpenGap): Promise<void> {
     const period = { from: new Date(gap.range.from * 1_000 - 86_400_000), to: new Date(gap.range.to * 1_000) };
-    const added = await addCallers(db, period, { evidence: 'gap', arrivedBy: period.to });
+    const added = await addCallers(db, period, { evidence: 'gap', line: 'called', arrivedBy: period.to });
     const due: DueTarget[] = [];
     for (const line of await ourLines(db)) {
       due.push(...(await inTransaction(db, (tx) => rereadNewestThreads(tx, line, newestPerLine, pauses))));
