@@ -8,7 +8,7 @@ import type { GapDetection } from './gaps/gap-detection.ts';
 /*
  * Without a public address the service announces nothing, so it is asked every 15 seconds which calls ended and how many unread
  * texts each line has. A round costs two or three requests and at most `maxReads` reads of threads; what is found is read as if a
- * webhook had announced it. A stream whose subscription is in place is not polled.
+ * webhook had announced it. A stream whose subscription is in place is polled only while nothing arrives.
  */
 
 /** Seconds between two polls, of all processes together. */

@@ -517,10 +517,12 @@ function diagnoseSecret(secret: string): Diagnosis {
 }
 
 async function diagnoseReachability(publicUrl: string, secret: string): Promise<Diagnosis> {
-  const remedy = `Check that ${toType('web')} runs behind PUBLIC_URL, with the same WEBHOOK_SECRET.`;
+  const remedy = `Check that ${toType('web')} runs behind PUBLIC_URL, with the same WEBHOOK_SECRET, and that what stands in front of it passes POST requests to /hooks on.`;
   try {
     const signal = AbortSignal.timeout(reachTimeoutMs);
-    const answer = await request(hookUrl(publicUrl, secret, 'AccountSMS'), { signal });
+    // As the service delivers: a proxy may refuse POST alone.
+    const post = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' } as const;
+    const answer = await request(`${hookUrl(publicUrl, secret, 'AccountSMS')}?probe`, { ...post, signal });
     const reply = await answer.body.text();
     // Other programs may answer 200 to everything.
     const isReceiver = answer.statusCode === 200 && reply === '{"ready":true}';

@@ -59,8 +59,8 @@ export function registerHooks(app: FastifyInstance, deps: HookDeps): void {
   async function accept(request: FastifyRequest<HookRequest>, reply: FastifyReply): Promise<FastifyReply> {
     const at = request.url.indexOf('?');
     const query = at < 0 ? '' : request.url.slice(at + 1);
-    // Services and people request the URL to check that it exists.
-    if (request.method === 'HEAD' || (request.method === 'GET' && query === ''))
+    // Services and people request the URL to check that it exists; `doctor` posts to see whether deliveries get through.
+    if (request.method === 'HEAD' || (request.method === 'GET' && query === '') || query === 'probe')
       return reply.code(200).send({ ready: true });
     if (deps.inbox.waiting > maxWaiting) return unavailable(reply);
     using share = deps.bodies.share();

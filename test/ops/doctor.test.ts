@@ -155,6 +155,30 @@ test.each(['<p>Welcome</p>', '{"ready":false}', ''])(
   },
 );
 
+test.each<[string, number, string]>([
+  ['403', 403, 'PUBLIC_URL answers 403: something other than the receiver runs there.'],
+  ['a redirect', 301, 'PUBLIC_URL answers 301: something other than the receiver runs there.'],
+  ['200 with a page', 200, 'PUBLIC_URL answers 200: another program runs there.'],
+])('tells a proxy that answers POST with %s and lets GET through', async (_, status, sentence) => {
+  await using proxy = createServer(async ({ method, url }, response) => {
+    if (method === 'POST')
+      return void response.writeHead(status, { location: 'https://example.com/' }).end('<p>No</p>');
+    response.end(await (await fetch(`${world.receiver.url}${url}`)).text());
+  }).listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  const { port } = proxy.address() as AddressInfo;
+  const settings = settingsFor(databaseUrl, environment({ PUBLIC_URL: `http://127.0.0.1:${port}` }));
+  expect(faults(await diagnoseReceiver(settings, undefined, false))).toEqual([sentence]);
+});
+
+test('posts to the receiver without leaving a delivery', async () => {
+  const { db } = world.context.database;
+  await query(db, 'truncate ops.deliveries', []);
+  const found = await diagnoseReceiver(settingsFor(databaseUrl, environment()), undefined, false);
+  expect(found.map(({ sentence }) => sentence)).toContain('The receiver answers at PUBLIC_URL.');
+  expect(await query(db, 'select from ops.deliveries', [])).toEqual([]);
+});
+
 test('takes for subscribed what `subscriptions ensure` leaves in place, however it is written', async () => {
   const at = world.receiver.url.replace('127.0.0.1', 'LOCALHOST');
   const settings = settingsFor(databaseUrl, environment({ PUBLIC_URL: at }));

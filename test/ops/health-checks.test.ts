@@ -30,7 +30,7 @@ async function allIsWell(): Promise<void> {
     truncate ops.tie_outs, ops.sends, ops.send_events, ops.send_budgets, ops.rule_runs, ops.rule_actions, ops.rule_versions, ops.processes,
       ops.deliveries, ops.sync_targets, ops.streams, ops.coverage, ops.backfills, ops.gaps, ops.drift, ops.alerts,
       ops.alert_messages, ops.rollup_markers, ops.rollup_troubles, ops.subscription_watch, ops.opt_outs, rollups.audits,
-      warehouse.webhook_subscriptions, warehouse.sms_unread_snapshots, warehouse.users cascade;
+      warehouse.webhook_subscriptions, warehouse.sms_unread_snapshots, warehouse.users, warehouse.calls cascade;
     update ops.send_control set is_paused = false, pause_reason = null, paused_by = null;
     update ops.incarnation set noticed_at = null, recovered_at = null;
     update ops.rollup_state set wanted_time_zone = null;
@@ -672,6 +672,16 @@ const faults: readonly Fault[] = [
     sql: `delete from warehouse.webhook_subscriptions`,
     says: /^No webhook subscription delivers to this receiver/,
     remedy: /PUBLIC_URL.*subscriptions ensure/,
+  },
+  {
+    check: 'deliveries_missing',
+    level: 'warning',
+    sql: `insert into ops.subscription_watch (event_type, is_created_here, state, in_place_at, changed_at)
+      select type, true, 'in_place', now(), now() - interval '50 minutes' from unnest(array['AccountSMS', 'AccountEndedCalls']) type;
+      insert into warehouse.calls (call_id, external_number, started_at, ended_at, ${provenance})
+      select '1.' || n, '12125550142', now() - interval '9 minutes', now() - interval '8 minutes', ${given} from generate_series(1, 3) n`,
+    says: /^The webhook subscriptions are in place, but nothing arrives: no webhook announced the last 3 calls\.$/,
+    remedy: /trunkline doctor.*POST.*polled meanwhile/,
   },
   {
     check: 'polling',

@@ -173,6 +173,17 @@ const subscriptionBroken = defineCheck({
   since: ({ since }) => since,
 });
 
+const deliveriesMissing = defineCheck({
+  id: 'deliveries_missing',
+  meaning: 'Calls or texts happened that no webhook announced, although the subscriptions are in place.',
+  measure: ({ subscriptions }) => known(subscriptions)?.lost,
+  level: 'warning',
+  sentence: ({ stream, lost }) =>
+    `The webhook subscriptions are in place, but nothing arrives: no webhook announced the last ${countOf(lost, stream.slice(0, -1))}.`,
+  remedy: `Run ${toType('doctor')}, which posts to PUBLIC_URL as the service does. What stands in front of the receiver must pass POST requests to /hooks on, without a redirect. Calls and texts are polled meanwhile.`,
+  since: ({ since }) => since,
+});
+
 /** Each deployment answers texts by its own rules, and doesn't know about the other one. */
 const accountShared = defineCheck({
   id: 'account_shared',
@@ -219,6 +230,7 @@ export const processChecks = [webMissing, keysDiffer, receiversDiffer];
 /** Other settings of the operator, or changes by others. */
 export const settingChecks = [
   subscriptionBroken,
+  deliveriesMissing,
   polling,
   accountShared,
   statusUnknown,

@@ -9,7 +9,7 @@ import { isAhead, isMigrated } from '../../db/migrate.ts';
 import { outdatedViews } from '../../db/repeatable.ts';
 import { type ReplicationSlot, readSlots } from '../../db/slots.ts';
 import type { Queues, QueuesHealth } from '../../queues/queues.ts';
-import { checkSeconds, unannouncedStreams } from '../../sync/subscriptions/store.ts';
+import { type Announcing, checkSeconds, readAnnouncing } from '../../sync/subscriptions/store.ts';
 import { ago } from '../format.ts';
 import { readConnections } from '../processes.ts';
 
@@ -27,6 +27,8 @@ export interface SubscriptionsStatus {
   readonly repaired: readonly { readonly type: string; readonly fault: string; readonly since: Date }[];
   /** The streams that workers poll, because no subscription of ours is known to be in place. */
   readonly polled: readonly ('calls' | 'texts')[];
+  /** The streams whose subscription is in place and whose events do not arrive. */
+  readonly lost: readonly Announcing[];
   readonly othersCount: number;
   /** Hosts of enabled subscriptions that another Trunkline deployment created. */
   readonly otherDeployments: readonly string[];
@@ -82,11 +84,13 @@ export async function readSubscriptions(db: Database): Promise<SubscriptionsStat
          and changed_at > now() - ${repairedMinutes} * interval '1 minute' as "isRepaired"
      from ops.subscription_watch order by 1`,
   );
+  const announcing = await readAnnouncing(db);
   return {
     ours: ours.map(({ type, isEnabled }) => ({ type, isEnabled })),
     broken: watched.flatMap(({ type, isBroken }) => (isBroken ? [type] : [])),
     repaired: watched.flatMap(({ type, fault, since, isRepaired }) => (isRepaired ? [{ type, fault, since }] : [])),
-    polled: await unannouncedStreams(db),
+    polled: announcing.filter(({ isInPlace }) => !isInPlace).map(({ stream }) => stream),
+    lost: announcing.filter(({ lost }) => lost > 0),
     othersCount: rows.length - ours.length,
     otherDeployments: [
       ...new Set(

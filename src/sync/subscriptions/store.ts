@@ -97,17 +97,60 @@ const uncheckedSeconds = 150;
 /** The same at the first check of a process: if others ran, they have checked within `checkSeconds`. */
 const unreceivedSeconds = 45;
 
-/** The streams whose events no webhook announces: a receiver has not found their subscription in place lately, or none runs. */
-export async function unannouncedStreams(db: Database): Promise<('calls' | 'texts')[]> {
+/** How the events of a stream are announced. */
+export interface Announcing {
+  readonly stream: 'calls' | 'texts';
+  /** A receiver has found its subscription in place lately. */
+  readonly isInPlace: boolean;
+  /** Calls or texts that happened since its newest delivery, although the subscription is in place; 0 for a single one. */
+  readonly lost: number;
+  /** When that was; at least when the subscription was changed, and when the receiver started. */
+  readonly since: Date;
+  readonly isPolled: boolean;
+}
+
+/**
+ * A proxy can refuse all deliveries while subscriptions are in place: then events happen, and nothing arrives. An event counts from
+ * three minutes on, if it happened a minute after the delivery at least, as clocks differ. Without a delivery for five minutes, calls
+ * are polled every two, since only events show a loss. Texts are counted each minute anyway.
+ */
+export async function readAnnouncing(db: Database): Promise<Announcing[]> {
   const wanted = Object.entries(streamOf).flatMap(([type, stream]) => (stream === null ? [] : [{ type, stream }]));
-  const rows = await query(
+  const isLost = (at: string) =>
+    sql.raw(`${at} > since + interval '1 minute' and ${at} < now() - interval '3 minutes'`);
+  return query(
     db,
-    sql<{ stream: 'calls' | 'texts' }>`select stream from ${relation('e', wanted, { type: 'text', stream: 'text' })}
-     where not exists (select from ops.subscription_watch w where w.event_type = e.type and w.state = 'in_place'
-       and w.in_place_at > now() - ${uncheckedSeconds}::integer * interval '1 second')
-     order by 1`,
+    sql<Announcing>`with newest as (
+       select event_type, received_at from ops.deliveries order by delivery_id desc limit 1000
+     ), streams as (
+       select e.stream, w.state = 'in_place' and w.in_place_at > now() - ${uncheckedSeconds} * interval '1 second' as in_place,
+         greatest(now() - interval '1 day', w.changed_at,
+           (select min(started_at) from ops.processes
+            where role <> 'worker' and seen_at > now() - ${goneAfterSeconds} * interval '1 second'),
+           (select max(received_at) from newest where event_type is null or (event_type = 'AccountSMS') = (e.stream = 'texts')),
+           (select min(received_at) from newest having count(*) = 1000)) as since
+       from ${relation('e', wanted, { type: 'text', stream: 'text' })} left join ops.subscription_watch w on w.event_type = e.type
+     ), counted as (
+       select stream, coalesce(in_place, false) as in_place, since, case when in_place then (select count(*)::integer from (
+           select from warehouse.calls where stream = 'calls' and started_at > since - interval '1 day' and ${isLost('ended_at')}
+             and external_number is not null and deleted_at is null
+           union all
+           select from warehouse.sms_messages
+           where stream = 'texts' and ${isLost('sent_at')} and direction = 'in' and deleted_at is null
+         ) event) else 0 end as lost
+       from streams
+     )
+     select stream, in_place as "isInPlace", since, case when lost > 1 then lost else 0 end as lost,
+       not in_place or lost > 1 or (stream = 'calls' and since < now() - interval '5 minutes' and exists (
+         select from ops.coverage where stream = 'calls' and claimed_until < now() - interval '105 seconds'
+           and from_at = date_trunc('hour', now(), 'UTC'))) as "isPolled"
+     from counted order by 1`,
   );
-  return rows.map(({ stream }) => stream);
+}
+
+/** The streams that workers poll: no webhook announces their events, or none has come for a while. */
+export async function unannouncedStreams(db: Database): Promise<('calls' | 'texts')[]> {
+  return (await readAnnouncing(db)).filter(({ isPolled }) => isPolled).map(({ stream }) => stream);
 }
 
 /** Records that a subscription loses deliveries, before its repair: the gap is recorded even if this process dies first. */
