@@ -38,5 +38,5 @@ comment on column reporting.agent_hourly.unconnected_count is 'Of the placed cal
 comment on column reporting.agent_hourly.rang_count is 'Calls that rang at the user''s telephone and that the user neither answered nor placed. Only known for calls read with their legs, and for calls to the user''s own extension. Picked up: answered_count / (answered_count + rang_count).';
 comment on column reporting.agent_hourly.transferred_to_count is 'Calls that were transferred to the user.';
 comment on column reporting.agent_hourly.transferred_out_count is 'Calls that the user transferred to somebody else, a queue or an outside party. Only known for calls read with their legs.';
-comment on column reporting.agent_hourly.talk_seconds is 'The user''s connected time on the connected calls that report it, including hold time.';
+comment on column reporting.agent_hourly.talk_seconds is 'The user''s connected time on the connected calls that report it, including hold time. Answered calls include those transferred to the user, in the direction of the whole call; fct_call_agent tells the roles apart.';
 comment on column reporting.agent_hourly.talk_count is 'Connected calls whose connected time is reported: the n of talk_seconds.';

@@ -33,7 +33,7 @@ comment on column reporting.fct_sms_turn.user_key is 'The first user to reply, p
 comment on column reporting.fct_sms_turn.inbound_count is 'Texts of the customer in the turn.';
 comment on column reporting.fct_sms_turn.is_session_start is 'Whether the turn began the conversation, or followed a pause longer than the session gap.';
 comment on column reporting.fct_sms_turn.is_last is 'Whether it is the newest turn of the conversation.';
-comment on column reporting.fct_sms_turn.first_reply_at is 'First outbound text of the turn. Scheduled texts count when they are sent, blocked ones never.';
+comment on column reporting.fct_sms_turn.first_reply_at is 'First outbound text of the turn. Scheduled texts count when they are sent, blocked and failed ones never: these end no turn.';
 comment on column reporting.fct_sms_turn.first_reply_kind is 'Who sent it: user; automatic: a rule of the ledger; unknown: the service names no user and the ledger did not send it. NULL = no reply.';
 comment on column reporting.fct_sms_turn.first_user_reply_at is 'First text by a user after the turn began, within its session. An automatic reply does not end the wait for it.';
 comment on column reporting.fct_sms_turn.reply_seconds is 'From the turn''s first text to the first reply, by the calendar.';

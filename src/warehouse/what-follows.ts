@@ -153,7 +153,8 @@ export const textColumns = [
   ...(['conversation_id', 'message_id', 'line', 'number', 'direction', 'sent_at', 'sent_by', 'media_count'] as const),
   ...(['is_scheduled', 'is_blocked', 'delivery_status', 'delivery_error', 'opt_out_verdict', 'deleted_at'] as const),
 ] as const;
-const turnColumns = ['direction', 'sent_at', 'sent_by', 'is_scheduled', 'is_blocked', 'deleted_at'];
+const statusColumns = ['is_scheduled', 'is_blocked', 'delivery_status', 'delivery_error', 'deleted_at'] as const;
+const turnColumns = ['direction', 'sent_at', 'sent_by', ...statusColumns];
 const replyColumns = ['direction', 'sent_at', 'deleted_at', 'opt_out_verdict'];
 
 /**

@@ -57,7 +57,42 @@ beforeAll(async () => {
   await query(
     `update warehouse.sms_conversations set participants = '{15553330001,15553330002}' where conversation_id = 90`,
   );
+  // The customer writes again after a text that failed.
+  await facts.thread(91, [
+    ['2026-03-02T11:00:00Z', 'in'],
+    ['2026-03-02T11:05:00Z', 'out', { sent_by: 1, delivery_status: 'undelivered' }],
+    ['2026-03-02T11:10:00Z', 'in'],
+    ['2026-03-02T11:20:00Z', 'out', { sent_by: 1 }],
+  ]);
   await facts.drain();
+});
+
+test.each(cases.map((each, at) => [JSON.stringify(each[0]), each[1], at + 1] as const))(
+  'a text with %s (%s) ends a turn unless it reached nobody',
+  async (_, delivery, nth) => {
+    const [turn] = await query(
+      `select first_reply_kind, user_reply_seconds from reporting.fct_sms_turn where conversation_id = $1`,
+      nth,
+    );
+    const reply = { first_reply_kind: 'user', user_reply_seconds: 3_660 };
+    expect(turn).toEqual(isLost(delivery) ? { first_reply_kind: null, user_reply_seconds: null } : reply);
+  },
+);
+
+test('a turn goes on over a text that failed', async () => {
+  const turns = () =>
+    query(
+      `select inbound_count, user_reply_seconds from reporting.fct_sms_turn where conversation_id = 91 order by turn_number`,
+    );
+  expect(await turns()).toEqual([{ inbound_count: 2, user_reply_seconds: 1_200 }]);
+  await query(
+    `update warehouse.sms_messages set delivery_status = 'delivered' where conversation_id = 91 and delivery_status is not null`,
+  );
+  await facts.drain();
+  expect(await turns()).toEqual([
+    { inbound_count: 1, user_reply_seconds: 300 },
+    { inbound_count: 1, user_reply_seconds: 600 },
+  ]);
 });
 
 test.each(cases.map(([values, delivery], at) => [JSON.stringify(values), delivery, at + 1] as const))(

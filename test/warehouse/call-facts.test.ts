@@ -109,3 +109,55 @@ test('on a call of ours nobody came anywhere, unless it was answered', () => {
   expect(factsOf({ ...voicemail, direction: 'outbound' }, legs).reached).toBe('unknown');
   expect(factsOf({ ...answered, direction: 'outbound' }, legs).reached).toBe('person');
 });
+
+test.each<[string, CallColumns, string[], string[]]>([
+  [
+    'a call of ours into a mailbox',
+    { ...voicemail, direction: 'outbound' },
+    ['user>external noanswer 0', 'user>mailbox answer 20'],
+    [],
+  ],
+  [
+    'a call of ours that a mailbox took at once',
+    { ...voicemail, direction: 'outbound' },
+    ['user>external busy 0', 'user>voicemail answer 9'],
+    [],
+  ],
+  [
+    'a colleague who did not answer',
+    { ...voicemail, direction: 'internal' },
+    ['user>user noanswer 0', 'user>mailbox answer 9'],
+    [],
+  ],
+  ['a caller at a mailbox', voicemail, ['external>user noanswer 0', 'user>mailbox answer 20'], []],
+  ['a second attempt', { ...answered, direction: 'outbound' }, ['user>external busy 0', 'user>external answer 60'], []],
+  ['a telephone that forwards', answered, ['external>user noanswer 0', 'user>user answer 60'], []],
+  [
+    'passed on to a colleague',
+    answered,
+    ['external>ivr answer 5', 'ivr>user answer 60', 'user>user answer 9'],
+    ['transferred_out', 'transferred_to'],
+  ],
+  ['passed on outside', answered, ['external>user answer 60', 'user>external answer 9'], ['transferred_out']],
+  ['passed on to a queue', answered, ['external>user answer 60', 'user>queue noanswer 0'], ['transferred_out']],
+  ['passed on to a mailbox', answered, ['external>user answer 60', 'user>mailbox answer 9'], []],
+  [
+    'a call of ours, passed on',
+    { ...answered, direction: 'outbound' },
+    ['user>external answer 60', 'user>user answer 9'],
+    ['transferred_out', 'transferred_to'],
+  ],
+])('who transferred a call: %s', (_what, call, legs, roles) => {
+  const numbered = (each: string, at: number) => ({
+    ...leg(each, at),
+    callerNumber: `20${at}`,
+    calledNumber: `20${at + 1}`,
+  });
+  const { attributions } = callFacts({ ...call, startedAt: 0 }, legs.map(numbered), () => null);
+  expect(
+    attributions
+      .map(({ role }) => role)
+      .filter((role) => role.startsWith('transferred'))
+      .sort(),
+  ).toEqual(roles);
+});

@@ -1,6 +1,6 @@
 import { query, type Transaction } from '../../db/database.ts';
 import { isOpenAt, scheduleOf } from '../hours.ts';
-import { replaceRows, senderKind } from './parts.ts';
+import { deliveryMap, reachedNobody, replaceRows, senderKind } from './parts.ts';
 import type { Day } from './steps.ts';
 
 /** Computes one local day of texts again. */
@@ -42,17 +42,17 @@ const beginsSession = `t.direction = 'in' and (t.before_at is null or t.sent_at 
 const seconds = (length: string) => `case when ${length} > 2147483647 then 2147483647 else ${length} end::integer`;
 
 /**
- * The turns of conversations, derived from their messages. Time, message and sender of a person's reply are kept as one
- * value.
+ * The turns of conversations, derived from the messages that reached somebody. Time, message and sender of a person's reply are
+ * kept as one value.
  */
 const freshTurns = `
   with texts as (
-    select m.conversation_id, m.message_id, m.line, m.direction, m.sent_at, m.sent_by, m.is_blocked is true as is_blocked,
+    select m.conversation_id, m.message_id, m.line, m.direction, m.sent_at, m.sent_by,
       case when m.direction = 'out' then ${senderKind('m')} end as sender_kind,
       lag(m.direction) over sent as before_direction, lag(m.sent_at) over sent as before_at
-    from warehouse.sms_messages m
+    from warehouse.sms_messages m ${deliveryMap('m', 'd')}
     where m.conversation_id = any($1::bigint[]) and m.sent_at is not null and m.direction in ('in', 'out')
-      and m.is_scheduled is not true and m.deleted_at is null
+      and m.is_scheduled is not true and m.deleted_at is null and (${reachedNobody('m', 'd')}) is not true
     window sent as (partition by m.conversation_id order by m.sent_at, m.message_id)
   ),
   numbered as (
@@ -65,7 +65,7 @@ const freshTurns = `
   ),
   answered as (
     select n.*,
-      min(case when n.sender_kind = 'user' and not n.is_blocked
+      min(case when n.sender_kind = 'user'
         then array[(extract(epoch from n.sent_at) * 1000000)::bigint, n.message_id, n.sent_by] end)
         over (partition by n.conversation_id, n.session_number order by n.sent_at desc, n.message_id desc) as user_reply
     from numbered n
@@ -76,9 +76,8 @@ const freshTurns = `
       (count(*) filter (where direction = 'in'))::integer as inbound_count,
       bool_or(is_session_start) as is_session_start,
       turn_number = max(turn_number) over (partition by conversation_id) as is_last,
-      min(sent_at) filter (where direction = 'out' and not is_blocked) as first_reply_at,
-      (array_agg(sender_kind order by sent_at, message_id)
-        filter (where direction = 'out' and not is_blocked))[1] as first_reply_kind,
+      min(sent_at) filter (where direction = 'out') as first_reply_at,
+      (array_agg(sender_kind order by sent_at, message_id) filter (where direction = 'out'))[1] as first_reply_kind,
       min(user_reply) as user_reply
     from answered where turn_number > 0
     group by conversation_id, turn_number
