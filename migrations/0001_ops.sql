@@ -123,14 +123,12 @@ create table ops.account (
   is_only boolean default true primary key check (is_only),
   recognized_at timestamptz,
   accepted_at timestamptz,
-  doubtful_from timestamptz,
   is_sandbox boolean not null default false
 );
 comment on table ops.account is 'The mirrored account; one row. It is recognized by its mirrored calls, lines and users. While another account answers, nothing is read.';
 comment on column ops.account.is_only is 'There is one row.';
 comment on column ops.account.recognized_at is 'Start of the last check that recognized the account. Calls read after it cannot be used to recognize it yet.';
 comment on column ops.account.accepted_at is 'When the operator last accepted the account that answered. Data read earlier is not used to recognize it.';
-comment on column ops.account.doubtful_from is 'Data read, proven or deleted since then is read again once the account is recognized; NULL when there is no doubt.';
 comment on column ops.account.is_sandbox is 'Whether it is the sandbox run by start: the mirror follows its resets.';
 
 create table ops.alerts (

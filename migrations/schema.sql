@@ -6,7 +6,6 @@ create table ops.account (
   is_only boolean not null default true, -- There is one row.
   recognized_at timestamptz, -- Start of the last check that recognized the account. Calls read after it cannot be used to recognize it yet.
   accepted_at timestamptz, -- When the operator last accepted the account that answered. Data read earlier is not used to recognize it.
-  doubtful_from timestamptz, -- Data read, proven or deleted since then is read again once the account is recognized; NULL when there is no doubt.
   is_sandbox boolean not null default false, -- Whether it is the sandbox run by start: the mirror follows its resets.
   constraint account_pkey PRIMARY KEY (is_only),
   constraint account_is_only_check CHECK (is_only)

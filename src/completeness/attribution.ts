@@ -199,7 +199,6 @@ export function createAttribution(deps: AttributionDeps, days = maxDays) {
       if (!day) return false;
       try {
         const problem = await askDay(day, signal);
-        await deps.service.confirmAccount('calls.search', signal);
         await change(db, superseded);
         const ended = sql`compare_again_at = ${nextComparison(days)}, claimed_until = now()`;
         await update(day, day.isAgain ? ended : sql`${ended}, finished_at = now(), problem = ${problem ?? null}`);

@@ -64,6 +64,7 @@ export async function listByFilter(
     offset += calls.length;
     const isLast = isCount || listed.size === before || (total !== undefined && offset >= total);
     if (!isLast) continue;
+    await service.confirmAccount('calls.search', signal);
     return { kind, name, callIds: [...callIds], total, isComplete: isCount || listed.size >= (total ?? 0), requests };
   }
 }

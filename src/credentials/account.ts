@@ -145,7 +145,6 @@ export function createAccountCheck({
       await recordRecognized(db, known.at, isOwnSandbox);
       if (wasOther === true) log.info('The account is recognized again: reading resumes');
     } else if (wasOther !== true) {
-      await recordDoubt(db);
       log.error({ reason }, `Nothing is read, proven or sent: ${accountRemedy}`);
     }
     wasOther = reason !== undefined;
@@ -157,71 +156,28 @@ export function createAccountCheck({
 export const accountRemedy = `Set API_BASE_URL and API_KEY to those of the mirrored account, or log in to it. To mirror another account, use another database. If this is the right account and only its data was replaced, run ${toType('account accept')}.`;
 
 async function recordRecognized(db: Database, at: Date, isSandbox: boolean): Promise<void> {
-  const [row] = await query(
+  await query(
     db,
-    sql<{
-      doubtful_from: Date | null;
-    }>`insert into ops.account as a (recognized_at, is_sandbox) values (${at}, ${isSandbox})
-     on conflict (is_only) do update set recognized_at = greatest(a.recognized_at, excluded.recognized_at)
-     returning doubtful_from`,
-  );
-  if (row?.doubtful_from) await readAgainSince(db, row.doubtful_from);
-}
-
-/** Doubts everything since the last check that recognized the account: another one may have answered from then on. */
-async function recordDoubt(db: Database): Promise<void> {
-  await query(db, sql`update ops.account set doubtful_from = least(doubtful_from, recognized_at)`);
-}
-
-/** Voids the proofs of a doubtful time, and makes everything pending that was read in it. */
-async function readAgainSince(db: Database, since: Date): Promise<void> {
-  await retryDeadlock(() =>
-    inTransaction(db, async (tx) => {
-      const taken = await query(
-        tx,
-        sql`update ops.account set doubtful_from = null where doubtful_from is not null returning 1`,
-      );
-      if (taken.length === 0) return;
-      await voidProofs(tx, since);
-      await query(
-        tx,
-        sql`update warehouse.sms_conversations set is_reread_owed = true where thread_fetched_at >= ${since} or deleted_at >= ${since}`,
-      );
-      await query(
-        tx,
-        sql`insert into ops.sync_targets as t (kind, key, enqueued_at)
-         select kind, key, '-infinity' from (
-           select kind, key from ops.sync_targets where read_at >= ${since}
-           union select 'call', call_id from warehouse.calls where fetched_at >= ${since} or deleted_at >= ${since}
-         ) doubtful order by kind, key
-         on conflict (kind, key) do update set dirty_version = t.dirty_version + 1, misses = 0, enqueued_at = '-infinity',
-           due_at = case when t.dirty_version > t.clean_version then least(t.due_at, now()) else now() end`,
-      );
-    }),
+    sql`insert into ops.account as a (recognized_at, is_sandbox) values (${at}, ${isSandbox})
+     on conflict (is_only) do update set recognized_at = greatest(a.recognized_at, excluded.recognized_at)`,
   );
 }
 
-async function voidProofs(tx: Transaction, since: Date | '-infinity'): Promise<void> {
-  const isCalls = sql`stream = 'calls'`;
+async function voidProofs(tx: Transaction): Promise<void> {
   await query(
     tx,
-    sql`update ops.coverage set state = case when checked_at is null then state else 'differs' end, proven_at = null, due_at = now(),
-       attempts = 0, claimed_until = '-infinity', last_error = 'another account may have answered; it is compared again'
-     where ${isCalls} and checked_at >= ${since}::timestamptz`,
+    sql`update ops.coverage set state = 'differs', proven_at = null, due_at = now(), attempts = 0, claimed_until = '-infinity',
+       last_error = 'another account was accepted; it is compared again'
+     where stream = 'calls' and checked_at is not null`,
   );
-  // What could not be compared meanwhile does not wait any longer.
-  await query(tx, sql`update ops.coverage set due_at = now() where ${isCalls} and attempts > 0 and due_at > now()`);
+  await query(tx, sql`update ops.gaps set filled_at = null, next_try_at = now() where filled_at is not null`);
+  await query(tx, sql`update ops.thread_candidates set probed_at = null`);
   await query(
     tx,
-    sql`update ops.gaps set filled_at = null, next_try_at = now() where filled_at >= ${since}::timestamptz`,
+    sql`update ops.attribution_days set finished_at = null, reached_count = 0, request_count = 0 where finished_at is not null`,
   );
-  await query(tx, sql`update ops.thread_candidates set probed_at = null where probed_at >= ${since}::timestamptz`);
-  await query(
-    tx,
-    sql`update ops.attribution_days set finished_at = null, reached_count = 0, request_count = 0 where finished_at >= ${since}::timestamptz`,
-  );
-  await query(tx, sql`delete from ops.tie_outs where compared_at >= ${since}::timestamptz`);
-  await query(tx, sql`delete from warehouse.sms_unread_snapshots where observed_at >= ${since}::timestamptz`);
+  await query(tx, sql`delete from ops.tie_outs`);
+  await query(tx, sql`delete from warehouse.sms_unread_snapshots`);
 }
 
 /**
@@ -234,9 +190,9 @@ export async function acceptAccount(db: Database, isSandbox = false): Promise<vo
       await query(
         tx,
         sql`insert into ops.account as a (accepted_at, is_sandbox) values (now(), ${isSandbox})
-         on conflict (is_only) do update set accepted_at = now(), is_sandbox = excluded.is_sandbox, recognized_at = null, doubtful_from = null`,
+         on conflict (is_only) do update set accepted_at = now(), is_sandbox = excluded.is_sandbox, recognized_at = null`,
       );
-      await voidProofs(tx, '-infinity');
+      await voidProofs(tx);
     }),
   );
 }

@@ -339,7 +339,7 @@ describe('an account that changes while a process runs', () => {
         (error: unknown) => (error instanceof ServiceError ? error.code : String(error)),
       );
     return {
-      ...{ database, service, callId, codeOf },
+      ...{ service, callId, codeOf },
       lead(to: 0 | 1) {
         at = to;
       },
@@ -352,24 +352,18 @@ describe('an account that changes while a process runs', () => {
     };
   }
 
-  test('is noticed by what would prove an absence, and what was read since the last check is read again', async () => {
-    const { database, service, callId, codeOf, lead, pass } = await switching();
+  test('is noticed before anything is proven by its answers, and forgotten with the right one back', async () => {
+    const { service, callId, codeOf, lead, pass } = await switching();
     expect(await codeOf(service.calls.get(callId))).toBe('answered');
     expect(await codeOf(service.calls.get('1600000000.1'))).toBe('not_found');
     lead(1);
     pass(1);
     expect(await codeOf(service.confirmAccount('calls.search'))).toBe('account_unrecognized');
     expect(await codeOf(service.calls.get(callId))).toBe('account_unrecognized');
-    await database.query(
-      `update ops.coverage set checked_at = now() where from_at = (select max(from_at) from ops.coverage where state = 'proven')`,
-    );
     lead(0);
     pass(11_000);
     expect(await codeOf(service.calls.get(callId))).toBe('answered');
-    expect(
-      await database.value(`select count(*)::int from ops.coverage where last_error like '%another account%'`),
-    ).toBe(1);
-    expect(await database.value('select doubtful_from from ops.account')).toBeNull();
+    expect(await codeOf(service.confirmAccount('calls.search'))).toBe('answered');
   });
 
   test('is noticed beside the third 404', async () => {
@@ -389,14 +383,13 @@ describe('an account that changes while a process runs', () => {
     ['a call', oneCall, 'hangs'],
     ['the lines', /^\/sms\/lines/, 'hangs'],
   ] as const)('is recognized where reading %s fails (%s, %s)', async (_, paths, how) => {
-    const { database, service, codeOf, fail } = await switching();
+    const { service, codeOf, fail } = await switching();
     fail(paths, how);
     const request = { from: '16465550100', to: ['12125550142'], message: 'Hello' };
     expect(await codeOf(service.unread.counts())).toBe('answered');
     expect(await codeOf(service.messages.send(request))).toBe('answered');
     expect(await codeOf(service.confirmAccount('calls.search'))).toBe('answered');
     expect(await codeOf(service.calls.recordings('1600000000.1'))).toBe('not_found');
-    expect(await database.value('select doubtful_from from ops.account')).toBeNull();
   });
 
   test('stops nothing but proofs where nothing tells whose account answers', async () => {

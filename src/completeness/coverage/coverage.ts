@@ -1,4 +1,5 @@
 import type { RawBuilder } from 'kysely';
+import type { ServiceError } from '../../api-client/client.ts';
 import { type Database, query, relation, sql, type Transaction } from '../../db/database.ts';
 import type { TimeRange } from '../../shared/time-range.ts';
 
@@ -280,13 +281,18 @@ export async function unproveSpan(
 const areHours = (hours: readonly number[]) =>
   sql`stream = 'calls' and from_at = any(select to_timestamp(h) from unnest(${hours}::bigint[]) h)`;
 
-/** Records that hours could not be compared. A proven hour stays proven. */
-export async function failHours(db: Database, hours: readonly number[], reason: string): Promise<void> {
+/** Records that hours could not be compared. A proven hour stays proven. Another account that answers is no attempt. */
+export async function failHours(
+  db: Database,
+  hours: readonly number[],
+  { code, message }: ServiceError,
+): Promise<void> {
+  const isAsked = code !== 'account_unrecognized';
   await query(
     db,
     sql`update ops.coverage c set state = case when state = 'waiting' then 'failed' else state end,
-       attempts = attempts + 1, due_at = ${nextAttempt(sql`60`)}, checked_at = now(), claimed_until = ${released},
-       last_error = ${reason}
+       attempts = attempts + ${isAsked ? 1 : 0}, due_at = ${isAsked ? nextAttempt(sql`60`) : sql`now() + interval '10 seconds'`},
+       checked_at = now(), claimed_until = ${released}, last_error = ${message}
      where ${areHours(hours)}`,
   );
 }

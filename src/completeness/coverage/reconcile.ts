@@ -68,7 +68,7 @@ export function createReconciler(deps: ReconcileDeps) {
       }
       if (!(error instanceof ServiceError)) throw error;
       log.warn({ err: error, hours: hours.length }, 'Call history could not be compared; it is retried');
-      await failHours(db, hours, error.message);
+      await failHours(db, hours, error);
       return undefined;
     }
   }
