@@ -195,7 +195,7 @@ comment on column warehouse.sms_conversations.first_message_at is 'Time of the o
 comment on column warehouse.sms_conversations.last_message_at is 'Time of the newest mirrored message.';
 comment on column warehouse.sms_conversations.last_inbound_at is 'Newest message of the other party.';
 comment on column warehouse.sms_conversations.last_outbound_at is 'Newest message of ours.';
-comment on column warehouse.sms_conversations.last_direction is 'Direction of the newest message: in or out.';
+comment on column warehouse.sms_conversations.last_direction is 'Direction of the newest message: in or out. None of these times counts reactions.';
 comment on column warehouse.sms_conversations.message_count is 'Mirrored messages that are not deleted.';
 comment on column warehouse.sms_conversations.is_resolved is 'As last observed; NULL = never observed. The API cannot read this state, so it is only known from answers to our own requests.';
 comment on column warehouse.sms_conversations.resolved_by is 'User credited with the resolve; NULL when an integration did.';
@@ -241,6 +241,7 @@ create table warehouse.sms_messages (
   is_blocked boolean,
   block_reason text,
   opt_out_verdict text check (opt_out_verdict in ('opt_out', 'opt_in', 'unsure', 'none')),
+  is_reaction boolean,
   send_id uuid,
   is_read_by_others boolean not null default false,
   body_length integer,
@@ -278,6 +279,7 @@ comment on column warehouse.sms_messages.scheduled_at is 'When it is to be sent.
 comment on column warehouse.sms_messages.is_blocked is 'Not delivered because the other party is on the line''s block list. It was charged nevertheless.';
 comment on column warehouse.sms_messages.block_reason is 'Why it was blocked.';
 comment on column warehouse.sms_messages.opt_out_verdict is 'Whether an inbound text opts its sender out of automatic texts, decided when it was mirrored: opt_out, opt_in, unsure (may mean opt_out, so its sender gets no automatic text until a person decides) or none; NULL for outbound texts. In a group, the sender is from_number. Gates, reports and rule outcomes use this value.';
+comment on column warehouse.sms_messages.is_reaction is 'Whether an inbound text is a phone''s reaction to another text, such as Liked “…” or 👍 to “…”, decided when it was mirrored; NULL for outbound texts. It neither opts out nor waits for an answer, and is no part of a turn.';
 comment on column warehouse.sms_messages.send_id is 'The ledger''s send that produced it; NULL for texts by people and other integrations.';
 comment on column warehouse.sms_messages.is_read_by_others is 'Whether another user had read it while is_read was false.';
 comment on column warehouse.sms_messages.body_length is 'Length in characters of a body removed by RETENTION_DAYS; NULL if it was not removed.';

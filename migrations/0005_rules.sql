@@ -82,7 +82,7 @@ comment on column ops.rule_runs.line is 'The account''s line; NULL if there is n
 comment on column ops.rule_runs.number is 'The other party.';
 comment on column ops.rule_runs.mode is 'dry-run: its actions were recorded, not executed; live.';
 comment on column ops.rule_runs.is_matched is 'Whether its condition and limits let it act.';
-comment on column ops.rule_runs.reason is 'matched, or why not: condition_false, too_old, limit:…, stopped:…, group_thread, no_other_party, no_call_back, gone, rule_gone, error:….';
+comment on column ops.rule_runs.reason is 'matched, or why not: condition_false, too_old, limit:…, stopped:…, reaction, group_thread, no_other_party, no_call_back, gone, rule_gone, error:….';
 comment on column ops.rule_runs.facts is 'The facts used by its condition; for names and texts, only the length.';
 
 create table ops.rule_actions (

@@ -618,7 +618,7 @@ comment on column rollups.rule_outcome_rollup.condition_false_count is 'Not to a
 comment on column rollups.rule_outcome_rollup.too_old_count is 'Not to act: what it waits for had happened too long ago.';
 comment on column rollups.rule_outcome_rollup.limited_count is 'Not to act: its own limit was reached.';
 comment on column rollups.rule_outcome_rollup.stopped_count is 'Not to act: an earlier rule had said stop.';
-comment on column rollups.rule_outcome_rollup.unfit_count is 'Not to act: a group, nobody to answer, no need of a call-back, or gone.';
+comment on column rollups.rule_outcome_rollup.unfit_count is 'Not to act: a reaction, a group, nobody to answer, no need of a call-back, or gone.';
 comment on column rollups.rule_outcome_rollup.error_count is 'Not to act: its condition or template failed.';
 comment on column rollups.rule_outcome_rollup.action_done_count is 'Steps other than replies that were done.';
 comment on column rollups.rule_outcome_rollup.action_would_count is 'Steps other than replies that dry-run recorded and did not execute.';

@@ -341,7 +341,7 @@ create table ops.rule_runs (
   number text, -- The other party.
   mode text not null, -- dry-run: its actions were recorded, not executed; live.
   is_matched boolean not null, -- Whether its condition and limits let it act.
-  reason text not null, -- matched, or why not: condition_false, too_old, limit:…, stopped:…, group_thread, no_other_party, no_call_back, gone, rule_gone, error:….
+  reason text not null, -- matched, or why not: condition_false, too_old, limit:…, stopped:…, reaction, group_thread, no_other_party, no_call_back, gone, rule_gone, error:….
   facts jsonb not null default '{}'::jsonb, -- The facts used by its condition; for names and texts, only the length.
   constraint rule_runs_pkey PRIMARY KEY (run_id),
   constraint rule_runs_mode_check CHECK ((mode = ANY (ARRAY['dry-run'::text, 'live'::text]))),
@@ -824,7 +824,7 @@ create table rollups.rule_outcome_rollup (
   too_old_count integer not null default 0, -- Not to act: what it waits for had happened too long ago.
   limited_count integer not null default 0, -- Not to act: its own limit was reached.
   stopped_count integer not null default 0, -- Not to act: an earlier rule had said stop.
-  unfit_count integer not null default 0, -- Not to act: a group, nobody to answer, no need of a call-back, or gone.
+  unfit_count integer not null default 0, -- Not to act: a reaction, a group, nobody to answer, no need of a call-back, or gone.
   error_count integer not null default 0, -- Not to act: its condition or template failed.
   action_done_count integer not null default 0, -- Steps other than replies that were done.
   action_would_count integer not null default 0, -- Steps other than replies that dry-run recorded and did not execute.
@@ -1222,7 +1222,7 @@ create table warehouse.sms_conversations (
   last_message_at timestamptz, -- Time of the newest mirrored message.
   last_inbound_at timestamptz, -- Newest message of the other party.
   last_outbound_at timestamptz, -- Newest message of ours.
-  last_direction text, -- Direction of the newest message: in or out.
+  last_direction text, -- Direction of the newest message: in or out. None of these times counts reactions.
   message_count integer not null default 0, -- Mirrored messages that are not deleted.
   is_resolved boolean, -- As last observed; NULL = never observed. The API cannot read this state, so it is only known from answers to our own requests.
   resolved_by bigint, -- User credited with the resolve; NULL when an integration did.
@@ -1327,6 +1327,7 @@ create table warehouse.sms_messages (
   is_blocked boolean, -- Not delivered because the other party is on the line's block list. It was charged nevertheless.
   block_reason text, -- Why it was blocked.
   opt_out_verdict text, -- Whether an inbound text opts its sender out of automatic texts, decided when it was mirrored: opt_out, opt_in, unsure (may mean opt_out, so its sender gets no automatic text until a person decides) or none; NULL for outbound texts. In a group, the sender is from_number. Gates, reports and rule outcomes use this value.
+  is_reaction boolean, -- Whether an inbound text is a phone's reaction to another text, such as Liked “…” or 👍 to “…”, decided when it was mirrored; NULL for outbound texts. It neither opts out nor waits for an answer, and is no part of a turn.
   send_id uuid, -- The ledger's send that produced it; NULL for texts by people and other integrations.
   is_read_by_others boolean not null default false, -- Whether another user had read it while is_read was false.
   body_length integer, -- Length in characters of a body removed by RETENTION_DAYS; NULL if it was not removed.

@@ -12,12 +12,13 @@ import { maskKey, maskNumbers, maskTarget } from '../src/shared/masking.ts';
 import { normalizeNumber } from '../src/shared/numbers.ts';
 import { typedNumber } from '../src/shared/phone-numbers.ts';
 import { storableJson, storableText } from '../src/shared/storable.ts';
-import { foldText } from '../src/shared/text-search.ts';
+import { foldText, readPhrases } from '../src/shared/text-search.ts';
 import { typedThreadKey } from '../src/shared/thread.ts';
 import { receiverOf, sameAddress } from '../src/sync/subscriptions/matching.ts';
 import { mayMention, numbersMentioned, withoutNumbers } from '../src/warehouse/erasure/mentions.ts';
 import { redactUrls } from '../src/warehouse/extra.ts';
-import { optOutVerdict, readPhrases } from '../src/warehouse/opt-out.ts';
+import { optOutPhrases, optOutVerdict } from '../src/warehouse/opt-out.ts';
+import { reactionIn } from '../src/warehouse/reaction.ts';
 import { extract } from '../src/webhooks/extract.ts';
 import { redactText } from '../src/webhooks/redact.ts';
 
@@ -36,6 +37,7 @@ const route = routingBelow('https://example.com/below');
 
 const readers: Readonly<Record<string, (words: string) => unknown>> = {
   'the verdict on opt-outs': optOutVerdict,
+  'the form of a reaction': reactionIn,
   'the fact message.plain': plainText,
   'the pattern of a condition': (words) => contains(words, '(?i)^(any|more|any more| )*(a+)+z$'),
   'the text of a rule': (words) => template.render({ message: { text: words } } as never),
@@ -178,7 +180,7 @@ describe.each(Object.entries(readers))('%s', (_name, read) => {
 });
 
 test('the verdict on opt-outs is linear in repetitions of each word and phrase of its list', () => {
-  const parts = [...new Set(readPhrases().flatMap((phrase) => [phrase, ...phrase.split(' ')]))];
+  const parts = [...new Set(readPhrases(optOutPhrases).flatMap((phrase) => [phrase, ...phrase.split(' ')]))];
   const total = (length: number) =>
     parts.reduce(
       (sum, part) =>

@@ -37,7 +37,7 @@ from warehouse.sms_conversations c
   left join reporting.dim_user u on u.user_id = c.assigned_user_id and c.is_assignment_known
 where c.deleted_at is null;
 
-comment on view reporting.conversation_state is 'One row per text conversation. The service cannot be asked whether it is resolved and to whom it is assigned, and sends no event: this is only known from answers to our own requests. Filter on waiting_since_at to find conversations that wait for a reply. Threads that end with an unanswered "thanks" also wait.';
+comment on view reporting.conversation_state is 'One row per text conversation. Reactions of phones are only counted as messages. The service cannot be asked whether it is resolved and to whom it is assigned, and sends no event: this is only known from answers to our own requests. Filter on waiting_since_at to find conversations that wait for a reply. Threads that end with an unanswered "thanks" also wait.';
 comment on column reporting.conversation_state.conversation_id is 'Key within this warehouse; the service has none.';
 comment on column reporting.conversation_state.line is 'The account''s line.';
 comment on column reporting.conversation_state.number is 'The other party; of a group, the first participant.';

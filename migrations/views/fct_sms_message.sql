@@ -35,7 +35,8 @@ select
     (select o.rule from ops.sends o where o.send_id = m.send_id),
     (select o.rule from ops.sends o where o.line = m.line and o.message_id = m.message_id)
   ) end as rule,
-  case when m.direction = 'in' then m.opt_out_verdict end as opt_out_verdict
+  case when m.direction = 'in' then m.opt_out_verdict end as opt_out_verdict,
+  coalesce(m.is_reaction, false) as is_reaction
 from warehouse.sms_messages m
   cross join reporting.params p
   left join warehouse.sms_conversations c on c.conversation_id = m.conversation_id
@@ -72,3 +73,4 @@ comment on column reporting.fct_sms_message.block_reason is 'Why it was blocked.
 comment on column reporting.fct_sms_message.send_id is 'The ledger''s send that produced it; NULL for people and other integrations.';
 comment on column reporting.fct_sms_message.rule is 'Name of the rule that sent it, as in rule_outcomes; NULL for people and other integrations, and when the ledger no longer has the send.';
 comment on column reporting.fct_sms_message.opt_out_verdict is 'For an inbound text: opt_out, opt_in, unsure (may ask not to be texted) or none. The send gates use the same value. NULL = outbound.';
+comment on column reporting.fct_sms_message.is_reaction is 'Whether it is a phone''s reaction to a text, such as Liked “…” or 👍 to “…”. Reactions are no opt-outs, and no turns that wait for a reply.';

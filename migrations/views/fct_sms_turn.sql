@@ -21,7 +21,7 @@ select
 from rollups.sms_turns t
   cross join reporting.params p;
 
-comment on view reporting.fct_sms_turn is 'One row per turn of a text conversation: a customer texted, and we had to reply. Use it for percentiles of response times, which cannot be summed. Filter on turn_started_at, which is indexed.';
+comment on view reporting.fct_sms_turn is 'One row per turn of a text conversation: a customer texted, and we had to reply. Reactions of phones (Liked “…”) are left out. Use it for percentiles of response times, which cannot be summed. Filter on turn_started_at, which is indexed.';
 comment on column reporting.fct_sms_turn.conversation_id is 'The conversation; with turn_number the key.';
 comment on column reporting.fct_sms_turn.turn_number is 'Number of the turn within the conversation, from 1. Outbound texts before the customer''s first belong to none.';
 comment on column reporting.fct_sms_turn.line is 'The account''s line; see dim_number.';

@@ -55,7 +55,7 @@ comment on column reporting.rule_outcomes.condition_false_count is 'No action: t
 comment on column reporting.rule_outcomes.too_old_count is 'No action: the trigger was too old.';
 comment on column reporting.rule_outcomes.limited_count is 'No action: the rule''s own limit was reached.';
 comment on column reporting.rule_outcomes.stopped_count is 'No action: an earlier rule had a stop.';
-comment on column reporting.rule_outcomes.unfit_count is 'No action: a group thread, no other party, a missed call that needs no call-back, the subject no longer exists, or the rule was gone before its time came (after).';
+comment on column reporting.rule_outcomes.unfit_count is 'No action: a reaction, a group thread, no other party, a missed call that needs no call-back, the subject no longer exists, or the rule was gone before its time came (after).';
 comment on column reporting.rule_outcomes.error_count is 'No action: the condition or template failed. The run has the reason.';
 comment on column reporting.rule_outcomes.action_done_count is 'Steps other than replies (resolve, assign, notify and the like) that were done.';
 comment on column reporting.rule_outcomes.action_would_count is 'Steps other than replies that were only recorded because of dry-run.';

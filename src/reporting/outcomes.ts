@@ -151,7 +151,7 @@ async function countPlanned(tx: Transaction, day: string): Promise<void> {
            join warehouse.sms_conversations c on c.conversation_id = m.conversation_id and c.participants_key = ''
          where s.state = 'SENT' and m.number = s.number and m.sent_at > s.dispatched_at
            and m.sent_at <= s.dispatched_at + ${replyWindow}
-           and m.line = s.line and m.direction = 'in' and m.deleted_at is null
+           and m.line = s.line and m.direction = 'in' and m.is_reaction is not true and m.deleted_at is null
        ) followed on true
      group by s.rule, s.version, s.mode
      on conflict (local_date, rule, version, mode) do update set
@@ -187,7 +187,7 @@ const columnOf: Readonly<Record<string, readonly string[]>> = {
   too_old_count: ['too_old'],
   limited_count: ['limit'],
   stopped_count: ['stopped'],
-  unfit_count: ['group_thread', 'no_other_party', 'no_call_back', 'gone', 'rule_gone'],
+  unfit_count: ['reaction', 'group_thread', 'no_other_party', 'no_call_back', 'gone', 'rule_gone'],
   error_count: ['error'],
   action_done_count: ['action_done'],
   action_would_count: ['action_dry_run'],

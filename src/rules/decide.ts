@@ -57,7 +57,9 @@ export function decide(
 }
 
 /** Reasons of rules that had nothing to decide. Refusals (too old, a limit, a stop, an error) leave a row. */
-const unrecorded: readonly string[] = ['condition_false', 'gone', 'no_other_party', 'group_thread', 'no_call_back'];
+const unrecorded: readonly string[] = [
+  ...['condition_false', 'reaction', 'gone', 'no_other_party', 'group_thread', 'no_call_back'],
+];
 
 /** An idle thread is found in the mirror, not in an event that is deleted: the row keeps it from being found again. */
 function leavesRow({ kind }: Trigger, reason: string): boolean {
@@ -134,6 +136,9 @@ function evaluateCase(
     const refused = (reason: string) => ({ reason, actions: [], facts });
     const stoppedBy = stops.get(mode);
     if (stoppedBy !== undefined) return refused(`stopped:${stoppedBy}`);
+    // It quotes a text of ours, and asks for no answer.
+    const isReactionMeant = rule.condition?.paths.includes('message.is_reaction');
+    if (facts.message?.is_reaction && !isReactionMeant) return refused('reaction');
     if (isTooOld(rule)) return refused('too_old');
     try {
       if (rule.condition && !rule.condition.test(shape)) return refused('condition_false');

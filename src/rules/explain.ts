@@ -243,6 +243,7 @@ export function outcomeWords(outcome: string, on: string, of = 'a text'): string
     rule_gone: 'the rule was removed or turned off before its time came (after)',
     gone: 'its trigger no longer exists',
     no_other_party: 'there is no other party',
+    reaction: 'the text is a reaction, and its condition does not ask for `message.is_reaction`',
     group_thread: 'rules do not act in groups',
     no_call_back: 'the call needs no call-back, by `missed` of the rules file',
   };
@@ -275,7 +276,8 @@ async function triggersOf(
     tx,
     sql`
       select message_id as id, date_trunc('milliseconds', sent_at) as at from warehouse.sms_messages
-      where conversation_id = ${conversationId} and deleted_at is null and is_scheduled is not true and sent_at is not null
+      where conversation_id = ${conversationId} and deleted_at is null and is_scheduled is not true and is_reaction is not true
+        and sent_at is not null
       order by sent_at desc, message_id desc limit 1`,
   );
   if (!last || (isChosenById && last.id !== messageId)) return triggers;

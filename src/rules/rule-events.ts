@@ -250,7 +250,7 @@ export async function idleTriggers(
         cross join lateral (
           select message_id from warehouse.sms_messages m
           where m.conversation_id = c.conversation_id and m.deleted_at is null and m.is_scheduled is not true
-            and m.sent_at is not null
+            and m.is_reaction is not true and m.sent_at is not null
           order by m.sent_at desc, m.message_id desc limit 1
         ) m
         cross join lateral (

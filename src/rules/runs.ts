@@ -219,7 +219,8 @@ async function answeredBy(
     tx,
     sql`
       select message_id as id from warehouse.sms_messages
-      where conversation_id = ${subject.conversationId} and direction = 'in' and deleted_at is null and sent_at <= ${trigger.at}
+      where conversation_id = ${subject.conversationId} and direction = 'in' and is_reaction is not true and deleted_at is null
+        and sent_at <= ${trigger.at}
       order by sent_at desc, message_id desc limit 1`,
   );
   return newest && { kind: 'message', id: newest.id };

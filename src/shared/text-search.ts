@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+
 /*
  * Matches texts written by strangers in linear time. Avoids regular expressions that can backtrack, and Unicode
  * normalization of a whole text, which sorts a run of combining marks in quadratic time.
@@ -107,4 +109,18 @@ function soughtIn(phrase: string): string {
   const folded = /^[a-z ]+$/.test(words) ? words : foldText(words).trim();
   if (folded === '') throw new Error(`Not a phrase: ${phrase}`);
   return `${starBefore === '' ? ' ' : ''}${folded}${starAfter === '' ? ' ' : ''}`;
+}
+
+/** The phrases of a text file, one a line, with their alternatives (`[a|b]`) expanded. Lines with `#` are comments. */
+export function readPhrases(file: URL): readonly string[] {
+  return readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .flatMap(expand);
+}
+
+function expand(phrase: string): string[] {
+  const [, before = '', choices, after = ''] = /^([^[]*)\[([^\]]*)\](.*)$/.exec(phrase) ?? [];
+  if (choices === undefined) return [phrase];
+  return choices.split('|').flatMap((choice) => expand(`${before}${choice}${after}`));
 }

@@ -159,7 +159,7 @@ async function summarize(tx: Transaction, held: readonly (ThreadRead & { convers
           max(sent_at) filter (where counts and direction = 'out') as last_out_at,
           (array_agg(direction order by sent_at desc nulls last, message_id desc) filter (where counts))[1] as last_direction
         from (
-          select *, deleted_at is null and is_scheduled is not true as counts
+          select *, deleted_at is null and is_scheduled is not true and is_reaction is not true as counts
           from warehouse.sms_messages where conversation_id = r.conversation_id
         ) message
       ) m

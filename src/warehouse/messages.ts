@@ -4,7 +4,7 @@ import type { Thread } from '../shared/thread.ts';
 import { extrasOf } from './extra.ts';
 import type { JsonRow } from './held-calls.ts';
 import { type SealLink, storeLinks } from './links.ts';
-import { optOutVerdict } from './opt-out.ts';
+import { isReaction, optOutVerdict } from './opt-out.ts';
 import { isExpired } from './retention.ts';
 import { type Change, mirrorTable, type Provenance, upsert } from './upsert.ts';
 import { type Follow, followingLostTexts, followingText, textColumns } from './what-follows.ts';
@@ -43,7 +43,8 @@ export const smsMessages = mirrorTable<Listed>()(
     scheduled_at: ['timestamptz', ({ message }) => message.scheduledAt],
     is_blocked: ['boolean', ({ message }) => message.blocked],
     block_reason: ['text', ({ message }) => message.blockReason],
-    opt_out_verdict: ['text', ({ message }) => verdictOf(message)],
+    opt_out_verdict: ['text', ({ message }) => wordsOf(message, optOutVerdict)],
+    is_reaction: ['boolean', ({ message }) => wordsOf(message, isReaction)],
     body_length: ['integer', () => undefined],
     body_segment_count: ['integer', () => undefined],
   },
@@ -55,7 +56,7 @@ export const smsMessages = mirrorTable<Listed>()(
       ['is_blocked', 'block_reason'],
     ],
     // Neither a new release with other judgments nor retention changes the text.
-    untracked: ['opt_out_verdict', 'body_length', 'body_segment_count'],
+    untracked: ['opt_out_verdict', 'is_reaction', 'body_length', 'body_segment_count'],
     skipsSame: true,
   },
 );
@@ -162,8 +163,9 @@ async function storeReceipts(tx: Transaction, written: readonly Change<JsonRow>[
   );
 }
 
-function verdictOf({ direction, text }: Message): string | undefined {
-  return direction === 'out' || text === undefined ? undefined : optOutVerdict(text);
+/** What is read from the words of an inbound text. */
+function wordsOf<T>({ direction, text }: Message, read: (text: string) => T): T | undefined {
+  return direction === 'out' || text === undefined ? undefined : read(text);
 }
 
 /** The rows of expired messages, with the length and segments of the body instead of the body. */

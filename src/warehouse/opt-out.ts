@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { createPhraseSearch, foldText } from '../shared/text-search.ts';
+import { createPhraseSearch, foldText, readPhrases } from '../shared/text-search.ts';
+import { reactionIn } from './reaction.ts';
 
 /*
  * Only the keywords that carriers act on opt out or in. Any other text that may ask not to be texted is `unsure`: its
@@ -43,7 +43,7 @@ const maxWords = 4;
 export function optOutVerdict(text: string): OptOutVerdict {
   const known = verdicts.get(text);
   if (known !== undefined) return known;
-  const verdict = judgeText(foldText(text));
+  const verdict = isReaction(text) ? 'none' : judgeText(foldText(text));
   if (text.length > maxKnownLength) return verdict;
   if (verdicts.size >= maxVerdicts) verdicts.clear();
   verdicts.set(text, verdict);
@@ -54,6 +54,17 @@ export function optOutVerdict(text: string): OptOutVerdict {
 const verdicts = new Map<string, OptOutVerdict>();
 const maxVerdicts = 20_000;
 const maxKnownLength = 320;
+
+/**
+ * Whether an inbound text is a phone's reaction to another text. It quotes a text of ours, so one that quotes a keyword alone is
+ * none: we send no such text.
+ */
+export function isReaction(text: string): boolean {
+  const reaction = reactionIn(text);
+  if (reaction === undefined) return false;
+  const verdict = judgeText(foldText(reaction.quoted));
+  return reaction.isBare ? verdict === 'none' : verdict !== 'opt_out';
+}
 
 function judgeText(folded: string): OptOutVerdict {
   const parts = withoutCourtesy(folded);
@@ -90,24 +101,13 @@ function longestKnown(words: readonly string[], at: number): string | undefined 
   return undefined;
 }
 
-/** The phrases of the text file, with their alternatives expanded. The file describes its format. */
-export function readPhrases(): readonly string[] {
-  return readFileSync(new URL('opt-out-phrases.txt', import.meta.url), 'utf8')
-    .split('\n')
-    .filter((line) => line !== '' && !line.startsWith('#'))
-    .flatMap(expand);
-}
-
-function expand(phrase: string): string[] {
-  const [, before = '', choices, after = ''] = /^([^[]*)\[([^\]]*)\](.*)$/.exec(phrase) ?? [];
-  if (choices === undefined) return [phrase];
-  return choices.split('|').flatMap((choice) => expand(`${before}${choice}${after}`));
-}
+/** The file of phrases, which describes its format. */
+export const optOutPhrases = new URL('opt-out-phrases.txt', import.meta.url);
 
 let list: { readonly wholes: ReadonlySet<string>; readonly isIn: (folded: string) => boolean } | undefined;
 
 function readList() {
-  const { wholes = [], parts = [] } = Object.groupBy(readPhrases(), (each) =>
+  const { wholes = [], parts = [] } = Object.groupBy(readPhrases(optOutPhrases), (each) =>
     each.startsWith('=') ? 'wholes' : 'parts',
   );
   return { wholes: new Set(wholes.map((phrase) => foldText(phrase.slice(1)).trim())), isIn: createPhraseSearch(parts) };

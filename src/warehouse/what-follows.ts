@@ -151,11 +151,19 @@ function wordOf(field: string, value: unknown): string | null {
 /** The columns of texts that {@link followingText} compares. */
 export const textColumns = [
   ...(['conversation_id', 'message_id', 'line', 'number', 'direction', 'sent_at', 'sent_by', 'media_count'] as const),
-  ...(['is_scheduled', 'is_blocked', 'delivery_status', 'delivery_error', 'opt_out_verdict', 'deleted_at'] as const),
+  ...([
+    'is_scheduled',
+    'is_blocked',
+    'delivery_status',
+    'delivery_error',
+    'opt_out_verdict',
+    'is_reaction',
+    'deleted_at',
+  ] as const),
 ] as const;
 const statusColumns = ['is_scheduled', 'is_blocked', 'delivery_status', 'delivery_error', 'deleted_at'] as const;
-const turnColumns = ['direction', 'sent_at', 'sent_by', ...statusColumns];
-const replyColumns = ['direction', 'sent_at', 'deleted_at', 'opt_out_verdict'];
+const turnColumns = ['direction', 'sent_at', 'sent_by', 'is_reaction', ...statusColumns];
+const replyColumns = ['direction', 'sent_at', 'deleted_at', 'opt_out_verdict', 'is_reaction'];
 
 /**
  * An inbound text is a trigger once its direction and time are known; the service may list it without them at first.

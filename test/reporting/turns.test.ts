@@ -209,3 +209,27 @@ describe('conversation_state', () => {
     expect(await turns(10)).toEqual([]);
   });
 });
+
+test('a reaction is no turn, and nobody waits because of one', async () => {
+  await thread(20, [
+    ['2026-03-12T15:00:00Z', 'in'],
+    ['2026-03-12T15:01:00Z', 'out', { sent_by: 1 }],
+    ['2026-03-12T15:02:00Z', 'in', { is_reaction: true }],
+    ['2026-03-12T15:03:00Z', 'in', { is_reaction: true }],
+  ]);
+  await thread(21, [
+    ['2026-03-12T15:00:00Z', 'in'],
+    ['2026-03-12T15:01:00Z', 'in', { is_reaction: true }],
+  ]);
+  await facts.drain();
+  expect(await turns(20)).toMatchObject([{ is_last: true, inbound_count: 1, reply_seconds: 60 }]);
+  expect(
+    await query(
+      `select conversation_id::integer as id, waiting_count from reporting.conversation_state
+       where conversation_id in (20, 21) order by 1`,
+    ),
+  ).toEqual([
+    { id: 20, waiting_count: null },
+    { id: 21, waiting_count: 1 },
+  ]);
+});

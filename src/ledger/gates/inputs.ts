@@ -129,7 +129,7 @@ function inputsQuery({ line, number, trigger, limits, sendId }: GateSubject, mom
       select coalesce(${pastNow}, clock_timestamp()) as now, coalesce(${moment?.withoutOwnFrom ?? null}::timestamptz, 'infinity') as without_own_from
     ), texts as (
       select t.* from moment, lateral (
-        select m.conversation_id, m.message_id, m.direction, m.body, m.sent_by, m.is_blocked, coalesce(m.sent_at, m.first_seen_at) as at,
+        select m.conversation_id, m.message_id, m.direction, m.body, m.sent_by, m.is_blocked, m.is_reaction, coalesce(m.sent_at, m.first_seen_at) as at,
           exists (select from ops.sends o where o.line = m.line and o.message_id = m.message_id) as is_ours
         from warehouse.sms_conversations c join warehouse.sms_messages m using (conversation_id)
         where c.line = ${line} and c.number = ${number} and c.participants_key = '' and m.deleted_at is null and m.is_scheduled is not true
@@ -148,10 +148,10 @@ function inputsQuery({ line, number, trigger, limits, sendId }: GateSubject, mom
       select coalesce((select at from trigger), ${happenedAt}::timestamptz) as at, coalesce((select message_id from trigger), 0) as message_id
     ), newer as (
       select t.conversation_id, t.message_id from texts t, since
-      where t.direction = 'in' and (t.at, t.message_id) > (since.at, since.message_id)
+      where t.direction = 'in' and t.is_reaction is not true and (t.at, t.message_id) > (since.at, since.message_id)
     ), earlier as (
       select coalesce(t.body, '') as text, t.at from texts t, since
-      where t.direction = 'in' and t.at > since.at - interval '1 day' and (t.at, t.message_id) < (since.at, since.message_id)
+      where t.direction = 'in' and t.is_reaction is not true and t.at > since.at - interval '1 day' and (t.at, t.message_id) < (since.at, since.message_id)
       order by t.at desc limit 50
     ), said as (
       select c.line, c.changed_at as at, c.kind, c.source, c.seen_at, max(c.changed_at) filter (where c.source = 'person') over () as person_at

@@ -52,7 +52,8 @@ const freshTurns = `
       lag(m.direction) over sent as before_direction, lag(m.sent_at) over sent as before_at
     from warehouse.sms_messages m ${deliveryMap('m', 'd')}
     where m.conversation_id = any($1::bigint[]) and m.sent_at is not null and m.direction in ('in', 'out')
-      and m.is_scheduled is not true and m.deleted_at is null and (${reachedNobody('m', 'd')}) is not true
+      and m.is_scheduled is not true and m.is_reaction is not true and m.deleted_at is null
+      and (${reachedNobody('m', 'd')}) is not true
     window sent as (partition by m.conversation_id order by m.sent_at, m.message_id)
   ),
   numbered as (

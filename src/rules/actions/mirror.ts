@@ -80,7 +80,7 @@ export async function newerText(
         and judged.conversation_id = r.conversation_id and judged.message_id::text = split_part(r.trigger_key, '/', 2)
       join warehouse.sms_conversations c on c.line = r.line and c.number = r.number and c.participants_key = ''
       join warehouse.sms_messages m on m.conversation_id = c.conversation_id and m.deleted_at is null and m.is_scheduled is not true
-        and (m.sent_at, m.message_id)
+        and m.is_reaction is not true and (m.sent_at, m.message_id)
           > (coalesce(judged.sent_at, r.trigger_at), coalesce(judged.message_id, ${Number.MAX_SAFE_INTEGER}))
       where r.run_id = ${runId} and (m.direction = 'in' or r.trigger_kind = 'thread_idle' and not exists (
         select from ops.rule_actions a join ops.sends s using (send_id)

@@ -78,6 +78,11 @@ export const declaredFacts = {
         format: 'plain',
       },
     ),
+    is_reaction: fact(
+      'bool',
+      false,
+      'It is a reaction of a phone to another text, such as `Liked “…”` or `👍 to “…”`. Only rules whose condition asks for this fact are evaluated on reactions; the facts of the thread do not count them.',
+    ),
     media_count: fact('int', 1, 'Attached files.'),
     sent_at: fact('timestamp', sampleNow, 'When it was sent.'),
   },

@@ -160,6 +160,7 @@ const textSubject = (keys: Keys, message: 'm' | 'theirs', joined = sql``) => {
   return sql<SubjectRow>`
     select k.key, c.line, c.number, c.conversation_id as "conversationId", m.message_id as "lastMessageId", null as "callId",
       c.participants_key <> '' as "isGroup", ${column('message_id')} as "message.id", coalesce(${column('body')}, '') as "message.text",
+      coalesce(${column('is_reaction')}, false) as "message.is_reaction",
       coalesce(${column('media_count')}, 0) as "message.media_count", ${column('sent_at')} as "message.sent_at"
     from ${keys}
     join warehouse.sms_messages m
@@ -170,9 +171,9 @@ const textSubject = (keys: Keys, message: 'm' | 'theirs', joined = sql``) => {
 };
 
 const withTheirLast = sql`left join lateral (
-      select t.message_id, t.body, t.media_count, t.sent_at from warehouse.sms_messages t
+      select t.message_id, t.body, t.is_reaction, t.media_count, t.sent_at from warehouse.sms_messages t
       where t.conversation_id = m.conversation_id and t.direction = 'in' and t.deleted_at is null and t.is_scheduled is not true
-        and (t.sent_at, t.message_id) <= (m.sent_at, m.message_id)
+        and t.is_reaction is not true and (t.sent_at, t.message_id) <= (m.sent_at, m.message_id)
       order by t.sent_at desc, t.message_id desc limit 1
     ) theirs on true`;
 
@@ -280,8 +281,8 @@ async function readSurroundings(
           coalesce((array_agg(direction order by sent_at desc, message_id desc))[1], '') as "thread.last_direction",
           max(sent_at) filter (where direction = 'in' and (not s.is_text or m.message_id <> s.last_message_id)) as "earlierInboundAt"
         from warehouse.sms_messages m
-        where m.conversation_id = s.conversation_id and m.is_scheduled is not true and m.deleted_at is null
-          and (date_trunc('milliseconds', m.sent_at), m.message_id) <= (s.at, s.last_message_id)
+        where m.conversation_id = s.conversation_id and m.is_scheduled is not true and m.is_reaction is not true
+          and m.deleted_at is null and (date_trunc('milliseconds', m.sent_at), m.message_id) <= (s.at, s.last_message_id)
           and ${isNotByRule('m.send_id', 'm.sent_at')}
       ) thread
       left join lateral (
@@ -290,7 +291,7 @@ async function readSurroundings(
         select e.is_resolved and not exists (
           select from warehouse.sms_messages m
           where m.conversation_id = s.conversation_id and m.direction = 'in' and m.is_scheduled is not true
-            and m.deleted_at is null and m.first_seen_at > e.observed_at
+            and m.is_reaction is not true and m.deleted_at is null and m.first_seen_at > e.observed_at
             and m.sent_at >= date_trunc('second', coalesce(e.resolved_at, '-infinity')) and m.sent_at <= s.at
             and (not s.is_text or (m.sent_at, m.message_id) < (s.at, s.last_message_id))) as is_resolved
         from warehouse.sms_conversation_events e
@@ -356,7 +357,8 @@ async function addLanguages(
       select (
         select string_agg(left(latest.body, 500), E'\n') from (
           select m.body from warehouse.sms_messages m
-          where m.number = s.number and m.direction = 'in' and m.deleted_at is null and m.sent_at < s.at + interval '1 ms'
+          where m.number = s.number and m.direction = 'in' and m.is_reaction is not true and m.deleted_at is null
+            and m.sent_at < s.at + interval '1 ms'
           order by m.sent_at desc limit 5
         ) latest
       ) as text

@@ -107,7 +107,7 @@ async function pastIdleTriggers(
           lead(m.sent_at) over (partition by m.conversation_id order by m.sent_at, m.message_id) as next_at
         from warehouse.sms_messages m
         where m.sent_at >= ${earliest} and m.sent_at < ${to}
-          and m.deleted_at is null and m.is_scheduled is not true and (m.send_id is null or m.sent_at < ${from})
+          and m.deleted_at is null and m.is_scheduled is not true and m.is_reaction is not true and (m.send_id is null or m.sent_at < ${from})
       ) texts
       where sent_at + ${least} < ${to} and (next_at is null or next_at > sent_at + ${least})
       order by sent_at`,
@@ -126,7 +126,7 @@ export async function nextTextAfter(tx: Transaction, conversationId: string, at:
     sql`
       select min(sent_at) as at from warehouse.sms_messages
       where conversation_id = ${conversationId} and sent_at > ${at} and send_id is null and deleted_at is null
-        and is_scheduled is not true`,
+        and is_scheduled is not true and is_reaction is not true`,
   );
   return row?.at ?? undefined;
 }

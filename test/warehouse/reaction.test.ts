@@ -1,0 +1,140 @@
+import { afterAll, expect, test } from 'vitest';
+import { message } from '../../src/api-client/entities/texts.ts';
+import { writeThreads } from '../../src/warehouse/conversations.ts';
+import { isReaction, optOutVerdict } from '../../src/warehouse/opt-out.ts';
+import { migratedDatabase } from '../world/database.ts';
+import { asRead, ignored, readNumber } from './reads.ts';
+
+const database = await migratedDatabase();
+afterAll(() => database[Symbol.asyncDispose]());
+
+const ours = 'We are open now. Reply STOP to opt out';
+
+test.each([
+  `Liked “${ours}”`,
+  `Liked "${ours}"`,
+  `liked “${ours}”`,
+  `Loved “${ours}”`,
+  `Disliked “${ours}”`,
+  `Laughed at “${ours}”`,
+  `Emphasized “${ours}”`,
+  `Emphasised “${ours}”`,
+  `Questioned “${ours}”`,
+  `Removed a like from “${ours}”`,
+  `Removed a heart from “${ours}”`,
+  `Removed an exclamation from “${ours}”`,
+  `Removed a question mark from “${ours}”`,
+  `Reacted 👍 to “${ours}”`,
+  `Reacted ❤️ to “${ours}”`,
+  `Reacted with a sticker to “${ours}”`,
+  `Removed 👍🏽 from “${ours}”`,
+  `👍 to “${ours}”`,
+  `👍 to “ ${ours} ”`,
+  `\u200a\u200b👍\u200b to \u201c\u200a${ours}\u200a\u201d`,
+  `‼️ to “${ours}”`,
+  `👨‍👩‍👧 to “${ours}”`,
+  `🇺🇸 to “${ours}”`,
+  '👍 “See you at five”',
+  `👍 a “${ours}”`,
+  `👍 à « ${ours} »`,
+  `👍 zu „${ours}“`,
+  `👍 para “${ours}”`,
+  `👍 на «${ours}»`,
+  `Le gustó “${ours}”`,
+  `Le encantó “${ours}”`,
+  `No le gustó “${ours}”`,
+  `Le dio risa “${ours}”`,
+  `Exclamó por “${ours}”`,
+  `Dudó sobre “${ours}”`,
+  `Reaccionó con 😂 a “${ours}”`,
+  `A aimé « ${ours} »`,
+  `A aimé «\u00a0${ours}\u00a0»`,
+  `A adoré « ${ours} »`,
+  `N’a pas aimé « ${ours} »`,
+  `A réagi avec 👍 à « ${ours} »`,
+  `Gefällt „${ours}“`,
+  `Gefällt nicht „${ours}“`,
+  `Hat ein Herz von „${ours}“ entfernt`,
+  `Ha messo mi piace a “${ours}”`,
+  `Ha riso per “${ours}”`,
+  `Ha rimosso un cuore da “${ours}”`,
+  `Gostou de “${ours}”`,
+  `Não gostou de “${ours}”`,
+  `Achou “${ours}” engraçado`,
+  `Vond “${ours}” leuk`,
+  `Gillade ”${ours}”`,
+  `Понравилось «${ours}»`,
+  `「${ours}」にいいねしました`,
+  'Liked “Reply “STOP” to end”',
+  'Liked "Reply "STOP" to end, or "HELP""',
+  'Liked ‘we’re open’',
+  `Liked “two\nlines. Reply STOP”`,
+  'Liked “￼”',
+  'Liked an image',
+  'Loved a movie',
+  'Laughed at an attachment',
+  'Removed a heart from an image',
+  'Reacted 😂 to a photo',
+  '👍 to an image',
+  'Le gustó una imagen',
+  'A aimé une image',
+  'Gefällt ein Bild',
+  'Gostou de uma imagem',
+  'Ha messo mi piace a un’immagine',
+])('is a reaction, and opts nobody out: %s', (text) => {
+  expect([isReaction(text), optOutVerdict(text)]).toEqual([true, 'none']);
+});
+
+test.each([
+  ['Liked it, please STOP', 'unsure'],
+  ['Loved your service', 'none'],
+  ['Loved', 'none'],
+  ['Liked', 'none'],
+  ['👍', 'none'],
+  ['👍 STOP', 'opt_out'],
+  ['👍 to that', 'none'],
+  ['Loved the image you sent', 'none'],
+  ['Loved an image of your shop and want one', 'none'],
+  ['Liked “it”, now STOP', 'unsure'],
+  ['Disliked “your service”, so “STOP”', 'unsure'],
+  ['Disliked "your service", so "STOP"', 'unsure'],
+  ['Liked “See you at 5” 🛑', 'unsure'],
+  ['Liked “STOP”', 'unsure'],
+  ['Questioned "stop"', 'unsure'],
+  ['🛑 “STOP”', 'opt_out'],
+  ['😡 "Stop texting me"', 'unsure'],
+  ['I said “STOP”', 'unsure'],
+  ['Your “Reply STOP to opt out” does not work', 'unsure'],
+  ['My wife liked “the blue one”', 'none'],
+  ['“Liked”', 'none'],
+  ['Liked “', 'none'],
+  ['', 'none'],
+])('is no reaction: %s', (text, verdict) => {
+  expect([isReaction(text), optOutVerdict(text)]).toEqual([false, verdict]);
+});
+
+test('a reaction is no last text of its thread', async () => {
+  const thread = { line: '15550000001', number: '15550000002', participants: [] };
+  const texts = [
+    { id: 1, direction: 'in', text: 'Are you open?', sentAt: '2026-04-21T00:00:00Z' },
+    { id: 2, direction: 'out', text: ours, sentAt: '2026-04-21T00:01:00Z' },
+    { id: 3, direction: 'in', text: `Liked “${ours}”`, sentAt: '2026-04-21T00:02:00Z' },
+    { id: 4, direction: 'out', text: 'Liked “this”', sentAt: '2026-04-21T00:00:30Z' },
+  ];
+  const messages = asRead(
+    message,
+    texts.map((each) => ({ from: '1', to: '2', ...each })),
+  );
+  await database.db
+    .transaction()
+    .execute((tx) => writeThreads(tx, ignored, [{ thread, messages, isComplete: true, read: readNumber(1) }]));
+  expect(await database.query('select is_reaction from warehouse.sms_messages order by message_id')).toEqual(
+    [false, null, true, null].map((is_reaction) => ({ is_reaction })),
+  );
+  expect(
+    await database.query(
+      `select last_direction, message_count, last_message_at = '2026-04-21T00:01:00Z' as is_ours,
+         last_inbound_at = '2026-04-21T00:00:00Z' as is_question from reporting.conversation_state`,
+    ),
+  ).toEqual([{ last_direction: 'out', message_count: 4, is_ours: true, is_question: true }]);
+});
