@@ -3,6 +3,7 @@ import { Client } from 'pg';
 import { z } from 'zod';
 import { toType } from '../src/shared/command-name.ts';
 import { UserError } from '../src/shared/errors.ts';
+import { zoneRemedy } from '../src/shared/time-zone.ts';
 
 /** The documentation of a variable, for the table of settings in the docs. */
 interface Documented {
@@ -281,7 +282,9 @@ const variables = z.object({
   }),
   TIME_ZONE: z
     .string()
-    .refine(isTimeZone, { error: 'must be an IANA time zone such as America/New_York' })
+    .refine((name) => zoneRemedy(name) === undefined, {
+      error: ({ input }) => `must be an IANA time zone such as America/New_York. ${zoneRemedy(String(input))}`,
+    })
     .optional()
     .register(documentation, {
       doc: 'Time zone of the days in the reports, of the status page, and of the business hours and times in rules. Until it is set, rules that speak of hours do not act on a real account; `UTC` is a choice too.',
@@ -642,13 +645,4 @@ export function isLoopback(host: string | undefined): boolean {
 /** Whether a URL points to this machine; false when it cannot be parsed. */
 export function isLoopbackUrl(url: string): boolean {
   return URL.canParse(url) && isLoopback(new URL(url).hostname.replace(/^\[|\]$/g, ''));
-}
-
-function isTimeZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
-    return true;
-  } catch {
-    return false;
-  }
 }

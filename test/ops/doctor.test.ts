@@ -115,7 +115,7 @@ test('tells a key that is not that of a running process, and a zone that Postgre
   onTestFinished(async () => {
     await query(db, `delete from ops.processes where process_id = 'of another key'`, []);
   });
-  const findings = await diagnose(settingsFor(databaseUrl, environment({ TIME_ZONE: 'CET' })), log);
+  const findings = await diagnose({ ...settingsFor(databaseUrl, environment({})), timeZone: 'CET' }, log);
   expect(findings).toContainEqual({
     subject: 'Settings',
     level: 'problem',

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { zoneRemedy } from '../../shared/time-zone.ts';
 import { addConsent, momentArgument, momentWords, wholeNumber } from '../arguments.ts';
 
 export function addAdministration(program: Command): void {
@@ -60,11 +61,9 @@ export function addAdministration(program: Command): void {
 }
 
 function timeZone(text: string): string {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: text });
-  } catch {
-    throw new InvalidArgumentError('It must be an IANA time zone such as America/New_York.');
-  }
+  const remedy = zoneRemedy(text);
+  if (remedy !== undefined)
+    throw new InvalidArgumentError(`It must be an IANA time zone such as America/New_York. ${remedy}`);
   return text;
 }
 

@@ -1,5 +1,6 @@
 import { type ASTNode, Environment, serialize } from '@marcbachmann/cel-js';
 import { RE2JS } from 're2js';
+import { zoneRemedy } from '../../shared/time-zone.ts';
 import {
   type Declared,
   declaredFacts,
@@ -123,12 +124,18 @@ const sampleRemedy =
 
 const localParts = ['getHours', 'getDate', 'getDayOfMonth', 'getDayOfWeek', 'getDayOfYear', 'getMonth', 'getFullYear'];
 
+function otherZone({ op, args, range }: ASTNode): TextProblem[] {
+  const remedy = op === 'value' && typeof args === 'string' ? zoneRemedy(args) : undefined;
+  return remedy === undefined ? [] : [{ offset: range.start, message: `${args} is not a time zone.`, remedy }];
+}
+
 /** Calls that read a part of a time in UTC, where the local time was probably meant. */
 function utcCalls(environment: Environment, root: ASTNode, timeZone: string): TextProblem[] {
   const zone = timeZone === 'UTC' ? 'America/New_York' : timeZone;
   return [...nodesOf(root)].flatMap((node): TextProblem[] => {
-    if (node.op !== 'rcall' || !localParts.includes(node.args[0]) || node.args[2].length > 0) return [];
-    const [name, receiver] = node.args;
+    if (node.op !== 'rcall' || !localParts.includes(node.args[0])) return [];
+    const [name, receiver, [zoneNode]] = node.args;
+    if (zoneNode) return otherZone(zoneNode);
     const written = serialize(receiver);
     if (environment.check(written).type !== celTypes.timestamp) return [];
     return [

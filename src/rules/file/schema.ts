@@ -7,6 +7,7 @@ import {
 } from '../../ledger/limits.ts';
 import { type Opening, weekdays } from '../../shared/business-hours.ts';
 import { typedNumber } from '../../shared/phone-numbers.ts';
+import { zoneRemedy } from '../../shared/time-zone.ts';
 import { type CallBackNeed, reachedValues } from '../../warehouse/call-facts.ts';
 import { type FactGroup, groupsOf, unknownFact } from '../facts/declared.ts';
 import { type Allowance, modes } from '../rule.ts';
@@ -139,17 +140,9 @@ const days = z.record(
   z.string().refine((text) => Number.isFinite(dateOf(text)), dayError),
   openings,
 );
-const timeZone = z.string().refine(isTimeZone, {
-  error: 'This is not a time zone.\nWrite one of IANA, such as America/New_York.',
+const timeZone = z.string().refine((name) => zoneRemedy(name) === undefined, {
+  error: ({ input }) => `This is not a time zone.\n${zoneRemedy(String(input))}`,
 });
-
-function isTimeZone(name: string): boolean {
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }) !== undefined;
-  } catch {
-    return false;
-  }
-}
 
 const calendar = {
   ...(Object.fromEntries(weekdays.map((name) => [name, openings.optional()])) as Record<

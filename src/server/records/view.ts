@@ -1,5 +1,6 @@
 import { sql } from '../../db/database.ts';
 import { toTheSecond } from '../../ops/format.ts';
+import { zoneRemedy } from '../../shared/time-zone.ts';
 import { BadAddress, isDay, type Parameters, textOf } from '../answering.ts';
 import { type Html, html } from '../html.ts';
 import type { Condition } from '../row-list.ts';
@@ -55,19 +56,11 @@ export function idOf(text: string | undefined): string {
   return text;
 }
 
-/**
- * A zone that both this process and Postgres know. An offset such as +02:00 isn't accepted, because they read it
- * differently.
- */
+/** A zone that both this process and Postgres know. */
 function zoneOf(name: string): string {
-  try {
-    if (/^[A-Za-z][\w+/-]*$/.test(name)) {
-      return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone && name;
-    }
-  } catch {
-    // Not a valid zone.
-  }
-  throw new BadAddress('zone must be a time zone, such as Europe/Berlin or UTC.');
+  const remedy = zoneRemedy(name);
+  if (remedy !== undefined) throw new BadAddress(`zone must be a time zone. ${remedy}`);
+  return name;
 }
 
 /** The zones to choose from, with the configured one first. */
