@@ -3,8 +3,8 @@ select
   k.number as contact_key,
   k.number,
   coalesce(i.name, (
-    select c.caller_name from warehouse.calls c
-    where c.external_number = k.number and c.direction = 'inbound' and c.deleted_at is null
+    select reporting.person_name(c.caller_name) from warehouse.calls c
+    where c.external_number = k.number and c.direction = 'inbound' and c.deleted_at is null and reporting.person_name(c.caller_name) is not null
     order by c.started_at desc limit 1
   )) as contact_name,
   case when k.number ~ '^1[2-9][0-9]{9}$' then substr(k.number, 2, 3) end as area_code,
@@ -26,7 +26,7 @@ select 'unknown', null, 'unknown', null, null, null, null, null, null;
 comment on view reporting.dim_contact is 'One row per number of another party of calls or texts. The row unknown stands for withheld numbers and internal calls. Erased people are not included.';
 comment on column reporting.dim_contact.contact_key is 'The key: the normalised number itself, so facts need no lookup; unknown if none is shown, and for short numbers such as 611.';
 comment on column reporting.dim_contact.number is 'The number; NULL where none is shown.';
-comment on column reporting.dim_contact.contact_name is 'Name by the imported list of customers, else as it was shown with its newest inbound call; NULL = none.';
+comment on column reporting.dim_contact.contact_name is 'Name by the imported list of customers, else as it was shown with its newest inbound call that had one; NULL = none. Placeholders of carriers and places are none: see person_name.';
 comment on column reporting.dim_contact.area_code is 'Area code of a number of the North American plan; NULL for others.';
 comment on column reporting.dim_contact.calling_code is 'Calling code of its country, from the first digits: 1 is the North American plan (area_code tells its countries apart), 44 the United Kingdom. NULL for other formats. The caller may be somewhere else.';
 comment on column reporting.dim_contact.company is 'The customer''s company by the imported list.';

@@ -29,7 +29,7 @@ select
   c.account_number,
   c.dialled_number,
   c.caller_type,
-  c.caller_name,
+  reporting.person_name(c.caller_name) as caller_name,
   c.caller_number,
   c.called_type,
   c.called_name,
@@ -115,7 +115,7 @@ comment on column reporting.fct_call.external_number is 'The other party''s numb
 comment on column reporting.fct_call.account_number is 'The account''s own number on the call.';
 comment on column reporting.fct_call.dialled_number is 'What was dialled.';
 comment on column reporting.fct_call.caller_type is 'external, user, queue or huntgroup.';
-comment on column reporting.fct_call.caller_name is 'Caller''s name.';
+comment on column reporting.fct_call.caller_name is 'Caller''s name; NULL where a placeholder, a place or a number was shown instead: see person_name.';
 comment on column reporting.fct_call.caller_number is 'Caller''s number or extension, as the service writes it; contact_key is the same for every format.';
 comment on column reporting.fct_call.called_type is 'external, user, queue or huntgroup.';
 comment on column reporting.fct_call.called_name is 'Called party''s name.';

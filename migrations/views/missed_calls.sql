@@ -16,7 +16,7 @@ select
   v.is_message_left,
   v.message_seconds,
   c.external_number,
-  c.caller_name,
+  reporting.person_name(c.caller_name) as caller_name,
   m.account_number,
   coalesce(m.account_number, 'unknown') as number_key,
   coalesce(c.external_number, 'unknown') as contact_key,
@@ -62,7 +62,7 @@ comment on column reporting.missed_calls.queue_key is 'The last queue or huntgro
 comment on column reporting.missed_calls.is_message_left is 'For a call that reached a mailbox: true when it was recorded, or the mailbox was connected for three seconds or more. NULL = not reported, or no mailbox.';
 comment on column reporting.missed_calls.message_seconds is 'How long the mailbox was connected, including the greeting if the service counts it; NULL = not reported, or no mailbox.';
 comment on column reporting.missed_calls.external_number is 'The caller.';
-comment on column reporting.missed_calls.caller_name is 'The caller''s name.';
+comment on column reporting.missed_calls.caller_name is 'The caller''s name; NULL where a placeholder, a place or a number was shown instead: see person_name.';
 comment on column reporting.missed_calls.account_number is 'The account''s number that was called.';
 comment on column reporting.missed_calls.number_key is 'The same, unknown where none is reported; see dim_number.';
 comment on column reporting.missed_calls.contact_key is 'The caller; see dim_contact.';

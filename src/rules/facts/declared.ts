@@ -124,7 +124,7 @@ export const declaredFacts = {
     name: optionalPrivate(
       'string',
       'Pat Example',
-      'Name by the imported list, else as shown with the latest call, where there is one.',
+      'Name by the imported list, else as shown with the latest call that had one; what carriers show instead of a name is none.',
     ),
     company: optionalPrivate('string', 'Example Plumbing', 'Company by the newest import of contacts.'),
     owner: optionalPrivate('string', 'Sam', 'Who looks after them, by the newest import of contacts.'),

@@ -311,9 +311,9 @@ async function readSurroundings(
         where u.line = s.line and u.valid_to = 'infinity'
       ) users
       left join lateral (
-        select k.caller_name as name from warehouse.calls k
+        select reporting.person_name(k.caller_name) as name from warehouse.calls k
         where k.external_number = s.number and k.direction = 'inbound' and k.started_at <= s.at and ${wasKnown}
-          and k.caller_name <> ''
+          and reporting.person_name(k.caller_name) is not null
         order by k.started_at desc limit 1
       ) caller on true
       cross join lateral (
