@@ -8,9 +8,9 @@ import { until } from '../world.ts';
 import { options } from './refusal.ts';
 import { createRulesWorld, type RulesWorld } from './rules-world.ts';
 
-/* Which calls get a text, by the rules as they are shipped, live. */
+/* Which calls get a text, by the rules as they are shipped but for the wait, live. */
 
-const shipped = await readFile('config/rules.yaml', 'utf8');
+const shipped = (await readFile('config/rules.yaml', 'utf8')).replace('    after: 2m\n', '');
 const sorry = 'Sorry that we missed your call. How can we help? You can answer right here.';
 const thanks = 'We have your voicemail and will get back to you.';
 

@@ -295,6 +295,14 @@ test('the shipped rules are good', async () => {
   ]);
 });
 
+test('the shipped text to missed callers waits two minutes, and leaves once a day to a person on whatever line', async () => {
+  const { rules } = parseRules(await readFile('config/rules.yaml', 'utf8'), options);
+  expect(rules.find(({ on }) => on === 'call_missed')).toMatchObject({
+    afterSeconds: 120,
+    limits: { thread: undefined, contact: { count: 1, seconds: 86_400 } },
+  });
+});
+
 test.each(await readdir('config/cookbook/rules'))('the recipe %s is good', async (name) => {
   const { rules, warnings } = parseRules(await readFile(`config/cookbook/rules/${name}`, 'utf8'), options);
   expect([rules.length > 0, warnings]).toEqual([true, []]);
