@@ -3,9 +3,10 @@ import type { Settings } from '../../config/settings.ts';
 import { createDatabase, query, sql } from '../db/database.ts';
 import { type RulesVersion, readAllowedMode, readInForce } from '../ledger/rules-in-force.ts';
 import { countOf, dollars, toTheSecond } from '../ops/format.ts';
-import { type RulesRemarks, remarksOn } from '../ops/rules-check.ts';
+import { priceWords, type RulesRemarks, remarksOn } from '../ops/rules-check.ts';
 import { readRuleCounts } from '../reporting/outcomes.ts';
 import { retryTelling } from '../rules/actions/tell.ts';
+import { formats } from '../rules/conditions/expressions.ts';
 import {
   type Choice,
   type ExplainedCall,
@@ -50,12 +51,15 @@ export async function checkRules(path: string | undefined): Promise<Output> {
   });
   if (loaded instanceof RulesError) return { json: { file, problems: loaded.problems }, failed: loaded };
   const { text, set } = loaded;
-  const { warnings, notices } = await printWarnings(file, text, set, settings);
+  const { warnings, notices, replies } = await printWarnings(file, text, set, settings);
   const { version, rules } = set;
   const verdict = warnings.length > 0 ? `can be used, but see ${countOf(warnings.length, 'warning')}` : 'is valid';
   return {
-    json: { file, version, rules: rules.length, problems: [], warnings, notices },
-    text: `${file} ${verdict}: ${countOf(rules.length, 'rule')}.`,
+    json: { file, version, rules: rules.length, problems: [], warnings, notices, replies },
+    text: [
+      `${file} ${verdict}: ${countOf(rules.length, 'rule')}.`,
+      ...replies.map((each) => `  ${priceWords(each)}`),
+    ].join('\n'),
     failed: warnings.length > 0,
   };
 }
@@ -69,12 +73,13 @@ export async function printWarnings(
   set: RuleSet,
   settings: CheckSettings,
 ): Promise<RulesRemarks> {
-  const { warnings, notices } = await readRemarks(set, settings);
+  const remarks = await readRemarks(set, settings);
+  const { warnings, notices } = remarks;
   const print = (level: string, { message, ...rest }: RulesProblem) =>
     console.error(`${renderProblem(file, text, { ...rest, message: `${level}: ${message}` })}\n`);
   for (const each of warnings) print('warning', each);
   for (const each of notices) print('notice', each);
-  return { warnings, notices };
+  return remarks;
 }
 
 async function readRemarks(set: RuleSet, settings: CheckSettings): Promise<RulesRemarks> {
@@ -160,7 +165,7 @@ export async function listFacts(on: TriggerKind | undefined): Promise<Output> {
   const lines = [...Map.groupBy(facts, (each) => each.triggers.join(', '))].flatMap(([triggers, some]) => [
     some[0]?.triggers.length === triggerKinds.length ? 'In every rule:' : `In rules on ${triggers}:`,
     ...some.flatMap(({ fact, type, isOptional, meaning, values, format, example }) => {
-      const forms = `${values ? ` One of ${values.map(printable).join(', ')}.` : ''}${format ? formats[format] : ''}`;
+      const forms = `${values ? ` One of ${values.map(printable).join(', ')}.` : ''}${format ? ` Written as ${formats[format].form}.` : ''}`;
       return [
         `  ${fact}  ${type}${isOptional ? ', can be missing' : ''}`,
         `      ${meaning}${forms} Example: ${printable(example)}`,
@@ -182,15 +187,6 @@ function describedFact(
 ) {
   return { fact, meaning: doc, isOptional: isOptional === true, ...declared, triggers };
 }
-
-const formats = {
-  number: ' Digits with the country code.',
-  plain: ' Neither capital letters nor punctuation.',
-  time: ' Written HH:MM.',
-  date: ' Written YYYY-MM-DD.',
-  language: ' A code of two or three letters.',
-  lower: ' Lower case.',
-};
 
 const maxLength = 200;
 

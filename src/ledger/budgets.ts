@@ -198,6 +198,11 @@ async function changeBudgets(
   );
 }
 
+/** The characters of a text that the GSM alphabet lacks: with one of them, a segment takes 70 characters instead of 160. */
+export function outsideGsm(text: string): string[] {
+  return [...new Set(text)].filter((each) => new SegmentedMessage(each, 'auto', false).encodingName !== 'GSM-7');
+}
+
 /**
  * The maximum number of segments that a text can be billed as (section 2.4). The specification and the GSM alphabet
  * differ on vowels with an acute accent; the more expensive interpretation counts. Every segment but the last is

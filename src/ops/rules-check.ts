@@ -1,7 +1,9 @@
 import type { Settings } from '../../config/settings.ts';
 import { type Database, query, sql } from '../db/database.ts';
+import { defaultAccountLimits } from '../ledger/limits.ts';
 import type { RulesProblem } from '../rules/file/problems.ts';
-import type { RuleSet } from '../rules/rule.ts';
+import type { RuleSet, SampleReply } from '../rules/rule.ts';
+import { countOf, dollars } from './format.ts';
 import { holidaysEnd, timeZoneUnset } from './health-checks/automation.ts';
 import { readUsersZone } from './snapshot/automation.ts';
 
@@ -9,6 +11,13 @@ import { readUsersZone } from './snapshot/automation.ts';
 export interface RulesRemarks {
   readonly warnings: readonly RulesProblem[];
   readonly notices: readonly RulesProblem[];
+  /** The texts that rules send, in the order of the file, at the price that budgets count with. */
+  readonly replies: readonly (SampleReply & { readonly dollars: number })[];
+}
+
+/** Such a reply in words. */
+export function priceWords({ line, rule, segments, dollars: price }: RulesRemarks['replies'][number]): string {
+  return `Line ${line}: a reply of ${rule} is ${countOf(segments, 'segment')}, at most ${dollars(price * 1_000_000)} by the budget.`;
 }
 
 /**
@@ -28,12 +37,14 @@ export async function remarksOn(
   const targets = targetProblems(set, notify.targets);
   const areTargetsSet = notify.targets.size > 0;
   const unset = [...hours, ...(areTargetsSet ? [] : targets)];
+  const { unitMicros = defaultAccountLimits.unitMicros } = set.accountLimits;
   const isLive = rulesMode === 'live';
   const ended = set.datesEnd && holidaysEnd(set.datesEnd.last, new Date());
   const dates = set.datesEnd && ended ? [{ ...set.datesEnd, ...ended }] : [];
   return {
     warnings: [...set.warnings, ...dates, ...(isLive ? unset : []), ...unknown, ...(areTargetsSet ? targets : [])],
     notices: isLive ? [] : unset,
+    replies: set.replies.map((reply) => ({ ...reply, dollars: (reply.segments * unitMicros) / 1_000_000 })),
   };
 }
 
@@ -85,18 +96,20 @@ async function unknownUsers(db: Database, { users }: RuleSet): Promise<RulesProb
 
 async function unknownLines(db: Database, { lines }: RuleSet): Promise<RulesProblem[]> {
   if (lines.length === 0) return [];
-  const known = await query<{ line: string }>(
+  const known = await query<{ number: string; isLine: boolean }>(
     db,
-    sql`select line from warehouse.sms_lines where deleted_at is null order by line`,
+    sql`select account_number as number, is_line as "isLine" from reporting.dim_number
+      where account_number is not null order by is_line desc, number`,
   );
-  if (known.length === 0) return [];
-  const numbers = known.map((each) => each.line);
+  const texting = known.flatMap(({ number, isLine }) => (isLine ? [number] : []));
+  if (texting.length === 0) return [];
+  const numbers = known.map(({ number }) => number);
   return lines
-    .filter(({ number }) => !numbers.includes(number))
-    .map(({ number, line, column }) => ({
+    .filter(({ number, isSender }) => !(isSender ? texting : numbers).includes(number))
+    .map(({ number, isSender, line, column }) => ({
       line,
       column,
-      message: `The account has no line ${number} that can text.`,
-      remedy: `Write one of its lines, such as ${numbers.slice(0, 3).join(', ')}.`,
+      message: `The account has no line ${number}${isSender ? ' that can text' : ''}.`,
+      remedy: `Write one of its lines, such as ${texting.slice(0, 3).join(', ')}.`,
     }));
 }

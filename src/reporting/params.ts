@@ -90,31 +90,15 @@ export async function isSameZone(db: Database, timeZone: string): Promise<boolea
 
 const unknownZone = '22023';
 
-/** A name by which both Postgres and JavaScript know a zone that JavaScript knows. Undefined if there is none. */
-export async function commonNameOf(db: Database, timeZone: string): Promise<string | undefined> {
-  const canonical = (name: string) => new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
-  const wanted = canonical(timeZone);
-  if (await isSameZone(db, wanted)) return wanted;
-  // A server with few zones knows Asia/Kolkata, which JavaScript's canonical names call Asia/Calcutta.
-  const known = await query<{ name: string }>(db, sql`select name from pg_timezone_names where name like '%/%'`);
-  for (const { name } of known) {
-    try {
-      if (canonical(name) === wanted && (await isSameZone(db, name))) return name;
-    } catch {
-      // Unknown to JavaScript.
-    }
-  }
-  return undefined;
-}
-
 /** What is wrong with such a zone, following its name. */
 export const otherZone = 'is unknown to Postgres, or has other hours there.';
 
 /** The remedy for a TIME_ZONE that Postgres and JavaScript understand differently. Undefined if they agree. */
 export async function timeZoneRemedy(db: Database, timeZone: string): Promise<string | undefined> {
   if (await isSameZone(db, timeZone)) return undefined;
-  const name = await commonNameOf(db, timeZone);
-  return `Set TIME_ZONE to ${name ?? 'the name of a place that Postgres knows, such as America/New_York'}.`;
+  const name = new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone;
+  const isKnown = await isSameZone(db, name);
+  return `Set TIME_ZONE to ${isKnown ? name : 'the name of a place that Postgres knows, such as America/New_York'}.`;
 }
 
 /** The TIME_ZONE of the worker started last. Undefined if it wasn't set. */

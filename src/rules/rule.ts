@@ -96,9 +96,16 @@ export interface NamedUser extends FilePosition {
   readonly user: number | string;
 }
 
-/** A line that the file names, normalised. */
+/** A line that the file names, normalised. `isSender`: it sends replies. */
 export interface NamedLine extends FilePosition {
   readonly number: string;
+  readonly isSender: boolean;
+}
+
+/** A reply, with the segments that its text takes with sample facts. */
+export interface SampleReply extends FilePosition {
+  readonly rule: string;
+  readonly segments: number;
 }
 
 /** A target that the file names. */
@@ -125,7 +132,8 @@ export interface RuleSet {
   readonly users: readonly NamedUser[];
   /** A rule speaks of the language of contacts: it is read from their texts where no import names it. */
   readonly usesLanguage: boolean;
-  /** Lines that its replies are sent from, to be checked likewise. */
+  readonly replies: readonly SampleReply[];
+  /** Lines that replies are sent from, offices have, and conditions compare, to be checked likewise. */
   readonly lines: readonly NamedLine[];
   /** Targets that its steps name, to be checked against NOTIFY_TARGETS. */
   readonly targets: readonly NamedTarget[];

@@ -20,15 +20,13 @@ const oldNames = /^(?:US\/Pacific-New|Canada\/East-Saskatchewan|SystemV\/.*)$/i;
 export function zoneRemedy(name: string): string | undefined {
   const known = canonical(name);
   if (known !== undefined && (name === 'UTC' || (name.includes('/') && !oldNames.test(name)))) return undefined;
-  const place = name.trim().replace(/\s+/g, '_').toLowerCase();
-  const zones = Intl.supportedValuesOf('timeZone');
-  const likely =
-    abbreviations.get(name.toUpperCase()) ??
-    (known === name ? undefined : known) ??
-    zones.find((zone) => zone.toLowerCase().endsWith(`/${place}`)) ??
-    nearest(place, zones);
-  return likely === undefined ? 'Write UTC or the name of a place, such as America/New_York.' : `Write ${likely}.`;
+  const place = `/${name.trim().replace(/\s+/g, '_').toLowerCase()}`;
+  const likely = abbreviations.get(name.toUpperCase()) ?? known ?? zonesOf(place)[0] ?? nearest(name, zonesOf(''));
+  const isHelp = likely !== undefined && likely !== name;
+  return isHelp ? `Write ${likely}.` : 'Write UTC or the name of a place, such as America/New_York.';
 }
+
+const zonesOf = (end: string) => Intl.supportedValuesOf('timeZone').filter((zone) => zone.toLowerCase().endsWith(end));
 
 function canonical(name: string): string | undefined {
   try {

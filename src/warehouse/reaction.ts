@@ -20,28 +20,22 @@ const wordsOf = (text: string) =>
  */
 export function reactionIn(text: string): { readonly quoted: string; readonly isBare: boolean } | undefined {
   known ??= readKnown();
-  const [before, quoted, after] = splitAtQuotation(text) ?? [];
-  if (before !== undefined && quoted !== undefined && after !== undefined) {
-    const form = [before, after].map(wordsOf).join('…');
-    const isBare = form === '👍…';
-    return isBare || known.forms.has(form) ? { quoted, isBare } : undefined;
-  }
   const words = text.length > maxLength ? '' : wordsOf(text);
-  const thing = known.things.find((each) => words.endsWith(` ${each}`));
-  const isKnown = thing !== undefined && known.forms.has(`${words.slice(0, -thing.length - 1)}…`);
-  return isKnown ? { quoted: '', isBare: false } : undefined;
+  const thing = known.things.find((each) => words.endsWith(` ${each}`)) ?? words;
+  const [before, quoted, after] = splitAtQuotation(text) ?? [words.slice(0, -thing.length), '', ''];
+  const form = [before, after].map(wordsOf).join('…');
+  const isBare = quoted !== '' && form === '👍…';
+  return isBare || known.forms.has(form) ? { quoted, isBare } : undefined;
 }
 
 let known: { readonly forms: ReadonlySet<string>; readonly things: readonly string[] } | undefined;
 
 function readKnown() {
-  const { forms = [], things = [] } = Object.groupBy(
-    readPhrases(new URL('reactions.txt', import.meta.url)),
-    (phrase) => (phrase.includes('…') ? 'forms' : 'things'),
-  );
+  const phrases = readPhrases(new URL('reactions.txt', import.meta.url));
+  const [forms, things] = [true, false].map((isForm) => phrases.filter((each) => each.includes('…') === isForm));
   return {
-    forms: new Set(forms.map((form) => form.split('…').map(wordsOf).join('…'))),
-    things: things.map(wordsOf),
+    forms: new Set(forms?.map((form) => form.split('…').map(wordsOf).join('…'))),
+    things: things?.map(wordsOf) ?? [],
   };
 }
 

@@ -151,15 +151,8 @@ function wordOf(field: string, value: unknown): string | null {
 /** The columns of texts that {@link followingText} compares. */
 export const textColumns = [
   ...(['conversation_id', 'message_id', 'line', 'number', 'direction', 'sent_at', 'sent_by', 'media_count'] as const),
-  ...([
-    'is_scheduled',
-    'is_blocked',
-    'delivery_status',
-    'delivery_error',
-    'opt_out_verdict',
-    'is_reaction',
-    'deleted_at',
-  ] as const),
+  ...(['is_scheduled', 'is_blocked', 'is_reaction', 'opt_out_verdict', 'deleted_at'] as const),
+  ...(['delivery_status', 'delivery_error'] as const),
 ] as const;
 const statusColumns = ['is_scheduled', 'is_blocked', 'delivery_status', 'delivery_error', 'deleted_at'] as const;
 const turnColumns = ['direction', 'sent_at', 'sent_by', 'is_reaction', ...statusColumns];

@@ -12,7 +12,17 @@ import {
 } from '../facts/declared.ts';
 import { celFacts, groupClasses } from '../facts/values.ts';
 import type { TriggerKind } from '../triggers.ts';
-import { conjunctsOf, factPath, impossibleComparison, nodesOf, renameMethod, type TextProblem } from './expressions.ts';
+import {
+  type Comparison,
+  comparisonsIn,
+  conjunctsOf,
+  factPath,
+  hopelessSearches,
+  impossibleComparison,
+  nodesOf,
+  renameMethod,
+  type TextProblem,
+} from './expressions.ts';
 
 /** A part of a condition, or all of it. */
 export interface Clause {
@@ -30,6 +40,8 @@ export interface Clause {
 export interface Condition extends Clause {
   /** The operands of its top-level `&&` chain, in order; without `&&`, the condition itself. */
   readonly clauses: readonly Clause[];
+  /** The texts that it compares with facts. */
+  readonly comparisons: readonly Comparison[];
   /** What is valid but probably not meant. */
   readonly warnings: readonly TextProblem[];
 }
@@ -66,10 +78,11 @@ export function compileCondition(kind: TriggerKind, text: string, timeZone = 'UT
       const run = environment.parse(serialize(safeClauses[at] ?? node));
       return { text: serialize(node), paths: pathsOf(node), test: (facts) => isTrue(run, facts) };
     });
-    const problem = impossibleComparison(root) ?? sampleProblem(kind, clauses);
+    const comparisons = comparisonsIn(root);
+    const problem = impossibleComparison(comparisons) ?? sampleProblem(kind, clauses);
     if (problem) return problem;
-    const warnings = utcCalls(environment, root, timeZone);
-    return { text, paths: pathsOf(root), test: (facts) => isTrue(test, facts), clauses, warnings };
+    const warnings = [...utcCalls(environment, root, timeZone), ...hopelessSearches(root)];
+    return { text, paths: pathsOf(root), test: (facts) => isTrue(test, facts), clauses, comparisons, warnings };
   } catch (error) {
     return {
       ...locate(error),

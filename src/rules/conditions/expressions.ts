@@ -49,24 +49,59 @@ export function renameMethod(text: string, root: ASTNode, from: string, to: stri
 
 const operators: readonly string[] = ['==', '!=', '<', '<=', '>', '>=', 'in'];
 
-/** Finds a comparison of a fact with a text that it never is, by its declared values or format: certainly a mistake. */
-export function impossibleComparison(root: ASTNode): TextProblem | undefined {
-  for (const node of nodesOf(root)) {
-    if (!operators.includes(node.op)) continue;
-    const operands = nodesIn(node.args);
+/** A text that a condition compares with a fact. */
+export interface Comparison {
+  readonly path: string;
+  readonly text: string;
+  readonly offset: number;
+}
+
+export function comparisonsIn(root: ASTNode): Comparison[] {
+  return [...nodesOf(root)].flatMap((node) => {
+    const operands = operators.includes(node.op) ? nodesIn(node.args) : [];
     const path = operands.map(factPath).find((each) => each !== undefined);
-    if (path === undefined) continue;
-    for (const { op, args, range } of operands.flatMap((each) => (each.op === 'list' ? each.args : [each]))) {
-      const remedy = op === 'value' && typeof args === 'string' ? neverIs(path, args) : undefined;
-      if (remedy !== undefined) {
-        return { offset: range.start, message: `${path} is never ${JSON.stringify(args)}.`, remedy };
-      }
-    }
+    const values = operands.flatMap((each) => (each.op === 'list' ? each.args : [each]));
+    return values.flatMap(({ op, args, range }) =>
+      path !== undefined && op === 'value' && typeof args === 'string'
+        ? [{ path, text: args, offset: range.start }]
+        : [],
+    );
+  });
+}
+
+/** Finds a comparison of a fact with a text that it never is, by its declared values or format: certainly a mistake. */
+export function impossibleComparison(comparisons: readonly Comparison[]): TextProblem | undefined {
+  for (const { path, text, offset } of comparisons) {
+    const remedy = neverIs(path, text);
+    if (remedy !== undefined) return { offset, message: `${path} is never ${JSON.stringify(text)}.`, remedy };
   }
   return undefined;
 }
 
-const formats: Readonly<Record<FactFormat, { readonly form: string; readonly isIn: (text: string) => boolean }>> = {
+/** Searches for what a fact never has in it, such as a capital letter in `message.plain`. */
+export function hopelessSearches(root: ASTNode): TextProblem[] {
+  return [...nodesOf(root)].flatMap((node): TextProblem[] => {
+    if (node.op !== 'rcall' || !/^(?:contains|startsWith|endsWith|matches)$/.test(node.args[0])) return [];
+    const [name, receiver, [sought]] = node.args;
+    const isLowered = receiver.op === 'rcall' && receiver.args[0] === 'lowerAscii';
+    const format = isLowered ? 'lower' : declarationOf(factPath(receiver) ?? '')?.format;
+    if (sought?.op !== 'value' || typeof sought.args !== 'string' || (format !== 'plain' && format !== 'lower'))
+      return [];
+    // Of a pattern, only letters stand for themselves.
+    const letters = sought.args.replace(/\\(?:[pP](?:\{[^}]*\}|.)|.)|\(\?P?<[^>]*>/g, '');
+    const isPossible =
+      name === 'matches'
+        ? /\(\?[a-z]*i/.test(letters) || letters === letters.toLowerCase()
+        : formats[format].isIn(sought.args.trim());
+    const message = `${name}(${JSON.stringify(sought.args)}) is never true here.`;
+    return isPossible ? [] : [{ offset: sought.range.start, message, remedy: remedyOf(format) }];
+  });
+}
+
+/** How the strings of each format are written. */
+export const formats: Readonly<
+  Record<FactFormat, { readonly form: string; readonly isIn: (text: string) => boolean }>
+> = {
   number: {
     form: 'digits alone with the country code, such as "18455550100"',
     isIn: (text) => text === '' || Object.values(typedNumber(text, { orShortCode: true }))[0] === text,
@@ -85,5 +120,7 @@ const formats: Readonly<Record<FactFormat, { readonly form: string; readonly isI
 function neverIs(path: string, text: string): string | undefined {
   const { values, format } = declarationOf(path) ?? {};
   if (values) return values.includes(text) ? undefined : didYouMean(text, values.filter(Boolean));
-  return format === undefined || formats[format].isIn(text) ? undefined : `It is written as ${formats[format].form}.`;
+  return format === undefined || formats[format].isIn(text) ? undefined : remedyOf(format);
 }
+
+const remedyOf = (format: FactFormat) => `It is written as ${formats[format].form}.`;

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { LineCounter, parseDocument } from 'yaml';
+import { maxSegments, outsideGsm } from '../../ledger/budgets.ts';
 import { defaultApprovalSeconds, defaultRuleLimits, type RuleLimits } from '../../ledger/limits.ts';
 import {
   type BusinessHours,
@@ -11,7 +12,8 @@ import {
 import { type Condition, compileCondition } from '../conditions/condition.ts';
 import type { TextProblem } from '../conditions/expressions.ts';
 import { createTemplates, type Template } from '../conditions/template.ts';
-import type { Assignee, NamedLine, NamedTarget, NamedUser, Rule, RuleSet, Step } from '../rule.ts';
+import { declarationOf, sampleFacts } from '../facts/declared.ts';
+import type { Assignee, NamedLine, NamedTarget, NamedUser, Rule, RuleSet, SampleReply, Step } from '../rule.ts';
 import { contentOf, encodingProblem, schemaProblems, schemaWording, tagProblems, yamlProblem } from './mistakes.ts';
 import { type Positions, positionsIn, RulesError, type RulesProblem } from './problems.ts';
 import { accountLimitsOf, callBackNeedOf, type RulesFile, rulesSchema, type WrittenRule } from './schema.ts';
@@ -72,7 +74,8 @@ export function parseRules(text: string, { file, timeZone }: ParseOptions): Rule
     datesEnd: endOfDates(data, positions),
     missed: callBackNeedOf(data),
     accountLimits: accountLimitsOf(data),
-    ...namesIn(data.rules, positions),
+    ...namesIn(data, rules, positions),
+    replies: repliesIn(data.rules, rules, positions, warnings),
     usesLanguage: data.rules.some((rule, at) => mentions('contact.language', rule, rules[at]?.condition)),
     warnings: warnings.sort(byPosition),
   };
@@ -108,18 +111,31 @@ function speaksOfHours(rule: WrittenRule, condition: Condition | undefined): boo
 }
 
 /** The users, lines and targets that steps name. */
-function namesIn(rules: readonly WrittenRule[], positions: Positions): Pick<RuleSet, 'users' | 'lines' | 'targets'> {
+function namesIn(
+  { rules, offices = {} }: RulesFile,
+  parsed: readonly Rule[],
+  positions: Positions,
+): Pick<RuleSet, 'users' | 'lines' | 'targets'> {
   const users: NamedUser[] = [];
-  const lines: NamedLine[] = [];
+  const lines: NamedLine[] = Object.entries(offices).flatMap(([name, office]) =>
+    office.lines.map((number, at) => ({
+      ...positions.ofValue(['offices', name, 'lines', at]),
+      ...{ number, isSender: false },
+    })),
+  );
   const targets: NamedTarget[] = [];
   for (const [at, rule] of rules.entries()) {
+    for (const { path, text, offset } of parsed[at]?.condition?.comparisons ?? []) {
+      if (path !== 'thread.line' && path !== 'line.number') continue;
+      lines.push({ ...positions.within(['rules', at, 'if'], offset), number: text, isSender: false });
+    }
     for (const [index, { assign, resolve, reply, notify, webhook }] of rule.do.entries()) {
       const positionOf = (...keys: string[]) => positions.ofValue(['rules', at, 'do', index, ...keys]);
       if (assign !== undefined && !isRole(assign)) users.push({ ...positionOf('assign'), user: assign });
       const credited = typeof resolve === 'object' ? resolve.user : undefined;
       if (credited !== undefined) users.push({ ...positionOf('resolve', 'user'), user: credited });
       const from = typeof reply === 'object' ? reply.from : undefined;
-      if (from !== undefined) lines.push({ ...positionOf('reply', 'from'), number: from });
+      if (from !== undefined) lines.push({ ...positionOf('reply', 'from'), number: from, isSender: true });
       const asked = typeof reply === 'object' && typeof reply.approve === 'object' ? reply.approve.notify : undefined;
       if (asked) targets.push({ ...positionOf('reply', 'approve', 'notify'), name: asked, kind: 'notify' });
       if (notify) targets.push({ ...positionOf('notify', 'to'), name: notify.to, kind: 'notify' });
@@ -127,6 +143,40 @@ function namesIn(rules: readonly WrittenRule[], positions: Positions): Pick<Rule
     }
   }
   return { users, lines, targets };
+}
+
+/** The replies, and warnings of what their texts probably do not mean. */
+function repliesIn(
+  written: readonly WrittenRule[],
+  rules: readonly Rule[],
+  positions: Positions,
+  warnings: RulesProblem[],
+): SampleReply[] {
+  return rules.flatMap(({ name, on, condition, steps }, at) => {
+    const index = steps.findIndex(({ kind }) => kind === 'reply');
+    const [step, reply, [sample]] = [steps[index], written[at]?.do[index]?.reply, sampleFacts(on)];
+    if (step?.kind !== 'reply' || reply === undefined || !sample) return [];
+    const path = ['rules', at, 'do', index, 'reply', ...(typeof reply === 'string' ? [] : ['text'])];
+    const source = typeof reply === 'string' ? reply : reply.text;
+    const warn = (word: string, message: string, remedy: string) =>
+      warnings.push({ ...positions.within(path, Math.max(0, source.indexOf(word))), message, remedy });
+    const text = step.text.render(sample);
+    const [segments, costly] = [maxSegments(text), outsideGsm(text)];
+    const fewer = maxSegments(costly.reduce((rest, each) => rest.replaceAll(each, '-'), text));
+    // More of them are another script, which nobody means to replace.
+    if (fewer < segments && costly.length <= 5) {
+      const message = `${costly.join(' ')} makes ${segments} segments of what would be ${fewer}.`;
+      warn(costly[0] ?? '', message, `Write plain quotes, dashes and dots (" ' - ...), and no emoji.`);
+    }
+    for (const [, fact = '', filters = ''] of source.matchAll(/\{\{-?\s*([a-z]+\.\w+)([^}]*)\}\}/g)) {
+      const asked = [...(condition?.paths ?? []), ...(source.match(/\{%[^%]*%\}/g) ?? [])];
+      if (!declarationOf(fact)?.isOptional || filters.includes('default') || asked.some((each) => each.includes(fact)))
+        continue;
+      const remedy = `Write {{ ${fact} | default: "…" }}, or {% if ${fact} %} … {% endif %}.`;
+      warn(fact, `${fact} can be missing: the text has a gap then.`, remedy);
+    }
+    return [{ ...positions.ofValue(path), rule: name, segments }];
+  });
 }
 
 function byPosition(a: RulesProblem, b: RulesProblem): number {

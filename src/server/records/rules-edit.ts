@@ -3,7 +3,7 @@ import type { Context } from '../../context.ts';
 import { type Database, sql } from '../../db/database.ts';
 import { type RulesVersion, readAllowedMode, readInForce, readVersions } from '../../ledger/rules-in-force.ts';
 import { countOf } from '../../ops/format.ts';
-import { remarksOn } from '../../ops/rules-check.ts';
+import { priceWords, remarksOn } from '../../ops/rules-check.ts';
 import { DatabaseUnavailable } from '../../ops/snapshot.ts';
 import { parseRules } from '../../rules/file/parse.ts';
 import { RulesError, type RulesProblem } from '../../rules/file/problems.ts';
@@ -84,14 +84,14 @@ export function registerRulesEditor(app: FastifyInstance, context: Context, done
   async function check({ text }: Draft): Promise<Review> {
     const draft = parsed(text);
     if ('refusal' in draft) return draft.refusal;
-    const { warnings, notices } = await read((connection) => remarksOn(draft.set, connection, settings));
+    const { warnings, notices, replies } = await read((connection) => remarksOn(draft.set, connection, settings));
     const problems: MarkedProblem[] = [
       ...warnings.map((each) => ({ ...each, level: 'warning' as const })),
       ...notices.map((each) => ({ ...each, level: 'notice' as const })),
     ];
     return {
       problems: problems.sort((a, b) => a.line - b.line),
-      above: html`<p class="done" role="status">These rules can be used: ${countOf(draft.set.rules.length, 'rule')}.</p>`,
+      above: html`<p class="done" role="status">These rules can be used: ${countOf(draft.set.rules.length, 'rule')}.</p>${replies.map((each) => html`<p class="note">${priceWords(each)}</p>`)}`,
     };
   }
 
