@@ -1,9 +1,15 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
 /**
  * What the processes that tests start take over from the test run: each has no other variables than a test gives it. None fills in
- * history by itself, which would read beside what a test counts.
+ * history by itself, which would read beside what a test counts, and none finds the `start` of whoever runs the tests in `.data`.
  */
 export const inherited = {
   BACKFILL_DAYS: '0',
+  DATA_DIR: join(tmpdir(), 'trunkline-commands'),
+  HOME: process.env.HOME,
   PATH: process.env.PATH,
   NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+  XDG_STATE_HOME: process.env.XDG_STATE_HOME,
 };

@@ -1,3 +1,5 @@
+import './environment.ts';
+
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -1,10 +1,12 @@
+import './environment.ts';
+
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, statfsSync, writeFileSync } from 'node:fs';
-import { freemem, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { freemem } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseCLI, startVitest } from 'vitest/node';
 import { browserPath } from './browser.ts';
+import { withheld } from './environment.ts';
 import { debianPrograms } from './stores/debian.ts';
 
 /** A program that the tests need beside npm, and its packages in Debian. */
@@ -41,8 +43,6 @@ const postgres: Program = {
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url));
 const memory = memoryFolder();
 if (memory !== undefined) process.env.TMPDIR ??= memory;
-// Nothing is written to the home of whoever runs the tests.
-process.env.XDG_STATE_HOME ??= join(tmpdir(), 'trunkline-test-state');
 
 const { args, servers } = chosenServers(process.argv.slice(2));
 const problem = provide([redis, chromium, ...(servers === 'embedded' ? [] : [postgres])]);
@@ -137,7 +137,8 @@ function install(...packages: readonly string[]): void {
 }
 
 function apt(...args: readonly string[]): void {
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  // With the proxy of the shell.
+  const env = { ...withheld, PATH: process.env.PATH, DEBIAN_FRONTEND: 'noninteractive' };
   spawnSync('apt-get', args, { stdio: ['ignore', 'ignore', 'inherit'], env });
 }
 

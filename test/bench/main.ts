@@ -1,3 +1,5 @@
+import '../environment.ts';
+
 import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { backfill } from './backfill.ts';

@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { inherited } from '../inherited.ts';
 import { freePort } from '../stores/redis.ts';
 import { atMost, type Finding, quantity } from './report.ts';
-import { foreignEnvironment, startNode } from './rig/processes.ts';
+import { startNode } from './rig/processes.ts';
 import type { Rig } from './rig/rig.ts';
 import { ratiosOf, spreadOf } from './spread.ts';
 
@@ -55,7 +56,7 @@ async function npmStart(dataDir: string): Promise<number> {
   const child = spawn('npm', ['start'], {
     cwd: root,
     detached: true,
-    env: { ...foreignEnvironment(), DATA_DIR: dataDir, PORT: String(port), LOG_LEVEL: 'warn' },
+    env: { ...inherited, DATA_DIR: dataDir, PORT: String(port), LOG_LEVEL: 'warn' },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   const exited = once(child, 'exit');

@@ -7,6 +7,7 @@ import type { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
 import { toType } from '../../src/shared/command-name.ts';
+import { inherited } from '../inherited.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const program = await createProgram({ startWorkers: () => Promise.reject(new Error('no command runs here')) });
@@ -57,7 +58,7 @@ test.each([
 ])('%s', async (_, environment, name) => {
   const run = promisify(execFile)(process.execPath, ['src/trunkline.cjs', 'status', '--help'], {
     cwd: root,
-    env: { PATH: process.env.PATH, HOME: '/dev/null/home', ...environment },
+    env: { ...inherited, HOME: '/dev/null/home', ...environment },
   });
   expect((await run).stdout).toContain(`Usage: ${name} status`);
 });
@@ -65,7 +66,7 @@ test.each([
 test('npx finds the program of the checkout, without a registry', async () => {
   const { stdout: version } = await promisify(execFile)('npx', ['trunkline', '--version'], {
     cwd: join(root, 'docs'),
-    env: { ...process.env, npm_config_registry: 'http://127.0.0.1:1', npm_config_update_notifier: 'false' },
+    env: { ...inherited, npm_config_registry: 'http://127.0.0.1:1', npm_config_update_notifier: 'false' },
   });
   expect(version).toMatch(/^\d+\.\d+\.\d+ \(commit /);
 });

@@ -1,8 +1,7 @@
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { makeConsolePrintable } from '../../src/cli/failures.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { startWorkers } from '../../workers/workers.ts';
+import { inherited } from '../inherited.ts';
 
 /** What a command that ended has printed, and its exit code. */
 interface Ran {
@@ -34,8 +33,7 @@ export async function runInProcess(environment: Readonly<Record<string, string>>
   using _stderr = replaced(process.stderr, { write: writeTo('err') });
   using _process = replaced(process, {
     env: {
-      PATH: process.env.PATH,
-      DATA_DIR: join(tmpdir(), 'trunkline-commands'),
+      ...inherited,
       ADMIN_TOKEN: 'a-token-of-the-commands',
       ...environment,
     },

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, inject, onTestFinished, test } from 'vitest';
+import { inherited } from '../inherited.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { migrated } from '../world/database.ts';
 
@@ -23,7 +24,7 @@ test.each([
   const child = spawn('sh', ['-c', lines.get(name) ?? ''], {
     cwd: root,
     env: {
-      ...process.env,
+      ...inherited,
       DATABASE_URL: databaseUrl,
       REDIS_URL: inject('redisUrl'),
       API_BASE_URL: 'http://127.0.0.1:1',

@@ -14,6 +14,7 @@ import { createSealer } from '../../src/credentials/sealer.ts';
 import { readTokens, storeLogin } from '../../src/credentials/tokens.ts';
 import { createDatabase } from '../../src/db/database.ts';
 import { createLog } from '../../src/shared/log.ts';
+import { inherited } from '../inherited.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { startRedis } from '../stores/redis.ts';
 import { callId } from '../sync/call-service.ts';
@@ -49,7 +50,7 @@ interface Running {
 function run(command: string, environment: Readonly<Record<string, string | undefined>>): Running {
   const child = spawn(process.execPath, ['src/trunkline.cjs', command], {
     cwd: root,
-    env: { ...process.env, API_KEY: 'of-nobody', HOST: '', PORT: '0', ...environment },
+    env: { ...inherited, API_KEY: 'of-nobody', HOST: '', PORT: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let written = '';

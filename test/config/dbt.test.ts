@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
+import { inherited } from '../inherited.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { seededWarehouse } from './warehouse.ts';
 
@@ -229,7 +230,7 @@ test.skipIf(!hasDbt)('dbt parses and builds it, and finds the sources fresh', { 
       cwd: folder,
       encoding: 'utf8',
       env: {
-        ...process.env,
+        ...inherited,
         ...{ DBT_PROFILES_DIR: '.', PGHOST: hostname, PGPORT: port, PGUSER: username, PGPASSWORD: password },
         ...{ PGDATABASE: pathname.slice(1), DBT_SCHEMA: 'built_by_dbt' },
       },

@@ -1,6 +1,12 @@
+import '../environment.ts';
+
 import { fileURLToPath } from 'node:url';
 import { startVitest } from 'vitest/node';
+import { withheld } from '../environment.ts';
 import { createSectionTable } from './section-table.ts';
+
+// The one run that a variable may point at another service than the sandbox.
+for (const name of Object.keys(withheld)) if (name.startsWith('CONFORMANCE_')) process.env[name] = withheld[name];
 
 /** `npm run conformance`: the suite alone, without the stores that other tests need; a name selects cases. */
 const vitest = await startVitest('test', [], {

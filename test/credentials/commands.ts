@@ -1,7 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { inherited } from '../inherited.ts';
@@ -22,7 +20,6 @@ export function trunkline(environment: Readonly<Record<string, string>>, ...args
     cwd: root,
     env: {
       ...inherited,
-      DATA_DIR: join(tmpdir(), 'trunkline-commands'),
       ADMIN_TOKEN: 'a-token-of-the-commands',
       ...environment,
     },

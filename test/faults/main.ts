@@ -1,3 +1,5 @@
+import '../environment.ts';
+
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
@@ -36,10 +38,10 @@ async function run(chosen: readonly string[]): Promise<number> {
     chosen.length === 0 ? [...Object.values(campaigns).flat()] : chosen.flatMap((name) => campaigns[name] ?? []);
   const already = figuresIn(file).length;
   const only = process.env.FAULT_TEST === undefined ? [] : ['--testNamePattern', process.env.FAULT_TEST];
+  Object.assign(process.env, { FAULTS: 'all', FAULT_FIGURES: file });
   const child = spawn(process.execPath, ['test/run.ts', ...new Set(filters), ...only], {
     cwd: root,
     stdio: 'inherit',
-    env: { ...process.env, FAULTS: 'all', FAULT_FIGURES: file },
   });
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
   const [code] = (await once(child, 'exit')) as [number | null];

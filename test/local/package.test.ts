@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../faults/deployment/ports.ts';
+import { inherited } from '../inherited.ts';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -41,7 +42,7 @@ test('`npx trunkline start` runs the packed tarball in an empty folder', async (
 
   const child = spawn('npx', ['trunkline', 'start', '--json'], {
     cwd,
-    env: { ...process.env, PORT: String(await freePort()) },
+    env: { ...inherited, DATA_DIR: join(cwd, '.data'), PORT: String(await freePort()) },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { inherited } from '../../inherited.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
@@ -12,8 +13,8 @@ export interface Running<Ready> extends AsyncDisposable {
 }
 
 /**
- * Starts `node …args` in the folder of the project and waits for the line that `readyIn` understands. The environment
- * is this process's, without the daemon's own variables. Warnings of its log are passed on.
+ * Starts `node …args` in the folder of the project and waits for the line that `readyIn` understands. Warnings of its log are
+ * passed on.
  */
 export async function startNode<Ready>(
   args: readonly string[],
@@ -22,7 +23,7 @@ export async function startNode<Ready>(
 ): Promise<Running<Ready>> {
   const child = spawn(process.execPath, args, {
     cwd: root,
-    env: { ...foreignEnvironment(), ...environment },
+    env: { ...inherited, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const exited = once(child, 'exit');
@@ -47,14 +48,6 @@ export async function startNode<Ready>(
       await exited;
     },
   };
-}
-
-const ownVariable = /^(API|DATABASE|REDIS|PUBLIC|WEBHOOK|ADMIN|RULES|LOG)_|^(HOST|PORT|DATA_DIR|TIME_ZONE)$/;
-
-/** The environment without what the daemon would read. */
-export function foreignEnvironment(): Record<string, string | undefined> {
-  const foreign = Object.entries(process.env).filter(([name]) => !ownVariable.test(name));
-  return { ...Object.fromEntries(foreign), BACKFILL_DAYS: '0' };
 }
 
 /** Ends what a bench started when the bench itself is told to stop. */
