@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { inherited } from '../inherited.ts';
+import { conditionTimeoutMs } from '../timeouts.ts';
 import { asOwner, createWorld, until } from '../world.ts';
 
 const world = await createWorld({ backend: 'postgres', workers: null });
@@ -10,6 +11,9 @@ afterAll(() => world.close());
 const { sandbox, query, value } = world;
 
 const pathOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+
+/** Several processes, each of which may take as long as a condition. */
+const timeout = 3 * conditionTimeoutMs;
 
 interface WorkerProcess {
   readonly child: ChildProcess;
@@ -49,10 +53,10 @@ async function workUntilMirrored(words: string): Promise<WorkerProcess[]> {
   const died: WorkerProcess[] = [];
   for (;;) {
     const worker = startWorker();
-    await until(async () => isGone(worker) || (await isMirrored(words)) === true, worker.output, 60_000);
+    await until(async () => isGone(worker) || (await isMirrored(words)) === true, worker.output);
     // Whatever is still to be read would end it now.
     if (!isGone(worker)) {
-      await until(async () => isGone(worker) || (await value(unread)) === 0, worker.output, 60_000);
+      await until(async () => isGone(worker) || (await value(unread)) === 0, worker.output);
     }
     if (!isGone(worker)) return died;
     died.push(worker);
@@ -64,9 +68,7 @@ const unread = `select count(*)::int from ops.sync_targets
   where dirty_version > clean_version and kind = 'thread' and due_at < now() + interval '10 seconds'`;
 
 describe('a text that hangs the event loop of whoever reads it', () => {
-  test('is set aside after two processes, named with its remedy, and others are read', {
-    timeout: 240_000,
-  }, async () => {
+  test('is set aside after two processes, named with its remedy, and others are read', { timeout }, async () => {
     const bad = await sandbox.emit.sms({ text: 'hang the loop', number: '15550001111' });
     for (let at = 0; at < 10; at += 1) await sandbox.emit.sms({ text: `innocent ${at}`, number: `1555000222${at}` });
     const died = await workUntilMirrored('innocent 9');
@@ -89,7 +91,7 @@ describe('a text that hangs the event loop of whoever reads it', () => {
 });
 
 describe('a text whose read ends its process', () => {
-  test('is set aside once it was alone', { timeout: 240_000 }, async () => {
+  test('is set aside once it was alone', { timeout }, async () => {
     const words = 'abort the process';
     const bad = await sandbox.emit.sms({ text: words, number: '15550003333' });
     await sandbox.emit.sms({
