@@ -11,6 +11,7 @@ import { type DatabaseFacts, refuseUnusable, selectFacts } from '../db/migrate.t
 import { isPostgresAway, isVagueRefusal } from '../db/refusals.ts';
 import { isPooled, refuseSharedSessions } from '../db/session.ts';
 import { areMigrated } from '../migrations.ts';
+import type { Outages } from '../ops/alerts/watch.ts';
 import { toType } from '../shared/command-name.ts';
 import type { Log } from '../shared/log.ts';
 import { hasProtectedWork, protectedWorkEnded } from '../shared/protected-work.ts';
@@ -42,7 +43,7 @@ const sameCtrlCMs = 500;
 export interface Entry {
   startWorkers(
     context: Context,
-    options?: { readonly role?: 'start'; readonly queues?: readonly WorkName[] },
+    options?: { readonly role?: 'start'; readonly queues?: readonly WorkName[]; readonly outages?: Outages },
   ): Promise<{ close(deadlineMs: number): Promise<void>; reloadRules(): void }>;
 }
 
@@ -126,17 +127,23 @@ const maxPauseMs = 5_000;
 /** How long to retry a refusal that can mean either a full or starting pooler, or a wrong setting. */
 const vagueMs = 120_000;
 
+interface WaitOptions {
+  readonly maxVagueMs?: number;
+  onFailure?(error: Error): Promise<void>;
+}
+
 /**
  * Waits until Postgres grants so many connections at once, because a platform starts processes and database in any
  * order. Logs one warning with the server's message and the remedy, and a line once it succeeds. SIGTERM or Ctrl-C
  * meanwhile ends the process with code 0. Rejects at once for errors that waiting can't fix, such as a wrong password
- * or a missing database, and after `maxVagueMs` for ambiguous ones, unless a connection was granted before.
+ * or a missing database, and after `maxVagueMs` for ambiguous ones, unless a connection was granted before. `onFailure` is
+ * told of each failure that it waits out.
  */
 export async function waitForPostgres(
   databaseUrl: string,
   log: Log,
   connections = 1,
-  maxVagueMs = vagueMs,
+  { maxVagueMs = vagueMs, onFailure }: WaitOptions = {},
 ): Promise<void> {
   let isLogged = false;
   let hasConnected = false;
@@ -149,10 +156,11 @@ export async function waitForPostgres(
       minTimeout: firstPauseMs,
       maxTimeout: maxPauseMs,
       shouldRetry: ({ error }) => isWorthWaiting(error),
-      onFailedAttempt({ error }) {
-        if (isLogged || !isWorthWaiting(error)) return;
+      async onFailedAttempt({ error }) {
+        if (!isWorthWaiting(error)) return;
+        if (!isLogged) log.warn(`Waiting for Postgres. ${describeFailure(error, { DATABASE_URL: databaseUrl })}`);
         isLogged = true;
-        log.warn(`Waiting for Postgres. ${describeFailure(error, { DATABASE_URL: databaseUrl })}`);
+        await onFailure?.(error);
       },
     });
   await stoppable(log, connected);

@@ -2,7 +2,7 @@ import { weaknessesOf } from '../../config/settings.ts';
 import { connectionsOf, createContext, readySettings } from '../context.ts';
 import { pagesToken } from '../local/data-folder.ts';
 import { areMigrated } from '../migrations.ts';
-import { startAlerts } from '../ops/alerts/watch.ts';
+import { createOutages, startAlerts } from '../ops/alerts/watch.ts';
 import { reportConnections, reportProcess } from '../ops/processes.ts';
 import { startTelemetry } from '../ops/telemetry.ts';
 import { startWatchdog } from '../ops/watchdog.ts';
@@ -26,7 +26,8 @@ export async function runWeb(): Promise<Output> {
   const telemetry = await startTelemetry(settings, 'web', log);
   // With queues in Redis, it serves at once and answers 503 until Postgres is reachable.
   const { databaseUrl, redisUrl } = settings;
-  if (redisUrl === undefined) await waitForPostgres(databaseUrl, log, minConnections);
+  const outages = createOutages(settings, log);
+  if (redisUrl === undefined) await waitForPostgres(databaseUrl, log, minConnections, { onFailure: outages.failed });
   else await checkPostgres(databaseUrl);
   const context = await createContext(settings, {
     log,
@@ -39,7 +40,7 @@ export async function runWeb(): Promise<Output> {
   const registration =
     publicUrl === undefined || secret === undefined ? undefined : startWebhookRegistration(context, publicUrl, secret);
   const reporting = reportProcess(context, 'web');
-  const alerts = startAlerts(context);
+  const alerts = startAlerts(context, undefined, outages);
   const stopping = new AbortController();
   const areApplied = () => areMigrated(context.database.db, redisUrl === undefined);
   const meanwhile = 'Until then /readyz and deliveries that cannot be stored are answered 503.';

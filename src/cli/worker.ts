@@ -2,6 +2,7 @@ import { type WorkName, workNames } from '../../config/queues.ts';
 import { weaknessesOf } from '../../config/settings.ts';
 import { connectionsOf, createContext, readySettings } from '../context.ts';
 import { pagesToken } from '../local/data-folder.ts';
+import { createOutages } from '../ops/alerts/watch.ts';
 import { reportConnections } from '../ops/processes.ts';
 import { startTelemetry } from '../ops/telemetry.ts';
 import { startWatchdog } from '../ops/watchdog.ts';
@@ -28,7 +29,9 @@ export async function runWorker(entry: Entry, options: { queues?: WorkName[] }):
   const log = createLog(settings.logLevel);
   for (const weakness of weaknessesOf(settings)) log.warn(weakness);
   const telemetry = await startTelemetry(settings, 'worker', log);
-  await waitForPostgres(settings.databaseUrl, log, settings.redisUrl === undefined ? minConnections : 1);
+  const outages = createOutages(settings, log);
+  const connectionsNow = settings.redisUrl === undefined ? minConnections : 1;
+  await waitForPostgres(settings.databaseUrl, log, connectionsNow, { onFailure: outages.failed });
   await waitForMigrations(settings, log);
   const context = await createContext(settings, {
     log,
@@ -38,7 +41,7 @@ export async function runWorker(entry: Entry, options: { queues?: WorkName[] }):
   const watchdog = startWatchdog(context);
   const { workerPort } = settings;
   const port = workerPort === undefined ? undefined : await (await server()).openWorkerPort(context, workerPort);
-  const workers = await entry.startWorkers(context, options.queues ? { queues: options.queues } : {});
+  const workers = await entry.startWorkers(context, { outages, ...options });
   const { connections } = context;
   const queues = options.queues ?? workNames;
   runUntilStopped(log, {

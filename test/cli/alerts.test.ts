@@ -2,11 +2,29 @@ import { afterAll, expect, test } from 'vitest';
 import { trunkline } from '../credentials/commands.ts';
 import { startHttpReceiver } from '../ops/alert-receivers.ts';
 import { databaseForTest } from '../stores/databases.ts';
+import { freePort } from '../stores/redis.ts';
 import { migrated } from '../world/database.ts';
 
 const databaseUrl = await databaseForTest(migrated);
 const slack = await startHttpReceiver();
 afterAll(() => slack[Symbol.asyncDispose]());
+
+test('an outage in which both processes were started is told, within a minute', async () => {
+  const environment = {
+    ...{ DATABASE_URL: `postgres://nobody@127.0.0.1:${await freePort()}/none`, NOTIFY_SLACK_URL: slack.url, PORT: '0' },
+    ...{ API_BASE_URL: 'http://127.0.0.1:1', API_KEY: 'of-nobody', WEBHOOK_SECRET: 'a-secret-of-alerts-0123456' },
+  };
+  const began = performance.now();
+  const told = () => slack.received.filter(({ body }) => body.includes('database_unavailable')).length;
+  const processes = [trunkline(environment, 'web'), trunkline(environment, 'worker')];
+  await expect.poll(told).toBe(2);
+  // Half a minute is for a loaded machine.
+  expect(performance.now() - began).toBeLessThan(90_000);
+  for (const { process } of processes) process.kill('SIGTERM');
+  expect(await Promise.all(processes.map(({ ended }) => ended))).toEqual([0, 0]);
+  expect(told()).toBe(2);
+  slack.received.length = 0;
+});
 
 // Two processes, at the pace of a deployment: found, held for 30 seconds, told; mended, over for 30 seconds, told.
 test('a break is told once by the processes that run, its remedy works, and its end is told', async () => {

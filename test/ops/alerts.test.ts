@@ -1,12 +1,15 @@
+import { connect, createServer } from 'node:net';
 import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { waitForPostgres } from '../../src/cli/lifecycle.ts';
 import { createContext } from '../../src/context.ts';
 import { claimMessage, recordFindings } from '../../src/ops/alerts/store.ts';
-import { type AlertPace, findingsOf, startAlerts } from '../../src/ops/alerts/watch.ts';
+import { type AlertPace, createOutages, findingsOf, type Outages, startAlerts } from '../../src/ops/alerts/watch.ts';
 import type { Finding } from '../../src/ops/health-checks/check.ts';
 import { reportProcess } from '../../src/ops/processes.ts';
 import { runInProcess } from '../cli/in-process.ts';
 import { superuserUrlOf } from '../stores/databases.ts';
+import { freePort } from '../stores/redis.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { captureLog } from '../world/log.ts';
 import { type HttpReceiver, type MailReceiver, startHttpReceiver, startMailReceiver } from './alert-receivers.ts';
@@ -56,7 +59,11 @@ const targets = () => ({
 });
 
 /** A process that watches and tells, and its log. */
-async function watching(environment: Readonly<Record<string, string>> = {}, role: 'web' | 'worker' = 'web') {
+async function watching(
+  environment: Readonly<Record<string, string>> = {},
+  role: 'web' | 'worker' = 'web',
+  outages?: Outages,
+) {
   const { log, text } = captureLog();
   const settings = settingsFor(database.url, {
     PUBLIC_URL: 'https://hooks.example.com',
@@ -67,7 +74,7 @@ async function watching(environment: Readonly<Record<string, string>> = {}, role
   });
   const context = await createContext(settings, { log, name: 'test', maxConnections: 4 });
   const reporting = reportProcess(context, role);
-  const alerts = startAlerts(context, quick);
+  const alerts = startAlerts(context, quick, outages);
   let isStopped = false;
   async function stop() {
     if (isStopped) return;
@@ -344,6 +351,46 @@ test('a database that takes no writes is told by the process that watched, once'
   await expect.poll(() => typesOf(webhook)).toEqual(bothTold);
   expect(new Set(webhook.received.map(({ body }) => JSON.parse(body).data.id)).size).toBe(1);
   for (const { stop } of worlds) await stop();
+});
+
+test('an outage is told by a process that starts in it, and its end too', async () => {
+  const name = await value('select current_database()');
+  await query(`alter database ${name} set default_transaction_read_only = on`);
+  const writable = () =>
+    query(`begin; set transaction read write; alter database ${name} reset default_transaction_read_only; commit`);
+  onTestFinished(async () => void (await writable()));
+  const { stop } = await watching();
+  await expect.poll(() => typesOf(webhook)).toEqual(['alert.began']);
+  expect(JSON.parse(webhook.received[0]?.body ?? '').data).toMatchObject({ check: 'database_read_only' });
+  await writable();
+  await query(
+    `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
+  );
+  await expect.poll(() => typesOf(webhook)).toEqual(bothTold);
+  await stop();
+});
+
+test('a process that waits for Postgres tells of it once, and of the end when it has started', async () => {
+  const port = await freePort();
+  const away = new URL(database.url);
+  away.port = String(port);
+  const { log } = captureLog();
+  const outages = createOutages(settingsFor(away.href, targets()), log, quick);
+  const waiting = waitForPostgres(away.href, log, 1, { onFailure: outages.failed });
+  await expect.poll(() => typesOf(webhook)).toEqual(['alert.began']);
+  expect(JSON.parse(webhook.received[0]?.body ?? '').data).toMatchObject({ check: 'database_unavailable' });
+  const proxy = createServer((near) => {
+    const far = connect(Number(new URL(database.url).port), '127.0.0.1');
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const)
+      one.pipe(other).on('error', () => one.destroy());
+  }).listen(port, '127.0.0.1');
+  onTestFinished(() => void proxy.close());
+  await waiting;
+  await watching({}, 'web', outages);
+  await expect.poll(() => typesOf(webhook)).toEqual(bothTold);
 });
 
 test('a database that takes no more connections is told by the process that watched', async () => {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { NotifySettings } from '../../../config/settings.ts';
+import type { NotifySettings, Settings } from '../../../config/settings.ts';
 import type { Context } from '../../context.ts';
+import type { Database } from '../../db/database.ts';
 import { firstAllowedMoment } from '../../ledger/gates/quiet-hours.ts';
 import type { Log } from '../../shared/log.ts';
 import { startLoop } from '../../shared/loop.ts';
@@ -36,7 +37,11 @@ type AlertContext = Pick<Context, 'database' | 'queues' | 'service' | 'settings'
  * ends. Any number of processes may run this: one at a time evaluates the checks, and each message is claimed by one
  * process. Does nothing without targets. The process must report itself (`reportProcess`).
  */
-export function startAlerts(context: AlertContext, pace = defaultPace): { stop(): Promise<void> } {
+export function startAlerts(
+  context: AlertContext,
+  pace = defaultPace,
+  outages = createOutages(context.settings, context.log, pace),
+): { stop(): Promise<void> } {
   const { database, settings, log } = context;
   const { db } = database;
   const targets = createTargets(settings);
@@ -74,12 +79,11 @@ export function startAlerts(context: AlertContext, pace = defaultPace): { stop()
     if (began.length + escalated.length + ended.length > 0) for (const sender of senders) void sender.kick();
   }
 
-  const outages = createOutages(context, targets, pace);
   const watch = startLoop({
     name: 'Watching the health checks',
     everyMs: pace.everyMs,
     log,
-    job: () => outages.during(() => claimWatch(db, context.processId, pace.leaseMs), evaluate),
+    job: () => outages.during(db, () => claimWatch(db, context.processId, pace.leaseMs), evaluate),
   });
   return {
     async stop() {
@@ -138,7 +142,7 @@ export function findingsOf(all: readonly Finding[], minLevel: NotifySettings['mi
 }
 
 /** By SQLSTATE: messages for a Postgres that answers but can't serve. */
-const outages: Readonly<Record<string, Finding>> = {
+const outageFindings: Readonly<Record<string, Finding>> = {
   '25006': databaseReadOnly.findingOf(true),
   '53100': diskFull.findingOf(true),
   '53300': connectionsShort.findingOf('all_taken'),
@@ -148,13 +152,16 @@ const outages: Readonly<Record<string, Finding>> = {
  */
 const ownMistake = /^(?:42|22|23)...$/;
 
+export type Outages = ReturnType<typeof createOutages>;
+
 /**
- * Sends alerts while Postgres can't record any. The process that watched last does so from memory, and records the
- * alert once Postgres accepts writes.
+ * Sends alerts while Postgres can't record any. The process that watched last does so from memory, and one that starts
+ * meanwhile, as nobody may have watched. Records the alert once Postgres accepts writes.
  */
-function createOutages({ database: { db }, log }: AlertContext, targets: readonly Target[], { holdMs }: AlertPace) {
+export function createOutages(settings: Settings, log: Log, { holdMs } = defaultPace) {
+  const targets = createTargets(settings);
   const names = targets.map(({ name }) => name);
-  let isWatching = false;
+  let isWatching = true;
   const begin = (finding: Finding) => {
     return { finding, alertId: randomUUID(), since: new Date(), attempt: 0, toldTo: new Set<TargetName>() };
   };
@@ -178,22 +185,28 @@ function createOutages({ database: { db }, log }: AlertContext, targets: readonl
     );
   }
 
+  /** Tells of this error of Postgres once it has lasted. */
+  async function failed(error: unknown): Promise<void> {
+    const code = String((error as { code?: unknown }).code ?? '');
+    if (ownMistake.test(code)) return;
+    const finding = outageFindings[code] ?? databaseUnavailable.findingOf(undefined);
+    outage ??= begin(finding);
+    if (outage.toldTo.size === 0) outage.finding = finding;
+    overAt = undefined;
+    await tell(outage);
+  }
+
   return {
+    failed,
     /** Runs a round of the watch: claims it, and evaluates the checks if this process has the lease. */
-    async during(claim: () => Promise<boolean>, evaluate: () => Promise<void>): Promise<void> {
+    async during(db: Database, claim: () => Promise<boolean>, evaluate: () => Promise<void>): Promise<void> {
       try {
         isWatching = await claim();
         // First: a check that still finds it continues the alert that was told.
         if (outage && outage.toldTo.size > 0) await recordTold(db, alertOf(outage), names);
         if (isWatching) await evaluate();
       } catch (error) {
-        const code = String((error as { code?: unknown }).code ?? '');
-        if (!isWatching || ownMistake.test(code)) throw error;
-        const finding = outages[code] ?? databaseUnavailable.findingOf(undefined);
-        outage ??= begin(finding);
-        if (outage.toldTo.size === 0) outage.finding = finding;
-        overAt = undefined;
-        await tell(outage);
+        if (isWatching) await failed(error);
         throw error;
       }
       if (outage === undefined) return;
