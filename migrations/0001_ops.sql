@@ -68,7 +68,8 @@ create table ops.processes (
   account_problem text,
   watches_until timestamptz,
   disk_full_at timestamptz,
-  read_only_at timestamptz
+  read_only_at timestamptz,
+  is_refusing boolean not null default false
 );
 comment on table ops.processes is 'The running processes, as each last reported itself, and the receivers that recently checked the webhook subscriptions.';
 comment on column ops.processes.process_id is 'Random for each process; the address_hash for a receiver that reports nothing else.';
@@ -88,6 +89,7 @@ comment on column ops.processes.account_problem is 'Why the account that answers
 comment on column ops.processes.api_failing_from is 'Since when every request to the service has failed, if that lasts or its circuit breaker is open; NULL otherwise.';
 comment on column ops.processes.disk_full_at is 'When Postgres last refused a write of this process because its disk was full.';
 comment on column ops.processes.read_only_at is 'When a session of this process was last read-only: the database was, or the server is a standby.';
+comment on column ops.processes.is_refusing is 'Whether the last delivery that this process received could not be stored, less than a minute ago.';
 comment on column ops.processes.watches_until is 'End of the lease of the one process that watches the health checks for alerts.';
 
 create table ops.incarnation (

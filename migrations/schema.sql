@@ -232,6 +232,7 @@ create table ops.processes (
   watches_until timestamptz, -- End of the lease of the one process that watches the health checks for alerts.
   disk_full_at timestamptz, -- When Postgres last refused a write of this process because its disk was full.
   read_only_at timestamptz, -- When a session of this process was last read-only: the database was, or the server is a standby.
+  is_refusing boolean not null default false, -- Whether the last delivery that this process received could not be stored, less than a minute ago.
   constraint processes_pkey PRIMARY KEY (process_id),
   constraint processes_rules_mode_check CHECK ((rules_mode = ANY (ARRAY['off'::text, 'dry-run'::text, 'live'::text])))
 );

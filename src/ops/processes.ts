@@ -35,6 +35,8 @@ export interface RunningProcess {
   readonly failingSeconds: number | null;
   /** Why the account that answers isn't the mirrored one. Null if it is, or hasn't been checked yet. */
   readonly accountProblem: string | null;
+  /** The last delivery that it received couldn't be stored. */
+  readonly isRefusing: boolean;
 }
 
 /** Whether the process receives webhooks. */
@@ -53,7 +55,7 @@ export function readProcesses(db: Database): Promise<RunningProcess[]> {
        extract(epoch from seen_at - api_answered_at)::float8 as "answeredSeconds",
        extract(epoch from seen_at - api_waiting_from)::float8 as "waitingSeconds", api_waiting_operation as "waitingOperation",
        extract(epoch from seen_at - api_failing_from)::float8 as "failingSeconds",
-       address_hash as "addressHash", key_name as "keyName", account_problem as "accountProblem"
+       address_hash as "addressHash", key_name as "keyName", account_problem as "accountProblem", is_refusing as "isRefusing"
      from ops.processes where seen_at > now() - ${goneAfterSeconds} * interval '1 second' order by started_at, process_id`,
   );
 }
@@ -68,6 +70,7 @@ export function reportProcess(context: Context, role: RunningProcess['role']) {
     database: { db },
     processId,
     connections,
+    metrics,
     service,
     settings,
     log,
@@ -98,6 +101,7 @@ export function reportProcess(context: Context, role: RunningProcess['role']) {
       account_problem: service?.accountProblem() ?? null,
       disk_full_at: before(refusedMs(settings.databaseUrl, refusals.diskFull)),
       read_only_at: before(refusedMs(settings.databaseUrl, refusals.readOnly)),
+      is_refusing: metrics.isRefusing(),
     };
     const names = Object.keys(facts).map((name) => sql.ref(name));
     await query(

@@ -218,6 +218,17 @@ test('a worker tells that no web process runs, and that one runs again', async (
   await expect.poll(() => typesOf(webhook)).toEqual(bothTold);
 });
 
+test('deliveries that `web` refuses are told by the worker that watches', async () => {
+  await watching({}, 'worker');
+  await expect.poll(() => value('select count(*)::integer from ops.processes where watches_until > now()')).toBe(1);
+  const { context } = await watching();
+  context.metrics.deliveryRefused('unavailable');
+  const told = () => webhook.received.filter(({ body }) => body.includes('deliveries_refused')).length;
+  await expect.poll(told).toBe(1);
+  context.metrics.deliveryAccepted('AccountSMS', true);
+  await expect.poll(told).toBe(2);
+});
+
 test('a warning that becomes a problem is told again as one, and its end once', async () => {
   await watching();
   await pause('operator');

@@ -119,6 +119,13 @@ const faults: readonly Fault[] = [
   {
     check: 'deliveries_refused',
     level: 'problem',
+    sql: process('is_refusing', 'true'),
+    says: /^The last delivery could not be stored and was answered 503\.$/,
+    remedy: /log of `web`/,
+  },
+  {
+    check: 'deliveries_refused',
+    level: 'problem',
     act: () => world.context.metrics.deliveryRefused('unavailable'),
     says: /^The last delivery could not be stored and was answered 503\.$/,
     remedy: /log of `web`/,

@@ -52,7 +52,7 @@ const runningWorker = {
     addressHash: null,
     keyName: null,
   } as const),
-  ...{ waitingSeconds: null, waitingOperation: null, failingSeconds: null, accountProblem: null },
+  ...{ waitingSeconds: null, waitingOperation: null, failingSeconds: null, accountProblem: null, isRefusing: false },
 };
 const runningWeb = { ...runningWorker, role: 'web', rulesMode: null } as const;
 

@@ -64,7 +64,7 @@ export const migrationsMissing = defineCheck({
 
 const deliveriesRefused = defineCheck({
   id: 'deliveries_refused',
-  measure: ({ isRefusing }) => isRefusing,
+  measure: ({ isRefusing, processes }) => isRefusing || known(processes, []).some((each) => each.isRefusing),
   level: 'problem',
   sentence: 'The last delivery could not be stored and was answered 503.',
   remedy: 'Check that Postgres runs and that its disk is not full, and read the log of `web`.',
