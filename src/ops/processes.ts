@@ -106,7 +106,11 @@ export function reportProcess(context: Context, role: RunningProcess['role']) {
     const names = Object.keys(facts).map((name) => sql.ref(name));
     await query(
       db,
-      sql`insert into ops.processes as p (process_id, started_at, ${sql.join(names)})
+      // Killed processes leave their rows.
+      sql`with gone as (
+          delete from ops.processes where greatest(checked_at, seen_at) < now() - interval '1 day' and process_id <> ${processId}
+        )
+        insert into ops.processes as p (process_id, started_at, ${sql.join(names)})
         values (${processId}, now(), ${sql.join(Object.values(facts))})
         on conflict (process_id) do update set started_at = coalesce(p.started_at, excluded.started_at),
           ${sql.join(names.map((name) => sql`${name} = excluded.${name}`))}`,

@@ -288,7 +288,6 @@ export async function recordCheck(db: Database, own: string, processId = own): P
     sql`insert into ops.processes (process_id, address_hash, checked_at) values (${processId}, ${own}, now())
      on conflict (process_id) do update set address_hash = excluded.address_hash, checked_at = excluded.checked_at`,
   );
-  await query(db, sql`delete from ops.processes where greatest(checked_at, seen_at) < now() - interval '1 day'`);
 }
 
 /**
