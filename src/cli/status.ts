@@ -8,6 +8,7 @@ import { targetKinds } from '../inbox/targets.ts';
 import { states } from '../ledger/send.ts';
 import { findRunning } from '../local/data-folder.ts';
 import { ago, dollars, quantity, readFirst, sendStateNames, simulatedWords, span, streamNames } from '../ops/format.ts';
+import { adviceOf } from '../ops/health-checks/check.ts';
 import { healthChecks, statusJson, verdictOf } from '../ops/health-checks.ts';
 import { credentialWords } from '../ops/snapshot/deployment.ts';
 import { DatabaseUnavailable, known, type Part, type Snapshot, takeSnapshot } from '../ops/snapshot.ts';
@@ -73,7 +74,7 @@ export function renderTable(snapshot: Snapshot): string {
   const { takenAt } = snapshot;
   const { level, sentence } = verdictOf(snapshot);
   const checks = healthChecks(snapshot);
-  const remedies = level === 'ok' ? [] : checks.slice(0, 1).map(({ remedy }) => labelled('   ', remedy));
+  const remedies = level === 'ok' ? [] : checks.slice(0, 1).map((worst) => labelled('   ', adviceOf(worst)));
   const head = ['stream', 'newest', 'read', 'due', 'oldest', 'later', 'history', 'failing'];
   const streams = targetKinds.map((kind) => {
     const fresh = known(snapshot.freshness, []).find((each) => each.kind === kind);
@@ -93,7 +94,7 @@ export function renderTable(snapshot: Snapshot): string {
   return [
     sentence,
     ...remedies,
-    ...checks.slice(remedies.length).map(({ sentence, remedy }) => labelled('  -', `${sentence} ${remedy}`)),
+    ...checks.slice(remedies.length).map((each) => labelled('  -', `${each.sentence} ${adviceOf(each)}`)),
     '',
     renderColumns(head, streams),
     '',

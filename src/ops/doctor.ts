@@ -31,7 +31,7 @@ import { wantedTypes } from '../sync/subscriptions/ensure.ts';
 import { deliversTo, hookUrl } from '../sync/subscriptions/matching.ts';
 import { directory } from '../warehouse/directory.ts';
 import { quantity, span } from './format.ts';
-import type { Finding, Level } from './health-checks/check.ts';
+import { adviceOf, type Finding, type Level } from './health-checks/check.ts';
 import { diskFull, migrationsMissing } from './health-checks/postgres.ts';
 import { healthChecks } from './health-checks.ts';
 import { readProcesses } from './processes.ts';
@@ -56,7 +56,7 @@ export function diagnosesOf(subject: string) {
     ok: (sentence: string): Diagnosis => ({ level: 'ok', subject, sentence }),
     warning: (sentence: string, remedy: string): Diagnosis => ({ level: 'warning', subject, sentence, remedy }),
     problem: (sentence: string, remedy: string): Diagnosis => ({ level: 'problem', subject, sentence, remedy }),
-    found: ({ check, level, sentence, remedy }: Finding): Diagnosis => ({ level, subject, check, sentence, remedy }),
+    found: (finding: Finding): Diagnosis => ({ ...finding, subject, remedy: adviceOf(finding) }),
   };
 }
 

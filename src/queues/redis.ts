@@ -207,7 +207,7 @@ async function healthOf(
   if (refusal !== undefined) return { isReachable: false, reason: refusal, faults: [] };
   const policy = infoOf('maxmemory_policy');
   if (policy !== undefined && policy !== 'noeviction') {
-    warn(`Redis may evict queued jobs (maxmemory-policy is ${policy}).`, 'Set it to noeviction.');
+    warn('Redis may evict queued jobs.', 'Set its maxmemory-policy to noeviction.');
   }
   if (infoOf('aof_enabled') === '0') {
     faults.push({

@@ -14,6 +14,7 @@ import {
   streamNames,
   toTheSecond,
 } from '../ops/format.ts';
+import { adviceOf } from '../ops/health-checks/check.ts';
 import { lateSeconds } from '../ops/health-checks/mirror.ts';
 import { healthChecks, verdictOf } from '../ops/health-checks.ts';
 import { credentialWords } from '../ops/snapshot/deployment.ts';
@@ -75,12 +76,12 @@ function verdict(snapshot: Snapshot): Html {
   const others = worst ? checks.slice(1) : checks;
   return html`<section class="verdict" aria-live="polite">
   <span class="dot ${level}"></span>
-  <div><h1>${sentence}</h1>${worst && html`<p class="remedy">${withCode(worst.remedy)}</p>`}</div>
+  <div><h1>${sentence}</h1>${worst && html`<p class="remedy">${withCode(adviceOf(worst))}</p>`}</div>
   ${
     others.length > 0 &&
     html`<ul class="checks">${others.map(
       (each) =>
-        html`<li><span class="dot ${each.level}"></span><span>${each.sentence} <span class="remedy">${withCode(each.remedy)}</span></span></li>`,
+        html`<li><span class="dot ${each.level}"></span><span>${each.sentence} <span class="remedy">${withCode(adviceOf(each))}</span></span></li>`,
     )}</ul>`
   }
 </section>`;

@@ -74,7 +74,7 @@ async function mirrorOf(sandbox: Sandbox): Promise<{ databaseUrl: string; holdin
 
 async function problemOf(world: World): Promise<string | undefined> {
   const checks = healthChecks(await takeSnapshot(world.context));
-  return checks.find(({ check }) => check === 'account_unrecognized')?.sentence;
+  return checks.find(({ check }) => check === 'account_unrecognized')?.detail;
 }
 
 describe('another account at the address', () => {

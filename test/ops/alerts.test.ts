@@ -337,15 +337,16 @@ describe('what is told', () => {
         ...refused,
         check: 'texts_missing',
         level: 'warning',
-        sentence: '…0100',
-        alert: { sentence: 'a line', remedy: 'r' },
+        sentence: 'a line',
+        detail: '…0100',
       },
       { ...refused, check: 'history_uncompared', level: 'notice', sentence: 'n' },
     ] as const;
     expect(findingsOf(checks, 'warning')).toMatchObject([
       { check: 'credential_refused', level: 'problem', sentence: 'a. b. c. And 1 more.' },
-      { check: 'texts_missing', level: 'warning', sentence: 'a line' },
+      { check: 'texts_missing', level: 'warning', sentence: 'a line', remedy: 'r `npx trunkline status` shows more.' },
     ]);
+    expect(JSON.stringify(findingsOf(checks, 'warning'))).not.toContain('0100');
     expect(findingsOf(checks, 'problem').map(({ check }) => check)).toEqual(['credential_refused']);
   });
 });

@@ -49,10 +49,9 @@ test('who holds a lock that ours wait for is named, with what ends it', async ()
   const waited = query(waiting.db, sql`select from ops.locks`);
   await expect.poll(() => found(world, 'lock_waited'), { interval: 500 }).toHaveLength(1);
   const [check] = await found(world, 'lock_waited');
-  expect(check?.sentence).toContain(`"${role}" (a dashboard, pid ${pid})`);
+  expect(check?.detail).toBe(`It is "${role}" (a dashboard, pid ${pid}).`);
   expect(check?.remedy).toContain(`select pg_terminate_backend(${pid})`);
-  const [alert] = findingsOf(check ? [check] : [], 'warning');
-  expect(alert?.sentence).toContain(`"${role}" (pid ${pid})`);
+  expect(JSON.stringify(findingsOf(check ? [check] : [], 'warning'))).not.toMatch(/dashboard|"detail"/);
   const status = await runInProcess({ DATABASE_URL: url }, 'status');
   expect(status.out).toContain(`select pg_terminate_backend(${pid})`);
   await dashboard.query('commit');
@@ -79,9 +78,9 @@ test('a long transaction of another program is named, and ours is not', async ()
       const found = healthChecks({ ...snapshot, postgres: { state: 'known', value: status } });
       expect(found.find(({ check }) => check === 'transaction_open')).toMatchObject({
         level: 'warning',
-        sentence: expect.stringMatching(/\(a dashboard, pid \d+\) has been open .* \([\d,]+ outdated rows now\)\.$/),
+        sentence: expect.stringMatching(/another program has been open .* \([\d,]+ outdated rows now\)\.$/),
+        detail: expect.stringMatching(/\(a dashboard, pid \d+\)\.$/),
         remedy: expect.stringContaining('pg_terminate_backend'),
-        alert: { sentence: expect.not.stringContaining('dashboard') },
       });
     });
 });
@@ -101,9 +100,9 @@ test('a replication slot that nobody reads is named before it fills the disk', a
   expect(told({})?.level).toBe('notice');
   expect(told({ keptBytes: 2 * gigabyte })).toMatchObject({
     level: 'warning',
-    sentence: 'Nobody reads the replication slot copy: Postgres keeps 2.0 GiB of write-ahead log for it.',
-    remedy: expect.stringContaining(`pg_drop_replication_slot('copy')`),
-    alert: { sentence: expect.not.stringContaining('slot copy') },
+    sentence: 'Nobody reads a replication slot: Postgres keeps 2.0 GiB of write-ahead log for it.',
+    detail: `The slot is 'copy'.`,
+    remedy: expect.stringContaining('pg_drop_replication_slot'),
   });
   expect(told({ isActive: true, keptBytes: 11 * gigabyte })?.level).toBe('problem');
   expect(told({ keptBytes: 11 * gigabyte, isLimited: true })?.level).toBe('warning');
@@ -140,7 +139,7 @@ test('who holds a lock of the queues in Postgres is named, while calls are mirro
   const call = await world.sandbox.emit.call();
   await expect.poll(() => isHeld(call)).toBe(true);
   const [check] = await found(world, 'lock_waited');
-  expect(check?.sentence).toContain('(a dashboard, pid ');
+  expect(check?.detail).toContain('(a dashboard, pid ');
   expect(check?.remedy).toContain('pg_terminate_backend');
   await dashboard.query('select pg_advisory_unlock_all()');
   expect(await found(world, 'lock_waited')).toEqual([]);
@@ -155,7 +154,7 @@ test('more connections than Postgres allows are a check of their own', async () 
     `insert into ops.processes (process_id, role, started_at, seen_at, connections) values ('many', 'worker', now(), now(), 100000)`,
   );
   const [check] = await found(world, 'connections_short');
-  expect(check).toMatchObject({ level: 'warning', sentence: expect.stringContaining('100000 connections') });
+  expect(check).toMatchObject({ level: 'warning', detail: expect.stringContaining('100000 connections') });
   expect(check?.remedy).toContain('DATABASE_POOL_SIZE');
 });
 

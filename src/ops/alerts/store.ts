@@ -112,7 +112,7 @@ export function recordFindings(
 }
 
 /** An alert that was sent while Postgres accepted no writes. */
-export interface ToldAlert extends Omit<Finding, 'since' | 'alert'> {
+export interface ToldAlert extends Omit<Finding, 'since' | 'detail'> {
   readonly alertId: string;
   readonly since: Date;
   /** The targets that accepted the message about its begin. The others still have to get it. */

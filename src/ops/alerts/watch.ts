@@ -3,6 +3,7 @@ import type { NotifySettings, Settings } from '../../../config/settings.ts';
 import type { Context } from '../../context.ts';
 import type { Database } from '../../db/database.ts';
 import { firstAllowedMoment } from '../../ledger/gates/quiet-hours.ts';
+import { toType } from '../../shared/command-name.ts';
 import type { Log } from '../../shared/log.ts';
 import { startLoop } from '../../shared/loop.ts';
 import type { Finding } from '../health-checks/check.ts';
@@ -122,20 +123,20 @@ function isQuiet(now: Date, { notify, timeZone }: { notify: NotifySettings; time
 /** Maximum sentences per check in a message. */
 const maxSentences = 3;
 
-/** One finding for each check that is severe enough, in a wording that may be sent to third parties. */
+/** One finding for each check that is severe enough, without the details, since alerts are sent to third parties. */
 export function findingsOf(all: readonly Finding[], minLevel: NotifySettings['minLevel']): Finding[] {
   const severe = all.filter(({ level }) => level === 'problem' || level === minLevel);
   return [...Map.groupBy(severe, ({ check }) => check)].flatMap(([check, found]) => {
     const [worst] = found;
     if (worst === undefined || worst.level === 'notice') return [];
-    const sentences = [...new Set(found.map(({ sentence, alert }) => alert?.sentence ?? sentence))];
+    const sentences = [...new Set(found.map(({ sentence }) => sentence))];
     const more = sentences.length - maxSentences;
     const since = found.flatMap((each) => each.since ?? []).sort((a, b) => Number(a) - Number(b))[0];
     return {
       check,
       level: worst.level,
       sentence: [...sentences.slice(0, maxSentences), ...(more > 0 ? [`And ${more} more.`] : [])].join(' '),
-      remedy: worst.alert?.remedy ?? worst.remedy,
+      remedy: worst.detail === undefined ? worst.remedy : `${worst.remedy} ${toType('status')} shows more.`,
       since,
     };
   });

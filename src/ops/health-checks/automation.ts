@@ -32,10 +32,8 @@ const rulesFile = defineCheck({
     isInForce
       ? 'The rules file has an error; the rules applied before stay in force.'
       : 'No rules are in force: the rules file cannot be used. Mirroring goes on.',
-  remedy: ({ firstLine }) =>
-    `${firstLine} ${toType('rules check')} shows all errors with their remedies, and ${toType('rules apply')} applies the mended file.`,
-  // The message may quote the rules.
-  alert: { remedy: `${toType('rules check')} shows all errors with their remedies.` },
+  remedy: `${toType('rules check')} shows all errors with their remedies, and ${toType('rules apply')} applies the mended file.`,
+  detail: ({ firstLine }) => firstLine,
 });
 
 const rulesUnreadable = defineCheck({
@@ -48,12 +46,8 @@ const rulesUnreadable = defineCheck({
   level: 'problem',
   sentence: ({ version, line }) =>
     `This release does not understand line ${line} of version ${version} of the rules, so rules do nothing. Mirroring goes on.`,
-  remedy: ({ message, remedy }) =>
-    `${message} ${remedy} Mend the rules on the page /rules/edit, or with ${toType('rules apply')}.`,
-  // The message may quote the rules.
-  alert: {
-    remedy: `${toType('rules check')} shows all errors with their remedies, and ${toType('rules apply')} applies mended rules.`,
-  },
+  remedy: `Mend the rules on the page /rules/edit, or with ${toType('rules apply')}.`,
+  detail: ({ message, remedy }) => `${message} ${remedy}`,
 });
 
 /**
@@ -80,12 +74,14 @@ const timeZone = defineCheck({
     const { mode, usersZone } = status;
     const usesHours = status.usesHours && mode !== 'off';
     const isWrong = usesHours || (usersZone !== null && usersZone !== 'UTC');
-    return isWrong && { isLive: usesHours && mode === 'live', ...timeZoneUnset(usersZone, usesHours) };
+    return isWrong && { isLive: usesHours && mode === 'live', usersZone, ...timeZoneUnset(null, usesHours) };
   },
   // Only live rules would act if it were set.
   level: { among: ['warning', 'notice'], of: ({ isLive }) => (isLive ? 'warning' : 'notice') },
   sentence: ({ message }) => message,
   remedy: ({ remedy }) => remedy,
+  detail: ({ usersZone }) =>
+    usersZone === null ? undefined : `Most users of the account are in ${usersZone}: TIME_ZONE=${usersZone}.`,
 });
 
 /** Days before the end of the dated holidays on which it is said. */
@@ -161,8 +157,9 @@ const targetRefuses = defineCheck({
   meaning: 'A target in NOTIFY_TARGETS does not accept what rules tell it. It is tried again for a day.',
   measure: ({ rules }) => known(rules)?.refusingTargets,
   level: 'warning',
-  sentence: ({ target, count, reason }) =>
-    `The target ${target} does not accept what rules tell it (${reason}). Steps of rules that wait for it: ${quantity(count)}.`,
+  sentence: ({ count }) =>
+    `A target does not accept what rules tell it. Steps of rules that wait for it: ${quantity(count)}.`,
+  detail: ({ target, reason }) => `The target is ${target}: ${reason}.`,
   remedy: `Try it with ${toType('notify test')}, and correct it in NOTIFY_TARGETS of all workers. The steps are tried again for a day.`,
   since: ({ since }) => since,
 });
@@ -170,33 +167,25 @@ const targetRefuses = defineCheck({
 const actionFailed = defineCheck({
   id: 'action_failed',
   meaning: 'Actions of rules failed in the last day.',
-  measure: (snapshot) =>
-    failedActions(snapshot, 'failed').map((each) => ({
-      ...each,
-      what: `The rule ${each.rule} failed to ${each.kind}${each.times} in the last day`,
-    })),
+  measure: (snapshot) => failedActions(snapshot, 'failed'),
   level: 'warning',
-  sentence: ({ what, reason }) => `${what}: ${reason}.`,
+  sentence: ({ times }) => `An action of a rule failed${times} in the last day.`,
+  detail: ({ rule, kind, reason }) => `The rule is ${rule}, the action ${kind}: ${reason}.`,
   // The scope of all actions except replies, which are sends (section 4.2).
   remedy: ({ kind, reason, use }) =>
     /^(?:notify|webhook) /.test(kind)
       ? `Try the target with ${toType('notify test')}; ${toType('rules retry')} performs the steps again.`
       : remedyOf(reason, use, 'sms:write', 'See ops.rule_actions, state failed.'),
-  alert: { sentence: ({ what }) => `${what}.` },
 });
 
 const actionUnclear = defineCheck({
   id: 'action_unclear',
   meaning: 'The answer to an action of a rule was lost, so it may have been performed.',
-  measure: (snapshot) =>
-    failedActions(snapshot, 'unclear').map((each) => ({
-      ...each,
-      what: `The rule ${each.rule} may or may not have performed ${each.kind}${each.times}`,
-    })),
+  measure: (snapshot) => failedActions(snapshot, 'unclear'),
   level: 'warning',
-  sentence: ({ what, reason }) => `${what}: ${reason}.`,
+  sentence: ({ times }) => `A rule may or may not have performed an action${times}.`,
+  detail: ({ rule, kind, reason }) => `The rule is ${rule}, the action ${kind}: ${reason}.`,
   remedy: 'Check the conversation: the action is not retried. See ops.rule_actions, state unclear.',
-  alert: { sentence: ({ what }) => `${what}.` },
 });
 
 const rulesFailed = defineCheck({
@@ -208,7 +197,8 @@ const rulesFailed = defineCheck({
     return count > 0 && { count, names: failing.map(({ rule }) => rule).join(', ') };
   },
   level: 'warning',
-  sentence: ({ count, names }) => `Rules could not be evaluated ${quantity(count)} times in the last day: ${names}.`,
+  sentence: ({ count }) => `Rules could not be evaluated ${quantity(count)} times in the last day.`,
+  detail: ({ names }) => `The rules are ${names}.`,
   remedy: `These rules did nothing. The reason is in ops.rule_runs, and begins with "error:". ${toType('rules check')} checks the file.`,
 });
 
@@ -227,9 +217,9 @@ const sendsPaused = defineCheck({
   },
   level: { among: ['problem', 'warning'], of: ({ by }) => (by === 'ledger' ? 'problem' : 'warning') },
   sentence: 'All automatic texts are paused.',
-  remedy: ({ paused, reason }) => `${paused} The reason: ${reason}. ${resumes}`,
+  remedy: ({ paused }) => `${paused} ${resumes}`,
+  detail: ({ reason }) => `The reason: ${reason}.`,
   since: ({ since }) => since,
-  alert: { remedy: ({ paused }) => `${paused} ${toType('status')} shows the reason, ${resumes}` },
 });
 
 const optOutsWaiting = defineCheck({
@@ -344,22 +334,22 @@ const sendsRefused = defineCheck({
   meaning: 'Automatic texts of the last day were refused by the service, or could not be handed to it.',
   measure: (snapshot) =>
     troublesOf(snapshot, 'refused').map((trouble) => {
-      const { reason, lastAt, isOver, isTotal } = trouble;
+      const { lastAt, isOver, isTotal } = trouble;
       const since = isOver ? '; later ones were sent' : isTotal ? ', and none has been sent since' : '';
       return {
         ...trouble,
         use: useOf(snapshot),
-        why: `${reason}, the last ${ago(lastAt, snapshot.takenAt)}${since}.`,
+        latest: `the last ${ago(lastAt, snapshot.takenAt)}${since}.`,
       };
     }),
   level: {
     among: ['problem', 'warning', 'notice'],
     of: ({ isOver, isTotal, count }) => (isOver ? 'notice' : isTotal && count > 1 ? 'problem' : 'warning'),
   },
-  sentence: ({ texts, was, lines, why }) => `${texts} of the last day ${was} not sent from ${lines.join(', ')}: ${why}`,
+  sentence: ({ texts, was, latest }) => `${texts} of the last day ${was} not sent, ${latest}`,
+  detail: ({ lines, reason }) => `From ${lines.join(', ')}: ${reason}.`,
   remedy: ({ reason, use }) =>
     remedyOf(reason, use, 'sms:send', `${toType('sends show ID')} shows the history of each of them.`),
-  alert: { sentence: ({ texts, was, why }) => `${texts} of the last day ${was} not sent: ${why}` },
 });
 
 const sendsOverBudget = defineCheck({
@@ -382,20 +372,20 @@ const sendsWaiting = defineCheck({
   meaning: 'Automatic texts have waited for more than a minute to be sent.',
   measure: (snapshot) => [
     ...troublesOf(snapshot, 'reserved').map(({ texts, has, reason }) => ({
-      what: `${texts} ${has} waited for more than a minute for the outcome of others, which may need the rest of the daily budget ${budgetWords(reason, known(snapshot.sends))}`,
-      quoted: '',
+      sentence: `${texts} ${has} waited for more than a minute for the outcome of others, which may need the rest of the daily budget ${budgetWords(reason, known(snapshot.sends))}.`,
+      reason: '',
       remedy: `They are sent once the others have gone out or were found: ${toType('sends list --state UNKNOWN')} lists those that are looked for. A higher budget, under \`budgets\` in the rules file, lets more leave at a time.`,
     })),
     ...troublesOf(snapshot, 'held_up').map(({ texts, has, reason }) => ({
-      what: `${texts} ${has} waited for more than a minute to be sent`,
-      quoted: reason === '' ? '' : `: ${reason}`,
+      sentence: `${texts} ${has} waited for more than a minute to be sent.`,
+      reason,
       remedy: 'Check that a worker processes the queue `sends`, and that the service answers it.',
     })),
   ],
   level: 'warning',
-  sentence: ({ what, quoted }) => `${what}${quoted}.`,
+  sentence: ({ sentence }) => sentence,
   remedy: ({ remedy }) => remedy,
-  alert: { sentence: ({ what }) => `${what}.` },
+  detail: ({ reason }) => (reason === '' ? undefined : `The reason: ${reason}.`),
 });
 
 const sendsExpired = defineCheck({

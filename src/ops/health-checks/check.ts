@@ -8,7 +8,7 @@ import type { Snapshot } from '../snapshot.ts';
 export const levels = ['problem', 'warning', 'notice'] as const;
 export type Level = (typeof levels)[number];
 
-/** What a check found, for the operator. */
+/** What a check found, for the operator. Sentence and remedy are ours alone, since alerts send them to third parties. */
 export interface Finding {
   /** The id of the check. */
   readonly check: string;
@@ -17,9 +17,13 @@ export interface Finding {
   readonly remedy: string;
   /** Since when this is known. */
   readonly since: Date | undefined;
-  /** The wording for alerts, if the texts above quote others or name a line: alerts are sent to third parties. */
-  readonly alert?: { readonly sentence: string; readonly remedy: string };
+  /** Sentences that quote others or name anything of theirs: for pages and terminals alone. */
+  readonly detail?: string;
 }
+
+/** What to read after the sentence, where the reader may see all. */
+export const adviceOf = ({ detail, remedy }: Pick<Finding, 'detail' | 'remedy'>): string =>
+  detail === undefined ? remedy : `${detail} ${remedy}`;
 
 type Nothing = undefined | null | false | 0;
 
@@ -41,7 +45,7 @@ interface Declaration<Fact, Parts> {
   readonly sentence: Words<Fact>;
   readonly remedy: Words<Fact>;
   since?(fact: Fact): Date | null | undefined;
-  readonly alert?: { readonly sentence?: Words<Fact>; readonly remedy?: Words<Fact> };
+  detail?(fact: Fact): string | undefined;
   /** Ids of checks whose findings are mere consequences of this one, so their remedies would mislead. */
   readonly hides?: readonly string[];
 }
@@ -59,18 +63,19 @@ export interface HealthCheck<Fact = unknown, Parts = Snapshot> {
 }
 
 export function defineCheck<Fact, Parts = Snapshot>(declared: Declaration<Fact, Parts>): HealthCheck<Fact, Parts> {
-  const { id, level, sentence, remedy, alert, hides = [] } = declared;
+  const { id, level, sentence, remedy, hides = [] } = declared;
   const say = (words: Words<Fact>, fact: Fact) => (typeof words === 'string' ? words : words(fact));
-  const findingOf = (fact: Fact): Finding => ({
-    check: id,
-    level: typeof level === 'string' ? level : level.of(fact),
-    sentence: say(sentence, fact),
-    remedy: say(remedy, fact),
-    since: declared.since?.(fact) ?? undefined,
-    ...(alert && {
-      alert: { sentence: say(alert.sentence ?? sentence, fact), remedy: say(alert.remedy ?? remedy, fact) },
-    }),
-  });
+  const findingOf = (fact: Fact): Finding => {
+    const detail = declared.detail?.(fact);
+    return {
+      check: id,
+      level: typeof level === 'string' ? level : level.of(fact),
+      sentence: say(sentence, fact),
+      remedy: say(remedy, fact),
+      since: declared.since?.(fact) ?? undefined,
+      ...(detail !== undefined && { detail }),
+    };
+  };
   const meaning = declared.meaning ?? (typeof sentence === 'string' ? sentence : undefined);
   if (meaning === undefined) throw new Error(`The check ${id} has no meaning`);
   return {
@@ -83,9 +88,6 @@ export function defineCheck<Fact, Parts = Snapshot>(declared: Declaration<Fact, 
     },
   };
 }
-
-/** For alerts, which quote no error. */
-export const showsError = `${toType('status')} shows the error.`;
 
 /** The refused party by credential, and its remedy: an API key has no user whose role could be changed. */
 export const bearers = {

@@ -1,8 +1,9 @@
 import { toType } from '../../shared/command-name.ts';
+import { eventTypeOf } from '../../shared/event-types.ts';
 import { countOf, quantity } from '../format.ts';
 import { type RunningProcess, receives, works } from '../processes.ts';
 import { known } from '../snapshot.ts';
-import { defineCheck, showsError } from './check.ts';
+import { defineCheck } from './check.ts';
 
 export const queueUnreachable = defineCheck({
   id: 'queue_unreachable',
@@ -12,13 +13,14 @@ export const queueUnreachable = defineCheck({
   },
   level: 'problem',
   sentence: 'The queue cannot be reached, so nothing new is read.',
-  remedy({ backend, reason }) {
+  remedy({ backend }) {
     const check =
       backend === 'redis'
         ? 'Check that Redis runs and that REDIS_URL is right.'
         : 'Check that the queue’s schema in Postgres is there.';
-    return `${reason === undefined ? '' : `${reason} `}${check} Deliveries are kept meanwhile.`;
+    return `${check} Deliveries are kept meanwhile.`;
   },
+  detail: ({ reason }) => reason,
   hides: ['mirror_behind'],
 });
 
@@ -152,7 +154,7 @@ const subscriptionBroken = defineCheck({
       const sentence = 'No webhook subscription delivers to this receiver, so new texts and calls are not announced.';
       return { sentence, remedy: `The receiver registers them when it runs with PUBLIC_URL. ${ensures}`, since: null };
     }
-    const disabled = ours.filter(({ isEnabled }) => !isEnabled).map(({ type }) => type ?? 'unknown');
+    const disabled = ours.filter(({ isEnabled }) => !isEnabled).map(({ type }) => eventTypeOf(type ?? '') ?? 'unknown');
     const types = [...new Set([...disabled, ...broken])];
     if (types.length > 0) {
       const state = broken.length === 0 ? 'disabled' : 'disabled or missing';
@@ -187,16 +189,14 @@ const deliveriesMissing = defineCheck({
 /** Each deployment answers texts by its own rules, and doesn't know about the other one. */
 const accountShared = defineCheck({
   id: 'account_shared',
-  meaning: 'Another deployment of Trunkline receives the webhooks of this account.',
   measure({ subscriptions, rules }) {
     const hosts = known(subscriptions)?.otherDeployments ?? [];
     return hosts.length > 0 && { hosts, isLive: known(rules)?.mode === 'live' };
   },
   level: { among: ['warning', 'notice'], of: ({ isLive }) => (isLive ? 'warning' : 'notice') },
-  sentence: ({ hosts }) =>
-    `Another deployment of Trunkline receives the webhooks of this account: ${hosts.join(', ')}.`,
+  sentence: 'Another deployment of Trunkline receives the webhooks of this account.',
   remedy: `If both have RULES_MODE=live, each text may be answered twice: let one of them send. If it does not run any more, remove its subscriptions (${toType('subscriptions list')}, ${toType('subscriptions remove')}).`,
-  alert: { sentence: 'Another deployment of Trunkline receives the webhooks of this account.' },
+  detail: ({ hosts }) => `They go to ${hosts.join(', ')}.`,
 });
 
 /** While a part is unknown, its checks may miss something. */
@@ -211,8 +211,8 @@ export const statusUnknown = defineCheck({
   },
   level: 'warning',
   sentence: ({ names }) => `Parts of this status could not be read: ${names}.`,
-  remedy: ({ reason }) => `The error was: ${reason}`,
-  alert: { remedy: showsError },
+  remedy: 'If this lasts, something in Postgres holds a lock or answers slowly.',
+  detail: ({ reason }) => `The error was: ${reason}.`,
 });
 
 const alertsUndelivered = defineCheck({
@@ -220,7 +220,8 @@ const alertsUndelivered = defineCheck({
   meaning: 'A target refused alerts three times.',
   measure: ({ alerts }) => known(alerts)?.undelivered,
   level: 'warning',
-  sentence: ({ count, target, error }) => `${countOf(count, 'alert')} could not be sent by ${target}: ${error}.`,
+  sentence: ({ count, target }) => `${countOf(count, 'alert')} could not be sent by ${target}.`,
+  detail: ({ error }) => `The last error was: ${error}.`,
   remedy: `Check the NOTIFY_ variables of this target with ${toType('notify test')}. The messages are retried for a day.`,
 });
 

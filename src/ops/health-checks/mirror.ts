@@ -5,7 +5,7 @@ import { countOf, quantity, span, streamNames } from '../format.ts';
 import { works } from '../processes.ts';
 import type { Completeness } from '../snapshot/mirror.ts';
 import { known } from '../snapshot.ts';
-import { defineCheck, showsError } from './check.ts';
+import { defineCheck } from './check.ts';
 
 /** Seconds after which a due read is late. The sweep reads it after five. */
 export const lateSeconds = 30;
@@ -49,16 +49,12 @@ const workSetAside = defineCheck({
       did: `${each.work === 'read' ? 'The read of' : 'The evaluation of the rules on'} ${isDirectory(each.kind) ? `the ${each.kind}` : subjects[each.kind]}`,
     })),
   level: 'problem',
-  sentence: ({ did, kind, key }) => `${did} (${maskKey(kind, key)}) ended its process twice, so it is set aside.`,
-  remedy({ kind, key, nextAt }) {
-    const command = toType(`resync ${kind}${key === 'all' ? '' : ` ${key}`}`);
-    return `${logNamesIt} ${command} takes it up again. By itself it is tried again on ${nextAt.toISOString().slice(0, 16)}Z.`;
-  },
+  sentence: ({ did }) => `${did} ended its process twice, so it is set aside.`,
+  remedy: ({ nextAt }) =>
+    `${logNamesIt} ${toType('resync')} takes it up again. By itself it is tried again on ${nextAt.toISOString().slice(0, 16)}Z.`,
+  detail: ({ kind, key }) =>
+    `It is ${maskKey(kind, key)}: ${toType(`resync ${kind}${key === 'all' ? '' : ` ${key}`}`)}.`,
   since: ({ since }) => since,
-  alert: {
-    sentence: ({ did }) => `${did} ended its process twice, so it is set aside.`,
-    remedy: `${logNamesIt} ${toType('status')} names it, and ${toType('resync')} takes it up again.`,
-  },
 });
 
 const readsWaiting = defineCheck({
@@ -74,9 +70,9 @@ const readsWaiting = defineCheck({
   },
   level: 'warning',
   sentence: ({ count }) => `${countOf(count, 'read')} failed and ${count === 1 ? 'waits' : 'wait'} for a retry.`,
-  remedy: ({ error }) => `Nothing has to be done. The last error was: ${error}`,
+  remedy: `Trunkline tries again. If this lasts, the service may be down: ${toType('doctor')} asks it.`,
+  detail: ({ error }) => `The last error was: ${error}.`,
   since: ({ since }) => since,
-  alert: { remedy: `Trunkline tries again. If this lasts, the service may be down: ${toType('doctor')} asks it.` },
 });
 
 const readsFailing = defineCheck({
@@ -86,8 +82,8 @@ const readsFailing = defineCheck({
   level: 'warning',
   sentence: ({ stubborn, kind }) =>
     `${countOf(stubborn, 'read')} of ${streamNames[kind].toLowerCase()} failed three times or more.`,
-  remedy: ({ sampleErrors }) => `Trunkline tries again. The last error was: ${sampleErrors[0] ?? 'not recorded'}`,
-  alert: { remedy: `Trunkline tries again. ${showsError}` },
+  remedy: 'Trunkline tries again.',
+  detail: ({ sampleErrors }) => `The last error was: ${sampleErrors[0] ?? 'not recorded'}.`,
 });
 
 const deliveriesUnrecognized = defineCheck({
@@ -122,9 +118,8 @@ const coverageUnproven = defineCheck({
   level: 'warning',
   sentence: ({ unprovenCount }) =>
     `${countOf(unprovenCount, 'hour')} of call history ${unprovenCount === 1 ? 'is' : 'are'} not proven complete.`,
-  remedy: ({ difference }) =>
-    `Trunkline compares again automatically. The newest reason: ${difference ?? 'not recorded'}`,
-  alert: { remedy: `Trunkline compares again automatically. ${showsError}` },
+  remedy: 'Trunkline compares again automatically.',
+  detail: ({ difference }) => `The newest reason: ${difference ?? 'not recorded'}.`,
 });
 
 /** An hour is compared two minutes after its end. Until then, the newest proven hour ended an hour earlier. */
@@ -153,12 +148,9 @@ const textsMissing = defineCheck({
     return lines.length > 0 && { lines };
   },
   level: 'warning',
-  sentence: ({ lines }) =>
-    `Unread texts of ${lines.map(({ line }) => line).join(', ')} cannot be found: a possible gap.`,
+  sentence: ({ lines }) => `Unread texts of ${countOf(lines.length, 'line')} cannot be found: a possible gap.`,
+  detail: ({ lines }) => `They came to ${lines.map(({ line }) => line).join(', ')}.`,
   remedy: `If you know who may have written, run ${toType('resync thread LINE/NUMBER')}, or ${toType('backfill threads --numbers FILE')} with a file of their numbers. Texts of an erased person are never mirrored: mark them as read at the service.`,
-  alert: {
-    sentence: ({ lines }) => `Unread texts of ${countOf(lines.length, 'line')} cannot be found: a possible gap.`,
-  },
 });
 
 const historyUncompared = defineCheck({

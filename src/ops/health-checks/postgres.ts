@@ -5,7 +5,7 @@ import { toType } from '../../shared/command-name.ts';
 import { countOf, quantity, span } from '../format.ts';
 import type { PostgresStatus } from '../snapshot/deployment.ts';
 import { known } from '../snapshot.ts';
-import { defineCheck, showsError } from './check.ts';
+import { defineCheck } from './check.ts';
 
 /** Nothing can be measured then. It is reported by whoever failed to reach Postgres. */
 export const databaseUnavailable = defineCheck({
@@ -45,13 +45,11 @@ export const connectionsShort = defineCheck<NonNullable<PostgresStatus['connecti
     if (limit === 'all_taken')
       return 'Postgres takes no more connections, so deliveries are answered 503 or nothing is mirrored.';
     return limit.isTooMuch
-      ? `Trunkline may open more connections than Postgres allows: ${limit.sentence}`
-      : `Postgres has too few connections left for Trunkline: ${limit.sentence}`;
+      ? 'Trunkline may open more connections than Postgres allows.'
+      : 'Postgres has too few connections left for Trunkline.';
   },
-  remedy: (limit) =>
-    limit === 'all_taken'
-      ? `Run fewer web and worker processes, lower their DATABASE_POOL_SIZE, or raise the limit: ${toType('doctor')} names it.`
-      : limit.remedy,
+  remedy: `Run fewer web and worker processes, lower their DATABASE_POOL_SIZE, or raise the limit: ${toType('doctor')} names it.`,
+  detail: (limit) => (limit === 'all_taken' ? undefined : limit.sentence),
 });
 
 export const migrationsMissing = defineCheck({
@@ -86,8 +84,8 @@ const viewsStale = defineCheck({
 /** Seconds after which waiting for a lock is a problem. */
 const longWaitSeconds = 30;
 
-/** The application name is chosen by its user, so it can be anything. */
-const nameInAlert = (blocker: Blocker) => blockerName({ ...blocker, application: null });
+/** Role and application are named by their users, so they can be anything. */
+const isIt = (blocker: Blocker) => `It is ${blockerName(blocker)}.`;
 
 const lockWaited = defineCheck({
   id: 'lock_waited',
@@ -106,13 +104,13 @@ const lockWaited = defineCheck({
   sentence(wait) {
     const { waiting, seconds, openSeconds } = wait;
     if (waiting === 0)
-      return `${blockerName(wait)} holds a lock of the queues in Postgres: new texts and calls are mirrored without their jobs, some seconds late.`;
+      return 'Another session holds a lock of the queues in Postgres: new texts and calls are mirrored without their jobs, some seconds late.';
     const open = openSeconds === null ? '' : ` Its transaction has been open for ${span(openSeconds)}.`;
-    return `${blockerName(wait)} has held a lock for ${span(seconds)} or longer, and ${countOf(waiting, 'session')} of Trunkline wait for it.${open}`;
+    return `Another session has held a lock for ${span(seconds)} or longer, and ${countOf(waiting, 'session')} of Trunkline wait for it.${open}`;
   },
   remedy: (wait) => blockerRemedy([wait]),
   since: ({ waitingSince }) => waitingSince,
-  alert: { sentence: (wait) => `Trunkline needs a lock that ${nameInAlert(wait)} holds.` },
+  detail: (each) => isIt(each),
 });
 
 /** What a held snapshot costs. */
@@ -127,10 +125,10 @@ const transactionOpen = defineCheck({
     ),
   level: 'warning',
   sentence: (open) =>
-    `A transaction of ${blockerName(open)} has been open for ${span(open.seconds)}: until it ends, ${cost} (${quantity(open.deadRows)} outdated rows now).`,
+    `A transaction of another program has been open for ${span(open.seconds)}: until it ends, ${cost} (${quantity(open.deadRows)} outdated rows now).`,
   remedy: (open) => blockerRemedy([open]),
   since: ({ since }) => since,
-  alert: { sentence: (open) => `A transaction of ${nameInAlert(open)} is open for too long.` },
+  detail: (each) => isIt(each),
 });
 
 function secondsBetween(from: Date, to: Date): number {
@@ -182,30 +180,20 @@ const replicationSlot = defineCheck<ReplicationSlot>({
       return isLost || keptBytes > keptUnread || snapshotAge > maxSnapshotAge ? 'warning' : 'notice';
     },
   },
-  sentence({ name, isActive, isLost, keptBytes, snapshotAge }) {
-    if (isLost) return `The replication slot ${name} is lost: Postgres removed changes that its copy had not read.`;
+  sentence({ isActive, isLost, keptBytes, snapshotAge }) {
+    if (isLost) return 'A replication slot is lost: Postgres removed changes that its copy had not read.';
     if (snapshotAge > maxSnapshotAge)
-      return `The standby behind the replication slot ${name} holds a snapshot of ${quantity(snapshotAge)} transactions ago: until it ends, ${cost}.`;
-    const whose = isActive
-      ? `The copy behind the replication slot ${name} is late`
-      : `Nobody reads the replication slot ${name}`;
+      return `The standby behind a replication slot holds a snapshot of ${quantity(snapshotAge)} transactions ago: until it ends, ${cost}.`;
+    const whose = isActive ? 'The copy behind a replication slot is late' : 'Nobody reads a replication slot';
     return `${whose}: Postgres keeps ${gigabytes(keptBytes)} of write-ahead log for it.`;
   },
-  remedy: ({ name, isActive, isLost, snapshotAge }) =>
+  remedy: ({ isActive, isLost, snapshotAge }) =>
     isActive && snapshotAge > maxSnapshotAge
       ? 'At the standby, run `select pid, usename, application_name, xact_start from pg_stat_activity where backend_xmin is not null order by xact_start`, and `select pg_terminate_backend(pid)` for the oldest.'
       : isLost
-        ? `Run \`select pg_drop_replication_slot('${name}')\`, and make the copy again.`
-        : `Start its copy, or run \`select pg_drop_replication_slot('${name}')\` if there is none any more. max_slot_wal_keep_size keeps slots from filling the disk.`,
-  alert: {
-    sentence: ({ isLost, snapshotAge }) =>
-      isLost
-        ? 'A replication slot is lost.'
-        : snapshotAge > maxSnapshotAge
-          ? `A standby holds an old snapshot: ${cost}.`
-          : 'Postgres keeps write-ahead log that no copy reads, for a replication slot.',
-    remedy: `${showsError} Start the copy again, or drop the slot.`,
-  },
+        ? 'Drop it with `select pg_drop_replication_slot(…)`, and make the copy again.'
+        : 'Start its copy, or drop it with `select pg_drop_replication_slot(…)` if there is none any more. max_slot_wal_keep_size keeps slots from filling the disk.',
+  detail: ({ name }) => `The slot is '${name}'.`,
 });
 
 const minute = (at: Date) => `${at.toISOString().slice(0, 19)}Z`;
@@ -234,13 +222,11 @@ const lateStandbySeconds = 60;
 
 const standbyAway = defineCheck({
   id: 'standby_away',
-  meaning: 'The standby of REPORTING_DATABASE_URL cannot be used, so pages read from the primary.',
   measure: ({ standby }) => standby.state === 'unknown' && standby,
   level: 'warning',
-  sentence: ({ reason }) =>
-    `The standby of REPORTING_DATABASE_URL cannot be used (${reason}), so pages read from the primary.`,
+  sentence: 'The standby of REPORTING_DATABASE_URL cannot be used, so pages read from the primary.',
   remedy: 'Start it, or correct REPORTING_DATABASE_URL, or remove it.',
-  alert: { sentence: 'The standby that pages read from cannot be used, so they read from the primary.' },
+  detail: ({ reason }) => `The reason: ${reason}.`,
 });
 
 const standbyBehind = defineCheck({

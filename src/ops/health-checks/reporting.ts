@@ -2,7 +2,7 @@ import { toType } from '../../shared/command-name.ts';
 import { countOf, span } from '../format.ts';
 import type { DrainFailure, SetAsideChange } from '../snapshot/reporting.ts';
 import { known, type Snapshot } from '../snapshot.ts';
-import { defineCheck, type Finding, showsError } from './check.ts';
+import { defineCheck, type Finding } from './check.ts';
 
 /** The parts of a snapshot that these checks need. */
 type ReportParts = Pick<Snapshot, 'reporting' | 'takenAt'>;
@@ -56,9 +56,8 @@ const reportsLate = defineCheck({
       const seconds = secondsSince(since);
       const remedy = `${remedyOf(code)} It is tried again every ten seconds, and nothing is lost: all facts are in the schema warehouse.`;
       return {
-        ...{ since, seconds, remedy },
-        sentence: `${updated[what]} stand still: the update has failed for ${span(seconds)} (${error}).`,
-        alert: { sentence: `${updated[what]} stand still: the update fails.`, remedy: `${showsError} ${remedy}` },
+        ...{ since, seconds, remedy, error },
+        sentence: `${updated[what]} stand still: the update has failed for ${span(seconds)}.`,
       };
     });
     const { waitingSince: since } = status;
@@ -66,13 +65,13 @@ const reportsLate = defineCheck({
     const seconds = secondsSince(since);
     const sentence = `The reports are ${span(seconds)} behind: they lack what changed since then.`;
     const remedy = `Check that a worker runs, and read its log for "Updating the rollups". While reads wait for longer than a minute, the reports come every 15 minutes only. If neither is so, a session may hold a lock: ${lockQuery}.`;
-    return { since, seconds, sentence, remedy, alert: { sentence, remedy } };
+    return { since, seconds, sentence, remedy, error: '' };
   },
   level: { among: ['problem', 'warning'], of: ({ seconds }) => (seconds > veryLateSeconds ? 'problem' : 'warning') },
   sentence: ({ sentence }) => sentence,
   remedy: ({ remedy }) => remedy,
   since: ({ since }) => since,
-  alert: { sentence: ({ alert }) => alert.sentence, remedy: ({ alert }) => alert.remedy },
+  detail: ({ error }) => (error === '' ? undefined : `The error was: ${error}.`),
 });
 
 const namesRows =
@@ -94,14 +93,11 @@ const reportsIncomplete = defineCheck({
     return setAside && setAside.count > 0 && setAside;
   },
   level: 'warning',
-  sentence: ({ count, samples }) =>
-    `The reports lack ${countOf(count, 'change')} that could not be counted: ${samples.map(nameOf).join('; ')}${count > samples.length ? '; and more' : ''}.`,
+  sentence: ({ count }) => `The reports lack ${countOf(count, 'change')} that could not be counted.`,
+  detail: ({ count, samples }) =>
+    `They are ${samples.map(nameOf).join('; ')}${count > samples.length ? '; and more' : ''}.`,
   remedy: `A value there is out of range. ${namesRows}`,
   since: ({ since }) => since,
-  alert: {
-    sentence: ({ count }) => `The reports lack ${countOf(count, 'change')} that could not be counted.`,
-    remedy: `${showsError} ${namesRows}`,
-  },
 });
 
 const reportsUndated = defineCheck({
@@ -142,8 +138,10 @@ const reportsDiffer = defineCheck({
   measure: ({ reporting }: ReportParts) => known(reporting)?.untied,
   // What a direction and a status mean is specified; whether a search by a user or a queue means what legs show is not.
   level: { among: ['warning', 'notice'], of: ({ isOfStatus }) => (isOfStatus ? 'warning' : 'notice') },
-  sentence: ({ isOfStatus, count, days, date, figure, theirs, ours, callIds }) =>
-    `${countOf(count, 'figure')} of calls ${isOfStatus ? 'by direction and status' : 'by queue or user'} on ${countOf(days, 'day')} ${count === 1 ? 'differs' : 'differ'} from the service’s own, although the calls were read again. ${date}, ${figure}: the service lists ${theirs}, ${ours} are held${callIds.length > 0 ? ` (calls ${callIds.join(', ')})` : ''}.`,
+  sentence: ({ isOfStatus, count, days }) =>
+    `${countOf(count, 'figure')} of calls ${isOfStatus ? 'by direction and status' : 'by queue or user'} on ${countOf(days, 'day')} ${count === 1 ? 'differs' : 'differ'} from the service’s own, although the calls were read again.`,
+  detail: ({ date, figure, theirs, ours, callIds }) =>
+    `${date}, ${figure}: the service lists ${theirs}, ${ours} are held${callIds.length > 0 ? ` (calls ${callIds.join(', ')})` : ''}.`,
   remedy: `The page /tie-outs and \`select * from reporting.trust where is_unexplained\` name the calls: compare one with the portal, or run ${toType('resync call')} with its id. Where totals alone differ, run ${toType('reporting rebuild')}. A reason that you write to ops.tie_outs.explained ends this.`,
 });
 

@@ -1,4 +1,5 @@
 import { accountRemedy } from '../../credentials/account.ts';
+import { mirrorScopes } from '../../credentials/login.ts';
 import { toType } from '../../shared/command-name.ts';
 import { isDirectory } from '../../warehouse/directory.ts';
 import { ago, countOf, span, streamNames } from '../format.ts';
@@ -17,10 +18,9 @@ const accountUnrecognized = defineCheck({
     return refused[0] && { whose, accountProblem: refused[0].accountProblem };
   },
   level: 'problem',
-  sentence: ({ whose, accountProblem }) =>
-    `${whose} is not recognized, so nothing is read, proven or sent: ${accountProblem}.`,
+  sentence: ({ whose }) => `${whose} is not recognized, so nothing is read, proven or sent.`,
   remedy: accountRemedy,
-  alert: { sentence: ({ whose }) => `${whose} is not recognized, so nothing is read, proven or sent.` },
+  detail: ({ accountProblem }) => `The reason: ${accountProblem}.`,
 });
 
 /** `Texts, calls and lines`. */
@@ -53,9 +53,9 @@ const credentialRefused = defineCheck<{ sentence: string; remedy: string; reason
   },
   level: 'problem',
   sentence: ({ sentence }) => sentence,
-  remedy: ({ remedy, reason }) => `${remedy}. Nothing is lost: reading then resumes. The reason: ${reason}.`,
+  remedy: ({ remedy }) => `${remedy}. Nothing is lost: reading then resumes.`,
+  detail: ({ reason }) => `The reason: ${reason}.`,
   since: ({ since }) => since,
-  alert: { remedy: ({ remedy }) => `${remedy}. Nothing is lost: reading then resumes.` },
 });
 
 const scopeMissing = defineCheck({
@@ -65,15 +65,19 @@ const scopeMissing = defineCheck({
     const isLoggedIn = known(credential)?.use === 'login';
     const lacking = known(parked, []).filter(({ missingScope }) => missingScope !== null);
     return [...Map.groupBy(lacking, ({ missingScope }) => missingScope)].map(([scope, streams]) => ({
-      ...{ scope, streams, isLoggedIn, since: streams[0]?.since },
+      ...{ missingScope: scope, scope: mirrorScopes.find((each) => each === scope) ?? 'for them' },
+      ...{ streams, isLoggedIn, since: streams[0]?.since },
     }));
   },
   level: 'problem',
   sentence: ({ scope, streams }) => `${namesOf(streams)} are not read: the credential lacks the scope ${scope}.`,
   remedy({ scope, isLoggedIn }) {
-    const grant = isLoggedIn ? `Run ${toType('auth login')} and grant ${scope}` : `Grant ${scope} to the credential`;
+    const grant = isLoggedIn
+      ? `Run ${toType('auth login')} and grant the scope ${scope}`
+      : `Grant the scope ${scope} to the credential`;
     return `${grant}. Nothing is lost: reading then resumes.`;
   },
+  detail: ({ scope, missingScope }) => (scope === missingScope ? undefined : `The service names ${missingScope}.`),
   since: ({ since }) => since,
 });
 
@@ -133,7 +137,6 @@ const serviceFailing = defineCheck({
     return `${retried}${next} ${asksService}`;
   },
   since: ({ seconds, takenAt }) => (seconds === undefined ? undefined : new Date(takenAt.getTime() - seconds * 1_000)),
-  alert: { remedy: `${retried} ${asksService}` },
 });
 
 /** Recordings may be forbidden on purpose; missing texts or calls never are. */
@@ -166,7 +169,8 @@ const answersPartial = defineCheck({
   level: 'warning',
   sentence: ({ partial }) => `Answers of ${partial.map(({ operation }) => operation).join(', ')} may be incomplete.`,
   remedy: ({ latest, takenAt }) =>
-    `They contain \`${latest.path}\` beside their data, last seen ${ago(latest.lastSeenAt, takenAt)}: the service may have begun to page its lists. Until a release of Trunkline reads further pages, nothing counts as deleted because such an answer lacks it.`,
+    `They contain something unknown beside their data, last seen ${ago(latest.lastSeenAt, takenAt)}: the service may have begun to page its lists. Until a release of Trunkline reads further pages, nothing counts as deleted because such an answer lacks it.`,
+  detail: ({ latest }) => `It is \`${latest.path}\`.`,
 });
 
 /** Whether the service answers, and which account. */

@@ -1,4 +1,5 @@
 import { countOf, exactly } from '../../ops/format.ts';
+import { adviceOf } from '../../ops/health-checks/check.ts';
 import { reportFindings } from '../../ops/health-checks/reporting.ts';
 import { known } from '../../ops/snapshot.ts';
 import { commandName } from '../../shared/command-name.ts';
@@ -56,7 +57,7 @@ function latenessWords({ lateness, takenAt }: Report): Html {
   if (lateness.state === 'unknown')
     return html`<p class="limit">Whether the figures are up to date could not be read: ${lateness.reason}</p>`;
   return html`${reportFindings({ reporting: lateness, takenAt }).map(
-    ({ check, sentence, remedy }) => html`<p class="limit" data-check="${check}">${sentence} ${remedy}</p>`,
+    (each) => html`<p class="limit" data-check="${each.check}">${each.sentence} ${adviceOf(each)}</p>`,
   )}`;
 }
 
