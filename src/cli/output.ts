@@ -67,8 +67,9 @@ export function renderColumns(
 ): string {
   const texts = [head, ...rows].map((row) => row.map(String));
   const cells = width === undefined ? texts.map((row) => row.map((cell) => cell.replaceAll('\n', '; '))) : texts;
+  const longest = (lines: readonly string[]) => lines.reduce((most, { length }) => Math.max(most, length), 0);
   const widest = (linesOf: (cell: string) => string[]) =>
-    head.map((_, at) => Math.max(...cells.flatMap((row) => linesOf(row[at] ?? '').map(({ length }) => length))));
+    head.map((_, at) => cells.reduce((most, row) => Math.max(most, longest(linesOf(row[at] ?? ''))), 0));
   const natural = widest((cell) => cell.split('\n'));
   const least = widest((cell) => wrapped(cell, longestWord).flatMap(wordsOf));
   const available = (width ?? Number.POSITIVE_INFINITY) - gap.length * (head.length - 1);

@@ -18,6 +18,15 @@ describe('a table', () => {
     expect(letters(lines.join(''))).toBe(letters([head, row, row].flat().join('')));
   });
 
+  test.each([undefined, 200])('of forty thousand rows is printed (width %s)', (width) => {
+    const text = renderColumns(
+      ['a', 'why'],
+      Array(40_000).fill(['x', 'eight words of why a text was not sent']),
+      width,
+    );
+    expect(text.split('\n')).toHaveLength(40_001);
+  });
+
   test('breaks between words, never within one', () => {
     const text = renderColumns(
       ['stream', 'read', 'rule', 'call'],

@@ -14,13 +14,13 @@ export async function pastTriggers(
   span: TimeRange<Date>,
 ): Promise<Trigger[]> {
   const { from, to } = span;
-  const triggers: Trigger[] = [];
+  let triggers: Trigger[] = [];
   for (const [seconds, some] of Map.groupBy(rules, ({ afterSeconds }) => afterSeconds)) {
     const earlier = (at: Date) => new Date(at.getTime() - (seconds ?? 0) * 1_000);
     const found = await triggersFor(tx, some, { from: earlier(from), to: earlier(to) });
-    triggers.push(...(seconds === undefined ? found : found.map((trigger) => delayed(trigger, seconds))));
+    triggers = triggers.concat(seconds === undefined ? found : found.map((trigger) => delayed(trigger, seconds)));
   }
-  for (const idle of idleTimes(rules)) triggers.push(...(await pastIdleTriggers(tx, span, idle, hours)));
+  for (const idle of idleTimes(rules)) triggers = triggers.concat(await pastIdleTriggers(tx, span, idle, hours));
   return triggers.sort((a, b) => a.at.getTime() - b.at.getTime());
 }
 
