@@ -143,7 +143,7 @@ test('where the service contradicts itself, the call is named, and a check warns
   expect(reads()).toBe(again);
   expect(await trust('is_unexplained')).toMatchObject([{ figure: 'inbound answered' }, { figure: 'inbound missed' }]);
   expect(await findings()).toMatchObject([
-    { check: 'reports_differ', level: 'warning', sentence: expect.stringContaining(`(calls ${id})`) },
+    { check: 'reports_differ', level: 'warning', detail: expect.stringContaining(`(calls ${id})`) },
   ]);
   const page = async (path: string) => (await fetch(new URL(path, world.receiver.url), { headers: asOwner })).text();
   expect(await page('/tie-outs?state=unexplained')).toContain(`/calls/${id}`);
