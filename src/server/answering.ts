@@ -2,16 +2,21 @@ import { createHash } from 'node:crypto';
 import type { FastifyHelmetOptions } from '@fastify/helmet';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Database, OpenDatabase, Transaction } from '../db/database.ts';
-import { readStandby, refuseOtherDatabase } from '../db/standby.ts';
+import { isPostgresAway, isUntrusted, isVagueRefusal } from '../db/refusals.ts';
+import { OtherDatabase, readStandby, refuseOtherDatabase } from '../db/standby.ts';
 import { span } from '../ops/format.ts';
 import { DatabaseUnavailable, readWithTimeout } from '../ops/snapshot.ts';
 import { UserError } from '../shared/errors.ts';
+import type { Log } from '../shared/log.ts';
+
+/** What is said of an error that is neither the reader's nor the database's. */
+export const faultSentence = 'This is a fault of Trunkline: the log of this process has the error.';
 
 /** Not found, or too large to show. The message is one sentence for the reader. */
 export class BadAddress extends UserError {
-  readonly status: 400 | 404 | 409;
+  readonly status: 400 | 404 | 409 | 500;
 
-  constructor(sentence: string, status: 400 | 404 | 409 = 400) {
+  constructor(sentence: string, status: BadAddress['status'] = 400) {
     super(sentence);
     this.status = status;
   }
@@ -38,7 +43,14 @@ export function isDay(value: string | undefined): value is string {
   return !Number.isNaN(+moment) && moment.toISOString().startsWith(value);
 }
 
-/** Answers with a sentence if the address is wrong (400, 404) or Postgres is unreachable (503). */
+/** Rejects with an error whose message is for the reader: for one that is not, after it was logged, with `faultSentence`. */
+export function rejectTold(error: unknown, log: Log): never {
+  if (error instanceof BadAddress || error instanceof DatabaseUnavailable) throw error;
+  log.error({ err: error }, 'A request could not be answered');
+  throw new BadAddress(faultSentence, 500);
+}
+
+/** Answers with a sentence if the address is wrong (400, 404) or Postgres is unreachable (503). Rejects with any other error. */
 export async function answering<T>(
   reply: FastifyReply,
   say: (sentence: string) => T,
@@ -100,12 +112,19 @@ export function oneAtATime(): <T>(run: () => Promise<T>) => Promise<T> {
   };
 }
 
-/** Runs `work` with one connection. Only rejects with `BadAddress` or `DatabaseUnavailable`. */
+/** Whether the database could not be used, whatever was asked of it. */
+function isOutage(error: unknown): boolean {
+  const { code, message } = error as { readonly code?: unknown; readonly message?: unknown };
+  if (isPostgresAway(error) || isVagueRefusal(error) || isUntrusted(error)) return true;
+  return error instanceof OtherDatabase || /^(?:28|3D)/.test(String(code)) || message === 'Query read timeout';
+}
+
+/** Runs `work` with one connection. Rejects with `DatabaseUnavailable` if there is none. */
 export async function onConnection<T>(db: Database, work: (connection: Database) => Promise<T>): Promise<T> {
   try {
     return await db.connection().execute(work);
   } catch (cause) {
-    if (cause instanceof BadAddress || cause instanceof DatabaseUnavailable) throw cause;
+    if (!isOutage(cause)) throw cause;
     throw new DatabaseUnavailable('Postgres does not answer: see that it runs and that DATABASE_URL is right.', {
       cause,
     });
@@ -158,15 +177,13 @@ export function limited<T>(db: Database, read: (tx: Transaction) => Promise<T>):
   return readable(() => readWithTimeout(db, read), 'This takes too long to read: choose fewer days.');
 }
 
-/** Runs reads. Only rejects with `BadAddress`, with `tooLong` if a statement reached its time limit, or `DatabaseUnavailable`. */
+/** Runs reads. Rejects with `BadAddress` and `tooLong` if a statement reached its time limit. */
 export async function readable<T>(read: () => Promise<T>, tooLong: string): Promise<T> {
   try {
     return await read();
   } catch (error) {
-    if (error instanceof BadAddress || error instanceof DatabaseUnavailable) throw error;
     const isTimeout = error instanceof Error && 'code' in error && error.code === '57014';
-    if (isTimeout) throw new BadAddress(tooLong);
-    throw new DatabaseUnavailable(`This could not be read: ${String(error)}`, { cause: error });
+    throw isTimeout ? new BadAddress(tooLong) : error;
   }
 }
 

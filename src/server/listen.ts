@@ -6,6 +6,7 @@ import { createBurstCounter } from '../shared/bounded.ts';
 import { UserError } from '../shared/errors.ts';
 import type { Log } from '../shared/log.ts';
 import type { Metrics } from '../shared/metrics.ts';
+import { faultSentence } from './answering.ts';
 import { connectionLimit, createGuardedServer } from './connections.ts';
 import { sendPlainPage, wantsPage } from './plain-page.ts';
 
@@ -68,10 +69,11 @@ export async function listen(
   app.setErrorHandler<Error & { statusCode?: number }>((error, request, reply) => {
     const status = error.statusCode ?? 500;
     // Log each failure of a route only once, because anybody can repeat the request.
-    if (status >= 500 && failures.count(`${request.routeOptions.url} ${error.message}`) === 1) {
-      log.error({ err: error, method: request.method }, 'A request could not be answered');
+    const path = request.routeOptions.url;
+    if (status >= 500 && failures.count(`${path} ${error.message}`) === 1) {
+      log.error({ err: error, method: request.method, path }, 'A request could not be answered');
     }
-    const message = status >= 500 ? 'internal error' : error.message;
+    const message = status >= 500 ? faultSentence : error.message;
     reply.code(status);
     return wantsPage(request) ? sendPlainPage(reply, message) : reply.send({ error: message });
   });

@@ -4,7 +4,6 @@ import { type Database, sql } from '../../db/database.ts';
 import { type RulesVersion, readAllowedMode, readInForce, readVersions } from '../../ledger/rules-in-force.ts';
 import { countOf } from '../../ops/format.ts';
 import { priceWords, remarksOn } from '../../ops/rules-check.ts';
-import { DatabaseUnavailable } from '../../ops/snapshot.ts';
 import { parseRules } from '../../rules/file/parse.ts';
 import { RulesError, type RulesProblem } from '../../rules/file/problems.ts';
 import { lesserMode, type Mode, type RuleSet } from '../../rules/rule.ts';
@@ -13,7 +12,7 @@ import { commandName } from '../../shared/command-name.ts';
 import { linesOf } from '../../shared/line-diff.ts';
 import { storableText } from '../../shared/storable.ts';
 import { signInOf } from '../admin.ts';
-import { answering, onConnection, oneAtATime, type Parameters, readable, servePage } from '../answering.ts';
+import { answering, onConnection, oneAtATime, type Parameters, readable, rejectTold, servePage } from '../answering.ts';
 import { type Html, html, withCode } from '../html.ts';
 import { frame, refusalNote, renderOutage, section, soft } from './page-parts.ts';
 import { changeFields, changeOf, formOf, maxFormBytes, type TypedChange, typedChange } from './rules-forms.ts';
@@ -115,16 +114,12 @@ export function registerRulesEditor(app: FastifyInstance, context: Context, done
     if ('refusal' in rules) return { ...rules.refusal, status: 422 };
     const change = changeOf(request);
     try {
-      const { version } = await applyRules(db, draft.text, { ...change, file: 'rules' });
+      const options = { ...change, file: 'rules' };
+      const { version } = await onConnection(db, (connection) => applyRules(connection, draft.text, options));
       log.info({ ...signInOf(request), action: done, version }, 'A page changed something');
       return view.pathTo(`/rules?done=${done}`);
     } catch (error) {
-      if (!(error instanceof RulesChanged)) {
-        log.warn({ err: error }, 'Rules could not be applied');
-        throw new DatabaseUnavailable('This could not be written. Your text stands below: apply it again.', {
-          cause: error,
-        });
-      }
+      if (!(error instanceof RulesChanged)) throw error;
       return newerVersion(draft, await readStanding(), view);
     }
   }
@@ -175,13 +170,18 @@ ${what ? html`<p>What changed. Take it over into your text if it should last:</p
       (sentence) => renderEditor(draft, { ...page, standing, review: { above: refusalNote(sentence) } }),
       async () => {
         const view = viewOf(request.query, timeZone);
-        standing = await readStanding();
         const button = form.get('do');
         let review: Review | string;
-        if (button === 'apply') review = await apply(draft, view, request);
-        else if (button === 'simulate') review = await simulated(draft, standing, view);
-        else if (button === 'difference') review = difference(draft, standing);
-        else review = await check(draft);
+        try {
+          standing = await readStanding();
+          if (button === 'apply') review = await apply(draft, view, request);
+          else if (button === 'simulate') review = await simulated(draft, standing, view);
+          else if (button === 'difference') review = difference(draft, standing);
+          else review = await check(draft);
+        } catch (error) {
+          // The typed text stays on the page, whatever failed.
+          rejectTold(error, log);
+        }
         if (typeof review === 'string') {
           reply.code(303).header('location', review);
           return '';
