@@ -12,7 +12,7 @@ import { createDueFloor } from '../src/inbox/due-floor.ts';
 import { retryStreams } from '../src/inbox/parking.ts';
 import { type SweepPace, startSweep } from '../src/inbox/sweep.ts';
 import { markDirty, type Target } from '../src/inbox/targets.ts';
-import { type AlertPace, type Outages, startAlerts } from '../src/ops/alerts/watch.ts';
+import { createOutages, type Outages, startAlerts } from '../src/ops/alerts/watch.ts';
 import { reportProcess } from '../src/ops/processes.ts';
 import type { JobHandler } from '../src/queues/queues.ts';
 import { adoptHours } from '../src/reporting/hours.ts';
@@ -54,7 +54,6 @@ export interface WorkerOptions {
   readonly completenessPace?: CompletenessPace;
   readonly sends?: SendWorkOptions;
   readonly rulesPace?: RulesPace;
-  readonly alertPace?: AlertPace;
   /** What this process told of an outage of Postgres in which it started. */
   readonly outages?: Outages;
 }
@@ -92,7 +91,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   const track = <Part extends { stop(): Promise<void> }>(part: Part): Part => started.adopt(part, () => part.stop());
   const reporting = track(reportProcess(context, options.role ?? 'worker'));
   await reporting.check();
-  const alerts = track(startAlerts(context, options.alertPace, options.outages));
+  const alerts = track(startAlerts(context, options.outages ?? createOutages(context)));
   const drift = createDriftLog(db);
   const onAnswer: OnAnswer = (operation, answer) => drift.add(operation, answer.drift);
   const { retentionDays } = settings;

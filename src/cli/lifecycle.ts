@@ -127,11 +127,6 @@ const maxPauseMs = 5_000;
 /** How long to retry a refusal that can mean either a full or starting pooler, or a wrong setting. */
 const vagueMs = 120_000;
 
-interface WaitOptions {
-  readonly maxVagueMs?: number;
-  onFailure?(error: Error): Promise<void>;
-}
-
 /**
  * Waits until Postgres grants so many connections at once, because a platform starts processes and database in any
  * order. Logs one warning with the server's message and the remedy, and a line once it succeeds. SIGTERM or Ctrl-C
@@ -143,7 +138,8 @@ export async function waitForPostgres(
   databaseUrl: string,
   log: Log,
   connections = 1,
-  { maxVagueMs = vagueMs, onFailure }: WaitOptions = {},
+  onFailure?: (error: Error) => Promise<void>,
+  maxVagueMs = vagueMs,
 ): Promise<void> {
   let isLogged = false;
   let hasConnected = false;

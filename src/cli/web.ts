@@ -26,8 +26,8 @@ export async function runWeb(): Promise<Output> {
   const telemetry = await startTelemetry(settings, 'web', log);
   // With queues in Redis, it serves at once and answers 503 until Postgres is reachable.
   const { databaseUrl, redisUrl } = settings;
-  const outages = createOutages(settings, log);
-  if (redisUrl === undefined) await waitForPostgres(databaseUrl, log, minConnections, { onFailure: outages.failed });
+  const outages = createOutages({ settings, log });
+  if (redisUrl === undefined) await waitForPostgres(databaseUrl, log, minConnections, outages.failed);
   else await checkPostgres(databaseUrl);
   const context = await createContext(settings, {
     log,
@@ -40,7 +40,7 @@ export async function runWeb(): Promise<Output> {
   const registration =
     publicUrl === undefined || secret === undefined ? undefined : startWebhookRegistration(context, publicUrl, secret);
   const reporting = reportProcess(context, 'web');
-  const alerts = startAlerts(context, undefined, outages);
+  const alerts = startAlerts(context, outages);
   const stopping = new AbortController();
   const areApplied = () => areMigrated(context.database.db, redisUrl === undefined);
   const meanwhile = 'Until then /readyz and deliveries that cannot be stored are answered 503.';

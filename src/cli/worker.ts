@@ -29,9 +29,9 @@ export async function runWorker(entry: Entry, options: { queues?: WorkName[] }):
   const log = createLog(settings.logLevel);
   for (const weakness of weaknessesOf(settings)) log.warn(weakness);
   const telemetry = await startTelemetry(settings, 'worker', log);
-  const outages = createOutages(settings, log);
-  const connectionsNow = settings.redisUrl === undefined ? minConnections : 1;
-  await waitForPostgres(settings.databaseUrl, log, connectionsNow, { onFailure: outages.failed });
+  const outages = createOutages({ settings, log });
+  const { databaseUrl, redisUrl, workerPort } = settings;
+  await waitForPostgres(databaseUrl, log, redisUrl === undefined ? minConnections : 1, outages.failed);
   await waitForMigrations(settings, log);
   const context = await createContext(settings, {
     log,
@@ -39,7 +39,6 @@ export async function runWorker(entry: Entry, options: { queues?: WorkName[] }):
     maxConnections: connectionsOf(settings, { receives: false, works: true }),
   });
   const watchdog = startWatchdog(context);
-  const { workerPort } = settings;
   const port = workerPort === undefined ? undefined : await (await server()).openWorkerPort(context, workerPort);
   const workers = await entry.startWorkers(context, { outages, ...options });
   const { connections } = context;

@@ -74,7 +74,7 @@ async function watching(
   });
   const context = await createContext(settings, { log, name: 'test', maxConnections: 4 });
   const reporting = reportProcess(context, role);
-  const alerts = startAlerts(context, quick, outages);
+  const alerts = startAlerts(context, outages ?? createOutages(context, quick));
   let isStopped = false;
   async function stop() {
     if (isStopped) return;
@@ -398,8 +398,8 @@ test('a process that waits for Postgres tells of it once, and of the end when it
   const away = new URL(database.url);
   away.port = String(port);
   const { log } = captureLog();
-  const outages = createOutages(settingsFor(away.href, targets()), log, quick);
-  const waiting = waitForPostgres(away.href, log, 1, { onFailure: outages.failed });
+  const outages = createOutages({ settings: settingsFor(away.href, targets()), log }, quick);
+  const waiting = waitForPostgres(away.href, log, 1, outages.failed);
   await expect.poll(() => typesOf(webhook)).toEqual(['alert.began']);
   expect(JSON.parse(webhook.received[0]?.body ?? '').data).toMatchObject({ check: 'database_unavailable' });
   const proxy = createServer((near) => {

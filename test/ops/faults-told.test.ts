@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
-import { startAlerts } from '../../src/ops/alerts/watch.ts';
+import { createOutages, startAlerts } from '../../src/ops/alerts/watch.ts';
 import { healthChecks, verdictOf } from '../../src/ops/health-checks.ts';
 import { known, takeSnapshot } from '../../src/ops/snapshot.ts';
 import { scopes } from '../../src/sandbox/account.ts';
@@ -157,7 +157,10 @@ test('a revoked sms:read is told by the status and an alert, though nothing was 
     },
   });
   await world.settled();
-  const alerts = startAlerts(world.context, { everyMs: 100, leaseMs: 2_000, holdMs: 100, sendEveryMs: 50 });
+  const alerts = startAlerts(
+    world.context,
+    createOutages(world.context, { everyMs: 100, leaseMs: 2_000, holdMs: 100, sendEveryMs: 50 }),
+  );
   closing.push(alerts.stop);
   // Only the list of lines needs the scope: it is read every minute.
   expect(

@@ -193,7 +193,7 @@ const faults: readonly Fault[] = [
     sql: `insert into ops.streams (kind, parked_until, code, reason, missing_scope)
       values ('transcripts', now(), 'insufficient_scope', 'no', 'recordings:read')`,
     says: /^Transcripts are not read: the credential lacks the scope recordings:read\.$/,
-    remedy: /^Grant the scope recordings:read to the credential\./,
+    remedy: /^Grant it to the credential\./,
   },
   {
     check: 'service_silent',

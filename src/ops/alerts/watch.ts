@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { NotifySettings, Settings } from '../../../config/settings.ts';
+import type { NotifySettings } from '../../../config/settings.ts';
 import type { Context } from '../../context.ts';
 import type { Database } from '../../db/database.ts';
 import { firstAllowedMoment } from '../../ledger/gates/quiet-hours.ts';
@@ -38,14 +38,10 @@ type AlertContext = Pick<Context, 'database' | 'queues' | 'service' | 'settings'
  * ends. Any number of processes may run this: one at a time evaluates the checks, and each message is claimed by one
  * process. Does nothing without targets. The process must report itself (`reportProcess`).
  */
-export function startAlerts(
-  context: AlertContext,
-  pace = defaultPace,
-  outages = createOutages(context.settings, context.log, pace),
-): { stop(): Promise<void> } {
+export function startAlerts(context: AlertContext, outages: Outages): { stop(): Promise<void> } {
   const { database, settings, log } = context;
+  const { pace, targets } = outages;
   const { db } = database;
-  const targets = createTargets(settings);
   if (targets.length === 0) return { stop: () => Promise.resolve() };
 
   const sending = new AbortController();
@@ -159,7 +155,7 @@ export type Outages = ReturnType<typeof createOutages>;
  * Sends alerts while Postgres can't record any. The process that watched last does so from memory, and one that starts
  * meanwhile, as nobody may have watched. Records the alert once Postgres accepts writes.
  */
-export function createOutages(settings: Settings, log: Log, { holdMs } = defaultPace) {
+export function createOutages({ settings, log }: Pick<AlertContext, 'settings' | 'log'>, pace = defaultPace) {
   const targets = createTargets(settings);
   const names = targets.map(({ name }) => name);
   let isWatching = true;
@@ -172,7 +168,7 @@ export function createOutages(settings: Settings, log: Log, { holdMs } = default
   const alertOf = ({ finding, ...outage }: Outage) => ({ ...finding, ...outage });
 
   async function tell(outage: Outage): Promise<void> {
-    if (Date.now() - outage.since.getTime() < holdMs) return;
+    if (Date.now() - outage.since.getTime() < pace.holdMs) return;
     outage.attempt += 1;
     const { attempt, toldTo } = outage;
     const message = { kind: 'began' as const, endedAt: null, ...alertOf(outage) };
@@ -198,7 +194,7 @@ export function createOutages(settings: Settings, log: Log, { holdMs } = default
   }
 
   return {
-    failed,
+    ...{ pace, targets, failed },
     /** Runs a round of the watch: claims it, and evaluates the checks if this process has the lease. */
     async during(db: Database, claim: () => Promise<boolean>, evaluate: () => Promise<void>): Promise<void> {
       try {
@@ -213,7 +209,7 @@ export function createOutages(settings: Settings, log: Log, { holdMs } = default
       if (outage === undefined) return;
       // An outage that returns within this time is the same one and isn't reported again.
       overAt ??= Date.now();
-      if (outage.toldTo.size === 0 || Date.now() - overAt >= holdMs) outage = undefined;
+      if (outage.toldTo.size === 0 || Date.now() - overAt >= pace.holdMs) outage = undefined;
     },
   };
 }

@@ -18,7 +18,7 @@ export interface Finding {
   /** Since when this is known. */
   readonly since: Date | undefined;
   /** Sentences that quote others or name anything of theirs: for pages and terminals alone. */
-  readonly detail?: string;
+  readonly detail?: string | undefined;
 }
 
 /** What to read after the sentence, where the reader may see all. */
@@ -65,17 +65,14 @@ export interface HealthCheck<Fact = unknown, Parts = Snapshot> {
 export function defineCheck<Fact, Parts = Snapshot>(declared: Declaration<Fact, Parts>): HealthCheck<Fact, Parts> {
   const { id, level, sentence, remedy, hides = [] } = declared;
   const say = (words: Words<Fact>, fact: Fact) => (typeof words === 'string' ? words : words(fact));
-  const findingOf = (fact: Fact): Finding => {
-    const detail = declared.detail?.(fact);
-    return {
-      check: id,
-      level: typeof level === 'string' ? level : level.of(fact),
-      sentence: say(sentence, fact),
-      remedy: say(remedy, fact),
-      since: declared.since?.(fact) ?? undefined,
-      ...(detail !== undefined && { detail }),
-    };
-  };
+  const findingOf = (fact: Fact): Finding => ({
+    check: id,
+    level: typeof level === 'string' ? level : level.of(fact),
+    sentence: say(sentence, fact),
+    remedy: say(remedy, fact),
+    detail: declared.detail?.(fact),
+    since: declared.since?.(fact) ?? undefined,
+  });
   const meaning = declared.meaning ?? (typeof sentence === 'string' ? sentence : undefined);
   if (meaning === undefined) throw new Error(`The check ${id} has no meaning`);
   return {

@@ -71,10 +71,8 @@ const scopeMissing = defineCheck({
   },
   level: 'problem',
   sentence: ({ scope, streams }) => `${namesOf(streams)} are not read: the credential lacks the scope ${scope}.`,
-  remedy({ scope, isLoggedIn }) {
-    const grant = isLoggedIn
-      ? `Run ${toType('auth login')} and grant the scope ${scope}`
-      : `Grant the scope ${scope} to the credential`;
+  remedy({ isLoggedIn }) {
+    const grant = isLoggedIn ? `Run ${toType('auth login')} and grant it` : 'Grant it to the credential';
     return `${grant}. Nothing is lost: reading then resumes.`;
   },
   detail: ({ scope, missingScope }) => (scope === missingScope ? undefined : `The service names ${missingScope}.`),
