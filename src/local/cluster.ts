@@ -5,7 +5,6 @@ import { createRequire } from 'node:module';
 import { dirname, join, relative, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { makeDataFolder } from '../shared/data-folder.ts';
 import { UserError } from '../shared/errors.ts';
 import { keptSecret } from './data-folder.ts';
 
@@ -37,7 +36,7 @@ type Spawn = (program: string, args: readonly string[], options: SpawnOptions) =
  * account that runs Postgres can't reach it.
  */
 export async function makeFolder(folder: string): Promise<void> {
-  const created = await makeDataFolder(folder);
+  const created = await mkdir(folder, { recursive: true });
   const account = await findAccount();
   if (!account) return;
   const home = await realpath(folder);

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { escapeLiteral } from 'pg';
 import { withClient } from '../db/connections.ts';
 import { closingStatements, selectOpenFunctions } from '../reporting/bi-role.ts';
+import { makeDataFolder } from '../shared/data-folder.ts';
 import { UserError } from '../shared/errors.ts';
 import type { Log } from '../shared/log.ts';
 import { type Cluster, makeFolder, openCluster, owner, superuser } from './cluster.ts';
@@ -75,6 +76,7 @@ export async function startPostgres(options: PostgresOptions): Promise<LocalPost
   const releaseFolder = await claimFolder(options.dataDir);
   try {
     const cluster = await openCluster(options.dataDir);
+    await makeDataFolder(options.dataDir);
     await endLeftover(cluster.directory, stopTimeoutMs, options.log);
     const settings = { ...defaults, ...options.settings };
     const server = await firstLaunch(cluster, join(options.dataDir, 'port'), options.port, settings);

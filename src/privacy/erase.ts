@@ -177,7 +177,7 @@ export class NotErasable extends UserError {
 
 /** Normalises a typed number. Throws `NotErasable` when it is no phone number. */
 export function erasableNumber(text: string): string {
-  const typed = typedNumber(text);
+  const typed = typedNumber(text, { orUnassigned: true });
   if ('problem' in typed) throw new NotErasable(`This is ${typed.problem}.`);
   return typed.number;
 }

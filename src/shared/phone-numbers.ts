@@ -81,17 +81,26 @@ const longNumbers = /^(?:39|43|49|54|62|352|358)/;
 /** A number, or what is wrong with a text, as the end of a sentence that begins with "This is". */
 export type TypedNumber = { readonly number: string } | { readonly problem: string };
 
+interface TypedOptions {
+  readonly orShortCode?: boolean;
+  readonly orUnassigned?: boolean;
+}
+
 /**
  * Reads one phone number as people and spreadsheets write it, at every door: normalised like the service does. Refuses what may be
- * another number than was meant. `orShortCode` allows 4 to 6 digits too.
+ * another number than was meant. `orShortCode` allows 4 to 6 digits too; `orUnassigned` numbers that
+ * nobody can have, which a caller can show and the mirror then holds.
  */
-export function typedNumber(typed: string, { orShortCode = false } = {}): TypedNumber {
-  const found = readTyped(typed, orShortCode);
+export function typedNumber(typed: string, options: TypedOptions = {}): TypedNumber {
+  const found = readTyped(typed, options);
   if (typeof found !== 'string') return found;
   return { problem: `no phone number: ${found}; write one with its country code, such as +1 212 555 0123` };
 }
 
-function readTyped(typed: string, orShortCode: boolean): { readonly number: string } | string {
+function readTyped(
+  typed: string,
+  { orShortCode = false, orUnassigned = false }: TypedOptions,
+): { readonly number: string } | string {
   const composed = normalize(typed, 'NFKC').replace(beforeTyped, '');
   const text = composed.replace(/\p{Nd}/gu, plainDigit).trim();
   if (/^\d+(?:[.,]\d*)?e\+?\d+$/i.test(text)) return 'a spreadsheet has rounded it';
@@ -110,7 +119,7 @@ function readTyped(typed: string, orShortCode: boolean): { readonly number: stri
   const number = normalizeNumber(whole);
   if (isInternational && number !== whole) return `the service reads its ten digits as +${number}`;
   const isLong = number.length > 13 && !longNumbers.test(number);
-  return isLong || !isPhoneNumber(number) ? 'nobody can have it' : { number };
+  return isLong || !(orUnassigned || isPhoneNumber(number)) ? 'nobody can have it' : { number };
 }
 
 const threeDigitAreas = '2(?:2[0-13]|3[067]|49|6[01346]|80|9[1789])|3(?:36|4[1-358]|5[138]|6[24]|7[069]|8[013578])';

@@ -3,9 +3,9 @@ import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { makeFolder } from '../../src/local/cluster.ts';
 import { announceRunning, ownSecret } from '../../src/local/data-folder.ts';
 import { keepInFolders } from '../../src/ops/lost-writes/kept-outside.ts';
+import { makeDataFolder } from '../../src/shared/data-folder.ts';
 import { createLog } from '../../src/shared/log.ts';
 
 const running = {
@@ -41,7 +41,7 @@ test.each([
   [
     'the folder of the embedded Postgres',
     async (dataDir: string) => {
-      await makeFolder(join(dataDir, 'postgres'));
+      await makeDataFolder(join(dataDir, 'postgres'));
       await writeFile(join(dataDir, 'postgres', 'password'), 'hunter2');
     },
   ],

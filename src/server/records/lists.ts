@@ -349,7 +349,7 @@ const modes = named(['live', 'dry-run']);
 const ofRule = typed('rule', 'Rule', 'its name', (rule) => sql`r.rule = ${rule}`);
 const ofNumber = (label: string) =>
   typed('number', label, 'a number', (text) => {
-    const found = typedNumber(text, { orShortCode: true });
+    const found = typedNumber(text, { orShortCode: true, orUnassigned: true });
     if ('problem' in found) throw new BadAddress(`number is ${found.problem}.`);
     return sql`r.number = any(${spellingsOf(found.number)})`;
   });
