@@ -350,16 +350,6 @@ const variables = z.object({
   LOG_LEVEL: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal')
     .default('info')
     .register(documentation, { doc: 'How much is logged, to standard error.' }),
-  OTEL_EXPORTER_OTLP_ENDPOINT: z
-    .string()
-    .refine((text) => !hasUser(text), {
-      error: 'must not hold a user or password: OTEL_EXPORTER_OTLP_HEADERS carries credentials',
-    })
-    .optional()
-    .register(documentation, {
-      doc: 'Receives traces by OpenTelemetry (OTLP over HTTP); the other variables `OTEL_…` are [standard](https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/).',
-    }),
-  OTEL_SDK_DISABLED: z.string().optional().register(documentation, { doc: '`true` turns traces off.' }),
   BACKFILL_DAYS: integer(0, 366).prefault('90').register(documentation, {
     doc: 'How many days of history the first start fills in by itself, once per database: calls with their artefacts, then the threads of their callers. 0: none.',
   }),
@@ -532,22 +522,14 @@ function grouped(read: z.output<typeof variables>, given: Readonly<Record<string
       /** Local times, `22:00`. */
       quietHours: read.NOTIFY_QUIET_HOURS,
     },
-    /** OpenTelemetry reads its settings itself. `unusable`: nothing but traces needs the endpoint, so a wrong one is a warning. */
-    tracing: tracingOf(read),
   };
-}
-
-function tracingOf(read: Pick<z.output<typeof variables>, 'OTEL_EXPORTER_OTLP_ENDPOINT' | 'OTEL_SDK_DISABLED'>) {
-  const endpoint = read.OTEL_EXPORTER_OTLP_ENDPOINT;
-  if (endpoint === undefined || read.OTEL_SDK_DISABLED?.toLowerCase() === 'true') return 'off';
-  return ['http:', 'https:'].includes(protocolOf(endpoint) ?? '') ? 'on' : 'unusable';
 }
 
 /** Minimum length, in characters, of a secret that cannot be guessed. */
 export const shortestUnguessed = 16;
 
 /** Warnings about settings that work but are insecure, mended or of no effect: one sentence each, with its remedy, and no secret. */
-export function weaknessesOf({ api, receiver, databaseUrl, tracing }: Settings): string[] {
+export function weaknessesOf({ api, receiver, databaseUrl }: Settings): string[] {
   const mended =
     'API_BASE_URL ends with the path of the API, which is left out: requests add it themselves. Remove /api/public/v1 from it.';
   const secrets = { WEBHOOK_SECRET: receiver.secret, WEBHOOK_SECRET_PREVIOUS: receiver.previousSecret };
@@ -558,11 +540,6 @@ export function weaknessesOf({ api, receiver, databaseUrl, tracing }: Settings):
           `${name} has ${secret.length} characters: who guesses it can make the daemon read what never happened. Make one with \`openssl rand -hex 24\`.`,
         ],
   );
-  if (tracing === 'unusable') {
-    weaknesses.push(
-      'No traces are sent: OTEL_EXPORTER_OTLP_ENDPOINT must begin with http:// or https:// (OTLP over HTTP, usually on port 4318).',
-    );
-  }
   if (api.hadApiPath) weaknesses.push(mended);
   if (receiver.hasPortAlone && receiver.publicUrl !== undefined && !isLoopbackUrl(receiver.publicUrl)) {
     weaknesses.push(

@@ -195,7 +195,6 @@ create table ops.deliveries (
   is_recognized boolean not null,
   is_erased boolean not null default false,
   named text[] not null default '{}',
-  traceparent text,
   primary key (delivery_id, received_at)
 ) partition by range (received_at);
 create index deliveries_received_at on ops.deliveries using brin (received_at);
@@ -213,7 +212,6 @@ comment on column ops.deliveries.targets is 'What the delivery points at, each a
 comment on column ops.deliveries.is_recognized is 'False when the body has no reference, or more than the 500 that are used of one delivery. Such a delivery can be parsed again.';
 comment on column ops.deliveries.is_erased is 'It mentioned a person who was erased, so its body was removed.';
 comment on column ops.deliveries.named is 'Texts that it names, each as "line/number[/participants] id"; the first thousand.';
-comment on column ops.deliveries.traceparent is 'Its trace as a W3C traceparent, continued by the reads that it causes; NULL unless traces are exported.';
 
 create table ops.deliveries_other (like ops.deliveries including defaults including comments);
 alter table ops.deliveries attach partition ops.deliveries_other default;

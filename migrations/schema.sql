@@ -110,7 +110,6 @@ create table ops.deliveries (
   is_recognized boolean not null, -- False when the body has no reference, or more than the 500 that are used of one delivery. Such a delivery can be parsed again.
   is_erased boolean not null default false, -- It mentioned a person who was erased, so its body was removed.
   named text[] not null default '{}'::text[], -- Texts that it names, each as "line/number[/participants] id"; the first thousand.
-  traceparent text, -- Its trace as a W3C traceparent, continued by the reads that it causes; NULL unless traces are exported.
   constraint deliveries_pkey PRIMARY KEY (delivery_id, received_at)
 ) partition by RANGE (received_at);
 CREATE INDEX deliveries_received_at ON ONLY ops.deliveries USING brin (received_at);

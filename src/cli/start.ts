@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
 import { readSettings, weaknessesOf } from '../../config/settings.ts';
 import { type Started, start } from '../local/start.ts';
-import { startTelemetry } from '../ops/telemetry.ts';
 import { toType } from '../shared/command-name.ts';
 import { withoutPassword } from '../shared/masking.ts';
 import { drainMs, type Entry, runUntilStopped } from './lifecycle.ts';
@@ -12,7 +11,6 @@ export async function runAll(entry: Entry): Promise<Output> {
   const settings = readSettings(process.env, { servesPages: true, makesToken: true });
   const log = createStartLog(settings.logLevel, settings.timeZone);
   for (const weakness of weaknessesOf(settings)) log.warn(weakness);
-  const telemetry = await startTelemetry(settings, 'start', log);
   const starting = start(settings, { log, startWorkers: entry.startWorkers, drainMs });
   // A Ctrl-C during the start waits until it is complete, because an embedded Postgres must not be left running.
   runUntilStopped(log, {
@@ -20,7 +18,6 @@ export async function runAll(entry: Entry): Promise<Output> {
     reload: () => void starting.then((each) => each.reloadRules()).catch(() => undefined),
     async close() {
       await (await starting).close();
-      await telemetry.stop();
     },
   });
   const started = await starting;

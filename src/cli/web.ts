@@ -4,7 +4,6 @@ import { pagesToken } from '../local/data-folder.ts';
 import { areMigrated } from '../migrations.ts';
 import { createOutages, startAlerts } from '../ops/alerts/watch.ts';
 import { reportConnections, reportProcess } from '../ops/processes.ts';
-import { startTelemetry } from '../ops/telemetry.ts';
 import { startWatchdog } from '../ops/watchdog.ts';
 import { registerPages } from '../server/pages.ts';
 import { createReceiver } from '../server/receiver.ts';
@@ -23,7 +22,6 @@ export async function runWeb(): Promise<Output> {
   const settings = { ...given, receiver: { ...given.receiver, adminToken } };
   const log = createLog(settings.logLevel);
   for (const weakness of weaknessesOf(settings)) log.warn(weakness);
-  const telemetry = await startTelemetry(settings, 'web', log);
   // With queues in Redis, it serves at once and answers 503 until Postgres is reachable.
   const { databaseUrl, redisUrl } = settings;
   const outages = createOutages({ settings, log });
@@ -53,7 +51,6 @@ export async function runWeb(): Promise<Output> {
       await reporting.stop();
       await watchdog.stop();
       await context[Symbol.asyncDispose]();
-      await telemetry.stop();
     },
   });
   // Printed last, because a reader of this line may send a signal at once.

@@ -4,7 +4,6 @@ import { connectionsOf, createContext, readySettings } from '../context.ts';
 import { pagesToken } from '../local/data-folder.ts';
 import { createOutages } from '../ops/alerts/watch.ts';
 import { reportConnections } from '../ops/processes.ts';
-import { startTelemetry } from '../ops/telemetry.ts';
 import { startWatchdog } from '../ops/watchdog.ts';
 import { createLog } from '../shared/log.ts';
 import { commandSettings } from './environment.ts';
@@ -28,7 +27,6 @@ export async function runWorker(entry: Entry, options: { queues?: WorkName[] }):
   const settings = { ...given, receiver: { ...given.receiver, adminToken } };
   const log = createLog(settings.logLevel);
   for (const weakness of weaknessesOf(settings)) log.warn(weakness);
-  const telemetry = await startTelemetry(settings, 'worker', log);
   const outages = createOutages({ settings, log });
   const { databaseUrl, redisUrl, workerPort } = settings;
   await waitForPostgres(databaseUrl, log, redisUrl === undefined ? minConnections : 1, outages.failed);
@@ -50,7 +48,6 @@ export async function runWorker(entry: Entry, options: { queues?: WorkName[] }):
       await Promise.all([workers.close(drainMs), port?.close()]);
       await watchdog.stop();
       await context[Symbol.asyncDispose]();
-      await telemetry.stop();
     },
   });
   // Printed last, because a reader of this line may send a signal at once.

@@ -56,8 +56,6 @@ export interface Claim extends Target {
   readonly isProbe: boolean;
   /** The delivery that made it pending; undefined if something else did. */
   readonly deliveryId?: string | undefined;
-  /** The trace of that delivery, as a W3C `traceparent`; only in a process that traces. */
-  readonly traceparent?: string | undefined;
 }
 
 /** How a read ended for good: `active` if it was mirrored, else why it cannot be. */
@@ -70,22 +68,6 @@ export interface FinishedTarget extends Claim {
   readonly recheckSeconds?: number | undefined;
   /** Whether the read found the target. Default: if its state is active. An unconfirmed target that was not found is deferred. */
   readonly isFound?: boolean;
-}
-
-/**
- * Adds the traces of the deliveries that caused the claims. Jobs cannot carry all of them: one may be lost, and a handler with a
- * backlog reads targets without their jobs.
- */
-export async function withTraces(db: Database, claims: readonly Claim[]): Promise<readonly Claim[]> {
-  const ids = claims.flatMap(({ deliveryId }) => deliveryId ?? []);
-  if (ids.length === 0) return claims;
-  const rows = await query(
-    db,
-    sql<{ id: string; traceparent: string }>`select delivery_id as id, traceparent from ops.deliveries
-     where delivery_id = any(${ids}::bigint[]) and traceparent is not null`,
-  );
-  const traces = new Map(rows.map(({ id, traceparent }) => [id, traceparent]));
-  return claims.map((claim) => ({ ...claim, traceparent: traces.get(claim.deliveryId ?? '') }));
 }
 
 /** Timers can fire slightly before the database's clock reaches the due time. */

@@ -39,8 +39,6 @@ export interface Delivery {
   readonly messageIds?: readonly string[];
   /** It has more references than are taken from one delivery, so it is stored as not recognized. */
   readonly isTruncated?: boolean;
-  /** Its trace, as a W3C `traceparent`. */
-  readonly traceparent?: string | undefined;
 }
 
 /** The hashes of erased numbers, in memory: each delivery is compared with them before it is stored. */
@@ -125,7 +123,7 @@ export function createInbox(
       accepted?.add(redacted.flatMap(({ targets }) => targets));
       return stored;
     });
-    notify(traced(dueTargetsOf(due), located));
+    notify(dueTargetsOf(due));
     return located.map(({ targets }, at) => ({ id: ids[at] ?? '', targets: targets.length }));
   }, batching);
 
@@ -191,16 +189,6 @@ function referencedBy(deliveries: readonly Delivery[]): BatchTarget[] {
   return [...referenced.values()];
 }
 
-/** Each target with the trace of the first delivery that points at it, which is the cause of its read. */
-function traced(due: readonly DueTarget[], deliveries: readonly Delivery[]): readonly DueTarget[] {
-  if (deliveries.every(({ traceparent }) => traceparent === undefined)) return due;
-  const places = new Map(referencedBy(deliveries).map(({ kind, key, place }) => [`${kind} ${key}`, place]));
-  return due.map((target) => {
-    const place = places.get(`${target.kind} ${target.key}`);
-    return { ...target, traceparent: place === undefined ? undefined : deliveries[place]?.traceparent };
-  });
-}
-
 const separator = `\u001e${randomUUID()}\u001e`;
 
 /**
@@ -231,7 +219,6 @@ function insertStatement(
     body_hash: (each) => each.fingerprint,
     targets: (each) => each.targets.map(({ kind, key }) => `${kind} ${key}`).join(';'),
     named: (each) => messagesNamedBy(each.targets).join(';'),
-    traceparent: (each) => each.traceparent,
     is_recognized: (each, at) => (context.located[at]?.targets.length ?? 0) > 0 && !each.isTruncated,
   });
   const referenced = joined('h', referencedBy(deliveries), {
@@ -244,9 +231,9 @@ function insertStatement(
   // Rows get their ids in the order in which they are inserted.
   return sql<Stored>`
     with stored as (
-      insert into ops.deliveries (event_type, claimed_type, content_type, user_agent, body, body_hash, targets, named, traceparent, is_recognized, is_erased)
+      insert into ops.deliveries (event_type, claimed_type, content_type, user_agent, body, body_hash, targets, named, is_recognized, is_erased)
       select nullif(event_type, ''), nullif(claimed_type, ''), nullif(content_type, ''), nullif(user_agent, ''), coalesce(body, ''),
-        coalesce(body_hash, ''), string_to_array(coalesce(targets, ''), ';'), string_to_array(coalesce(named, ''), ';'), nullif(traceparent, ''),
+        coalesce(body_hash, ''), string_to_array(coalesce(targets, ''), ';'), string_to_array(coalesce(named, ''), ';'),
         is_recognized::boolean, coalesce(body_hash, '') = ''
       from ${received} where ops.knows_erasures(${context.newestErasure ?? null})
       returning delivery_id

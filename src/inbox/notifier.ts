@@ -5,7 +5,7 @@ import type { Queues } from '../queues/queues.ts';
 import type { Log } from '../shared/log.ts';
 import { withTimeout } from '../shared/timeout.ts';
 import type { DirectoryKind } from '../warehouse/directory.ts';
-import { type DueTarget, type TargetKind, targetKinds } from './targets.ts';
+import { type DueTarget, type Target, type TargetKind, targetKinds } from './targets.ts';
 
 /** The queue whose workers read a kind of target. */
 export function queueOf(kind: TargetKind): QueueName {
@@ -48,15 +48,11 @@ export function createNotifier(queues: Pick<Queues, 'enqueue'>, log: Log): Notif
   const timers = new Map<string, { readonly at: number; readonly timer: NodeJS.Timeout }>();
   let isFailing = false;
 
-  function enqueue({ traceparent, ...target }: Omit<DueTarget, 'afterMs'>): void {
-    const queue = queueOf(target.kind);
+  function enqueue({ kind, key }: Target): void {
+    const queue = queueOf(kind);
     const targets = waiting.get(queue) ?? new Map<string, TargetJob>();
     waiting.set(queue, targets);
-    targets.set(`${target.kind} ${target.key}`, {
-      kind: target.kind,
-      key: target.key,
-      ...(traceparent !== undefined && { traceparent }),
-    });
+    targets.set(`${kind} ${key}`, { kind, key });
     if (!enqueuing.has(queue)) enqueuing.set(queue, enqueueAll(queue, targets));
   }
 

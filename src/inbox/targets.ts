@@ -42,8 +42,6 @@ export function rankOf(references: number): Rank {
 /** A target to enqueue `afterMs` from now. */
 export interface DueTarget extends Target {
   readonly afterMs: number;
-  /** The trace that its read continues, as a W3C `traceparent`. */
-  readonly traceparent?: string | undefined;
 }
 
 /** A target to mark dirty, due now or some seconds from now. */

@@ -1,16 +1,11 @@
 import type { Processor, Queue, QueueOptions, Worker, WorkerOptions } from 'bullmq';
 import { storableText } from '../shared/storable.ts';
 
-/** A job: read the target. */
+/** A job: read the target. Ids only, never data, so one job can stand for any number of changes. */
 export interface TargetJob {
   readonly kind: string;
   readonly key: string;
-  /** The trace to continue, as a W3C `traceparent`. */
-  readonly traceparent?: string | undefined;
 }
-
-/** Ids only, never data, so one job can stand for any number of changes. */
-export type JobData = Pick<TargetJob, 'kind' | 'key'>;
 
 /** One job per target, sorted so that two callers can't deadlock. */
 export function jobsOf(jobs: readonly TargetJob[]) {
@@ -18,31 +13,29 @@ export function jobsOf(jobs: readonly TargetJob[]) {
   for (const job of jobs) {
     // A value that jsonb rejects would fail the whole batch.
     const data = { kind: storableText(job.kind), key: storableText(job.key) };
-    const id = targetId(data);
-    byTarget.set(id, { ...data, traceparent: byTarget.get(id)?.traceparent ?? job.traceparent });
+    byTarget.set(targetId(data), data);
   }
   return [...byTarget]
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([id, { kind, key, traceparent }]) => ({
-      name: kind,
-      data: { kind, key },
+    .map(([id, data]) => ({
+      name: data.kind,
+      data,
       opts: {
         deduplication: { id, keepLastIfActive: true },
         removeOnComplete: true,
         removeOnFail: true,
-        ...(traceparent !== undefined && { telemetry: { metadata: JSON.stringify({ traceparent }) } }),
       },
     }));
 }
 
 /** ASCII without the colon, which both stores use in their own names. */
-function targetId({ kind, key }: JobData): string {
+function targetId({ kind, key }: TargetJob): string {
   return `${encodeURIComponent(kind)}/${encodeURIComponent(key)}`;
 }
 
-export type BullQueue = Queue<JobData, void, string>;
-export type BullWorker = Worker<JobData, void, string>;
-export type JobProcessor = Processor<JobData, void, string>;
+export type BullQueue = Queue<TargetJob, void, string>;
+export type BullWorker = Worker<TargetJob, void, string>;
+export type JobProcessor = Processor<TargetJob, void, string>;
 
 export type WorkerTuning = Omit<WorkerOptions, 'connection' | 'prefix'>;
 
@@ -62,7 +55,7 @@ interface StoreFault {
 
 export interface PendingJob {
   readonly id: string;
-  readonly data: JobData;
+  readonly data: TargetJob;
 }
 
 /** The differences between the two stores of queues. */
@@ -70,7 +63,7 @@ export interface QueueStore {
   readonly backend: 'redis' | 'postgres';
   /** False while a command would have to wait. */
   isConnected(): boolean;
-  openQueue(name: string, options: Pick<QueueOptions, 'skipMetasUpdate' | 'telemetry'>): BullQueue;
+  openQueue(name: string, options: Pick<QueueOptions, 'skipMetasUpdate'>): BullQueue;
   openWorker(name: string, processor: JobProcessor, tuning: WorkerTuning): BullWorker;
   /** The jobs of a queue that aren't running. */
   pendingJobs(queue: BullQueue): Promise<readonly PendingJob[]>;

@@ -11,11 +11,9 @@ import { readDeploymentId } from '../db/connections.ts';
 import { UserError } from '../shared/errors.ts';
 import type { Log } from '../shared/log.ts';
 import { withTimeout } from '../shared/timeout.ts';
-import { currentTracing, detached, inSpan } from '../shared/tracing.ts';
 import {
   type BullQueue,
   type BullWorker,
-  type JobData,
   jobsOf,
   type PendingJob,
   type QueueStore,
@@ -31,7 +29,7 @@ export interface QueuesHealth extends StoreHealth {
 }
 
 /** Processes one job. The signal fires if its lock is lost, or if the deadline of a close has passed. */
-export type JobHandler = (job: JobData, signal: AbortSignal) => Promise<void>;
+export type JobHandler = (job: TargetJob, signal: AbortSignal) => Promise<void>;
 
 export interface QueueWorker {
   /**
@@ -60,7 +58,7 @@ export interface Queues {
    * Removes matching jobs that aren't running, and the store's record of past ones. Returns their number. Running jobs
    * end normally. Rejects with `QueueUnavailable`.
    */
-  forget(queue: QueueName, isForgotten: (job: JobData) => boolean): Promise<number>;
+  forget(queue: QueueName, isForgotten: (job: TargetJob) => boolean): Promise<number>;
   /** Starts handlers. If a handler rejects, its job ends. Default concurrency: the queue's own setting. */
   work(queue: QueueName, options: { readonly concurrency?: number }, handler: JobHandler): QueueWorker;
   health(): Promise<QueuesHealth>;
@@ -116,9 +114,7 @@ export async function createQueues(options: QueuesOptions): Promise<Queues> {
           if (deploymentId === undefined) throw new QueueUnavailable('The queues are not open yet.');
           return deploymentId;
         });
-  const telemetry = currentTracing()?.ofQueues;
-  const traced = telemetry && { telemetry };
-  const queueOptions = { skipMetasUpdate: options.isReadOnly ?? false, ...traced };
+  const queueOptions = { skipMetasUpdate: options.isReadOnly ?? false };
   const queues = new Map<QueueName, BullQueue>();
   const workers = new Set<QueueWorker>();
   let deploymentId: string | undefined;
@@ -179,15 +175,9 @@ export async function createQueues(options: QueuesOptions): Promise<Queues> {
     async enqueue(name, targets) {
       const jobs = jobsOf(targets);
       if (jobs.length === 0) return;
-      const causes = targets.flatMap(({ traceparent }) => traceparent ?? []);
-      // The current span belongs to the first caller, but the batch contains jobs of others too.
-      await detached(() =>
-        inSpan(`enqueue ${name}`, { causes }, async () => {
-          for (let from = 0; from < jobs.length; from += enqueueBatch) {
-            await ask(name, (queue) => queue.addBulk(jobs.slice(from, from + enqueueBatch)));
-          }
-        }),
-      );
+      for (let from = 0; from < jobs.length; from += enqueueBatch) {
+        await ask(name, (queue) => queue.addBulk(jobs.slice(from, from + enqueueBatch)));
+      }
     },
 
     async waiting(name) {
@@ -211,7 +201,6 @@ export async function createQueues(options: QueuesOptions): Promise<Queues> {
         maxStalledCount,
         drainDelay: pollEvery / 1_000,
         runRetryDelay: retryDelay,
-        ...traced,
       };
       const worker = createQueueWorker(store, name, tuning, handler, outage, log);
       workers.add(worker);
@@ -245,7 +234,7 @@ export async function createQueues(options: QueuesOptions): Promise<Queues> {
 async function forgetJobs(
   queue: BullQueue,
   pending: readonly PendingJob[],
-  isForgotten: (job: JobData) => boolean,
+  isForgotten: (job: TargetJob) => boolean,
 ): Promise<number> {
   let forgotten = 0;
   for (const { id, data } of pending) {

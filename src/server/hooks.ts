@@ -3,7 +3,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Accepted, type Inbox, targetsOf } from '../inbox/deliveries.ts';
 import type { Log } from '../shared/log.ts';
 import type { Metrics } from '../shared/metrics.ts';
-import { currentTracing, inSpan, ofPostgres } from '../shared/tracing.ts';
 import { type DeliveryFacts, extract, withoutOwn } from '../webhooks/extract.ts';
 import { redactValue } from '../webhooks/redact.ts';
 import { type BodyBudget, type BodyShare, decodeBody, readBody } from './read-body.ts';
@@ -77,14 +76,9 @@ export function registerHooks(app: FastifyInstance, deps: HookDeps): void {
         body: facts.body,
         fingerprint: facts.fingerprint,
         isTruncated: facts.isTruncated,
-        traceparent: currentTracing()?.traceparent(),
         ...targetsOf(facts.references),
       };
-      accepted = await inSpan('store delivery', ofPostgres, async (span) => {
-        const stored = await deps.inbox.accept(delivery);
-        span.set({ 'trunkline.delivery.id': stored.id });
-        return stored;
-      });
+      accepted = await deps.inbox.accept(delivery);
     } catch (error) {
       if (!isFailing) deps.log.error({ err: error }, 'Deliveries cannot be stored and are answered 503');
       isFailing = true;

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from './log.ts';
-import { detached } from './tracing.ts';
 
 export interface Loop {
   /**
@@ -64,7 +63,7 @@ export function startLoop({ name, everyMs, log, job, restMs, retryAfterMs }: Loo
   function kick(): Promise<void> {
     if (signal.aborted) return running ?? Promise.resolve();
     isWanted = true;
-    running ??= detached(run);
+    running ??= run();
     return running;
   }
 

@@ -11,8 +11,6 @@ import {
   createLeases,
   failTarget,
   releaseClaims,
-  type TargetState,
-  withTraces,
 } from '../inbox/claims.ts';
 import type { DueFloor } from '../inbox/due-floor.ts';
 import { kindsOfQueues, queueOf } from '../inbox/notifier.ts';
@@ -21,7 +19,6 @@ import { markDirty, maskedTarget, priorities, type Target, type TargetKind } fro
 import { createBatch, oneAtATime } from '../shared/batch.ts';
 import type { Log } from '../shared/log.ts';
 import { threadOf } from '../shared/thread.ts';
-import { currentTracing, detached, inSpan, ofPostgres } from '../shared/tracing.ts';
 import { isBlamed, workingOn } from '../shared/work.ts';
 import { heldThread } from '../warehouse/conversations.ts';
 import { isDirectory, ofEachList } from '../warehouse/directory.ts';
@@ -77,10 +74,7 @@ export function createSync(deps: SyncDeps) {
   const leases = createLeases(db);
   const claims = createBatch<Target, Claim | undefined>(async (targets) => {
     const claimed = new Map(
-      (await admit(await traced(await claimTargets(db, targets)))).map((claim) => [
-        `${claim.kind} ${claim.key}`,
-        claim,
-      ]),
+      (await admit(await claimTargets(db, targets))).map((claim) => [`${claim.kind} ${claim.key}`, claim]),
     );
     return targets.map(({ kind, key }) => claimed.get(`${kind} ${key}`));
   }, oneAtATime);
@@ -88,7 +82,7 @@ export function createSync(deps: SyncDeps) {
     [...kindsOfQueues].map(([queue, kinds]) => [
       queue,
       createBatch<void, Claim | undefined>(
-        async ({ length }) => admit(await traced(await claimDue(db, kinds, length, deps.floor))),
+        async ({ length }) => admit(await claimDue(db, kinds, length, deps.floor)),
         oneAtATime,
       ),
     ]),
@@ -119,10 +113,6 @@ export function createSync(deps: SyncDeps) {
     return lease(now);
   }
 
-  async function traced(claimed: readonly Claim[]): Promise<readonly Claim[]> {
-    return currentTracing() ? withTraces(db, claimed) : claimed;
-  }
-
   function lease(claimed: readonly Claim[]): readonly Claim[] {
     for (const claim of claimed) leases.hold(claim);
     return claimed;
@@ -130,12 +120,7 @@ export function createSync(deps: SyncDeps) {
 
   async function fetch(claim: Claim, signal: AbortSignal): Promise<FetchedRead> {
     try {
-      return {
-        claim,
-        result: await inSpan(`read ${claim.kind}`, traceOf(claim), () =>
-          workingOn([claim], () => readers[claim.kind](claim, deps, signal)),
-        ),
-      };
+      return { claim, result: await workingOn([claim], () => readers[claim.kind](claim, deps, signal)) };
     } catch (error) {
       return { claim, error };
     }
@@ -157,8 +142,7 @@ export function createSync(deps: SyncDeps) {
   async function readNext(queue: QueueName, signal: AbortSignal): Promise<ReadOutcome> {
     const claim = await dueClaims.get(queue)?.add();
     if (!claim) return 'not_pending';
-    // The job that brought the handler here is about another target.
-    return (await detached(() => readClaimed(claim, queue, signal))).outcome;
+    return (await readClaimed(claim, queue, signal)).outcome;
   }
 
   function readClaimed(claim: Claim, queue: QueueName, signal: AbortSignal): Promise<EndedRead> {
@@ -170,7 +154,7 @@ export function createSync(deps: SyncDeps) {
   /** Reads up to `max` of the unconfirmed targets of some queues that wait behind all others. */
   async function readUnconfirmed(queues: readonly QueueName[], max: number) {
     const kinds = queues.flatMap((queue) => kindsOfQueues.get(queue) ?? []);
-    const claimed = lease(await traced(await claimUnconfirmed(db, kinds, max)));
+    const claimed = lease(await claimUnconfirmed(db, kinds, max));
     const ended = await Promise.all(claimed.map((claim) => readClaimed(claim, queueOf(claim.kind), never)));
     const missed = ended.filter(({ outcome, isMissed }) => isMissed || outcome !== 'mirrored');
     return { read: ended.length, missed: missed.length };
@@ -179,7 +163,7 @@ export function createSync(deps: SyncDeps) {
   /** Reads up to `max` targets whose read ended with its process. Returns how many. */
   async function readSuspects(queues: readonly QueueName[], max: number): Promise<number> {
     const kinds = queues.flatMap((queue) => kindsOfQueues.get(queue) ?? []);
-    const claimed = lease(await traced(await claimSuspects(db, kinds, max)));
+    const claimed = lease(await claimSuspects(db, kinds, max));
     await Promise.all(claimed.map((claim) => readClaimed(claim, queueOf(claim.kind), never)));
     return claimed.length;
   }
@@ -207,7 +191,7 @@ export function createSync(deps: SyncDeps) {
   async function mirror(claim: Claim, result: ReadResult): Promise<EndedRead> {
     let isFound: boolean;
     try {
-      isFound = await finishRead(claim, 'active', result);
+      isFound = await writer.write({ claim, state: 'active', result });
     } catch (error) {
       log.error({ err: error, ...subjectOf(claim) }, 'The result of a read could not be written; it is read again');
       await failTarget(db, claim, { error: messageOf(error), afterMs: unwrittenPauseMs, countsAsAttempt: true });
@@ -259,16 +243,15 @@ export function createSync(deps: SyncDeps) {
           { ...subjectOf(claim), err: error },
           `The service does not return this target: ${decision.state}`,
         );
-        await finishRead(claim, decision.state, await refusedResult(claim, decision.state, deps), message);
+        await writer.write({
+          claim,
+          state: decision.state,
+          result: await refusedResult(claim, decision.state, deps),
+          error: message,
+        });
         await resumeAfterProbe(claim);
         return { outcome: decision.state, isMissed: true };
     }
-  }
-
-  function finishRead(claim: Claim, state: TargetState, result: ReadResult, error?: string): Promise<boolean> {
-    const { causes, attributes } = traceOf(claim);
-    const options = { causes, attributes: { ...attributes, ...ofPostgres.attributes } };
-    return inSpan(`write ${claim.kind}`, options, () => writer.write({ claim, state, error, result }));
   }
 
   async function timed(kind: TargetKind, read: () => Promise<EndedRead>): Promise<EndedRead> {
@@ -290,14 +273,6 @@ export function createSync(deps: SyncDeps) {
     readSuspects,
     /** Resolves when no result waits for its commit. */
     idle: () => writer.idle(),
-  };
-}
-
-/** A read belongs to the trace of the delivery that caused it, else to that of its job. */
-function traceOf({ deliveryId, traceparent }: Claim) {
-  return {
-    causes: traceparent === undefined ? undefined : [traceparent],
-    attributes: deliveryId === undefined ? {} : { 'trunkline.delivery.id': deliveryId },
   };
 }
 

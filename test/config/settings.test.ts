@@ -63,22 +63,6 @@ test('an address that Kubernetes sets for a service of that name is no port', ()
   expect(readSettings(linked)).toEqual(readSettings({}));
 });
 
-describe('traces', () => {
-  const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' };
-
-  test('are sent to an endpoint, unless OpenTelemetry is disabled', () => {
-    expect(readSettings(endpoint).tracing).toBe('on');
-    expect(readSettings({ ...endpoint, OTEL_SDK_DISABLED: 'TRUE' }).tracing).toBe('off');
-    expect(readSettings({}).tracing).toBe('off');
-  });
-
-  test.each(['collector:4317', 'grpc://collector:4317', 'not an address'])('to %j are a warning, no error', (text) => {
-    const settings = readSettings({ OTEL_EXPORTER_OTLP_ENDPOINT: text });
-    expect(settings.tracing).toBe('unusable');
-    expect(weaknessesOf(settings).join()).toContain('OTEL_EXPORTER_OTLP_ENDPOINT must begin with http://');
-  });
-});
-
 test('all problems come at once, each with its variable', () => {
   const problems = problemsOf(
     {
@@ -133,7 +117,6 @@ describe('a message', () => {
     ['NOTIFY_SMTP_URL', 'http://user:hunter2@host'],
     ['NOTIFY_TARGETS', 'x=slack:https:user:hunter2@host'],
     ['REPORTING_DATABASE_URL', 'http://user:hunter2@host'],
-    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'https://user:hunter2@host:4318'],
   ])('about %s = %j names the variable, and not its secret', (name, value) => {
     const problems = problemsOf({ [name]: value }).join('\n');
     expect(problems).toContain(name);

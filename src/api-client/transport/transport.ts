@@ -1,7 +1,6 @@
 import pRetry from 'p-retry';
 import manifest from '../../../package.json' with { type: 'json' };
 import { backoffMs } from '../../shared/backoff.ts';
-import { inSpan } from '../../shared/tracing.ts';
 import { type Answer, readAnswer } from '../answers/envelope.ts';
 import { UnreadableData } from '../answers/values.ts';
 import { abortedError, type ErrorCode, ServiceError, untilAborted, withOutcome } from '../errors.ts';
@@ -273,16 +272,7 @@ export function createTransport(deps: TransportDeps): Transport {
     };
     try {
       const sent = { ...toRequest(operation, credential, requestId), answerMs, maySend, ownConnection: isOnce };
-      const attributes = {
-        'http.request.method': sent.method,
-        'trunkline.api.operation': name,
-        'trunkline.api.attempt': attempt,
-      };
-      const received = await inSpan(`API ${name}`, { kind: 'client', attributes }, async (span) => {
-        const answer = await exchanger.exchange(sent, signal);
-        span.set({ 'http.response.status_code': answer.status });
-        return answer;
-      });
+      const received = await exchanger.exchange(sent, signal);
       status = received.status;
       date = received.header('date');
       if (status < 200 || status > 299) throw refusal(operation, received, credential, clock.now());
