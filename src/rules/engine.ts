@@ -40,7 +40,7 @@ export interface RulesPace {
 const defaultPace: RulesPace = { eventsMs: 1_000, idleThreadsMs: 15_000 };
 
 /** Pause between two rounds without a wait: a busy mirror fills the next batch meanwhile. */
-const restMs = 100;
+const restMs = 500;
 
 const forgetEveryMs = 3_600_000;
 

@@ -55,7 +55,7 @@ export interface EvaluationContext {
   readonly onMatched?: () => void;
 }
 
-const batchSize = 50;
+const batchSize = 500;
 
 /**
  * Evaluates the rules on pending events until none is left. After the signal it ends with the current batch. Safe in any
@@ -65,17 +65,20 @@ export async function processEvents(context: EvaluationContext, signal: AbortSig
   const { db, log, mode, rules } = context;
   if (mode === 'off') return (await isOutranked(db, mode)) ? undefined : deleteAllEvents(db);
   let size = batchSize;
+  let after = '0';
   let isMore = await hasDueEvents(db);
   while (isMore && !signal.aborted) {
     let inHand: readonly TakenTrigger[] = [];
     const take = async (tx: Transaction) => {
-      inHand = await takeEvents(tx, size);
+      inHand = await takeEvents(tx, size, after);
       return inHand;
     };
     try {
       const { taken } = await runBatch(context, take, requeueEvents);
       if (taken === 0 && !(await rules(db))) await deleteUnreadEvents(db);
       isMore = taken === size;
+      after = inHand.at(-1)?.eventId ?? after;
+      size = Math.min(batchSize, 2 * size);
     } catch (error) {
       const [failed, ...others] = inHand;
       if (!failed) throw error;

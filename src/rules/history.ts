@@ -43,6 +43,12 @@ export function createHistory(matches: readonly Match[]): History {
 
   function add(match: Match): void {
     const held = { ...match };
+    // The ledger replaces a reply of the same rule to an earlier trigger.
+    const isReplaced = (older: Held) =>
+      older.rule === held.rule && older.mode === held.mode && isReplaceable(older, held.at);
+    if (held.reply === 'waiting') {
+      for (const older of byThread.get(pairKey(match)) ?? []) if (isReplaced(older)) older.reply = 'none';
+    }
     append(byRule, match.rule, held);
     if (match.reply !== 'none') append(byThread, pairKey(match), held);
   }
@@ -70,7 +76,7 @@ export function createHistory(matches: readonly Match[]): History {
       const since = before.getTime() - seconds * 1_000;
       const isCounted = (match: Held) => {
         if (match.at.getTime() <= since || !hasActed(match, mode)) return false;
-        const isThread = pairKey(match) === pairKey(thread);
+        const isThread = match.line === thread.line && match.number === thread.number;
         if (isThread && isReplaceable(match, before) && !match.doesMore) return false;
         if (scope === 'contact') return match.number === thread.number;
         return scope === 'account' || (scope === 'line' ? match.line === thread.line : isThread);

@@ -28,13 +28,19 @@ const isNew = sql`(after_seconds is null and noted_at > now() - ${maxCallWait})`
 const isAwaitingLegs = sql`(e.kind in ('call_missed', 'voicemail_left', 'call_ended') and ${isNew} and exists (
   select from warehouse.calls c where c.call_id = e.key and c.status is distinct from 'answered' and coalesce(c.leg_count, 0) = 0))`;
 
+/** The second in the id of a call, as a text that sorts like a number: an id of another format must not fail. */
+const secondOf = (callId: string) => sql`lpad(split_part(${sql.ref(callId)}, '.', 1), 11, '0') collate "C"`;
+
+/** The latest of the calls that are still to be read: two, since one may be the event's own. */
+const latestToRead = sql`
+  select t.key, ${secondOf('t.key')} as second from ops.sync_targets t
+  where t.dirty_version > t.clean_version and t.priority = 0 and t.due_at <= now() and t.kind = 'call' and t.attempts = 0
+  order by second desc limit 2`;
+
 /** Rules ask whether we have talked since an unanswered call. One that is mirrored late waits for later calls that are being read. */
 const isAwaitingLaterCalls = sql`(e.kind in ('call_missed', 'voicemail_left') and ${isNew}
-  and happened_at < noted_at - interval '30 seconds' and exists (
-    select from ops.sync_targets t
-    where t.dirty_version > t.clean_version and t.priority = 0 and t.due_at <= now() and t.kind = 'call' and t.attempts = 0
-      and case when t.key ~ '^\\d{9,11}\\.' then split_part(t.key, '.', 1)::bigint >= split_part(e.key, '.', 1)::bigint end
-      and t.key <> e.key))`;
+  and happened_at < noted_at - interval '30 seconds'
+  and exists (select from latest l where l.second >= ${secondOf('e.key')} and l.key <> e.key))`;
 
 /** The end of the lost time, while the database recovers from having gone back. */
 const lostUntil = sql`(select lost_until from ops.incarnation where noticed_at is not null and recovered_at is null)`;
@@ -45,9 +51,10 @@ export async function isRecovering(tx: Transaction): Promise<boolean> {
 }
 
 /** Locks and selects the due events, oldest first. During a recovery, later ones wait for those of the lost time. */
-const dueEvents = (limit: number) => sql`
+const dueEvents = (limit: number, after: string) => sql`
   select event_id from ops.rule_events e
-  where ${isDue} and coalesce(happened_at <= ${lostUntil}, true) and not ${isAwaitingCall} and not ${isAwaitingLegs} and not ${isAwaitingLaterCalls}
+  where event_id > ${after} and ${isDue} and coalesce(happened_at <= ${lostUntil}, true)
+    and not ${isAwaitingLaterCalls} and not ${isAwaitingLegs} and not ${isAwaitingCall}
   order by event_id limit ${limit}
   for update skip locked`;
 
@@ -62,13 +69,16 @@ export interface TakenTrigger extends Trigger {
   readonly eventId: string;
 }
 
-/** Deletes the oldest due events and returns their triggers, in the order of mirroring. A rollback restores them. */
-export async function takeEvents(tx: Transaction, limit: number): Promise<TakenTrigger[]> {
+/**
+ * Deletes the oldest due events after one, and returns their triggers in the order of mirroring. A rollback restores them. Whoever
+ * goes on after the last one looks at each event that waits once.
+ */
+export async function takeEvents(tx: Transaction, limit: number, after: string): Promise<TakenTrigger[]> {
   const rows = await hotQuery<TakenTrigger & { rules: readonly string[] | null; after: number | null }>(
     tx,
     sql`
-      with taken as (
-        delete from ops.rule_events e using (${dueEvents(limit)}) due where e.event_id = due.event_id
+      with latest as materialized (${latestToRead}), due as materialized (${dueEvents(limit, after)}), taken as (
+        delete from ops.rule_events e where e.event_id = any (array(select event_id from due))
         returning e.event_id, e.kind, e.key, e.happened_at, e.rules, e.after_seconds
       )
       select event_id as "eventId", kind, key, happened_at as at, rules, after_seconds as after from taken order by event_id`,

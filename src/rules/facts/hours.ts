@@ -6,12 +6,21 @@ import type { FactsOf } from './declared.ts';
 const maxDays = 14;
 const minuteMs = 60_000;
 
-/**
- * The facts about business hours at a moment, which change with the minute only. Each opening and closing time is converted to an
- * instant on its own, so they hold on days with 23 or 25 hours too.
- */
+/** The last answers, as triggers come in the order of time. */
+const lastFacts = new WeakMap<BusinessHours, { readonly minute: number; readonly facts: FactsOf<'hours'> }>();
+
+/** The facts about business hours at a moment, which change with the minute only. */
 export function hoursAt(hours: BusinessHours, moment: Date): FactsOf<'hours'> {
-  const at = new Date(Math.floor(moment.getTime() / minuteMs) * minuteMs);
+  const minute = Math.floor(moment.getTime() / minuteMs);
+  const last = lastFacts.get(hours);
+  if (last?.minute === minute) return last.facts;
+  const facts = hoursFrom(hours, new Date(minute * minuteMs));
+  lastFacts.set(hours, { minute, facts });
+  return facts;
+}
+
+/** Each opening and closing time is converted to an instant on its own, so they hold on days with 23 or 25 hours too. */
+function hoursFrom(hours: BusinessHours, at: Date): FactsOf<'hours'> {
   const local = localTime(at, hours.timeZone);
   const span = openSpans(hours, local.date).find(({ from, to }) => from <= at && at < to);
   const weekday = weekdayOf(local.date);
