@@ -16,6 +16,7 @@ import { openStores } from './rig/stores.ts';
 import { rules } from './rules.ts';
 import { search } from './search.ts';
 import { start } from './start.ts';
+import { wholeWay } from './whole-way.ts';
 
 const benches: Readonly<Record<string, Bench>> = {
   ingest,
@@ -29,15 +30,17 @@ const benches: Readonly<Record<string, Bench>> = {
   start,
   search,
   reporting,
+  'whole-way': wholeWay,
 };
 
-const usage = `usage: npm run bench -- [${Object.keys(benches).join('|')}]… [--rounds N] [--seconds N] [--rows N] [--json]
-       [--profile FOLDER] [--explain FILE] [--keep FOLDER | --in FOLDER]
+const usage = `usage: npm run bench -- [${Object.keys(benches).join('|')}]… [--rounds N] [--seconds N] [--rows N] [--calls N]
+       [--json] [--profile FOLDER] [--explain FILE] [--keep FOLDER | --in FOLDER]
 
 Measures the goals against their baselines of the same run, round by round. Without a name, all of them.
   --rounds N        rounds of each bench (each has its own default)
   --seconds N       length of a round, where a round has a length
   --rows N          calls that reporting invents (default 200,000)
+  --calls N         calls of a round of whole-way (default 4,000)
   --json            the findings as JSON on standard output
   --profile FOLDER  CPU profiles of the daemon's processes, one file each
   --explain FILE    plans of the slowest questions of reporting
@@ -50,6 +53,7 @@ const { values, positionals } = parseArgs({
     rounds: { type: 'string' },
     seconds: { type: 'string' },
     rows: { type: 'string' },
+    calls: { type: 'string' },
     json: { type: 'boolean' },
     profile: { type: 'string' },
     explain: { type: 'string' },
@@ -61,8 +65,8 @@ const { values, positionals } = parseArgs({
 const names = positionals.length > 0 ? positionals : Object.keys(benches);
 const wrong = [
   ...names.filter((name) => !benches[name]).map((name) => `There is no bench "${name}".`),
-  ...[values.rounds, values.seconds].flatMap((text) =>
-    text === undefined || /^[1-9]\d{0,3}$/.test(text) ? [] : [`"${text}" is no whole number above 0.`],
+  ...[values.rounds, values.seconds, values.calls].flatMap((text) =>
+    text === undefined || /^[1-9]\d{0,4}$/.test(text) ? [] : [`"${text}" is no whole number above 0.`],
   ),
   ...(values.rows === undefined || /^[1-9]\d{3,7}$/.test(values.rows)
     ? []
@@ -93,6 +97,7 @@ async function measure(): Promise<void> {
       rounds: values.rounds === undefined ? undefined : Number(values.rounds),
       seconds: values.seconds === undefined ? undefined : Number(values.seconds),
       rows: values.rows === undefined ? undefined : Number(values.rows),
+      calls: values.calls === undefined ? undefined : Number(values.calls),
       profileFolder: values.profile,
       explainFile: values.explain,
       isKept: values.in !== undefined,

@@ -38,7 +38,7 @@ export function atMost(of: Spread, limit: number, unit = ''): { text: string; ho
 export function tableOf(findings: readonly Finding[]): string {
   const table = new Table({
     head: ['bench', 'what', 'baseline', 'subject', 'ratio', 'goal', 'holds', 'what limits it'],
-    colWidths: [8, 36, 27, 27, 13, 10, 7, 50],
+    colWidths: [11, 36, 27, 27, 13, 10, 7, 50],
     wordWrap: true,
     style: { head: [], border: [] },
   });

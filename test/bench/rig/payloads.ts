@@ -20,8 +20,8 @@ export function textDelivery(thread: number): string {
   });
 }
 
-/** A captured AccountEndedCalls delivery of about one KB, of a call that no other `at` names. */
-export function callDelivery(at: number): string {
+/** A captured AccountEndedCalls delivery of about one KB, of the call of that id, or else of one that no other `at` names. */
+export function callDelivery(at: number, callId = `${1_780_000_000 + Math.floor(at / 10)}.${100_000 + at}`): string {
   const leg = {
     status: 'noanswer',
     callerType: 'ivr',
@@ -30,7 +30,7 @@ export function callDelivery(at: number): string {
     talkDuration: 0,
   };
   return JSON.stringify({
-    callId: `${1_780_000_000 + Math.floor(at / 10)}.${100_000 + at}`,
+    callId,
     direction: 'incoming',
     status: 'missed',
     webhookType: 'AccountEndedCalls',

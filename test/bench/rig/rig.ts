@@ -9,6 +9,8 @@ export interface Rig {
   readonly seconds: number | undefined;
   /** How many rows of the main kind a bench invents that lets one choose. */
   readonly rows: number | undefined;
+  /** How many calls end in a round of a bench that lets one choose. */
+  readonly calls: number | undefined;
   /** The databases are those that an earlier run kept; a bench that can reads them as they are. */
   readonly isKept: boolean;
   /** Where the plans of the slowest statements are kept. */

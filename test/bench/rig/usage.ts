@@ -44,11 +44,24 @@ export async function watching<T>(
 
 /** What one request cost each of the watched, in microseconds of a core; what else the machine did, in cores. */
 export function costShown(usages: readonly Usage[], perSecond: readonly number[]): string {
+  const { each } = costOf(usages, perSecond);
+  const costs = Object.entries(each).map(([name, ms]) => `${name} ${Math.round(1_000 * ms)}`);
+  const others = usages.reduce((sum, { cores }) => sum + (cores.others ?? 0), 0) / usages.length;
+  return `µs of a core for each: ${costs.join(', ')}. Besides: ${others.toFixed(1)} cores busy`;
+}
+
+/** What one of something cost each of the watched, and all of them, in milliseconds of a core. */
+export function costOf(
+  usages: readonly Usage[],
+  perSecond: readonly number[],
+): { readonly each: Readonly<Record<string, number>>; readonly all: number } {
   const names = Object.keys(usages[0]?.cores ?? {}).filter((name) => name !== 'others');
-  const mean = (name: string, per: (round: number) => number) =>
-    usages.reduce((sum, { cores }, round) => sum + (cores[name] ?? 0) / per(round), 0) / usages.length;
-  const costs = names.map((name) => `${name} ${Math.round(1e6 * mean(name, (round) => perSecond[round] ?? 1))}`);
-  return `µs of a core for each: ${costs.join(', ')}. Besides: ${mean('others', () => 1).toFixed(1)} cores busy`;
+  const costs = names.map((name): [string, number] => [
+    name,
+    usages.reduce((sum, { cores }, round) => sum + (1_000 * (cores[name] ?? 0)) / (perSecond[round] ?? 1), 0) /
+      usages.length,
+  ]);
+  return { each: Object.fromEntries(costs), all: costs.reduce((sum, [, cost]) => sum + cost, 0) };
 }
 
 async function ticksOf(pids: Readonly<Record<string, number>>): Promise<Record<string, number>> {

@@ -2,8 +2,9 @@
 export const historyBegin = 1_780_000_000 - (1_780_000_000 % 86_400);
 const spacing = 7;
 
-export function callId(at: number): string {
-  return `${secondOf(at)}.${100_000 + at}`;
+/** The id of a call, which begins in the history unless another second is given. */
+export function callId(at: number, second = secondOf(at)): string {
+  return `${second}.${100_000 + at}`;
 }
 
 export function secondOf(at: number): number {
@@ -16,10 +17,10 @@ export function firstAt(second: number): number {
 }
 
 /** A call as the API lists it. */
-export function callResource(at: number): Record<string, unknown> {
+export function callResource(at: number, second = secondOf(at)): Record<string, unknown> {
   const outside = `1718${5_000_000 + ((at * 7_919) % 4_000_000)}`;
   return {
-    id: callId(at),
+    id: callId(at, second),
     direction: 'inbound',
     status: 'missed',
     statusCode: -1,
@@ -32,8 +33,8 @@ export function callResource(at: number): Record<string, unknown> {
     dialledNumber: `1845555${9_000 + (at % 40)}`,
     callerIdInternal: '',
     callerIdExternal: outside,
-    startTime: new Date(secondOf(at) * 1_000).toISOString(),
-    endTime: new Date((secondOf(at) + 24) * 1_000).toISOString(),
+    startTime: new Date(second * 1_000).toISOString(),
+    endTime: new Date((second + 24) * 1_000).toISOString(),
     durationSeconds: 24,
     talkTimeSeconds: 0,
     transferred: 0,
@@ -44,10 +45,10 @@ export function callResource(at: number): Record<string, unknown> {
 }
 
 /** A call as the API shows it by itself. */
-export function callWithLegs(at: number): Record<string, unknown> {
-  const call = callResource(at);
+export function callWithLegs(at: number, second = secondOf(at)): Record<string, unknown> {
+  const call = callResource(at, second);
   const leg = (sequence: number) => ({
-    uniqueId: `${secondOf(at)}.${500_000_000 + at * 2 + sequence}`,
+    uniqueId: `${second}.${500_000_000 + at * 2 + sequence}`,
     callId: call.id,
     status: 'noanswer',
     callerNumber: call.callerNumber,

@@ -10,6 +10,13 @@ export function startStandIn(calls: number): Promise<Running<string>> {
   );
 }
 
+/** The stand-in service in which calls end when it is told so; ready is its address. */
+export function startLiveStandIn(): Promise<Running<string>> {
+  return startNode([script('live')], {}, (line) =>
+    line.startsWith('{"url"') ? (JSON.parse(line) as { url: string }).url : undefined,
+  );
+}
+
 /** Runs one of the measuring processes to its end; resolves to what it printed. */
 export async function measureIn<Result>(
   name: 'reader' | 'backfill',
