@@ -3,6 +3,7 @@ import type { Attribution } from '../src/completeness/attribution.ts';
 import type { Reconciler } from '../src/completeness/coverage/reconcile.ts';
 import type { GapDetection } from '../src/completeness/gaps/gap-detection.ts';
 import type { Polling } from '../src/completeness/polling.ts';
+import type { Database } from '../src/db/database.ts';
 import { forgetUnconfirmed } from '../src/inbox/claims.ts';
 import { deleteExpired, type InboxDeps, reparseRecentReceipts } from '../src/inbox/stored-deliveries.ts';
 import { createRetention } from '../src/privacy/retention.ts';
@@ -37,6 +38,8 @@ const reparsedSeconds = 120;
 /** Starts the periodic jobs of a worker: drift, completeness, reporting, retention. */
 export function startMaintenance(deps: {
   inbox: InboxDeps;
+  /** A connection of the roll-ups' own. */
+  rollups: Database;
   log: Log;
   drift: DriftLog;
   reconciler: Reconciler;
@@ -67,7 +70,7 @@ export function startMaintenance(deps: {
     every(pace.pollMs, 'Polling calls and texts', (signal) => polling.round(signal)),
     every(attributionEveryMs, 'Attributing calls', (signal) => attribution.round(signal)),
     every(rollupsEveryMs, 'Counting rule outcomes', (signal) => drainOutcomes(db, signal)),
-    every(rollupsEveryMs, 'Updating the rollups', (signal) => drainBehindMirror(db, signal)),
+    every(rollupsEveryMs, 'Updating the rollups', (signal) => drainBehindMirror(deps.rollups, signal)),
     every(auditEveryMs, 'Auditing data quality', () => auditQuality(db)),
     every(deliveriesEveryMs, 'Deleting old deliveries', (signal) => deleteExpired(db, eventRetentionDays, { signal })),
     every(forgetEveryMs, 'Deleting unconfirmed targets', () => forgetUnconfirmed(db)),

@@ -8,6 +8,8 @@ import { createGapDetection } from '../src/completeness/gaps/gap-detection.ts';
 import { createPolling, readsOfRound } from '../src/completeness/polling.ts';
 import type { Context } from '../src/context.ts';
 import { reseal } from '../src/credentials/resealing.ts';
+import { createDatabase } from '../src/db/database.ts';
+import { rollupConnections } from '../src/db/limits.ts';
 import { createDueFloor } from '../src/inbox/due-floor.ts';
 import { retryStreams } from '../src/inbox/parking.ts';
 import { type SweepPace, startSweep } from '../src/inbox/sweep.ts';
@@ -166,6 +168,8 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   const pace = options.completenessPace ?? completenessPace;
   const unannounced = () => unannouncedStreams(db);
   const reconciler = createReconciler({ db, service, log, pauses, onAnswer, notify: notifier.notify });
+  const ofRollups = { url: settings.databaseUrl, log, maxConnections: rollupConnections, name: 'rollups' };
+  const rollups = started.use(createDatabase(ofRollups));
   const gapDetection = createGapDetection({
     ...{ db, service, log, pauses, onAnswer, notify: notifier.notify },
     unreadScope: settings.api.key === undefined ? 'personal' : 'line',
@@ -175,6 +179,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   const maintenance = track(
     startMaintenance({
       inbox: { db: database.unlimited, pauses, notify: notifier.notify },
+      rollups: rollups.db,
       log,
       drift,
       reconciler,
@@ -234,7 +239,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
           ...working.map((worker) => worker.close(deadlineMs)),
         ]);
         await sync.idle();
-        await Promise.all([rules.stop(), maintained]);
+        await Promise.all([rules.stop(), maintained.then(() => rollups[Symbol.asyncDispose]())]);
         await drift.flush().catch((err: unknown) => log.warn({ err }, 'The last drift could not be written'));
         await reporting.stop();
       })();

@@ -13,6 +13,8 @@ export interface ConnectionShares {
 export const inboxConnections = 3;
 /** One holds the lock of a token refresh, the other one reads and writes. */
 export const credentialConnections = 2;
+/** The roll-ups stand behind the mirror on a connection of their own. */
+export const rollupConnections = 1;
 const listeners = 1;
 
 /** Divides the connections of one process (at least 8) among its parts. */
@@ -29,7 +31,8 @@ export function shareConnections(
   const credentials = process.hasLogin ? credentialConnections : 0;
   const producers = isQueueStore ? 1 : 0;
   const inbox = process.receives ? inboxConnections : 0;
-  const rest = total - inbox - credentials - producers - (isQueueStore && process.works ? listeners : 0);
+  const rollups = process.works ? rollupConnections : 0;
+  const rest = total - inbox - credentials - producers - rollups - (isQueueStore && process.works ? listeners : 0);
   const jobs = isQueueStore && process.works ? Math.max(1, Math.floor((rest - 1) / 2)) : 0;
   return { total, main: rest - jobs, producers, jobs };
 }

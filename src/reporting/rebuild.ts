@@ -1,5 +1,6 @@
 import { type Database, inTransaction, query } from '../db/database.ts';
 import { refreshFacts } from '../warehouse/write-calls.ts';
+import { analyzeGrownTables } from './audits.ts';
 import { NotRolledUp, type SetAside } from './rollups/set-aside.ts';
 import { type Day, selectDays } from './rollups/steps.ts';
 import { drainRollups, workDay, workThreads } from './rollups.ts';
@@ -43,6 +44,7 @@ export async function rebuildRollups(db: Database, { from, to, onDay }: RebuildO
     await query(db, 'update ops.rollup_state set meaning = $1, rebuilt_at = now()', [started?.meaning]);
   }
   await drainRollups(db);
+  await analyzeGrownTables(db);
   // Somebody waits for a rebuild, so report all failures, even those a drain has reported before.
   if (aside.length > 0) throw new NotRolledUp(aside.map(({ what }) => what));
   return { days: days.length, conversations };

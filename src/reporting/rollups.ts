@@ -43,25 +43,6 @@ export async function drainRollups(db: Database, { signal, goesOn }: DrainOption
     if (troubles.length > 0) throw new NotRolledUp(troubles);
     return 'done';
   });
-  // After a back-fill or rebuild, so that reports are planned for the current size of the tables.
-  if (!signal?.aborted) await analyzeGrownTables(db);
-}
-
-/**
- * Analyzes the tables that have grown by a fifth since they were last analyzed: after a bulk load, autovacuum takes
- * minutes to come. Blocks no reader or writer, and skips a table that somebody is vacuuming or changing. Compares
- * sizes, because the counters in `pg_stat_all_tables` are updated with a delay.
- */
-async function analyzeGrownTables(db: Database): Promise<void> {
-  const grown = await query(
-    db,
-    sql<{ table: string }>`select c.oid::regclass::text as "table"
-      from pg_class c join pg_namespace n on n.oid = c.relnamespace
-      where n.nspname in ('warehouse', 'rollups') and c.relkind = 'r' and pg_has_role(c.relowner, 'usage')
-        and pg_relation_size(c.oid) / current_setting('block_size')::integer > c.relpages * 1.2 + 10
-      order by 1`,
-  );
-  for (const { table } of grown) await query(db, `analyze (skip_locked) ${table}`, []);
 }
 
 /**

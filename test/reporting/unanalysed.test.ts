@@ -70,7 +70,6 @@ test('extensions that were nobody’s are credited when their user is read', asy
   ).toBe(callCount);
 });
 
-// The drain analyzes the tables at its end.
 test('their day is rolled up', async () => {
   await facts.drain();
   expect(

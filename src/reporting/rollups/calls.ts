@@ -124,10 +124,13 @@ export async function keepEndpoints(tx: Transaction, { date, from, to }: Day): P
      insert into rollups.endpoints as t (kind, endpoint, endpoint_name, last_date)
      select r.kind, r.endpoint, n.endpoint_name, $1::date
      from touched r left join named n on n.kind = r.kind and n.endpoint = r.endpoint
+     -- Found here, not by the conflict, which would lock the row.
+     where not exists (
+       select from rollups.endpoints h where h.kind = r.kind and h.endpoint = r.endpoint
+         and (h.last_date > $1 or h.last_date = $1 and coalesce(n.endpoint_name, h.endpoint_name) is not distinct from h.endpoint_name)
+     )
      on conflict (kind, endpoint) do update
-       set endpoint_name = coalesce(excluded.endpoint_name, t.endpoint_name), last_date = excluded.last_date
-     where excluded.last_date >= t.last_date
-       and (coalesce(excluded.endpoint_name, t.endpoint_name), excluded.last_date) is distinct from (t.endpoint_name, t.last_date)`,
+       set endpoint_name = coalesce(excluded.endpoint_name, t.endpoint_name), last_date = excluded.last_date`,
     [date, from, to],
   );
 }

@@ -60,7 +60,10 @@ interface Replacement {
   readonly fresh: string;
 }
 
-/** Replaces a part of a rollup, but only writes what differs: most rows of a busy day don't change. */
+/**
+ * Replaces a part of a rollup, but only writes what differs: most rows of a busy day don't change. They are compared before the
+ * insert: a conflict would lock each row, which writes to it too.
+ */
 export async function replaceRows(
   tx: Transaction,
   { table, keys, values, scope, fresh }: Replacement,
@@ -68,15 +71,14 @@ export async function replaceRows(
 ): Promise<void> {
   const key = keys.join(', ');
   const columns = [...keys, ...values].join(', ');
-  const valuesOf = (row: string) => values.map((value) => `${row}.${value}`).join(', ');
   await query(
     tx,
     // Forces a hashed lookup, whatever number of rows the planner expects.
     `with fresh as materialized (${fresh}),
        gone as (delete from rollups.${table} t where ${scope} and (${key}) not in (select ${key} from fresh))
-     insert into rollups.${table} as t (${columns}) select ${columns} from fresh
-     on conflict (${key}) do update set ${values.map((value) => `${value} = excluded.${value}`).join(', ')}
-     where (${valuesOf('t')}) is distinct from (${valuesOf('excluded')})`,
+     insert into rollups.${table} (${columns})
+     select ${columns} from fresh except select ${columns} from rollups.${table} t where ${scope}
+     on conflict (${key}) do update set ${values.map((value) => `${value} = excluded.${value}`).join(', ')}`,
     parameters,
   );
 }

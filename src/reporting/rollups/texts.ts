@@ -1,36 +1,52 @@
-import { query, type Transaction } from '../../db/database.ts';
+import type { Transaction } from '../../db/database.ts';
 import { isOpenAt, scheduleOf } from '../hours.ts';
 import { deliveryMap, reachedNobody, replaceRows, senderKind } from './parts.ts';
 import type { Day } from './steps.ts';
 
+/** What `sms_day_rollup` counts in the texts of a day. */
+const dayCounts: Readonly<Record<string, string>> = {
+  inbound_count: `count(*) filter (where direction = 'in')`,
+  outbound_count: `count(*) filter (where direction = 'out')`,
+  outbound_user_count: `count(*) filter (where sender_kind = 'user')`,
+  outbound_automatic_count: `count(*) filter (where sender_kind = 'automatic')`,
+  outbound_unknown_count: `count(*) filter (where sender_kind = 'unknown')`,
+  outbound_user_estimated_segment_count: `coalesce(sum(estimated_segment_count) filter (where sender_kind = 'user'), 0)`,
+  number_count: 'count(distinct number)',
+  conversation_count: 'count(distinct conversation_id)',
+  media_message_count: 'count(*) filter (where has_media)',
+  delivered_count: `count(*) filter (where delivery_class = 'delivered')`,
+  failed_count: `count(*) filter (where delivery_class = 'failed')`,
+  undetermined_count: `count(*) filter (where delivery_class in ('in_flight', 'unknown', 'unmapped'))`,
+  no_receipt_count: `count(*) filter (where delivery_class = 'no_receipt')`,
+  blocked_count: `count(*) filter (where delivery_class = 'blocked')`,
+  failures: `coalesce((select f.failures from failures f where f.line = texts.line), '[]')`,
+};
+
 /** Computes one local day of texts again. */
 export async function rebuildTextDay(tx: Transaction, { date, from, to }: Day): Promise<void> {
-  await query(tx, 'delete from rollups.sms_day_rollup where local_date = $1', [date]);
-  await query(
+  await replaceRows(
     tx,
-    `with texts as materialized (
-       select * from reporting.fct_sms_message where sent_at >= $2 and sent_at < $3
-     ), failures as (
-       select line, jsonb_agg(jsonb_build_object('class', delivery_class, 'status', delivery_status, 'error', delivery_error, 'texts', texts)
-         order by texts desc, delivery_class, delivery_status, delivery_error) as failures
-       from (
-         select line, delivery_class, delivery_status, delivery_error, count(*) as texts from texts
-         where delivery_class in ('failed', 'blocked', 'unmapped') group by 1, 2, 3, 4
-       ) each group by 1
-     )
-     insert into rollups.sms_day_rollup (local_date, line, inbound_count, outbound_count, outbound_user_count,
-       outbound_automatic_count, outbound_unknown_count, outbound_user_estimated_segment_count, number_count, conversation_count,
-       media_message_count, delivered_count, failed_count, undetermined_count, no_receipt_count, blocked_count, failures)
-     select $1::date, line, count(*) filter (where direction = 'in'), count(*) filter (where direction = 'out'),
-       count(*) filter (where sender_kind = 'user'), count(*) filter (where sender_kind = 'automatic'),
-       count(*) filter (where sender_kind = 'unknown'),
-       coalesce(sum(estimated_segment_count) filter (where sender_kind = 'user'), 0), count(distinct number),
-       count(distinct conversation_id), count(*) filter (where has_media),
-       count(*) filter (where delivery_class = 'delivered'), count(*) filter (where delivery_class = 'failed'),
-       count(*) filter (where delivery_class in ('in_flight', 'unknown', 'unmapped')),
-       count(*) filter (where delivery_class = 'no_receipt'), count(*) filter (where delivery_class = 'blocked'),
-       coalesce((select f.failures from failures f where f.line = texts.line), '[]')
-     from texts group by line`,
+    {
+      table: 'sms_day_rollup',
+      keys: ['local_date', 'line'],
+      values: Object.keys(dayCounts),
+      scope: 't.local_date = $1::date',
+      fresh: `with texts as materialized (
+          select * from reporting.fct_sms_message where sent_at >= $2 and sent_at < $3
+        ), failures as (
+          select line, jsonb_agg(jsonb_build_object('class', delivery_class, 'status', delivery_status, 'error', delivery_error,
+            'texts', texts) order by texts desc, delivery_class, delivery_status, delivery_error) as failures
+          from (
+            select line, delivery_class, delivery_status, delivery_error, count(*) as texts from texts
+            where delivery_class in ('failed', 'blocked', 'unmapped') group by 1, 2, 3, 4
+          ) each group by 1
+        )
+        select $1::date as local_date, line,
+          ${Object.entries(dayCounts)
+            .map(([name, count]) => `${count} as ${name}`)
+            .join(', ')}
+        from texts group by line`,
+    },
     [date, from, to],
   );
 }

@@ -1,4 +1,4 @@
-import { query, type Transaction } from '../../db/database.ts';
+import type { Transaction } from '../../db/database.ts';
 import { replaceRows } from './parts.ts';
 import type { Day, Span } from './steps.ts';
 
@@ -33,21 +33,22 @@ export async function rebuildTranscripts(tx: Transaction, _: Day, { from, to }: 
   );
 }
 
-/** Lists again the calls of one local day that need a follow-up. */
+/** Lists again the calls of one local day that need a follow-up. A call that moved here takes its item along. */
 export async function rebuildActionDay(tx: Transaction, { date, from, to }: Day): Promise<void> {
-  await query(tx, 'delete from rollups.action_items where local_date = $1', [date]);
-  // A call that moved to another day may have left its item on this one.
-  await query(
+  await replaceRows(
     tx,
-    `insert into rollups.action_items (call_id, call_started_at, local_date, transcript_ids, is_urgent)
-     select t.call_id, min(t.call_started_at), $1::date,
-       array_agg(t.transcript_id order by t.is_urgent_action_required is not true, t.transcript_id),
-       coalesce(bool_or(t.is_urgent_action_required), false)
-     from rollups.transcript_agents t
-     where t.call_started_at >= $2 and t.call_started_at < $3 and (t.is_action_required or t.is_urgent_action_required)
-     group by t.call_id
-     on conflict (call_id) do update set call_started_at = excluded.call_started_at, local_date = excluded.local_date,
-       transcript_ids = excluded.transcript_ids, is_urgent = excluded.is_urgent`,
+    {
+      table: 'action_items',
+      keys: ['call_id'],
+      values: ['call_started_at', 'local_date', 'transcript_ids', 'is_urgent'],
+      scope: 't.local_date = $1::date',
+      fresh: `select t.call_id, min(t.call_started_at) as call_started_at, $1::date as local_date,
+          array_agg(t.transcript_id order by t.is_urgent_action_required is not true, t.transcript_id) as transcript_ids,
+          coalesce(bool_or(t.is_urgent_action_required), false) as is_urgent
+        from rollups.transcript_agents t
+        where t.call_started_at >= $2 and t.call_started_at < $3 and (t.is_action_required or t.is_urgent_action_required)
+        group by t.call_id`,
+    },
     [date, from, to],
   );
 }
