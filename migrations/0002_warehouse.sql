@@ -15,7 +15,7 @@ begin
     comment on column %1$s.extra is 'Keys of the answer that no column holds, as they came; URLs are redacted. NULL = none.';
     comment on column %1$s.content_hash is 'Hash of the mirrored values: equal means unchanged.';
     comment on column %1$s.source is 'The operation of the API that the row was read with.';
-    comment on column %1$s.fetch_seq is 'Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing.';
+    comment on column %1$s.fetch_seq is 'Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing; nor does a search of calls.';
     comment on column %1$s.fetched_at is 'When that read began.';
     comment on column %1$s.first_seen_at is 'When the row was first mirrored.';
     comment on column %1$s.changed_at is 'When its content last changed.';

@@ -1066,7 +1066,7 @@ create table warehouse.call_legs (
   extra jsonb, -- Keys of the answer that no column holds, as they came; URLs are redacted. NULL = none.
   content_hash text not null default ''::text, -- Hash of the mirrored values: equal means unchanged.
   source text not null, -- The operation of the API that the row was read with.
-  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing.
+  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing; nor does a search of calls.
   fetched_at timestamptz not null, -- When that read began.
   first_seen_at timestamptz not null default now(), -- When the row was first mirrored.
   changed_at timestamptz not null default now(), -- When its content last changed.
@@ -1128,7 +1128,7 @@ create table warehouse.calls (
   extra jsonb, -- Keys of the answer that no column holds, as they came; URLs are redacted. NULL = none.
   content_hash text not null default ''::text, -- Hash of the mirrored values: equal means unchanged.
   source text not null, -- The operation of the API that the row was read with.
-  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing.
+  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing; nor does a search of calls.
   fetched_at timestamptz not null, -- When that read began.
   first_seen_at timestamptz not null default now(), -- When the row was first mirrored.
   changed_at timestamptz not null default now(), -- When its content last changed.
@@ -1184,7 +1184,7 @@ create table warehouse.recordings (
   extra jsonb, -- Keys of the answer that no column holds, as they came; URLs are redacted. NULL = none.
   content_hash text not null default ''::text, -- Hash of the mirrored values: equal means unchanged.
   source text not null, -- The operation of the API that the row was read with.
-  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing.
+  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing; nor does a search of calls.
   fetched_at timestamptz not null, -- When that read began.
   first_seen_at timestamptz not null default now(), -- When the row was first mirrored.
   changed_at timestamptz not null default now(), -- When its content last changed.
@@ -1275,7 +1275,7 @@ create table warehouse.sms_lines (
   extra jsonb, -- Keys of the answer that no column holds, as they came; URLs are redacted. NULL = none.
   content_hash text not null default ''::text, -- Hash of the mirrored values: equal means unchanged.
   source text not null, -- The operation of the API that the row was read with.
-  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing.
+  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing; nor does a search of calls.
   fetched_at timestamptz not null, -- When that read began.
   first_seen_at timestamptz not null default now(), -- When the row was first mirrored.
   changed_at timestamptz not null default now(), -- When its content last changed.
@@ -1335,7 +1335,7 @@ create table warehouse.sms_messages (
   extra jsonb, -- Keys of the answer that no column holds, as they came; URLs are redacted. NULL = none.
   content_hash text not null default ''::text, -- Hash of the mirrored values: equal means unchanged.
   source text not null, -- The operation of the API that the row was read with.
-  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing.
+  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing; nor does a search of calls.
   fetched_at timestamptz not null, -- When that read began.
   first_seen_at timestamptz not null default now(), -- When the row was first mirrored.
   changed_at timestamptz not null default now(), -- When its content last changed.
@@ -1414,7 +1414,7 @@ create table warehouse.transcripts (
   extra jsonb, -- Keys of the answer that no column holds, as they came; URLs are redacted. NULL = none.
   content_hash text not null default ''::text, -- Hash of the mirrored values: equal means unchanged.
   source text not null, -- The operation of the API that the row was read with.
-  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing.
+  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing; nor does a search of calls.
   fetched_at timestamptz not null, -- When that read began.
   first_seen_at timestamptz not null default now(), -- When the row was first mirrored.
   changed_at timestamptz not null default now(), -- When its content last changed.
@@ -1452,7 +1452,7 @@ create table warehouse.users (
   extra jsonb, -- Keys of the answer that no column holds, as they came; URLs are redacted. NULL = none.
   content_hash text not null default ''::text, -- Hash of the mirrored values: equal means unchanged.
   source text not null, -- The operation of the API that the row was read with.
-  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing.
+  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing; nor does a search of calls.
   fetched_at timestamptz not null, -- When that read began.
   first_seen_at timestamptz not null default now(), -- When the row was first mirrored.
   changed_at timestamptz not null default now(), -- When its content last changed.
@@ -1475,7 +1475,7 @@ create table warehouse.webhook_subscriptions (
   extra jsonb, -- Keys of the answer that no column holds, as they came; URLs are redacted. NULL = none.
   content_hash text not null default ''::text, -- Hash of the mirrored values: equal means unchanged.
   source text not null, -- The operation of the API that the row was read with.
-  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing.
+  fetch_seq bigint not null, -- Number of the read that wrote the row; an older read never replaces it. Of texts and legs, a read that finds the same writes nothing; nor does a search of calls.
   fetched_at timestamptz not null, -- When that read began.
   first_seen_at timestamptz not null default now(), -- When the row was first mirrored.
   changed_at timestamptz not null default now(), -- When its content last changed.

@@ -146,6 +146,20 @@ export function claimingDue(kinds: readonly TargetKind[], max: number, floor?: D
 }
 
 /**
+ * Whether live reads have been due for a second without a handler, so that other work should wait. After a minute they no longer
+ * count: something else is in their way.
+ */
+export async function areReadsWaiting(db: Database): Promise<boolean> {
+  const rows = await hotQuery(
+    db,
+    sql`select from ops.sync_targets
+     where dirty_version > clean_version and priority = ${sql.lit(priorities.live)} and claimed_until <= now() and lost_reads = 0
+       and due_at between now() - interval '1 minute' and now() - interval '1 second' and kind <> all(${parkedKinds}) limit 1`,
+  );
+  return rows.length > 0;
+}
+
+/**
  * Claims up to `max` deferred targets: rank `single` before `bulk`, and newest first in each, so that real targets do not wait
  * for forged ones.
  */

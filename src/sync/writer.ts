@@ -129,7 +129,6 @@ function isApart({ claim }: FinishedRead): 'apart' | 'together' {
 /** Locks the calls that the reads are about. */
 async function hold(tx: Transaction, reads: readonly FinishedRead[]): Promise<HeldCalls> {
   const aboutCalls = reads.filter(({ claim }) => isAboutCall.has(claim.kind));
-  if (aboutCalls.length === 0) return nothingHeld;
   return holdCalls(
     tx,
     aboutCalls.map(({ claim }) => claim.key),
@@ -138,8 +137,6 @@ async function hold(tx: Transaction, reads: readonly FinishedRead[]): Promise<He
 }
 
 const isAboutCall: ReadonlySet<TargetKind> = new Set(['call', 'recordings', 'transcripts']);
-
-const nothingHeld: HeldCalls = { calls: new Map(), directory: { isOwn: () => false, userAt: () => null } };
 
 function resolve({ claim, state, error, result }: FinishedRead, { calls }: HeldCalls): Resolved {
   const row = calls.get(claim.key)?.call;

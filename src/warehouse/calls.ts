@@ -108,12 +108,15 @@ function artefactState(held: unknown, { recorded }: CallSummary): ArtefactState 
 /** The numbers and extensions to look up in the directory. */
 export function endpointsOf(call: CallSummary | Call): string[] {
   const parties = [call, ...(legsOf(call) ?? [])].flatMap((each) => [each.callerNumber, each.calledNumber]);
-  const numbers = hasOutsideEnd(call)
-    ? []
-    : [call.callerNumber, call.callerIdExternal, call.calledNumber, call.dialledNumber].map((each) =>
-        fullNumber([each]),
-      );
-  return [...parties, ...numbers].filter((each) => each !== undefined);
+  return [...parties.filter((each) => each !== undefined), ...ownNumbersOf(call)];
+}
+
+/** Those that decide whether the call is internal. */
+export function ownNumbersOf(call: CallSummary): string[] {
+  if (hasOutsideEnd(call)) return [];
+  return [call.callerNumber, call.callerIdExternal, call.calledNumber, call.dialledNumber].flatMap(
+    (each) => fullNumber([each]) ?? [],
+  );
 }
 
 function hasOutsideEnd({ callerType, calledType }: CallSummary): boolean {

@@ -303,25 +303,29 @@ export function contentHash(names: readonly string[], row: Row<Columns>, extra: 
  * but the row doesn't.
  */
 export function insertInto<C extends Columns>(
-  { name, key, columns, content, policy }: MirrorTable<never, C>,
+  table: MirrorTable<never, C>,
   rows: RawBuilder<unknown>,
 ): RawBuilder<unknown> {
+  const { name, key, columns, policy } = table;
   const all = [...Object.keys(columns), ...Object.keys(provenance)];
   const names = all.join(', ');
-  const valueAfter = (column: string) => mergedValue(column, policy);
-  const [before, after] = [content.map((column) => `t.${column}`), content.map(valueAfter)];
-  const isSame = `(t.content_hash = excluded.content_hash or (${before}) is not distinct from (${after}))`;
   const sets = all
     .filter((column) => !(key as readonly string[]).includes(column))
-    .map((column) => `${column} = ${valueAfter(column)}`)
+    .map((column) => `${column} = ${mergedValue(column, policy)}`)
     .join(', ');
   return sql`
     insert into ${sql.table(name)} as t (${sql.raw(names)})
     select ${sql.raw(names)} from ${rows}
     on conflict (${sql.raw(key.join(', '))}) do update set ${sql.raw(sets)},
-      changed_at = case when t.deleted_at is null and ${sql.raw(isSame)} then t.changed_at else now() end,
+      changed_at = case when t.deleted_at is null and ${hasContent(table)} then t.changed_at else now() end,
       deleted_at = null, deleted_reason = null
     where t.fetch_seq <= excluded.fetch_seq`;
+}
+
+/** SQL for whether the mirrored row `t` has the content that {@link insertInto} leaves there after the row `excluded`. */
+export function hasContent<C extends Columns>({ content, policy }: MirrorTable<never, C>): RawBuilder<unknown> {
+  const [before, after] = [content.map((column) => `t.${column}`), content.map((each) => mergedValue(each, policy))];
+  return sql.raw(`(t.content_hash = excluded.content_hash or (${before}) is not distinct from (${after}))`);
 }
 
 /** The SQL of a column's value after another read of an existing row. */

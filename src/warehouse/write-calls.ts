@@ -3,7 +3,7 @@ import type { Call, CallSummary } from '../api-client/client.ts';
 import { ChangedMeanwhile, hotQuery, relation, relationOf, sql, type Transaction } from '../db/database.ts';
 import { storableJson } from '../shared/storable.ts';
 import { type Attribution, type CallFacts, callFacts } from './call-facts.ts';
-import { type CallRead, calls, endpointsOf, factNames, legsOf } from './calls.ts';
+import { type CallRead, calls, endpointsOf, factNames, legsOf, ownNumbersOf } from './calls.ts';
 import { eraseCalls, withoutErasedParties } from './erasure/calls.ts';
 import { extrasOf } from './extra.ts';
 import {
@@ -19,6 +19,7 @@ import { callLegs, keyedLegs } from './legs.ts';
 import {
   contentHash,
   type Extra,
+  hasContent,
   insertInto,
   type Mirrored,
   mergedWith,
@@ -62,6 +63,47 @@ export async function writeCalls(
   const writes = plans.map(({ write }) => ({ ...write, isErased: write.isErased || erased.has(write.callId) }));
   for (const write of writes) follow(followingCall(write));
   return writes;
+}
+
+/**
+ * Of the calls that searches listed, those to write, and whether the mirror has a row of each: it lacks them, marks them deleted, or
+ * holds other content. Locks and writes nothing. The others keep their `fetch_seq`. So a call is also written while a read of it has
+ * begun and not ended, which may be older. And a call read before the account was accepted vouches for it only if it is written.
+ */
+export async function callsToWrite(
+  tx: Transaction,
+  all: readonly CallRead[],
+  { withoutLegs }: { readonly withoutLegs: boolean },
+): Promise<ReadonlyMap<string, boolean>> {
+  const { reads, erased } = await withoutErasedParties(
+    tx,
+    newestOfEach(all, ({ call }) => call.id),
+  );
+  const { directory } = await holdCalls(
+    tx,
+    [],
+    reads.flatMap(({ call }) => ownNumbersOf(call)),
+  );
+  const extras = await extrasOf(
+    tx,
+    reads.map(({ call }) => (erased.has(call.id) ? { raw: {}, unknownKeys: [] } : call)),
+  );
+  const rows = reads.map(({ call, read }, at) => ({
+    row: calls.row({ call, read, isOwn: directory.isOwn, held: undefined }),
+    read,
+    extra: extras[at],
+  }));
+  const differing = await hotQuery(
+    tx,
+    sql<{ call_id: string; isHeld: boolean }>`
+      select call_id, t.content_hash is not null as "isHeld"
+      from (select * from ${rowsOf(calls, rows)}) excluded left join warehouse.calls t using (call_id)
+        left join ops.sync_targets s on s.kind = 'call' and s.key = call_id
+      where t.content_hash is null or t.deleted_at is not null or s.claimed_version > s.clean_version
+        or ${withoutLegs} and t.legs_fetched_at is null or t.fetched_at <= (select accepted_at from ops.account)
+        or not (${hasContent(calls)} and t.extra is not distinct from excluded.extra)`,
+  );
+  return new Map(differing.map(({ call_id, isHeld }) => [call_id, isHeld]));
 }
 
 type CallRow = Row<typeof calls.columns>;

@@ -15,12 +15,13 @@ const { db } = context.database;
 const line = '16465550100';
 const reads = 2;
 
+const { pauses, notifier } = context;
+const log = createLog('silent');
+const deps = { db, log, pauses, service: context.service as Service, onAnswer: () => undefined };
+const reconciler = createReconciler({ ...deps, notify: notifier.notify });
+
 /** What one worker polls with; every round of it is due. */
 function poller() {
-  const { pauses, notifier } = context;
-  const log = createLog('silent');
-  const deps = { db, log, pauses, service: context.service as Service, onAnswer: () => undefined };
-  const reconciler = createReconciler({ ...deps, notify: notifier.notify });
   const polledReads = () => Promise.resolve(reads);
   const gapDetection = createGapDetection({ ...deps, notify: notifier.notify, unreadScope: 'line', polledReads });
   return createPolling({ db, log, reconciler, gapDetection, unannounced: () => unannouncedStreams(db) });
@@ -57,6 +58,24 @@ test('a call is found when it ended, however long ago it began, and with one req
     expect(await world.value('select leg_count > 0 from warehouse.calls where call_id = $1', id)).toBe(true);
     expect(asked('/calls/search')).toBe(before + 1);
   }
+});
+
+test('a call that is listed late is found by the next poll, or when its hour is compared', async () => {
+  const ended = async (secondsAgo: number) => {
+    const startTime = new Date(Date.now() - (secondsAgo + 60) * 1_000).toISOString();
+    return (await sandbox.emit.call({ startTime, durationSeconds: 60, announce: false })).id;
+  };
+  const isHeld = async (id: string) =>
+    (await world.value('select count(*)::integer from warehouse.calls where call_id = $1', id)) === 1;
+  await round();
+  const [late, later] = [await ended(200), await ended(7_200)];
+  // A poll ends with the page that reaches back past the overlap.
+  await Promise.all(Array.from({ length: 100 }, () => ended(400)));
+  await round();
+  expect([await isHeld(late), await isHeld(later)]).toEqual([true, false]);
+  await world.query('update ops.coverage set due_at = now() where to_at <= now()');
+  await reconciler.round();
+  expect(await isHeld(later)).toBe(true);
 });
 
 test('a text of a known thread is found by few reads a round', async () => {

@@ -1,10 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallSummary } from '../../api-client/client.ts';
 import { type Database, inTransaction, query, type Transaction } from '../../db/database.ts';
+import { areReadsWaiting } from '../../inbox/claims.ts';
 import { type DirtyTarget, type DueTarget, markDirty, type Priority, type ReadPauses } from '../../inbox/targets.ts';
 import type { TimeRange } from '../../shared/time-range.ts';
 import type { Provenance } from '../../warehouse/upsert.ts';
 import { type CallWrite, following } from '../../warehouse/what-follows.ts';
-import { writeCalls } from '../../warehouse/write-calls.ts';
+import { callsToWrite, writeCalls } from '../../warehouse/write-calls.ts';
 import { countUnannounced } from './coverage.ts';
 import { type CallLister, type Listing, secondOf } from './listing.ts';
 
@@ -15,19 +17,34 @@ export interface MirrorOptions {
   readonly readsMissingLegs?: boolean;
   /** Counts calls that no webhook announced. */
   readonly isWatched: boolean;
+  /** False: calls of the range are still being listed, and its hours are compared later. Default: true. */
+  readonly isProof?: boolean;
 }
 
-/** Mirrors a page of call history and commits. Resolves to the targets to enqueue and how many calls were new or changed. */
-export function mirrorPage(
+/** How long a page waits at most for live reads, and how often it looks. */
+const maxWaitMs = 1_000;
+const waitMs = 200;
+
+/**
+ * Mirrors a page of call history and commits, after live reads that wait for a handler. Writes only calls that are new or differ from
+ * the mirror. Resolves to the targets to enqueue and how many calls were new or changed.
+ */
+export async function mirrorPage(
   db: Database,
   calls: readonly CallSummary[],
   read: Provenance,
   { readPriority, readsMissingLegs = false, isWatched, pauses }: MirrorOptions & { readonly pauses: ReadPauses },
 ): Promise<{ due: DueTarget[]; changed: number }> {
+  for (let waitedMs = 0; waitedMs < maxWaitMs && (await areReadsWaiting(db)); waitedMs += waitMs) await sleep(waitMs);
+  const all = calls.map((call) => ({ call, read }));
   return inTransaction(db, async (tx) => {
-    if (isWatched) await countUnannounced(tx, await unannounced(tx, calls));
-    const reads = calls.map((call) => ({ call, read }));
+    const differing = await callsToWrite(tx, all, { withoutLegs: readsMissingLegs });
+    const reads = all.filter(({ call }) => differing.has(call.id));
+    const missing = calls.filter(({ id }) => differing.get(id) === false);
+    const starts = isWatched ? await unannounced(tx, missing) : [];
     const writes = await following(tx, (follow) => writeCalls(tx, follow, reads), { isHistory: !isWatched });
+    // Last, since the other pages of the hour wait for its row.
+    await countUnannounced(tx, starts);
     if (readPriority === undefined) return { due: [], changed: 0 };
     const toRead = writes.filter((each) => each.isChanged || (readsMissingLegs && lacksLegs(each)));
     const targets = toRead.map(({ callId }): DirtyTarget => ({ kind: 'call', key: callId, priority: readPriority }));
@@ -52,16 +69,17 @@ export async function mirrorRange(
       notify(mirrored.due);
     },
     signal,
+    options.isProof,
   );
   return { ...listing, changed };
 }
 
-/** The starts, in Unix seconds, of calls that nothing referred to before. */
+/** The starts, in Unix seconds, of those of the calls to which no target refers. The mirror lacks them. */
 async function unannounced(tx: Transaction, calls: readonly CallSummary[]): Promise<number[]> {
+  if (calls.length === 0) return [];
   const rows = await query<{ key: string }>(
     tx,
-    `select key from ops.sync_targets where kind = 'call' and key = any($1)
-     union all select call_id from warehouse.calls where call_id = any($1)`,
+    `select key from ops.sync_targets where kind = 'call' and key = any($1)`,
     [calls.map(({ id }) => id)],
   );
   const known = new Set(rows.map(({ key }) => key));

@@ -33,7 +33,7 @@ export type Reconciler = ReturnType<typeof createReconciler>;
 export function createReconciler(deps: ReconcileDeps) {
   const { db, log, pauses, notify } = deps;
   const lister = createCallLister(deps);
-  const now = { readPriority: priorities.live, isWatched: true };
+  const now = { readPriority: priorities.live, isWatched: true, isProof: false };
 
   /** Resolves to how many calls were new or changed. */
   async function compareRange(range: TimeRange, isWatched: boolean, signal?: AbortSignal): Promise<number> {

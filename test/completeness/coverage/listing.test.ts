@@ -72,6 +72,21 @@ test('a call that slips in between two pages is found', async () => {
   expect(listing.calls.has(`${begin}.99999`)).toBe(true);
 });
 
+test('a range whose calls are still being listed is paged once, whatever the service counts', async () => {
+  const history = filled(1_100);
+  let late = 0;
+  history.before = () => {
+    late += 1;
+    history.calls.push(callAt(begin + 1_800, 90_000 + late));
+  };
+  const { client, searches } = await serveHistory(history);
+  const mirrored = new Set<string>();
+  const lister = createCallLister({ service: client, db: database.db, onAnswer: () => undefined });
+  await lister.list(range, async (calls) => calls.forEach(({ id }) => void mirrored.add(id)), undefined, false);
+  expect(searches.map(({ offset }) => offset)).toEqual([0, 500, 1_000]);
+  expect(mirrored.size).toBeGreaterThanOrEqual(1_100);
+});
+
 test('pages that never agree end in smaller spans, down to single pages', async () => {
   const history = filled(1_100);
   const honest = history.bend;

@@ -58,6 +58,23 @@ describe('comparing hours of calls', async () => {
     expect(await comparisons()).toEqual(expect.arrayContaining(before));
   });
 
+  test('an hour that is compared again writes no call that did not change', async () => {
+    const ids = await Promise.all(Array.from({ length: 20 }, async () => (await unannounced(3)).id));
+    await reconciler.round();
+    await world.settled();
+    const versions = () => world.query('select call_id, xmin::text as version from warehouse.calls order by call_id');
+    const before = await versions();
+    expect(before).toHaveLength(ids.length);
+    await world.query(`update ops.coverage set due_at = now(), checked_at = null where reported_count > 0`);
+    expect(await reconciler.round()).toMatchObject({ failed: 0, changed: 0 });
+    expect(
+      await world.query(
+        'select state, held_count from ops.coverage where reported_count > 0 and checked_at is not null',
+      ),
+    ).toEqual([{ state: 'proven', held_count: ids.length }]);
+    expect(await versions()).toEqual(before);
+  });
+
   test('the first round finds the calls of the hour that is not over, too', async () => {
     const begun = new Date((Math.floor(Date.now() / hourMs) * hourMs + Date.now()) / 2);
     await sandbox.emit.call({ startTime: begun.toISOString(), durationSeconds: 0, announce: false });
