@@ -127,7 +127,7 @@ test('what is old makes no rule act', async () => {
 test('an evaluation that ends halfway has not happened, and happens again once', async () => {
   const set = parseRules(rules, { file: 'rules.yaml', timeZone: 'UTC' });
   await query(
-    `create function ops.fail_once() returns trigger language plpgsql as $$ begin raise 'the process ended here'; end $$`,
+    `create function ops.fail_once() returns trigger language plpgsql as $$ begin raise 'of its own' using errcode = '22000'; end $$`,
   );
   await query('create trigger fail_once before insert on ops.rule_actions execute function ops.fail_once()');
   await sandbox.emit.sms({ number: '17185550306', text: 'close' });
