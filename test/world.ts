@@ -49,8 +49,6 @@ export interface World extends Pick<TestDatabase, 'query' | 'value'> {
   deliver(type: string, body: string | object, headers?: Record<string, string>): Promise<Response>;
   /** Starts workers, in a world that has none or beside those it has. */
   work(options?: WorkerOptions): Promise<Workers>;
-  /** Has all workers read the rules file again. */
-  reloadRules(): void;
   /** Resolves when every delivery has arrived, nothing is due, and no job waits. */
   settled(): Promise<void>;
   close(): Promise<void>;
@@ -108,12 +106,10 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   opened.push(receiver.close);
   const asks = asking(context.database.db);
 
-  const running: Workers[] = [];
   async function work(how: WorkerOptions = {}): Promise<Workers> {
     const pace = options.environment?.RULES_FILE === undefined ? {} : { rulesPace };
     const workers = await startWorkers(context, { role: 'start', ...quick, ...pace, ...how });
     opened.push(() => workers.close(2_000));
-    running.push(workers);
     return workers;
   }
   if (options.workers !== null) await work(options.workers);
@@ -156,9 +152,6 @@ export async function createWorld(options: WorldOptions): Promise<World> {
         headers: { 'content-type': 'application/json', ...headers },
       }),
     work,
-    reloadRules: () => {
-      for (const each of running) each.reloadRules();
-    },
     async settled() {
       await until(isQuiet, async () => `still due: ${JSON.stringify(await asks.query(owedTargets))}`);
     },

@@ -38,8 +38,6 @@ import { type SendWork, type SendWorkOptions, startSends } from './sends.ts';
 export interface Workers {
   /** Takes no more jobs and finishes those in progress within the deadline, in milliseconds. */
   close(deadlineMs: number): Promise<void>;
-  /** Applies the rules file if it changed. */
-  reloadRules(): void;
 }
 
 export interface WorkerOptions {
@@ -222,7 +220,6 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
     (err: unknown) => log.warn({ err }, 'Stored tokens and links could not be sealed with ENCRYPTION_KEY'),
   );
   return {
-    reloadRules: rules.reload,
     async close(deadlineMs) {
       closing.abort();
       // Maintenance rounds can be long, so they are aborted at once. Only the rules wait for the last reads.

@@ -1,6 +1,4 @@
-import { closeSync, openSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isatty } from 'node:tty';
 import closeWithGrace from 'close-with-grace';
 import pRetry from 'p-retry';
 import { Client } from 'pg';
@@ -44,7 +42,7 @@ export interface Entry {
   startWorkers(
     context: Context,
     options?: { readonly role?: 'start'; readonly queues?: readonly WorkName[]; readonly outages?: Outages },
-  ): Promise<{ close(deadlineMs: number): Promise<void>; reloadRules(): void }>;
+  ): Promise<{ close(deadlineMs: number): Promise<void> }>;
 }
 
 /** The running parts of a process. */
@@ -53,14 +51,11 @@ export interface Running {
   abandon(what: 'repeatable' | 'all'): void;
   /** Finishes work in progress and closes all resources. */
   close(): Promise<void>;
-  /** Reloads what can change while the process runs. */
-  reload?(): void;
 }
 
 /**
  * Runs until a signal or a failure, then closes all resources. Exit code 0 unless it failed. A second Ctrl-C forces the
- * exit. A second SIGTERM doesn't, because platforms send it to several processes of a group. SIGHUP reloads; if the
- * terminal was closed or there is nothing to reload, it stops the process.
+ * exit. A second SIGTERM doesn't, because platforms send it to several processes of a group.
  */
 export function runUntilStopped(log: Log, running: Running): void {
   let first: { readonly signal: NodeJS.Signals; readonly at: number } | undefined;
@@ -102,22 +97,7 @@ export function runUntilStopped(log: Log, running: Running): void {
       process.exit(exitCodes.failed);
     }
   };
-  process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
-  const isAtTerminal = [0, 1, 2].some((file) => isatty(file));
-  process.on('SIGHUP', (signal) => {
-    if (running.reload && !(isAtTerminal && isTerminalClosed())) running.reload();
-    else onSignal(signal);
-  });
-}
-
-/** Closing a terminal detaches it from its processes before they get SIGHUP. */
-function isTerminalClosed(): boolean {
-  try {
-    closeSync(openSync('/dev/tty', 'r'));
-    return false;
-  } catch {
-    return true;
-  }
+  process.on('SIGTERM', onSignal).on('SIGINT', onSignal).on('SIGHUP', onSignal);
 }
 
 const connectMs = 5_000;
@@ -169,11 +149,11 @@ async function stoppable(log: Log, work: () => Promise<void>): Promise<void> {
     log.info('Stopped: no work was in progress');
     process.exit(exitCodes.done);
   };
-  process.on('SIGTERM', stop).on('SIGINT', stop);
+  process.on('SIGTERM', stop).on('SIGINT', stop).on('SIGHUP', stop);
   try {
     await work();
   } finally {
-    process.off('SIGTERM', stop).off('SIGINT', stop);
+    process.off('SIGTERM', stop).off('SIGINT', stop).off('SIGHUP', stop);
   }
 }
 

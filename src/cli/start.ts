@@ -15,13 +15,12 @@ export async function runAll(entry: Entry): Promise<Output> {
   // A Ctrl-C during the start waits until it is complete, because an embedded Postgres must not be left running.
   runUntilStopped(log, {
     abandon: (what) => void starting.then((each) => each.abandon(what)).catch(() => undefined),
-    reload: () => void starting.then((each) => each.reloadRules()).catch(() => undefined),
     async close() {
       await (await starting).close();
     },
   });
   const started = await starting;
-  const { close: _, abandon: __, reloadRules: ___, psqlArgument: ____, ...addresses } = started;
+  const { close: _, abandon: __, psqlArgument: ___, ...addresses } = started;
   return { json: addresses, text: describeStart(started) };
 }
 

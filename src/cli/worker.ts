@@ -43,7 +43,6 @@ export async function runWorker(entry: Entry, options: { queues?: WorkName[] }):
   const queues = options.queues ?? workNames;
   runUntilStopped(log, {
     abandon: (what) => context.service?.abandon(what),
-    reload: workers.reloadRules,
     async close() {
       await Promise.all([workers.close(drainMs), port?.close()]);
       await watchdog.stop();

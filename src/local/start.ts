@@ -39,8 +39,6 @@ export interface Started {
   readonly adminTokenFile: string | undefined;
   /** While no time zone is set: the most frequent one of the account's users, if known. */
   readonly proposedZone: string | undefined;
-  /** Applies the rules file if it changed. */
-  reloadRules(): void;
   /** Aborts API requests in progress. */
   abandon(what: 'repeatable' | 'all'): void;
   /** Drains, then stops all parts in reverse order of their start. Postgres is last. */
@@ -50,10 +48,7 @@ export interface Started {
 interface StartOptions {
   readonly log: Log;
   /** Passed in by the entry point, because nothing in `src` may import the workers. */
-  startWorkers(
-    context: Context,
-    options: { readonly role: 'start' },
-  ): Promise<{ close(ms: number): Promise<void>; reloadRules(): void }>;
+  startWorkers(context: Context, options: { readonly role: 'start' }): Promise<{ close(ms: number): Promise<void> }>;
   readonly drainMs: number;
 }
 
@@ -163,7 +158,6 @@ export async function start(settings: Settings, options: StartOptions): Promise<
       rulesFile: resolve(rulesFile),
       adminTokenFile,
       proposedZone: context.settings.hoursZone === undefined ? await zoneOfUsers(context.database.db) : undefined,
-      reloadRules: workers.reloadRules,
       abandon: (what) => context.service?.abandon(what),
       close,
     };

@@ -10,8 +10,6 @@ import { renderWaitingReplies } from './waiting-replies.ts';
 export interface RulesEngine {
   /** Evaluates pending events now: call it when something was mirrored. */
   kick(): void;
-  /** Applies the rules file if it changed. */
-  reload(): void;
   /** Ends every loop after the batch in hand. */
   stop(): Promise<void>;
 }
@@ -51,8 +49,6 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
     startLoop({ name, everyMs, log, job, restMs });
 
   await applyRulesFile(db, options, log);
-  // One after the other: the file as it was at the last call is applied in the end.
-  let reloading = Promise.resolve();
   const rules = createRulesReader(timeZone, log);
   const evaluation: EvaluationContext = {
     db,
@@ -95,13 +91,7 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
   for (const each of [forgetting, findingIdle, evaluating]) void each.kick();
   return {
     kick: () => void evaluating.kick(),
-    reload: () => {
-      reloading = reloading
-        .then(() => applyRulesFile(db, options, log))
-        .catch((err: unknown) => log.warn({ err }, 'The rules file could not be applied; send SIGHUP again'));
-    },
     async stop() {
-      await reloading;
       await Promise.all([evaluating, findingIdle, ...acting, forgetting].map((each) => each.stop()));
     },
   };

@@ -63,10 +63,10 @@ function run(command: string, environment: Readonly<Record<string, string | unde
   return { child, written: () => written };
 }
 
-async function stop({ child, written }: Running): Promise<void> {
+async function stop({ child, written }: Running, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
   const began = performance.now();
   const closed = once(child, 'close');
-  child.kill('SIGTERM');
+  child.kill(signal);
   expect(await closed, written()).toEqual([0, null]);
   expect(performance.now() - began).toBeLessThan(stopMs);
 }
@@ -91,15 +91,18 @@ async function databaseWithCalls(count: number) {
 
 const readsOf = (asked: readonly string[]) => asked.filter((each) => each.includes('/calls/1')).length;
 
-test.each(['redis', 'postgres'])(
-  'a worker on %s ends while the API hangs, and leaves its reads to others',
-  async (backend) => {
+test.each([
+  ['redis', 'SIGTERM'],
+  ['postgres', 'SIGHUP'],
+] as const)(
+  'a worker on %s ends at a %s while the API hangs, and leaves its reads to others',
+  async (backend, signal) => {
     const api = await startHangingApi();
     const { url, calls } = await databaseWithCalls(40);
     const redisUrl = backend === 'redis' ? `${inject('redisUrl')}/14` : undefined;
     const worker = run('worker', { DATABASE_URL: url, REDIS_URL: redisUrl, API_BASE_URL: api.url });
     await until(() => readsOf(api.asked) > 10, worker.written);
-    await stop(worker);
+    await stop(worker, signal);
     const free = [{ is_free: true, attempts: 0, misses: 0, last_error: null }];
     // A machine that is too slow for the deadlines leaves them to the end of their leases.
     if (worker.written().includes('Stopped before all work was finished')) await expect.poll(calls).toEqual(free);

@@ -1,5 +1,7 @@
+import { writeFile } from 'node:fs/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { summarizeSends } from '../../src/ledger/control.ts';
+import { applyRulesFile } from '../../src/rules/versions.ts';
 import { backends } from '../stores/backends.ts';
 import { until } from '../world.ts';
 import { createRulesWorld } from './rules-world.ts';
@@ -43,7 +45,8 @@ describe.each(backends)('on %s', async (backend) => {
 
   test('a bad file leaves the budgets as they were', async () => {
     await world.rules(rules('budgets: { daily_dollars: 0 }'));
-    await world.rules(rules('budgets: { daily_dollars: unlimited }'));
+    await writeFile(world.rulesFile, rules('budgets: { daily_dollars: unlimited }'));
+    await applyRulesFile(context.database.db, world, context.log);
     await sandbox.emit.sms({ number: '17185550405', text: 'Hello?' });
     await until(async () => (await stateOf('17185550405')) === 'DENIED gate:budget_money');
     expect(await value('select problem from ops.rule_versions order by version desc limit 1')).toContain(

@@ -1,13 +1,14 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { applyRules } from '../../src/rules/versions.ts';
 import type { WorkerOptions } from '../../workers/workers.ts';
 import type { Backend } from '../stores/backends.ts';
 import { createWorld, until, type World, type WorldOptions } from '../world.ts';
 
 /** A world with a rules file of its own. */
 export interface RulesWorld extends World {
-  /** Replaces the rules file. Resolves when the file is in force or refused. */
+  /** Applies other rules, always as a new version. */
   rules(text: string): Promise<void>;
   readonly rulesFile: string;
   /** Makes the rules in force and all mirrored threads a month old: rules act on nothing from before either. */
@@ -80,10 +81,7 @@ export async function createRulesWorld(
     rulesFile,
     async rules(changed) {
       changes += 1;
-      const before = await value('select max(version) from ops.rule_versions');
-      await writeFile(rulesFile, `${changed}\n# ${changes}\n`);
-      world.reloadRules();
-      await until(async () => (await value('select max(version) from ops.rule_versions')) !== before);
+      await applyRules(world.context.database.db, `${changed}\n# ${changes}\n`, { file: 'a test', by: 'a test' });
     },
     age,
     async rulesSettled() {

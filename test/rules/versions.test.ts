@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { afterAll, describe, expect, test } from 'vitest';
-import { createRulesReader } from '../../src/rules/versions.ts';
+import { applyRulesFile, createRulesReader } from '../../src/rules/versions.ts';
 import { runInProcess } from '../cli/in-process.ts';
 import { trunkline } from '../credentials/commands.ts';
 import { until } from '../world.ts';
@@ -179,10 +179,11 @@ describe('by command', async () => {
   test('the file is applied again once it has changed, and not before', async () => {
     await rules('rollback', '2');
     const byHand = await value('select max(version) from ops.rule_versions');
-    world.reloadRules();
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    const applyFile = () => applyRulesFile(context.database.db, { rulesFile }, context.log);
+    await applyFile();
     expect(await value('select max(version) from ops.rule_versions')).toBe(byHand);
-    await world.rules(rulesSaying('Words of a new release'));
+    await writeFile(rulesFile, rulesSaying('Words of a new release'));
+    await applyFile();
     expect(await replyTo('12125557004')).toBe('SENT Words of a new release');
   });
 });
