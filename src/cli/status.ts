@@ -1,8 +1,4 @@
-import { readFile } from 'node:fs/promises';
-import { basename } from 'node:path';
-import { parseEnv } from 'node:util';
 import { queueNames } from '../../config/queues.ts';
-import { readSettings, type Settings } from '../../config/settings.ts';
 import { createContext, readySettings } from '../context.ts';
 import { targetKinds } from '../inbox/targets.ts';
 import { states } from '../ledger/send.ts';
@@ -15,15 +11,21 @@ import { DatabaseUnavailable, known, type Part, type Snapshot, takeSnapshot } fr
 import { signInLink } from '../server/sign-in.ts';
 import { UserError } from '../shared/errors.ts';
 import { commandSettings } from './environment.ts';
-import { describeFailure } from './failures.ts';
 import { labelled, type Output, renderColumns } from './output.ts';
 import { createCommandLog } from './terminal.ts';
 
 /** The snapshot of the status page. Exit code 1 while the operator has to act, as for `doctor`. */
-export async function showStatus({ all }: { all?: readonly string[] }): Promise<Output> {
-  if (all) return showDeployments(all);
+export async function showStatus(): Promise<Output> {
   const settings = await commandSettings({ needed: ['DATABASE_URL'] });
-  const snapshot = await snapshotOf(settings);
+  await using context = await createContext(readySettings(settings), {
+    log: createCommandLog('error'),
+    name: 'status',
+    maxConnections: 2,
+    isReadOnly: true,
+  });
+  const snapshot = await takeSnapshot(context).catch((error: unknown) => {
+    throw error instanceof DatabaseUnavailable ? new UserError(error.message) : error;
+  });
   const running = await findRunning(settings.dataDir);
   const isOurs = running?.databaseUrl === settings.databaseUrl;
   const link = running && isOurs ? `\n\nstatus page  ${signInLink(running.statusUrl, running.adminToken)}` : '';
@@ -31,41 +33,6 @@ export async function showStatus({ all }: { all?: readonly string[] }): Promise<
     json: statusJson(snapshot),
     text: renderTable(snapshot) + link,
     failed: verdictOf(snapshot).level !== 'ok',
-  };
-}
-
-async function snapshotOf(settings: Settings): Promise<Snapshot> {
-  await using context = await createContext(readySettings(settings), {
-    log: createCommandLog('error'),
-    name: 'status',
-    maxConnections: 2,
-    isReadOnly: true,
-  });
-  return await takeSnapshot(context).catch((error: unknown) => {
-    throw error instanceof DatabaseUnavailable ? new UserError(error.message) : error;
-  });
-}
-
-/** The verdicts of deployments whose settings stand in files, one line for each. */
-async function showDeployments(files: readonly string[]): Promise<Output> {
-  const deployments = await Promise.all(
-    files.map(async (file) => {
-      const name = basename(file, '.env');
-      try {
-        const environment = parseEnv(await readFile(file, 'utf8'));
-        return { name, ...verdictOf(await snapshotOf(readSettings(environment, { needed: ['DATABASE_URL'] }))) };
-      } catch (error) {
-        return { name, level: 'problem', sentence: describeFailure(error) };
-      }
-    }),
-  );
-  return {
-    json: deployments,
-    text: renderColumns(
-      ['deployment', 'state', ''],
-      deployments.map(({ name, level, sentence }) => [name, level, sentence]),
-    ),
-    failed: deployments.some(({ level }) => level !== 'ok'),
   };
 }
 

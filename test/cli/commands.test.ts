@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
@@ -132,22 +132,6 @@ describe('does what is asked, and says it in JSON', () => {
     expect({ code, said: code === 0 ? '' : out + err }).toEqual({ code: 0, said: '' });
     expect(() => JSON.parse(out)).not.toThrow();
   });
-});
-
-test('status --all has a line for each deployment, also for one that cannot be read', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'trunkline-deployments-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const files = ['one', 'two', 'three'].map((name) => join(folder, `${name}.env`));
-  for (const [at, url] of [databaseUrl, emptyUrl, ''].entries())
-    await writeFile(files[at] ?? '', `# settings\nDATABASE_URL=${url}\nAPI_KEY=sandbox-key\n`);
-  const { code, out } = await run(['status', '--all', ...files, '--json']);
-  expect(code).toBe(1);
-  expect(JSON.parse(out)).toEqual([
-    { name: 'one', level: expect.any(String), sentence: expect.not.stringContaining('migrate') },
-    { name: 'two', level: 'problem', sentence: expect.stringContaining('trunkline migrate') },
-    { name: 'three', level: 'problem', sentence: expect.stringContaining('DATABASE_URL') },
-  ]);
-  expect((await run(['status', '--all', ...files])).out.split('\n').length).toBeGreaterThanOrEqual(4);
 });
 
 test('a comparison with nobody logged in says once what it lacks', async () => {

@@ -43,11 +43,7 @@ export function addProcesses(program: Command, entry: Entry): void {
   program
     .command('status')
     .description('Shows how fresh the mirror is, what is pending, and what fails.')
-    .option(
-      '--all <files...>',
-      'one line for each deployment whose settings are in a file, such as /etc/trunkline/*.env',
-    )
-    .action(async (options) => (await import('../status.ts')).showStatus(options));
+    .action(async () => (await import('../status.ts')).showStatus());
   program
     .command('doctor')
     .description('Checks settings, stores, API and webhooks, and prints a remedy for each fault.')
