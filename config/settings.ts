@@ -275,7 +275,7 @@ const variables = z.object({
     doc: 'Folder of the embedded Postgres, of the sandbox and of secrets that `start` makes.',
   }),
   RULES_FILE: z.string().default('config/rules.yaml').register(documentation, {
-    doc: 'A rules file, applied by a start of a worker and by `migrate` when it changed since it was last applied; `rules apply` applies one at once. A file that cannot be used is refused: the rules applied before stay in force, and mirroring goes on.',
+    doc: 'A rules file, applied by a start of a worker and by `migrate` when it changed since it was last applied. A file that cannot be used is refused: the rules applied before stay in force, and mirroring goes on.',
   }),
   RULES_MODE: oneOf('off', 'dry-run', 'live').default('dry-run').register(documentation, {
     doc: 'What the rules may do: nothing (`off`), everything but the effect (`dry-run`), or act (`live`).',
