@@ -189,7 +189,7 @@ async function commitDispatch(
   }
   // Another send may have shown a higher price since the reservation.
   const limits = await readLimits(tx);
-  if (send.reservedMicros < (send.units ?? 1) * Math.max(limits.unitMicros, control.highestUnitMicros)) {
+  if (send.reservedMicros < costOf(send.units ?? 1, control.highestUnitMicros, limits).micros) {
     await returnToPlanned(tx, send, 'the price has risen since it was reserved', 0);
     return 'replanned';
   }

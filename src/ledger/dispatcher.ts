@@ -109,8 +109,8 @@ async function correctClock({ db, timing: { leaseMs } }: Ledger): Promise<void> 
 
 /**
  * Marks up to `max` due sends as taken up and returns them: sends that nobody took up yet, or whose worker died. During
- * a pause, and in a worker that isn't live, waiting live sends stay untouched until they expire. An UNKNOWN send becomes due as soon as its thread was
- * read after the last reconciliation, for example because of a delivery.
+ * a pause, and in a worker that isn't live, waiting live sends stay untouched until they expire. An UNKNOWN send becomes
+ * due as soon as its thread was read after the last reconciliation, for example because of a delivery.
  */
 async function takeDueSends({ db, mode, timing: { lostAfterMs } }: Ledger, max: number): Promise<string[]> {
   await query(

@@ -1,5 +1,5 @@
 import { query, sql, type Transaction } from '../db/database.ts';
-import { maxSegments, releaseBudget, reserveAnyway } from './budgets.ts';
+import { costOf, maxSegments, releaseBudget, reserveAnyway } from './budgets.ts';
 import { readControl, readSender } from './control.ts';
 import { defaultRuleLimits } from './limits.ts';
 import { findMessage, settleAs, writesLost } from './reconcile.ts';
@@ -49,7 +49,7 @@ export async function doubtSend(tx: Transaction, sendId: string, until: Date): P
   if (send.reservedMicros > 0) await releaseBudget(tx, send);
   const units = send.units ?? maxSegments(send.text);
   const { highestUnitMicros } = await readControl(tx);
-  const micros = units * Math.max((await readLimits(tx)).unitMicros, highestUnitMicros);
+  const { micros } = costOf(units, highestUnitMicros, await readLimits(tx));
   const budgetDate = await reserveAnyway(tx, send, micros, send.trigger.at);
   await transition(tx, {
     sendId,

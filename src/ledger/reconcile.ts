@@ -2,7 +2,7 @@ import { inTransaction, query, sql, type Transaction } from '../db/database.ts';
 import { toType } from '../shared/command-name.ts';
 import { normalizeNumber } from '../shared/numbers.ts';
 import { recordFollowing } from '../warehouse/what-follows.ts';
-import { bookBudget, chargeBudget, maxSegments, releaseBudget } from './budgets.ts';
+import { bookBudget, chargeBudget, costOf, maxSegments, releaseBudget } from './budgets.ts';
 import type { Ledger } from './context.ts';
 import { readControl, readSender, recordSender } from './control.ts';
 import { readLimits } from './rules-in-force.ts';
@@ -86,8 +86,7 @@ export async function settleFound(tx: Transaction, ledger: Ledger, send: Send): 
   const { match } = await findMessage(tx, send, await readSender(tx, ledger.actsFor));
   if (!match) return false;
   const { highestUnitMicros } = await readControl(tx);
-  const { unitMicros } = await readLimits(tx);
-  const micros = (send.units ?? maxSegments(send.text)) * Math.max(unitMicros, highestUnitMicros);
+  const { micros } = costOf(send.units ?? maxSegments(send.text), highestUnitMicros, await readLimits(tx));
   if (send.reservedMicros > 0) await releaseBudget(tx, send);
   const set = { message_id: match.messageId, is_reconciled: true, reserved_micros: micros };
   await transition(tx, { sendId: send.sendId, from: [send.state], to: 'SENT', reason: 'reconciled', set });
