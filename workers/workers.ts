@@ -249,10 +249,11 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
 }
 
 /**
- * Reads the target of each job. There is a backlog if at least as many handlers are busy as may read at once. A handler
- * that has mirrored its target then continues with the oldest due target, without waiting for its job, until nothing is
- * left or `closing` fires. That job later finds nothing pending. Jobs alone would limit the rate, especially with
- * queues in Postgres. After any other result the handler stops, because the service may be overloaded.
+ * Reads the target of each job. There is a backlog if at least as many handlers are busy as may read at once, or if the
+ * job came late. A handler that has mirrored its target then continues with the oldest due target, without waiting for
+ * its job, until nothing is left or `closing` fires. That job later finds nothing pending. Jobs alone would limit the
+ * rate, especially with queues in Postgres. After any other result the handler stops, because the service may be
+ * overloaded.
  */
 export function createJobHandler(
   sync: Pick<Sync, 'read' | 'readNext'>,
@@ -261,15 +262,17 @@ export function createJobHandler(
 ): JobHandler {
   const { reads } = queueSettings[queue];
   let busy = 0;
-  const isBacklog = (signal: AbortSignal) => busy >= reads && !closing.aborted && !signal.aborted;
+  const isStopped = (signal: AbortSignal) => closing.aborted || signal.aborted;
 
   return async (job, signal) => {
     busy += 1;
     try {
-      const own = await sync.read(job as Target, signal);
+      const { outcome, isLate } = await sync.read(job as Target, signal);
       // Another handler has read this job's target; it can continue as well.
-      let goesOn = own === 'mirrored' || own === 'not_pending';
-      while (goesOn && isBacklog(signal)) goesOn = (await sync.readNext(queue, signal)) === 'mirrored';
+      let goesOn = outcome === 'mirrored' || outcome === 'not_pending';
+      while (goesOn && (isLate || busy >= reads) && !isStopped(signal)) {
+        goesOn = (await sync.readNext(queue, signal)) === 'mirrored';
+      }
     } finally {
       busy -= 1;
     }

@@ -64,7 +64,7 @@ export async function setUpSession(client: ClientBase, overrides: SessionOverrid
     `set statement_timeout = 0; select pg_catalog.set_config(s.name, s.value, false)
      from (values ${wanted.join(', ')}) as s (name, value)
      where pg_catalog.current_setting(s.name, true) <> s.value and case s.name
-       when 'synchronous_commit' then pg_catalog.current_setting(s.name) = 'off'
+       when 'synchronous_commit' then 'off' in (pg_catalog.current_setting(s.name), s.value)
        when 'session_replication_role' then (select rolsuper from pg_catalog.pg_roles where rolname = current_user)
        else true end;
      select pg_catalog.current_setting('transaction_read_only') = 'off' as takes_writes`,

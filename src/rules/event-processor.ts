@@ -119,8 +119,9 @@ async function runBatch(
     const set = await beginEvaluation(tx, context);
     if (!set) return nothing;
     const triggers = await take(tx, set);
-    if (triggers.length === 0) return nothing;
-    const { undecided, matched } = await evaluateTriggers(tx, set, mode, triggers);
+    const ruled = triggers.filter(({ kind }) => set.rules.some(({ on, mode }) => on === kind && mode !== 'off'));
+    if (ruled.length === 0) return { ...nothing, taken: triggers.length };
+    const { undecided, matched } = await evaluateTriggers(tx, set, mode, ruled);
     await postpone?.(tx, undecided);
     return { taken: triggers.length, postponed: undecided.length, matched };
   });

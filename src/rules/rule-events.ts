@@ -34,7 +34,7 @@ const secondOf = (callId: string) => sql`lpad(split_part(${sql.ref(callId)}, '.'
 /** The latest of the calls that are still to be read: two, since one may be the event's own. */
 const latestToRead = sql`
   select t.key, ${secondOf('t.key')} as second from ops.sync_targets t
-  where t.dirty_version > t.clean_version and t.priority = 0 and t.due_at <= now() and t.kind = 'call' and t.attempts = 0
+  where t.dirty_version > t.clean_version and t.clean_version = 0 and t.priority = 0 and t.due_at <= now() and t.kind = 'call' and t.attempts = 0
   order by second desc limit 2`;
 
 /** Rules ask whether we have talked since an unanswered call. One that is mirrored late waits for later calls that are being read. */

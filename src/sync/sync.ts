@@ -40,6 +40,9 @@ const maxMisses = 4;
 /** Wait before a target is read again whose result could not be written. */
 const unwrittenPauseMs = 5_000;
 
+/** A job whose target was due this long before it was read came late. */
+const lateMs = 50;
+
 /** How a read ended. `not_pending`: the target was not pending. */
 export type ReadOutcome = 'mirrored' | 'not_pending' | 'later' | 'parked' | 'gone' | 'forbidden' | 'refused';
 
@@ -47,6 +50,12 @@ interface EndedRead {
   readonly outcome: ReadOutcome;
   /** The read did not find its target. */
   readonly isMissed: boolean;
+}
+
+/** How the read for a job ended. */
+export interface JobRead extends Pick<EndedRead, 'outcome'> {
+  /** Its target was due for a while, or another handler had read it: jobs come more slowly than they could be worked. */
+  readonly isLate: boolean;
 }
 
 type FetchedRead = { readonly claim: Claim } & ({ readonly result: ReadResult } | { readonly error: unknown });
@@ -127,12 +136,13 @@ export function createSync(deps: SyncDeps) {
   }
 
   /** Claims when the queue's limit lets it read: the later the claim, the more references this one read answers. */
-  async function readTarget(target: Target, signal: AbortSignal): Promise<EndedRead> {
+  async function readTarget(target: Target, signal: AbortSignal): Promise<EndedRead & JobRead> {
     const fetched = await limits[queueOf(target.kind)](async () => {
       const claim = await claims.add(target);
       return claim && fetch(claim, signal);
     });
-    return fetched ? end(fetched) : { outcome: 'not_pending', isMissed: false };
+    if (!fetched) return { outcome: 'not_pending', isMissed: false, isLate: true };
+    return { ...(await end(fetched)), isLate: fetched.claim.lateMs > lateMs };
   }
 
   /**
@@ -254,7 +264,7 @@ export function createSync(deps: SyncDeps) {
     }
   }
 
-  async function timed(kind: TargetKind, read: () => Promise<EndedRead>): Promise<EndedRead> {
+  async function timed<Read extends EndedRead>(kind: TargetKind, read: () => Promise<Read>): Promise<Read> {
     const began = performance.now();
     const ended = await read();
     deps.onRead?.(kind, ended.outcome, (performance.now() - began) / 1_000);
@@ -266,8 +276,8 @@ export function createSync(deps: SyncDeps) {
      * Reads a target if it is pending, and mirrors the result. Never rejects for what the service answers: the outcome is
      * kept in the target's row. Rejects when the database cannot be reached; the sweep then reads the target again.
      */
-    read: async (target: Target, signal: AbortSignal) =>
-      (await timed(target.kind, () => readTarget(target, signal))).outcome,
+    read: (target: Target, signal: AbortSignal): Promise<JobRead> =>
+      timed(target.kind, () => readTarget(target, signal)),
     readNext,
     readUnconfirmed,
     readSuspects,

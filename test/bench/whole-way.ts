@@ -140,7 +140,9 @@ async function measure(rig: Rig, service: string, client: Client, contender: Con
   }
   const { usage: after } = await watching(pids, () => sleep(afterMs));
   const walKb = ((await walBytes(client)) - wal) / 1_024 / (rounds * calls);
-  const { rows } = await client.query<{ count: string }>('select count(*) from ops.rule_events');
+  const { rows } = await client.query<{ count: string }>(
+    'select count(*) from ops.rule_events where after_seconds is null',
+  );
   return { rates, usages, walKb, after, ruleEventsLeft: Number(rows[0]?.count) };
 }
 

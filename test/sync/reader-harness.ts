@@ -62,7 +62,7 @@ export async function openReaderHarness(database: TestDatabase, options: Harness
   async function pass({ kind, key }: Target): Promise<void> {
     await database.query('update ops.sync_targets set due_at = now() where kind = $1 and key = $2', kind, key);
   }
-  const readIfPending = (kind: TargetKind, key: string) => sync.read({ kind, key }, never);
+  const readIfPending = async (kind: TargetKind, key: string) => (await sync.read({ kind, key }, never)).outcome;
   async function read(kind: TargetKind, key: string): Promise<ReadOutcome> {
     await markDirty(db, [{ kind, key }], noPauses);
     await pass({ kind, key });
