@@ -7,7 +7,6 @@ import { type Bearer, bearers, defineCheck } from './check.ts';
 /** A reply is only sent if the worker that takes it has the right RULES_MODE. */
 const rulesMode = defineCheck({
   id: 'rules_mode',
-  meaning: 'The workers differ in RULES_MODE, so only some actions of rules are performed.',
   measure({ processes }) {
     const workers = known(processes, []).filter(({ rulesMode }) => rulesMode !== null);
     const byMode = Map.groupBy(workers, ({ rulesMode }) => rulesMode);
@@ -21,13 +20,12 @@ const rulesMode = defineCheck({
 
 const rulesFile = defineCheck({
   id: 'rules_file',
-  meaning: 'The rules file cannot be used; the rules applied before stay in force, if there were any.',
   measure({ rules }) {
     const status = known(rules);
     if (!status?.problem || status.mode === 'off') return undefined;
     return { isInForce: status.version !== null, firstLine: status.problem.split('\n', 1).join() };
   },
-  level: { among: ['problem', 'warning'], of: ({ isInForce }) => (isInForce ? 'warning' : 'problem') },
+  level: ({ isInForce }) => (isInForce ? 'warning' : 'problem'),
   sentence: ({ isInForce }) =>
     isInForce
       ? 'The rules file has an error; the rules applied before stay in force.'
@@ -38,7 +36,6 @@ const rulesFile = defineCheck({
 
 const rulesUnreadable = defineCheck({
   id: 'rules_unreadable',
-  meaning: 'The running release does not understand the rules in force, so rules do nothing. Mirroring goes on.',
   measure({ rules }) {
     const { version, unreadable, mode } = known(rules) ?? {};
     return unreadable && mode !== 'off' && { version, ...unreadable };
@@ -66,8 +63,6 @@ export function timeZoneUnset(zone: string | null, usesHours: boolean): Record<'
 
 const timeZone = defineCheck({
   id: 'time_zone',
-  meaning:
-    'Nobody has chosen a time zone, so the days of the reports are those of UTC, and rules that speak of hours do not act.',
   measure({ rules, reporting }) {
     const status = known(rules);
     if (!status || known(reporting)?.wantedTimeZone !== null) return undefined;
@@ -77,7 +72,7 @@ const timeZone = defineCheck({
     return isWrong && { isLive: usesHours && mode === 'live', usersZone, ...timeZoneUnset(null, usesHours) };
   },
   // Only live rules would act if it were set.
-  level: { among: ['warning', 'notice'], of: ({ isLive }) => (isLive ? 'warning' : 'notice') },
+  level: ({ isLive }) => (isLive ? 'warning' : 'notice'),
   sentence: ({ message }) => message,
   remedy: ({ remedy }) => remedy,
   detail: ({ usersZone }) =>
@@ -100,7 +95,6 @@ export function holidaysEnd(last: string, now: Date): Record<'message' | 'remedy
 
 const holidays = defineCheck({
   id: 'holidays_end',
-  meaning: 'The dated holidays of the rules end within 30 days or have ended: the days after count as open.',
   measure: ({ rules, takenAt }) => {
     const { lastHoliday = null } = known(rules) ?? {};
     return lastHoliday === null ? undefined : holidaysEnd(lastHoliday, takenAt);
@@ -154,7 +148,6 @@ function failedActions(snapshot: Snapshot, wanted: 'failed' | 'unclear') {
 
 const targetRefuses = defineCheck({
   id: 'target_refuses',
-  meaning: 'A target in NOTIFY_TARGETS does not accept what rules tell it. It is tried again for a day.',
   measure: ({ rules }) => known(rules)?.refusingTargets,
   level: 'warning',
   sentence: ({ count }) =>
@@ -166,7 +159,6 @@ const targetRefuses = defineCheck({
 
 const actionFailed = defineCheck({
   id: 'action_failed',
-  meaning: 'Actions of rules failed in the last day.',
   measure: (snapshot) => failedActions(snapshot, 'failed'),
   level: 'warning',
   sentence: ({ times }) => `An action of a rule failed${times} in the last day.`,
@@ -180,7 +172,6 @@ const actionFailed = defineCheck({
 
 const actionUnclear = defineCheck({
   id: 'action_unclear',
-  meaning: 'The answer to an action of a rule was lost, so it may have been performed.',
   measure: (snapshot) => failedActions(snapshot, 'unclear'),
   level: 'warning',
   sentence: ({ times }) => `A rule may or may not have performed an action${times}.`,
@@ -190,7 +181,6 @@ const actionUnclear = defineCheck({
 
 const rulesFailed = defineCheck({
   id: 'rules_failed',
-  meaning: 'Rules could not be evaluated in the last day, and did nothing.',
   measure({ rules }) {
     const failing = known(rules)?.failing ?? [];
     const count = failing.reduce((sum, each) => sum + each.count, 0);
@@ -206,7 +196,6 @@ const resumes = `${toType('sends resume')} resumes them; texts that have expired
 
 const sendsPaused = defineCheck({
   id: 'sends_paused',
-  meaning: 'All automatic texts are paused, by the operator or by the daemon itself.',
   measure({ sends, takenAt }) {
     const control = known(sends)?.control;
     // `writes_lost` reports the pause of a recovery.
@@ -215,7 +204,7 @@ const sendsPaused = defineCheck({
     const who = by === 'ledger' ? 'the daemon itself' : 'the operator';
     return { by, since, reason, paused: `Paused ${ago(since, takenAt)} by ${who}.` };
   },
-  level: { among: ['problem', 'warning'], of: ({ by }) => (by === 'ledger' ? 'problem' : 'warning') },
+  level: ({ by }) => (by === 'ledger' ? 'problem' : 'warning'),
   sentence: 'All automatic texts are paused.',
   remedy: ({ paused }) => `${paused} ${resumes}`,
   detail: ({ reason }) => `The reason: ${reason}.`,
@@ -224,7 +213,6 @@ const sendsPaused = defineCheck({
 
 const optOutsWaiting = defineCheck({
   id: 'opt_outs_waiting',
-  meaning: 'Numbers may have opted out: no automatic text goes to them until somebody decides.',
   measure: ({ sends }) => known(sends)?.waitingOptOuts,
   level: 'notice',
   sentence: (count) =>
@@ -234,12 +222,11 @@ const optOutsWaiting = defineCheck({
 
 const sendsToApprove = defineCheck({
   id: 'sends_to_approve',
-  meaning: 'Texts of rules wait for a person to approve them; a warning after an hour, or shortly before they expire.',
   measure({ sends, takenAt }) {
     const { count, since, isLate } = known(sends)?.approvals ?? {};
     return count && since && { count, since, isLate, waited: ago(since, takenAt) };
   },
-  level: { among: ['warning', 'notice'], of: ({ isLate }) => (isLate ? 'warning' : 'notice') },
+  level: ({ isLate }) => (isLate ? 'warning' : 'notice'),
   sentence: ({ count, waited }) =>
     `${countOf(count, 'automatic text')} ${count === 1 ? 'waits' : 'wait'} for approval, the oldest planned ${waited}.`,
   remedy: `Approve or reject each on the page of sends, or with ${toType('sends approve')} and ${toType('sends reject')}; what nobody approves expires.`,
@@ -248,7 +235,6 @@ const sendsToApprove = defineCheck({
 
 const sendsReview = defineCheck({
   id: 'sends_review',
-  meaning: 'Automatic texts may or may not have gone out, and a person has to find out.',
   measure: ({ sends }) => known(sends)?.counts.NEEDS_HUMAN,
   level: 'problem',
   sentence: (count) => `${countOf(count, 'automatic text')} may or may not have gone out.`,
@@ -257,7 +243,6 @@ const sendsReview = defineCheck({
 
 const sendsUnknown = defineCheck({
   id: 'sends_unknown',
-  meaning: 'The answer to the request of an automatic text was lost; the text is searched for in its thread.',
   measure: ({ sends }) => known(sends)?.counts.UNKNOWN,
   level: 'warning',
   sentence: (count) =>
@@ -271,7 +256,6 @@ const ofMoney = 'gate:budget_money';
 
 const sendsNearCap = defineCheck({
   id: 'sends_near_cap',
-  meaning: 'At least 80% of the daily budget of automatic texts are used.',
   measure({ sends }) {
     const { today, dailyMicros = 0, troubles = [] } = known(sends) ?? {};
     const used = (today?.spent ?? 0) + (today?.reserved ?? 0);
@@ -286,7 +270,6 @@ const sendsNearCap = defineCheck({
 
 const sendsPrice = defineCheck({
   id: 'sends_price',
-  meaning: 'A segment of an automatic text cost more than `segment_dollars`, and more than twice the price before.',
   measure({ sends }) {
     const { dearest, unitMicros = 0 } = known(sends) ?? {};
     const before = dearest?.beforeMicros ?? unitMicros;
@@ -331,7 +314,6 @@ function lackWords(reason: string, sends: SendsStatus | undefined): string {
 
 const sendsRefused = defineCheck({
   id: 'sends_refused',
-  meaning: 'Automatic texts of the last day were refused by the service, or could not be handed to it.',
   measure: (snapshot) =>
     troublesOf(snapshot, 'refused').map((trouble) => {
       const { lastAt, isOver, isTotal } = trouble;
@@ -342,10 +324,7 @@ const sendsRefused = defineCheck({
         latest: `the last ${ago(lastAt, snapshot.takenAt)}${since}.`,
       };
     }),
-  level: {
-    among: ['problem', 'warning', 'notice'],
-    of: ({ isOver, isTotal, count }) => (isOver ? 'notice' : isTotal && count > 1 ? 'problem' : 'warning'),
-  },
+  level: ({ isOver, isTotal, count }) => (isOver ? 'notice' : isTotal && count > 1 ? 'problem' : 'warning'),
   sentence: ({ texts, was, latest }) => `${texts} of the last day ${was} not sent, ${latest}`,
   detail: ({ lines, reason }) => `From ${lines.join(', ')}: ${reason}.`,
   remedy: ({ reason, use }) =>
@@ -354,14 +333,13 @@ const sendsRefused = defineCheck({
 
 const sendsOverBudget = defineCheck({
   id: 'sends_over_budget',
-  meaning: 'A daily budget is used up, so automatic texts were not sent today.',
   measure: (snapshot) =>
     troublesOf(snapshot, 'budget').map((trouble) => ({
       ...trouble,
       budget: budgetWords(trouble.reason, known(snapshot.sends)),
       lack: lackWords(trouble.reason, known(snapshot.sends)),
     })),
-  level: { among: ['warning', 'notice'], of: ({ isOver }) => (isOver ? 'notice' : 'warning') },
+  level: ({ isOver }) => (isOver ? 'notice' : 'warning'),
   sentence: ({ texts, was, budget, isOver, lack }) =>
     `${texts} ${was} not sent today: the daily budget ${budget} ${isOver ? 'was used up; later ones were sent' : lack}.`,
   remedy: 'The budget is renewed at midnight UTC. To send more, raise it under `budgets` in the rules file.',
@@ -369,7 +347,6 @@ const sendsOverBudget = defineCheck({
 
 const sendsWaiting = defineCheck({
   id: 'sends_waiting',
-  meaning: 'Automatic texts have waited for more than a minute to be sent.',
   measure: (snapshot) => [
     ...troublesOf(snapshot, 'reserved').map(({ texts, has, reason }) => ({
       sentence: `${texts} ${has} waited for more than a minute for the outcome of others, which may need the rest of the daily budget ${budgetWords(reason, known(snapshot.sends))}.`,
@@ -390,7 +367,6 @@ const sendsWaiting = defineCheck({
 
 const sendsExpired = defineCheck({
   id: 'sends_expired',
-  meaning: 'Automatic texts of the last day expired before they could be sent.',
   measure: (snapshot) =>
     troublesOf(snapshot, 'too_old').map((trouble) => ({ ...trouble, when: ago(trouble.lastAt, snapshot.takenAt) })),
   level: 'notice',

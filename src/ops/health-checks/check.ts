@@ -30,18 +30,16 @@ type Nothing = undefined | null | false | 0;
 /** A text, or a function that derives it from what was measured. */
 type Words<Fact> = string | ((fact: Fact) => string);
 
-/** Everything about a check. Pages, commands, JSON, alerts, metrics, alert rules and docs are derived from it. */
+/** Everything about a check. Pages, commands, JSON, alerts and metrics are derived from it. */
 interface Declaration<Fact, Parts> {
   /** Identifies the check in alerts and metrics, so it must stay the same across releases. */
   readonly id: string;
-  /** What it means, for the docs and the Prometheus alert rules. Default: the sentence. */
-  readonly meaning?: string;
   /**
    * Returns what is wrong: one fact, or one for each finding. Nothing, false, 0 or an empty list means that all is
    * well.
    */
   measure(parts: Parts): Fact | readonly Fact[] | Nothing;
-  readonly level: Level | { readonly among: readonly Level[]; of(fact: Fact): Level };
+  readonly level: Level | ((fact: Fact) => Level);
   readonly sentence: Words<Fact>;
   readonly remedy: Words<Fact>;
   since?(fact: Fact): Date | null | undefined;
@@ -53,9 +51,6 @@ interface Declaration<Fact, Parts> {
 /** A check that can be run. */
 export interface HealthCheck<Fact = unknown, Parts = Snapshot> {
   readonly id: string;
-  readonly meaning: string;
-  /** The levels that its findings can have. */
-  readonly levels: readonly Level[];
   readonly hides: readonly string[];
   find(parts: Parts): Finding[];
   /** The finding for a fact that was measured elsewhere. */
@@ -67,17 +62,14 @@ export function defineCheck<Fact, Parts = Snapshot>(declared: Declaration<Fact, 
   const say = (words: Words<Fact>, fact: Fact) => (typeof words === 'string' ? words : words(fact));
   const findingOf = (fact: Fact): Finding => ({
     check: id,
-    level: typeof level === 'string' ? level : level.of(fact),
+    level: typeof level === 'string' ? level : level(fact),
     sentence: say(sentence, fact),
     remedy: say(remedy, fact),
     detail: declared.detail?.(fact),
     since: declared.since?.(fact) ?? undefined,
   });
-  const meaning = declared.meaning ?? (typeof sentence === 'string' ? sentence : undefined);
-  if (meaning === undefined) throw new Error(`The check ${id} has no meaning`);
   return {
-    ...{ id, meaning, hides, findingOf },
-    levels: typeof level === 'string' ? [level] : level.among,
+    ...{ id, hides, findingOf },
     find(parts) {
       const measured = declared.measure(parts);
       if (!measured) return [];

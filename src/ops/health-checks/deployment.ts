@@ -29,7 +29,6 @@ const outgrownPerSecond = 300;
 
 const queueSettings = defineCheck({
   id: 'queue_settings',
-  meaning: 'A setting of Redis, or of Postgres, loses or delays jobs of the queues.',
   measure({ queues, inbox }) {
     const status = known(queues);
     const perSecond = Math.max(0, ...(known(inbox)?.perMinute ?? [])) / 60;
@@ -41,7 +40,7 @@ const queueSettings = defineCheck({
     const isOutgrown = status?.backend === 'postgres' && perSecond > outgrownPerSecond;
     return [...(status?.faults ?? []), ...(isOutgrown ? [outgrown] : [])];
   },
-  level: { among: ['warning', 'notice'], of: ({ level }) => level },
+  level: ({ level }) => level,
   sentence: ({ sentence }) => sentence,
   remedy: ({ remedy }) => remedy,
 });
@@ -125,7 +124,6 @@ const isRegistering = (running: readonly RunningProcess[]) => running.some(({ ad
 
 const polling = defineCheck({
   id: 'polling',
-  meaning: 'No receiver runs with PUBLIC_URL, so the service is polled, which does not see everything.',
   measure({ subscriptions, processes }) {
     const running = known(processes, []);
     const polled = known(subscriptions)?.polled ?? [];
@@ -142,7 +140,6 @@ const ensures = `Run ${toType('subscriptions ensure')}; it enables them, or prin
 
 const subscriptionBroken = defineCheck({
   id: 'subscription_broken',
-  meaning: 'A webhook subscription is disabled or missing, or was changed at the service and repaired.',
   measure({ subscriptions, inbox, processes }) {
     const status = known(subscriptions);
     if (status === undefined) return undefined;
@@ -177,7 +174,6 @@ const subscriptionBroken = defineCheck({
 
 const deliveriesMissing = defineCheck({
   id: 'deliveries_missing',
-  meaning: 'Calls or texts happened that no webhook announced, although the subscriptions are in place.',
   measure: ({ subscriptions }) => known(subscriptions)?.lost,
   level: 'warning',
   sentence: ({ stream, lost }) =>
@@ -193,7 +189,7 @@ const accountShared = defineCheck({
     const hosts = known(subscriptions)?.otherDeployments ?? [];
     return hosts.length > 0 && { hosts, isLive: known(rules)?.mode === 'live' };
   },
-  level: { among: ['warning', 'notice'], of: ({ isLive }) => (isLive ? 'warning' : 'notice') },
+  level: ({ isLive }) => (isLive ? 'warning' : 'notice'),
   sentence: 'Another deployment of Trunkline receives the webhooks of this account.',
   remedy: `If both have RULES_MODE=live, each text may be answered twice: let one of them send. If it does not run any more, remove its subscriptions (${toType('subscriptions list')}, ${toType('subscriptions remove')}).`,
   detail: ({ hosts }) => `They go to ${hosts.join(', ')}.`,
@@ -202,7 +198,6 @@ const accountShared = defineCheck({
 /** While a part is unknown, its checks may miss something. */
 export const statusUnknown = defineCheck({
   id: 'status_unknown',
-  meaning: 'Parts of the status could not be read from Postgres.',
   measure(snapshot) {
     // standby_away says the same of the standby.
     const unknown = Object.entries(snapshot).filter(([name, part]) => part?.state === 'unknown' && name !== 'standby');
@@ -217,7 +212,6 @@ export const statusUnknown = defineCheck({
 
 const alertsUndelivered = defineCheck({
   id: 'alerts_undelivered',
-  meaning: 'A target refused alerts three times.',
   measure: ({ alerts }) => known(alerts)?.undelivered,
   level: 'warning',
   sentence: ({ count, target }) => `${countOf(count, 'alert')} could not be sent by ${target}.`,

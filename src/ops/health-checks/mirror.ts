@@ -13,7 +13,6 @@ const veryLateSeconds = 600;
 
 const mirrorBehind = defineCheck({
   id: 'mirror_behind',
-  meaning: 'Reads have been due for more than half a minute.',
   measure({ parked, backlog, processes, takenAt }) {
     const parkedKinds = known(parked, []).map(({ kind }) => kind);
     const waiting = known(backlog, []).filter(({ kind }) => !parkedKinds.includes(kind));
@@ -22,10 +21,7 @@ const mirrorBehind = defineCheck({
     const workers = known(processes)?.filter(works).length;
     return seconds > lateSeconds && { seconds, due, workers, takenAt };
   },
-  level: {
-    among: ['problem', 'warning'],
-    of: ({ seconds, workers }) => (seconds > veryLateSeconds || workers === 0 ? 'problem' : 'warning'),
-  },
+  level: ({ seconds, workers }) => (seconds > veryLateSeconds || workers === 0 ? 'problem' : 'warning'),
   sentence: ({ seconds, due, workers }) =>
     `The mirror is ${span(seconds)} behind, with ${countOf(due, 'overdue read')}${workers === 0 ? ', and no worker runs' : ''}.`,
   remedy: ({ workers }) =>
@@ -42,7 +38,6 @@ const logNamesIt = 'The log of the worker says where it hung or failed. Update T
 /** An item that ended its process twice isn't read any more, so that other reads continue. */
 const workSetAside = defineCheck({
   id: 'work_set_aside',
-  meaning: 'A read, or the rules on a text or call, ended its process twice and is set aside.',
   measure: ({ setAside }) =>
     known(setAside, []).map((each) => ({
       ...each,
@@ -59,7 +54,6 @@ const workSetAside = defineCheck({
 
 const readsWaiting = defineCheck({
   id: 'reads_waiting',
-  meaning: 'Reads failed once or twice and wait for a retry for more than half a minute.',
   measure({ backlog, takenAt }) {
     const waiting = known(backlog, []).filter(({ longestPutOffSeconds }) => (longestPutOffSeconds ?? 0) > lateSeconds);
     const longest = Math.max(...waiting.map(({ longestPutOffSeconds }) => longestPutOffSeconds ?? 0));
@@ -77,7 +71,6 @@ const readsWaiting = defineCheck({
 
 const readsFailing = defineCheck({
   id: 'reads_failing',
-  meaning: 'Reads failed three times or more.',
   measure: ({ backlog }) => known(backlog, []).filter(({ stubborn }) => stubborn > 0),
   level: 'warning',
   sentence: ({ stubborn, kind }) =>
@@ -88,7 +81,6 @@ const readsFailing = defineCheck({
 
 const deliveriesUnrecognized = defineCheck({
   id: 'deliveries_unrecognized',
-  meaning: 'Deliveries of the last day could not be parsed.',
   measure: ({ inbox }) => known(inbox)?.unrecognized.lastDay,
   level: 'notice',
   sentence: (count) =>
@@ -102,7 +94,6 @@ function withAny(status: Completeness | undefined, count: 'openGapCount' | 'unpr
 
 const gapOpen = defineCheck({
   id: 'gap_open',
-  meaning: 'Webhooks may have been lost for a time that is not searched yet.',
   measure: ({ completeness }) => withAny(known(completeness), 'openGapCount'),
   level: 'warning',
   sentence: ({ openGapCount }) =>
@@ -113,7 +104,6 @@ const gapOpen = defineCheck({
 
 const coverageUnproven = defineCheck({
   id: 'coverage_unproven',
-  meaning: 'Hours of call history were compared with the service and are not proven complete.',
   measure: ({ completeness }) => withAny(known(completeness), 'unprovenCount'),
   level: 'warning',
   sentence: ({ unprovenCount }) =>
@@ -127,7 +117,6 @@ const lateProofSeconds = 2 * 3_600;
 
 const coverageLate = defineCheck({
   id: 'coverage_late',
-  meaning: 'The newest hour of call history that is proven complete ended more than two hours ago.',
   measure({ completeness, takenAt }) {
     const until = known(completeness)?.provenUntil ?? takenAt;
     const seconds = (takenAt.getTime() - until.getTime()) / 1_000;
@@ -141,8 +130,6 @@ const coverageLate = defineCheck({
 
 const textsMissing = defineCheck({
   id: 'texts_missing',
-  meaning:
-    'The service counts unread texts that cannot be found. Those of erased people count until somebody reads them there.',
   measure({ completeness }) {
     const lines = known(completeness)?.lines.filter(({ state }) => state === 'unexplained') ?? [];
     return lines.length > 0 && { lines };
@@ -155,7 +142,6 @@ const textsMissing = defineCheck({
 
 const historyUncompared = defineCheck({
   id: 'history_uncompared',
-  meaning: 'Some of the last days were never compared with the service, or older texts were never searched for.',
   measure({ completeness }) {
     const { uncompared, isFillingIn = false } = known(completeness) ?? {};
     return uncompared && !isFillingIn && (uncompared.days > 0 || uncompared.texts) && uncompared;

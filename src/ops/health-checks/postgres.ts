@@ -38,9 +38,8 @@ export const diskFull = defineCheck({
 /** `all_taken`: Postgres has just refused one more. */
 export const connectionsShort = defineCheck<NonNullable<PostgresStatus['connections']> | 'all_taken'>({
   id: 'connections_short',
-  meaning: 'Postgres allows fewer connections than the running processes may open, or all are open.',
   measure: ({ postgres }) => known(postgres)?.connections,
-  level: { among: ['problem', 'warning'], of: (limit) => (limit === 'all_taken' ? 'problem' : 'warning') },
+  level: (limit) => (limit === 'all_taken' ? 'problem' : 'warning'),
   sentence(limit) {
     if (limit === 'all_taken')
       return 'Postgres takes no more connections, so deliveries are answered 503 or nothing is mirrored.';
@@ -70,7 +69,6 @@ const deliveriesRefused = defineCheck({
 
 const viewsStale = defineCheck({
   id: 'views_stale',
-  meaning: 'Views of the schema reporting are missing, or those of an earlier release.',
   measure({ schema }) {
     const views = known(schema)?.outdatedViews ?? [];
     return views.length > 0 && { views };
@@ -89,7 +87,6 @@ const isIt = (blocker: Blocker) => `It is ${blockerName(blocker)}.`;
 
 const lockWaited = defineCheck({
   id: 'lock_waited',
-  meaning: 'Somebody else holds a lock in Postgres that Trunkline needs.',
   measure({ postgres, takenAt }) {
     return known(postgres)?.waits.map((wait) => ({
       ...wait,
@@ -97,10 +94,7 @@ const lockWaited = defineCheck({
       openSeconds: wait.since && secondsBetween(wait.since, takenAt),
     }));
   },
-  level: {
-    among: ['problem', 'warning'],
-    of: ({ waiting, seconds }) => (waiting > 0 && seconds > longWaitSeconds ? 'problem' : 'warning'),
-  },
+  level: ({ waiting, seconds }) => (waiting > 0 && seconds > longWaitSeconds ? 'problem' : 'warning'),
   sentence(wait) {
     const { waiting, seconds, openSeconds } = wait;
     if (waiting === 0)
@@ -118,7 +112,6 @@ const cost = 'Postgres removes no outdated rows, so that reads become slower and
 
 const transactionOpen = defineCheck({
   id: 'transaction_open',
-  meaning: 'A transaction of another program has been open for more than ten minutes.',
   measure: ({ postgres, takenAt }) =>
     known(postgres)?.long.flatMap((each) =>
       each.since === null ? [] : [{ ...each, seconds: secondsBetween(each.since, takenAt) }],
@@ -143,7 +136,6 @@ const gigabytes = (bytes: number) => `${(bytes / 1024 ** 3).toFixed(1)} GiB`;
 
 const diskLow = defineCheck({
   id: 'disk_low',
-  meaning: 'The disk of the embedded Postgres is nearly full. The disk of another one cannot be seen.',
   measure({ disk }) {
     const status = known(disk);
     if (status === undefined) return undefined;
@@ -151,7 +143,7 @@ const diskLow = defineCheck({
     const isBelow = ({ share, bytes }: typeof lowDisk) => freeBytes < bytes || freeBytes < share * totalBytes;
     return isBelow(lowDisk) && { ...status, isNearlyFull: isBelow(fullDisk) };
   },
-  level: { among: ['problem', 'warning'], of: ({ isNearlyFull }) => (isNearlyFull ? 'problem' : 'warning') },
+  level: ({ isNearlyFull }) => (isNearlyFull ? 'problem' : 'warning'),
   sentence: ({ freeBytes, totalBytes }) =>
     `The disk of the database has ${gigabytes(freeBytes)} of ${gigabytes(totalBytes)} left. When it is full, deliveries are answered 503 and nothing is mirrored.`,
   remedy: 'Free space on the disk of DATA_DIR, or enlarge it. Nothing has to be restarted.',
@@ -166,19 +158,14 @@ const keptAtAll = 10 * 1024 ** 3;
 
 const replicationSlot = defineCheck<ReplicationSlot>({
   id: 'replication_slot',
-  meaning:
-    'A replication slot keeps write-ahead log that no copy reads, and may fill the disk of Postgres, or it is lost.',
   measure: ({ postgres }) =>
     known(postgres)?.slots.filter(
       ({ isActive, isLost, keptBytes, snapshotAge }) =>
         isLost || !isActive || keptBytes > keptAtAll || snapshotAge > maxSnapshotAge,
     ),
-  level: {
-    among: ['problem', 'warning', 'notice'],
-    of({ isLost, isLimited, keptBytes, snapshotAge }) {
-      if (keptBytes > keptAtAll && !isLimited && !isLost) return 'problem';
-      return isLost || keptBytes > keptUnread || snapshotAge > maxSnapshotAge ? 'warning' : 'notice';
-    },
+  level({ isLost, isLimited, keptBytes, snapshotAge }) {
+    if (keptBytes > keptAtAll && !isLimited && !isLost) return 'problem';
+    return isLost || keptBytes > keptUnread || snapshotAge > maxSnapshotAge ? 'warning' : 'notice';
   },
   sentence({ isActive, isLost, keptBytes, snapshotAge }) {
     if (isLost) return 'A replication slot is lost: Postgres removed changes that its copy had not read.';
@@ -200,10 +187,8 @@ const minute = (at: Date) => `${at.toISOString().slice(0, 19)}Z`;
 
 const writesLost = defineCheck({
   id: 'writes_lost',
-  meaning:
-    'The database went back in time: a standby was promoted that lacked the last writes, or a back-up was restored. A problem until all is read again.',
   measure: ({ lostWrites }) => known(lostWrites),
-  level: { among: ['problem', 'warning'], of: ({ recoveredAt }) => (recoveredAt === null ? 'problem' : 'warning') },
+  level: ({ recoveredAt }) => (recoveredAt === null ? 'problem' : 'warning'),
   sentence: ({ from, until, recoveredAt }) =>
     `The database went back in time: what was written from ${minute(from)} to ${minute(until)} is lost. ${
       recoveredAt === null ? 'Sends are paused until it is read again.' : 'What could be found of it was read again.'
@@ -231,7 +216,6 @@ const standbyAway = defineCheck({
 
 const standbyBehind = defineCheck({
   id: 'standby_behind',
-  meaning: 'The standby of REPORTING_DATABASE_URL is more than a minute behind, and so are the pages.',
   measure({ standby }) {
     const seconds = known(standby)?.lagSeconds ?? 0;
     return seconds > lateStandbySeconds && { seconds };

@@ -47,7 +47,6 @@ function remedyOf(code: string | null): string {
 /** A stopped drain, or how far the reports are behind. Every rollup failure ends in this check or the next one. */
 const reportsLate = defineCheck({
   id: 'reports_late',
-  meaning: 'The reports lack changes of more than five minutes ago, or their update fails.',
   measure({ reporting, takenAt }: ReportParts) {
     const status = known(reporting);
     if (status === undefined) return undefined;
@@ -67,7 +66,7 @@ const reportsLate = defineCheck({
     const remedy = `Check that a worker runs, and read its log for "Updating the rollups". While reads wait for longer than a minute, the reports come every 15 minutes only. If neither is so, a session may hold a lock: ${lockQuery}.`;
     return { since, seconds, sentence, remedy, error: '' };
   },
-  level: { among: ['problem', 'warning'], of: ({ seconds }) => (seconds > veryLateSeconds ? 'problem' : 'warning') },
+  level: ({ seconds }) => (seconds > veryLateSeconds ? 'problem' : 'warning'),
   sentence: ({ sentence }) => sentence,
   remedy: ({ remedy }) => remedy,
   since: ({ since }) => since,
@@ -87,7 +86,6 @@ function nameOf({ kind, bucketAt, conversationId, error }: SetAsideChange): stri
 
 const reportsIncomplete = defineCheck({
   id: 'reports_incomplete',
-  meaning: 'The reports lack days or conversations that could not be counted as a whole.',
   measure({ reporting }: ReportParts) {
     const setAside = known(reporting)?.setAside;
     return setAside && setAside.count > 0 && setAside;
@@ -102,7 +100,6 @@ const reportsIncomplete = defineCheck({
 
 const reportsUndated = defineCheck({
   id: 'reports_undated',
-  meaning: 'Calls have no start that was understood, so no day of the reports has them.',
   measure: ({ reporting }: ReportParts) => known(reporting)?.undatedCalls,
   level: 'warning',
   sentence: (count) =>
@@ -113,7 +110,6 @@ const reportsUndated = defineCheck({
 
 const reportsStale = defineCheck({
   id: 'reports_stale',
-  meaning: 'The reports follow definitions, or a time zone, that were changed since.',
   measure({ reporting }: ReportParts) {
     const status = known(reporting);
     if (status === undefined) return undefined;
@@ -134,10 +130,9 @@ const reportsStale = defineCheck({
 
 const reportsDiffer = defineCheck({
   id: 'reports_differ',
-  meaning: 'Figures of closed days still differ from the service’s own after their calls were read again.',
   measure: ({ reporting }: ReportParts) => known(reporting)?.untied,
   // What a direction and a status mean is specified; whether a search by a user or a queue means what legs show is not.
-  level: { among: ['warning', 'notice'], of: ({ isOfStatus }) => (isOfStatus ? 'warning' : 'notice') },
+  level: ({ isOfStatus }) => (isOfStatus ? 'warning' : 'notice'),
   sentence: ({ isOfStatus, count, days }) =>
     `${countOf(count, 'figure')} of calls ${isOfStatus ? 'by direction and status' : 'by queue or user'} on ${countOf(days, 'day')} ${count === 1 ? 'differs' : 'differ'} from the service’s own, although the calls were read again.`,
   detail: ({ date, figure, theirs, ours, callIds }) =>

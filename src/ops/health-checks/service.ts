@@ -9,7 +9,6 @@ import { bearers, defineCheck } from './check.ts';
 /** Each process uses its own address and credential. */
 const accountUnrecognized = defineCheck({
   id: 'account_unrecognized',
-  meaning: 'Another account answers, or something else than the service: nothing is read, proven or sent.',
   measure({ processes }) {
     const running = known(processes, []);
     const refused = running.filter(({ accountProblem }) => accountProblem !== null);
@@ -31,7 +30,6 @@ function namesOf(streams: readonly { readonly kind: keyof typeof streamNames }[]
 
 const credentialRefused = defineCheck<{ sentence: string; remedy: string; reason: string; since: Date | null }>({
   id: 'credential_refused',
-  meaning: 'The service refuses the credential, or a login is needed: nothing is read.',
   measure({ credential, parked }) {
     const status = known(credential);
     const logIn = `Run ${toType('auth login')}`;
@@ -60,7 +58,6 @@ const credentialRefused = defineCheck<{ sentence: string; remedy: string; reason
 
 const scopeMissing = defineCheck({
   id: 'scope_missing',
-  meaning: 'The credential lacks a scope: what needs it is not read.',
   measure({ parked, credential }) {
     const isLoggedIn = known(credential)?.use === 'login';
     const lacking = known(parked, []).filter(({ missingScope }) => missingScope !== null);
@@ -89,7 +86,6 @@ const unansweredOperationSeconds = 15;
  */
 const serviceSilent = defineCheck({
   id: 'service_silent',
-  meaning: 'The service accepts requests and does not answer them.',
   measure({ processes, takenAt }) {
     const waiting = known(processes, []).flatMap(({ waitingSeconds, waitingOperation, answeredSeconds }) => {
       if (waitingSeconds === null) return [];
@@ -99,7 +95,7 @@ const serviceSilent = defineCheck({
     });
     return waiting.sort((a, b) => b.waitingSeconds - a.waitingSeconds)[0];
   },
-  level: { among: ['problem', 'warning'], of: ({ isSilent }) => (isSilent ? 'problem' : 'warning') },
+  level: ({ isSilent }) => (isSilent ? 'problem' : 'warning'),
   sentence: ({ isSilent, waitingSeconds, waitingOperation }) =>
     isSilent
       ? `The service does not answer: a request (${waitingOperation}) has been waiting for ${span(waitingSeconds)}.`
@@ -118,7 +114,6 @@ const asksService = `${toType('doctor')} asks the service and names the error. I
 
 const serviceFailing = defineCheck({
   id: 'service_failing',
-  meaning: 'Every request to the service fails.',
   measure({ circuit, processes, takenAt }) {
     const longest = Math.max(...known(processes, []).map(({ failingSeconds }) => failingSeconds ?? -1));
     const isOpen = circuit !== undefined && circuit.state !== 'closed';
@@ -140,7 +135,6 @@ const serviceFailing = defineCheck({
 /** Recordings may be forbidden on purpose; missing texts or calls never are. */
 const readsForbidden = defineCheck({
   id: 'reads_forbidden',
-  meaning: 'The credential may not read some conversations, calls, users or lines.',
   measure({ backlog, credential }) {
     const bearer = bearers[known(credential)?.use ?? 'none'];
     return known(backlog, []).flatMap(({ kind, forbidden }) => {
@@ -159,7 +153,6 @@ const readsForbidden = defineCheck({
  */
 const answersPartial = defineCheck({
   id: 'answers_partial',
-  meaning: 'Answers of the service may be incomplete, so that nothing counts as deleted because they lack it.',
   measure({ drift, takenAt }) {
     const partial = known(drift)?.partial ?? [];
     return partial[0] && { latest: partial[0], partial, takenAt };
