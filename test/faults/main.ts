@@ -8,10 +8,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Table from 'cli-table3';
-import { campaigns } from './catalogue/campaigns.ts';
 import type { Figures } from './figures.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
+
+/** The test files of each campaign. */
+const campaigns: Readonly<Record<string, readonly string[]>> = {
+  kills: ['test/faults/long/campaigns/kills.test.ts'],
+  'random-kills': ['test/faults/long/campaigns/random-kills.test.ts'],
+  ledger: ['test/ledger/model.test.ts', 'test/faults/long/ledger.test.ts'],
+  stores: ['test/faults/long/campaigns/stores.test.ts', 'test/faults/long/stores.test.ts'],
+  process: ['test/faults/long/process.test.ts'],
+  releases: ['test/faults/long/releases.test.ts'],
+  signals: ['test/faults/long/signals.test.ts'],
+  drills: ['test/faults/long/drills/'],
+};
 
 const usage = `usage: npm run faults -- [${Object.keys(campaigns).join('|')}]…
 

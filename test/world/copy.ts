@@ -69,16 +69,6 @@ async function publishedTables(publisherUrl: string): Promise<{ name: string; co
   return tables.map(({ name, columns }) => ({ name: String(name), columns: String(columns) }));
 }
 
-/** The published tables of a copy that mention a number. */
-export async function mentionsOf(number: string, urls: { publisher: string; copy: string }): Promise<string[]> {
-  const found: string[] = [];
-  for (const { name } of await publishedTables(urls.publisher)) {
-    const rows = await run(urls.copy, `select from ${name} t where t::text like '%${number}%' limit 1`);
-    if (rows.length > 0) found.push(name);
-  }
-  return found;
-}
-
 /** Published tables whose rows differ in a copy, by their published columns. */
 export async function tablesThatDiffer(urls: { publisher: string; copy: string }): Promise<Record<string, unknown>> {
   const found: Record<string, unknown> = {};
