@@ -1,5 +1,4 @@
 import { expect } from 'vitest';
-import { type ClauseId, sectionOf } from './clauses.ts';
 import { outcome, type Reply } from './harness/reply.ts';
 import type { CaseContext, Driver, Need } from './harness/suite.ts';
 import type { Request } from './operation.ts';
@@ -8,7 +7,8 @@ import type { OperationId, StepId } from './operations.ts';
 /** One fact about the service, to be looked at through each driver that can express it. */
 export interface Case {
   readonly name: string;
-  readonly clauses: readonly [ClauseId, ...ClauseId[]];
+  /** Section of the specification, such as `4.2`. */
+  readonly section: string;
   readonly operations: readonly (OperationId | StepId)[];
   readonly needs: Need;
   /** The one driver that can express it. */
@@ -16,15 +16,10 @@ export interface Case {
   run(context: CaseContext): Promise<void>;
 }
 
-/** The section in which a case is listed. */
-export function sectionOfCase({ clauses }: Case): string {
-  return sectionOf(clauses[0]);
-}
-
 /** One request and what comes back for it. */
 export interface Row {
   name: string;
-  clauses: Case['clauses'];
+  section: string;
   operation: OperationId;
   needs: Need;
   only?: Driver;
@@ -53,7 +48,7 @@ type Refused = [name: string, request: Row['request'], options?: { only?: Driver
 
 /** Cases that are refused with 400 `invalid_request`, by the service and, where it can, by the client before. */
 export function refusals(
-  common: Pick<Row, 'clauses' | 'operation' | 'needs'>,
+  common: Pick<Row, 'section' | 'operation' | 'needs'>,
   rows: readonly Refused[],
 ): readonly Case[] {
   return rows.map(([name, request, options = {}]) =>

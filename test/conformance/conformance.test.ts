@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { type Case, sectionOfCase } from './case.ts';
+import type { Case } from './case.ts';
 import { cases } from './cases.ts';
 import { createCaseContext, type Driver, openSuite } from './harness/suite.ts';
 import { type OperationId, operationOf, operations } from './operations.ts';
@@ -8,7 +8,9 @@ const suite = await openSuite();
 afterAll(() => suite[Symbol.asyncDispose]());
 
 const drivers: readonly Driver[] = ['bare', 'client'];
-const bySection = [...Map.groupBy(cases, sectionOfCase)].sort(([one], [other]) => compareSections(one, other));
+const bySection = [...Map.groupBy(cases, ({ section }) => section)].sort(([one], [other]) =>
+  compareSections(one, other),
+);
 
 describe.each(bySection)('section %s', (_section, held) => {
   const runs = held.flatMap((each) => driversOf(each).map((driver) => [each.name, driver, each] as const));

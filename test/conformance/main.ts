@@ -3,7 +3,6 @@ import '../environment.ts';
 import { fileURLToPath } from 'node:url';
 import { startVitest } from 'vitest/node';
 import { withheld } from '../environment.ts';
-import { createSectionTable } from './section-table.ts';
 
 // The one run that a variable may point at another service than the sandbox.
 for (const name of Object.keys(withheld)) if (name.startsWith('CONFORMANCE_')) process.env[name] = withheld[name];
@@ -17,7 +16,7 @@ const vitest = await startVitest('test', [], {
   include: ['test/conformance/conformance.test.ts'],
   testTimeout: 20_000,
   hookTimeout: 60_000,
-  reporters: [createSectionTable()],
+  reporters: ['tree'],
   ...(process.argv[2] !== undefined && { testNamePattern: process.argv[2] }),
 });
 await vitest.close();

@@ -1,5 +1,4 @@
 import { cases } from './cases.ts';
-import { clauses, sectionOf } from './clauses.ts';
 import type { Operation } from './operation.ts';
 import { oauthSteps, operations } from './operations.ts';
 
@@ -17,37 +16,6 @@ export function operationsTable(): string {
   const columns = ['operation', 'section', 'scope', 'permission of an OAuth user', 'client', 'repeated', 'cases'];
   return [tableRow(columns), `|${'---|'.repeat(columns.length)}`, ...asked, ...steps].join('\n');
 }
-
-/** How much of each section is covered. */
-export function coverageTable(): string {
-  const sections = Map.groupBy(Object.entries(clauses), ([id]) => (sectionOf(id).split('.')[0] ?? '') as string);
-  const rows = [...sections].map(([section, held]) => {
-    const ids = new Set(held.map(([id]) => id));
-    const testing = cases.filter((each) => each.clauses.some((id) => ids.has(id)));
-    const unseen = held.filter(([, clause]) => typeof clause !== 'string');
-    const covered = held.filter(([id]) => testing.some((each) => each.clauses.some((one) => one === id)));
-    return tableRow([
-      `${section} ${titles[section] ?? ''}`,
-      held.length,
-      covered.length,
-      unseen.length,
-      testing.length,
-    ]);
-  });
-  return [tableRow(['section', 'clauses', 'tested', 'not visible', 'cases']), '|---|---|---|---|---|', ...rows].join(
-    '\n',
-  );
-}
-
-const titles: Record<string, string> = {
-  2: 'Resources',
-  3: 'States',
-  4: 'Endpoints',
-  5: 'Authentication',
-  6: 'Events',
-  7: 'Errors',
-  8: 'Limits',
-};
 
 function countOf(id: string): number {
   return cases.filter((each) => each.operations.some((one) => one === id)).length;

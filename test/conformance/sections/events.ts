@@ -37,7 +37,7 @@ const pathsOf = (receiver: Receiver, id: string | number) =>
 export const events: readonly Case[] = [
   {
     name: 'a text is told to its subscribers alone, and its ids address the message',
-    clauses: ['6/sms', '6/one-type', '6/message-id'],
+    section: '6',
     operations: [...operations, 'readThread'],
     needs: 'control',
     async run(context) {
@@ -54,7 +54,7 @@ export const events: readonly Case[] = [
   },
   {
     name: 'the receipt of a text is told like the text itself',
-    clauses: ['6/sms'],
+    section: '6',
     operations,
     needs: 'control',
     async run(context) {
@@ -70,7 +70,7 @@ export const events: readonly Case[] = [
   },
   {
     name: 'an ended call is told for account and user, with the id of the history',
-    clauses: ['6/ended-calls', '6/user-ended-calls', '6/call-id'],
+    section: '6',
     operations: [...operations, 'getCall'],
     needs: 'control',
     async run(context) {
@@ -84,7 +84,7 @@ export const events: readonly Case[] = [
   },
   {
     name: 'a finished transcript is told with the id of its call',
-    clauses: ['6/transcription', '6/call-id'],
+    section: '6',
     operations: [...operations, 'listTranscripts'],
     needs: 'control',
     async run(context) {
@@ -97,7 +97,7 @@ export const events: readonly Case[] = [
   },
   {
     name: 'nothing is told of a conversation that was resolved, assigned, noted or reopened',
-    clauses: ['6/no-state'],
+    section: '6',
     operations: [...operations, 'resolveConversation'],
     needs: 'control',
     async run(context) {
@@ -116,7 +116,7 @@ export const events: readonly Case[] = [
   },
   {
     name: 'a disabled subscription gets nothing until it is enabled again',
-    clauses: ['6/disabled', '3/disable', '3/enable'],
+    section: '6',
     operations: [...operations, 'disableWebhook', 'enableWebhook'],
     needs: 'control',
     async run(context) {
@@ -133,7 +133,7 @@ export const events: readonly Case[] = [
   },
   {
     name: 'calls in progress are told where there is traffic',
-    clauses: ['6/real-time-calls', '6/call-id'],
+    section: '6',
     operations,
     needs: 'control',
     only: 'bare',
