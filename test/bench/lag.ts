@@ -7,7 +7,7 @@ import { callPayload, controlService, type ServiceControl, textPayload } from '.
 import { watchRows } from './rig/sight.ts';
 import { quantile, spreadOf } from './spread.ts';
 
-export const perSecond = 50;
+const perSecond = 50;
 const threads = 1_000;
 const tripsAlone = 100;
 
@@ -105,14 +105,14 @@ async function warmUp(
 }
 
 /** Delivers at a rate, and tells how long each took to be visible, in the order in which they were sent. */
-export async function oneRound(service: ServiceControl, mirror: Mirror, kind: Kind, seconds: number, rate = perSecond) {
+async function oneRound(service: ServiceControl, mirror: Mirror, kind: Kind, seconds: number) {
   const sight = watchRows(mirror.client, kind.sight);
   const lags: Promise<number>[] = [];
   const hook = hookOf(mirror.web, kind.type);
   const began = performance.now();
   let at = began;
   while (at < began + seconds * 1_000) {
-    at += (-Math.log(1 - Math.random()) * 1_000) / rate;
+    at += (-Math.log(1 - Math.random()) * 1_000) / perSecond;
     const { body, key } = await kind.happen();
     await sleep(Math.max(0, at - performance.now()));
     const sent = performance.now();
@@ -137,7 +137,7 @@ async function tripAlone(service: ServiceControl, kind: Kind): Promise<number> {
   return quantile(trips, 0.5);
 }
 
-export function textsOf(service: ServiceControl, lines: readonly string[], threadCount = threads): Kind {
+function textsOf(service: ServiceControl, lines: readonly string[]): Kind {
   let made = 0;
   return {
     name: 'texts',
@@ -150,7 +150,7 @@ export function textsOf(service: ServiceControl, lines: readonly string[], threa
     async happen() {
       made += 1;
       const line = lines[made % lines.length] ?? '';
-      const number = `1718${5_550_000 + (made % threadCount)}`;
+      const number = `1718${5_550_000 + (made % threads)}`;
       const { id } = await service.text(line, number);
       return {
         body: textPayload(id, line, number),
@@ -161,7 +161,7 @@ export function textsOf(service: ServiceControl, lines: readonly string[], threa
   };
 }
 
-export function callsOf(service: ServiceControl): Kind {
+function callsOf(service: ServiceControl): Kind {
   return {
     name: 'ended calls',
     type: 'AccountEndedCalls',

@@ -2,33 +2,17 @@ import '../environment.ts';
 
 import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { backfill } from './backfill.ts';
-import { burst } from './burst.ts';
-import { drain } from './drain.ts';
-import { horizon } from './horizon.ts';
 import { ingest } from './ingest.ts';
 import { lag } from './lag.ts';
-import { polling } from './polling.ts';
 import { type Finding, tableOf } from './report.ts';
 import { reporting } from './reporting.ts';
 import type { Bench } from './rig/rig.ts';
 import { openStores } from './rig/stores.ts';
-import { rules } from './rules.ts';
-import { search } from './search.ts';
-import { start } from './start.ts';
 import { wholeWay } from './whole-way.ts';
 
 const benches: Readonly<Record<string, Bench>> = {
   ingest,
   lag,
-  polling,
-  horizon,
-  burst,
-  drain,
-  backfill,
-  rules,
-  start,
-  search,
   reporting,
   'whole-way': wholeWay,
 };

@@ -13,16 +13,15 @@ export interface Mirror {
   readonly client: Client;
 }
 
-/** Starts one daemon for each chosen backend, all on one sandbox, and waits until they know the account's lines. */
+/** Starts one daemon for each backend, all on one sandbox, and waits until they know the account's lines. */
 export async function startMirrors(
   rig: Rig,
   bench: string,
   sandbox: SandboxAccess,
   stack: AsyncDisposableStack,
-  chosen: readonly Backend[] = backends,
 ): Promise<readonly Mirror[]> {
   const mirrors: Mirror[] = [];
-  for (const backend of chosen) {
+  for (const backend of backends) {
     const databaseUrl = await rig.stores.database(`${bench}_${backend}`);
     const stores = { databaseUrl, redisUrl: rig.stores.redisUrl(backend) };
     const client = new Client({ connectionString: databaseUrl });
@@ -40,7 +39,7 @@ export async function startMirrors(
 const longest = 30_000;
 
 /** Waits for something to become true; throws when it takes more than half a minute. */
-export async function until(isSo: () => Promise<boolean>, pauseMs = 20): Promise<void> {
+async function until(isSo: () => Promise<boolean>, pauseMs = 20): Promise<void> {
   const began = performance.now();
   while (!(await isSo())) {
     if (performance.now() - began > longest) throw new Error(`This never became true: ${isSo}`);

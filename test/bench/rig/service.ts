@@ -11,10 +11,6 @@ export interface ServiceControl extends AsyncDisposable {
   call(): Promise<{ id: string }>;
   /** How long one read of the API takes, in milliseconds. */
   roundTrip(path: string): Promise<number>;
-  /** Paths of the reads that the API answered, oldest first. */
-  reads(): Promise<readonly string[]>;
-  /** When the API was asked for anything, in milliseconds. */
-  requestTimes(): Promise<readonly number[]>;
   /** POSTs a delivery; throws when it is not answered 202. */
   deliver(hook: string, body: object): Promise<void>;
 }
@@ -48,14 +44,6 @@ export function controlService({ url, apiKey }: SandboxAccess): ServiceControl {
       const began = performance.now();
       await ask('GET', `${url}/api/public/v1${path}`);
       return performance.now() - began;
-    },
-    async reads() {
-      const found = ask<{ data: { path: string; method: string }[] }>('GET', `${url}/_sandbox/requests?limit=50000`);
-      return (await data(found)).filter(({ method }) => method === 'GET').map(({ path }) => path);
-    },
-    async requestTimes() {
-      const found = ask<{ data: { at: string }[] }>('GET', `${url}/_sandbox/requests?limit=50000`);
-      return (await data(found)).map(({ at }) => Date.parse(at));
     },
     async deliver(hook, body) {
       const { received } = await ask<{ received: number }>('POST', hook, body);

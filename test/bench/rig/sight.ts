@@ -4,7 +4,7 @@ import type { Client } from 'pg';
 /** A row that takes longer is taken for lost: a busy machine with a backlog may need a minute. */
 const longestMs = 120_000;
 
-/** Sees rows appear: it asks for those that are awaited on a connection of its own, by default about once a millisecond. */
+/** Sees rows appear: it asks for those that are awaited on a connection of its own, about once a millisecond. */
 export interface Sight {
   /** Resolves to when the row was first seen, in `performance.now()`: at most one question later than it was committed. Rejects when it does not come. */
   of(key: string): Promise<number>;
@@ -13,7 +13,7 @@ export interface Sight {
 }
 
 /** `sql` gets the awaited keys as `$1` and answers with those that are there, as `key`. */
-export function watchRows(client: Client, sql: string, everyMs = 1): Sight {
+export function watchRows(client: Client, sql: string): Sight {
   const awaited = new Map<string, { since: number; resolve: (at: number) => void; reject: (error: unknown) => void }>();
   const questions: number[] = [];
   let isLooking = false;
@@ -35,7 +35,7 @@ export function watchRows(client: Client, sql: string, everyMs = 1): Sight {
           awaited.delete(key);
           reject(new Error(`The row ${key} was not seen within ${longestMs} ms`));
         }
-        await sleep(everyMs);
+        await sleep(1);
       }
     } catch (error) {
       for (const { reject } of awaited.values()) reject(error);

@@ -1,23 +1,10 @@
-/** A history of so many calls, evenly spread, that both sides of a bench know without telling each other. */
-export const historyBegin = 1_780_000_000 - (1_780_000_000 % 86_400);
-const spacing = 7;
-
-/** The id of a call, which begins in the history unless another second is given. */
-export function callId(at: number, second = secondOf(at)): string {
+/** The id of a call that begins at a second. */
+export function callId(at: number, second: number): string {
   return `${second}.${100_000 + at}`;
 }
 
-export function secondOf(at: number): number {
-  return historyBegin + at * spacing;
-}
-
-/** The number of the first call that begins at a second or after it. */
-export function firstAt(second: number): number {
-  return Math.max(0, Math.ceil((second - historyBegin) / spacing));
-}
-
 /** A call as the API lists it. */
-export function callResource(at: number, second = secondOf(at)): Record<string, unknown> {
+export function callResource(at: number, second: number): Record<string, unknown> {
   const outside = `1718${5_000_000 + ((at * 7_919) % 4_000_000)}`;
   return {
     id: callId(at, second),
@@ -45,7 +32,7 @@ export function callResource(at: number, second = secondOf(at)): Record<string, 
 }
 
 /** A call as the API shows it by itself. */
-export function callWithLegs(at: number, second = secondOf(at)): Record<string, unknown> {
+export function callWithLegs(at: number, second: number): Record<string, unknown> {
   const call = callResource(at, second);
   const leg = (sequence: number) => ({
     uniqueId: `${second}.${500_000_000 + at * 2 + sequence}`,
