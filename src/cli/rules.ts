@@ -30,7 +30,7 @@ import { RulesError, type RulesProblem, renderProblem } from '../rules/file/prob
 import { durationOf } from '../rules/file/schema.ts';
 import { heldBackWords, lesserMode, type Mode, type RuleSet, stepName } from '../rules/rule.ts';
 import type { Report, RuleReport } from '../rules/simulate/report.ts';
-import { simulate } from '../rules/simulate/simulate.ts';
+import { simulate, simulationLimits } from '../rules/simulate/simulate.ts';
 import { type TriggerKind, triggerKinds } from '../rules/triggers.ts';
 import { readRuleSet } from '../rules/versions.ts';
 import { UserError } from '../shared/errors.ts';
@@ -320,7 +320,8 @@ export async function simulateRules({ file: named, ...given }: RangeFlags & { fi
   return {
     json: { ...report, ...(inForce ? { version: inForce.version } : { file }), timeZone },
     text: `${renderReport(report, timeZone)}
-Simulated with ${file}${inForce ? ', which is in force' : ''}, in the time zone ${timeZone}.`,
+Simulated with ${file}${inForce ? ', which is in force' : ''}, in the time zone ${timeZone}.
+${simulationLimits}`,
   };
 }
 
@@ -336,7 +337,7 @@ function renderReport(report: Report, timeZone: string): string {
   const head = ['rule', 'tried', 'matched', 'texts', 'segments', 'at most', 'blocked', 'steps'];
   const rows = report.rules.map((each) => [
     ...[each.rule, each.tried, each.matched, each.messages, each.segments, dollars(each.micros)],
-    listed({ ...each.blocked, ...(each.held > 0 && { held: each.held }) }),
+    listed(each.blocked),
     listed(each.actions),
   ]);
   const { from, to, matched, messages, segments, micros } = report;
@@ -345,9 +346,13 @@ function renderReport(report: Report, timeZone: string): string {
   return [renderColumns(head, rows), ...report.rules.flatMap((each) => renderDetails(each, timeZone)), sum].join('\n');
 }
 
-function renderDetails({ rule, days, examples, unmatched, isApprovalNeeded }: RuleReport, timeZone: string): string[] {
+function renderDetails(
+  { rule, days, examples, unmatched, held, isApprovalNeeded }: RuleReport,
+  timeZone: string,
+): string[] {
   const why = Object.entries(unmatched).length > 0 ? [`  not matched: ${listed(unmatched, ', ')}`] : [];
   const approval = isApprovalNeeded ? ['  Each text would first wait for a person to approve it.'] : [];
+  const waiting = held > 0 ? [`  ${countOf(held, 'text')} would first wait for the end of quiet hours.`] : [];
   const perDay = Object.entries(days)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(
@@ -358,7 +363,7 @@ function renderDetails({ rule, days, examples, unmatched, isApprovalNeeded }: Ru
     ({ at, thread, text, outcome, reason }) =>
       `  e.g. ${toTheSecond(at, timeZone)} ${thread}: ${outcome}${reason === undefined ? '' : `: ${reason}`}${text === undefined ? '' : ` “${text}”`}`,
   );
-  return perDay.length + why.length === 0 ? [] : [rule, ...approval, ...perDay, ...why, ...texts, ''];
+  return perDay.length + why.length === 0 ? [] : [rule, ...approval, ...waiting, ...perDay, ...why, ...texts, ''];
 }
 
 function listed(counts: Readonly<Record<string, number>>, separator = '\n'): string {

@@ -192,7 +192,7 @@ export async function explainRulesOn(
   mode: Mode,
 ): Promise<RuleExplanation[]> {
   const from = trigger.at;
-  const [each] = await readCases(tx, [trigger], set, { withoutRulesFrom: from });
+  const [each] = await readCases(tx, [trigger], set, { isPast: true });
   if (!each) return [];
   const history = await readHistory(tx, set, each.subject ? [each.subject] : [], { from, until: from });
   const judge = await createJudge(tx, set, from);
@@ -316,9 +316,10 @@ async function replyOutcome(
   if (!reply) return undefined;
   const plan = await replyPlan(tx, each, rule, reply);
   if (typeof plan === 'string') return noPlanWords[plan];
-  const outcome = await judge(plan, { sends: [], isBlocked: false }, each.trigger.at);
+  const outcome = await judge(plan, each.trigger.at);
   if (outcome.kind === 'denied') return outcome.reason;
-  return rule.replyLimits.approval ? 'awaiting_approval' : outcome.kind;
+  if (rule.replyLimits.approval) return 'awaiting_approval';
+  return outcome.heldUntil ? 'held' : 'sent';
 }
 
 async function pastRuns(tx: Transaction, { kind, key }: Trigger): Promise<ReadonlyMap<string, PastRun>> {

@@ -32,8 +32,6 @@ export interface Trigger {
   readonly afterSeconds?: number;
   /** `for` of the rules on an idle thread. */
   readonly idle?: Idle;
-  /** When its last text was sent; only in a simulation. */
-  readonly idleSince?: Date;
   /**
    * Names of the rules to evaluate: for an idle thread, those in force before it became idle; for a delayed trigger, those that
    * waited for it. Default: all.

@@ -117,7 +117,7 @@ async function readFactsAgain(
   mode: ActiveMode,
 ): Promise<Facts | undefined> {
   const { at } = trigger;
-  const [each] = await readCases(tx, [trigger], set, { withoutRulesFrom: at });
+  const [each] = await readCases(tx, [trigger], set, { isPast: true });
   if (!each?.subject) return undefined;
   return factsFor(each, await readHistory(tx, set, [each.subject], { from: at, until: at }), mode);
 }

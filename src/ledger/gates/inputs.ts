@@ -72,16 +72,9 @@ export interface DatedText {
 /** The part of a send that the inputs depend on. */
 export type GateSubject = Pick<SendPlan, 'line' | 'number' | 'trigger' | 'limits'> & { readonly sendId?: string };
 
-/** A past moment, for a simulation that asks what was known then. */
-export interface PastMoment {
-  readonly now: Date;
-  /** Leaves out everything that the ledger sent from this moment on. */
-  readonly withoutOwnFrom: Date;
-}
-
-/** Reads the inputs for a send in one statement. The thread is the conversation of two parties. */
-export async function readGateInputs(tx: Transaction, subject: GateSubject, moment?: PastMoment): Promise<GateInputs> {
-  const [row] = await hotQuery(tx, inputsQuery(subject, moment));
+/** Reads the inputs for a send in one statement, as of now or of a past moment. The thread is the conversation of two parties. */
+export async function readGateInputs(tx: Transaction, subject: GateSubject, past?: Date): Promise<GateInputs> {
+  const [row] = await hotQuery(tx, inputsQuery(subject, past));
   if (!row) throw new Error('the inputs of the gates came without a row');
   // Times in JSON are strings.
   const dated = <T extends { at: string }>(value: T) => ({ ...value, at: new Date(value.at) });
@@ -118,15 +111,15 @@ const ownDays = 7;
  * The moment is a parameter, so that simulations use the same statement. Within the same second, a text with a higher
  * id counts as later than the trigger. In a group, only texts by the trigger's sender count as theirs.
  */
-function inputsQuery({ line, number, trigger, limits, sendId }: GateSubject, moment?: PastMoment) {
+function inputsQuery({ line, number, trigger, limits, sendId }: GateSubject, past?: Date) {
   const happenedAt = new Date(trigger.at.getTime() - (limits?.delaySeconds ?? 0) * 1_000);
   const messageId = sql`${trigger.kind === 'message' ? trigger.id : null}::bigint`;
   const callId = sql`${trigger.kind === 'call' ? trigger.id : null}::text`;
-  const pastNow = sql`${moment?.now ?? null}::timestamptz`;
+  const pastNow = sql`${past ?? null}::timestamptz`;
   const ownDaysAgo = sql.raw(`interval '${ownDays} days'`);
   return sql<InputsRow>`
     with moment as (
-      select coalesce(${pastNow}, clock_timestamp()) as now, coalesce(${moment?.withoutOwnFrom ?? null}::timestamptz, 'infinity') as without_own_from
+      select coalesce(${pastNow}, clock_timestamp()) as now
     ), texts as (
       select t.* from moment, lateral (
         select m.conversation_id, m.message_id, m.direction, m.body, m.sent_by, m.is_blocked, m.is_reaction, coalesce(m.sent_at, m.first_seen_at) as at,
@@ -134,7 +127,6 @@ function inputsQuery({ line, number, trigger, limits, sendId }: GateSubject, mom
         from warehouse.sms_conversations c join warehouse.sms_messages m using (conversation_id)
         where c.line = ${line} and c.number = ${number} and c.participants_key = '' and m.deleted_at is null and m.is_scheduled is not true
       ) t where (${pastNow} is null or t.at < now or (t.at = now and t.message_id <= coalesce(${messageId}, t.message_id)))
-        and not (t.is_ours and t.at >= without_own_from)
     ), call as (
       select * from warehouse.calls where call_id = ${callId}
     ), trigger as (
@@ -142,7 +134,7 @@ function inputsQuery({ line, number, trigger, limits, sendId }: GateSubject, mom
     ), own as (
       select body as text, dispatched_at as at from ops.sends, moment
       where line = ${line} and number = ${number} and send_id is distinct from ${sendId ?? null}::uuid and dispatched_at > now - ${ownDaysAgo}
-        and dispatched_at <= now and dispatched_at < without_own_from and state in ('DISPATCHED', 'UNKNOWN', 'NEEDS_HUMAN', 'SENT')
+        and dispatched_at <= now and state in ('DISPATCHED', 'UNKNOWN', 'NEEDS_HUMAN', 'SENT')
       order by dispatched_at desc limit 50
     ), since as (
       select coalesce((select at from trigger), ${happenedAt}::timestamptz) as at, coalesce((select message_id from trigger), 0) as message_id
@@ -201,7 +193,7 @@ function inputsQuery({ line, number, trigger, limits, sendId }: GateSubject, mom
       (select coalesce(jsonb_agg(own), '[]') from own) as "ownSends",
       coalesce((select is_blocked from texts where direction = 'out' order by at desc, message_id desc limit 1), false)
         or exists (select from warehouse.blocked_senders
-          where line = ${line} and number = any(${spellingsOf(number)}) and observed_at <= moment.now and observed_at < without_own_from) as "wasBlocked",
+          where line = ${line} and number = any(${spellingsOf(number)}) and observed_at <= moment.now) as "wasBlocked",
       (select coalesce(jsonb_agg(jsonb_build_object('line', line, 'at', at, 'kind', kind)), '[]') from said
         where kind <> 'clear' and case when source = 'person' then at = person_at
           else kind <> 'unsure' or seen_at > coalesce(person_at, '-infinity') end) as "optOuts"

@@ -38,8 +38,8 @@ export type Case =
 export type KnownCase = Extract<Case, { subject: Subject }>;
 
 export interface ReadOptions {
-  /** Leaves out what rules did at or after this moment, since a simulation repeats it. Also leaves out later talks. */
-  readonly withoutRulesFrom?: Date;
+  /** Leaves out what rules did since the events of the triggers, and later talks. */
+  readonly isPast?: boolean;
 }
 
 /**
@@ -212,10 +212,9 @@ const wasKnown = sql`date_trunc('milliseconds', coalesce(k.ended_at, k.started_a
 async function readSurroundings(
   db: Database | Transaction,
   known: readonly KnownCase[],
-  { withoutRulesFrom }: ReadOptions,
+  { isPast = false }: ReadOptions,
 ): Promise<SurroundingsRow[]> {
   if (known.length === 0) return [];
-  const from = withoutRulesFrom ?? null;
   const subjects = relation(
     's',
     known,
@@ -232,7 +231,7 @@ async function readSurroundings(
     'ordinal',
   );
   const isNotByRule = (sendOrRun: string, at: string) =>
-    sql`(${from}::timestamptz is null or ${sql.ref(sendOrRun)} is null or ${sql.ref(at)} < ${from})`;
+    sql`(not ${isPast} or ${sql.ref(sendOrRun)} is null or ${sql.ref(at)} < date_trunc('second', s.at))`;
   return hotQuery<SurroundingsRow>(
     db,
     sql`
@@ -257,7 +256,7 @@ async function readSurroundings(
       left join warehouse.contacts contact on contact.number = warehouse.contact_number(s.number)
       cross join lateral (
         -- A past trigger could be evaluated once it was mirrored, which a back-fill can have done long after.
-        select case when ${from}::timestamptz is not null then greatest(s.at, case
+        select case when ${isPast} then greatest(s.at, case
           when own.first_seen_at < s.at + interval '1 day' then own.first_seen_at end) end as until
       ) known
       left join lateral (
@@ -303,7 +302,6 @@ async function readSurroundings(
       left join lateral (
         select e.user_id from warehouse.sms_conversation_events e
         where e.conversation_id = s.conversation_id and e.axis = 'assigned' and e.observed_at <= s.at
-          and ${isNotByRule('e.run_id', 'e.observed_at')}
         order by e.observed_at desc limit 1
       ) assignment on true
       cross join lateral (

@@ -6,21 +6,15 @@ import { type AccountLimits, accountLimits, defaultRuleLimits } from '../../ledg
 import type { SendPlan } from '../../ledger/send.ts';
 import type { Pair } from '../../shared/thread.ts';
 import type { RuleSet } from '../rule.ts';
-import type { ThreadChanges } from './changes.ts';
 
 /** The simulated outcome of a reply. */
 export type ReplyOutcome =
-  | { readonly kind: 'sent'; readonly segments: number; readonly micros: number }
-  /** Held until its quiet hours end. */
-  | { readonly kind: 'held'; readonly until: Date }
+  /** `heldUntil`: it would have waited for the end of its quiet hours. */
+  | { readonly kind: 'sent'; readonly segments: number; readonly micros: number; readonly heldUntil: Date | undefined }
   | { readonly kind: 'denied'; readonly reason: string };
 
 /** Decides about a reply at a moment, as the ledger would have. */
-export type Judge = (
-  plan: SendPlan,
-  changes: Pick<ThreadChanges, 'sends' | 'isBlocked'>,
-  at: Date,
-) => Promise<ReplyOutcome>;
+export type Judge = (plan: SendPlan, at: Date) => Promise<ReplyOutcome>;
 
 /**
  * Judges replies by the ledger's own gates, with what the mirror held then, and by budgets that start with the real sends
@@ -30,9 +24,8 @@ export async function createJudge(tx: Transaction, set: RuleSet, from: Date): Pr
   const limits = accountLimits(set.accountLimits);
   const takeBudget = await openBudgets(tx, limits, from);
 
-  return async (plan, changes, at) => {
-    const inputs = await readGateInputs(tx, plan, { now: at, withoutOwnFrom: from });
-    const own = changes.sends.filter((sent) => sent.at <= at).toReversed();
+  return async (plan, at) => {
+    const inputs = await readGateInputs(tx, plan, at);
     const maxAgeMs = (plan.limits?.maxAgeSeconds ?? defaultRuleLimits.maxAgeSeconds) * 1_000;
     const send = {
       ...plan,
@@ -42,27 +35,21 @@ export async function createJudge(tx: Transaction, set: RuleSet, from: Date): Pr
       plannedAt: plan.trigger.at,
       approvedAt: null,
     };
-    const verdict = judge(
-      send,
-      {
-        ...inputs,
-        ownMessages: [...own.map((sent) => sent.at), ...inputs.ownMessages],
-        ownSends: [...own, ...inputs.ownSends],
-      },
-      // The service cannot be asked about the past.
-      changes.isBlocked || inputs.wasBlocked,
-      limits,
-    );
-    if (verdict.kind === 'hold') return { kind: 'held', until: verdict.until };
+    // The service cannot be asked about the past.
+    const verdict = judge(send, inputs, inputs.wasBlocked, limits);
     if (verdict.kind === 'expire') return { kind: 'denied', reason: 'gate:too_old' };
     if (verdict.kind === 'deny' || verdict.kind === 'wait') return { kind: 'denied', reason: verdict.reason };
     const segments = maxSegments(plan.text);
     const price = inputs.highestUnitMicros;
     const { micros, worstMicros } = costOf(segments, price, limits);
     // Until a price is known, the ledger charges the maximum.
-    const usedUp = takeBudget(plan, at, { reserved: worstMicros, charged: price > 0 ? segments * price : micros });
+    const heldUntil = verdict.kind === 'hold' ? verdict.until : undefined;
+    const usedUp = takeBudget(plan, heldUntil ?? at, {
+      reserved: worstMicros,
+      charged: price > 0 ? segments * price : micros,
+    });
     return usedUp === undefined
-      ? { kind: 'sent', segments, micros }
+      ? { kind: 'sent', segments, micros, heldUntil }
       : { kind: 'denied', reason: `gate:budget_${usedUp}` };
   };
 }

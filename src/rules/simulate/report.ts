@@ -25,7 +25,7 @@ export interface RuleReport extends Tally {
   readonly unmatched: Record<string, number>;
   /** Replies that the ledger would have refused, by gate. */
   readonly blocked: Record<string, number>;
-  /** Replies whose quiet hours end after the span. */
+  /** Replies that would have waited for the end of their quiet hours. */
   held: number;
   /** Steps other than replies. */
   readonly actions: Record<string, number>;
@@ -94,7 +94,7 @@ export function createReport({ version, rules }: RuleSet, { from, to }: TimeRang
         tally.segments += reply.segments;
         tally.micros += reply.micros;
       }
-      if (reply?.kind === 'held') report.held += 1;
+      if (reply?.kind === 'sent' && reply.heldUntil) report.held += 1;
       if (reply?.kind === 'denied') increment(report.blocked, reply.reason);
       for (const action of actions) {
         if (action.kind !== 'reply' && !(action.kind === 'resolve' && reply && reply.kind !== 'sent'))
@@ -109,7 +109,7 @@ export function createReport({ version, rules }: RuleSet, { from, to }: TimeRang
         outcome:
           reply?.kind === 'denied'
             ? 'reply blocked'
-            : reply?.kind === 'held'
+            : reply?.heldUntil
               ? 'reply held by quiet hours'
               : actions.map(stepName).join(', '),
         ...(reply?.kind === 'denied' && { reason: reply.reason }),

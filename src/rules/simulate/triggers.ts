@@ -87,7 +87,7 @@ const transcriptTriggers = (isChosen: Condition) => sql<Trigger>`
   where e.is_so and ${isChosen} and t.deleted_at is null and c.deleted_at is null
   order by moment.at, t.transcript_id, e.kind`;
 
-/** Threads that became idle in the span. Leaves out texts that rules sent in it, since the simulation sends its own. */
+/** Threads that became idle in the span. */
 async function pastIdleTriggers(
   tx: Transaction,
   { from, to }: TimeRange<Date>,
@@ -107,7 +107,7 @@ async function pastIdleTriggers(
           lead(m.sent_at) over (partition by m.conversation_id order by m.sent_at, m.message_id) as next_at
         from warehouse.sms_messages m
         where m.sent_at >= ${earliest} and m.sent_at < ${to}
-          and m.deleted_at is null and m.is_scheduled is not true and m.is_reaction is not true and (m.send_id is null or m.sent_at < ${from})
+          and m.deleted_at is null and m.is_scheduled is not true and m.is_reaction is not true
       ) texts
       where sent_at + ${least} < ${to} and (next_at is null or next_at > sent_at + ${least})
       order by sent_at`,
@@ -115,20 +115,8 @@ async function pastIdleTriggers(
   return rows.flatMap(({ key, line, last, next }): Trigger[] => {
     const at = idleAt(idle, hoursOf(hours, line), last);
     if (!at || at < from || at >= to || (next && next <= at)) return [];
-    return [{ kind: 'thread_idle', key, at, idle, idleSince: last }];
+    return [{ kind: 'thread_idle', key, at, idle }];
   });
-}
-
-/** When the next text of the thread was sent after a moment, by anybody but rules. */
-export async function nextTextAfter(tx: Transaction, conversationId: string, at: Date): Promise<Date | undefined> {
-  const [row] = await query<{ at: Date | null }>(
-    tx,
-    sql`
-      select min(sent_at) as at from warehouse.sms_messages
-      where conversation_id = ${conversationId} and sent_at > ${at} and send_id is null and deleted_at is null
-        and is_scheduled is not true and is_reaction is not true`,
-  );
-  return row?.at ?? undefined;
 }
 
 /** The people whom triggers are about: only what rules did to them before still counts. */

@@ -2,7 +2,7 @@ import { type Database, query, sql } from '../../db/database.ts';
 import { countOf, dollars, quantity, sendReasonWords } from '../../ops/format.ts';
 import type { RuleSet } from '../../rules/rule.ts';
 import type { Report, RuleReport } from '../../rules/simulate/report.ts';
-import { simulate } from '../../rules/simulate/simulate.ts';
+import { simulate, simulationLimits } from '../../rules/simulate/simulate.ts';
 import { commandName } from '../../shared/command-name.ts';
 import { type Html, html } from '../html.ts';
 import { areWordsShown, hiddenWords } from '../row-list.ts';
@@ -52,7 +52,7 @@ export function renderSimulation({ draft, inForce, isCut, isTextShown }: Simulat
     'Simulation',
     html`<p class="note">What these rules would have done from ${view.time(draft.from)} to ${view.time(draft.to)}, had they been live${
       inForce && ', and in brackets what those in force would have done'
-    }. Nothing was sent or written.${
+    }. Nothing was sent or written. ${simulationLimits}${
       isCut &&
       html` Only the newest ${quantity(maxEvents)} texts or calls are simulated here: <code>${commandName} rules simulate</code> has no limit.`
     }</p>
@@ -69,12 +69,12 @@ ${acted.length > 0 && !isTextShown && hiddenWords}`,
 
 function row(rule: RuleReport, before: RuleReport | undefined, tag: string | undefined): Html {
   const { rule: name, on, tried, blocked, held, isApprovalNeeded } = rule;
-  const kept = Object.entries({ ...blocked, ...(held > 0 && { 'held by quiet hours': held }) })
+  const kept = Object.entries(blocked)
     .sort(([, a], [, b]) => b - a)
     .map(([reason, count]) => `${quantity(count)} × ${sendReasonWords('DENIED', reason)}`);
   return html`<tr><th scope="row">${name}${tag && html` <span class="tag">${tag}</span>`}<small>on ${on}, tried ${countOf(tried, 'time')}${
     kept.length > 0 && `; texts not sent: ${kept.join(', ')}`
-  }${isApprovalNeeded && '; each text would first wait for approval'}</small></th>${figures(rule, before)}</tr>`;
+  }${held > 0 && `; ${countOf(held, 'text')} would first wait for the end of quiet hours`}${isApprovalNeeded && '; each text would first wait for approval'}</small></th>${figures(rule, before)}</tr>`;
 }
 
 type Figures = Pick<Report, 'matched' | 'messages' | 'micros'>;
