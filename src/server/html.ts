@@ -72,8 +72,6 @@ export interface Page {
   readonly content: Html;
   /** The path of its entry in the header, or of any other page of ours. Without it, the page has no header. */
   readonly current?: string;
-  /** Adds parameters to the paths in the header. */
-  readonly pathOf?: (path: string) => string;
   /**
    * Makes the page refresh itself, and show in the header when the daemon doesn't answer. Each child of `content` is
    * replaced separately.
@@ -84,7 +82,7 @@ export interface Page {
 }
 
 /** A complete document for any screen width, hidden from search engines. */
-export function documentOf({ title, style, content, current, pathOf, isLive = false, head }: Page): string {
+export function documentOf({ title, style, content, current, isLive = false, head }: Page): string {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -98,7 +96,7 @@ ${head}
 </head>
 <body>
 <a class="skip" href="#content">Skip to the content</a>
-${current !== undefined && headerOf(current, isLive, pathOf)}
+${current !== undefined && headerOf(current, isLive)}
 <main id="content"${isLive && html` data-refresh-seconds="${refreshSeconds}"`}>
 ${content}
 </main>
@@ -119,13 +117,17 @@ const pages: readonly (readonly [path: string, name: string])[] = [
   ['/reports', 'Reports'],
 ];
 
-function headerOf(current: string, isLive: boolean, pathOf = (path: string) => path): Html {
+function headerOf(current: string, isLive: boolean): Html {
   const links = pages.map(
-    ([path, name]) => html`<a href="${pathOf(path)}"${path === current && html` aria-current="page"`}>${name}</a>`,
+    ([path, name]) => html`<a href="${path}"${path === current && html` aria-current="page"`}>${name}</a>`,
   );
   return html`<header class="top"><strong>Trunkline</strong>${
     isLive && html`<span class="adrift" role="status">The daemon does not answer; this is its last known state.</span>`
   }<nav aria-label="Pages">${links}</nav></header>`;
+}
+
+export function link(path: string, text: string | Html): Html {
+  return html`<a href="${path}">${text}</a>`;
 }
 
 /** A form field with options: their values and labels. */

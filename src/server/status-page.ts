@@ -212,9 +212,9 @@ function completeness({ completeness }: Snapshot, moment: Moment): Html {
       status.hours.length === 0
         ? html`<p class="soft">Call history has not been compared yet.</p>`
         : html`${strip(status)}
-<p class="note"><a href="/coverage/hours">${proven(status)}</a>${unannounced(status)}</p>
+<p class="note">${proven(status)}${unannounced(status)}</p>
 ${status.backfillShare !== null && html`<p>Back-fill of history: ${Math.floor(status.backfillShare * 100)}%. Until it is in, ${readFirst}.</p>`}
-${status.openGapCount > 0 && html`<p class="warning"><a href="/gaps?state=open">${countOf(status.openGapCount, 'gap')} in the webhooks</a>, being filled.</p>`}
+${status.openGapCount > 0 && html`<p class="warning">${countOf(status.openGapCount, 'gap')} in the webhooks, being filled.</p>`}
 ${status.lines.map(
   (each) =>
     html`<p class="${each.state === 'unexplained' ? 'warning' : 'soft'}">Line ${each.line}: ${countOf(each.missing, 'unread text')} ${missingTextWords(each)}, since ${moment(each.since)}.</p>`,

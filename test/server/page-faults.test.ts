@@ -47,9 +47,9 @@ test('an error of the code of a page is 500, and is logged once with its path', 
 });
 
 test.each([
-  ['/gaps', 'text/html', 'gaps'],
-  ['/gaps.csv', 'text/html', 'gaps'],
-  ['/gaps.json', '*/*', 'gaps'],
+  ['/coverage', 'text/html', 'gaps'],
+  ['/coverage.csv', 'text/html', 'gaps'],
+  ['/coverage.json', '*/*', 'gaps'],
   ['/rules/edit', 'text/html', 'rule_versions'],
 ])('an error of the SQL of %s is 500 and logged too', async (path, accept, table) => {
   await using world = await open(database.url);
@@ -66,9 +66,9 @@ test('only a database that cannot be used is 503, and no fault', async () => {
   const url = await createDatabase(name);
   await migrated(url);
   await using world = await open(url);
-  expect((await world.get('/gaps')).status).toBe(200);
+  expect((await world.get('/coverage')).status).toBe(200);
   await dropDatabase(name);
-  for (const path of ['/gaps', '/gaps.csv', '/gaps.json', '/rules/edit', '/calls/1783385492.057900']) {
+  for (const path of ['/coverage', '/coverage.csv', '/coverage.json', '/rules/edit', '/calls/1783385492.057900']) {
     await expect.poll(async () => (await world.get(path)).status).toBe(503);
     expect((await world.get(path)).text).toContain('Postgres does not answer');
   }

@@ -56,11 +56,11 @@ describe.skipIf(debianPrograms() === undefined)('with a hot standby', async () =
     };
     await world.query('create table public.removed (n integer)');
     await until(async () => (await lag()) != null);
-    for (const path of ['/reports', '/gaps']) {
+    for (const path of ['/reports', '/coverage']) {
       expect(await page(path), path).toMatch(/Read from the standby, which is \d+ \w+ behind\./);
     }
-    expect(await page('/gaps?done=paused')).not.toContain('standby');
-    expect((await fetch(new URL('/gaps.csv', world.receiver.url), { headers: asOwner })).status).toBe(200);
+    expect(await page('/coverage?done=paused')).not.toContain('standby');
+    expect((await fetch(new URL('/coverage.csv', world.receiver.url), { headers: asOwner })).status).toBe(200);
     const sessions = await onStandby(`select from pg_stat_activity where application_name = 'trunkline standby'`);
     expect(sessions.length).toBeGreaterThan(0);
     expect(await standbyChecks()).toEqual([]);
@@ -112,7 +112,7 @@ describe.skipIf(debianPrograms() === undefined)('with a hot standby', async () =
 
   test('while it is away, the primary is read, pages say so, and a check warns', async () => {
     await standby.stop('immediate');
-    for (const path of ['/reports?days=7', '/gaps']) {
+    for (const path of ['/reports?days=7', '/coverage']) {
       expect(await page(path), path).toContain('cannot be used, so this was read from the primary.');
     }
     expect(await standbyChecks()).toMatchObject([{ check: 'standby_away', level: 'warning' }]);

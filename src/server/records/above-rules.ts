@@ -37,10 +37,9 @@ export async function aboveRules(tx: Transaction, view: View, user: string | und
       counts: today.find((each) => each.rule === rule.name),
       did: did.filter((each) => each.rule === rule.name),
       zone,
-      view,
     }),
   );
-  const link = (path: string, text: string) => html`<a class="ask" href="${view.pathTo(path)}">${text}</a>`;
+  const link = (path: string, text: string) => html`<a class="ask" href="${path}">${text}</a>`;
   return html`${asks(link('/rules/edit', 'Edit the rules'), link('/rules/history', 'Versions'), inForce !== undefined && modeSwitch(inForce, allowed, user))}
 ${section(
   'In force',
@@ -62,16 +61,15 @@ interface Shown {
   readonly did: readonly Did[];
   /** TIME_ZONE of the workers. */
   readonly zone: string | undefined;
-  readonly view: View;
 }
 
 function row(
   { name, on, mode, usesHours }: RulesVersion['rules'][number],
   allowed: Mode,
-  { counts, did, zone, view }: Shown,
+  { counts, did, zone }: Shown,
 ): Html {
   const isHeldBack = usesHours && mode === 'live' && zone === undefined;
-  const path = (result: string) => view.pathTo(`/rules?rule=${encodeURIComponent(name)}&span=day&result=${result}`);
+  const path = (result: string) => `/rules?rule=${encodeURIComponent(name)}&span=day&result=${result}`;
   const count = counts
     ? html`matched <a href="${path('matched')}">${quantity(counts.matched)}</a> of ${quantity(counts.tried)}${
         counts.failed > 0 && html`, <a class="warning" href="${path('failed')}">${quantity(counts.failed)} failed</a>`
@@ -80,7 +78,7 @@ function row(
   return html`<tr><td>${name}<small>on ${on}, ${lesserMode(isHeldBack ? 'dry-run' : mode, allowed)}${isHeldBack && html`: ${heldBackWords}`}</small></td><td>${count}</td><td>${
     did.length === 0
       ? '–'
-      : html`${didWords(did)}${did.some(({ sendState }) => sendState === 'AWAITING_APPROVAL') && html` <a class="link" href="${view.pathTo('/sends#to-approve')}">Approve</a>`}`
+      : html`${didWords(did)}${did.some(({ sendState }) => sendState === 'AWAITING_APPROVAL') && html` <a class="link" href="/sends#to-approve">Approve</a>`}`
   }</td></tr>`;
 }
 

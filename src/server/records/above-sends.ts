@@ -5,7 +5,7 @@ import { countWaiting, listWaiting, type WaitingNumber } from '../../ledger/opt-
 import { countOf } from '../../ops/format.ts';
 import { commandName } from '../../shared/command-name.ts';
 import { maskNumbers } from '../../shared/masking.ts';
-import { type Html, html } from '../html.ts';
+import { type Html, html, link } from '../html.ts';
 import { areWordsShown } from '../row-list.ts';
 import { ask, asks, section, soft } from './page-parts.ts';
 import { proposalParts } from './send.ts';
@@ -29,10 +29,10 @@ async function proposals(tx: Transaction, view: View): Promise<Html> {
     waiting.length < maxWaiting ? `${countOf(waiting.length, 'reply')} to approve` : 'Replies to approve',
     html`${waiting.map(
       (each) =>
-        html`<div class="rule"><h3>${view.link(`/sends/${each.sendId}`, each.rule)} <small>to ${each.number} from ${each.line}, ${view.time(each.plannedAt)}</small></h3>
+        html`<div class="rule"><h3>${link(`/sends/${each.sendId}`, each.rule)} <small>to ${each.number} from ${each.line}, ${view.time(each.plannedAt)}</small></h3>
 ${proposalParts(each, isTextShown, view)}</div>`,
     )}
-${waiting.length === maxWaiting && html`<p class="note">Only those that expire first are shown: <a href="${view.pathTo('/sends?state=AWAITING_APPROVAL')}">all</a>.</p>`}`,
+${waiting.length === maxWaiting && html`<p class="note">Only those that expire first are shown: <a href="/sends?state=AWAITING_APPROVAL">all</a>.</p>`}`,
     'to-approve',
   );
 }
@@ -64,7 +64,7 @@ function waitingNumber(waiting: WaitingNumber, isTextShown: boolean, view: View)
       ['No', path('clear')],
     ],
   });
-  return html`<div class="rule"><h3>${view.link(`/threads/${lines[0]}/${number}`, number)} <small>to ${lines.join(', ')}, ${view.time(lastAt)}${
+  return html`<div class="rule"><h3>${link(`/threads/${lines[0]}/${number}`, number)} <small>to ${lines.join(', ')}, ${view.time(lastAt)}${
     textCount > 1 && `, the last of ${textCount} such texts`
   }</small></h3>${words || soft(text === null ? 'Its words were removed.' : hidden)}${asks(question)}</div>`;
 }

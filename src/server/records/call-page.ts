@@ -3,7 +3,7 @@ import { countOf } from '../../ops/format.ts';
 import { commandName } from '../../shared/command-name.ts';
 import { isCallId } from '../../shared/thread.ts';
 import { BadAddress } from '../answering.ts';
-import { type Html, html } from '../html.ts';
+import { type Html, html, link } from '../html.ts';
 import { hiddenWords } from '../row-list.ts';
 import { renderRun } from './automation.ts';
 import { facts, items, type RecordPage, renderOrigins, section, soft, steps } from './page-parts.ts';
@@ -33,7 +33,7 @@ export async function callPage(db: Database, id: string | undefined, view: View)
   }
   const { call, returned, transcripts, runs } = record;
   const matched = runs.map((each) => html`${view.time(each.triggerAt)} ${renderRun(each)}`);
-  const explained = view.link(`/rules/explain/${call.id}`, 'What each rule makes of it');
+  const explained = link(`/rules/explain/${call.id}`, 'What each rule makes of it');
   return {
     title: titleOf(call),
     about: endWords(call),
@@ -221,8 +221,8 @@ function visitWords({ kind, name, outcome, waitSeconds, waitBasis, nextName }: Q
   return html`${placeWords[kind] ?? kind} <b>${name}</b>: waited ${wait}${basis}; ${end}.`;
 }
 
-function returns({ returned, returns }: CallRecord, { link, time }: View): Html {
-  return html`<div class="prose">${returned && html`<p>${returnWords(returned, { link, time })}</p>`}
+function returns({ returned, returns }: CallRecord, { time }: View): Html {
+  return html`<div class="prose">${returned && html`<p>${returnWords(returned, { time })}</p>`}
 ${returns.map(
   ({ id, startedAt }) =>
     html`<p>This call returned ${link(`/calls/${id}`, 'the missed call')} of ${time(startedAt)}.</p>`,
@@ -243,7 +243,7 @@ const textedBy: Readonly<Record<string, string>> = {
 
 function returnWords(
   { by, at, callId, textedAt, reachedAt, isUnreturned }: CallReturn,
-  { link, time }: Pick<View, 'link' | 'time'>,
+  { time }: Pick<View, 'time'>,
 ): Html {
   if (isUnreturned) {
     const only = textedBy[by ?? ''];
@@ -316,7 +316,7 @@ function utterance({ start, speaker, text }: Utterance, { agentSpeaker, agentNam
   return html`<li><span class="soft">${Math.floor(at / 60)}:${String(at % 60).padStart(2, '0')}</span> <b>${who}</b> <span dir="auto">${text}</span></li>`;
 }
 
-function threads({ threads, call }: CallRecord, { link, time }: View): Html {
+function threads({ threads, call }: CallRecord, { time }: View): Html {
   if (threads.length === 0) return soft(`No texts with ${call.externalNumber} are held.`);
   return items(
     threads.map(({ line, number, messageCount, lastAt }) => {

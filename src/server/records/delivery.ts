@@ -6,7 +6,7 @@ import { commandName } from '../../shared/command-name.ts';
 import { maskNumbers, maskTarget } from '../../shared/masking.ts';
 import { isUnread, unreadMark } from '../../webhooks/extract.ts';
 import { BadAddress } from '../answering.ts';
-import { type Html, html } from '../html.ts';
+import { type Html, html, link } from '../html.ts';
 import { areWordsShown, hiddenWords } from '../row-list.ts';
 import { ask, asks, facts, items, type RecordPage, section, soft, story } from './page-parts.ts';
 import { targetPath, type View } from './view.ts';
@@ -21,7 +21,7 @@ export async function deliveryPage(db: Database, id: string, view: View): Promis
   const isTextShown = await areWordsShown(db);
   const led = await trace(db, 'delivery', id);
   const { targets, isErased } = found;
-  const links = targets.slice(0, shownTargets).map((target) => view.link(targetPath(target), maskTarget(target)));
+  const links = targets.slice(0, shownTargets).map((target) => link(targetPath(target), maskTarget(target)));
   const more = targets.length - links.length;
   return {
     title: `Delivery ${id}`,

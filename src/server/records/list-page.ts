@@ -16,7 +16,7 @@ import {
   utcTime,
 } from '../row-list.ts';
 import { doneNote, frame } from './page-parts.ts';
-import { type Range, rangeOf, type SpanName, spans, type View, viewOf, zonesFor } from './view.ts';
+import { type Range, rangeOf, type SpanName, spans, type View } from './view.ts';
 
 /** A filter of a list, and its parameter in the address. */
 export interface ListFilter {
@@ -31,9 +31,8 @@ export interface ListFilter {
   readonly where: (value: string) => Condition | undefined;
 }
 
-/** A column of a list. Its links keep the page's time zone. */
 export interface ListColumn extends RowColumn {
-  /** A time: shown in the page's zone, with an additional UTC column for programs. */
+  /** A time: shown in TIME_ZONE, with an additional UTC column for programs. */
   readonly isMoment?: boolean;
 }
 
@@ -74,8 +73,7 @@ export interface ListChoice {
 }
 
 /** The choice in an address. Throws `BadAddress`. */
-export function choiceOf({ filters, span }: ListDefinition, query: Parameters, ownZone: string): ListChoice {
-  const view = viewOf(query, ownZone);
+export function choiceOf({ filters, span }: ListDefinition, query: Parameters, view: View): ListChoice {
   const range = rangeOf(span === undefined ? {} : query, span ?? 'all');
   const values = new Map<string, string>();
   const where = new Map<string, Condition>();
@@ -96,7 +94,6 @@ export function choiceOf({ filters, span }: ListDefinition, query: Parameters, o
     ...(range.span === span ? [] : [['span', range.span]]),
     ...(from === undefined ? [] : [['from', from]]),
     ...(to === undefined ? [] : [['to', to]]),
-    ...(view.zone === ownZone ? [] : [['zone', view.zone]]),
   ] as [string, string][]).toString();
   return { view, range, where, values, parameters };
 }
@@ -107,14 +104,14 @@ export function sourceOf({ columns, rows }: ListDefinition, choice: ListChoice):
 }
 
 function columnsIn(view: View, each: ListColumn): RowColumn[] {
-  const { key, name, value, isMoment, link } = each;
+  const { key, name, value, isMoment } = each;
   if (isMoment) {
     return [
       column(`${key}_local`, name, localTime(value, sql`${view.zone}`)),
       csvOnly(column(`${key}_at`, `${name} (UTC)`, utcTime(value))),
     ];
   }
-  return [link ? { ...each, link: (row) => view.pathTo(link(row) ?? '') } : each];
+  return [each];
 }
 
 /** A page of a list. `done` is the message of the action that led here. */
@@ -138,7 +135,6 @@ export function renderList(
   return frame({
     title,
     current: list.current ?? path,
-    view: choice.view,
     content: html`<div class="head"><h1>${title}</h1>${csvLink(shown)}</div>
 <p class="about prose">${about}</p>
 ${doneNote(done)}
@@ -157,16 +153,16 @@ function rangeWords({ span }: ListDefinition, { range: { span: chosen, from, to 
   return `${from === undefined ? '' : `from ${from} `}${to === undefined ? '' : `to ${to} `}· `;
 }
 
-function nothing(list: ListDefinition, { values, range, view }: ListChoice): Html {
+function nothing(list: ListDefinition, { values, range }: ListChoice): Html {
   const isNarrow = values.size > 0 || range.from !== undefined || range.to !== undefined;
-  const all = view.pathTo(list.span === undefined ? list.path : `${list.path}?span=all`);
+  const all = list.span === undefined ? list.path : `${list.path}?span=all`;
   const isAll = list.span === undefined || range.span === 'all';
   return html`<div class="card empty-list"><p>${isNarrow ? html`No row fits these filters.` : list.empty}</p>${
     (isNarrow || !isAll) && html`<p><a class="link" href="${all}">Show all that is kept</a></p>`
   }</div>`;
 }
 
-function form({ path, filters, span }: ListDefinition, { values, range, view, parameters }: ListChoice): Html {
+function form({ path, filters, span }: ListDefinition, { values, range, parameters }: ListChoice): Html {
   const hasDays = range.from !== undefined || range.to !== undefined;
   return html`<form class="filters" action="${path}" aria-label="Filters">
 ${filters.map((filter) => field(filter, values.get(filter.name) ?? filter.usual))}
@@ -180,14 +176,11 @@ ${
   )
 }
 <div class="buttons"><button>Show</button>${parameters !== '' && html`<a class="link" href="${path}">Reset</a>`}</div>
-<details class="more"${(hasDays || view.zone !== view.ownZone) && html` open`}><summary>${span === undefined ? 'Time zone' : 'Days and time zone'}</summary><div class="filters">
-${span !== undefined && html`${dayField('from', range.from)}${dayField('to', range.to)}`}
-${select(
-  'zone',
-  'Time zone',
-  view.zone,
-  zonesFor(view).map((zone) => [zone, zone.replaceAll('_', ' ')]),
-)}</div></details>
+${
+  span !== undefined &&
+  html`<details class="more"${hasDays && html` open`}><summary>Days</summary><div class="filters">
+${dayField('from', range.from)}${dayField('to', range.to)}</div></details>`
+}
 </form>`;
 }
 

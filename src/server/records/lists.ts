@@ -33,11 +33,11 @@ function typed(name: string, label: string, placeholder: string, where: ListFilt
 }
 
 /** The conditions of a choice: its filters, and its time range, which must overlap the start and end of a row. */
-function chosen({ range, view, where }: ListChoice, begin: Condition, end = begin): Condition {
+function chosen({ range, view, where }: ListChoice, moment: Condition): Condition {
   const { since, until } = endsOf(range, view);
   return allOf([
-    ...(since ? [sql`${end} >= ${since}`] : []),
-    ...(until ? [sql`${begin} < ${until}`] : []),
+    ...(since ? [sql`${moment} >= ${since}`] : []),
+    ...(until ? [sql`${moment} < ${until}`] : []),
     ...where.values(),
   ]);
 }
@@ -180,14 +180,11 @@ const dayStart = (day: Condition, zone: string) => sql`(${day}::timestamp at tim
 const coverage: ListDefinition = {
   path: '/coverage',
   title: 'Coverage by day',
-  about: html`Whether everything that the service reports is held. Call history is compared hour by hour, so a day is complete when all its hours are proven. <a href="/coverage/hours">Hours</a> · <a href="/gaps">Gaps in the webhooks</a> · <a href="/tie-outs">Figures beside the service’s own</a>`,
+  about: html`Whether everything that the service reports is held. Call history is compared hour by hour, so a day is complete when all its hours are proven. Times in which deliveries may have been lost are gaps: what happened then is searched through the API.`,
   span: 'month',
   filters: [oneOf('state', 'State', { incomplete: 'not complete' }, () => sql`r.proven_hours < r.hours`)],
   columns: [
-    {
-      ...column('day', 'Day', sql`r.day::text`),
-      link: ({ day }) => `/coverage/hours?from=${day}&to=${day}`,
-    },
+    column('day', 'Day', sql`r.day::text`),
     column(
       'state',
       'State',
@@ -198,10 +195,7 @@ const coverage: ListDefinition = {
     count('reported_count', 'Calls reported'),
     count('held_count', 'Held'),
     count('unannounced_count', 'Not announced'),
-    {
-      ...count('open_gaps', 'Open gaps', sql`nullif(r.open_gaps, 0)`),
-      link: () => '/gaps?state=open',
-    },
+    count('open_gaps', 'Open gaps', sql`nullif(r.open_gaps, 0)`),
     words(
       'difference',
       'Why not complete',
@@ -234,115 +228,6 @@ const coverage: ListDefinition = {
     };
   },
   empty: html`Nothing was compared yet. The workers compare each hour some minutes after its end; <code>${commandName} backfill calls</code> reads older history.`,
-};
-
-const tieOuts: ListDefinition = {
-  path: '/tie-outs',
-  current: '/coverage',
-  title: 'Figures beside the service’s own',
-  about: html`Each night the calls of the day before are counted by the service itself, by direction and status, queue, huntgroup and user. Calls that only one side has are read again; what still differs the next night is unexplained. <a href="/coverage">Coverage</a>`,
-  span: 'month',
-  filters: [
-    {
-      ...{ name: 'state', label: 'Figures', usual: 'different' },
-      options: { different: 'that differ', unexplained: 'that differ, unexplained', all: 'all' },
-      where: (state) =>
-        state === 'all'
-          ? undefined
-          : state === 'unexplained'
-            ? sql`r.is_unexplained`
-            : sql`(r.difference <> 0 or r.explained is not null or r.is_unexplained)`,
-    },
-    oneOf(
-      'kind',
-      'By',
-      { status: 'direction and status', day: 'all calls', ...named(['queue', 'huntgroup', 'user']) },
-      (kind) => sql`r.kind = ${kind}`,
-    ),
-  ],
-  columns: [
-    column('day', 'Day', sql`r.local_date::text`),
-    column(
-      'figure',
-      'Figure',
-      sql`coalesce((select 'user ' || u.user_name from reporting.dim_user u where u.user_key = r.user_key), r.figure)`,
-    ),
-    count('theirs', 'The service'),
-    count('ours', 'Held'),
-    count('difference', 'Difference'),
-    column('explained', 'Why', sql`coalesce(r.explained, case when r.is_unexplained then 'unexplained' end)`),
-    {
-      ...column('call', 'First call', sql`coalesce(r.unexplained_ids[1], r.call_ids[1])`),
-      link: ({ call }) => `/calls/${call}`,
-    },
-    csvOnly(column('call_ids', 'Calls', sql`array_to_string(r.call_ids, ' ')`)),
-    moment('compared', 'Compared', sql`r.compared_at`),
-  ],
-  rows: ({ range, view, where }) => {
-    const { since, until } = endsOf(range, view);
-    const first = since ? sql`r.local_date >= reporting.local_day(${since})` : sql`true`;
-    const last = until ? sql`r.local_date <= reporting.local_day(${until} - interval '1 microsecond')` : sql`true`;
-    return {
-      from: sql`from reporting.trust r where ${first} and ${last} and ${allOf(where.values())}`,
-      order: sql`order by r.local_date desc, r.kind, r.figure`,
-    };
-  },
-  empty: html`No figure of this time differs, or its days were not compared yet: that is done in the night after a day, once its hours are <a href="/coverage">proven complete</a>.`,
-};
-
-const hours: ListDefinition = {
-  path: '/coverage/hours',
-  current: '/coverage',
-  title: 'Coverage by hour',
-  about: html`Each hour of call history that is compared with the service: minutes after its end, and again for late changes. <a href="/coverage">Days</a>`,
-  span: 'day',
-  filters: [
-    oneOf('state', 'State', named(['waiting', 'proven', 'differs', 'failed']), (state) => sql`r.state = ${state}`),
-  ],
-  columns: [
-    moment('from', 'From', sql`r.from_at`),
-    column('state', 'State'),
-    count('reported_count', 'Calls reported'),
-    count('held_count', 'Held'),
-    count('unannounced_count', 'Not announced'),
-    moment('checked', 'Compared', sql`r.checked_at`),
-    moment('next', 'Next', sql`nullif(r.due_at, 'infinity')`),
-    words('last_error', 'Why'),
-  ],
-  rows: (choice) => ({
-    from: sql`from ops.coverage r where r.stream = 'calls' and ${chosen(choice, sql`r.from_at`)}`,
-    order: sql`order by r.from_at desc`,
-  }),
-  empty: html`No hour of this time was compared yet. The workers compare each hour some minutes after its end.`,
-};
-
-const gaps: ListDefinition = {
-  path: '/gaps',
-  current: '/coverage',
-  title: 'Gaps in the webhooks',
-  about: html`Times in which deliveries may have been lost. What happened then is searched through the API, so a filled gap lost nothing but time.`,
-  span: 'all',
-  filters: [
-    oneOf('state', 'State', { open: 'open', filled: 'filled' }, (state) =>
-      state === 'open' ? sql`r.filled_at is null` : sql`r.filled_at is not null`,
-    ),
-    oneOf('stream', 'Of', named(['calls', 'texts']), (stream) => sql`r.stream = ${stream}`),
-  ],
-  columns: [
-    csvOnly(count('gap_id', 'Gap')),
-    column('stream', 'Of'),
-    moment('from', 'From', sql`r.from_at`),
-    moment('to', 'To', sql`r.to_at`),
-    words('reason', 'Why deliveries may be lost'),
-    moment('filled', 'Filled', sql`r.filled_at`),
-    moment('next', 'Next search', sql`case when r.filled_at is null then r.next_try_at end`),
-    words('last_error', 'Why not filled'),
-  ],
-  rows: (choice) => ({
-    from: sql`from ops.gaps r where ${chosen(choice, sql`r.from_at`, sql`r.to_at`)}`,
-    order: sql`order by r.gap_id desc`,
-  }),
-  empty: html`No gap was noticed: no webhook subscription was broken and the receiver was never away for long. <a class="link" href="/coverage">Coverage</a>`,
 };
 
 const modes = named(['live', 'dry-run']);
@@ -488,14 +373,4 @@ const versions: ListDefinition = {
   empty: html`No rules were applied yet: <a href="/rules/edit">write the first ones</a>.`,
 };
 
-export const lists: readonly ListDefinition[] = [
-  deliveries,
-  targets,
-  coverage,
-  tieOuts,
-  hours,
-  gaps,
-  sends,
-  runs,
-  versions,
-];
+export const lists: readonly ListDefinition[] = [deliveries, targets, coverage, sends, runs, versions];

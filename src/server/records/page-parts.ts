@@ -1,25 +1,14 @@
 import { countOf, streamNames } from '../../ops/format.ts';
 import type { TargetState } from '../../ops/target-states.ts';
 import type { Trace } from '../../ops/trace.ts';
-import { documentOf, type Html, html, readAssets } from '../html.ts';
+import { documentOf, type Html, html, link, readAssets } from '../html.ts';
 import type { View } from './view.ts';
 
 export const style = readAssets('page.css', 'rows.css', 'records/records.css');
 
-/** The pages in the header that have a time zone in their address. */
-const zonedPages: readonly string[] = ['/deliveries', '/targets', '/coverage', '/rules', '/sends'];
-
 /** A page that refreshes itself, unless `isLive` is false. `current` is the path of its entry in the header. */
-export function frame(page: {
-  title: string;
-  current: string;
-  content: Html;
-  view?: View | undefined;
-  isLive?: boolean;
-}): string {
-  const { view } = page;
-  const pathOf = (path: string) => (view && zonedPages.includes(path) ? view.pathTo(path) : path);
-  return documentOf({ isLive: true, ...page, style, pathOf });
+export function frame(page: { title: string; current: string; content: Html; isLive?: boolean }): string {
+  return documentOf({ isLive: true, ...page, style });
 }
 
 /** A record, as shown on its page. */
@@ -33,12 +22,11 @@ export interface RecordPage {
 }
 
 /** The page of a record. `done` is the message of the action that led here. */
-export function renderRecord(record: RecordPage, current: string, view: View, done: string | undefined): string {
+export function renderRecord(record: RecordPage, current: string, done: string | undefined): string {
   const { title, heading, about, parts } = record;
   return frame({
     title,
     current,
-    view,
     content: html`<div class="head"><h1>${heading ?? title}</h1></div>
 ${about && html`<p class="about">${about}</p>`}
 ${doneNote(done)}
@@ -122,11 +110,7 @@ export function asks(...parts: readonly (Html | false)[]): Html {
 /** Events in order of time. */
 export function story({ steps: taken, pending, isCut }: Trace, view: View): Html {
   return html`${steps(
-    taken.map(({ at, step, subject, what }) => [
-      view.time(at, true),
-      step,
-      html`${subjectLink(subject, view)}: ${what}`,
-    ]),
+    taken.map(({ at, step, subject, what }) => [view.time(at, true), step, html`${subjectLink(subject)}: ${what}`]),
   )}
 ${pending.map(
   ({ target, dueAt, attempts, error }) =>
@@ -136,10 +120,10 @@ ${isCut && html`<p class="note">Only the newest are shown.</p>`}`;
 }
 
 /** The subject of a trace, such as `delivery 42`, linked to its page if it has one. */
-function subjectLink(subject: string, view: View): Html {
+function subjectLink(subject: string): Html {
   const [kind = '', key] = subject.split(' ');
   const page = { delivery: '/deliveries', call: '/calls', send: '/sends' }[kind];
-  return page === undefined ? html`${subject}` : view.link(`${page}/${key}`, subject);
+  return page === undefined ? html`${subject}` : link(`${page}/${key}`, subject);
 }
 
 /** For each target: the last read, the delivery that caused it, and the next read. */
@@ -158,7 +142,7 @@ function readWords({ readAt, state, error }: TargetState, { time }: View): Html 
   return html`last read ${time(readAt)}${end}${error !== null && html` (${error})`}`;
 }
 
-function causeOf({ deliveryId, receivedAt, eventType }: TargetState, { link, time }: View): Html {
+function causeOf({ deliveryId, receivedAt, eventType }: TargetState, { time }: View): Html {
   if (deliveryId === null) return html``;
   if (receivedAt === null) return html`, last announced by delivery ${deliveryId}, which is no longer kept`;
   const delivery = link(`/deliveries/${deliveryId}`, `delivery ${deliveryId}`);

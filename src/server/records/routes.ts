@@ -76,6 +76,7 @@ const records: readonly (readonly [
 export function registerRecords(app: FastifyInstance, context: Context): void {
   const { db } = context.database;
   const { timeZone, hoursZone } = context.settings;
+  const view = viewOf(timeZone);
   const rules = createRulesReader(hoursZone, context.log);
   const readOnce = oneAtATime();
   const read = <T>(work: (connection: Database) => Promise<T>) => readOnce(() => onConnection(db, work));
@@ -89,18 +90,18 @@ export function registerRecords(app: FastifyInstance, context: Context): void {
     for (const list of lists) {
       servePage(scope, list.path, renderOutage, async (request) => {
         const { query } = request;
-        const choice = choiceOf(list, query, timeZone);
+        const choice = choiceOf(list, query, view);
         const window = { page: pageNumberOf(query.page), maxCounted: maxCsvRows };
         // Who just acted on a list has to see it: the standby may not have it yet.
         const readRows = query.done === undefined ? readList : read;
         return readRows(async (connection, standbyWords?: string) => {
           const rows = await readPage(connection, sourceOf(list, choice), window);
-          const above = await limited(connection, async (tx) => list.above?.(tx, choice.view, signInOf(request).user));
+          const above = await limited(connection, async (tx) => list.above?.(tx, view, signInOf(request).user));
           return renderList(list, choice, { rows, above, done: doneOf(query), standbyWords });
         });
       });
       serveCsv(scope, `${list.path}.csv`, async ({ query }) => {
-        const source = sourceOf(list, choiceOf(list, query, timeZone));
+        const source = sourceOf(list, choiceOf(list, query, view));
         const csv = await readList((connection) => readCsv(connection, source));
         return { name: list.path.slice(1).replaceAll('/', '-'), csv };
       });
@@ -109,7 +110,7 @@ export function registerRecords(app: FastifyInstance, context: Context): void {
           reply,
           (error) => ({ error }),
           async () => {
-            const source = sourceOf(list, choiceOf(list, query, timeZone));
+            const source = sourceOf(list, choiceOf(list, query, view));
             return (await readList((connection) => readAll(connection, source))).rows;
           },
         ),
@@ -119,9 +120,9 @@ export function registerRecords(app: FastifyInstance, context: Context): void {
     for (const [path, current, readRecord] of records) {
       servePage(scope, path, renderOutage, async (request) => {
         const { query, params } = request;
-        const asked = { params, query, view: viewOf(query, timeZone), rules, user: signInOf(request).user };
+        const asked = { params, query, view, rules, user: signInOf(request).user };
         const record = await read((connection) => limited(connection, (tx) => readRecord(tx, asked)));
-        return renderRecord(record, current, asked.view, doneOf(query));
+        return renderRecord(record, current, doneOf(query));
       });
     }
     registerActions(scope, context);

@@ -12,7 +12,7 @@ import { commandName } from '../../shared/command-name.ts';
 import { linesOf } from '../../shared/line-diff.ts';
 import { storableText } from '../../shared/storable.ts';
 import { signInOf } from '../admin.ts';
-import { answering, onConnection, oneAtATime, type Parameters, readable, rejectTold, servePage } from '../answering.ts';
+import { answering, onConnection, oneAtATime, readable, rejectTold, servePage } from '../answering.ts';
 import { type Html, html, withCode } from '../html.ts';
 import { frame, refusalNote, renderOutage, section, soft } from './page-parts.ts';
 import { changeFields, changeOf, formOf, maxFormBytes, type TypedChange, typedChange } from './rules-forms.ts';
@@ -56,7 +56,8 @@ interface MarkedProblem extends RulesProblem {
 export function registerRulesEditor(app: FastifyInstance, context: Context, done: string): void {
   const { settings, log } = context;
   const { db } = context.database;
-  const { timeZone, hoursZone } = settings;
+  const { hoursZone } = settings;
+  const view = viewOf(settings.timeZone);
   const readOnce = oneAtATime();
   const simulateOnce = oneAtATime();
   const read = <T>(work: (connection: Database) => Promise<T>) => readOnce(() => onConnection(db, work));
@@ -94,7 +95,7 @@ export function registerRulesEditor(app: FastifyInstance, context: Context, done
     };
   }
 
-  async function simulated({ text }: Draft, { inForce }: Standing, view: View): Promise<Review> {
+  async function simulated({ text }: Draft, { inForce }: Standing): Promise<Review> {
     const draft = parsed(text);
     if ('refusal' in draft) return draft.refusal;
     const before = inForce && inForce.text !== text ? parsed(inForce.text) : undefined;
@@ -109,7 +110,7 @@ export function registerRulesEditor(app: FastifyInstance, context: Context, done
     return { below: renderSimulation(simulation, view) };
   }
 
-  async function apply(draft: Draft, view: View, request: FastifyRequest): Promise<Review | string> {
+  async function apply(draft: Draft, request: FastifyRequest): Promise<Review | string> {
     const rules = parsed(draft.text);
     if ('refusal' in rules) return { ...rules.refusal, status: 422 };
     const change = changeOf(request);
@@ -117,15 +118,15 @@ export function registerRulesEditor(app: FastifyInstance, context: Context, done
       const options = { ...change, file: 'rules' };
       const { version } = await onConnection(db, (connection) => applyRules(connection, draft.text, options));
       log.info({ ...signInOf(request), action: done, version }, 'A page changed something');
-      return view.pathTo(`/rules?done=${done}`);
+      return `/rules?done=${done}`;
     } catch (error) {
       if (!(error instanceof RulesChanged)) throw error;
-      return newerVersion(draft, await readStanding(), view);
+      return newerVersion(draft, await readStanding());
     }
   }
 
   /** Says that another version came into force since the page was opened, and what it changed. */
-  async function newerVersion({ basedOn }: Draft, standing: Standing, view: View): Promise<Review> {
+  async function newerVersion({ basedOn }: Draft, standing: Standing): Promise<Review> {
     const { inForce } = standing;
     if (!inForce) return {};
     const [opened] = await read((connection) => readVersions(connection, sql`version = ${basedOn}`));
@@ -153,29 +154,28 @@ ${what ? html`<p>What changed. Take it over into your text if it should last:</p
     const standing = await readStanding();
     const { text = '', version = 0 } = standing.inForce ?? {};
     const draft: Draft = { text, basedOn: version, who: '', why: '' };
-    return renderEditor(draft, { standing, view: viewOf(request.query, timeZone), user: signInOf(request).user });
+    return renderEditor(draft, { standing, view, user: signInOf(request).user });
   });
 
-  app.post<{ Querystring: Parameters }>('/rules/edit', { bodyLimit: maxFormBytes }, async (request, reply) => {
+  app.post('/rules/edit', { bodyLimit: maxFormBytes }, async (request, reply) => {
     reply.type('text/html; charset=utf-8').header('cache-control', 'no-store');
     const form = formOf(request);
     const draft: Draft = {
       ...typedChange(request),
       text: storableText((form.get('text') ?? '').replaceAll('\r\n', '\n')),
     };
-    const page: Editor = { standing: undefined, view: viewOf({}, timeZone), user: signInOf(request).user };
+    const page: Editor = { standing: undefined, view, user: signInOf(request).user };
     let standing: Standing | undefined;
     return answering(
       reply,
       (sentence) => renderEditor(draft, { ...page, standing, review: { above: refusalNote(sentence) } }),
       async () => {
-        const view = viewOf(request.query, timeZone);
         const button = form.get('do');
         let review: Review | string;
         try {
           standing = await readStanding();
-          if (button === 'apply') review = await apply(draft, view, request);
-          else if (button === 'simulate') review = await simulated(draft, standing, view);
+          if (button === 'apply') review = await apply(draft, request);
+          else if (button === 'simulate') review = await simulated(draft, standing);
           else if (button === 'difference') review = difference(draft, standing);
           else review = await check(draft);
         } catch (error) {
@@ -187,7 +187,7 @@ ${what ? html`<p>What changed. Take it over into your text if it should last:</p
           return '';
         }
         reply.code(review.status ?? 200);
-        return renderEditor(draft, { ...page, view, standing, review });
+        return renderEditor(draft, { ...page, standing, review });
       },
     );
   });
@@ -207,23 +207,21 @@ function renderEditor(draft: Draft, { view, user, review = {}, ...before }: Edit
   const { inForce } = standing ?? {};
   const basedOn = review.standing ? (inForce?.version ?? 0) : draft.basedOn;
   const marks = new Map(problems.toReversed().map(({ line, level }) => [line, level]));
-  const path = view.pathTo('/rules/edit');
   return frame({
     title: 'Edit the rules',
     current: '/rules',
-    view,
     isLive: false,
     content: html`<div class="head"><h1>Edit the rules</h1></div>
 <p class="about prose">${
       inForce
-        ? html`Version ${inForce.version} is in force, applied ${view.time(inForce.appliedAt)} by ${inForce.by}. <a href="${view.pathTo('/rules/history')}">All versions</a> are kept.`
+        ? html`Version ${inForce.version} is in force, applied ${view.time(inForce.appliedAt)} by ${inForce.by}. <a href="/rules/history">All versions</a> are kept.`
         : standing && 'No rules were applied yet.'
     } <code>${commandName} rules facts</code> lists what a condition can use.</p>
 ${above}
 ${problems.length > 0 && renderProblems(problems, linesOf(draft.text))}
-<form class="editor" method="post" action="${path}">
+<form class="editor" method="post" action="/rules/edit">
 ${sourceField('text', draft.text, { label: 'The rules, as YAML', marks })}
-<div class="answers"><button name="do" value="check" formnovalidate>Check</button><button name="do" value="simulate" formnovalidate formaction="${`${path}#outcome`}">Simulate</button><button name="do" value="difference" formnovalidate formaction="${`${path}#outcome`}">Difference</button></div>
+<div class="answers"><button name="do" value="check" formnovalidate>Check</button><button name="do" value="simulate" formnovalidate formaction="/rules/edit#outcome">Simulate</button><button name="do" value="difference" formnovalidate formaction="/rules/edit#outcome">Difference</button></div>
 ${below}
 ${section(
   'Apply',

@@ -30,7 +30,7 @@ export async function versionPage(
   const state = problem !== null ? 'refused' : isInForce ? 'in force, for all workers' : 'was in force';
   return {
     title: `Version ${version} of the rules`,
-    about: html`<a class="link" href="${view.pathTo('/rules/history')}">All versions</a>`,
+    about: html`<a class="link" href="/rules/history">All versions</a>`,
     parts: [
       section(
         'Version',

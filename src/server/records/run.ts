@@ -8,7 +8,7 @@ import type { TriggerKind } from '../../rules/triggers.ts';
 import { maskNumbers } from '../../shared/masking.ts';
 import { isCallId } from '../../shared/thread.ts';
 import { BadAddress } from '../answering.ts';
-import { type Html, html } from '../html.ts';
+import { type Html, html, link } from '../html.ts';
 import { areWordsShown, hiddenWords } from '../row-list.ts';
 import { ask, asks, facts, items, type RecordPage, section, soft, steps } from './page-parts.ts';
 import { idOf, type View } from './view.ts';
@@ -86,20 +86,17 @@ export async function runPage(
         html`<p><span class="state">${run.isMatched ? 'It matched' : 'It did not match'}</span>${!run.isMatched && `: ${words(run.reason)}`}.</p>
 ${facts(view, [
   ['on', run.kind],
-  ['of', isOfCall ? view.link(`/calls/${run.key}`, run.key) : run.key],
+  ['of', isOfCall ? link(`/calls/${run.key}`, run.key) : run.key],
   ['happened', run.triggerAt],
   ['evaluated', run.evaluatedAt],
-  ['other party', run.number !== null && view.link(`/threads/${run.line}/${run.number}`, run.number)],
+  ['other party', run.number !== null && link(`/threads/${run.line}/${run.number}`, run.number)],
   ['our line', run.line],
   ['mode', run.mode === 'live' ? 'live' : 'dry-run: its steps were only recorded'],
   ['version', run.version],
 ])}`,
       ),
       taken.length > 0 &&
-        section(
-          'What it did',
-          steps(taken.map((each) => [view.time(each.at, true), each.kind, stepWords(each, view)])),
-        ),
+        section('What it did', steps(taken.map((each) => [view.time(each.at, true), each.kind, stepWords(each)]))),
       section('The facts that its condition used', recorded(run.facts)),
       section(
         'Why, rule by rule',
@@ -113,7 +110,7 @@ ${facts(view, [
           items(
             others.map(
               ({ id, rule, reason, mode }) =>
-                html`${view.link(`/rules/runs/${id}`, rule)}: ${words(reason)} <span class="soft">${mode}</span>`,
+                html`${link(`/rules/runs/${id}`, rule)}: ${words(reason)} <span class="soft">${mode}</span>`,
             ),
             'prose',
           ),
@@ -122,11 +119,11 @@ ${facts(view, [
   };
 }
 
-function stepWords({ state, reason, sendId, sendState, sendReason }: Step, view: View): Html {
+function stepWords({ state, reason, sendId, sendState, sendReason }: Step): Html {
   const own = html`${actionStateWords(state)}${reason !== null && `: ${maskNumbers(reason)}`}`;
   if (sendId === null || sendState === null) return own;
   const why = sendReason !== null && ` (${maskNumbers(sendReasonWords(sendState, sendReason))})`;
-  return html`${own}; ${view.link(`/sends/${sendId}`, `send ${sendId.slice(0, 8)}`)} ${sendStateWords(sendState, sendReason)}${why}`;
+  return html`${own}; ${link(`/sends/${sendId}`, `send ${sendId.slice(0, 8)}`)} ${sendStateWords(sendState, sendReason)}${why}`;
 }
 
 function recorded(values: Run['facts']): Html {
@@ -173,8 +170,8 @@ export async function explanationPage(
   const asked = explanation?.rules.filter(({ outcome }) => outcome !== 'other_trigger') ?? [];
   const { message, call } = explanation ?? {};
   const subject = message
-    ? view.link(`/threads/${message.line}/${message.number}?text=${id}`, 'The text')
-    : call && view.link(`/calls/${id}`, 'The call');
+    ? link(`/threads/${message.line}/${message.number}?text=${id}`, 'The text')
+    : call && link(`/calls/${id}`, 'The call');
   return {
     title,
     ...(subject && { about: html`${subject} of ${view.time((message ?? call)?.at ?? null)}` }),

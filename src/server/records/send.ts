@@ -8,7 +8,7 @@ import { isUnsent } from '../../ledger/states.ts';
 import { countOf, price, sendCost, sendModeWords, sendReasonWords, sendWords } from '../../ops/format.ts';
 import type { RuleSet } from '../../rules/rule.ts';
 import { BadAddress } from '../answering.ts';
-import { type Html, html } from '../html.ts';
+import { type Html, html, link } from '../html.ts';
 import { areWordsShown, hiddenWords } from '../row-list.ts';
 import { ask, asks, facts, type RecordPage, section, soft, steps } from './page-parts.ts';
 import type { View } from './view.ts';
@@ -51,12 +51,12 @@ export async function sendPage(
         'State',
         html`<p><span class="state">${sendWords(send.state, send.reason)}</span>. ${stateWords(send)}</p>
 ${facts(view, [
-  ['rule', view.link(`/rules?rule=${encodeURIComponent(send.rule)}`, send.rule)],
+  ['rule', link(`/rules?rule=${encodeURIComponent(send.rule)}`, send.rule)],
   ['version', send.ruleVersion],
   ['mode', sendModeWords(send)],
   ['from', send.line],
-  ['to', view.link(`/threads/${send.line}/${send.number}`, send.number)],
-  ['answers', trigger(send, view)],
+  ['to', link(`/threads/${send.line}/${send.number}`, send.number)],
+  ['answers', trigger(send)],
   ['of', send.trigger.at],
   ['planned', send.plannedAt],
   ['expires', isUnsent(send) && send.expiresAt],
@@ -88,7 +88,7 @@ export function proposalParts(proposal: Proposal, isTextShown: boolean, view: Vi
   const { sendId, line, number, text, answers, newerCount, expiresAt, seen } = proposal;
   return html`${answers !== null && isTextShown && html`<p class="body soft" dir="auto">${answers}</p>`}
 <p class="body" dir="auto">${text}</p>
-<p class="note">${newerCount > 0 && html`<span class="warning">They have written ${countOf(newerCount, 'text')} since.</span> `}<a class="link" href="${view.pathTo(`/threads/${line}/${number}`)}">Read the thread</a>. Without an approval it expires ${view.time(expiresAt)}.</p>
+<p class="note">${newerCount > 0 && html`<span class="warning">They have written ${countOf(newerCount, 'text')} since.</span> `}<a class="link" href="${`/threads/${line}/${number}`}">Read the thread</a>. Without an approval it expires ${view.time(expiresAt)}.</p>
 ${asks(
   ask({
     label: 'Approve',
@@ -110,11 +110,8 @@ function text({ text }: Send, isTextShown: boolean): Html {
     : html`${soft(`${[...text].length} characters`)}${hiddenWords}`;
 }
 
-function trigger({ line, number, trigger: { kind, id } }: Send, view: View): Html {
-  return view.link(
-    kind === 'call' ? `/calls/${id}` : `/threads/${line}/${number}?text=${id}#text-${id}`,
-    `${kind} ${id}`,
-  );
+function trigger({ line, number, trigger: { kind, id } }: Send): Html {
+  return link(kind === 'call' ? `/calls/${id}` : `/threads/${line}/${number}?text=${id}#text-${id}`, `${kind} ${id}`);
 }
 
 /** What comes next. */

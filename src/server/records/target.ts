@@ -5,7 +5,7 @@ import { trace } from '../../ops/trace.ts';
 import { toType } from '../../shared/command-name.ts';
 import { maskNumbers } from '../../shared/masking.ts';
 import { BadAddress } from '../answering.ts';
-import { html } from '../html.ts';
+import { html, link } from '../html.ts';
 import { ask, asks, facts, type RecordPage, section, story } from './page-parts.ts';
 import { targetPath, type View } from './view.ts';
 
@@ -54,7 +54,7 @@ export async function targetPage(tx: Transaction, target: Target, view: View): P
           question: `Read ${kind === 'thread' ? 'the whole thread' : 'it'} through the API now, without waiting for the next retry. What is mirrored stays; what changed is mirrored again.`,
           answers: [['Read again', targetPath(`${kind} ${key}`)]],
         }),
-        mirrored !== undefined && html`<a class="link" href="${view.pathTo(mirrored)}">What is mirrored</a>`,
+        mirrored !== undefined && html`<a class="link" href="${mirrored}">What is mirrored</a>`,
       ),
       section(
         'State',
@@ -69,7 +69,7 @@ ${facts(view, [
   ['parked because', row.parkedReason && maskNumbers(row.parkedReason)],
   ['missing scope', row.missingScope],
   ['order', ranks[row.priority] ?? row.priority],
-  ['because of', deliveryId !== null && view.link(`/deliveries/${deliveryId}`, `delivery ${deliveryId}`)],
+  ['because of', deliveryId !== null && link(`/deliveries/${deliveryId}`, `delivery ${deliveryId}`)],
 ])}`,
       ),
       way !== undefined && section('The way to it', story(way, view)),

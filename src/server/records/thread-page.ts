@@ -3,7 +3,7 @@ import { countOf, quantity } from '../../ops/format.ts';
 import { commandName } from '../../shared/command-name.ts';
 import { threadKey, threadOf, typedThreadKey } from '../../shared/thread.ts';
 import { BadAddress, type Parameters, textOf } from '../answering.ts';
-import { type Html, html } from '../html.ts';
+import { type Html, html, link } from '../html.ts';
 import { hiddenWords } from '../row-list.ts';
 import { type RuleRun, renderRun } from './automation.ts';
 import { facts, type RecordPage, renderOrigins, section, soft } from './page-parts.ts';
@@ -52,11 +52,11 @@ export async function threadPage(db: Database, key: string, query: Parameters, v
     about: html`On ${line} · ${countOf(state.messageCount, 'text')} held${!state.isComplete && ', perhaps not all: no read has listed the thread to its end'}${texts.length > 0 && html` · <a class="link" href="#newest">To the newest</a>`}`,
     parts: [
       section('State', overview(record, view)),
-      pager(record, view, 'older'),
+      pager(record, 'older'),
       texts.length === 0
         ? html`<p class="hint">There are no texts on this page.</p>`
         : html`<ol class="thread">${entries(record, view)}</ol>`,
-      pager(record, view, 'newer'),
+      pager(record, 'newer'),
       !record.areWordsShown && hiddenWords,
       section('Where this comes from', source(record, view)),
     ],
@@ -112,11 +112,11 @@ function optWords(states: readonly OptState[], line: string, view: View): Html {
 }
 
 /** Links to older or newer texts, if there are any. */
-function pager({ thread, pages: { older, newer } }: ThreadRecord, view: View, end: 'older' | 'newer'): Html {
+function pager({ thread, pages: { older, newer } }: ThreadRecord, end: 'older' | 'newer'): Html {
   const path = `/threads/${threadKey(thread)}`;
   const link = (before: string, rel: string, name: string) =>
-    html`<a class="link" href="${view.pathTo(`${path}?before=${before}`)}" rel="${rel}">${name}</a>`;
-  const newest = html`<a class="link" href="${view.pathTo(path)}">Newest texts</a>`;
+    html`<a class="link" href="${`${path}?before=${before}`}" rel="${rel}">${name}</a>`;
+  const newest = html`<a class="link" href="${path}">Newest texts</a>`;
   const name = end === 'older' ? 'Older texts' : 'Newer texts';
   const links =
     end === 'older'
@@ -183,7 +183,7 @@ ${metaWords(text, view)}${runs.map((run) => html`<p class="meta">${renderRun(run
   text.direction === 'in' &&
   runs.length === 0 &&
   record.thread.participants.length === 0 &&
-  html`<p class="meta">No rule matched: ${view.link(`/rules/explain/${text.id}`, 'why')}</p>`
+  html`<p class="meta">No rule matched: ${link(`/rules/explain/${text.id}`, 'why')}</p>`
 }</li>`;
 }
 
@@ -250,7 +250,7 @@ function callEntry(call: ThreadCall, runs: readonly RuleRun[], { thread }: Threa
     `${call.direction === 'outbound' ? ' from' : ''} ${call.accountNumber}`;
   const by = call.userName !== null && ` (${call.userName})`;
   const talk = call.talkSeconds ? `, ${lengthOf(call.talkSeconds)}` : '';
-  return html`<li class="aside">${view.clock(call.startedAt)} ${view.link(`/calls/${call.id}`, html`${name}${elsewhere}`)}: ${
+  return html`<li class="aside">${view.clock(call.startedAt)} ${link(`/calls/${call.id}`, html`${name}${elsewhere}`)}: ${
     outcomeWords[call.outcome] ?? call.outcome
   }${by}${talk}${runs.map((run) => html`<br>${renderRun(run)}`)}</li>`;
 }

@@ -1,40 +1,22 @@
 import { sql } from '../../db/database.ts';
 import { toTheSecond } from '../../ops/format.ts';
-import { zoneRemedy } from '../../shared/time-zone.ts';
 import { BadAddress, isDay, type Parameters, textOf } from '../answering.ts';
 import { type Html, html } from '../html.ts';
 import type { Condition } from '../row-list.ts';
 
-/** How a page is displayed: the time zone of all its times. Links keep it. */
+/** How pages show times: in TIME_ZONE. */
 export interface View {
-  /** IANA time zone. */
   readonly zone: string;
-  /** TIME_ZONE. It needs no parameter. */
-  readonly ownZone: string;
-  /** The path of another page, in the same time zone. */
-  pathTo(path: string): string;
-  link(path: string, text: string | Html): Html;
   /** A time to the second, `2026-11-01 14:05:09`, or to the millisecond. A dash for none. */
   time(at: Date | null, isExact?: boolean): Html;
   /** The time of day, `14:05`, or to the second. */
   clock(at: Date, isToTheSecond?: boolean): Html;
 }
 
-/** The view of an address. Throws `BadAddress`. */
-export function viewOf(query: Parameters, ownZone: string): View {
-  const zone = zoneOf(textOf(query, 'zone') ?? ownZone);
-  const pathTo = (path: string) => {
-    if (zone === ownZone) return path;
-    const [page = '', place] = path.split('#');
-    const address = `${page}${page.includes('?') ? '&' : '?'}zone=${encodeURIComponent(zone)}`;
-    return place === undefined ? address : `${address}#${place}`;
-  };
+export function viewOf(zone: string): View {
   const stamp = (at: Date, text: string) => html`<time datetime="${at.toISOString()}">${text}</time>`;
   return {
     zone,
-    ownZone,
-    pathTo,
-    link: (path, text) => html`<a href="${pathTo(path)}">${text}</a>`,
     time(at, isExact = false) {
       if (at === null) return html`–`;
       const milliseconds = isExact ? `.${String(at.getMilliseconds()).padStart(3, '0')}` : '';
@@ -54,18 +36,6 @@ export function targetPath(target: string): string {
 export function idOf(text: string | undefined): string {
   if (text === undefined || !/^[1-9]\d{0,17}$/.test(text)) throw new BadAddress('An id is a whole number.', 404);
   return text;
-}
-
-/** A zone that both this process and Postgres know. */
-function zoneOf(name: string): string {
-  const remedy = zoneRemedy(name);
-  if (remedy !== undefined) throw new BadAddress(`zone must be a time zone. ${remedy}`);
-  return name;
-}
-
-/** The zones to choose from, with the configured one first. */
-export function zonesFor({ zone, ownZone }: View): string[] {
-  return [...new Set([ownZone, zone, 'UTC', ...Intl.supportedValuesOf('timeZone')])];
 }
 
 /** Spans that end now, by their names in the address. */

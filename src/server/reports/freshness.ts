@@ -15,17 +15,13 @@ export interface Freshness {
   readonly returnsFrom: string;
   /** The oldest change missing in the rollups. Null if there is none. */
   readonly rollupsWaitSince: Date | null;
-  /** Closed days compared with the service's own figures: of the queue or agent of the choice, or else of all calls. */
-  readonly tieOut: { readonly days: number; readonly explained: number; readonly unexplained: number };
 }
 
 /**
  * Based on the hours of call history compared with the service, like `reporting.completeness`, which counts them by
  * day.
  */
-export async function readFreshness(db: Database, { from, to, filters }: Choice): Promise<Freshness> {
-  const { agent, queue } = filters;
-  const isTied = agent ? sql`user_key = ${agent}` : queue ? sql`queue_key = ${queue}` : sql`kind in ('status', 'day')`;
+export async function readFreshness(db: Database, { from, to }: Choice): Promise<Freshness> {
   const [row] = await query<Freshness>(
     db,
     sql`with span as (
@@ -48,11 +44,7 @@ export async function readFreshness(db: Database, { from, to, filters }: Choice)
           order by 1
         ) as "incompleteDays",
         reporting.local_day(now() - p.callback_window)::text as "returnsFrom",
-        (select counted_at from reporting.data_quality where check_name = 'changes waiting') as "rollupsWaitSince",
-        (select json_build_object(
-           'days', count(distinct local_date), 'explained', count(distinct local_date) filter (where explained is not null),
-           'unexplained', count(distinct local_date) filter (where is_unexplained))
-         from reporting.trust where local_date between ${from}::date and ${to}::date and ${isTied}) as "tieOut"
+        (select counted_at from reporting.data_quality where check_name = 'changes waiting') as "rollupsWaitSince"
       from span s cross join reporting.params p`,
   );
   if (!row) throw new Error('reporting.params is empty');

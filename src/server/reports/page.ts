@@ -1,4 +1,4 @@
-import { countOf, exactly } from '../../ops/format.ts';
+import { exactly } from '../../ops/format.ts';
 import { adviceOf } from '../../ops/health-checks/check.ts';
 import { reportFindings } from '../../ops/health-checks/reporting.ts';
 import { known } from '../../ops/snapshot.ts';
@@ -210,24 +210,9 @@ function card({ picture, figures }: Drawn, report: Report, draw: Draw): Html {
   const { name, title } = picture;
   const { choice } = report;
   return html`<section class="card" id="${name}" aria-labelledby="${name}-h">
-<header><h2 id="${name}-h">${title}</h2>${tieOutMark(picture, report)}<a class="csv" href="/reports/${name}.csv?${queryOf(choice)}" download="${fileName(name, choice)}.csv" aria-label="${title} as CSV">CSV</a></header>
+<header><h2 id="${name}-h">${title}</h2><a class="csv" href="/reports/${name}.csv?${queryOf(choice)}" download="${fileName(name, choice)}.csv" aria-label="${title} as CSV">CSV</a></header>
 ${figures.state === 'known' ? content(picture, figures.value, report, draw) : html`<p class="unknown">This could not be read: ${figures.reason}. A shorter range may help.</p>`}
 </section>`;
-}
-
-/** Whether the calls of closed days are as many as the service itself counts. It counts no texts. */
-function tieOutMark({ rising }: Picture, { choice: { from, to }, freshness }: Report): Html {
-  const tieOut = known(freshness)?.tieOut;
-  if (rising === 'nothing' || !tieOut || tieOut.days === 0) return html``;
-  const { days, explained, unexplained } = tieOut;
-  const [tone, words] =
-    unexplained > 0
-      ? ['problem', `Calls differ from the service’s own count on ${unexplained} of ${countOf(days, 'closed day')}`]
-      : [
-          'ok',
-          `Calls tie out with the service on ${countOf(days, 'closed day')}${explained > 0 ? `, ${explained} explained` : ''}`,
-        ];
-  return html`<a class="tie ${tone}" href="/tie-outs?from=${from}&amp;to=${to}" title="${words}" aria-label="${words}">${unexplained > 0 ? `≠ ${unexplained} of` : '✓'} ${countOf(days, 'day')}</a>`;
 }
 
 /** The name of a downloaded file, without its extension. */

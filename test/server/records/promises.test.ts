@@ -55,9 +55,7 @@ beforeAll(async () => {
     `insert into ops.rule_actions (run_id, ordinal, kind, state, reason, send_id) values (1, 1, 'reply', 'done', $1, '${sendId}')`,
     `insert into ops.coverage (stream, from_at, to_at, state, is_watched, due_at, checked_at, last_error)
      values ('calls', date_trunc('hour', now()) - interval '2 hours', date_trunc('hour', now()) - interval '1 hour', 'differs', true, 'infinity', now(), $1)`,
-    `insert into ops.tie_outs (local_date, kind, name, theirs, ours, explained) values (current_date - 1, 'queue', '601', 1, 2, $1)`,
     `insert into ops.rule_versions (version, body, applied_by, why, problem) values (1, $1, $1, $1, null), (2, $1, $1, $1, $1)`,
-    `insert into ops.gaps (stream, from_at, to_at, reason, last_error) values ('texts', now() - interval '2 hours', now() - interval '1 hour', $1, $1)`,
   ]) {
     await query(db, text, text.includes('$1') ? [hostile] : []);
   }

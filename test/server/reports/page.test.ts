@@ -60,7 +60,6 @@ const freshness: Freshness = {
   incompleteDays: ['2026-11-21'],
   returnsFrom: '2026-11-14',
   rollupsWaitSince: null,
-  tieOut: { days: 12, explained: 1, unexplained: 0 },
 };
 const report: Report = {
   choice: { from: '2026-11-15', to: '2026-11-21', filters: {} },
