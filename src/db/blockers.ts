@@ -10,12 +10,6 @@ export interface Blocker {
   readonly since: Date | null;
 }
 
-/** A transaction that holds a snapshot. */
-export interface LongTransaction extends Blocker {
-  /** Outdated rows in the tables of the database, as Postgres estimates. Some wait for the end of the transaction. */
-  readonly deadRows: number;
-}
-
 /** Whether a session is one of ours. Its name alone proves nothing, because any session may use it. */
 const isOurs = (alias: string) =>
   sql.raw(`coalesce(${alias}.usename = current_user and ${alias}.application_name like 'trunkline%', false)`);
@@ -37,7 +31,7 @@ export function blockerRemedy(blockers: readonly Pick<Blocker, 'pid'>[]): string
 
 export interface LockWait extends Blocker {
   readonly waiting: number;
-  /** Since when the first of our sessions has waited; or since when the blocker may have held the lock. */
+  /** Since when the first of our sessions has waited. */
   readonly waitingSince: Date;
 }
 
@@ -45,54 +39,22 @@ export interface LockWait extends Blocker {
 const waitMs = 3_000;
 
 /**
- * Sessions of others that hold a lock which ours have waited for, for some seconds, or a lock of the queues in
- * Postgres, whose statements fail early (`waiting` is 0). At most three, longest first.
+ * Sessions of others that hold a lock which ours have waited for, for some seconds. At most three, longest first.
  */
 export function readLockWaits(db: Database | Transaction): Promise<LockWait[]> {
   return query(
     db,
     sql<LockWait>`
-      with waits as (
-        select a.pid, a.usename as role, nullif(a.application_name, '') as application, a.xact_start as since,
-          count(distinct w.pid)::integer as waiting, min(l.waitstart) as "waitingSince"
-        from pg_stat_activity w
-          join pg_locks l on l.pid = w.pid and not l.granted
-          cross join lateral (select distinct pid from unnest(pg_blocking_pids(w.pid)) pid) b
-          left join pg_stat_activity a on a.pid = b.pid
-        where w.datname = current_database() and w.wait_event_type = 'Lock' and ${isOurs('w')}
-          and l.waitstart < clock_timestamp() - ${waitMs} * interval '1 ms' and not ${isOurs('a')}
-        group by a.pid, a.usename, a.application_name, a.xact_start
-      )
-      select * from waits
-      union all
-      select distinct a.pid, a.usename, nullif(a.application_name, ''), a.xact_start, 0, coalesce(a.xact_start, now())
-      from pg_locks l join pg_stat_activity a using (pid)
-      where l.locktype = 'advisory' and l.granted and l.mode = 'ExclusiveLock' and a.datname = current_database()
-        and l.database = a.datid and l.classid = (hashtext('bullmq:finalization')::bigint & x'ffffffff'::bigint)::oid
-        and not ${isOurs('a')} and a.pid not in (select pid from waits where pid is not null)
+      select a.pid, a.usename as role, nullif(a.application_name, '') as application, a.xact_start as since,
+        count(distinct w.pid)::integer as waiting, min(l.waitstart) as "waitingSince"
+      from pg_stat_activity w
+        join pg_locks l on l.pid = w.pid and not l.granted
+        cross join lateral (select distinct pid from unnest(pg_blocking_pids(w.pid)) pid) b
+        left join pg_stat_activity a on a.pid = b.pid
+      where w.datname = current_database() and w.wait_event_type = 'Lock' and ${isOurs('w')}
+        and l.waitstart < clock_timestamp() - ${waitMs} * interval '1 ms' and not ${isOurs('a')}
+      group by a.pid, a.usename, a.application_name, a.xact_start
       order by "waitingSince" limit 3`,
-  );
-}
-
-/** Minutes after which an open transaction is reported. */
-const longMinutes = 10;
-
-/**
- * Transactions of others that have been open for ten minutes, so Postgres can't remove outdated rows. At most three,
- * oldest first. Postgres shows other roles' transactions only to members of pg_read_all_stats.
- */
-export function readLongTransactions(db: Database | Transaction, minutes = longMinutes): Promise<LongTransaction[]> {
-  return query(
-    db,
-    sql<LongTransaction>`
-      select *, (select coalesce(sum(n_dead_tup), 0)::float8 from pg_stat_user_tables) as "deadRows" from (
-        select a.pid, a.usename as role, nullif(a.application_name, '') as application, a.xact_start as since
-        from pg_stat_activity a
-        where a.datname = current_database() and a.backend_type = 'client backend' and not ${isOurs('a')}
-          and num_nonnulls(a.backend_xmin, a.backend_xid) > 0
-        union all
-        select null, p.owner, p.gid, p.prepared from pg_prepared_xacts p where p.database = current_database()
-      ) t where since < now() - ${minutes} * interval '1 minute' order by since limit 3`,
   );
 }
 

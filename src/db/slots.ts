@@ -3,15 +3,9 @@ import { type Database, query, sql } from './database.ts';
 /** A replication slot. Postgres keeps its write-ahead log until the copy behind the slot has read it. */
 export interface ReplicationSlot {
   readonly name: string;
-  /** Whether a copy is connected to it. */
-  readonly isActive: boolean;
   readonly keptBytes: number;
   /** Postgres removed log that the copy had not read, because max_slot_wal_keep_size was reached. */
   readonly isLost: boolean;
-  /** Whether max_slot_wal_keep_size limits what it keeps; else it can fill the disk. */
-  readonly isLimited: boolean;
-  /** Age of the oldest snapshot that its standby reports (hot_standby_feedback), in transactions; 0 for none. */
-  readonly snapshotAge: number;
 }
 
 /** The slots of the server, of all its databases since they share its disk; the one that keeps most comes first. */
@@ -19,10 +13,9 @@ export function readSlots(db: Database): Promise<ReplicationSlot[]> {
   return query(
     db,
     sql<ReplicationSlot>`
-      select slot_name::text as name, active as "isActive", wal_status = 'lost' as "isLost", safe_wal_size is not null as "isLimited",
-        coalesce(age(xmin), 0) as "snapshotAge",
+      select slot_name::text as name, wal_status = 'lost' as "isLost",
         coalesce(greatest(0, pg_wal_lsn_diff(
           case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end, restart_lsn)), 0)::float8 as "keptBytes"
-      from pg_replication_slots where not temporary and wal_status is not null order by 5 desc, 1`,
+      from pg_replication_slots where not temporary and wal_status is not null order by 3 desc, 1`,
   );
 }

@@ -156,7 +156,7 @@ async function checkHealth(
     const lag = known(snapshot.standby)?.lagSeconds;
     const found = healthChecks(snapshot).map(onMirror.found);
     const status = known(snapshot.queues);
-    if (status?.isReachable && status.faults.length === 0)
+    if (status?.isReachable)
       found.push(onQueue.ok(`The queues in ${status.backend === 'redis' ? 'Redis' : 'Postgres'} answer.`));
     if (lag != null) found.push(onPostgres.ok(`The standby of REPORTING_DATABASE_URL is ${span(lag)} behind.`));
     if (!found.some(isFault)) found.push(onMirror.ok('Nothing is overdue, parked, failing or refused.'));

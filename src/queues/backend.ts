@@ -43,14 +43,6 @@ export interface StoreHealth {
   readonly isReachable: boolean;
   /** Why not, in one sentence, if known. */
   readonly reason?: string | undefined;
-  /** Settings of the store that can lose jobs (warning) or only delay them (notice). */
-  readonly faults: readonly StoreFault[];
-}
-
-interface StoreFault {
-  readonly level: 'warning' | 'notice';
-  readonly sentence: string;
-  readonly remedy: string;
 }
 
 export interface PendingJob {

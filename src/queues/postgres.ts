@@ -13,7 +13,6 @@ import type { Client, Pool, PoolClient, PoolConfig } from 'pg';
 import { queuePools, queueTiming } from '../../config/queues.ts';
 import { openPool, prepareSession, withClient, writesRefused } from '../db/connections.ts';
 import type { Log } from '../shared/log.ts';
-import { withTimeout } from '../shared/timeout.ts';
 import type { BullQueue, BullWorker, PendingJob, QueueStore } from './backend.ts';
 import type { OutageLog } from './outage-log.ts';
 
@@ -106,13 +105,11 @@ export async function createPostgresStore(
         .rows,
     // The library can't trim events in this backend.
     forgetEvents: async ({ name }) => void (await producers.query('delete from event where queue = $1', [name])),
-    async health() {
-      const isNotified = await testNotifications(producers).catch(() => undefined);
-      return {
-        isReachable: isNotified !== undefined,
-        faults: isNotified === false ? [notNotified] : [],
-      };
-    },
+    health: () =>
+      producers.query('select').then(
+        () => ({ isReachable: true }),
+        () => ({ isReachable: false }),
+      ),
     connections: (workers) => pools.producers + (workers > 0 ? pools.jobs + queuePools.listen : 0),
     async disconnect() {
       for (const pool of opened) if (pool !== producers) void pool.end().catch(outage.report);
@@ -134,35 +131,6 @@ class ReadyConnection extends PostgresConnection {
 class PollingBackend extends PostgresQueueBackend {
   override get maximumBlockTimeout(): number {
     return queueTiming.pollEvery / 1_000;
-  }
-}
-
-const notNotified = {
-  level: 'warning',
-  sentence: 'Postgres does not pass on notifications, so jobs are taken up to 5 s late.',
-  remedy: 'Connect DATABASE_URL to Postgres directly, or to a pooler in session mode.',
-} as const;
-
-const probeChannel = 'trunkline_probe';
-const probeMs = 1_000;
-
-/** Whether LISTEN/NOTIFY works. Rejects if Postgres can't be reached. */
-async function testNotifications(pool: Pool): Promise<boolean> {
-  const client = await pool.connect();
-  let failure: Error | undefined;
-  try {
-    const notified = new Promise<boolean>((resolve) => client.once('notification', () => resolve(true)));
-    await client.query(`listen ${probeChannel}`);
-    await client.query(`notify ${probeChannel}`);
-    const isNotified = await withTimeout(probeMs, notified, () => false);
-    await client.query(`unlisten ${probeChannel}`);
-    return isNotified;
-  } catch (error) {
-    failure = error instanceof Error ? error : new Error(String(error));
-    throw failure;
-  } finally {
-    client.removeAllListeners('notification');
-    client.release(failure);
   }
 }
 

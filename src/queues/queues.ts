@@ -208,7 +208,7 @@ export async function createQueues(options: QueuesOptions): Promise<Queues> {
     },
 
     async health() {
-      const unreachable: StoreHealth = { isReachable: false, faults: [] };
+      const unreachable: StoreHealth = { isReachable: false };
       const health = await withTimeout(queueTiming.timeout, store.health(), () => unreachable);
       return { backend: store.backend, ...health };
     },

@@ -172,47 +172,14 @@ function refusalOf(error: Error, prefixOf: () => string): string {
   return `Redis refuses the commands of the queues (${message.slice(0, 200)}).`;
 }
 
-/** Uses INFO, because managed servers forbid CONFIG. */
 async function healthOf(
   redis: Redis,
   lastError: () => Error | undefined,
   lastRefusal: () => Error | undefined,
   prefixOf: () => string,
 ): Promise<StoreHealth> {
-  const unreachable = () => ({ isReachable: false, reason: reasonOf(lastError()), faults: [] });
-  if (redis.status !== 'ready') return unreachable();
-  const faults: StoreHealth['faults'][number][] = [];
-  const warn = (sentence: string, remedy: string) => faults.push({ level: 'warning', sentence, remedy });
-  const info = await redis.info().catch((error: Error) => {
-    if (!lacksCommand(error)) return undefined;
-    warn('The settings of Redis cannot be checked.', 'Allow the user of REDIS_URL the command INFO.');
-    return '';
-  });
-  if (info === undefined) return unreachable();
-  const infoOf = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1];
-  const maxMemory = Number(infoOf('maxmemory'));
-  if (maxMemory > 0 && Number(infoOf('used_memory')) >= maxMemory) {
-    warn('Redis takes no jobs, since its memory is used up.', 'Raise maxmemory.');
-  }
-  if (infoOf('role') === 'slave' && infoOf('slave_read_only') !== '0') {
-    warn('Redis takes no jobs, since it is a read-only replica.', 'Name its primary in REDIS_URL.');
-  }
-  // A full or read-only Redis refuses the probe too, but the faults already explain why.
+  if (redis.status !== 'ready') return { isReachable: false, reason: reasonOf(lastError()) };
   const last = lastRefusal();
-  const isTold = faults.length > 0 && info !== '';
-  const refusal = isTold ? undefined : ((await probe(redis, prefixOf)) ?? (last && refusalOf(last, prefixOf)));
-  if (refusal !== undefined) return { isReachable: false, reason: refusal, faults: [] };
-  const policy = infoOf('maxmemory_policy');
-  if (policy !== undefined && policy !== 'noeviction') {
-    warn('Redis may evict queued jobs.', 'Set its maxmemory-policy to noeviction.');
-  }
-  if (infoOf('aof_enabled') === '0') {
-    faults.push({
-      level: 'notice',
-      sentence:
-        'Redis loses queued jobs when it is killed (no append-only file); they are enqueued again from Postgres within seconds.',
-      remedy: 'Set appendonly to yes to avoid that.',
-    });
-  }
-  return { isReachable: true, faults };
+  const reason = (await probe(redis, prefixOf)) ?? (last && refusalOf(last, prefixOf));
+  return { isReachable: reason === undefined, reason };
 }

@@ -92,7 +92,7 @@ interface Fault {
   readonly remedy: RegExp;
 }
 
-const queueStatus = { backend: 'redis', isReachable: true, faults: [], waiting: {} as never } as const;
+const queueStatus = { backend: 'redis', isReachable: true, waiting: {} as never } as const;
 const knownAs = <T>(value: T) => ({ state: 'known', value }) as const;
 
 const faults: readonly Fault[] = [
@@ -148,16 +148,9 @@ const faults: readonly Fault[] = [
   },
   {
     check: 'disk_low',
-    level: 'problem',
+    level: 'warning',
     seen: { disk: knownAs({ freeBytes: 0.1 * 1024 ** 3, totalBytes: 20 * 1024 ** 3 }) },
     says: /^The disk of the database has 0\.1 GiB of 20\.0 GiB left\. /,
-    remedy: /DATA_DIR/,
-  },
-  {
-    check: 'disk_low',
-    level: 'warning',
-    seen: { disk: knownAs({ freeBytes: 1.5 * 1024 ** 3, totalBytes: 20 * 1024 ** 3 }) },
-    says: /1\.5 GiB of 20\.0 GiB/,
     remedy: /DATA_DIR/,
   },
   {
@@ -559,13 +552,6 @@ const faults: readonly Fault[] = [
     remedy: /page of sends/,
   },
   {
-    check: 'sends_expired',
-    level: 'notice',
-    sql: send('EXPIRED', ''),
-    says: /^1 automatic text of the last day expired before it could be sent/,
-    remedy: /sends list --state EXPIRED/,
-  },
-  {
     check: 'reports_late',
     level: 'warning',
     sql: `insert into ops.rollup_markers (kind, bucket_at, marked_at) values ('calls', now(), now() - interval '10 minutes')`,
@@ -635,21 +621,6 @@ const faults: readonly Fault[] = [
     seen: { queues: knownAs({ ...queueStatus, isReachable: false, reason: 'It is away.' }) },
     says: /^The queue cannot be reached/,
     remedy: /^It is away\. Check that Redis runs/,
-  },
-  {
-    check: 'queue_settings',
-    level: 'notice',
-    seen: { queues: knownAs({ ...queueStatus, faults: [{ level: 'notice', sentence: 's.', remedy: 'r.' }] }) },
-    says: /^s\.$/,
-    remedy: /^r\.$/,
-  },
-  {
-    check: 'queue_settings',
-    level: 'warning',
-    sql: `insert into ops.deliveries (event_type, body, body_hash, targets, is_recognized, received_at)
-      select 'AccountSMS', '', 'h', '{}', true, now() - interval '90 seconds' from generate_series(1, 18600)`,
-    says: /^The queues in Postgres are too slow for this load: 310 deliveries a second/,
-    remedy: /REDIS_URL/,
   },
   {
     check: 'web_missing',
@@ -797,19 +768,18 @@ describe('a fault is found while it lasts', () => {
     await allIsWell();
     const { postgres, ...others } = await takeSnapshot(world.context);
     const session = { pid: 4711, role: 'bi', application: 'metabase', since: new Date(0), waitingSince: new Date(0) };
-    const slot = { name: 'copy', isActive: false, isLost: false, isLimited: false, keptBytes: 2 ** 40, snapshotAge: 0 };
+    const slot = { name: 'copy', isLost: false, keptBytes: 2 ** 40 };
     const snapshot: Snapshot = {
       ...others,
       postgres: knownAs({
         ...(known(postgres) as PostgresStatus),
         waits: [{ ...session, waiting: 2 }],
-        long: [{ ...session, deadRows: 5 }],
-        slots: [slot, { ...slot, isLost: true }, { ...slot, snapshotAge: 10 ** 9 }],
+        slots: [slot, { ...slot, isLost: true }],
         connections: { sentence: 'The role bi allows 3.', remedy: 'Raise it.', isTooMuch: true },
       }),
     };
     expect(new Set(healthChecks(snapshot).map(({ check }) => check))).toEqual(
-      new Set(['lock_waited', 'transaction_open', 'replication_slot', 'connections_short']),
+      new Set(['lock_waited', 'replication_slot', 'connections_short']),
     );
     expect(repeatedBy(snapshot)).toEqual([]);
   });
@@ -817,7 +787,7 @@ describe('a fault is found while it lasts', () => {
   test('so is every check, but for those that need a Postgres of their own', () => {
     const shown = new Set(faults.map(({ check }) => check));
     expect(allChecks.map(({ id }) => id).filter((id) => !shown.has(id))).toEqual([
-      ...['database_unavailable', 'lock_waited', 'transaction_open', 'replication_slot'],
+      ...['database_unavailable', 'lock_waited', 'replication_slot'],
     ]);
   });
 });

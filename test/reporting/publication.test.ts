@@ -216,11 +216,7 @@ describe('change data capture', () => {
       await run(urls.copy, `select count(*)::integer as count from warehouse.sms_messages where body <> ''`),
     ).toEqual([{ count: 0 }]);
 
-    const slots = async () => (await readSlots(facts.db)).map(({ keptBytes: _, ...slot }) => slot);
-    const slot = { name: 'trunkline', isActive: true, isLost: false, isLimited: false, snapshotAge: 0 };
-    expect(await slots()).toEqual([slot]);
-    await run(urls.copy, 'alter subscription trunkline disable');
-    await expect.poll(slots).toEqual([{ ...slot, isActive: false }]);
+    expect(await readSlots(facts.db)).toMatchObject([{ name: 'trunkline', isLost: false }]);
     await run(urls.copy, 'drop subscription trunkline');
   });
 });

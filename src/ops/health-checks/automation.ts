@@ -365,15 +365,6 @@ const sendsWaiting = defineCheck({
   detail: ({ reason }) => (reason === '' ? undefined : `The reason: ${reason}.`),
 });
 
-const sendsExpired = defineCheck({
-  id: 'sends_expired',
-  measure: (snapshot) =>
-    troublesOf(snapshot, 'too_old').map((trouble) => ({ ...trouble, when: ago(trouble.lastAt, snapshot.takenAt) })),
-  level: 'notice',
-  sentence: ({ texts, it, when }) => `${texts} of the last day expired before ${it} could be sent, the last ${when}.`,
-  remedy: `A reply to an old trigger is not sent. ${toType('sends list --state EXPIRED')} lists them.`,
-});
-
 /** Whether rules are evaluated and their texts leave. */
 export const automationChecks = [
   rulesMode,
@@ -387,7 +378,6 @@ export const automationChecks = [
   sendsRefused,
   sendsOverBudget,
   sendsWaiting,
-  sendsExpired,
   rulesUnreadable,
   rulesFile,
   timeZone,

@@ -1,6 +1,6 @@
 import { toType } from '../../shared/command-name.ts';
 import { eventTypeOf } from '../../shared/event-types.ts';
-import { countOf, quantity } from '../format.ts';
+import { countOf } from '../format.ts';
 import { type RunningProcess, receives, works } from '../processes.ts';
 import { known } from '../snapshot.ts';
 import { defineCheck } from './check.ts';
@@ -22,27 +22,6 @@ export const queueUnreachable = defineCheck({
   },
   detail: ({ reason }) => reason,
   hides: ['mirror_behind'],
-});
-
-/** If the busiest minute has more deliveries per second than this, queues in Postgres fall behind. */
-const outgrownPerSecond = 300;
-
-const queueSettings = defineCheck({
-  id: 'queue_settings',
-  measure({ queues, inbox }) {
-    const status = known(queues);
-    const perSecond = Math.max(0, ...(known(inbox)?.perMinute ?? [])) / 60;
-    const outgrown = {
-      level: 'warning',
-      sentence: `The queues in Postgres are too slow for this load: ${quantity(Math.round(perSecond))} deliveries a second arrived in the busiest minute.`,
-      remedy: 'Set REDIS_URL: queues in Redis handle about ten times as many.',
-    } as const;
-    const isOutgrown = status?.backend === 'postgres' && perSecond > outgrownPerSecond;
-    return [...(status?.faults ?? []), ...(isOutgrown ? [outgrown] : [])];
-  },
-  level: ({ level }) => level,
-  sentence: ({ sentence }) => sentence,
-  remedy: ({ remedy }) => remedy,
 });
 
 /** Without any process, this isn't a deployment yet. */
@@ -229,6 +208,5 @@ export const settingChecks = [
   polling,
   accountShared,
   statusUnknown,
-  queueSettings,
   alertsUndelivered,
 ];

@@ -1,8 +1,7 @@
-import { type Blocker, blockerName, blockerRemedy } from '../../db/blockers.ts';
+import { blockerName, blockerRemedy } from '../../db/blockers.ts';
 import { freeDisk } from '../../db/refusals.ts';
-import type { ReplicationSlot } from '../../db/slots.ts';
 import { toType } from '../../shared/command-name.ts';
-import { countOf, quantity, span } from '../format.ts';
+import { countOf, span } from '../format.ts';
 import type { PostgresStatus } from '../snapshot/deployment.ts';
 import { known } from '../snapshot.ts';
 import { defineCheck } from './check.ts';
@@ -79,107 +78,51 @@ const viewsStale = defineCheck({
   remedy: `Run ${toType('migrate')}; it names whatever is in the way.`,
 });
 
-/** Seconds after which waiting for a lock is a problem. */
-const longWaitSeconds = 30;
-
-/** Role and application are named by their users, so they can be anything. */
-const isIt = (blocker: Blocker) => `It is ${blockerName(blocker)}.`;
-
 const lockWaited = defineCheck({
   id: 'lock_waited',
-  measure({ postgres, takenAt }) {
-    return known(postgres)?.waits.map((wait) => ({
-      ...wait,
-      seconds: secondsBetween(wait.waitingSince, takenAt),
-      openSeconds: wait.since && secondsBetween(wait.since, takenAt),
-    }));
-  },
-  level: ({ waiting, seconds }) => (waiting > 0 && seconds > longWaitSeconds ? 'problem' : 'warning'),
-  sentence(wait) {
-    const { waiting, seconds, openSeconds } = wait;
-    if (waiting === 0)
-      return 'Another session holds a lock of the queues in Postgres: new texts and calls are mirrored without their jobs, some seconds late.';
-    const open = openSeconds === null ? '' : ` Its transaction has been open for ${span(openSeconds)}.`;
-    return `Another session has held a lock for ${span(seconds)} or longer, and ${countOf(waiting, 'session')} of Trunkline wait for it.${open}`;
-  },
+  measure: ({ postgres }) => known(postgres)?.waits,
+  level: 'warning',
+  sentence: ({ waiting }) =>
+    `Another session holds a lock in Postgres, and ${countOf(waiting, 'session')} of Trunkline wait for it.`,
   remedy: (wait) => blockerRemedy([wait]),
   since: ({ waitingSince }) => waitingSince,
-  detail: (each) => isIt(each),
+  // Role and application are named by their users, so they can be anything.
+  detail: (wait) => `It is ${blockerName(wait)}.`,
 });
-
-/** What a held snapshot costs. */
-const cost = 'Postgres removes no outdated rows, so that reads become slower and the database larger';
-
-const transactionOpen = defineCheck({
-  id: 'transaction_open',
-  measure: ({ postgres, takenAt }) =>
-    known(postgres)?.long.flatMap((each) =>
-      each.since === null ? [] : [{ ...each, seconds: secondsBetween(each.since, takenAt) }],
-    ),
-  level: 'warning',
-  sentence: (open) =>
-    `A transaction of another program has been open for ${span(open.seconds)}: until it ends, ${cost} (${quantity(open.deadRows)} outdated rows now).`,
-  remedy: (open) => blockerRemedy([open]),
-  since: ({ since }) => since,
-  detail: (each) => isIt(each),
-});
-
-function secondsBetween(from: Date, to: Date): number {
-  return Math.max(0, (to.getTime() - from.getTime()) / 1_000);
-}
 
 /** Reported if less than this fraction, or fewer than these bytes, are free. */
 const lowDisk = { share: 0.1, bytes: 1024 ** 3 };
-const fullDisk = { share: 0.02, bytes: 256 * 1024 ** 2 };
 
 const gigabytes = (bytes: number) => `${(bytes / 1024 ** 3).toFixed(1)} GiB`;
 
+/** The disk of another Postgres than the embedded one cannot be seen. */
 const diskLow = defineCheck({
   id: 'disk_low',
   measure({ disk }) {
-    const status = known(disk);
-    if (status === undefined) return undefined;
-    const { freeBytes, totalBytes } = status;
-    const isBelow = ({ share, bytes }: typeof lowDisk) => freeBytes < bytes || freeBytes < share * totalBytes;
-    return isBelow(lowDisk) && { ...status, isNearlyFull: isBelow(fullDisk) };
+    const { freeBytes = 0, totalBytes = 0 } = known(disk) ?? {};
+    return (
+      freeBytes < Math.max(lowDisk.bytes, lowDisk.share * totalBytes) && totalBytes > 0 && { freeBytes, totalBytes }
+    );
   },
-  level: ({ isNearlyFull }) => (isNearlyFull ? 'problem' : 'warning'),
+  level: 'warning',
   sentence: ({ freeBytes, totalBytes }) =>
     `The disk of the database has ${gigabytes(freeBytes)} of ${gigabytes(totalBytes)} left. When it is full, deliveries are answered 503 and nothing is mirrored.`,
   remedy: 'Free space on the disk of DATA_DIR, or enlarge it. Nothing has to be restarted.',
 });
 
-/** Transactions after which the snapshot of a standby is old: about ten minutes of a busy account. */
-const maxSnapshotAge = 200_000;
-
-/** Bytes of write-ahead log that a slot may keep before somebody has to act: without a copy that reads it, and with one. */
+/** Bytes of write-ahead log that a slot may keep. */
 const keptUnread = 1024 ** 3;
-const keptAtAll = 10 * 1024 ** 3;
 
-const replicationSlot = defineCheck<ReplicationSlot>({
+const replicationSlot = defineCheck({
   id: 'replication_slot',
-  measure: ({ postgres }) =>
-    known(postgres)?.slots.filter(
-      ({ isActive, isLost, keptBytes, snapshotAge }) =>
-        isLost || !isActive || keptBytes > keptAtAll || snapshotAge > maxSnapshotAge,
-    ),
-  level({ isLost, isLimited, keptBytes, snapshotAge }) {
-    if (keptBytes > keptAtAll && !isLimited && !isLost) return 'problem';
-    return isLost || keptBytes > keptUnread || snapshotAge > maxSnapshotAge ? 'warning' : 'notice';
-  },
-  sentence({ isActive, isLost, keptBytes, snapshotAge }) {
-    if (isLost) return 'A replication slot is lost: Postgres removed changes that its copy had not read.';
-    if (snapshotAge > maxSnapshotAge)
-      return `The standby behind a replication slot holds a snapshot of ${quantity(snapshotAge)} transactions ago: until it ends, ${cost}.`;
-    const whose = isActive ? 'The copy behind a replication slot is late' : 'Nobody reads a replication slot';
-    return `${whose}: Postgres keeps ${gigabytes(keptBytes)} of write-ahead log for it.`;
-  },
-  remedy: ({ isActive, isLost, snapshotAge }) =>
-    isActive && snapshotAge > maxSnapshotAge
-      ? 'At the standby, run `select pid, usename, application_name, xact_start from pg_stat_activity where backend_xmin is not null order by xact_start`, and `select pg_terminate_backend(pid)` for the oldest.'
-      : isLost
-        ? 'Drop it with `select pg_drop_replication_slot(…)`, and make the copy again.'
-        : 'Start its copy, or drop it with `select pg_drop_replication_slot(…)` if there is none any more. max_slot_wal_keep_size keeps slots from filling the disk.',
+  measure: ({ postgres }) => known(postgres)?.slots.filter(({ isLost, keptBytes }) => isLost || keptBytes > keptUnread),
+  level: 'warning',
+  sentence: ({ isLost, keptBytes }) =>
+    isLost
+      ? 'A replication slot is lost: Postgres removed changes that its copy had not read.'
+      : `A replication slot is not read: Postgres keeps ${gigabytes(keptBytes)} of write-ahead log for it.`,
+  remedy:
+    'Start its copy, or drop it with `select pg_drop_replication_slot(…)`. max_slot_wal_keep_size keeps slots from filling the disk.',
   detail: ({ name }) => `The slot is '${name}'.`,
 });
 
@@ -231,7 +174,6 @@ export const postgresChecks = [
   databaseUnavailable,
   diskFull,
   lockWaited,
-  transactionOpen,
   connectionsShort,
   databaseReadOnly,
   writesLost,

@@ -133,9 +133,7 @@ export interface SendTrouble {
     /** For a minute or more, it has waited for other sends, which have reserved the rest of a daily budget. */
     | 'reserved'
     /** It was planned a minute or more ago and hasn't left. */
-    | 'held_up'
-    /** It expired before it was sent. */
-    | 'too_old';
+    | 'held_up';
   readonly reason: string;
   readonly count: number;
   readonly lastAt: Date;
@@ -167,8 +165,7 @@ export async function readSends(db: Database): Promise<SendsStatus> {
            when s.state in ('PLANNED', 'HELD') and s.reason ~ '^gate:budget_(account|line|money)' then
              case when greatest(s.planned_at, s.approved_at) < now() - ${heldUpSeconds} * interval '1 second' then 'reserved' end
            when s.reason ~ '^gate:budget_(account|line|money)' and s.settled_at > date_trunc('day', now(), 'UTC') then 'budget'
-           when s.state = 'PLANNED' and greatest(s.planned_at, s.approved_at) < now() - ${heldUpSeconds} * interval '1 second' and not k.is_paused then 'held_up'
-           when s.state = 'EXPIRED' then 'too_old' end as kind
+           when s.state = 'PLANNED' and greatest(s.planned_at, s.approved_at) < now() - ${heldUpSeconds} * interval '1 second' and not k.is_paused then 'held_up' end as kind
        from ops.sends s cross join ops.send_control k
        where s.planned_at > now() - interval '1 day' and not ${isSimulated}
      ), sent as (

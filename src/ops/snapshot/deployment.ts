@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type QueueName, queueNames } from '../../../config/queues.ts';
 import { isLoopbackUrl, type Settings } from '../../../config/settings.ts';
 import { type LoginStatus, readLoginStatus } from '../../credentials/tokens.ts';
-import { type LockWait, type LongTransaction, readLockWaits, readLongTransactions } from '../../db/blockers.ts';
+import { type LockWait, readLockWaits } from '../../db/blockers.ts';
 import { type Database, query, sql } from '../../db/database.ts';
 import { isAhead, isMigrated } from '../../db/migrate.ts';
 import { outdatedViews } from '../../db/repeatable.ts';
@@ -128,8 +128,6 @@ export async function readSchema(db: Database): Promise<SchemaStatus> {
 export interface PostgresStatus {
   /** Sessions that ours wait for. */
   readonly waits: readonly LockWait[];
-  /** Long transactions of others. */
-  readonly long: readonly LongTransaction[];
   /** When Postgres last told one of our processes that the disk is full. Null if that was more than two minutes ago. */
   readonly diskFullAt: Date | null;
   /** When a session of a running process was last read-only. Null if that was more than fifteen seconds ago. */
@@ -148,7 +146,6 @@ export async function readPostgres(db: Database, poolSize: number): Promise<Post
   const { remedy, ...limit } = await readConnections(db, poolSize);
   return {
     waits: await readLockWaits(db),
-    long: await readLongTransactions(db),
     diskFullAt: refused?.diskFullAt ?? null,
     readOnlyAt: refused?.readOnlyAt ?? null,
     connections: remedy === undefined ? null : { ...limit, remedy },
