@@ -22,8 +22,7 @@ import { adoptCallBackNeed, adoptTimeZone, otherZone, timeZoneRemedy } from '../
 import { followSearchLanguage, searchLanguage } from '../src/reporting/search.ts';
 import { type RulesPace, startRules } from '../src/rules/engine.ts';
 import { toType } from '../src/shared/command-name.ts';
-import type { Log } from '../src/shared/log.ts';
-import { type Loop, startLoop } from '../src/shared/loop.ts';
+import { startLoop } from '../src/shared/loop.ts';
 import { withTimeout } from '../src/shared/timeout.ts';
 import { createThreadRefresh } from '../src/sync/read-thread-now.ts';
 import { defaultRecheckDelays } from '../src/sync/rechecks.ts';
@@ -158,7 +157,6 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
     return started.adopt({ close }, () => close(0));
   });
   const unconfirmed = track(startUnconfirmedReads((max) => sync.readUnconfirmed(queueNames, max), log));
-  const suspects = track(startSuspectReads(sync, queueNames, log));
   const sweep = started.adopt(
     startSweep({ db, log, floor, queues: queueNames, read: sync.read }, options.sweepPace),
     (each) => each.close(0),
@@ -232,7 +230,6 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
           searching.stop(),
           firstBackfill?.stop(),
           unconfirmed.stop(),
-          suspects.stop(),
           ...working.map((worker) => worker.close(deadlineMs)),
         ]);
         await sync.idle();
@@ -277,17 +274,4 @@ export function createJobHandler(
       busy -= 1;
     }
   };
-}
-
-/** Concurrent reads of suspects: one in a new process, doubled as long as the process survives. */
-const maxSuspects = 16;
-const suspectsEveryMs = 500;
-
-/** Starts reading the targets whose read ended with its process (`src/inbox/lost-reads.ts`). */
-function startSuspectReads(sync: Sync, queues: readonly QueueName[], log: Log): Loop {
-  let width = 1;
-  async function drain(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted && (await sync.readSuspects(queues, width)) > 0) width = Math.min(maxSuspects, 2 * width);
-  }
-  return startLoop({ name: 'Reading targets that lost their process', everyMs: suspectsEveryMs, log, job: drain });
 }

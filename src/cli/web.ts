@@ -3,8 +3,8 @@ import { connectionsOf, createContext, readySettings } from '../context.ts';
 import { pagesToken } from '../local/data-folder.ts';
 import { areMigrated } from '../migrations.ts';
 import { createOutages, startAlerts } from '../ops/alerts/watch.ts';
+import { startHeartbeat } from '../ops/heartbeat.ts';
 import { reportConnections, reportProcess } from '../ops/processes.ts';
-import { startWatchdog } from '../ops/watchdog.ts';
 import { registerPages } from '../server/pages.ts';
 import { createReceiver } from '../server/receiver.ts';
 import { startWebhookRegistration } from '../server/webhook-registration.ts';
@@ -32,7 +32,7 @@ export async function runWeb(): Promise<Output> {
     name: 'web',
     maxConnections: connectionsOf(settings, { receives: true, works: false }),
   });
-  const watchdog = startWatchdog(context);
+  const heartbeat = startHeartbeat(log);
   const receiver = await createReceiver(context, (app) => registerPages(app, context));
   const { publicUrl, secret } = settings.receiver;
   const registration =
@@ -49,7 +49,7 @@ export async function runWeb(): Promise<Output> {
       stopping.abort();
       await Promise.all([receiver.close(), registration?.stop(), alerts.stop()]);
       await reporting.stop();
-      await watchdog.stop();
+      await heartbeat.stop();
       await context[Symbol.asyncDispose]();
     },
   });

@@ -3,8 +3,8 @@ import { weaknessesOf } from '../../config/settings.ts';
 import { connectionsOf, createContext, readySettings } from '../context.ts';
 import { pagesToken } from '../local/data-folder.ts';
 import { createOutages } from '../ops/alerts/watch.ts';
+import { startHeartbeat } from '../ops/heartbeat.ts';
 import { reportConnections } from '../ops/processes.ts';
-import { startWatchdog } from '../ops/watchdog.ts';
 import { createLog } from '../shared/log.ts';
 import { commandSettings } from './environment.ts';
 import { drainMs, type Entry, runUntilStopped, waitForMigrations, waitForPostgres } from './lifecycle.ts';
@@ -36,7 +36,7 @@ export async function runWorker(entry: Entry, options: { queues?: WorkName[] }):
     name: 'worker',
     maxConnections: connectionsOf(settings, { receives: false, works: true }),
   });
-  const watchdog = startWatchdog(context);
+  const heartbeat = startHeartbeat(log);
   const port = workerPort === undefined ? undefined : await (await server()).openWorkerPort(context, workerPort);
   const workers = await entry.startWorkers(context, { outages, ...options });
   const { connections } = context;
@@ -45,7 +45,7 @@ export async function runWorker(entry: Entry, options: { queues?: WorkName[] }):
     abandon: (what) => context.service?.abandon(what),
     async close() {
       await Promise.all([workers.close(drainMs), port?.close()]);
-      await watchdog.stop();
+      await heartbeat.stop();
       await context[Symbol.asyncDispose]();
     },
   });

@@ -1,7 +1,6 @@
 import type { RawBuilder } from 'kysely';
 import { type Database, hotQuery, query, relation, sql, type Transaction } from '../db/database.ts';
 import type { DueFloor } from './due-floor.ts';
-import { claimedLostReads, isAbandoned, loseRead } from './lost-reads.ts';
 import { parkedKinds } from './parking.ts';
 import {
   type DirtyTarget,
@@ -25,7 +24,7 @@ import {
  *
  *   mark dirty: dirty + 1, due ──▶ claim: claimed = v ──▶ read ──▶ finish: clean = v ──▶ clean, or due at a recheck
  *                 ▲            │   leased, so that ├────▶ fail: still dirty, due later
- *                 │            │   one reads it    └────▶ the process died: still dirty; see lost-reads.ts
+ *                 │            │   one reads it    └────▶ the process died: still dirty; see `isPutOff`
  *                 └── a reference during the read leaves dirty > v: finish makes it due again
  */
 
@@ -39,8 +38,6 @@ export interface Claim extends Target {
   readonly attempts: number;
   /** Reads in a row that did not find it. */
   readonly misses: number;
-  /** Above 0 it is a suspect (`lost-reads.ts`): nothing else is written along with it. */
-  readonly lostReads: number;
   /** How long its reads have been refused; undefined if the last one was not. */
   readonly refusedSeconds?: number | undefined;
   /** No read of it was finished yet. */
@@ -77,22 +74,25 @@ const clockTolerance = sql`interval '50 ms'`;
 const leaseMs = 5_000;
 const leaseEnd = sql.raw(`now() + interval '${leaseMs} ms'`);
 
-/** The `lost_reads` of a target (`t`) whose read has ended. The watchdog has ended the claim of one that it found to blame. */
-const endedLostReads = `case when t.claimed_until > '-infinity' then 0 else t.lost_reads end`;
+/** A claim that lapsed has not ended: the process died, or Postgres was away. The target (`t`) is read again at once, but only once. */
+const isPutOff = sql`(t.claimed_until > '-infinity' and t.attempts > 0)`;
 
 type ClaimRow = Claim & { readonly refusedSeconds: number | null; readonly deliveryId: string | null };
 
 /**
- * Claims the targets of a relation `due`, whose rows are locked and joined by `isDue`. Those with `due.is_abandoned` become suspects
- * instead.
+ * Claims the targets of a relation `due`, whose rows are locked and joined by `isDue`. Those with `due.is_put_off` are only made due later:
+ * by up to an hour, ever longer. Their waits are random, so that what ends its process again soon does so alone.
  */
-const beginReads = (isDue = sql`t.kind = due.kind and t.key = due.key`) => sql<ClaimRow>`, lost as (
-    update ops.sync_targets t set ${loseRead} from due where ${isDue} and is_abandoned
+const beginReads = (isDue = sql`t.kind = due.kind and t.key = due.key`) => sql<ClaimRow>`, put_off as (
+    update ops.sync_targets t set claimed_until = '-infinity', attempts = t.attempts + 1,
+      last_error = 'The process that read it ended before the read did.',
+      due_at = now() + least(3600, 10 * 2 ^ least(t.attempts, 10)) * random() * interval '1 second'
+    from due where ${isDue} and is_put_off
   )
   update ops.sync_targets t set read_at = clock_timestamp(), claimed_version = t.dirty_version, claimed_until = ${leaseEnd},
-    lost_reads = ${claimedLostReads} from due
-  where ${isDue} and not is_abandoned
-  returning t.kind, t.key, t.dirty_version as version, nextval('ops.fetch_seq') as "fetchSeq", t.read_at as "claimedAt", t.attempts, t.misses, t.lost_reads as "lostReads",
+    attempts = t.attempts + case when t.claimed_until > '-infinity' then 1 else 0 end from due
+  where ${isDue} and not is_put_off
+  returning t.kind, t.key, t.dirty_version as version, nextval('ops.fetch_seq') as "fetchSeq", t.read_at as "claimedAt", t.attempts, t.misses,
     extract(epoch from t.read_at - t.refused_at)::float8 as "refusedSeconds", t.clean_version = 0 as "isNew",
     case t.priority when ${sql.lit(priorities.history)} then ${sql.lit(priorities.history)} else ${sql.lit(priorities.live)} end as priority,
     t.is_unconfirmed as "isUnconfirmed", t.priority >= ${sql.lit(unconfirmed.single)} as "isDeferred",
@@ -104,7 +104,7 @@ function claimOf({ refusedSeconds, deliveryId, ...row }: ClaimRow): Claim {
 }
 
 /**
- * Claims those of the targets that are dirty, due, not parked, not claimed and no suspects. Takes the version before the read: a reference
+ * Claims those of the targets that are dirty, due, not parked and not claimed. Takes the version before the read: a reference
  * that arrives during the read causes another one.
  */
 export async function claimTargets(db: Database, targets: readonly Target[]): Promise<Claim[]> {
@@ -113,11 +113,11 @@ export async function claimTargets(db: Database, targets: readonly Target[]): Pr
 
 /** The statement of {@link claimTargets}. */
 export const claimingTargets = (targets: readonly Target[]) => sql<ClaimRow>`with due as (
-     select t.kind, t.key, ${isAbandoned} as is_abandoned
+     select t.kind, t.key, ${isPutOff} as is_put_off
      from (select distinct * from ${relation('b', targets, { kind: 'text', key: 'text' })}) b
      join ops.sync_targets t using (kind, key)
      where t.dirty_version > t.clean_version and t.due_at <= now() + ${clockTolerance} and t.claimed_until <= now()
-       and t.lost_reads = 0 and t.kind <> all(${parkedKinds})
+       and t.kind <> all(${parkedKinds})
      order by t.kind, t.key for update of t
    ) ${beginReads()}`;
 
@@ -153,7 +153,7 @@ export async function areReadsWaiting(db: Database): Promise<boolean> {
   const rows = await hotQuery(
     db,
     sql`select from ops.sync_targets
-     where dirty_version > clean_version and priority = ${sql.lit(priorities.live)} and claimed_until <= now() and lost_reads = 0
+     where dirty_version > clean_version and priority = ${sql.lit(priorities.live)} and claimed_until <= now()
        and due_at between now() - interval '1 minute' and now() - interval '1 second' and kind <> all(${parkedKinds}) limit 1`,
   );
   return rows.length > 0;
@@ -184,31 +184,11 @@ const claimingRanked = (
   condition: RawBuilder<unknown>,
   order: 'asc' | 'desc',
 ) => sql<ClaimRow>`with due as (
-     select ctid as place, ${isAbandoned} as is_abandoned from ops.sync_targets t
+     select ctid as place, ${isPutOff} as is_put_off from ops.sync_targets t
      where dirty_version > clean_version and priority = ${sql.lit(rank)} and due_at <= now() and ${condition} and kind = any(${kinds})
-       and claimed_until <= now() and lost_reads = 0 and kind <> all(array(select s.kind from ops.streams s))
+       and claimed_until <= now() and kind <> all(array(select s.kind from ops.streams s))
      order by due_at ${sql.raw(order)} limit ${max} for update skip locked
    ) ${beginReads(sql`t.ctid = due.place`)}`;
-
-/** Claims up to `max` suspects: targets whose read ended with its process (`lost-reads.ts`). One that may be to blame comes alone. */
-export async function claimSuspects(db: Database, kinds: readonly TargetKind[], max: number): Promise<Claim[]> {
-  for (const [isLost, most] of [
-    [sql`t.lost_reads = 1`, max],
-    [sql`t.lost_reads > 1`, 1],
-  ] as const) {
-    const rows = await query(
-      db,
-      sql<ClaimRow>`with due as (
-         select kind, key, ${isAbandoned} as is_abandoned from ops.sync_targets t
-         where t.lost_reads > 0 and ${isLost} and dirty_version > clean_version and due_at <= now() and kind = any(${kinds})
-           and claimed_until <= now() and kind <> all(${parkedKinds})
-         order by lost_reads, due_at limit ${most} for update skip locked
-       ) ${beginReads()}`,
-    );
-    if (rows.length > 0) return rows.map(claimOf);
-  }
-  return [];
-}
 
 /** The rank of a deferred target `t`: the lowest if a read did not find it. */
 const deferredRank = sql`case when t.misses > 0 then ${sql.lit(unconfirmed.bulk)} else ${sql.lit(unconfirmed.single)} end`;
@@ -226,7 +206,6 @@ export async function releaseClaims(
        where t.claimed_version = c.version and t.clean_version < c.version order by t.kind, t.key for update of t
      )
      update ops.sync_targets t set claimed_until = '-infinity', enqueued_at = '-infinity',
-       lost_reads = case when t.claimed_until > '-infinity' then least(t.lost_reads, 1) else t.lost_reads end,
        priority = case when ${defer} then greatest(t.priority, ${deferredRank}) else t.priority end
      from given where t.kind = given.kind and t.key = given.key`,
   );
@@ -282,7 +261,7 @@ export async function finishTargets(
          due_at = ${sql.raw(again)}, priority = ${sql.raw(rank)},
          enqueued_at = case when t.dirty_version > s.version or s.recheck_seconds is not null then ${sql.raw(enqueuedAt(again, rank))} else t.enqueued_at end,
          is_unconfirmed = t.is_unconfirmed and not s.is_found,
-         attempts = 0, misses = 0, lost_reads = ${sql.raw(endedLostReads)}, state = s.state, last_error = s.error, claimed_until = '-infinity',
+         attempts = 0, misses = 0, state = s.state, last_error = s.error, claimed_until = '-infinity',
          refused_at = case when s.state in ('forbidden', 'refused') then coalesce(t.refused_at, now()) end
        from s join locked using (kind, key)
        where t.kind = s.kind and t.key = s.key and t.clean_version < s.version and t.claimed_version >= s.version
@@ -304,9 +283,9 @@ export async function failTarget(
   const misses = failure.isMiss ? 1 : 0;
   await hotQuery(
     db,
-    sql`update ops.sync_targets t set attempts = attempts + ${failure.countsAsAttempt ? 1 : 0}, misses = misses + ${misses}::int, lost_reads = ${sql.raw(endedLostReads)},
+    sql`update ops.sync_targets t set attempts = attempts + ${failure.countsAsAttempt ? 1 : 0}, misses = misses + ${misses}::int,
        last_error = ${error},
-       due_at = greatest(now() + ${afterMs} * interval '1 ms', case when lost_reads > 0 and claimed_until = '-infinity' then due_at end), enqueued_at = '-infinity', claimed_until = '-infinity',
+       due_at = now() + ${afterMs} * interval '1 ms', enqueued_at = '-infinity', claimed_until = '-infinity',
        priority = case when ${misses}::int > 0 and priority >= ${sql.lit(unconfirmed.single)} then ${sql.lit(unconfirmed.bulk)} else priority end
      where kind = ${claim.kind} and key = ${claim.key} and clean_version < ${claim.version}`,
   );
@@ -339,7 +318,7 @@ const renewEveryMs = 1_500;
 export interface Leases {
   hold(claim: Claim): void;
   release(claim: Claim): void;
-  /** Releases a claim whose end could not be recorded: gives it back once Postgres answers, so that its target is no suspect. */
+  /** Releases a claim whose end could not be recorded: gives it back once Postgres answers. */
   giveBack(claim: Claim): void;
 }
 

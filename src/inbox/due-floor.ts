@@ -42,7 +42,7 @@ export function createDueFloor(db: Database): DueFloor {
         priority: Priority,
       ) => sql`least(now() - ${commitsWithin}, (select min(due_at) from ops.sync_targets
         where dirty_version > clean_version and priority = ${sql.lit(priority)} and due_at >= ${isScan ? '-infinity' : floors[priority]}
-          and lost_reads = 0 and kind <> all(${parkedKinds})))`;
+          and kind <> all(${parkedKinds})))`;
       const [row] = await query(
         db,
         sql<{

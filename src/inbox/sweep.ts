@@ -97,7 +97,7 @@ export function startSweep({ db, log, floor, queues = queueNames, read }: SweepD
 
 /** Due, and lost or never enqueued. */
 const isOverdue = (lostAfterMs: number) =>
-  sql`dirty_version > clean_version and due_at <= now() and claimed_until <= now() and lost_reads = 0
+  sql`dirty_version > clean_version and due_at <= now() and claimed_until <= now()
     and (enqueued_at < due_at or enqueued_at < now() - ${lostAfterMs} * interval '1 ms') and kind <> all(${parkedKinds})`;
 
 type Overdue = (priority: Priority) => RawBuilder<unknown>;
@@ -119,7 +119,7 @@ export async function areReadsLate(db: Database, seconds: number): Promise<boole
     sql<{ is_late: boolean }>`select exists (
        select from ops.sync_targets
        where priority in (${sql.lit(priorities.live)}, ${sql.lit(priorities.history)}) and dirty_version > clean_version
-         and due_at < now() - ${seconds} * interval '1 second' and lost_reads = 0 and kind <> all(${parkedKinds})
+         and due_at < now() - ${seconds} * interval '1 second' and kind <> all(${parkedKinds})
      ) as is_late`,
   );
   return row?.is_late === true;

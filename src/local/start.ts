@@ -7,8 +7,8 @@ import { type Context, connectionsOf, createContext } from '../context.ts';
 import { readAccount } from '../credentials/account.ts';
 import type { Database } from '../db/database.ts';
 import { migrateAll } from '../migrations.ts';
+import { startHeartbeat } from '../ops/heartbeat.ts';
 import { readUsersZone } from '../ops/snapshot/automation.ts';
-import { startWatchdog } from '../ops/watchdog.ts';
 import { createSandbox, defaultSandboxPort } from '../sandbox/sandbox.ts';
 import { registerPages } from '../server/pages.ts';
 import { createReceiver } from '../server/receiver.ts';
@@ -118,7 +118,7 @@ export async function start(settings: Settings, options: StartOptions): Promise<
       },
     );
     opened.push(() => context[Symbol.asyncDispose]());
-    opened.push(startWatchdog(context).stop);
+    opened.push(startHeartbeat(log).stop);
     if (!sandbox && (await readAccount(context.database.db))?.isSandbox) {
       throw new UserError(
         'The database holds the data of the sandbox: for a real account, set DATA_DIR to another folder, or DATABASE_URL to another database.',

@@ -26,7 +26,6 @@ import {
   readInbox,
   readParked,
   readRowCounts,
-  readSetAside,
 } from './snapshot/mirror.ts';
 import { readReporting } from './snapshot/reporting.ts';
 
@@ -41,7 +40,6 @@ const readers = {
   freshness: readFreshness,
   backlog: readBacklog,
   parked: readParked,
-  setAside: readSetAside,
   completeness: readCompleteness,
   inbox: readInbox,
   holdings: readRowCounts,
@@ -60,7 +58,7 @@ type PartOf<Reader extends (...given: never[]) => Promise<unknown>> = Part<Reado
 type StoredParts = { readonly [name in keyof typeof readers]: PartOf<(typeof readers)[name]> };
 
 /**
- * The state that all processes share, at one moment. Phone numbers are masked (except in `setAside`), and there are no
+ * The state that all processes share, at one moment. Phone numbers are masked, and there are no
  * message bodies.
  */
 export interface Snapshot extends StoredParts {

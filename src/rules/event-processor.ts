@@ -7,7 +7,6 @@ import { isOpenSend } from '../ledger/send.ts';
 import { isUnsentRow } from '../ledger/states.ts';
 import type { Log } from '../shared/log.ts';
 import type { Pair } from '../shared/thread.ts';
-import { workingOn } from '../shared/work.ts';
 import { erasedAmong, hasErasures } from '../warehouse/erasure/erased.ts';
 import { decide } from './decide.ts';
 import { type Case, readCases } from './facts/read.ts';
@@ -166,9 +165,7 @@ async function evaluateTriggers(
     const ageMs = (isLost ? lost.from : now).getTime() - each.trigger.at.getTime();
     const isTooOld = (rule: Rule) =>
       ageMs > rule.maxAgeSeconds * 1_000 || (!isLost && eventOf(each) < inForceSince(rule));
-    const { kind, key } = each.trigger;
-    const evaluations = workingOn([{ kind, key }], () => decide(set, mode, each, history, isTooOld));
-    return { case: each, evaluations };
+    return { case: each, evaluations: decide(set, mode, each, history, isTooOld) };
   });
   const matched = await recordDecisions(tx, set.version, decisions, {
     ...{ inForceSince, lost, now },

@@ -1,5 +1,4 @@
-import { type Database, query, sql } from '../db/database.ts';
-import { isEventSetAside } from '../inbox/lost-reads.ts';
+import { query, sql } from '../db/database.ts';
 import type { InboxDeps } from '../inbox/stored-deliveries.ts';
 import { markDirty, type Target } from '../inbox/targets.ts';
 import { threadOf } from '../shared/thread.ts';
@@ -22,23 +21,9 @@ export async function readAgain({ db, pauses, notify }: InboxDeps, target: Targe
   // A failing target keeps its back-off, and a refused one its pause: here somebody asks for it now. The sweep reads it.
   const rows = await query(
     db,
-    sql`update ops.sync_targets set due_at = least(due_at, now()), lost_reads = 0,
-        enqueued_at = case when due_at > now() or lost_reads > 0 then '-infinity' else enqueued_at end
+    sql`update ops.sync_targets set due_at = least(due_at, now()),
+        enqueued_at = case when due_at > now() then '-infinity' else enqueued_at end
       where kind = ${kind} and key = ${key} returning 1`,
   );
-  if (rows.length > 0) await evaluateAgain(db, target);
   return rows.length > 0;
-}
-
-/** Makes the rules take up the events of a target that were set aside, because their evaluation ended its process. */
-async function evaluateAgain(db: Database, { kind, key }: Target): Promise<void> {
-  if (kind !== 'thread' && kind !== 'call') return;
-  const { line, number, participants } = kind === 'thread' ? threadOf(key) : { line: '', number: '', participants: [] };
-  const ofThread = sql`split_part(e.key, '/', 1) in (select conversation_id::text from warehouse.sms_conversations
-    where line = ${line} and number = ${number} and participants_key = ${participants.join(',')})`;
-  const ofCall = sql`e.key = ${key} or e.key in (select transcript_id::text from warehouse.transcripts where call_id = ${key})`;
-  await query(
-    db,
-    sql`update ops.rule_events e set due_at = now(), tries = 0 where ${isEventSetAside} and (${kind === 'thread' ? ofThread : ofCall})`,
-  );
 }

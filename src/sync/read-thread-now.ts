@@ -1,9 +1,7 @@
 import { isNotFound } from '../api-client/client.ts';
-import { type Database, inTransaction, query, sql } from '../db/database.ts';
-import { isSetAside } from '../inbox/lost-reads.ts';
+import { type Database, inTransaction, query } from '../db/database.ts';
 import { type DueTarget, markDirty, priorities, type ReadPauses } from '../inbox/targets.ts';
 import { type Thread, threadKey } from '../shared/thread.ts';
-import { workingOn } from '../shared/work.ts';
 import { heldThread, writeThreads } from '../warehouse/conversations.ts';
 import type { SealLink } from '../warehouse/links.ts';
 import { beginRead } from '../warehouse/upsert.ts';
@@ -30,7 +28,8 @@ export function createThreadRefresh(
   const { db, service, onAnswer, pauses, notify, sealLink, retentionDays } = deps;
   const readThread = createThreadReader(async () => false);
 
-  async function refresh(thread: Thread, key: string, signal: AbortSignal): Promise<boolean> {
+  return async (thread, signal = new AbortController().signal) => {
+    const key = threadKey(thread);
     let isWhole = true;
     const { fetchSeq, fetchedAt } = await beginRead(db, 'conversations.read');
     const claim = { key, priority: priorities.live, fetchSeq, claimedAt: new Date(fetchedAt) };
@@ -57,15 +56,6 @@ export function createThreadRefresh(
     });
     notify(due);
     return isWhole && read.hasGap !== true && (read.isComplete || (await isHeldWhole(db, thread)));
-  }
-
-  return async (thread, signal = new AbortController().signal) => {
-    const key = threadKey(thread);
-    const setAside = sql`select from ops.sync_targets t where kind = 'thread' and key = ${key} and ${isSetAside}`;
-    // Only a worker that reads nothing else reads it.
-    if ((await query(db, setAside)).length > 0)
-      throw new Error('The thread is set aside: its reads ended their process.');
-    return workingOn([{ kind: 'thread', key }], () => refresh(thread, key, signal));
   };
 }
 

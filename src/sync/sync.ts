@@ -5,7 +5,6 @@ import type { Database } from '../db/database.ts';
 import {
   type Claim,
   claimDue,
-  claimSuspects,
   claimTargets,
   claimUnconfirmed,
   createLeases,
@@ -19,7 +18,6 @@ import { markDirty, maskedTarget, priorities, type Target, type TargetKind } fro
 import { createBatch, oneAtATime } from '../shared/batch.ts';
 import type { Log } from '../shared/log.ts';
 import { threadOf } from '../shared/thread.ts';
-import { isBlamed, workingOn } from '../shared/work.ts';
 import { heldThread } from '../warehouse/conversations.ts';
 import { isDirectory, ofEachList } from '../warehouse/directory.ts';
 import { heldCall } from '../warehouse/held-calls.ts';
@@ -129,7 +127,7 @@ export function createSync(deps: SyncDeps) {
 
   async function fetch(claim: Claim, signal: AbortSignal): Promise<FetchedRead> {
     try {
-      return { claim, result: await workingOn([claim], () => readers[claim.kind](claim, deps, signal)) };
+      return { claim, result: await readers[claim.kind](claim, deps, signal) };
     } catch (error) {
       return { claim, error };
     }
@@ -170,22 +168,10 @@ export function createSync(deps: SyncDeps) {
     return { read: ended.length, missed: missed.length };
   }
 
-  /** Reads up to `max` targets whose read ended with its process. Returns how many. */
-  async function readSuspects(queues: readonly QueueName[], max: number): Promise<number> {
-    const kinds = queues.flatMap((queue) => kindsOfQueues.get(queue) ?? []);
-    const claimed = lease(await claimSuspects(db, kinds, max));
-    await Promise.all(claimed.map((claim) => readClaimed(claim, queueOf(claim.kind), never)));
-    return claimed.length;
-  }
-
   async function end(fetched: FetchedRead): Promise<EndedRead> {
     const { claim } = fetched;
     let isMissed = false;
     try {
-      if (isBlamed(claim)) {
-        leases.release(claim);
-        return { outcome: 'later', isMissed };
-      }
       const ended = await ('result' in fetched ? mirror(claim, fetched.result) : readFailed(claim, fetched.error));
       isMissed = ended.isMissed;
       leases.release(claim);
@@ -280,7 +266,6 @@ export function createSync(deps: SyncDeps) {
       timed(target.kind, () => readTarget(target, signal)),
     readNext,
     readUnconfirmed,
-    readSuspects,
     /** Resolves when no result waits for its commit. */
     idle: () => writer.idle(),
   };
@@ -297,8 +282,8 @@ async function isHeld(db: Database, { kind, key }: Claim): Promise<boolean> {
 }
 
 /** Whether an event referred to a thread that does not exist. It may have meant a group of the same party. */
-function isUnknownThread({ kind, priority, attempts }: Claim, error: unknown): boolean {
-  return kind === 'thread' && priority === priorities.live && attempts === 0 && isNotFound(error);
+function isUnknownThread({ kind, priority, misses }: Claim, error: unknown): boolean {
+  return kind === 'thread' && priority === priorities.live && misses === 0 && isNotFound(error);
 }
 
 /** The result of a final refusal: what it changes in the mirror, and when the target is read again. */

@@ -3,7 +3,6 @@ import { type Database, inTransaction, type Transaction } from '../db/database.t
 import { type Claim, type FinishedTarget, finishTargets, type TargetState } from '../inbox/claims.ts';
 import { type DirtyTarget, type DueTarget, priorities, type ReadPauses, type TargetKind } from '../inbox/targets.ts';
 import { createBatch, oneAtATime } from '../shared/batch.ts';
-import { workingOn } from '../shared/work.ts';
 import { endpointsOf, markCallsGone } from '../warehouse/calls.ts';
 import { markThreadsGone, writeThreads } from '../warehouse/conversations.ts';
 import { directory } from '../warehouse/directory.ts';
@@ -59,14 +58,7 @@ export interface WriterDeps {
 export function createWriter(deps: WriterDeps) {
   const { db, pauses, notify } = deps;
 
-  function commit(reads: readonly FinishedRead[]): Promise<boolean[]> {
-    return workingOn(
-      reads.map(({ claim }) => claim),
-      () => commitAll(reads),
-    );
-  }
-
-  async function commitAll(reads: readonly FinishedRead[]): Promise<boolean[]> {
+  async function commit(reads: readonly FinishedRead[]): Promise<boolean[]> {
     const { due, found } = await inTransaction(db, async (tx) => {
       await hasErasures(tx);
       const held = await hold(tx, reads);
@@ -121,9 +113,9 @@ export function createWriter(deps: WriterDeps) {
   };
 }
 
-/** What ended its process is written alone: if it does so again, nothing else is under suspicion. */
+/** What failed twice, or ended its process, is written alone, so that it takes nothing else with it. */
 function isApart({ claim }: FinishedRead): 'apart' | 'together' {
-  return claim.lostReads > 0 ? 'apart' : 'together';
+  return claim.attempts > 1 ? 'apart' : 'together';
 }
 
 /** Locks the calls that the reads are about. */

@@ -3,7 +3,6 @@ import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import {
   type Claim,
   claimDue,
-  claimSuspects,
   claimTargets,
   claimUnconfirmed,
   failTarget,
@@ -35,13 +34,10 @@ async function claim(target: { kind: 'call'; key: string } = call): Promise<Clai
 /** As if whoever reads had died long enough ago. */
 const lapse = () => database.query(`update ops.sync_targets set claimed_until = now() where claimed_until > now()`);
 
-/** Claims the target once more, whose claim has lapsed: it is a suspect then. */
+/** Claims the target once more, whose claim has lapsed. */
 async function claimAbandoned(): Promise<Claim> {
   await lapse();
-  await claimTargets(db, [call]);
-  const [claimed] = await claimSuspects(db, ['call'], 1);
-  if (!claimed) throw new Error('nothing was abandoned');
-  return claimed;
+  return claim();
 }
 
 const settle = (
@@ -266,12 +262,29 @@ describe('a lease', () => {
     expect(await claimAgain()).toHaveLength(1);
   });
 
-  test('ends by itself where the reader died, and its target is read apart from others', async () => {
+  test('ends by itself where the reader died, and its target is read again at once', async () => {
     await bump(call);
     await claim();
     await lapse();
-    expect(await claimAgain()).toEqual([]);
-    expect(await claimSuspects(db, ['call'], 10)).toMatchObject([call]);
+    expect(await claimAgain()).toMatchObject([{ ...call, attempts: 1 }]);
+  });
+
+  test('that ended so twice puts its target off, ever longer, and a delivery does not shorten that', async () => {
+    await bump(call);
+    await claim();
+    await lapse();
+    await claimAgain();
+    for (let attempts = 2; attempts < 14; attempts += 1) {
+      await lapse();
+      expect(await claimAgain()).toEqual([]);
+      await bump(call);
+      expect(await row()).toMatchObject({ attempts, last_error: expect.stringContaining('ended') });
+      expect((await row())?.due_in).toBeLessThanOrEqual(Math.min(3_600, 10 * 2 ** attempts));
+      await database.query('update ops.sync_targets set due_at = now()');
+      expect(await claimAgain()).toHaveLength(1);
+    }
+    const [again] = await claimAgain();
+    expect(again).toBeUndefined();
   });
 
   test('is renewed while the read lasts, and not after it', async () => {

@@ -248,13 +248,6 @@ const faults: readonly Fault[] = [
     remedy: /^Start a worker/,
   },
   {
-    check: 'work_set_aside',
-    level: 'problem',
-    sql: target('due_at, lost_reads', `('call', '1783385492.057900', 2, 1, now() + interval '30 days', 3)`),
-    says: /^The read of a call ended its process twice/,
-    remedy: /^It is 1783385492\.057900: `npx trunkline resync call 1783385492\.057900/,
-  },
-  {
     check: 'reads_waiting',
     level: 'warning',
     sql: target(

@@ -193,7 +193,7 @@ async function write(writer: Writer, draw: Draw): Promise<void> {
   const { kind, key, entity } = draw(read);
   const claim = {
     ...{ kind, key, version: '1', fetchSeq: read.fetchSeq, claimedAt: new Date(read.fetchedAt) },
-    ...{ attempts: 0, misses: 0, lostReads: 0, lateMs: 0, priority: priorities.live },
+    ...{ attempts: 0, misses: 0, lateMs: 0, priority: priorities.live },
     ...{ isNew: false, isUnconfirmed: false, isDeferred: false, isProbe: false },
   };
   await writer.write({ claim, state: 'active', result: { entity } });

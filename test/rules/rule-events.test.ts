@@ -24,10 +24,10 @@ async function takenBy(tx: Transaction, limit: number): Promise<string[]> {
 }
 const taken = () => inTransaction(db, (tx) => takenBy(tx, 500));
 
-test('what was set aside, or waits for a rule with after, is not due', async () => {
+test('what waits for a retry, or for a rule with after, is not due', async () => {
   await query(
     `insert into ops.rule_events (kind, key, happened_at, due_at, tries, after_seconds) values
-       ('message_received', '1/1', now(), now() + interval '30 days', 6, null),
+       ('message_received', '1/1', now(), now() + interval '1 minute', 1, null),
        ('message_received', '1/2', now(), now() + interval '1 hour', 0, 3600)`,
   );
   expect(await hasDueEvents(db)).toBe(false);

@@ -81,7 +81,6 @@ function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
     freshness: known(targetKinds.map((kind) => ({ kind, newestAt: before(125), readAt: before(2) }))),
     backlog: known(targetKinds.map((kind) => ({ kind, ...nothingOwed }))),
     parked: known([]),
-    setAside: known([]),
     completeness: known(complete),
     sends: known(quietLedger),
     inbox: known({

@@ -1,6 +1,4 @@
 import { toType } from '../../shared/command-name.ts';
-import { maskKey } from '../../shared/masking.ts';
-import { isDirectory } from '../../warehouse/directory.ts';
 import { countOf, quantity, span, streamNames } from '../format.ts';
 import { works } from '../processes.ts';
 import type { Completeness } from '../snapshot/mirror.ts';
@@ -29,27 +27,6 @@ const mirrorBehind = defineCheck({
       ? `Read the log of the workers (${workers} running), or start another one (${toType('worker')}).`
       : `Start a worker (${toType('worker')}); if one runs, check that it uses this database.`,
   since: ({ takenAt, seconds }) => new Date(takenAt.getTime() - seconds * 1_000),
-});
-
-const subjects = { thread: 'texts', call: 'a call', recordings: 'recordings', transcripts: 'transcripts' } as const;
-
-const logNamesIt = 'The log of the worker says where it hung or failed. Update Trunkline, or report it;';
-
-/** An item that ended its process twice isn't read any more, so that other reads continue. */
-const workSetAside = defineCheck({
-  id: 'work_set_aside',
-  measure: ({ setAside }) =>
-    known(setAside, []).map((each) => ({
-      ...each,
-      did: `${each.work === 'read' ? 'The read of' : 'The evaluation of the rules on'} ${isDirectory(each.kind) ? `the ${each.kind}` : subjects[each.kind]}`,
-    })),
-  level: 'problem',
-  sentence: ({ did }) => `${did} ended its process twice, so it is set aside.`,
-  remedy: ({ nextAt }) =>
-    `${logNamesIt} ${toType('resync')} takes it up again. By itself it is tried again on ${nextAt.toISOString().slice(0, 16)}Z.`,
-  detail: ({ kind, key }) =>
-    `It is ${maskKey(kind, key)}: ${toType(`resync ${kind}${key === 'all' ? '' : ` ${key}`}`)}.`,
-  since: ({ since }) => since,
 });
 
 const readsWaiting = defineCheck({
@@ -157,7 +134,6 @@ const historyUncompared = defineCheck({
 /** Whether everything is mirrored. */
 export const mirrorChecks = [
   mirrorBehind,
-  workSetAside,
   readsWaiting,
   readsFailing,
   gapOpen,

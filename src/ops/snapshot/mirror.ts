@@ -1,6 +1,5 @@
 import { type MissingTexts, missingTexts } from '../../completeness/gaps/unread-comparisons.ts';
 import { type Database, query, relation, sql } from '../../db/database.ts';
-import { isEventSetAside, isSetAside } from '../../inbox/lost-reads.ts';
 import { isRetrying } from '../../inbox/sweep.ts';
 import { priorities, type TargetKind, targetKinds, unconfirmed } from '../../inbox/targets.ts';
 import { maskKey, maskNumbers } from '../../shared/masking.ts';
@@ -91,7 +90,7 @@ export async function readBacklog(db: Database): Promise<Backlog[]> {
     db,
     sql`with pending as (
        select kind, due_at, read_at, attempts, last_error, priority, priority = ${priorities.live} as is_live,
-         priority = ${priorities.live} and due_at > now() and ${isRetrying} and lost_reads < 3 as is_put_off
+         priority = ${priorities.live} and due_at > now() and ${isRetrying} as is_put_off
        from ops.sync_targets where dirty_version > clean_version order by priority, due_at limit ${maxCounted}
      ), forbidden as (
        select kind from ops.sync_targets where last_error is not null and state = 'forbidden'
@@ -122,36 +121,6 @@ export async function readParked(db: Database): Promise<ParkedStream[]> {
      from ops.streams order by parked_at`,
   );
   return rows.map((row) => ({ ...row, reason: maskNumbers(row.reason) }));
-}
-
-/** Work that is set aside, because it ended its process twice. */
-export interface SetAside {
-  /** Its reads, or the evaluation of the rules on it. */
-  readonly work: 'read' | 'rules';
-  readonly kind: TargetKind;
-  /** Unmasked, because `resync` needs it. */
-  readonly key: string;
-  /** When it last ended its process. */
-  readonly since: Date | null;
-  readonly nextAt: Date;
-}
-
-const maxSetAside = 20;
-
-export function readSetAside(db: Database): Promise<SetAside[]> {
-  return query<SetAside>(
-    db,
-    sql`select 'read' as work, kind, key, read_at as since, due_at as "nextAt" from ops.sync_targets t
-       where lost_reads > 0 and ${isSetAside} and dirty_version > clean_version
-     union all
-     select 'rules', case when c.line is null then 'call' else 'thread' end,
-       coalesce(c.line || '/' || c.number || coalesce('/' || nullif(c.participants_key, ''), ''), s.call_id, e.key), noted_at, due_at
-     from ops.rule_events e
-       left join warehouse.sms_conversations c on e.kind = 'message_received' and c.conversation_id::text = split_part(e.key, '/', 1)
-       left join warehouse.transcripts s on e.kind in ('transcript_ready', 'action_required') and s.transcript_id::text = e.key
-     where ${isEventSetAside}
-     order by since limit ${maxSetAside}`,
-  );
 }
 
 /** Counts and targets of deliveries, without their bodies. */

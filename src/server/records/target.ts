@@ -22,7 +22,6 @@ const stateWords: Readonly<Record<string, string>> = {
   'up to date': 'Nothing to read: the mirror has what the newest read found.',
   'being read': 'A worker reads it now.',
   due: 'It waits for a worker.',
-  'set aside': 'Its reads ended their processes, so it waits. A retry takes it up again.',
   'due later': 'It is read again by itself, as a recheck.',
   failing: 'The newest read failed. It is retried by itself, ever less often; a retry asks the service at once.',
   failed: 'The newest read failed, and nothing has made it pending again.',
