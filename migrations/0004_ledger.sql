@@ -1,35 +1,38 @@
+-- The send ledger: one row for every text that a rule wants to send, with its state. At most one request is sent per row.
 create table ops.sends (
   send_id uuid default gen_random_uuid() primary key,
   rule text not null,
   rule_version text,
-  rule_hash text,
+  rule_hash text, -- If the rule changes, a waiting text is rendered again.
   line text not null,
-  number text not null,
+  number text not null, -- The only recipient, normalised.
   trigger_kind text not null check (trigger_kind in ('message', 'call')),
-  trigger_id text not null,
+  trigger_id text not null, -- A call is answered once in each mode, whatever the rule, unless the send was refused.
   trigger_at timestamptz not null,
-  mode text not null check (mode in ('dry-run', 'live')),
-  body text not null default '',
-  limits jsonb not null default '{}',
+  mode text not null check (mode in ('dry-run', 'live')), -- A thread has one open send in each.
+  body text not null default '', -- Empty after an erasure, or after RETENTION_DAYS removed it.
+  limits jsonb not null default '{}', -- Those of the rule. They can only be stricter than the account's.
+  -- PLANNED, HELD, AWAITING_APPROVAL, RESERVED, DISPATCHED and UNKNOWN are open; NEEDS_HUMAN waits for manual review; the others are final.
   state text not null default 'PLANNED' check (state in ('PLANNED', 'HELD', 'AWAITING_APPROVAL', 'RESERVED', 'DISPATCHED', 'SENT', 'SKIPPED', 'REJECTED', 'NOT_SENT', 'UNKNOWN', 'DENIED', 'EXPIRED', 'NEEDS_HUMAN')),
-  reason text,
-  fence integer not null default 0,
-  tries integer not null default 0,
-  due_at timestamptz not null default now(),
-  enqueued_at timestamptz not null default '-infinity',
+  reason text, -- A code and sometimes a detail: gate:…, dry_run, or the service's answer.
+  fence integer not null default 0, -- Raised by each reservation. A worker with an older value cannot change the row.
+  tries integer not null default 0, -- Requests that provably had no effect, without 429 answers.
+  due_at timestamptz not null default now(), -- For RESERVED and DISPATCHED, the end of the lease.
+  enqueued_at timestamptz not null default '-infinity', -- When a worker last took it up.
   expires_at timestamptz not null,
-  baseline_message_ids bigint[],
-  search_count integer not null default 0,
-  searched_at timestamptz,
-  message_type text,
-  units integer,
+  baseline_message_ids bigint[], -- In the thread before the dispatch: none of them can be this text.
+  search_count integer not null default 0, -- Scheduled reads that searched the thread while UNKNOWN.
+  searched_at timestamptz, -- When the thread was last searched while UNKNOWN.
+  message_type text, -- sms or mms, as billed.
+  units integer, -- Segments as billed, or the worst case until then.
+  -- Micro-dollars: the worst case, until it is known whether it was sent. A superseded send keeps them until released.
   reserved_micros bigint not null default 0,
-  settled_micros bigint,
-  budget_date date,
-  message_id bigint,
-  is_reconciled boolean not null default false,
-  approved_at timestamptz,
-  linked_at timestamptz,
+  settled_micros bigint, -- Micro-dollars charged. NULL = not reported: it counts with its worst case.
+  budget_date date, -- UTC.
+  message_id bigint, -- What it became; NULL when the gateway returned no id and no message matched.
+  is_reconciled boolean not null default false, -- Its answer was lost or a refusal, but its message was found in the thread.
+  approved_at timestamptz, -- ops.send_events says by whom.
+  linked_at timestamptz, -- When warehouse.sms_messages.send_id was set.
   planned_at timestamptz not null default now(),
   reserved_at timestamptz,
   dispatched_at timestamptz,
@@ -50,122 +53,64 @@ create index sends_unreleased on ops.sends (line, number) where state = 'DENIED'
 create unique index sends_open on ops.sends (line, number, mode) where state in ('PLANNED', 'HELD', 'AWAITING_APPROVAL', 'RESERVED') or state = 'DISPATCHED' or state = 'UNKNOWN' and search_count < 3;
 create unique index sends_call on ops.sends (trigger_id, mode) where trigger_kind = 'call' and state not in ('SKIPPED', 'REJECTED', 'DENIED', 'EXPIRED');
 create index sends_reserved on ops.sends (budget_date) where reserved_micros > 0 and state not in ('SENT', 'NEEDS_HUMAN');
-comment on table ops.sends is 'The send ledger: one row for every text that a rule wants to send, with its state. At most one request is sent per row.';
-comment on column ops.sends.send_id is 'The send.';
-comment on column ops.sends.rule is 'Name of the rule that planned it.';
-comment on column ops.sends.rule_version is 'Version of the rules that its text comes from.';
-comment on column ops.sends.rule_hash is 'Fingerprint of that rule. If the rule changes, a waiting text is rendered again.';
-comment on column ops.sends.line is 'The account''s line that it is sent from.';
-comment on column ops.sends.number is 'The only recipient, normalised.';
-comment on column ops.sends.trigger_kind is 'What the rule replies to: message or call.';
-comment on column ops.sends.trigger_id is 'Id of that message or call. Unique together with rule, line and number. A call is answered only once in each mode, whatever the rule; another rule may answer it only if the send was refused.';
-comment on column ops.sends.trigger_at is 'When that happened, by the service''s clock.';
-comment on column ops.sends.mode is 'live, or dry-run: recorded, not sent. A thread has at most one open send in each mode; one with an unknown outcome counts as open for its first three scheduled reads.';
-comment on column ops.sends.body is 'The text. Empty after the recipient was erased, or after RETENTION_DAYS removed it.';
-comment on column ops.sends.limits is 'Limits set by the rule. They can only be stricter than the account''s.';
-comment on column ops.sends.state is 'PLANNED, HELD, AWAITING_APPROVAL, RESERVED, DISPATCHED and UNKNOWN are open; NEEDS_HUMAN waits for manual review; the others are final.';
-comment on column ops.sends.reason is 'Why it is in this state, as a code and sometimes a detail: gate:…, dry_run, or the service''s answer. For HELD: gate:quiet_hours, gate:budget_… (other open sends have reserved the rest), gate:newer_inbound (rules have not evaluated a newer text yet), gate:earlier_steps (other steps on the trigger come first).';
-comment on column ops.sends.fence is 'Raised by each reservation. A worker with an older value cannot change the row.';
-comment on column ops.sends.tries is 'Requests that provably had no effect; 429 answers are not counted.';
-comment on column ops.sends.due_at is 'When it is processed next; for RESERVED and DISPATCHED, the end of the lease.';
-comment on column ops.sends.enqueued_at is 'When a worker last took it up.';
-comment on column ops.sends.expires_at is 'When it becomes too old to be sent.';
-comment on column ops.sends.baseline_message_ids is 'Messages in the thread before the dispatch: none of them can be this text.';
-comment on column ops.sends.search_count is 'Scheduled reads that searched the thread while the state was UNKNOWN.';
-comment on column ops.sends.searched_at is 'When the thread was last searched for a send in state UNKNOWN.';
-comment on column ops.sends.message_type is 'sms or mms, as billed.';
-comment on column ops.sends.units is 'Segments: as billed, or the worst case until then.';
-comment on column ops.sends.reserved_micros is 'Reserved micro-dollars: the worst case, until it is known whether it was sent. A superseded send keeps them until a worker releases them.';
-comment on column ops.sends.settled_micros is 'Micro-dollars charged by the service. NULL = not reported, as for reconciled sends, which count with their worst case.';
-comment on column ops.sends.budget_date is 'Day (UTC) whose budgets it counts in.';
-comment on column ops.sends.message_id is 'The message it became; NULL when the gateway returned no id and no message matched.';
-comment on column ops.sends.is_reconciled is 'Its answer was lost, or was a refusal, but its message was found in the thread.';
-comment on column ops.sends.approved_at is 'When a person approved its text. ops.send_events says who.';
-comment on column ops.sends.linked_at is 'When warehouse.sms_messages.send_id was set.';
-comment on column ops.sends.planned_at is 'When the rule planned it.';
-comment on column ops.sends.reserved_at is 'When its budget was last reserved.';
-comment on column ops.sends.dispatched_at is 'When the permission to send its request was committed.';
-comment on column ops.sends.unknown_at is 'When its outcome became unknown.';
-comment on column ops.sends.settled_at is 'When it reached a final state, or NEEDS_HUMAN.';
 
+-- Every change of state of every send, appended only.
 create table ops.send_events (
   event_id bigint generated always as identity primary key,
   send_id uuid not null,
   observed_at timestamptz not null default clock_timestamp(),
-  from_state text,
+  from_state text, -- NULL for the first.
   to_state text not null,
-  fence integer not null,
-  reason text,
+  fence integer not null, -- The fence at that time.
+  reason text, -- Contains no number and no text.
   actor text not null default 'worker' check (actor in ('rule', 'worker', 'operator')),
-  decided_by text,
-  why text
+  decided_by text, -- Of an operator: as given with the command, or the user name on the page.
+  why text -- In the words of the operator, with masked numbers. An erasure removes it.
 );
 create index send_events_send on ops.send_events (send_id, event_id);
-comment on table ops.send_events is 'Every change of state of every send, appended only.';
-comment on column ops.send_events.event_id is 'Order of happening.';
-comment on column ops.send_events.send_id is 'The send.';
-comment on column ops.send_events.observed_at is 'When it happened.';
-comment on column ops.send_events.from_state is 'State before; NULL for the first.';
-comment on column ops.send_events.to_state is 'State after.';
-comment on column ops.send_events.fence is 'The fence at that time.';
-comment on column ops.send_events.reason is 'Why; contains no number and no text.';
-comment on column ops.send_events.actor is 'rule, worker or operator.';
-comment on column ops.send_events.decided_by is 'For an operator, who it was: as given with the command, or the user name on the page.';
-comment on column ops.send_events.why is 'What the operator gave as the reason, with masked numbers. An erasure of the recipient removes it.';
 
+-- The budgets used by automatic sends, per day (UTC).
 create table ops.send_budgets (
-  scope text not null,
+  scope text not null, -- account, line/… or thread/line/number.
   budget_date date not null,
-  sends_count integer not null default 0 check (sends_count >= 0),
-  reserved_micros bigint not null default 0 check (reserved_micros >= 0),
-  spent_micros bigint not null default 0 check (spent_micros >= 0),
+  sends_count integer not null default 0 check (sends_count >= 0), -- Texts that were sent, or may have been.
+  reserved_micros bigint not null default 0 check (reserved_micros >= 0), -- Of open sends.
+  spent_micros bigint not null default 0 check (spent_micros >= 0), -- Charged by the service; for reconciled sends, the worst case.
   primary key (scope, budget_date)
 );
-comment on table ops.send_budgets is 'The budgets used by automatic sends, per day (UTC).';
-comment on column ops.send_budgets.scope is 'account, line/… or thread/line/number.';
-comment on column ops.send_budgets.budget_date is 'The day, UTC.';
-comment on column ops.send_budgets.sends_count is 'Texts that were sent, or may have been.';
-comment on column ops.send_budgets.reserved_micros is 'Micro-dollars of open sends.';
-comment on column ops.send_budgets.spent_micros is 'Micro-dollars charged by the service; for reconciled sends, the worst case.';
 
+-- The kill switch of automatic sends, locked by every transaction that commits a dispatch.
 create table ops.send_control (
   is_only boolean default true primary key check (is_only),
   is_paused boolean not null default false,
   pause_reason text,
+  -- ledger: three unknown outcomes within ten minutes; it ends its own pause. recovery: the database had gone back.
   paused_by text check (paused_by in ('operator', 'ledger', 'recovery')),
   changed_at timestamptz not null default now(),
-  highest_unit_micros bigint not null default 0,
-  highest_unit_at timestamptz not null default '-infinity',
-  sender_id bigint
+  highest_unit_micros bigint not null default 0, -- Of a segment, within a day of the newest such answer: the minimum of every reservation.
+  highest_unit_at timestamptz not null default '-infinity', -- When it was charged last. It counts for a day.
+  sender_id bigint -- Whom the service names as the author of sends; NULL = none, as with an API key.
 );
-comment on table ops.send_control is 'The kill switch of automatic sends, locked by every transaction that commits a dispatch.';
-comment on column ops.send_control.is_only is 'There is one row.';
-comment on column ops.send_control.is_paused is 'While true, nothing is sent.';
-comment on column ops.send_control.pause_reason is 'Why it is paused.';
-comment on column ops.send_control.paused_by is 'operator; recovery, while the database recovers from having gone back; or ledger, after three sends within ten minutes had an unknown outcome. The ledger ends its own pause once fewer than three outcomes are unknown; the value stays, because those still count.';
-comment on column ops.send_control.changed_at is 'When it was last paused or resumed.';
-comment on column ops.send_control.highest_unit_micros is 'The highest price of a segment within a day of the newest such answer: the minimum of every reservation.';
-comment on column ops.send_control.highest_unit_at is 'When it was charged last. It counts for a day.';
-comment on column ops.send_control.sender_id is 'The user whom the service names as the author of sends, from the newest such message; NULL = none, as with an API key.';
 insert into ops.send_control default values;
 
+-- Opt-outs known from other sources than mirrored texts: skips by the service, manual decisions, and verdicts on texts that an erasure
+-- removed. Rows are only added.
 create table ops.opt_outs (
   number text not null,
+  -- When the service skipped the number, the person decided, or the text was sent. The latest manual decision counts.
   decided_at timestamptz not null default now(),
-  line text not null default '',
+  line text not null default '', -- Empty = every line, as for manual decisions.
+  -- opt_out: until a later START. unsure: until a person decides, or a later START. clear: a person allows texts, except after a keyword or
+  -- a skip.
   decision text not null default 'opt_out' check (decision in ('opt_out', 'unsure', 'clear')),
+  -- text: the verdict on one by a member of an erased group. person: a decision about unsure texts.
   source text not null default 'service' check (source in ('service', 'text', 'person')),
-  decided_by text,
+  decided_by text, -- The command line, or the user name on the page of sends.
   primary key (number, line, decided_at, decision)
 );
-comment on table ops.opt_outs is 'Opt-outs known from other sources than mirrored texts: skips by the service, manual decisions, and verdicts on texts that an erasure removed. Rows are only added.';
-comment on column ops.opt_outs.number is 'The number, normalised.';
-comment on column ops.opt_outs.decided_at is 'When the service skipped the number, the person decided, or the text was sent. The latest manual decision counts.';
-comment on column ops.opt_outs.line is 'The line that was skipped or received the text; empty = every line, as for manual decisions.';
-comment on column ops.opt_outs.decision is 'opt_out: no automatic texts until a later START. unsure: none until a person decides, or a later START. clear: a person allows them again, except after a keyword or a skip.';
-comment on column ops.opt_outs.source is 'service: it skipped a send as opted out. text: the verdict on a text by a member of an erased group. person: a decision about unsure texts.';
-comment on column ops.opt_outs.decided_by is 'Who decided, if known: the command line, or the user name on the page of sends.';
 
+-- Everything that opts a number out or in: texts, and ops.opt_outs. In a group, the number is the sender's. A deleted text still counts for
+-- the gates. A decision covers what was known at its time (seen_at).
 create view ops.opt_out_changes as
 select m.number, m.line, coalesce(m.sent_at, m.first_seen_at) as changed_at, m.first_seen_at as seen_at, m.opt_out_verdict as kind,
   'text' as source, m.deleted_at is not null as is_deleted, m.conversation_id, m.message_id
@@ -181,17 +126,8 @@ where m.direction = 'in' and m.opt_out_verdict in ('opt_out', 'opt_in', 'unsure'
   select from warehouse.sms_conversations c where c.conversation_id = m.conversation_id and c.participants_key <> '')
 union all
 select number, line, decided_at, decided_at, decision, source, false, null, null from ops.opt_outs;
-comment on view ops.opt_out_changes is 'Everything that opts a number out or in: texts, and ops.opt_outs. Used by the gates, the list of waiting numbers, and the report.';
-comment on column ops.opt_out_changes.number is 'The number; in a group, the sender of the text.';
-comment on column ops.opt_out_changes.line is 'The line; empty = every line.';
-comment on column ops.opt_out_changes.changed_at is 'When the text was sent, or the service or the person decided.';
-comment on column ops.opt_out_changes.seen_at is 'When it first became known here. A manual decision covers what was known at its time.';
-comment on column ops.opt_out_changes.kind is 'opt_out, opt_in, unsure or clear.';
-comment on column ops.opt_out_changes.source is 'text, service or person.';
-comment on column ops.opt_out_changes.is_deleted is 'The service has deleted the text since. It still counts for the gates.';
-comment on column ops.opt_out_changes.conversation_id is 'Of the text.';
-comment on column ops.opt_out_changes.message_id is 'Of the text.';
 
+-- Texts that may opt out and need a decision. Until then, no automatic text is sent to these numbers.
 -- A line with a keyword or a skip in force needs no decision: it gets no automatic text anyway.
 create view ops.opt_outs_waiting as
 select u.number, u.line, u.changed_at, u.seen_at, u.conversation_id, u.message_id
@@ -203,10 +139,3 @@ where u.kind = 'unsure'
   and not exists (select from ops.opt_out_changes o
     where o.number = u.number and o.line = u.line and o.kind = 'opt_out' and not exists (select from ops.opt_out_changes i
       where i.number = u.number and i.line = u.line and i.kind = 'opt_in' and i.changed_at > o.changed_at));
-comment on view ops.opt_outs_waiting is 'Texts that may opt out and need a decision. Until then, no automatic text is sent to these numbers.';
-comment on column ops.opt_outs_waiting.number is 'The number; in a group, the sender of the text.';
-comment on column ops.opt_outs_waiting.line is 'The line.';
-comment on column ops.opt_outs_waiting.changed_at is 'When the text was sent.';
-comment on column ops.opt_outs_waiting.seen_at is 'When it was first mirrored.';
-comment on column ops.opt_outs_waiting.conversation_id is 'Of the text; NULL = an erasure removed it.';
-comment on column ops.opt_outs_waiting.message_id is 'Of the text; NULL = an erasure removed it.';

@@ -1,9 +1,15 @@
--- Instants plus a window are added in UTC, whatever the session's zone is: a day has 24 hours.
+-- One row is an inbound external call of local days, both ends included, whose caller shows a number, beside that caller's other inbound
+-- calls. is_first_time: no earlier one is held, so callers of before the begin of the back-fill count as new. is_repeat: one began within
+-- the window before. is_resolved, a proxy for first contact resolution: answered, and the caller did not call again within the window; NULL
+-- when not answered or while the window is open. The service does not know why people call: who calls again about something else counts as
+-- not resolved, and who gave up or wrote instead as resolved. Example: select * from reporting.caller_calls('2026-01-01', '2026-01-31', '24
+-- hours').
 create or replace function reporting.caller_calls(from_date date, to_date date, repeat_window interval default '7 days') returns table (
   call_id text, started_at timestamptz, local_date date, contact_key text, number_key text, queue_key text, answered_user_key bigint,
   is_answered boolean, is_first_time boolean, is_repeat boolean, is_resolved boolean
 )
 language sql stable security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC' as $$
+  -- Instants plus a window are added in UTC, whatever the session's zone is: a day has 24 hours.
   with span as materialized (
     select p.time_zone, reporting.day_start(from_date) as from_at, reporting.day_start(to_date + 1) as to_at from reporting.params p
   ),
@@ -26,13 +32,15 @@ language sql stable security definer set search_path = pg_catalog, pg_temp set t
     end end
   from span s join calls c on c.started_at >= s.from_at and c.started_at < s.to_at
 $$;
-comment on function reporting.caller_calls is 'One row is an inbound external call of local days, both ends included, whose caller shows a number, beside that caller''s other inbound calls. is_first_time: no earlier one is held, so callers of before the begin of the back-fill count as new. is_repeat: one began within the window before. is_resolved, a proxy for first contact resolution: answered, and the caller did not call again within the window; NULL when not answered or while the window is open. The service does not know why people call: who calls again about something else counts as not resolved, and who gave up or wrote instead as resolved. Example: select * from reporting.caller_calls(''2026-01-01'', ''2026-01-31'', ''24 hours'').';
 
--- A call ends before another begins in the same second. The marks carry calls over into hours in which none begins.
+-- One row is an hour of local days, both ends included: peak_count is the most external calls that were in progress at once (ringing, menus
+-- and queues included), peak_at when that was first so. Calls without a known length are left out; one longer than a day counts for its
+-- first 24 hours. Example: select local_date, max(peak_count) from reporting.concurrent_calls('2026-01-01', '2026-01-31') group by 1.
 create or replace function reporting.concurrent_calls(from_date date, to_date date) returns table (
   local_date date, local_hour integer, peak_count bigint, peak_at timestamptz
 )
 language sql stable security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC' as $$
+  -- A call ends before another begins in the same second. The marks carry calls over into hours in which none begins.
   with span as materialized (
     select p.time_zone, reporting.day_start(from_date) as from_at, reporting.day_start(to_date + 1) as to_at from reporting.params p
   ),
@@ -58,4 +66,3 @@ language sql stable security definer set search_path = pg_catalog, pg_temp set t
   where m.moment >= s.from_at and m.moment < s.to_at and m.change >= 0
   group by 1, 2
 $$;
-comment on function reporting.concurrent_calls is 'One row is an hour of local days, both ends included: peak_count is the most external calls that were in progress at once (ringing, menus and queues included), peak_at when that was first so. Calls without a known length are left out; one longer than a day counts for its first 24 hours. Example: select local_date, max(peak_count) from reporting.concurrent_calls(''2026-01-01'', ''2026-01-31'') group by 1.';

@@ -1,3 +1,4 @@
+-- The number by which warehouse.contacts knows a number: the first of its sameNumbers, see src/shared/phone-numbers.ts.
 create or replace function warehouse.contact_number(number text) returns text
 language sql immutable parallel safe as $$
   select regexp_replace(regexp_replace(regexp_replace(number,
@@ -5,4 +6,3 @@ language sql immutable parallel safe as $$
     '^54((?:11|[23]\d)\d{8})$', '549\1'),
     '^(55\d\d)([016-9]\d{7})$', '\19\2')
 $$;
-comment on function warehouse.contact_number is 'The number by which warehouse.contacts knows a number: the first of its sameNumbers, see src/shared/phone-numbers.ts.';

@@ -1,7 +1,11 @@
--- The service passes the carriers' words through and documents none. The map decides; where it lacks a word, the word itself is
--- read: a failure that nobody mapped must not count as a text that somebody got. Literals alone, on a short piece: linear in time.
+-- What became of a text: NULL for one that came in; blocked, no_receipt, delivered, in_flight, failed, unknown or unmapped. mapped is the
+-- class of its word in reporting.delivery_status_map, which decides. A word that is not mapped is failed when the carrier gave an error
+-- with it, or when it says so itself (undelivered, failed, rejected, landline, invalid and so on); else unmapped, which does not count as
+-- failed.
 create or replace function reporting.delivery_class(direction text, is_blocked boolean, delivery_status text, delivery_error text, mapped text) returns text
 language sql immutable parallel safe as $$
+  -- The service passes the carriers' words through and documents none. The map decides; where it lacks a word, the word itself is
+  -- read: a failure that nobody mapped must not count as a text that somebody got. Literals alone, on a short piece: linear in time.
   select case
     when direction is distinct from 'out' then null
     when is_blocked then 'blocked'
@@ -13,4 +17,3 @@ language sql immutable parallel safe as $$
     else 'unmapped'
   end
 $$;
-comment on function reporting.delivery_class is 'What became of a text: NULL for one that came in; blocked, no_receipt, delivered, in_flight, failed, unknown or unmapped. mapped is the class of its word in reporting.delivery_status_map, which decides. A word that is not mapped is failed when the carrier gave an error with it, or when it says so itself (undelivered, failed, rejected, landline, invalid and so on); else unmapped, which does not count as failed.';

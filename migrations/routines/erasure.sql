@@ -1,23 +1,24 @@
+-- The hash of a normalised number, as ops.erasures keeps it.
 create or replace function ops.erasure_hash(number text) returns text
 language sql stable as $$
   select encode(sha256(convert_to(salt || number, 'UTF8')), 'hex') from secrets.erasure_salt
 $$;
-comment on function ops.erasure_hash is 'The hash of a normalised number, as ops.erasures keeps it.';
 
+-- Which of these normalised numbers were erased, in any of their spellings.
 create or replace function ops.erased_among(numbers text[]) returns setof text
 language sql stable as $$
   select distinct n from unnest(numbers) n cross join lateral (select ops.erasure_hash(n) as hash) h
   where exists (select from ops.erasures where number_hash = h.hash)
     or exists (select from ops.erasures where spelling_hashes @> array[h.hash])
 $$;
-comment on function ops.erased_among is 'Which of these normalised numbers were erased, in any of their spellings.';
 
+-- Whether somebody who was erased takes part in the thread of this key.
 create or replace function ops.is_erased_thread(key text) returns boolean
 language sql stable as $$
   select exists (select from ops.erasures) and exists (select from ops.erased_among(regexp_split_to_array(key, '[/,]')))
 $$;
-comment on function ops.is_erased_thread is 'Whether somebody who was erased takes part in the thread of this key.';
 
+-- Whether anybody was ever erased. No erasure removes rows before the transaction ends.
 -- Transactions that write to the mirror share these locks. An erasure takes its table in exclusive mode once after it committed
 -- its hash, to wait for the writers that may not know it; who learns the users of extensions takes the other, to credit all calls.
 -- Shared row locks would write to one row on every transaction, and any role may take an advisory lock. The check is a separate
@@ -28,7 +29,6 @@ begin
   lock table ops.erasures, warehouse.user_endpoints in row share mode;
   return exists (select from ops.erasures);
 end $$;
-comment on function ops.hold_erasures is 'Whether anybody was ever erased. No erasure removes rows before the transaction ends.';
 
 -- Which erasures there are, in short. Not the newest id alone: when the database goes back in time, ids are used again.
 create or replace function ops.erasures_state() returns text
@@ -36,6 +36,7 @@ language sql stable as $$
   select coalesce((select erasure_id || ' ' || number_hash from ops.erasures order by erasure_id desc limit 1), '')
 $$;
 
+-- True if this is the newest erasure, or NULL is given; else raises TL001.
 -- A receiver may have loaded the erasures long ago, if it was suspended or cut off. The error makes it load them and retry.
 create or replace function ops.knows_erasures(known_state text) returns boolean
 language plpgsql stable as $$
@@ -45,8 +46,8 @@ begin
   end if;
   return true;
 end $$;
-comment on function ops.knows_erasures is 'True if this is the newest erasure, or NULL is given; else raises TL001.';
 
+-- Removes a person from the ledger. Amounts spent stay, waiting sends are denied, and unknown outcomes can no longer be reconciled.
 create or replace function ops.erase_sends(erased text) returns table (place text, removed bigint)
 language plpgsql as $$
 begin
@@ -64,8 +65,8 @@ begin
   return query with gone as (delete from ops.opt_outs where number = erased returning 1)
     select 'ops.opt_outs', count(*) from gone;
 end $$;
-comment on function ops.erase_sends is 'Removes a person from the ledger. Amounts spent stay, waiting sends are denied, and unknown outcomes can no longer be reconciled.';
 
+-- Removes a person from the history of rules. Call it after the conversations are deleted.
 create or replace function ops.erase_rules(erased text) returns table (place text, removed bigint)
 language plpgsql as $$
 begin
@@ -78,4 +79,3 @@ begin
     where not exists (select from warehouse.sms_conversations c where c.conversation_id = e.conversation_id) returning 1)
     select 'warehouse.sms_conversation_events', count(*) from gone;
 end $$;
-comment on function ops.erase_rules is 'Removes a person from the history of rules. Call it after the conversations are deleted.';

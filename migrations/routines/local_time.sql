@@ -1,24 +1,25 @@
+-- The local day of an instant, by reporting.params.time_zone.
 create or replace function reporting.local_day(moment timestamptz) returns date
 language sql stable parallel safe as $$
   select (moment at time zone time_zone)::date from reporting.params
 $$;
-comment on function reporting.local_day is 'The local day of an instant, by reporting.params.time_zone.';
 
+-- A day as yyyymmdd: the key of dim_date.
 create or replace function reporting.date_key(day date) returns integer
 language sql immutable strict parallel safe as $$
   select (extract(year from day) * 10000 + extract(month from day) * 100 + extract(day from day))::integer
 $$;
-comment on function reporting.date_key is 'A day as yyyymmdd: the key of dim_date.';
 
--- If clocks go back to midnight, the day starts at the first of its two midnights, but Postgres takes the second.
+-- The instant at which a local day begins, by reporting.params.time_zone: to filter on started_at or sent_at, which are indexed.
 create or replace function reporting.day_start(day date) returns timestamptz
 language sql stable parallel safe as $$
+  -- If clocks go back to midnight, the day starts at the first of its two midnights, but Postgres takes the second.
   select midnight - greatest(interval '0', (midnight - moment) at time zone time_zone - day + moment)
   from reporting.params
     cross join lateral (select day::timestamp at time zone time_zone as midnight, interval '1 microsecond' as moment) second
 $$;
-comment on function reporting.day_start is 'The instant at which a local day begins, by reporting.params.time_zone: to filter on started_at or sent_at, which are indexed.';
 
+-- The opening hours of a schedule on a local day; no row when it is closed.
 create or replace function reporting.hours_on(schedule integer, day date) returns table (opens time, closes time)
 language sql stable parallel safe as $$
   select h.opens, h.closes from reporting.business_hours h
@@ -28,12 +29,14 @@ language sql stable parallel safe as $$
   union all
   select h.opens, h.closes from reporting.special_hours h where h.schedule_id = schedule and h.on_date = day
 $$;
-comment on function reporting.hours_on is 'The opening hours of a schedule on a local day; no row when it is closed.';
 
--- Generates local timestamps, not instants: the session's time zone may skip a midnight, which would omit the last day.
--- Where the clock goes back to the time of an end, as to midnight in Havana, the first of the two counts, as in day_start.
+-- business_seconds for a from clause, which is faster over many rows: cross join lateral reporting.open_seconds(from_at, to_at,
+-- schedule_id). One row.
 create or replace function reporting.open_seconds(from_at timestamptz, to_at timestamptz, schedule integer) returns table (seconds bigint)
 language sql stable parallel safe as $$
+  -- Generates local timestamps, not instants: the session's time zone may skip a midnight, which would omit the last day. Where the
+  -- clock goes back to the time of an end, as to midnight in Havana, the first of the two counts, as in day_start.
+  -- Both ends of a day's hours become instants, so that days with 23 or 25 hours are counted correctly.
   select coalesce(sum(extract(epoch from least(to_at, closes_at) - greatest(from_at, opens_at))), 0)::bigint
   from reporting.schedules s
     cross join lateral (
@@ -50,13 +53,13 @@ language sql stable parallel safe as $$
     ) first
   where s.schedule_id = schedule and least(to_at, closes_at) > greatest(from_at, opens_at)
 $$;
-comment on function reporting.open_seconds is 'business_seconds for a from clause, which is faster over many rows: cross join lateral reporting.open_seconds(from_at, to_at, schedule_id). One row.';
 
--- Converts both ends of a day's hours to instants, so that days with 23 or 25 hours are counted correctly.
+-- Seconds between two instants in which a schedule is open: weekends, holidays and daylight saving respected; NULL when an instant is NULL.
 create or replace function reporting.business_seconds(from_at timestamptz, to_at timestamptz, schedule integer) returns bigint
 language sql strict stable parallel safe as $$ select seconds from reporting.open_seconds(from_at, to_at, schedule) $$;
-comment on function reporting.business_seconds is 'Seconds between two instants in which a schedule is open: weekends, holidays and daylight saving respected; NULL when an instant is NULL.';
 
+-- Whether a schedule is open at an instant: at or after an opening time and before its closing time, on no holiday; NULL when the instant
+-- is NULL.
 create or replace function reporting.is_open_at(moment timestamptz, schedule integer) returns boolean
 language sql strict stable parallel safe as $$
   select exists (
@@ -65,12 +68,13 @@ language sql strict stable parallel safe as $$
     where s.schedule_id = schedule and h.opens <= (moment at time zone s.time_zone)::time and (moment at time zone s.time_zone)::time < h.closes
   )
 $$;
-comment on function reporting.is_open_at is 'Whether a schedule is open at an instant: at or after an opening time and before its closing time, on no holiday; NULL when the instant is NULL.';
 
--- The characters of the GSM alphabet count as one septet, those of its extension table as two. A character of two units that
--- would be cut by the end of a segment moves to the next, which is left out: so long a text can have one segment more.
+-- How many segments a text of these words has, estimated: 160 characters of the GSM alphabet, or 70 of any other, and 153 or 67 in each of
+-- several. What the service billed stands with texts of rules alone, in sms_daily.
 create or replace function reporting.sms_segments(body text) returns integer
 language sql immutable strict parallel safe as $$
+  -- The characters of the GSM alphabet count as one septet, those of its extension table as two. A character of two units that would
+  -- be cut by the end of a segment moves to the next, which is left out: so long a text can have one segment more.
   select case
     when body !~ '[^@£$¥èéùìòÇ\n\rØøÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !"#¤%&''()*+,./0-9:;<=>?¡A-ZÄÖÑÜ§¿a-zäöñüà^{}\\[~\]|€-]' then
       (select case when units <= 160 then 1 else ceil(units / 153.0) end
@@ -80,4 +84,3 @@ language sql immutable strict parallel safe as $$
        from (select length(body) + length(regexp_replace(body, '[^\U00010000-\U0010FFFF]', '', 'g')) as units) ucs)
   end::integer
 $$;
-comment on function reporting.sms_segments is 'How many segments a text of these words has, estimated: 160 characters of the GSM alphabet, or 70 of any other, and 153 or 67 in each of several. What the service billed stands with texts of rules alone, in sms_daily.';

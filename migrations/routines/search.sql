@@ -1,3 +1,4 @@
+-- The newest texts that match, newest first.
 -- A common word is found soon by scanning the newest texts; a rare one has few matches in the index. Only the rows of the result
 -- are ranked.
 -- The language is part of the statement, because the planner must recognize the expression of the index.
@@ -35,8 +36,8 @@ begin
     found_count := found_count + met_count;
   end loop;
 end $$;
-comment on function ops.newest_texts is 'The newest texts that match, newest first.';
 
+-- The matching transcripts of the newest calls, newest first.
 create or replace function ops.newest_transcripts(query tsquery, most integer) returns table (transcript_id bigint, call_id text, call_started_at timestamptz)
 language plpgsql stable set plan_cache_mode = force_custom_plan set random_page_cost = 1.1 as $$
 declare
@@ -68,11 +69,12 @@ begin
     where a.call_started_at <= upper_at
     order by a.call_started_at desc limit most - found_count;
 end $$;
-comment on function ops.newest_transcripts is 'The matching transcripts of the newest calls, newest first.';
 
--- Runs with its owner's rights. While texts are hidden, it compares none, since each hit would reveal a word.
+-- Calls and texts in which words were said or written, newest first: select * from reporting.search('refund -card "next week"'). In the
+-- language of SEARCH_LANGUAGE, other forms of the words are found too. Finds nothing unless reporting.params.is_text_shown.
 create or replace function reporting.search(words text, most integer default 100) returns table (kind text, happened_at timestamptz, number text, line text, call_id text, transcript_id bigint, conversation_id bigint, message_id bigint, rank real, excerpt text)
 language sql stable security definer set search_path = pg_catalog, pg_temp set jit = off as $$
+  -- Runs with its owner's rights. While texts are hidden, it compares none, since each hit would reveal a word.
   with wanted as materialized (
     select s.language::regconfig as language, q.query,
       -- Until all transcripts are in a new language, either finds them.
@@ -107,4 +109,3 @@ language sql stable security definer set search_path = pg_catalog, pg_temp set j
   from shown s cross join wanted w
   order by s.happened_at desc
 $$;
-comment on function reporting.search is 'Calls and texts in which words were said or written, newest first: select * from reporting.search(''refund -card "next week"''). In the language of SEARCH_LANGUAGE, other forms of the words are found too. Finds nothing unless reporting.params.is_text_shown.';

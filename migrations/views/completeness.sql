@@ -1,22 +1,23 @@
+-- One row per UTC day: what the service reports, compared with what is mirrored. A day without a row was never compared.
 create view reporting.completeness as
 select
-  stream,
-  utc_date,
-  hour_count,
-  proven_hour_count,
-  reported_count,
-  held_count,
-  unannounced_count,
-  unannounced_share,
-  proven_hour_count = hour_count as is_complete,
-  least_recently_checked_at,
+  stream, -- calls.
+  utc_date, -- The day, in UTC: hours are compared in UTC.
+  hour_count, -- Hours of the day that are over: 24 for a whole day.
+  proven_hour_count, -- Of these, hours in which everything listed by the service is mirrored.
+  reported_count, -- What the service listed; NULL when it was never asked.
+  held_count, -- Number of mirrored calls.
+  unannounced_count, -- Of the reported calls, those that no webhook had announced; NULL for days before the webhooks.
+  unannounced_share, -- The same as a fraction of the calls reported for the hours in which webhooks were expected.
+  proven_hour_count = hour_count as is_complete, -- Whether every hour that is over is proven.
+  least_recently_checked_at, -- The oldest comparison among its hours.
   coalesce(
     error,
     case
       when compared_hour_count < hour_count then 'not every hour was compared'
       when compared_hour_count > proven_hour_count then 'an hour is to be compared again'
     end
-  ) as difference
+  ) as difference -- Why not every hour is proven; NULL where all are.
 from (
   select
     stream,
@@ -34,16 +35,3 @@ from (
   where to_at <= now()
   group by stream, (from_at at time zone 'UTC')::date
 ) days;
-
-comment on view reporting.completeness is 'One row per UTC day: what the service reports, compared with what is mirrored. A day without a row was never compared.';
-comment on column reporting.completeness.stream is 'calls.';
-comment on column reporting.completeness.utc_date is 'The day, in UTC: hours are compared in UTC.';
-comment on column reporting.completeness.hour_count is 'Hours of the day that are over: 24 for a whole day.';
-comment on column reporting.completeness.proven_hour_count is 'Of these, hours in which everything listed by the service is mirrored.';
-comment on column reporting.completeness.reported_count is 'What the service listed; NULL when it was never asked.';
-comment on column reporting.completeness.held_count is 'Number of mirrored calls.';
-comment on column reporting.completeness.unannounced_count is 'Of the reported calls, those that no webhook had announced; NULL for days before the webhooks.';
-comment on column reporting.completeness.unannounced_share is 'The same as a fraction of the calls reported for the hours in which webhooks were expected.';
-comment on column reporting.completeness.is_complete is 'Whether every hour that is over is proven.';
-comment on column reporting.completeness.least_recently_checked_at is 'The oldest comparison among its hours.';
-comment on column reporting.completeness.difference is 'Why not every hour is proven; NULL where all are.';

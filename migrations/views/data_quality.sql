@@ -1,6 +1,15 @@
+-- One row per check: how fresh, complete and good the data is. Except for the ages in seconds in area fresh, zero everywhere is good.
+-- Nothing here is repaired by guessing.
 create view reporting.data_quality as
-select 'fresh' as area, 'newest call' as check_name, extract(epoch from now() - max(started_at))::bigint as found_count,
-  max(started_at) as counted_at, 'Seconds since the newest call that is held began.' as meaning
+select
+  -- fresh: how current the data and totals are; complete: what the service lists but is not mirrored; quality: oddities in the mirrored
+  -- data.
+  'fresh' as area,
+  'newest call' as check_name, -- What was checked.
+  extract(epoch from now() - max(started_at))::bigint as found_count, -- How many were found; for an age, seconds. NULL = there is no data.
+  -- When it was counted, NULL = just now; for an age, the time it starts from; for waiting changes, the oldest one.
+  max(started_at) as counted_at,
+  'Seconds since the newest call that is held began.' as meaning -- What it means.
 from (select started_at from warehouse.calls where started_at <= now() order by started_at desc limit 1) newest
 union all
 select 'fresh', 'newest text', extract(epoch from now() - max(sent_at))::bigint, max(sent_at), 'Seconds since the newest text that is held was sent.'
@@ -61,10 +70,3 @@ select 'quality', check_name, found_count, counted_at, case check_name
     when 'legs without their call' then 'Legs of calls that are not held.'
   end
 from rollups.audits;
-
-comment on view reporting.data_quality is 'One row per check: how fresh, complete and good the data is. Except for the ages in seconds in area fresh, zero everywhere is good. Nothing here is repaired by guessing.';
-comment on column reporting.data_quality.area is 'fresh: how current the data and totals are; complete: what the service lists but is not mirrored; quality: oddities in the mirrored data.';
-comment on column reporting.data_quality.check_name is 'What was checked.';
-comment on column reporting.data_quality.found_count is 'How many were found; for an age, seconds. NULL = there is no data.';
-comment on column reporting.data_quality.counted_at is 'When it was counted, NULL = just now; for an age, the time it starts from; for waiting changes, the oldest one.';
-comment on column reporting.data_quality.meaning is 'What it means.';

@@ -1,27 +1,34 @@
+-- One row per call that needs action according to its analysis, however many transcripts say so, with the first call or text by a user to
+-- the customer since. Whether that did what was asked is unknown. Filter on call_started_at; is_open finds what is still to do.
 create view reporting.fct_action as
 select
-  a.call_id,
-  a.call_started_at,
-  a.local_date,
-  reporting.date_key(a.local_date) as date_key,
-  a.is_urgent,
-  cardinality(a.transcript_ids) as transcript_count,
-  a.transcript_ids[1] as transcript_id,
+  a.call_id, -- The call; the key.
+  a.call_started_at, -- Start of the call.
+  a.local_date, -- Its local day.
+  reporting.date_key(a.local_date) as date_key, -- The same as yyyymmdd; see dim_date.
+  a.is_urgent, -- Whether one of its transcripts says that action is urgent.
+  cardinality(a.transcript_ids) as transcript_count, -- Transcripts of the call that ask for action.
+  a.transcript_ids[1] as transcript_id, -- The first of these, urgent ones first.
   case when (select is_text_shown from reporting.params) then (
     select string_agg(coalesce(nullif(x.urgent_action_required_note, ''), x.action_required_note), e'\n' order by n.ordinal)
     from unnest(a.transcript_ids) with ordinality n (transcript_id, ordinal)
       join warehouse.transcripts x on x.transcript_id = n.transcript_id
-  ) end as note,
+  ) end as note, -- What to do, one line per transcript, urgent first; only while params.is_text_shown.
+  -- Summary of the first transcript, only while params.is_text_shown; also NULL when summarisation did not run.
   case when (select is_text_shown from reporting.params) then t.short_summary end as short_summary,
-  w.agent_user_id as user_key,
-  coalesce(c.account_number, 'unknown') as number_key,
-  coalesce(c.external_number, 'unknown') as contact_key,
-  u.user_name as agent_name,
-  nullif(t.agent_name, '') as heard_agent_name,
-  c.external_number,
-  c.account_number,
+  w.agent_user_id as user_key, -- User who had the extension of that leg; NULL = not known. See dim_user.
+  coalesce(c.account_number, 'unknown') as number_key, -- The account's number; see dim_number.
+  coalesce(c.external_number, 'unknown') as contact_key, -- The customer; see dim_contact.
+  u.user_name as agent_name, -- That user's name; NULL where the user is not known.
+  nullif(t.agent_name, '') as heard_agent_name, -- The agent's name as the analysis heard it. It is not matched to a user.
+  c.external_number, -- The customer; NULL for internal calls, which cannot be followed up here.
+  c.account_number, -- The account's number.
+  -- First call, or text that a user sent, to the number after the call ended; NULL = none yet.
   case when f.contacted_by not in ('automatic_text', 'text_by_unknown') then f.contacted_at end as followed_up_at,
+  -- outbound_call (answered or not) or text (by a user, to the number or to a group with it). Otherwise, for information, the first other
+  -- text: automatic_text (by a rule) or text_by_unknown (unknown sender); followed_up_at is NULL then. NULL = none of these.
   f.contacted_by as followed_up_by,
+  -- No user has called or texted the customer since.
   f.contacted_by is null or f.contacted_by in ('automatic_text', 'text_by_unknown') as is_open
 from rollups.action_items a
   join warehouse.transcripts t on t.transcript_id = a.transcript_ids[1]
@@ -59,24 +66,3 @@ from rollups.action_items a
     ) contacts (contacted_at, contacted_by)
     order by contacted_by in ('automatic_text', 'text_by_unknown'), contacted_at limit 1
   ) f on true;
-
-comment on view reporting.fct_action is 'One row per call that needs action according to its analysis, however many transcripts say so, with the first call or text by a user to the customer since. Whether that did what was asked is unknown. Filter on call_started_at; is_open finds what is still to do.';
-comment on column reporting.fct_action.call_id is 'The call; the key.';
-comment on column reporting.fct_action.call_started_at is 'Start of the call.';
-comment on column reporting.fct_action.local_date is 'Its local day.';
-comment on column reporting.fct_action.date_key is 'The same as yyyymmdd; see dim_date.';
-comment on column reporting.fct_action.is_urgent is 'Whether one of its transcripts says that action is urgent.';
-comment on column reporting.fct_action.transcript_count is 'Transcripts of the call that ask for action.';
-comment on column reporting.fct_action.transcript_id is 'The first of these, urgent ones first.';
-comment on column reporting.fct_action.note is 'What to do, one line per transcript, urgent first; only while params.is_text_shown.';
-comment on column reporting.fct_action.short_summary is 'Summary of the first transcript, only while params.is_text_shown; also NULL when summarisation did not run.';
-comment on column reporting.fct_action.agent_name is 'That user''s name; NULL where the user is not known.';
-comment on column reporting.fct_action.heard_agent_name is 'The agent''s name as the analysis heard it. It is not matched to a user.';
-comment on column reporting.fct_action.user_key is 'User who had the extension of that leg; NULL = not known. See dim_user.';
-comment on column reporting.fct_action.number_key is 'The account''s number; see dim_number.';
-comment on column reporting.fct_action.contact_key is 'The customer; see dim_contact.';
-comment on column reporting.fct_action.external_number is 'The customer; NULL for internal calls, which cannot be followed up here.';
-comment on column reporting.fct_action.account_number is 'The account''s number.';
-comment on column reporting.fct_action.followed_up_at is 'First call, or text that a user sent, to the number after the call ended; NULL = none yet.';
-comment on column reporting.fct_action.followed_up_by is 'outbound_call (answered or not) or text (by a user, to the number or to a group with it). Otherwise, for information, the first other text: automatic_text (by a rule) or text_by_unknown (unknown sender); followed_up_at is NULL then. NULL = none of these.';
-comment on column reporting.fct_action.is_open is 'No user has called or texted the customer since.';

@@ -1,16 +1,24 @@
+-- One row per call. Its keys join dim_date, dim_number, dim_contact, dim_queue and dim_user. Filter on started_at, which is indexed; a
+-- filter on local_date reads every call. Totals are in call_hourly.
 create view reporting.fct_call as
 select
-  c.call_id,
-  c.started_at,
-  c.ended_at,
-  c.started_at at time zone p.time_zone as started_local,
+  c.call_id, -- The service's id of the call.
+  c.started_at, -- Start.
+  c.ended_at, -- End; NULL for a call with no recorded end.
+  c.started_at at time zone p.time_zone as started_local, -- Start in local time.
+  -- Local day of the start; a call over midnight belongs to the day on which it began.
   (c.started_at at time zone p.time_zone)::date as local_date,
-  extract(hour from c.started_at at time zone p.time_zone)::integer as local_hour,
-  extract(isodow from c.started_at at time zone p.time_zone)::integer as local_isodow,
-  c.direction,
+  extract(hour from c.started_at at time zone p.time_zone)::integer as local_hour, -- Local hour of the start.
+  extract(isodow from c.started_at at time zone p.time_zone)::integer as local_isodow, -- Local day of the week, 1 = Monday to 7 = Sunday.
+  c.direction, -- inbound or outbound; NULL = not reported.
+  -- Both ends belong to the account: neither has the type external, and the other party (called party of an outbound call, caller of an
+  -- inbound one) has an extension or a number of the account. A call that ends in a customer's mailbox is not internal. Also false if the
+  -- service does not say.
   coalesce(c.is_internal, false) as is_internal,
-  c.status,
-  case when c.status_code >= 1 then c.status_code end as answered_by_count,
+  c.status, -- The service's word: answered, missed, voicemail or unknown.
+  case when c.status_code >= 1 then c.status_code end as answered_by_count, -- How many people answered; NULL when none did.
+  -- answered, voicemail, short_abandoned, abandoned, missed or unknown. abandoned: the caller of an inbound call gave up; short_abandoned:
+  -- within the threshold of params.
   case
     when c.status in ('answered', 'voicemail') then c.status
     when c.direction = 'inbound' and c.is_abandoned then
@@ -18,64 +26,101 @@ select
     when c.status = 'missed' then 'missed'
     else 'unknown'
   end as outcome,
-  c.external_number,
+  c.external_number, -- The other party's number; NULL for internal calls, withheld numbers, and numbers shorter than seven digits.
+  -- How far the caller got before giving up: for abandoned and short_abandoned calls, and for missed calls that never left the menu
+  -- according to the legs. menu: neither a queue nor a telephone; queue: entered a queue or huntgroup (fct_queue_visit says in which one
+  -- the caller gave up); ringing: somebody's telephone, without a queue; unknown: not known from the legs. Without legs, the called end
+  -- counts (unlike in reached). Add status = 'missed' to the query, because it is indexed.
   c.abandoned_in,
+  -- The furthest point that the caller of an inbound call reached: person (somebody answered), mailbox (ended in one), rang (somebody's
+  -- telephone; not a leg between two outside parties), queue (or huntgroup), menu (nothing but a menu). From the legs; if none has a type,
+  -- from called_type. unknown: neither tells, or there are no legs and the status means neither person nor mailbox. NULL = not inbound.
+  -- Equals call.reached of rules.
   case when c.direction = 'inbound' then coalesce(c.reached, 'unknown') end as reached,
+  -- Whether nobody answered and the call needs a call-back, by missed of the rules file, as in missed_calls, which says whether it was
+  -- returned. NULL = not inbound.
   case when c.direction = 'inbound' then coalesce(
     c.is_internal is not true and c.external_number is not null and c.status is distinct from 'answered'
       and (c.status in ('voicemail', 'missed') or c.is_abandoned)
       and coalesce(c.reached, 'unknown') = any(p.missed_reached) and c.duration_seconds >= p.missed_seconds, false)
   end as needs_call_back,
-  c.account_number,
-  c.dialled_number,
-  c.caller_type,
+  c.account_number, -- The account's own number on the call.
+  c.dialled_number, -- What was dialled.
+  c.caller_type, -- external, user, queue or huntgroup.
+  -- Caller's name; NULL where a placeholder, a place or a number was shown instead: see person_name.
   reporting.person_name(c.caller_name) as caller_name,
-  c.caller_number,
-  c.called_type,
-  c.called_name,
-  c.called_number,
-  reporting.date_key((c.started_at at time zone p.time_zone)::date) as date_key,
+  c.caller_number, -- Caller's number or extension, as the service writes it; contact_key is the same for every format.
+  c.called_type, -- external, user, queue or huntgroup.
+  c.called_name, -- Called party's name.
+  c.called_number, -- Called party's number or extension.
+  reporting.date_key((c.started_at at time zone p.time_zone)::date) as date_key, -- local_date as yyyymmdd; see dim_date.
+  -- The account's number; unknown if none is reported, and for internal calls. See dim_number.
   coalesce(c.account_number, 'unknown') as number_key,
+  -- The other party; unknown if no number is shown, and for internal calls. See dim_contact.
   coalesce(c.external_number, 'unknown') as contact_key,
+  -- The queue that the call was answered from, or if nobody answered, the last queue that it entered. NULL = not known to have entered one.
+  -- See dim_queue.
   'queue:' || c.queue as queue_key,
-  'huntgroup:' || c.huntgroup as huntgroup_key,
+  'huntgroup:' || c.huntgroup as huntgroup_key, -- The same for huntgroups; dim_queue has both kinds.
+  -- User who answered first: from the legs, or else from the called end. NULL = no user did, or it is unknown who had the extension. See
+  -- dim_user; fct_call_agent has everybody else who took part.
   c.answered_user_id as answered_user_key,
+  -- User who placed the call; NULL = no user did, or it is unknown who had the extension. See dim_user.
   c.placed_user_id as placed_user_key,
+  -- Whether the schedule of its line (account_number) was open when the call started: by schedule_lines, else params.
   exists (
     select from reporting.schedules s
       cross join lateral reporting.hours_on(s.schedule_id, (c.started_at at time zone s.time_zone)::date) h
     where s.schedule_id = coalesce((select l.schedule_id from reporting.schedule_lines l where l.line = c.account_number), p.schedule_id)
       and h.opens <= (c.started_at at time zone s.time_zone)::time and (c.started_at at time zone s.time_zone)::time < h.closes
   ) as is_business_hours,
-  c.duration_seconds,
-  c.talk_seconds,
-  w.wait_seconds,
+  c.duration_seconds, -- Length including ringing.
+  c.talk_seconds, -- Connected time, including hold time: the service reports neither hold nor after-call work.
+  w.wait_seconds, -- How long the caller waited; see wait_basis.
+  -- How the wait is known; the service does not report it. legs: from entering the first queue or huntgroup, or else from the start of the
+  -- call, until the first answered leg was connected, the mailbox (last leg of a voicemail) answered or the caller gave up; queues entered
+  -- later do not count. duration_minus_talk: length minus connected time, for outbound calls, calls without legs (menus and ringing after a
+  -- transfer then count as waiting), and calls with a single leg that entered no queue and does not say when the waiting ended. unknown:
+  -- neither is possible; wait_seconds is NULL.
   case
     when w.wait_seconds is null then 'unknown'
     when c.legs_wait_seconds is not null then 'legs'
     else 'duration_minus_talk'
   end as wait_basis,
+  -- The wait of an answered inbound call (speed of answer).
   case when c.status = 'answered' and c.direction = 'inbound' then w.wait_seconds end as answer_wait_seconds,
+  -- How long telephones rang until the first answer, the mailbox or the end. Inbound: telephones of users; outbound: the other party's. See
+  -- ring_basis.
   r.ring_seconds,
+  -- legs; 0 if no user's telephone rang. duration_minus_talk: for an outbound call without transfer and with at most one leg, length minus
+  -- connected time. unknown: neither is possible; ring_seconds is NULL.
   case
     when r.ring_seconds is null then 'unknown'
     when c.legs_ring_seconds is not null then 'legs'
     else 'duration_minus_talk'
   end as ring_basis,
+  -- How long the caller of an inbound call was in menus: until the first leg to a user, queue, huntgroup, mailbox or outside party began,
+  -- or the caller gave up. See menu_basis.
   c.menu_seconds,
+  -- legs; unknown: no legs, or not known from them; menu_seconds is NULL.
   case when c.menu_seconds is null then 'unknown' else 'legs' end as menu_basis,
+  -- For a call that reached a mailbox: whether it was recorded, or the mailbox was connected for three seconds or more; NULL = not
+  -- reported, or no mailbox.
   case when c.reached = 'mailbox' and (c.is_message_left or c.message_seconds is not null) then c.is_message_left end as is_message_left,
+  -- How long the mailbox was connected, including the greeting where the service counts it; NULL = not reported, or no mailbox.
   case when c.reached = 'mailbox' then c.message_seconds end as message_seconds,
-  c.leg_count,
-  c.transferred_count,
-  c.is_abandoned,
-  c.is_recorded,
-  c.called_back_call_id,
-  c.repeated_count,
+  c.leg_count, -- Number of mirrored legs; NULL = never read.
+  c.transferred_count, -- How often it was transferred.
+  c.is_abandoned, -- The service says: the caller hung up before anyone answered.
+  c.is_recorded, -- Whether audio was recorded. Stays true after the recording is deleted.
+  c.called_back_call_id, -- The call that returned this abandoned one, by the service.
+  c.repeated_count, -- Earlier calls of the same caller within the service's own window. The service does not say how long that is.
+  -- A person answered; NULL = the status does not say.
   case c.status when 'answered' then true when 'missed' then false when 'voicemail' then false end as reached_person,
+  -- Whether the call was read with its legs. Its path through queues and users is only known then.
   c.legs_fetched_at is not null as has_legs,
-  c.recording_count,
-  c.transcript_count
+  c.recording_count, -- Recordings held; NULL = never read.
+  c.transcript_count -- Transcripts held; NULL = never read.
 from warehouse.calls c
   cross join reporting.params p
   -- Length less connected time is no wait where several legs are held: it has the ringing of transfers and the menu in it.
@@ -94,58 +139,3 @@ from warehouse.calls c
       end as ring_seconds
   ) r
 where c.deleted_at is null;
-
-comment on view reporting.fct_call is 'One row per call. Its keys join dim_date, dim_number, dim_contact, dim_queue and dim_user. Filter on started_at, which is indexed; a filter on local_date reads every call. Totals are in call_hourly.';
-comment on column reporting.fct_call.call_id is 'The service''s id of the call.';
-comment on column reporting.fct_call.started_at is 'Start.';
-comment on column reporting.fct_call.ended_at is 'End; NULL for a call with no recorded end.';
-comment on column reporting.fct_call.started_local is 'Start in local time.';
-comment on column reporting.fct_call.local_date is 'Local day of the start; a call over midnight belongs to the day on which it began.';
-comment on column reporting.fct_call.local_hour is 'Local hour of the start.';
-comment on column reporting.fct_call.local_isodow is 'Local day of the week, 1 = Monday to 7 = Sunday.';
-comment on column reporting.fct_call.direction is 'inbound or outbound; NULL = not reported.';
-comment on column reporting.fct_call.is_internal is 'Both ends belong to the account: neither has the type external, and the other party (called party of an outbound call, caller of an inbound one) has an extension or a number of the account. A call that ends in a customer''s mailbox is not internal. Also false if the service does not say.';
-comment on column reporting.fct_call.status is 'The service''s word: answered, missed, voicemail or unknown.';
-comment on column reporting.fct_call.answered_by_count is 'How many people answered; NULL when none did.';
-comment on column reporting.fct_call.outcome is 'answered, voicemail, short_abandoned, abandoned, missed or unknown. abandoned: the caller of an inbound call gave up; short_abandoned: within the threshold of params.';
-comment on column reporting.fct_call.abandoned_in is 'How far the caller got before giving up: for abandoned and short_abandoned calls, and for missed calls that never left the menu according to the legs. menu: neither a queue nor a telephone; queue: entered a queue or huntgroup (fct_queue_visit says in which one the caller gave up); ringing: somebody''s telephone, without a queue; unknown: not known from the legs. Without legs, the called end counts (unlike in reached). Add status = ''missed'' to the query, because it is indexed.';
-comment on column reporting.fct_call.reached is 'The furthest point that the caller of an inbound call reached: person (somebody answered), mailbox (ended in one), rang (somebody''s telephone; not a leg between two outside parties), queue (or huntgroup), menu (nothing but a menu). From the legs; if none has a type, from called_type. unknown: neither tells, or there are no legs and the status means neither person nor mailbox. NULL = not inbound. Equals call.reached of rules.';
-comment on column reporting.fct_call.needs_call_back is 'Whether nobody answered and the call needs a call-back, by missed of the rules file, as in missed_calls, which says whether it was returned. NULL = not inbound.';
-comment on column reporting.fct_call.external_number is 'The other party''s number; NULL for internal calls, withheld numbers, and numbers shorter than seven digits.';
-comment on column reporting.fct_call.account_number is 'The account''s own number on the call.';
-comment on column reporting.fct_call.dialled_number is 'What was dialled.';
-comment on column reporting.fct_call.caller_type is 'external, user, queue or huntgroup.';
-comment on column reporting.fct_call.caller_name is 'Caller''s name; NULL where a placeholder, a place or a number was shown instead: see person_name.';
-comment on column reporting.fct_call.caller_number is 'Caller''s number or extension, as the service writes it; contact_key is the same for every format.';
-comment on column reporting.fct_call.called_type is 'external, user, queue or huntgroup.';
-comment on column reporting.fct_call.called_name is 'Called party''s name.';
-comment on column reporting.fct_call.called_number is 'Called party''s number or extension.';
-comment on column reporting.fct_call.date_key is 'local_date as yyyymmdd; see dim_date.';
-comment on column reporting.fct_call.number_key is 'The account''s number; unknown if none is reported, and for internal calls. See dim_number.';
-comment on column reporting.fct_call.contact_key is 'The other party; unknown if no number is shown, and for internal calls. See dim_contact.';
-comment on column reporting.fct_call.queue_key is 'The queue that the call was answered from, or if nobody answered, the last queue that it entered. NULL = not known to have entered one. See dim_queue.';
-comment on column reporting.fct_call.huntgroup_key is 'The same for huntgroups; dim_queue has both kinds.';
-comment on column reporting.fct_call.answered_user_key is 'User who answered first: from the legs, or else from the called end. NULL = no user did, or it is unknown who had the extension. See dim_user; fct_call_agent has everybody else who took part.';
-comment on column reporting.fct_call.placed_user_key is 'User who placed the call; NULL = no user did, or it is unknown who had the extension. See dim_user.';
-comment on column reporting.fct_call.is_business_hours is 'Whether the schedule of its line (account_number) was open when the call started: by schedule_lines, else params.';
-comment on column reporting.fct_call.duration_seconds is 'Length including ringing.';
-comment on column reporting.fct_call.talk_seconds is 'Connected time, including hold time: the service reports neither hold nor after-call work.';
-comment on column reporting.fct_call.wait_seconds is 'How long the caller waited; see wait_basis.';
-comment on column reporting.fct_call.wait_basis is 'How the wait is known; the service does not report it. legs: from entering the first queue or huntgroup, or else from the start of the call, until the first answered leg was connected, the mailbox (last leg of a voicemail) answered or the caller gave up; queues entered later do not count. duration_minus_talk: length minus connected time, for outbound calls, calls without legs (menus and ringing after a transfer then count as waiting), and calls with a single leg that entered no queue and does not say when the waiting ended. unknown: neither is possible; wait_seconds is NULL.';
-comment on column reporting.fct_call.answer_wait_seconds is 'The wait of an answered inbound call (speed of answer).';
-comment on column reporting.fct_call.ring_seconds is 'How long telephones rang until the first answer, the mailbox or the end. Inbound: telephones of users; outbound: the other party''s. See ring_basis.';
-comment on column reporting.fct_call.ring_basis is 'legs; 0 if no user''s telephone rang. duration_minus_talk: for an outbound call without transfer and with at most one leg, length minus connected time. unknown: neither is possible; ring_seconds is NULL.';
-comment on column reporting.fct_call.menu_seconds is 'How long the caller of an inbound call was in menus: until the first leg to a user, queue, huntgroup, mailbox or outside party began, or the caller gave up. See menu_basis.';
-comment on column reporting.fct_call.menu_basis is 'legs; unknown: no legs, or not known from them; menu_seconds is NULL.';
-comment on column reporting.fct_call.is_message_left is 'For a call that reached a mailbox: whether it was recorded, or the mailbox was connected for three seconds or more; NULL = not reported, or no mailbox.';
-comment on column reporting.fct_call.message_seconds is 'How long the mailbox was connected, including the greeting where the service counts it; NULL = not reported, or no mailbox.';
-comment on column reporting.fct_call.leg_count is 'Number of mirrored legs; NULL = never read.';
-comment on column reporting.fct_call.transferred_count is 'How often it was transferred.';
-comment on column reporting.fct_call.is_abandoned is 'The service says: the caller hung up before anyone answered.';
-comment on column reporting.fct_call.is_recorded is 'Whether audio was recorded. Stays true after the recording is deleted.';
-comment on column reporting.fct_call.called_back_call_id is 'The call that returned this abandoned one, by the service.';
-comment on column reporting.fct_call.repeated_count is 'Earlier calls of the same caller within the service''s own window. The service does not say how long that is.';
-comment on column reporting.fct_call.reached_person is 'A person answered; NULL = the status does not say.';
-comment on column reporting.fct_call.has_legs is 'Whether the call was read with its legs. Its path through queues and users is only known then.';
-comment on column reporting.fct_call.recording_count is 'Recordings held; NULL = never read.';
-comment on column reporting.fct_call.transcript_count is 'Transcripts held; NULL = never read.';

@@ -1,13 +1,21 @@
+-- One row per user and role in a call. Somebody who answered and transferred a call has two rows. Filter on started_at. The queues of a
+-- call are in fct_queue_visit, totals in agent_hourly.
 create view reporting.fct_call_agent as
 select
-  c.call_id,
-  c.started_at,
-  reporting.date_key((c.started_at at time zone p.time_zone)::date) as date_key,
+  c.call_id, -- The call.
+  c.started_at, -- Start of the call.
+  reporting.date_key((c.started_at at time zone p.time_zone)::date) as date_key, -- Local day of the start as yyyymmdd; see dim_date.
+  -- The user who had the extension when the call started; see dim_user. Extensions of nobody, or of several users, are left out and counted
+  -- in data_quality.
   a.user_id as user_key,
+  -- answered; rang (without answering); placed; transferred_to; transferred_out (transferred the call); touched: took part, but only a
+  -- search says so, which does not tell how.
   a.role,
+  -- internal: both ends belong to the account. External calls: inbound, outbound, or unknown if not reported.
   case when c.is_internal then 'internal' when c.direction in ('inbound', 'outbound') then c.direction else 'unknown' end as direction,
-  c.status,
-  a.talk_seconds,
+  c.status, -- Status of the whole call: answered, missed, voicemail or unknown.
+  a.talk_seconds, -- Connected time of the user in this role; NULL where it is not reported.
+  -- legs: the call was read with its legs; summary: only its two ends are known; search_filter: a search filtered by this user listed it.
   a.source
 from warehouse.calls c
   cross join reporting.params p
@@ -36,14 +44,3 @@ from warehouse.calls c
     having count(distinct e.user_id) = 1
   ) owner
 where c.legs_fetched_at is null and c.deleted_at is null and c.started_at is not null and ends.extension <> '';
-
-comment on view reporting.fct_call_agent is 'One row per user and role in a call. Somebody who answered and transferred a call has two rows. Filter on started_at. The queues of a call are in fct_queue_visit, totals in agent_hourly.';
-comment on column reporting.fct_call_agent.call_id is 'The call.';
-comment on column reporting.fct_call_agent.started_at is 'Start of the call.';
-comment on column reporting.fct_call_agent.date_key is 'Local day of the start as yyyymmdd; see dim_date.';
-comment on column reporting.fct_call_agent.user_key is 'The user who had the extension when the call started; see dim_user. Extensions of nobody, or of several users, are left out and counted in data_quality.';
-comment on column reporting.fct_call_agent.role is 'answered; rang (without answering); placed; transferred_to; transferred_out (transferred the call); touched: took part, but only a search says so, which does not tell how.';
-comment on column reporting.fct_call_agent.direction is 'internal: both ends belong to the account. External calls: inbound, outbound, or unknown if not reported.';
-comment on column reporting.fct_call_agent.status is 'Status of the whole call: answered, missed, voicemail or unknown.';
-comment on column reporting.fct_call_agent.talk_seconds is 'Connected time of the user in this role; NULL where it is not reported.';
-comment on column reporting.fct_call_agent.source is 'legs: the call was read with its legs; summary: only its two ends are known; search_filter: a search filtered by this user listed it.';

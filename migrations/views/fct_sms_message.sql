@@ -1,41 +1,56 @@
+-- One row per text sent or received; scheduled texts are included once they are sent. Filter on sent_at, which is indexed. Daily totals are
+-- in sms_daily.
 create view reporting.fct_sms_message as
 select
-  m.conversation_id,
-  m.message_id,
-  m.line,
-  m.number,
-  c.participants_key <> '' as is_group,
-  m.direction,
-  m.sent_at,
-  (m.sent_at at time zone p.time_zone)::date as local_date,
-  reporting.date_key((m.sent_at at time zone p.time_zone)::date) as date_key,
-  m.line as line_key,
-  coalesce(nullif(m.number, ''), 'unknown') as contact_key,
+  m.conversation_id, -- The conversation.
+  m.message_id, -- The service's id of the message.
+  m.line, -- The account's line.
+  m.number, -- The other party; for a group, the first participant.
+  c.participants_key <> '' as is_group, -- Whether it belongs to a group thread. It counts once, however many take part.
+  m.direction, -- in: they texted us; out: we texted them.
+  m.sent_at, -- When it was sent.
+  (m.sent_at at time zone p.time_zone)::date as local_date, -- Local day.
+  reporting.date_key((m.sent_at at time zone p.time_zone)::date) as date_key, -- The same as yyyymmdd; see dim_date.
+  m.line as line_key, -- The account's line; see dim_number.
+  coalesce(nullif(m.number, ''), 'unknown') as contact_key, -- The other party; see dim_contact.
+  -- User whom the service names as the sender (rules may send as a user); NULL for inbound texts and integrations. See dim_user.
   m.sent_by as user_key,
+  -- The text, only while params.is_text_shown; also NULL once RETENTION_DAYS has removed it.
   case when p.is_text_shown then m.body end as body,
-  coalesce(char_length(m.body), m.body_length) as body_length,
-  coalesce(m.media_count, 0) > 0 as has_media,
+  coalesce(char_length(m.body), m.body_length) as body_length, -- Its length in characters.
+  coalesce(m.media_count, 0) > 0 as has_media, -- Whether files are attached. Their addresses are secret and not shown.
+  -- Segments of an outbound text without files, estimated by sms_segments because the service does not report them. NULL for other texts;
+  -- one with files is billed as one MMS.
   case when m.direction = 'out' and coalesce(m.media_count, 0) = 0 then coalesce(reporting.sms_segments(m.body), m.body_segment_count) end as estimated_segment_count,
-  u.user_name as sent_by_name,
+  u.user_name as sent_by_name, -- That user's name.
+  -- customer; user: the service names the user who sent it; automatic: a rule sent it through the send ledger, whoever the service names;
+  -- unknown: the service names nobody and the ledger did not send it, so it was another integration, or a person using one.
   case
     when m.direction = 'in' then 'customer'
     when m.send_id is not null or exists (select from ops.sends o where o.line = m.line and o.message_id = m.message_id) then 'automatic'
     when m.sent_by is not null then 'user'
     when m.direction = 'out' then 'unknown'
   end as sender_kind,
-  nullif(m.delivery_status, '') as delivery_status,
-  nullif(m.delivery_error, '') as delivery_error,
-  m.delivery_at,
+  nullif(m.delivery_status, '') as delivery_status, -- The carrier's own word; NULL = not reported yet, which does not mean failed.
+  nullif(m.delivery_error, '') as delivery_error, -- The carrier's detail; NULL where it gave none.
+  m.delivery_at, -- When the carrier reported it.
+  -- Outbound: delivered, in_flight, failed, unknown, unmapped (the word is missing in delivery_status_map), no_receipt (nothing reported)
+  -- or blocked. An unmapped word counts as failed if it comes with an error or itself means failure, such as "landline" (see the function
+  -- delivery_class). An error without a word also counts as failed.
   reporting.delivery_class(m.direction, m.is_blocked, m.delivery_status, m.delivery_error, d.delivery_class) as delivery_class,
-  extract(epoch from m.delivery_at - m.sent_at)::double precision as delivery_seconds,
-  m.is_blocked,
-  m.block_reason,
-  m.send_id,
+  extract(epoch from m.delivery_at - m.sent_at)::double precision as delivery_seconds, -- Time between sending and the carrier's report.
+  m.is_blocked, -- Not delivered because the number is blocked on the line; charged all the same.
+  m.block_reason, -- Why it was blocked.
+  m.send_id, -- The ledger's send that produced it; NULL for people and other integrations.
+  -- Name of the rule that sent it, as in rule_outcomes; NULL for people and other integrations, and when the ledger no longer has the send.
   case when m.direction = 'out' then coalesce(
     (select o.rule from ops.sends o where o.send_id = m.send_id),
     (select o.rule from ops.sends o where o.line = m.line and o.message_id = m.message_id)
   ) end as rule,
+  -- For an inbound text: opt_out, opt_in, unsure (may ask not to be texted) or none. The send gates use the same value. NULL = outbound.
   case when m.direction = 'in' then m.opt_out_verdict end as opt_out_verdict,
+  -- Whether it is a phone's reaction to a text, such as Liked “…” or 👍 to “…”. Reactions are no opt-outs, and no turns that wait for a
+  -- reply.
   coalesce(m.is_reaction, false) as is_reaction
 from warehouse.sms_messages m
   cross join reporting.params p
@@ -43,34 +58,3 @@ from warehouse.sms_messages m
   left join reporting.delivery_status_map d on d.word = lower(trim(m.delivery_status))
   left join reporting.dim_user u on u.user_id = m.sent_by
 where m.deleted_at is null and m.is_scheduled is not true;
-
-comment on view reporting.fct_sms_message is 'One row per text sent or received; scheduled texts are included once they are sent. Filter on sent_at, which is indexed. Daily totals are in sms_daily.';
-comment on column reporting.fct_sms_message.conversation_id is 'The conversation.';
-comment on column reporting.fct_sms_message.message_id is 'The service''s id of the message.';
-comment on column reporting.fct_sms_message.line is 'The account''s line.';
-comment on column reporting.fct_sms_message.number is 'The other party; for a group, the first participant.';
-comment on column reporting.fct_sms_message.is_group is 'Whether it belongs to a group thread. It counts once, however many take part.';
-comment on column reporting.fct_sms_message.direction is 'in: they texted us; out: we texted them.';
-comment on column reporting.fct_sms_message.sent_at is 'When it was sent.';
-comment on column reporting.fct_sms_message.local_date is 'Local day.';
-comment on column reporting.fct_sms_message.date_key is 'The same as yyyymmdd; see dim_date.';
-comment on column reporting.fct_sms_message.line_key is 'The account''s line; see dim_number.';
-comment on column reporting.fct_sms_message.contact_key is 'The other party; see dim_contact.';
-comment on column reporting.fct_sms_message.user_key is 'User whom the service names as the sender (rules may send as a user); NULL for inbound texts and integrations. See dim_user.';
-comment on column reporting.fct_sms_message.body is 'The text, only while params.is_text_shown; also NULL once RETENTION_DAYS has removed it.';
-comment on column reporting.fct_sms_message.body_length is 'Its length in characters.';
-comment on column reporting.fct_sms_message.has_media is 'Whether files are attached. Their addresses are secret and not shown.';
-comment on column reporting.fct_sms_message.estimated_segment_count is 'Segments of an outbound text without files, estimated by sms_segments because the service does not report them. NULL for other texts; one with files is billed as one MMS.';
-comment on column reporting.fct_sms_message.sent_by_name is 'That user''s name.';
-comment on column reporting.fct_sms_message.sender_kind is 'customer; user: the service names the user who sent it; automatic: a rule sent it through the send ledger, whoever the service names; unknown: the service names nobody and the ledger did not send it, so it was another integration, or a person using one.';
-comment on column reporting.fct_sms_message.delivery_status is 'The carrier''s own word; NULL = not reported yet, which does not mean failed.';
-comment on column reporting.fct_sms_message.delivery_error is 'The carrier''s detail; NULL where it gave none.';
-comment on column reporting.fct_sms_message.delivery_at is 'When the carrier reported it.';
-comment on column reporting.fct_sms_message.delivery_class is 'Outbound: delivered, in_flight, failed, unknown, unmapped (the word is missing in delivery_status_map), no_receipt (nothing reported) or blocked. An unmapped word counts as failed if it comes with an error or itself means failure, such as "landline" (see the function delivery_class). An error without a word also counts as failed.';
-comment on column reporting.fct_sms_message.delivery_seconds is 'Time between sending and the carrier''s report.';
-comment on column reporting.fct_sms_message.is_blocked is 'Not delivered because the number is blocked on the line; charged all the same.';
-comment on column reporting.fct_sms_message.block_reason is 'Why it was blocked.';
-comment on column reporting.fct_sms_message.send_id is 'The ledger''s send that produced it; NULL for people and other integrations.';
-comment on column reporting.fct_sms_message.rule is 'Name of the rule that sent it, as in rule_outcomes; NULL for people and other integrations, and when the ledger no longer has the send.';
-comment on column reporting.fct_sms_message.opt_out_verdict is 'For an inbound text: opt_out, opt_in, unsure (may ask not to be texted) or none. The send gates use the same value. NULL = outbound.';
-comment on column reporting.fct_sms_message.is_reaction is 'Whether it is a phone''s reaction to a text, such as Liked “…” or 👍 to “…”. Reactions are no opt-outs, and no turns that wait for a reply.';

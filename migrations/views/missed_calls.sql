@@ -1,43 +1,71 @@
+-- One row per inbound external call that nobody answered (including mailbox calls), and whether a person got in touch afterwards. Calls
+-- without a caller's number cannot be returned and are left out.
 create view reporting.missed_calls as
 select
-  m.call_id,
-  m.started_at,
-  m.local_date,
-  reporting.date_key(m.local_date) as date_key,
-  m.outcome,
+  m.call_id, -- The call.
+  m.started_at, -- Its start.
+  m.local_date, -- Its local day.
+  reporting.date_key(m.local_date) as date_key, -- The same as yyyymmdd; see dim_date.
+  m.outcome, -- voicemail, short_abandoned, abandoned or missed.
+  -- How far the caller got: mailbox, rang, queue, menu or unknown, as in fct_call; person if somebody answered a leg although the service
+  -- does not call the call answered.
   m.reached,
-  m.is_business_hours,
+  m.is_business_hours, -- Whether the schedule of the line was open when the call began. Changed hours take effect after reporting rebuild.
+  -- Why it was missed, one word per call: closed (outside business hours, whatever else), menu (hung up in the menu),
+  -- mailbox_without_message, or else the value of reached: mailbox (with a message, or unknown), queue, rang, unknown, person.
   case
     when not m.is_business_hours then 'closed'
     when m.reached = 'mailbox' and v.is_message_left is false then 'mailbox_without_message'
     else m.reached
   end as reason,
+  -- The last queue or huntgroup that the call entered; NULL = it is not known to have entered one. See dim_queue.
   coalesce('queue:' || c.queue, 'huntgroup:' || c.huntgroup) as queue_key,
+  -- For a call that reached a mailbox: true when it was recorded, or the mailbox was connected for three seconds or more. NULL = not
+  -- reported, or no mailbox.
   v.is_message_left,
+  -- How long the mailbox was connected, including the greeting if the service counts it; NULL = not reported, or no mailbox.
   v.message_seconds,
-  c.external_number,
+  c.external_number, -- The caller.
+  -- The caller's name; NULL where a placeholder, a place or a number was shown instead: see person_name.
   reporting.person_name(c.caller_name) as caller_name,
-  m.account_number,
-  coalesce(m.account_number, 'unknown') as number_key,
-  coalesce(c.external_number, 'unknown') as contact_key,
-  m.wait_seconds,
-  m.called_back_call_id,
+  m.account_number, -- The account's number that was called.
+  coalesce(m.account_number, 'unknown') as number_key, -- The same, unknown where none is reported; see dim_number.
+  coalesce(c.external_number, 'unknown') as contact_key, -- The caller; see dim_contact.
+  m.wait_seconds, -- How long the caller waited; NULL = not known.
+  m.called_back_call_id, -- The call that returned it according to the service, which only reports this for abandoned calls.
+  -- How it was returned. called_back: the service says so. Otherwise what came first within the callback window: outbound_call to the
+  -- number, answered or not; caller_got_through: the caller called again and was answered; text: a user texted the number, alone or in a
+  -- group, and the text was neither blocked nor failed. Without any of these, for information only (not a return): automatic_text: a rule
+  -- texted the number; text_by_unknown: the sender is unknown, an integration or a person using one. NULL = none of these.
   m.returned_by,
-  m.returned_at,
-  m.returned_call_id,
-  round(m.return_seconds / 6.0::double precision) / 10 as minutes_to_return,
+  m.returned_at, -- When it was returned; NULL when not returned, or when the service names a call that is not mirrored.
+  m.returned_call_id, -- The call that returned it; NULL for a text.
+  round(m.return_seconds / 6.0::double precision) / 10 as minutes_to_return, -- From the start of the missed call, by the calendar.
+  -- The same, business time only. NULL if the schedule was closed all the time between the call and its return, so medians include only
+  -- calls with some business time. 0 if the service names a call that began earlier.
   round(m.return_business_seconds / 6.0::double precision) / 10 as business_minutes_to_return,
+  -- The shortest that applies: 1 hour; 4 hours (both by the calendar); 1 business day: by the end of the next business day of the schedule
+  -- of the line; later. NULL = not returned, or at an unknown time.
   m.returned_within,
+  -- First later call, within the callback window or named by the service, on which somebody spoke with the caller, whoever called. NULL =
+  -- none; a returned call was then only an attempt, or answered by text.
   m.reached_at,
+  -- No person is known to have got in touch within the window (so far). Texts by rules or unknown senders do not count.
   m.returned_by is null or m.returned_by in ('automatic_text', 'text_by_unknown') as is_unreturned,
+  -- Whether it is a call that needs a call-back, by missed of the rules file (how far the caller came, how long the call lasted; see
+  -- params). Those with the status missed trigger call_missed. A changed file counts at once.
   n.needs_call_back,
+  -- Whether the caller waits for a call: it is the newest call of the number that needs a call-back, and it is unreturned. One row per
+  -- customer.
   n.needs_call_back and coalesce(m.returned_by in ('automatic_text', 'text_by_unknown'), true) and not exists (
     select from warehouse.calls l join rollups.missed_call_returns r on r.call_id = l.call_id
     where l.external_number = c.external_number and l.started_at >= m.started_at and (l.started_at, l.call_id) > (m.started_at, m.call_id)
       and r.reached = any(p.missed_reached) and l.duration_seconds >= p.missed_seconds
   ) as is_waiting,
+  -- When a rule or an unknown sender first texted the number within the callback window, whether or not a person returned the call; NULL =
+  -- never. Blocked and failed texts do not count.
   m.texted_at,
-  m.rule_texted_at
+  m.rule_texted_at -- When a rule first did. The text, with the rule's name, is in fct_sms_message.
 from rollups.missed_call_returns m
   cross join reporting.params p
   left join warehouse.calls c on c.call_id = m.call_id
@@ -48,35 +76,3 @@ from rollups.missed_call_returns m
   left join lateral (
     select c.message_seconds, case when c.is_message_left or c.message_seconds is not null then c.is_message_left end as is_message_left
   ) v on m.reached = 'mailbox';
-
-comment on view reporting.missed_calls is 'One row per inbound external call that nobody answered (including mailbox calls), and whether a person got in touch afterwards. Calls without a caller''s number cannot be returned and are left out.';
-comment on column reporting.missed_calls.call_id is 'The call.';
-comment on column reporting.missed_calls.started_at is 'Its start.';
-comment on column reporting.missed_calls.local_date is 'Its local day.';
-comment on column reporting.missed_calls.date_key is 'The same as yyyymmdd; see dim_date.';
-comment on column reporting.missed_calls.outcome is 'voicemail, short_abandoned, abandoned or missed.';
-comment on column reporting.missed_calls.reached is 'How far the caller got: mailbox, rang, queue, menu or unknown, as in fct_call; person if somebody answered a leg although the service does not call the call answered.';
-comment on column reporting.missed_calls.is_business_hours is 'Whether the schedule of the line was open when the call began. Changed hours take effect after reporting rebuild.';
-comment on column reporting.missed_calls.reason is 'Why it was missed, one word per call: closed (outside business hours, whatever else), menu (hung up in the menu), mailbox_without_message, or else the value of reached: mailbox (with a message, or unknown), queue, rang, unknown, person.';
-comment on column reporting.missed_calls.queue_key is 'The last queue or huntgroup that the call entered; NULL = it is not known to have entered one. See dim_queue.';
-comment on column reporting.missed_calls.is_message_left is 'For a call that reached a mailbox: true when it was recorded, or the mailbox was connected for three seconds or more. NULL = not reported, or no mailbox.';
-comment on column reporting.missed_calls.message_seconds is 'How long the mailbox was connected, including the greeting if the service counts it; NULL = not reported, or no mailbox.';
-comment on column reporting.missed_calls.external_number is 'The caller.';
-comment on column reporting.missed_calls.caller_name is 'The caller''s name; NULL where a placeholder, a place or a number was shown instead: see person_name.';
-comment on column reporting.missed_calls.account_number is 'The account''s number that was called.';
-comment on column reporting.missed_calls.number_key is 'The same, unknown where none is reported; see dim_number.';
-comment on column reporting.missed_calls.contact_key is 'The caller; see dim_contact.';
-comment on column reporting.missed_calls.wait_seconds is 'How long the caller waited; NULL = not known.';
-comment on column reporting.missed_calls.called_back_call_id is 'The call that returned it according to the service, which only reports this for abandoned calls.';
-comment on column reporting.missed_calls.returned_by is 'How it was returned. called_back: the service says so. Otherwise what came first within the callback window: outbound_call to the number, answered or not; caller_got_through: the caller called again and was answered; text: a user texted the number, alone or in a group, and the text was neither blocked nor failed. Without any of these, for information only (not a return): automatic_text: a rule texted the number; text_by_unknown: the sender is unknown, an integration or a person using one. NULL = none of these.';
-comment on column reporting.missed_calls.returned_at is 'When it was returned; NULL when not returned, or when the service names a call that is not mirrored.';
-comment on column reporting.missed_calls.returned_call_id is 'The call that returned it; NULL for a text.';
-comment on column reporting.missed_calls.minutes_to_return is 'From the start of the missed call, by the calendar.';
-comment on column reporting.missed_calls.business_minutes_to_return is 'The same, business time only. NULL if the schedule was closed all the time between the call and its return, so medians include only calls with some business time. 0 if the service names a call that began earlier.';
-comment on column reporting.missed_calls.returned_within is 'The shortest that applies: 1 hour; 4 hours (both by the calendar); 1 business day: by the end of the next business day of the schedule of the line; later. NULL = not returned, or at an unknown time.';
-comment on column reporting.missed_calls.reached_at is 'First later call, within the callback window or named by the service, on which somebody spoke with the caller, whoever called. NULL = none; a returned call was then only an attempt, or answered by text.';
-comment on column reporting.missed_calls.is_unreturned is 'No person is known to have got in touch within the window (so far). Texts by rules or unknown senders do not count.';
-comment on column reporting.missed_calls.needs_call_back is 'Whether it is a call that needs a call-back, by missed of the rules file (how far the caller came, how long the call lasted; see params). Those with the status missed trigger call_missed. A changed file counts at once.';
-comment on column reporting.missed_calls.is_waiting is 'Whether the caller waits for a call: it is the newest call of the number that needs a call-back, and it is unreturned. One row per customer.';
-comment on column reporting.missed_calls.texted_at is 'When a rule or an unknown sender first texted the number within the callback window, whether or not a person returned the call; NULL = never. Blocked and failed texts do not count.';
-comment on column reporting.missed_calls.rule_texted_at is 'When a rule first did. The text, with the rule''s name, is in fct_sms_message.';

@@ -1,5 +1,20 @@
+-- One row per line and number that opted out or in, or may have opted out, by the verdicts that the send gates use: keywords of carriers
+-- (STOP, START), texts that may ask not to be texted, decisions of people, and sends that the service skipped because they had opted out.
+-- Who opted out otherwise, and was sent nothing by a rule since, is not here: the service has no list. Texts that the service deleted since
+-- are left out here; rules still heed them. Rules text nobody who opted out, on any line but one on which they opted in since, and nobody
+-- whose status is unsure.
 create view reporting.sms_opt_status as
-select distinct on (line, number) line, number, kind = 'opt_out' as is_opted_out, kind as opt_status, changed_at as decided_at,
+select distinct on (line, number)
+  line, -- The account's line; empty for a manual decision on a number without an opt-out text.
+  number, -- The other party; in a group, the sender of the text.
+  kind = 'opt_out' as is_opted_out, -- Whether opt_status is opt_out.
+  -- opt_out; unsure: a text may ask not to be texted and needs a decision (trunkline opt-outs); opt_in; clear: a person decided that it was
+  -- no opt-out. If a START and a STOP have the same second, the STOP counts.
+  kind as opt_status,
+  -- Time of the first text with this status since the last START, or when the service or the person decided; for opt_in and clear, the
+  -- latest. A number skipped by the service had opted out earlier.
+  changed_at as decided_at,
+  -- inbound_word: warehouse.sms_messages.opt_out_verdict of a text; service_skip: the service skipped a send; person: a manual decision.
   case source when 'text' then 'inbound_word' when 'service' then 'service_skip' else 'person' end as evidence
 from (
   select c.*, max(changed_at) filter (where kind = 'opt_in') over each as opted_in_at,
@@ -20,11 +35,3 @@ where case when source = 'person' then changed_at = person_at else kind <> 'unsu
 -- The first text or skip since the last START decides, so that a second STOP does not move the time.
 order by line, number, array_position(array['opt_out', 'unsure'], kind), case when kind in ('opt_out', 'unsure') then changed_at end,
   changed_at desc;
-
-comment on view reporting.sms_opt_status is 'One row per line and number that opted out or in, or may have opted out, by the verdicts that the send gates use: keywords of carriers (STOP, START), texts that may ask not to be texted, decisions of people, and sends that the service skipped because they had opted out. Who opted out otherwise, and was sent nothing by a rule since, is not here: the service has no list. Texts that the service deleted since are left out here; rules still heed them. Rules text nobody who opted out, on any line but one on which they opted in since, and nobody whose status is unsure.';
-comment on column reporting.sms_opt_status.line is 'The account''s line; empty for a manual decision on a number without an opt-out text.';
-comment on column reporting.sms_opt_status.number is 'The other party; in a group, the sender of the text.';
-comment on column reporting.sms_opt_status.is_opted_out is 'Whether opt_status is opt_out.';
-comment on column reporting.sms_opt_status.opt_status is 'opt_out; unsure: a text may ask not to be texted and needs a decision (trunkline opt-outs); opt_in; clear: a person decided that it was no opt-out. If a START and a STOP have the same second, the STOP counts.';
-comment on column reporting.sms_opt_status.decided_at is 'Time of the first text with this status since the last START, or when the service or the person decided; for opt_in and clear, the latest. A number skipped by the service had opted out earlier.';
-comment on column reporting.sms_opt_status.evidence is 'inbound_word: warehouse.sms_messages.opt_out_verdict of a text; service_skip: the service skipped a send; person: a manual decision.';

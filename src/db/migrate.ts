@@ -6,6 +6,7 @@ import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import type { Log } from '../shared/log.ts';
 import { blockerName, blockerRemedy, endReaders, readLockHolders } from './blockers.ts';
+import { withComments } from './comments.ts';
 import {
   createDatabase,
   type Database,
@@ -112,12 +113,12 @@ export class OldDatabase extends UserError {
 
 /** Whether all migrations of this release are applied, with the text that they have in it. */
 export async function isMigrated(db: Database): Promise<boolean> {
-  const [known, applied] = await Promise.all([migrationsIn(releaseFolder), appliedMigrations(db)]);
+  const [known, applied] = await Promise.all([namesIn(releaseFolder), appliedMigrations(db)]);
   return known.every((name) => applied.has(name)) && (await changedMigrations(db, releaseFolder)).length === 0;
 }
 
 async function changedMigrations(db: Database, folder: URL): Promise<string[]> {
-  const [known, applied] = await Promise.all([migrationsIn(folder), appliedMigrations(db)]);
+  const [known, applied] = await Promise.all([namesIn(folder), appliedMigrations(db)]);
   const both = known.filter((name) => applied.has(name));
   const texts = await Promise.all(both.map((name) => readMigration(folder, name)));
   return both.filter((name, at) => ![null, texts[at]?.textHash].includes(applied.get(name)));
@@ -134,7 +135,7 @@ export async function isAhead(db: Database): Promise<boolean> {
 }
 
 async function migrationsAhead(db: Database, folder: URL): Promise<string[]> {
-  const [known, applied] = await Promise.all([migrationsIn(folder), appliedMigrations(db)]);
+  const [known, applied] = await Promise.all([namesIn(folder), appliedMigrations(db)]);
   return [...applied.keys()].filter((name) => !known.includes(name));
 }
 
@@ -164,11 +165,6 @@ async function appliedMigrations(db: Database | Transaction): Promise<ReadonlyMa
        case when to_jsonb(m) ? 'text_hash' then to_jsonb(m) ->> 'text_hash' else '' end as hash from ops.migrations m`,
   );
   return new Map(rows.map((row) => [row.name, row.hash]));
-}
-
-/** Skips `schema.sql`, a dump for readers. */
-async function migrationsIn(folder: URL): Promise<string[]> {
-  return (await namesIn(folder)).filter((name) => /^\d/.test(name));
 }
 
 const lockRetryMs = 3_000;
@@ -226,7 +222,7 @@ async function applySchema(db: Database, folder: URL): Promise<{ applied: string
       wasEmpty = !(await hasMigrations(tx));
       if (!wasEmpty) await query(tx, sql`lock table ops.migrations in exclusive mode`);
       const known = await appliedMigrations(tx);
-      const names = await migrationsIn(folder);
+      const names = await namesIn(folder);
       // A newer release may have migrated while this one waited for the lock.
       if ([...known.keys()].some((name) => !names.includes(name))) return { applied: [], routines: [] };
       await limitLockWait(tx);
@@ -234,7 +230,7 @@ async function applySchema(db: Database, folder: URL): Promise<{ applied: string
       for (const name of applied) {
         failed = `Migration ${name} failed`;
         const { text, textHash } = await readMigration(folder, name);
-        await tx.executeQuery(CompiledQuery.raw(text));
+        await tx.executeQuery(CompiledQuery.raw(withComments(text)));
         await query(
           tx,
           sql`insert into ops.migrations (name, timestamp, text_hash)

@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { CompiledQuery } from 'kysely';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
+import { withComments } from './comments.ts';
 import { type Database, inTransaction, limitLockWait, query, sql, type Transaction } from './database.ts';
 import { takeLock } from './locks.ts';
 
@@ -51,7 +52,7 @@ export async function applyRoutines(tx: Transaction): Promise<string[]> {
   // Functions may call each other, and read views that are created later.
   await query(tx, sql`set local check_function_bodies = off`);
   for (const { name, text, textHash } of changed) {
-    await tx.executeQuery(CompiledQuery.raw(text));
+    await tx.executeQuery(CompiledQuery.raw(withComments(text)));
     await query(
       tx,
       sql`
@@ -180,7 +181,7 @@ async function grantsOn(tx: Transaction, views: readonly string[]): Promise<stri
 
 async function createView(tx: Transaction, { name, text, textHash }: View): Promise<void> {
   try {
-    await tx.executeQuery(CompiledQuery.raw(text.replace(/^create view /m, 'create or replace view ')));
+    await tx.executeQuery(CompiledQuery.raw(withComments(text).replace(/^create view /m, 'create or replace view ')));
   } catch (error) {
     if (handledCodes.has((error as { code?: unknown }).code)) throw error;
     throw new Error(`The view reporting.${name} could not be created: ${(error as Error).message}`, { cause: error });

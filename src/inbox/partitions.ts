@@ -72,11 +72,7 @@ async function add(tx: Transaction, { from, to }: { from: Date; to: Date }): Pro
   const day = (at: Date) => at.toISOString().slice(0, 10);
   const name = sql.table(`ops.${prefix}${day(to).replaceAll('-', '')}`);
   // Attached and not created in place, which would lock all deliveries.
-  await query(tx, sql`create table ${name} (like ops.deliveries including defaults including comments)`);
-  await query(
-    tx,
-    sql`comment on table ${name} is ${sql.lit(`Deliveries of ${day(from)} and after, before ${day(to)}, UTC.`)}`,
-  );
+  await query(tx, sql`create table ${name} (like ops.deliveries including defaults)`);
   await query(
     tx,
     sql`alter table ops.deliveries attach partition ${name} for values from (${sql.lit(from.toISOString())}) to (${sql.lit(to.toISOString())})`,

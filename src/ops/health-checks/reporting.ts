@@ -30,7 +30,7 @@ function remedyOf(code: string | null): string {
     case '42P01':
     case '42703':
     case '42883':
-      return `A table, column or function was changed by hand: restore it as migrations/schema.sql shows it (${toType('migrate')} restores views and functions).`;
+      return `A table, column or function was changed by hand: restore it as the files in migrations/ have it (${toType('migrate')} restores views and functions).`;
     case '55P03':
       return `A session holds a lock on a table of the reports: ${lockQuery}; end it with pg_terminate_backend(pid).`;
     case '55000':
