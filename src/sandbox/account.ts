@@ -15,36 +15,38 @@ export const eventTypes = [
 export type EventType = (typeof eventTypes)[number];
 
 /** Section 2.8, stored as rendered. */
-export const userSchema = z
-  .object({
-    id: z.int(),
-    username: z.string().describe('Empty for a user without portal access.'),
-    firstName: z.string(),
-    lastName: z.string(),
-    title: z.string(),
-    email: z.string(),
-    mobile: z.string().describe('Personal number; may be blank.'),
-    company: z.string(),
-    timeZone: z.string().describe('IANA zone.'),
-    extension: z.string().describe('Dial-by-name extension.'),
-    extensions: z.array(z.string()),
-    lines: z.array(z.string()).describe('SIP lines.'),
-    numbers: z.array(z.string()).describe('Account DIDs.'),
-    voicemails: z.array(z.string()),
-  })
-  .meta({ id: 'User' });
-export type User = z.output<typeof userSchema>;
+export interface User {
+  id: number;
+  /** Empty for a user without portal access. */
+  username: string;
+  firstName: string;
+  lastName: string;
+  title: string;
+  email: string;
+  /** Personal number; may be blank. */
+  mobile: string;
+  company: string;
+  timeZone: string;
+  /** Dial-by-name extension. */
+  extension: string;
+  extensions: string[];
+  /** SIP lines. */
+  lines: string[];
+  numbers: string[];
+  voicemails: string[];
+}
 
 /** Section 2.1, stored as rendered. */
-export const lineSchema = z
-  .object({
-    number: z.string().describe('Digits, in the exact format of `from` when sending.'),
-    name: z.string().describe('Caller-ID name; empty if none.'),
-    userIds: z.array(z.int()).describe('Users the line is assigned to; empty means all users.'),
-    bulkEnabled: z.boolean().describe('Registered for 10DLC bulk traffic.'),
-  })
-  .meta({ id: 'Line' });
-export type Line = z.output<typeof lineSchema>;
+export interface Line {
+  /** Digits, in the exact format of `from` when sending. */
+  number: string;
+  /** Caller-ID name; empty if none. */
+  name: string;
+  /** Users the line is assigned to; empty means all users. */
+  userIds: number[];
+  /** Registered for 10DLC bulk traffic. */
+  bulkEnabled: boolean;
+}
 
 export interface Message {
   id: number;
@@ -91,39 +93,42 @@ export interface Leg {
   transferred: boolean;
 }
 
-const callerTypes = 'external, user, queue, huntgroup; others appear.';
-
+/** The numbers of an internal leg are extensions. */
 export const partyFields = {
-  callerType: z.string().describe(callerTypes),
+  callerType: z.string(),
   callerName: z.string(),
-  callerNumber: z.string().describe('An extension on an internal leg.'),
-  calledType: z.string().describe(callerTypes),
+  callerNumber: z.string(),
+  calledType: z.string(),
   calledName: z.string(),
   calledNumber: z.string(),
 };
 
 /** Section 2.9, a row of call search, stored as rendered. */
-export const callSummarySchema = z
-  .object({
-    id: z.string().describe('Unix timestamp, a dot, a sequence number. Keep it as text.'),
-    direction: z.enum(['inbound', 'outbound']),
-    status: z.enum(['answered', 'missed', 'voicemail', 'unknown']),
-    statusCode: z.int().describe('-1 missed, 0 voicemail, otherwise the number of people who answered.'),
-    ...partyFields,
-    dialledNumber: z.string().describe('The dialled number; for inbound calls the DID.'),
-    callerIdInternal: z.string(),
-    callerIdExternal: z.string(),
-    startTime: z.string(),
-    endTime: z.string().optional().describe('Absent for a call without a recorded end.'),
-    durationSeconds: z.int().describe('Includes enqueuing.'),
-    talkTimeSeconds: z.int(),
-    transferred: z.int().describe('Number of transfers.'),
-    abandoned: z.boolean(),
-    recorded: z.boolean(),
-    calledBack: z.string().optional().describe('Id of the call that returned this one.'),
-    repeated: z.int(),
-  })
-  .meta({ id: 'CallSummary' });
+export const callSummarySchema = z.object({
+  id: z.string(),
+  direction: z.enum(['inbound', 'outbound']),
+  status: z.enum(['answered', 'missed', 'voicemail', 'unknown']),
+  /** -1 missed, 0 voicemail, otherwise the number of people who answered. */
+  statusCode: z.int(),
+  ...partyFields,
+  /** For inbound calls the DID. */
+  dialledNumber: z.string(),
+  callerIdInternal: z.string(),
+  callerIdExternal: z.string(),
+  startTime: z.string(),
+  /** Absent for a call without a recorded end. */
+  endTime: z.string().optional(),
+  /** Includes enqueuing. */
+  durationSeconds: z.int(),
+  talkTimeSeconds: z.int(),
+  /** Number of transfers. */
+  transferred: z.int(),
+  abandoned: z.boolean(),
+  recorded: z.boolean(),
+  /** Id of the call that returned this one. */
+  calledBack: z.string().optional(),
+  repeated: z.int(),
+});
 export type CallSummary = z.output<typeof callSummarySchema>;
 
 export function partiesOf(caller: Endpoint, called: Endpoint) {
@@ -158,52 +163,51 @@ export interface Call extends CallSummary {
   transcripts?: Transcript[];
 }
 
-export const segmentSchema = z.object({ start: z.number(), end: z.number(), speaker: z.int(), text: z.string() });
+const segmentSchema = z.object({ start: z.number(), end: z.number(), speaker: z.int(), text: z.string() });
 export type Segment = z.output<typeof segmentSchema>;
 
-const score = z.int().optional().describe('Absent means not analyzed.');
+/** Absent means not analyzed. */
+const score = z.int().optional();
 const note = z.string().optional();
 
 /** Section 2.11, stored as rendered. */
-export const transcriptSchema = z
-  .object({
-    id: z.int(),
-    callId: z.string(),
-    recording: z.string().describe("Audio file name; embeds the leg's uniqueId without its dot."),
-    segments: z.array(segmentSchema),
-    shortSummary: note,
-    bulletPoints: z.array(z.string()),
-    callPurpose: note,
-    callSentiment: note,
-    customerSatisfactionScore: score,
-    customerSatisfactionScoreNote: note,
-    agentPerformanceScore: score,
-    agentPerformanceScoreNote: note,
-    actionRequired: z.boolean(),
-    actionRequiredNote: note,
-    urgentActionRequired: z.boolean(),
-    urgentActionRequiredNote: note,
-    agentName: note,
-    agentSpeaker: z.int().optional().describe('Which speaker is the agent; absent when undetermined.'),
-    customKpis: z.array(z.object({ name: z.string(), value: z.int().optional(), note: z.string() })),
-  })
-  .meta({ id: 'Transcript' });
+export const transcriptSchema = z.object({
+  id: z.int(),
+  callId: z.string(),
+  /** Audio file name; embeds the leg's uniqueId without its dot. */
+  recording: z.string(),
+  segments: z.array(segmentSchema),
+  shortSummary: note,
+  bulletPoints: z.array(z.string()),
+  callPurpose: note,
+  callSentiment: note,
+  customerSatisfactionScore: score,
+  customerSatisfactionScoreNote: note,
+  agentPerformanceScore: score,
+  agentPerformanceScoreNote: note,
+  actionRequired: z.boolean(),
+  actionRequiredNote: note,
+  urgentActionRequired: z.boolean(),
+  urgentActionRequiredNote: note,
+  agentName: note,
+  /** Which speaker is the agent; absent when undetermined. */
+  agentSpeaker: z.int().optional(),
+  customKpis: z.array(z.object({ name: z.string(), value: z.int().optional(), note: z.string() })),
+});
 export type Transcript = z.output<typeof transcriptSchema>;
 
 /** Section 2.12, stored as rendered. */
-export const subscriptionSchema = z
-  .object({
-    id: z.int(),
-    name: z.string(),
-    description: z.string(),
-    url: z.string().describe('Delivery address; http or https.'),
-    type: z.enum(eventTypes),
-    enabled: z.boolean(),
-    createdAt: z.string(),
-    updatedAt: z.string(),
-  })
-  .meta({ id: 'Subscription' });
-export type Subscription = z.output<typeof subscriptionSchema>;
+export interface Subscription {
+  id: number;
+  name: string;
+  description: string;
+  /** Delivery address; http or https. */
+  url: string;
+  type: EventType;
+  enabled: boolean;
+  createdAt: string;
+  updatedAt: string;
+}
 
 export const scopes = [
   'webhooks:read',
@@ -227,12 +231,13 @@ export interface ApiKey {
 
 /** The portal permissions of a user (5.2). They limit the user's OAuth tokens, not API keys. */
 export const roleSchema = z.strictObject({
-  users: z
-    .union([z.literal('all'), z.array(z.int()), z.null()])
-    .describe('Users that this user sees beside itself; null removes the permission.'),
-  phoneNumbers: z.boolean().describe("The user's lines and unassigned lines (2.1)."),
+  /** Users that this user sees beside itself; null removes the permission. */
+  users: z.union([z.literal('all'), z.array(z.int()), z.null()]),
+  /** The user's lines and unassigned lines (2.1). */
+  phoneNumbers: z.boolean(),
   callReports: z.boolean(),
-  allowRecordings: z.boolean().describe('Counts only together with callReports.'),
+  /** Counts only together with callReports. */
+  allowRecordings: z.boolean(),
 });
 export type Role = z.output<typeof roleSchema> & { userId: number };
 
@@ -275,22 +280,27 @@ export interface RefreshToken extends Grant {
 const micros = z.int().min(0).max(1_000_000_000);
 const rateSchema = z.strictObject({
   prefix: z.string().regex(/^\d{1,6}$/, 'must be the first digits of a number'),
-  smsMicros: micros.describe('Micro-dollars for each segment.'),
-  mmsMicros: micros.describe('Micro-dollars for a whole mms.'),
+  /** Micro-dollars for each segment. */
+  smsMicros: micros,
+  /** Micro-dollars for a whole mms. */
+  mmsMicros: micros,
 });
 /** Rates of a number prefix (2.4). */
 export type Rate = z.output<typeof rateSchema>;
 
 /** Settings of the account's owner and of the service's operator. */
 export const settingsSchema = z.strictObject({
-  restrictDeletingSms: z.boolean().describe('Deletes answer 403 (4.2).'),
-  sensitiveContent: z.boolean().describe('Recordings answer 403 to every credential (5.2).'),
-  rates: z.array(rateSchema).max(500).describe('A destination without one answers 422 (section 7).'),
-  redirectHosts: z
-    .array(z.string().regex(/^[a-z0-9.[\]:-]{1,253}$/, 'must be a host in small letters, without port'))
-    .describe('Allowed hosts of redirect URIs (5.3).'),
-  plainLoopbackRedirects: z.boolean().describe('Redirects to the loopback address may do without TLS, against 5.3.'),
-  accessTokenSeconds: z.int().min(0).max(31_536_000).describe('Lifetime of new access tokens (5.3).'),
+  /** Deletes answer 403 (4.2). */
+  restrictDeletingSms: z.boolean(),
+  /** Recordings answer 403 to every credential (5.2). */
+  sensitiveContent: z.boolean(),
+  /** A destination without one answers 422 (section 7). */
+  rates: z.array(rateSchema).max(500),
+  /** Allowed hosts of redirect URIs (5.3). */
+  redirectHosts: z.array(z.string().regex(/^[a-z0-9.[\]:-]{1,253}$/, 'must be a host in small letters, without port')),
+  /** Redirects to the loopback address may do without TLS, against 5.3. */
+  plainLoopbackRedirects: z.boolean(),
+  accessTokenSeconds: z.int().min(0).max(31_536_000),
 });
 export type AccountSettings = z.output<typeof settingsSchema>;
 
@@ -314,33 +324,26 @@ export interface Note {
   at: string;
 }
 
-/** Section 2.5: the part of a conversation's state that answers show. */
-export const conversationStateSchema = z
-  .object({
-    line: z.string(),
-    number: z.string(),
-    resolved: z.boolean().describe('After the call.'),
-    resolvedBy: z.int().optional().describe('Absent when an integration resolved it without naming a user.'),
-    resolvedAt: z.string().optional().describe('Absent when not resolved.'),
-  })
-  .meta({ id: 'ConversationState' });
-
-/** State of the conversation between a line and a number. Resolving and assigning are independent. */
-export interface ConversationState extends z.output<typeof conversationStateSchema> {
+/** State of the conversation between a line and a number (2.5). Resolving and assigning are independent. */
+export interface ConversationState {
+  line: string;
+  number: string;
+  resolved: boolean;
+  /** Absent when an integration resolved it without naming a user. */
+  resolvedBy?: number;
+  resolvedAt?: string;
   assignedTo?: number;
   notes: Note[];
 }
 
 /** Section 2.7, stored as rendered. */
-export const blockedSenderSchema = z
-  .object({
-    line: z.string(),
-    number: z.string(),
-    reason: z.string().describe('Never shown to the blocked party.'),
-    blockedAt: z.string(),
-  })
-  .meta({ id: 'BlockedSender' });
-export type BlockedSender = z.output<typeof blockedSenderSchema>;
+export interface BlockedSender {
+  line: string;
+  number: string;
+  /** Never shown to the blocked party. */
+  reason: string;
+  blockedAt: string;
+}
 
 /** The number replied STOP to the line, and not START since. */
 export interface OptOut {
@@ -350,13 +353,18 @@ export interface OptOut {
 }
 
 /** Section 2.7, stored as rendered. */
-export const draftSchema = z.object({ draftId: z.string(), message: z.string() }).meta({ id: 'Draft' });
-export type Draft = z.output<typeof draftSchema>;
+export interface Draft {
+  draftId: string;
+  message: string;
+}
 
-/** Section 2.7. */
-export const templateSchema = z.object({ id: z.int(), title: z.string(), body: z.string() }).meta({ id: 'Template' });
-/** A template with the user who saved it. */
-export type Template = z.output<typeof templateSchema> & { userId: number };
+/** A saved reply (2.7) with the user who saved it. */
+export interface Template {
+  id: number;
+  title: string;
+  body: string;
+  userId: number;
+}
 
 /** An attachment; the extension of `file` decides the content type (2.2). */
 export interface HostedFile {

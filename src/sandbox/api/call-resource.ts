@@ -1,51 +1,9 @@
-import { z } from 'zod';
-import {
-  type Call,
-  type CallSummary,
-  callSummarySchema,
-  type Leg,
-  partiesOf,
-  partyFields,
-  type Transcript,
-} from '../account.ts';
+import { type Call, type CallSummary, type Leg, partiesOf, type Transcript } from '../account.ts';
 import { callTemplateOf, generateTranscript, isSummarized } from '../seed/transcripts.ts';
 import { rfc3339 } from '../time.ts';
 import type { Links } from './files.ts';
 
 const shortestTranscriptSeconds = 15;
-
-/** Assumed: the specification does not show all fields of a leg. */
-const legSchema = z
-  .object({
-    uniqueId: z.string(),
-    callId: z.string(),
-    bridgedFromCallId: z.string().optional(),
-    status: z.string(),
-    ...partyFields,
-    startTime: z.string(),
-    endTime: z.string().optional(),
-    durationSeconds: z.int(),
-    talkTimeSeconds: z.int(),
-    recorded: z.boolean(),
-  })
-  .meta({ id: 'CallLeg' });
-
-/** GET /calls/{callid}: the summary with its legs. */
-export const callSchema = callSummarySchema.extend({ legs: z.array(legSchema) }).meta({ id: 'Call' });
-
-/** Section 2.10. */
-export const recordingSchema = z
-  .object({
-    uniqueId: z.string(),
-    callId: z.string().describe('After a transfer it can differ from the requested call.'),
-    url: z.string().describe('Signed; valid without a credential.'),
-    startTime: z.string(),
-    durationSeconds: z.int(),
-    talkTimeSeconds: z.int(),
-    from: z.string(),
-    to: z.string(),
-  })
-  .meta({ id: 'Recording' });
 
 export function callSummary({ start, sequence, internal, caller, called, legs, legsAt, ...call }: Call): CallSummary {
   const { transcriptSeed, recordingsAt, transcriptsAt, transcripts, shown, ...summary } = call;
@@ -60,7 +18,8 @@ function asShown<T extends object>(answer: T, shown: Readonly<Record<string, unk
   return Object.fromEntries(fields) as T;
 }
 
-export function callWithLegs(call: Call, now: number): z.output<typeof callSchema> {
+/** GET /calls/{callid}: the summary with its legs. */
+export function callWithLegs(call: Call, now: number) {
   const isListed = call.legsAt === undefined || call.legsAt <= now;
   const legs = isListed ? call.legs.map((leg, index) => legResource(call, leg, index)) : [];
   const whole = { ...callSummary(call), legs };
@@ -78,7 +37,8 @@ function legCallId(call: Call, leg: Leg): string {
   return transfer === undefined ? call.id : uniqueIdOf(call, transfer);
 }
 
-function legResource(call: Call, leg: Leg, index: number): z.output<typeof callSchema>['legs'][number] {
+/** Assumed: the specification does not show all fields of a leg. */
+function legResource(call: Call, leg: Leg, index: number) {
   const begin = (call.start + leg.offset) * 1000;
   const before = call.legs[index - 1];
   return {
@@ -96,7 +56,7 @@ function legResource(call: Call, leg: Leg, index: number): z.output<typeof callS
 }
 
 /** The recordings that are ready, one per recorded leg (2.10). */
-export function recordingsOf(call: Call, now: number, links: Links): z.output<typeof recordingSchema>[] {
+export function recordingsOf(call: Call, now: number, links: Links) {
   if (call.recordingsAt === null || call.recordingsAt > now) return [];
   return call.legs
     .filter((leg) => leg.recorded)

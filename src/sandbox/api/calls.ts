@@ -1,17 +1,10 @@
 import { z } from 'zod';
-import { type Call, callSummarySchema, transcriptSchema } from '../account.ts';
+import type { Call } from '../account.ts';
 import type { Context } from '../context.ts';
-import { type Api, dataOf } from '../http/api.ts';
+import type { Api } from '../http/api.ts';
 import { notFound, permissionDenied } from '../http/errors.ts';
 import { settingsOf } from '../store/store.ts';
-import {
-  callSchema,
-  callSummary,
-  callWithLegs,
-  recordingSchema,
-  recordingsOf,
-  transcriptsOf,
-} from './call-resource.ts';
+import { callSummary, callWithLegs, recordingsOf, transcriptsOf } from './call-resource.ts';
 import { searchCalls, searchRequest } from './call-search.ts';
 
 const callPath = z.object({
@@ -32,24 +25,13 @@ export function callRoutes(api: Api, { store, links, now }: Pick<Context, 'store
 
   api.get('/calls/:callid', {
     config: { scope: 'reports:read', permission: 'callReports' },
-    schema: {
-      operationId: 'getCall',
-      summary: 'One call with its legs',
-      params: callPath,
-      response: { 200: dataOf(callSchema) },
-    },
+    schema: { operationId: 'getCall', params: callPath },
     handler: ({ params }) => ({ data: callWithLegs(requireCall(params.callid), now().getTime()) }),
   });
 
   api.get('/calls/:callid/recordings', {
     config: recordings,
-    schema: {
-      operationId: 'listRecordings',
-      summary: 'Recordings of a call',
-      description: 'Empty when nothing was recorded or the recordings are not ready.',
-      params: callPath,
-      response: { 200: dataOf(z.array(recordingSchema)) },
-    },
+    schema: { operationId: 'listRecordings', params: callPath },
     handler: ({ params }) => {
       if (settingsOf(store).sensitiveContent) {
         throw permissionDenied('this account requires re-verification for sensitive content, which the API cannot do');
@@ -60,36 +42,16 @@ export function callRoutes(api: Api, { store, links, now }: Pick<Context, 'store
 
   api.get('/calls/:callid/transcripts', {
     config: recordings,
-    schema: {
-      operationId: 'listTranscripts',
-      summary: 'Transcripts of a call',
-      description: 'Empty when not recorded, too short, or not ready.',
-      params: callPath,
-      response: { 200: dataOf(z.array(transcriptSchema)) },
-    },
+    schema: { operationId: 'listTranscripts', params: callPath },
     handler: ({ params }) => ({ data: transcriptsOf(requireCall(params.callid), now().getTime()) }),
   });
 }
-
-const page = z
-  .object({
-    total: z.int().describe('Across all pages.'),
-    limit: z.int().describe('As applied.'),
-    offset: z.int(),
-    calls: z.array(callSummarySchema),
-  })
-  .meta({ id: 'CallPage' });
 
 /** POST /calls/search (4.6): the calls of a time window, by default newest first. */
 export function callSearchRoutes(api: Api, { store, now }: Pick<Context, 'store' | 'now'>): void {
   api.post('/calls/search', {
     config: { scope: 'reports:read', permission: 'callReports' },
-    schema: {
-      operationId: 'searchCalls',
-      summary: 'Call history',
-      body: searchRequest,
-      response: { 200: dataOf(page) },
-    },
+    schema: { operationId: 'searchCalls', body: searchRequest },
     handler: ({ body }) => {
       const { total, calls } = searchCalls(store, body, now().getTime());
       return { data: { total, limit: body.limit, offset: body.offset, calls: calls.map(callSummary) } };

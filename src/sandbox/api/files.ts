@@ -34,7 +34,6 @@ export function fileRoutes(
   }
 
   app.get<FilePath>('/recordings/:file', {
-    schema: { summary: 'Audio of a recorded leg' },
     handler: (request, reply): FastifyReply => {
       requireSigned(request);
       return reply.type('audio/wav').send(silence);
@@ -42,7 +41,6 @@ export function fileRoutes(
   });
 
   app.get<FilePath>('/media/:file', {
-    schema: { summary: 'A picture of a message' },
     handler: (request, reply): FastifyReply => {
       requireSigned(request);
       const hosted = store.files.get(request.params.file);

@@ -2,17 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Message } from '../account.ts';
 import type { Context } from '../context.ts';
-import {
-  type Api,
-  countField,
-  dataOf,
-  idField,
-  instant,
-  linePath,
-  noContent,
-  pairPath,
-  phoneNumber,
-} from '../http/api.ts';
+import { type Api, countField, idField, instant, linePath, pairPath, phoneNumber } from '../http/api.ts';
 import { credentialOf, requireLine, requireUser, usableLines } from '../http/auth.ts';
 import { notFound, permissionDenied } from '../http/errors.ts';
 import {
@@ -28,33 +18,8 @@ import { settingsOf } from '../store/store.ts';
 import { rfc3339 } from '../time.ts';
 import type { Links } from './files.ts';
 
-/** Section 2.6. */
-const messageSchema = z
-  .object({
-    id: z.int(),
-    direction: z.enum(['in', 'out']),
-    from: z.string(),
-    to: z.string(),
-    text: z.string(),
-    media: z.array(z.string()).describe('Publicly readable; treat as secrets.'),
-    sentAt: z.string(),
-    read: z.boolean().describe('Whether the calling user has read it.'),
-    readBy: z.array(z.int()),
-    sentBy: z.int().optional().describe('Absent when an integration sent it.'),
-    delivery: z
-      .object({ status: z.string(), error: z.string(), at: z.string() })
-      .optional()
-      .describe('Carrier receipt; absent means not yet reported.'),
-    groupParticipants: z.array(z.string()).optional(),
-    scheduled: z.boolean(),
-    scheduledAt: z.string().optional(),
-    blocked: z.boolean().describe('Charged, and not delivered.'),
-    blockReason: z.string().optional(),
-  })
-  .meta({ id: 'Message' });
-
-/** A message in a thread read, with the read state of the reader. */
-function messageResource(message: Message, reader: Reader, now: number, links: Links): z.output<typeof messageSchema> {
+/** A message in a thread read (2.6), with the read state of the reader. */
+function messageResource(message: Message, reader: Reader, now: number, links: Links) {
   const isScheduled = message.scheduledAt !== undefined && message.scheduledAt > now;
   const { delivery, participants } = message;
   return {
@@ -86,20 +51,11 @@ const groupNumbers = z
   .pipe(z.array(phoneNumber));
 
 const threadQuery = z.object({
-  markRead: z.enum(['true', 'false']).default('false').describe('Also marks the returned messages read.'),
-  groupParticipants: groupNumbers.optional().describe('Comma-separated; addresses a group thread.'),
+  markRead: z.enum(['true', 'false']).default('false'),
+  groupParticipants: groupNumbers.optional(),
   limit: countField.pipe(z.number().min(1, range).max(maxLimit, range)).default(50),
   offset: countField.default(0),
 });
-
-const thread = z
-  .object({
-    line: z.string(),
-    number: z.string(),
-    messages: z.array(messageSchema),
-    markedRead: z.boolean().describe('True only when the request passed markRead=true.'),
-  })
-  .meta({ id: 'Thread' });
 
 /** Section 8. */
 const maxMarks = 50;
@@ -109,7 +65,7 @@ const markBody = z.strictObject({
     .array(z.int())
     .min(1, 'must name at least one message')
     .max(maxMarks, `must name at most ${maxMarks} messages`),
-  read: z.boolean().default(true).describe('False marks as unread.'),
+  read: z.boolean().default(true),
 });
 
 const messagePath = pairPath.extend({ id: idField });
@@ -130,13 +86,7 @@ export function threadRoutes(api: Api, { store, links, now }: Pick<Context, 'sto
 
   api.get('/sms/conversations/:line/:number', {
     config: read,
-    schema: {
-      operationId: 'readThread',
-      summary: 'Messages of a conversation',
-      params: pairPath,
-      querystring: threadQuery,
-      response: { 200: dataOf(thread) },
-    },
+    schema: { operationId: 'readThread', params: pairPath, querystring: threadQuery },
     handler: (request) => {
       const { line, number } = request.params;
       const { markRead, groupParticipants, limit, offset } = request.query;
@@ -156,14 +106,7 @@ export function threadRoutes(api: Api, { store, links, now }: Pick<Context, 'sto
 
   api.post('/sms/conversations/:line/:number/read', {
     config: write,
-    schema: {
-      operationId: 'markMessages',
-      summary: 'Mark messages read or unread',
-      description: 'Affects only the calling user; an API key marks for the account.',
-      params: pairPath,
-      body: markBody,
-      response: { 204: noContent },
-    },
+    schema: { operationId: 'markMessages', params: pairPath, body: markBody },
     handler: (request, reply) => {
       requireLine(store, request, request.params.line);
       const reader = readerOf(credentialOf(request));
@@ -178,12 +121,7 @@ export function threadRoutes(api: Api, { store, links, now }: Pick<Context, 'sto
 
   api.delete('/sms/conversations/:line/:number/messages/:id', {
     config: write,
-    schema: {
-      operationId: 'deleteMessage',
-      summary: 'Delete one message',
-      params: messagePath,
-      response: { 204: noContent },
-    },
+    schema: { operationId: 'deleteMessage', params: messagePath },
     handler: (request, reply) => {
       const { line, id } = request.params;
       requireLine(store, request, line);
@@ -197,12 +135,7 @@ export function threadRoutes(api: Api, { store, links, now }: Pick<Context, 'sto
 
   api.delete('/sms/conversations/:line/:number', {
     config: write,
-    schema: {
-      operationId: 'deleteThread',
-      summary: 'Delete every message of a conversation',
-      params: pairPath,
-      response: { 204: noContent },
-    },
+    schema: { operationId: 'deleteThread', params: pairPath },
     handler: (request, reply) => {
       const { line, number } = request.params;
       requireLine(store, request, line);
@@ -213,10 +146,7 @@ export function threadRoutes(api: Api, { store, links, now }: Pick<Context, 'sto
   });
 }
 
-const since = instant
-  .optional()
-  .transform((text) => (text === undefined ? undefined : endOfSecond(Date.parse(text))))
-  .describe('RFC 3339; only messages after it. Without it, all.');
+const since = instant.optional().transform((text) => (text === undefined ? undefined : endOfSecond(Date.parse(text))));
 
 const lineNumbers = z
   .string()
@@ -224,14 +154,9 @@ const lineNumbers = z
   .pipe(z.array(phoneNumber));
 
 const unreadQuery = z.object({
-  lines: lineNumbers.optional().describe('Comma-separated numbers; omit for all.'),
+  lines: lineNumbers.optional(),
   since,
 });
-
-/** Section 2.7. */
-const unreadCounts = z
-  .object({ total: z.int(), lines: z.array(z.object({ line: z.string(), count: z.int() })) })
-  .meta({ id: 'UnreadCounts' });
 
 /** Unread counts, and marking a line read (4.3). */
 export function unreadRoutes(api: Api, { store }: Pick<Context, 'store'>): void {
@@ -244,13 +169,7 @@ export function unreadRoutes(api: Api, { store }: Pick<Context, 'store'>): void 
 
   api.get('/sms/unread', {
     config: { scope: 'messages:read', permission: 'phoneNumbers' },
-    schema: {
-      operationId: 'countUnread',
-      summary: 'Number of unread messages by line',
-      description: 'Messages that the calling user has not read; for an API key, those that nobody has read.',
-      querystring: unreadQuery,
-      response: { 200: dataOf(unreadCounts) },
-    },
+    schema: { operationId: 'countUnread', querystring: unreadQuery },
     handler: (request) => {
       const reader = readerOf(credentialOf(request));
       const lines = namedLines(request, request.query.lines).map((line) => ({
@@ -265,11 +184,8 @@ export function unreadRoutes(api: Api, { store }: Pick<Context, 'store'>): void 
     config: { scope: 'messages:write', permission: 'phoneNumbers', needsUser: true },
     schema: {
       operationId: 'markLineRead',
-      summary: 'Mark a whole line read',
-      description: 'For the calling user, in all conversations of the line.',
       params: linePath,
       body: z.strictObject({ since }),
-      response: { 204: noContent },
     },
     handler: (request, reply) => {
       const { number } = requireLine(store, request, request.params.line);

@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { draftSchema, templateSchema } from '../account.ts';
 import type { Context } from '../context.ts';
-import { type Api, dataOf, idPath, noContent } from '../http/api.ts';
+import { type Api, idPath } from '../http/api.ts';
 import { requireUser } from '../http/auth.ts';
 import { notFound } from '../http/errors.ts';
 
@@ -12,8 +11,7 @@ const draftPath = z.object({
   draftId: z
     .string()
     .min(1)
-    .refine((id) => [...id].length <= maxIdLength, `must have at most ${maxIdLength} characters`)
-    .describe(`Chosen by the client, at most ${maxIdLength} characters.`),
+    .refine((id) => [...id].length <= maxIdLength, `must have at most ${maxIdLength} characters`),
 });
 
 const config = { scope: 'sms:write', permission: 'phoneNumbers' } as const;
@@ -24,23 +22,15 @@ export function draftRoutes(api: Api, { store }: Pick<Context, 'store'>): void {
     config,
     schema: {
       operationId: 'putDraft',
-      summary: 'Create or overwrite a draft',
       params: draftPath,
-      body: z.strictObject({ message: z.string().describe('May be empty.') }),
-      response: { 200: dataOf(draftSchema) },
+      body: z.strictObject({ message: z.string() }),
     },
     handler: ({ params: { draftId }, body: { message } }) => ({ data: store.drafts.put({ draftId, message }) }),
   });
 
   api.delete('/sms/drafts/:draftId', {
     config,
-    schema: {
-      operationId: 'deleteDraft',
-      summary: 'Remove a draft',
-      description: 'Succeeds also when it does not exist.',
-      params: draftPath,
-      response: { 204: noContent },
-    },
+    schema: { operationId: 'deleteDraft', params: draftPath },
     handler: ({ params }, reply) => {
       store.drafts.delete(params.draftId);
       reply.code(204).send();
@@ -56,9 +46,7 @@ export function templateRoutes(api: Api, { store }: Pick<Context, 'store'>): voi
     config: { scope: 'sms:write', needsUser: true },
     schema: {
       operationId: 'createTemplate',
-      summary: 'Save a reply',
       body: z.strictObject({ title: z.string(), body: z.string() }),
-      response: { 201: dataOf(templateSchema) },
     },
     handler: (request, reply) => {
       const template = { id: templates.highestKey() + 1, ...request.body };
@@ -70,12 +58,7 @@ export function templateRoutes(api: Api, { store }: Pick<Context, 'store'>): voi
 
   api.delete('/sms/templates/:id', {
     config: { scope: 'sms:write', needsUser: true },
-    schema: {
-      operationId: 'deleteTemplate',
-      summary: 'Remove a saved reply',
-      params: idPath,
-      response: { 204: noContent },
-    },
+    schema: { operationId: 'deleteTemplate', params: idPath },
     handler: (request, reply) => {
       const { id } = request.params;
       const { user } = requireUser(request);

@@ -1,11 +1,10 @@
 import type { FastifyRequest } from 'fastify';
-import { z } from 'zod';
-import { type Charge, lineSchema, type Message } from '../account.ts';
+import type { Charge, Message } from '../account.ts';
 import type { Context } from '../context.ts';
-import { type Api, dataOf } from '../http/api.ts';
+import type { Api } from '../http/api.ts';
 import { type Credential, credentialOf, requireLine, usableLines } from '../http/auth.ts';
 import { ApiError } from '../http/errors.ts';
-import { priceSend, selectRecipients, sendSchema } from '../sending/billing.ts';
+import { priceSend, selectRecipients } from '../sending/billing.ts';
 import { hasOptedOut, sendText } from '../sending/carrier.ts';
 import { contentTypeOf, extensionOf, type SendOrder, sendBody } from '../sending/request.ts';
 import { type Store, settingsOf } from '../store/store.ts';
@@ -14,11 +13,7 @@ import { type Store, settingsOf } from '../store/store.ts';
 export function lineRoutes(api: Api, { store }: Pick<Context, 'store'>): void {
   api.get('/sms/lines', {
     config: { scope: 'sms:read' },
-    schema: {
-      operationId: 'listLines',
-      summary: 'Numbers that can text',
-      response: { 200: dataOf(z.array(lineSchema)) },
-    },
+    schema: { operationId: 'listLines' },
     handler: (request) => ({ data: usableLines(store, request) }),
   });
 }
@@ -30,12 +25,7 @@ export function sendRoutes(api: Api, context: Context): void {
 
   api.post('/sms/messages', {
     config: { scope: 'sms:send' },
-    schema: {
-      operationId: 'sendMessage',
-      summary: 'Send an SMS or MMS; this costs money',
-      body: sendBody,
-      response: { 200: dataOf(sendSchema), 201: dataOf(sendSchema) },
-    },
+    schema: { operationId: 'sendMessage', body: sendBody },
     onSend: async (request, { statusCode: status }) => {
       const charge = charges.get(request) ?? null;
       // A reset may have forgotten a send while a fault held its answer back.

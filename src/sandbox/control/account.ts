@@ -2,9 +2,9 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { type Role, roleSchema, scopes, settingsSchema } from '../account.ts';
 import type { Context } from '../context.ts';
-import { type Api, dataOf, idPath, noContent } from '../http/api.ts';
+import { type Api, idPath } from '../http/api.ts';
 import { invalidRequest, notFound } from '../http/errors.ts';
-import { expireAccessTokens, issueTokens, revokeGrant, tokenAnswer } from '../oauth/tokens.ts';
+import { expireAccessTokens, issueTokens, revokeGrant } from '../oauth/tokens.ts';
 import { settingsOf } from '../store/store.ts';
 
 /** GET and PATCH /_sandbox/account, GET and PUT /_sandbox/users/{id}/role: settings of the owner and operator. */
@@ -15,16 +15,11 @@ export function accountRoutes(api: Api, { store }: Pick<Context, 'store'>): void
   }
 
   api.get('/account', {
-    schema: { summary: 'Settings of the owner and operator', response: { 200: dataOf(settingsSchema) } },
     handler: () => ({ data: settingsOf(store) }),
   });
 
   api.patch('/account', {
-    schema: {
-      summary: 'Change some settings',
-      body: settingsSchema.partial(),
-      response: { 200: dataOf(settingsSchema) },
-    },
+    schema: { body: settingsSchema.partial() },
     handler: ({ body }) => {
       const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
       return { data: store.settings.put({ ...settingsOf(store), ...given }) };
@@ -32,11 +27,7 @@ export function accountRoutes(api: Api, { store }: Pick<Context, 'store'>): void
   });
 
   api.get('/users/:id/role', {
-    schema: {
-      summary: 'Portal role of a user; null without portal access',
-      params: idPath,
-      response: { 200: dataOf(roleSchema.nullable()) },
-    },
+    schema: { params: idPath },
     handler: ({ params }) => {
       const held = store.roles.get(requireUserId(params.id));
       return { data: held === undefined ? null : withoutUserId(held) };
@@ -44,12 +35,7 @@ export function accountRoutes(api: Api, { store }: Pick<Context, 'store'>): void
   });
 
   api.put('/users/:id/role', {
-    schema: {
-      summary: 'Change the portal role of a user',
-      params: idPath,
-      body: roleSchema,
-      response: { 200: dataOf(roleSchema) },
-    },
+    schema: { params: idPath, body: roleSchema },
     handler: ({ params, body }) => {
       const userId = requireUserId(params.id);
       if (store.users.get(userId)?.username === '') throw invalidRequest(`the user ${userId} has no portal access`);
@@ -61,7 +47,7 @@ export function accountRoutes(api: Api, { store }: Pick<Context, 'store'>): void
   });
 }
 
-function withoutUserId({ userId: _, ...rest }: Role): z.output<typeof roleSchema> {
+function withoutUserId({ userId: _, ...rest }: Role): Omit<Role, 'userId'> {
   return rest;
 }
 
@@ -72,27 +58,24 @@ const keyBody = z.strictObject({
   key: z
     .string()
     .regex(/^[\w.~+/=-]{8,200}$/, 'must be 8 to 200 characters that fit an Authorization header')
-    .optional()
-    .describe('The key itself; by default a random one.'),
+    .optional(),
 });
 const keyChange = z.strictObject({ scopes: scopeList });
 const keyPath = z.object({ name: z.string() });
-const keyAnswer = dataOf(z.object({ key: z.string(), name: z.string(), scopes: scopeList }));
 
 const tokenBody = z.strictObject({
-  userId: z.int().describe('A user with portal access.'),
+  userId: z.int(),
   scopes: scopeList.default([...scopes]),
   expiresInSeconds: z.int().min(0).max(31_536_000).default(3600),
-  clientId: z.string().optional().describe('A registered client; by default the sandbox itself.'),
+  clientId: z.string().optional(),
 });
-const issuedTokens = dataOf(tokenAnswer.extend({ client_id: z.string().describe('Required for a refresh.') }));
 
 const ownClient = { clientId: 'sandbox', name: 'the sandbox', redirectUris: [] };
 
 /** API keys and tokens without a login: /_sandbox/keys, /_sandbox/tokens and DELETE /_sandbox/grants. */
 export function credentialRoutes(api: Api, { store, now }: Pick<Context, 'store' | 'now'>): void {
   api.post('/keys', {
-    schema: { summary: 'Create an API key', body: keyBody, response: { 201: keyAnswer } },
+    schema: { body: keyBody },
     handler: ({ body }, reply) => {
       const { name, scopes: granted, key = randomBytes(18).toString('base64url') } = body;
       if (store.keys.values().some((other) => other.name === name)) {
@@ -104,12 +87,7 @@ export function credentialRoutes(api: Api, { store, now }: Pick<Context, 'store'
   });
 
   api.patch('/keys/:name', {
-    schema: {
-      summary: 'Change the scopes of an API key',
-      params: keyPath,
-      body: keyChange,
-      response: { 200: keyAnswer },
-    },
+    schema: { params: keyPath, body: keyChange },
     handler: ({ params, body }) => {
       const key = store.keys.values().find(({ name }) => name === params.name);
       if (key === undefined) throw notFound(`the key ${JSON.stringify(params.name)}`);
@@ -118,7 +96,7 @@ export function credentialRoutes(api: Api, { store, now }: Pick<Context, 'store'
   });
 
   api.delete('/keys/:name', {
-    schema: { summary: 'Revoke an API key', params: keyPath, response: { 204: noContent } },
+    schema: { params: keyPath },
     handler: ({ params }, reply) => {
       for (const { key, name } of store.keys.values()) if (name === params.name) store.keys.delete(key);
       reply.code(204).send();
@@ -126,7 +104,7 @@ export function credentialRoutes(api: Api, { store, now }: Pick<Context, 'store'
   });
 
   api.post('/tokens', {
-    schema: { summary: 'Issue tokens for a user', body: tokenBody, response: { 201: issuedTokens } },
+    schema: { body: tokenBody },
     handler: ({ body }, reply) => {
       const { userId, scopes: granted, expiresInSeconds, clientId = ownClient.clientId } = body;
       if (store.roles.get(userId) === undefined) throw invalidRequest(`userId: ${userId} has no portal access`);
@@ -141,7 +119,6 @@ export function credentialRoutes(api: Api, { store, now }: Pick<Context, 'store'
   });
 
   api.delete('/tokens', {
-    schema: { summary: 'Expire every access token; each can be refreshed', response: { 204: noContent } },
     handler: (_request, reply) => {
       expireAccessTokens(store);
       reply.code(204).send();
@@ -149,7 +126,6 @@ export function credentialRoutes(api: Api, { store, now }: Pick<Context, 'store'
   });
 
   api.delete('/grants', {
-    schema: { summary: 'Revoke every token, as users do in their portal', response: { 204: noContent } },
     handler: (_request, reply) => {
       for (const { code } of store.codes.values()) store.codes.delete(code);
       for (const { grantId } of store.refreshTokens.values()) revokeGrant(store, grantId);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Context } from '../context.ts';
 import { faultList } from '../faults/spec.ts';
 import { sendRecords } from '../history.ts';
-import { type Api, countField, dataOf } from '../http/api.ts';
+import { type Api, countField } from '../http/api.ts';
 import {
   callEvent,
   simulateCall,
@@ -14,16 +14,16 @@ import {
 
 /** POST /_sandbox/events/{sms,call,transcript}: makes an event happen now and answers with the ids it created. */
 export function eventRoutes(api: Api, context: Context): void {
-  api.post('/events/sms', { schema: { summary: 'Let a text arrive or go out', body: smsEvent } }, ({ body }, reply) => {
+  api.post('/events/sms', { schema: { body: smsEvent } }, ({ body }, reply) => {
     reply.code(201);
     return { data: simulateSms(context, body) };
   });
-  api.post('/events/call', { schema: { summary: 'Let a call end', body: callEvent } }, ({ body }, reply) => {
+  api.post('/events/call', { schema: { body: callEvent } }, ({ body }, reply) => {
     reply.code(201);
     return { data: simulateCall(context, body) };
   });
   api.post('/events/transcript', {
-    schema: { summary: 'Let a transcript be finished', body: transcriptEvent },
+    schema: { body: transcriptEvent },
     handler: ({ body }, reply) => {
       reply.code(201);
       return { data: simulateTranscript(context, body) };
@@ -31,17 +31,11 @@ export function eventRoutes(api: Api, context: Context): void {
   });
 }
 
-/** GET and POST /_sandbox/faults. */
+/** GET and POST /_sandbox/faults: what is posted replaces all faults, `[]` ends them. */
 export function faultRoutes(api: Api, { faults }: Pick<Context, 'faults'>): void {
-  const response = { 200: dataOf(faultList) };
-  api.get('/faults', { schema: { summary: 'The faults in force', response } }, () => ({ data: faults.current() }));
+  api.get('/faults', () => ({ data: faults.current() }));
   api.post('/faults', {
-    schema: {
-      summary: 'Replace all faults; `[]` ends them',
-      description: 'The same faults with the same seed give the same failures.',
-      body: faultList,
-      response,
-    },
+    schema: { body: faultList },
     handler: ({ body }) => {
       faults.set(body);
       return { data: body };
@@ -55,18 +49,18 @@ const querystring = z.object({ limit: countField.default(100) });
 export function historyRoutes(api: Api, context: Context): void {
   const { history, store, faults } = context;
   api.get('/requests', {
-    schema: { summary: 'Requests that were answered, oldest first', querystring },
+    schema: { querystring },
     handler: ({ query: { limit } }) => ({ data: history.requests.list(limit) }),
   });
   api.get('/sends', {
-    schema: { summary: 'Sends that were answered, and what each was charged', querystring },
+    schema: { querystring },
     handler: ({ query: { limit } }) => ({ data: sendRecords(store, history, limit) }),
   });
-  api.get('/deliveries', { schema: { summary: 'Deliveries to webhooks', querystring } }, ({ query: { limit } }) => ({
+  api.get('/deliveries', { schema: { querystring } }, ({ query: { limit } }) => ({
     data: history.deliveries.list(limit),
   }));
 
-  api.get('/state', { schema: { summary: 'How much there is of everything' } }, () => ({
+  api.get('/state', () => ({
     data: {
       users: store.users.size(),
       lines: store.lines.size(),
@@ -80,7 +74,7 @@ export function historyRoutes(api: Api, context: Context): void {
     },
   }));
 
-  api.post('/reset', { schema: { summary: 'Back to the seeded state' } }, async (_request, reply) => {
+  api.post('/reset', async (_request, reply) => {
     await context.reset();
     return reply.code(204).send();
   });

@@ -1,5 +1,4 @@
-import type { FastifyInstance } from 'fastify';
-import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import type { FastifyInstance, FastifyTypeProvider } from 'fastify';
 import { z } from 'zod';
 import type { Scope } from '../account.ts';
 import type { Context } from '../context.ts';
@@ -28,15 +27,12 @@ function describeIssue(issue: z.core.$ZodIssue, where: string): string {
 }
 
 /** Section 4: formatted input is accepted and normalized. */
-export const phoneNumber = z
-  .string()
-  .transform((text, context) => {
-    const number = normalizeNumber(text);
-    if (number !== null) return number;
-    context.addIssue({ code: 'custom', message: `must be a phone number, got ${JSON.stringify(text)}` });
-    return z.NEVER;
-  })
-  .describe('A phone number; formatting is stripped, and ten digits get the country code 1.');
+export const phoneNumber = z.string().transform((text, context) => {
+  const number = normalizeNumber(text);
+  if (number !== null) return number;
+  context.addIssue({ code: 'custom', message: `must be a phone number, got ${JSON.stringify(text)}` });
+  return z.NEVER;
+});
 
 export const linePath = z.object({ line: phoneNumber });
 
@@ -57,20 +53,21 @@ export const countField = z
   .regex(/^\d{1,15}$/, 'must be an integer, 0 or more')
   .transform(Number);
 
-export const instant = z.iso.datetime({ offset: true }).describe('RFC 3339');
+export const instant = z.iso.datetime({ offset: true });
 
-/** The envelope of successful answers (section 4). */
-export function dataOf<Schema extends z.ZodType>(schema: Schema): z.ZodObject<{ data: Schema }> {
-  return z.object({ data: schema });
+/** Types the handlers of a route by its schemas. */
+interface ZodTypes extends FastifyTypeProvider {
+  validator: this['schema'] extends z.ZodType ? z.output<this['schema']> : unknown;
 }
 
-/** The body of status 204. */
-export const noContent = z.void().describe('Success; the body is empty.');
-
-/** Zod schemas validate the requests of these routes, type their handlers, and generate the OpenAPI document. */
+/** Zod schemas validate the requests of these routes, type their handlers, and stand in the OpenAPI document. */
 export type Api = ReturnType<typeof useZod>;
 
 declare module 'fastify' {
+  interface FastifySchema {
+    /** The name of the operation in the OpenAPI document, in faults and in the conformance suite. */
+    operationId?: string;
+  }
   interface FastifyContextConfig {
     /** The required scope; routes without one need no credential. */
     scope?: Scope;
@@ -83,7 +80,7 @@ declare module 'fastify' {
 
 const parts: Record<string, string> = { body: 'body', params: 'path', querystring: 'query', headers: 'headers' };
 
-/** Makes the routes of this instance validate requests with zod. Response schemas only document. */
+/** Makes the routes of this instance validate requests with zod. */
 export function useZod(app: FastifyInstance) {
   app.setValidatorCompiler<z.ZodType>(({ schema, httpPart = '' }) => (value: unknown) => {
     try {
@@ -94,8 +91,7 @@ export function useZod(app: FastifyInstance) {
       return { error: error as Error };
     }
   });
-  app.setSerializerCompiler(() => JSON.stringify);
-  return app.withTypeProvider<ZodTypeProvider>();
+  return app.withTypeProvider<ZodTypes>();
 }
 
 const noBody = z.strictObject({});

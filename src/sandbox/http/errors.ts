@@ -1,28 +1,15 @@
-import { z } from 'zod';
-import { type Scope, scopes } from '../account.ts';
+import type { Scope } from '../account.ts';
 
-const errorTypes = [
-  'invalid_request',
-  'unsupported',
-  'unauthenticated',
-  'insufficient_scope',
-  'permission_denied',
-  'not_found',
-  'rate_limited',
-  'internal_error',
-] as const;
-type ErrorType = (typeof errorTypes)[number];
-
-/** The envelope of section 7. */
-export const errorBody = z
-  .object({
-    error: z.object({
-      type: z.enum(errorTypes).describe('Branch on this, never on the message.'),
-      message: z.string(),
-      scope: z.enum(scopes).optional().describe('What to request, with insufficient_scope.'),
-    }),
-  })
-  .meta({ id: 'Error' });
+/** Section 7. */
+type ErrorType =
+  | 'invalid_request'
+  | 'unsupported'
+  | 'unauthenticated'
+  | 'insufficient_scope'
+  | 'permission_denied'
+  | 'not_found'
+  | 'rate_limited'
+  | 'internal_error';
 
 /** An error that is answered with this status and the envelope of section 7. */
 export class ApiError extends Error {
@@ -72,6 +59,7 @@ export function typeOfStatus(status: number): ErrorType {
   return typesByStatus[status] ?? (status >= 500 ? 'internal_error' : 'invalid_request');
 }
 
-export function errorEnvelope(type: ErrorType, message: string, scope?: Scope): z.output<typeof errorBody> {
+/** The envelope of section 7. */
+export function errorEnvelope(type: ErrorType, message: string, scope?: Scope) {
   return { error: scope === undefined ? { type, message } : { type, message, scope } };
 }

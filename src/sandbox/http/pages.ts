@@ -56,7 +56,7 @@ export function controlPage(app: FastifyInstance, { store }: Pick<Context, 'stor
       'Trunkline sandbox',
       html`<h1>Sandbox of the telephony service</h1>
 <p>A runnable implementation of the whole API with a generated account. Nothing here is real or costs money.</p>
-<p><a href="/docs">Every route, to try out</a> · <a href="/openapi.json">OpenAPI document</a></p>
+<p>Every route is in the <a href="/openapi.json">OpenAPI document</a>.</p>
 <p>The key <code>${key}</code> has all scopes:</p>
 <pre>curl ${base}/api/public/v1/sms/lines -H 'Authorization: Bearer ${key}'</pre>
 <p>The routes below <code>/_sandbox/</code> control the sandbox and need no credential. A text that arrives, a call that
@@ -68,7 +68,7 @@ curl -X POST ${base}/_sandbox/reset</pre>`,
     );
     return reply.type('text/html; charset=utf-8').header('content-security-policy', pagePolicy()).send(shown);
   };
-  for (const url of ['/', '/_sandbox/']) app.get(url, { schema: { hide: true }, handler });
+  for (const url of ['/', '/_sandbox/']) app.get(url, handler);
 }
 
 /** What a scope allows (5.1). */

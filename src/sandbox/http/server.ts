@@ -15,7 +15,7 @@ import { faultNames } from '../faults/faults.ts';
 import { oauthRoutes } from '../oauth/routes.ts';
 import { authorizeRequests, refuseNeedlessBodies, useZod } from './api.ts';
 import { ApiError, errorEnvelope, invalidRequest } from './errors.ts';
-import { documentCommon, serveOpenApi } from './openapi.ts';
+import { serveOpenApi } from './openapi.ts';
 import { controlPage } from './pages.ts';
 
 /** In the order of section 4. */
@@ -52,7 +52,8 @@ export async function createServer(context: Context): Promise<FastifyInstance> {
     answerError(new ApiError(404, 'not_found', `there is no ${request.method} ${request.url.split('?')[0]}`), reply),
   );
   acceptJson(server);
-  await serveOpenApi(server);
+  controlPage(server, context);
+  serveOpenApi(server);
 
   server.register(
     async (app) => {
@@ -60,7 +61,6 @@ export async function createServer(context: Context): Promise<FastifyInstance> {
       authorizeRequests(app, context);
       refuseNeedlessBodies(app);
       injectAnswerFaults(app, context);
-      documentCommon(app);
       const api = useZod(app);
       for (const routes of apiRoutes) routes(api, context);
     },
@@ -72,7 +72,6 @@ export async function createServer(context: Context): Promise<FastifyInstance> {
     oauthRoutes(useZod(app), context);
   });
   server.register(async (app) => fileRoutes(app, context));
-  server.register(async (app) => controlPage(app, context));
   server.register(
     async (app) => {
       const api = useZod(app);

@@ -36,13 +36,13 @@ export function redirectProblem(
 
 /** Every field is optional here, so that errors can be reported by redirect where that is safe. */
 const authorizationQuery = z.object({
-  response_type: z.string().optional().describe('`code`'),
-  client_id: z.string().optional().describe('From the registration.'),
-  redirect_uri: z.string().optional().describe('Exactly as registered.'),
-  scope: z.string().optional().describe('Separated by spaces.'),
-  state: z.string().max(2000).optional().describe('Returned unchanged.'),
-  code_challenge: z.string().optional().describe('base64url of the SHA-256 of the verifier.'),
-  code_challenge_method: z.string().optional().describe('`S256`'),
+  response_type: z.string().optional(),
+  client_id: z.string().optional(),
+  redirect_uri: z.string().optional(),
+  scope: z.string().optional(),
+  state: z.string().max(2000).optional(),
+  code_challenge: z.string().optional(),
+  code_challenge_method: z.string().optional(),
 });
 
 interface AuthorizationRequest {
@@ -139,13 +139,7 @@ export function authorizationRoutes(api: Api, { store, now }: Pick<Context, 'sto
 
   api.get(addresses.authorization, {
     attachValidation: true,
-    schema: {
-      operationId: 'authorize',
-      summary: 'The consent page; open it in a browser',
-      description: 'Redirects with `code` and `state` on approval, with `error=access_denied` on denial.',
-      querystring: authorizationQuery,
-      response: { 200: { description: 'HTML', content: { 'text/html': { schema: z.string() } } } },
-    },
+    schema: { operationId: 'authorize', querystring: authorizationQuery },
     handler: ({ query, validationError }, reply) => {
       if (validationError !== undefined) return refuse(reply, `The request is invalid: ${validationError.message}.`);
       const read = readRequest(query, store.clients.get(query.client_id ?? ''), settingsOf(store));
@@ -164,7 +158,7 @@ export function authorizationRoutes(api: Api, { store, now }: Pick<Context, 'sto
 
   api.post(addresses.authorization, {
     attachValidation: true,
-    schema: { hide: true, body: decisionForm },
+    schema: { body: decisionForm },
     handler: ({ body, validationError }, reply) => {
       if (validationError !== undefined) return refuse(reply, `The form is invalid: ${validationError.message}.`);
       const { ticket, decision, user: userId, scope: chosen } = body;

@@ -1,5 +1,4 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { z } from 'zod';
 import type { AuthorizationCode, Grant } from '../account.ts';
 import { type Store, settingsOf } from '../store/store.ts';
 
@@ -33,16 +32,15 @@ function verifierMatches(verifier: string, challenge: string): boolean {
 }
 
 /** The answer of the token endpoint (5.3). */
-export const tokenAnswer = z
-  .object({
-    access_token: z.string(),
-    token_type: z.literal('Bearer'),
-    expires_in: z.int().describe('Seconds.'),
-    refresh_token: z.string(),
-    scope: z.string().describe('The granted scopes, possibly fewer than requested.'),
-  })
-  .meta({ id: 'Tokens' });
-export type TokenAnswer = z.output<typeof tokenAnswer>;
+export interface TokenAnswer {
+  access_token: string;
+  token_type: 'Bearer';
+  /** Seconds. */
+  expires_in: number;
+  refresh_token: string;
+  /** The granted scopes, possibly fewer than requested. */
+  scope: string;
+}
 
 type TokenTables = Pick<Store, 'codes' | 'accessTokens' | 'refreshTokens'>;
 

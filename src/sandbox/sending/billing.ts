@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import type { Rate } from '../account.ts';
 import { normalizeNumber } from '../phone-number.ts';
 
@@ -55,46 +54,26 @@ export function countSegments(text: string): SegmentCount {
   return { encoding, units, segments: Math.ceil(units / split) };
 }
 
-const sendType = z.enum(['sms', 'mms']);
+/** Section 2.3. */
+interface Billing {
+  /** Describes the endpoint, not the request. */
+  billed: true;
+  currency: 'USD';
+  type: 'sms' | 'mms';
+  /** Segments for sms, 1 for mms; 0 when all recipients were skipped. */
+  units: number;
+  /** Dollars; 0 when nothing was sent. */
+  totalPrice: number;
+  /** Recipients reached; it does not multiply the price. */
+  recipientCount: number;
+  skippedCount: number;
+}
 
-/** Section 2.3; `totalPrice` in dollars. */
-const billingSchema = z.object({
-  billed: z.literal(true).describe('Describes the endpoint, not the request.'),
-  currency: z.literal('USD'),
-  type: sendType,
-  units: z.int().describe('Segments for sms, 1 for mms; 0 when all recipients were skipped.'),
-  totalPrice: z.number().describe('0 when nothing was sent.'),
-  recipientCount: z.int().describe('Recipients reached; it does not multiply the price.'),
-  skippedCount: z.int(),
-});
-type Billing = z.output<typeof billingSchema>;
-
-const skippedSchema = z.object({
-  to: z.string().describe('As supplied.'),
-  reason: z.enum(['opted_out', 'duplicate', 'invalid']),
-});
-export type Skipped = z.output<typeof skippedSchema>;
-
-/** The answer to a send (2.3). */
-export const sendSchema = z
-  .object({
-    from: z.string(),
-    billing: billingSchema,
-    messages: z.array(
-      z.object({
-        id: z.int().optional().describe('Absent when the gateway returned none.'),
-        to: z.array(z.string()).describe('Normalized.'),
-        type: sendType,
-        status: z.string().describe('`sent`: accepted by the gateway, not received by a handset.'),
-        media: z.array(z.string()).optional().describe('Publicly fetchable; treat as secrets.'),
-        units: z.int(),
-        unitPrice: z.number().describe('The highest rate of a group.'),
-        price: z.number().describe('unitPrice × units.'),
-      }),
-    ),
-    skipped: z.array(skippedSchema),
-  })
-  .meta({ id: 'Send' });
+export interface Skipped {
+  /** As supplied. */
+  to: string;
+  reason: 'opted_out' | 'duplicate' | 'invalid';
+}
 
 export interface Recipients {
   /** Normalized and distinct, in the order supplied. */

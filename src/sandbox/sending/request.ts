@@ -13,18 +13,12 @@ const typeByExtension = new Map([
 ]);
 
 const attachment = z.strictObject({
-  filename: z
-    .string()
-    .refine((name) => extensionOf(name) !== undefined, 'must carry an extension such as "photo.jpg"')
-    .describe('Its extension decides the content type shown to the handset.'),
+  filename: z.string().refine((name) => extensionOf(name) !== undefined, 'must carry an extension such as "photo.jpg"'),
   contentType: z.enum(['image/jpeg', 'image/png', 'image/bmp', 'image/gif']),
-  content: z
-    .string()
-    .superRefine((content, context) => {
-      const message = contentProblem(content);
-      if (message !== undefined) context.addIssue({ code: 'custom', message });
-    })
-    .describe('Standard base64, at most 5 MB decoded.'),
+  content: z.string().superRefine((content, context) => {
+    const message = contentProblem(content);
+    if (message !== undefined) context.addIssue({ code: 'custom', message });
+  }),
 });
 
 /** The files of one send (2.2). */
@@ -68,8 +62,7 @@ const maxMessageBytes = 2_000;
 const sender = z
   .string()
   .transform(stripFormatting)
-  .pipe(z.string().regex(/^\d+$/, 'must be a line of the account, in digits'))
-  .describe('A line as listed; formatting is stripped. There is no default.');
+  .pipe(z.string().regex(/^\d+$/, 'must be a line of the account, in digits'));
 
 /** The body of a send (2.2). */
 export const sendBody = z
@@ -78,16 +71,14 @@ export const sendBody = z
     to: z
       .array(z.string())
       .min(1, 'must name at least one recipient')
-      .refine((to) => countDistinct(to) <= maxRecipients, `must name at most ${maxRecipients} distinct recipients`)
-      .describe('1 to 20 distinct recipients; two or more create a group thread.'),
+      .refine((to) => countDistinct(to) <= maxRecipients, `must name at most ${maxRecipients} distinct recipients`),
     message: z
       .string()
       .refine(
         (text) => Buffer.byteLength(text) <= maxMessageBytes,
         `must be at most ${maxMessageBytes.toLocaleString('en-US')} bytes of UTF-8`,
       )
-      .default('')
-      .describe('At most 2,000 bytes of UTF-8. Required unless attachments are sent.'),
+      .default(''),
     attachments: attachmentList.default([]),
   })
   .refine(({ message, attachments }) => attachments.length > 0 || message.trim() !== '', {

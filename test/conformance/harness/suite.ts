@@ -1,11 +1,9 @@
-import { expect } from 'vitest';
 import { createSandbox } from '../../../src/sandbox/sandbox.ts';
 import type { Request } from '../operation.ts';
 import { type OperationId, operationOf, operations } from '../operations.ts';
 import { askBare } from './bare.ts';
 import { type Clients, createClients } from './client.ts';
 import { type Control, createControl } from './control.ts';
-import { createResponseCheck, fetchDocument, type OpenApi, type ResponseCheck } from './document.ts';
 import type { Reply } from './reply.ts';
 
 export type Driver = 'bare' | 'client';
@@ -21,15 +19,20 @@ export interface Suite extends AsyncDisposable {
   readonly apiKey: string;
   readonly isSandbox: boolean;
   readonly allows: Readonly<Record<Need, boolean>>;
+  /** What the sandbox says of its operations. */
   readonly document: OpenApi;
-  readonly check: ResponseCheck;
   readonly clients: Clients;
   readonly control: Control;
   /** Outcomes that came, such as `listUsers 403 insufficient_scope`. */
   readonly seen: Set<string>;
 }
 
-/** Opens what the environment names, or a sandbox; a service that serves no document is held against the sandbox's. */
+/** The OpenAPI document as far as it is held against the operations of the suite. */
+export interface OpenApi {
+  paths: Record<string, Record<string, { operationId?: string; security?: Record<string, string[]>[] }>>;
+}
+
+/** Opens what the environment names, or a sandbox. */
 export async function openSuite(environment: NodeJS.ProcessEnv = process.env): Promise<Suite> {
   const { CONFORMANCE_BASE_URL, CONFORMANCE_API_KEY } = environment;
   const isSandbox = CONFORMANCE_BASE_URL === undefined || CONFORMANCE_BASE_URL === '';
@@ -38,7 +41,7 @@ export async function openSuite(environment: NodeJS.ProcessEnv = process.env): P
   const sandbox = await createSandbox({ calls: 600, threads: 20, seed: 7 });
   const baseUrl = isSandbox ? sandbox.url : CONFORMANCE_BASE_URL.replace(/\/+$/, '');
   const clients = createClients(baseUrl);
-  const document = await fetchDocument(sandbox.url);
+  const document = (await (await fetch(`${sandbox.url}/openapi.json`)).json()) as OpenApi;
   return {
     baseUrl,
     apiKey: isSandbox ? sandbox.apiKey : (CONFORMANCE_API_KEY ?? ''),
@@ -50,7 +53,6 @@ export async function openSuite(environment: NodeJS.ProcessEnv = process.env): P
       control: isSandbox,
     },
     document,
-    check: createResponseCheck(document),
     clients,
     control: createControl(sandbox.url),
     seen: new Set(),
@@ -67,7 +69,6 @@ export interface CaseContext {
   readonly apiKey: string;
   readonly driver: Driver;
   readonly control: Control;
-  readonly document: OpenApi;
   /** Asks through the driver of this run; without a credential named, with the API key. */
   ask(id: OperationId, request?: Request, credential?: string): Promise<Reply>;
   /** Asks over bare HTTP, whatever the driver is. */
@@ -85,7 +86,7 @@ export interface CaseContext {
 }
 
 export function createCaseContext(suite: Suite, driver: Driver): CaseContext {
-  const { baseUrl, apiKey, clients, check, control, seen, document } = suite;
+  const { baseUrl, apiKey, clients, control, seen } = suite;
 
   function note(id: OperationId, reply: Reply): Reply {
     const { status, type, isLocal } = reply;
@@ -94,9 +95,7 @@ export function createCaseContext(suite: Suite, driver: Driver): CaseContext {
   }
 
   async function bare(id: OperationId, request: Request = {}, credential: string | null = apiKey): Promise<Reply> {
-    const reply = await askBare(baseUrl, id, request, credential);
-    expect(check.faultOf(id, reply)).toBeUndefined();
-    return note(id, reply);
+    return note(id, await askBare(baseUrl, id, request, credential));
   }
 
   async function userId(): Promise<number> {
@@ -117,7 +116,6 @@ export function createCaseContext(suite: Suite, driver: Driver): CaseContext {
     apiKey,
     driver,
     control,
-    document,
     bare,
     userId,
     line,
