@@ -62,7 +62,7 @@ export async function grantBiRole(db: Database, name: string): Promise<BiRole> {
     ]) {
       await query(tx, statement, []);
     }
-    await refuseWhoSeesMore(tx, name, hidden);
+    await refuseWhoSeesMore(tx, name);
     const isDatabaseShared = await hasOthersRelations(tx);
     const statements = [
       ...(await limitsOf(tx, name, database)),
@@ -131,7 +131,7 @@ async function daemonRoles(db: Database | Transaction): Promise<string[]> {
 }
 
 /** Creates a role that may log in, unless it exists, and says whether it did. */
-export async function createUnlessHeld(tx: Transaction, name: string): Promise<boolean> {
+async function createUnlessHeld(tx: Transaction, name: string): Promise<boolean> {
   const [held] = await query(tx, 'select from pg_roles where rolname = $1', [name]);
   if (held) return false;
   if (await isAllowed(tx, `create role ${name} login`)) {
@@ -201,7 +201,7 @@ async function revokesOfPublic(tx: Transaction, name: string, database: string):
 }
 
 /** Runs a statement. Does nothing if only an administrator may run it. */
-export async function isAllowed(tx: Transaction, statement: string): Promise<boolean> {
+async function isAllowed(tx: Transaction, statement: string): Promise<boolean> {
   await query(tx, 'savepoint limits', []);
   try {
     await query(tx, statement, []);
@@ -213,8 +213,8 @@ export async function isAllowed(tx: Transaction, statement: string): Promise<boo
   }
 }
 
-/** Throws {@link NoBiRole} for a role that may use one of these schemas, or whatever the role of DATABASE_URL may. */
-export async function refuseWhoSeesMore(tx: Transaction, name: string, schemas: readonly string[]): Promise<void> {
+/** Throws {@link NoBiRole} for a role that may use a hidden schema, or whatever the role of DATABASE_URL may. */
+async function refuseWhoSeesMore(tx: Transaction, name: string): Promise<void> {
   const rows = await query<{ what: string }>(
     tx,
     `select 'is a superuser' as what from pg_roles where rolname = $1 and rolsuper
@@ -223,7 +223,7 @@ export async function refuseWhoSeesMore(tx: Transaction, name: string, schemas: 
      union all
      select 'may look into the schema ' || nspname from pg_namespace
      where nspname = any($2) and has_schema_privilege($1, nspname, 'usage')`,
-    [name, schemas],
+    [name, hidden],
   );
   if (rows.length > 0) {
     throw new NoBiRole(

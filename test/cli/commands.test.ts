@@ -56,8 +56,7 @@ describe('wrong use ends with 2 and says what would do', () => {
     ['coverage --from 2026-11-10 --to 2026-11-01', '--to'],
     ['rules simulate --from 2026-11-10 --to 2026-11-01', '--to'],
     ['erase', 'number'],
-    ['migrate --show-text', '--cdc-role'],
-    ['migrate --cdc-role Wrong', 'no name for a role'],
+    ['migrate --bi-role Wrong', 'no name for a role'],
     ['erase somebody', 'country code'],
     ['erase 2125550131.0', 'a decimal'],
     ['erase 1.2125550131E10', 'a spreadsheet'],
@@ -114,7 +113,6 @@ describe('what cannot be done ends with 1, one line and a cure', () => {
 describe('does what is asked, and says it in JSON', () => {
   test.each([
     'migrate --bi-role reader_of_commands',
-    'migrate --cdc-role replica_of_commands --show-text',
     'coverage --from 7d',
     'reconcile',
     'backfill calls --from 2026-01-01 --to 2026-01-02',

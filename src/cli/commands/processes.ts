@@ -52,8 +52,6 @@ export function addProcesses(program: Command, entry: Entry): void {
     .command('migrate')
     .description('Applies the migrations of this release to DATABASE_URL. Safe to repeat.')
     .option('--bi-role <name>', 'let this role read the schema reporting and nothing else; creates the role if needed')
-    .option('--cdc-role <name>', 'let this role replicate the publication trunkline, which has what reports need')
-    .option('--show-text', 'with --cdc-role, also publish what people wrote and said')
     .action(async (options) => (await import('../migrate.ts')).migrate(options));
   program
     .command('restored')

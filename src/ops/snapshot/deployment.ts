@@ -7,7 +7,6 @@ import { type LockWait, readLockWaits } from '../../db/blockers.ts';
 import { type Database, query, sql } from '../../db/database.ts';
 import { isAhead, isMigrated } from '../../db/migrate.ts';
 import { outdatedViews } from '../../db/repeatable.ts';
-import { type ReplicationSlot, readSlots } from '../../db/slots.ts';
 import type { Queues, QueuesHealth } from '../../queues/queues.ts';
 import { type Announcing, checkSeconds, readAnnouncing } from '../../sync/subscriptions/store.ts';
 import { ago } from '../format.ts';
@@ -124,6 +123,14 @@ export async function readSchema(db: Database): Promise<SchemaStatus> {
   };
 }
 
+/** A replication slot. Postgres keeps its write-ahead log until the copy behind the slot has read it. */
+interface ReplicationSlot {
+  readonly name: string;
+  readonly keptBytes: number;
+  /** Postgres removed log that the copy had not read, because max_slot_wal_keep_size was reached. */
+  readonly isLost: boolean;
+}
+
 /** Problems of the server, or caused by other sessions. */
 export interface PostgresStatus {
   /** Sessions that ours wait for. */
@@ -149,7 +156,14 @@ export async function readPostgres(db: Database, poolSize: number): Promise<Post
     diskFullAt: refused?.diskFullAt ?? null,
     readOnlyAt: refused?.readOnlyAt ?? null,
     connections: remedy === undefined ? null : { ...limit, remedy },
-    slots: await readSlots(db),
+    // Of all databases of the server, since they share its disk.
+    slots: await query(
+      db,
+      sql<ReplicationSlot>`
+        select slot_name::text as name, wal_status = 'lost' as "isLost", coalesce(greatest(0, pg_wal_lsn_diff(
+          case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end, restart_lsn)), 0)::float8 as "keptBytes"
+        from pg_replication_slots where not temporary and wal_status is not null order by 3 desc, 1`,
+    ),
   };
 }
 
