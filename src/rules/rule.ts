@@ -130,8 +130,6 @@ export interface RuleSet {
   readonly accountLimits: Partial<AccountLimits>;
   /** Users that the file names, to be checked against the directory. */
   readonly users: readonly NamedUser[];
-  /** A rule speaks of the language of contacts: it is read from their texts where no import names it. */
-  readonly usesLanguage: boolean;
   readonly replies: readonly SampleReply[];
   /** Lines that replies are sent from, offices have, and conditions compare, to be checked likewise. */
   readonly lines: readonly NamedLine[];

@@ -11,11 +11,6 @@ const world = await createRulesWorld(
     if: contact.company == "Lamps" || contact.language == "es" || !has(contact.owner) || contact.tags.size() == 0
     do: [{ resolve: true }]
     mode: dry-run
-  - name: speaks-spanish
-    on: message_received
-    if: contact.language == "es"
-    do: [{ resolve: true }]
-    mode: dry-run
 `,
   'live',
   'postgres',
@@ -45,22 +40,4 @@ test('a customer with a tag of the imported list gets an answer by name, and nob
   expect(await query(`select number from ops.rule_runs where rule = 'names' and is_matched`)).toEqual([
     { number: stranger },
   ]);
-});
-
-test('the language of a contact is that of their last texts, where they show one and no import names another', async () => {
-  const imported = '17185550604';
-  await query(`insert into warehouse.contacts (number, language) values ($1, 'en')`, imported);
-  const conversations: [number: string, texts: string[]][] = [
-    ['17185550605', ['Hola, ¿a qué hora abren mañana?', 'ok']],
-    ['17185550606', ['Hi, what time do you open?', 'si']],
-    ['17185550607', ['si']],
-    [imported, ['Necesito ayuda con mi factura, por favor']],
-  ];
-  for (const [number, texts] of conversations) {
-    for (const text of texts) await sandbox.emit.sms({ number, text });
-  }
-  const matched = () => query(`select number from ops.rule_runs where rule = 'speaks-spanish' and is_matched`);
-  await until(async () => (await matched()).length > 1);
-  await world.rulesSettled();
-  expect(await matched()).toEqual([{ number: '17185550605' }, { number: '17185550605' }]);
 });

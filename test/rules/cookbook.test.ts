@@ -234,18 +234,20 @@ test('missed-call-text: a missed caller gets one text, unless we talked meanwhil
   });
 });
 
-test('spanish: new customers are greeted once, in their language', async () => {
+test('spanish: new customers are greeted once, in the language of the list or of their words', async () => {
   await apply('spanish');
-  const [spanish, english, unclear] = ['12125556081', '12125556082', '12125556083'];
+  const [spanish, english, listed] = ['12125556081', '12125556082', '12125556083'];
+  await query(`insert into warehouse.contacts (number, language) values ($1, 'es')`, listed);
   await says(spanish, 'Hola, ¿tienen citas para mañana?');
   await says(english, 'Hello, can I come tomorrow?');
-  await says(unclear, 'ok');
+  await says(listed, 'ok');
   await says(spanish, 'Gracias');
   const welcome = 'Thank you for writing. We answer within the hour.';
+  const bienvenida = 'Gracias por escribirnos. Le respondemos dentro de una hora.';
   expect(await texts()).toEqual({
-    [spanish]: ['Gracias por escribirnos. Le respondemos dentro de una hora.'],
+    [spanish]: [bienvenida],
     [english]: [welcome],
-    [unclear]: [welcome],
+    [listed]: [bienvenida],
   });
 });
 

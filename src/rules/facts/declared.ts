@@ -128,12 +128,7 @@ export const declaredFacts = {
     ),
     company: optionalPrivate('string', 'Example Plumbing', 'Company by the newest import of contacts.'),
     owner: optionalPrivate('string', 'Sam', 'Who looks after them, by the newest import of contacts.'),
-    language: optional(
-      'string',
-      'es',
-      'Language by the newest import of contacts, else of their last five texts, on any line; missing when these do not show it.',
-      { format: 'language' },
-    ),
+    language: optional('string', 'es', 'Language by the newest import of contacts.', { format: 'language' }),
     tags: fact('list<string>', ['vip'], 'Tags by the newest import of contacts; empty when there are none.', {
       format: 'lower',
     }),

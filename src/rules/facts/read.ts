@@ -7,7 +7,6 @@ import type { RuleSet } from '../rule.ts';
 import { happenedAt, type Trigger, type TriggerKind } from '../triggers.ts';
 import type { Facts, FactsOf } from './declared.ts';
 import { hoursAt } from './hours.ts';
-import { languageOf } from './language.ts';
 import { factsOfRow, plainText } from './values.ts';
 
 /**
@@ -49,13 +48,12 @@ export interface ReadOptions {
 export async function readCases(
   db: Database | Transaction,
   triggers: readonly Trigger[],
-  { hours, missed, usesLanguage }: Pick<RuleSet, 'hours' | 'missed' | 'usesLanguage'>,
+  { hours, missed }: Pick<RuleSet, 'hours' | 'missed'>,
   options: ReadOptions = {},
 ): Promise<Case[]> {
   const cases = await readSubjects(db, triggers, missed);
   const known = cases.filter((each) => each.subject !== undefined);
   const surroundings = await readSurroundings(db, known, options);
-  if (usesLanguage) await addLanguages(db, known, surroundings);
   const rows = new Map<Case, SurroundingsRow | undefined>(known.map((each, at) => [each, surroundings[at]]));
   return cases.map((each) => {
     const row = rows.get(each);
@@ -331,39 +329,4 @@ async function readSurroundings(
       ) calls
       order by s.ordinal`,
   );
-}
-
-/** Completes `contact.language` from their last texts before the trigger, where no import names it. */
-async function addLanguages(
-  db: Database | Transaction,
-  known: readonly KnownCase[],
-  surroundings: readonly SurroundingsRow[],
-): Promise<void> {
-  const unknown = known
-    .map(({ subject, trigger }, at) => ({ number: subject.number, at: trigger.at, row: surroundings[at] }))
-    .filter(({ row }) => row && row['contact.language'] === null);
-  if (unknown.length === 0) return;
-  const contacts = relation(
-    's',
-    unknown,
-    { number: ['text', ({ number }) => number], at: ['timestamptz', ({ at }) => at] },
-    'ordinal',
-  );
-  const found = await hotQuery<{ readonly text: string | null }>(
-    db,
-    sql`
-      select (
-        select string_agg(left(latest.body, 500), E'\n') from (
-          select m.body from warehouse.sms_messages m
-          where m.number = s.number and m.direction = 'in' and m.is_reaction is not true and m.deleted_at is null
-            and m.sent_at < s.at + interval '1 ms'
-          order by m.sent_at desc limit 5
-        ) latest
-      ) as text
-      from ${contacts} order by s.ordinal`,
-  );
-  for (const [at, { row }] of unknown.entries()) {
-    const text = found[at]?.text;
-    if (row && text) row['contact.language'] = await languageOf(text);
-  }
 }

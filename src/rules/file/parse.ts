@@ -76,7 +76,6 @@ export function parseRules(text: string, { file, timeZone }: ParseOptions): Rule
     accountLimits: accountLimitsOf(data),
     ...namesIn(data, rules, positions),
     replies: repliesIn(data.rules, rules, positions, warnings),
-    usesLanguage: data.rules.some((rule, at) => mentions('contact.language', rule, rules[at]?.condition)),
     warnings: warnings.sort(byPosition),
   };
 }
@@ -99,15 +98,12 @@ function fingerprint(text: string): string {
   return hash('sha256', text).slice(0, 12);
 }
 
-/** Whether a rule speaks of a fact, or of a group such as `hours.`, in its condition or in a text. */
-function mentions(facts: string, rule: WrittenRule, condition: Condition | undefined): boolean {
-  const tags = JSON.stringify(rule.do).match(/\{[{%][^}]*/g) ?? [];
-  return [...(condition?.paths ?? []), ...tags].some((each) => each.includes(facts));
-}
-
-/** Whether a rule depends on local times. */
+/** Whether a rule depends on local times, in its idle time, its condition or a text. */
 function speaksOfHours(rule: WrittenRule, condition: Condition | undefined): boolean {
-  return rule.for?.isBusiness === true || mentions('hours.', rule, condition);
+  const tags = JSON.stringify(rule.do).match(/\{[{%][^}]*/g) ?? [];
+  return (
+    rule.for?.isBusiness === true || [...(condition?.paths ?? []), ...tags].some((each) => each.includes('hours.'))
+  );
 }
 
 /** The users, lines and targets that steps name. */
