@@ -8,7 +8,7 @@ import type { Send } from './send.ts';
 /*
  * Amounts are whole micro-dollars. A send counts in three scopes (account, line, thread), and every transaction locks
  * them ordered by name. A reservation is the worst case: the maximum number of segments at the highest price of the last
- * day, or at `segment_dollars` if that is higher. Only the answer to a send shows a higher price. So the first send of a day
+ * day, at least {@link AccountLimits.unitMicros}. Only the answer to a send shows a higher price. So the first send of a day
  * is dispatched alone, each has to be affordable at ten times that price, and later at most as many run at once as the daily
  * budget could pay if each cost ten times its reservation, but at least one.
  */

@@ -143,7 +143,7 @@ export interface LedgerSummary {
   /** Sends of the last day and all open ones, by state. */
   readonly counts: Readonly<Partial<Record<SendState, number>>>;
   readonly today: { readonly spent: number; readonly reserved: number; readonly sends: number };
-  /** The daily budget and `segment_dollars` from the rules in force. */
+  /** The daily budget of the rules in force, and what a segment costs at least. */
   readonly dailyMicros: number;
   readonly unitMicros: number;
 }

@@ -10,10 +10,6 @@ export interface RuleLimits {
   readonly humanMinutes?: number | undefined;
   /** Recipient's local times between which nothing is sent. `none` for rules that may answer at any hour. */
   readonly quietHours?: QuietHours | 'none' | undefined;
-  /** The sender counts as a machine after this many equal texts within a day in which we also wrote. Default 3. */
-  readonly sameTexts?: number | undefined;
-  /** The sender counts as a machine after answering this many texts in a row within seconds. Default 2. */
-  readonly quickAnswers?: number | undefined;
   /** The send follows up on an idle thread. Deny it if the other party has written again. */
   readonly isFollowUp?: boolean | undefined;
   /** The trigger is later than its event by so many seconds: what was written in between counts as later. */
@@ -88,7 +84,5 @@ export const defaultApprovalSeconds = 86_400;
 export const defaultRuleLimits = {
   maxAgeSeconds: 600,
   humanMinutes: 30,
-  sameTexts: 3,
-  quickAnswers: 2,
   quietHours: { from: '21:00', to: '08:00' },
 } as const satisfies RuleLimits;

@@ -37,14 +37,16 @@ export async function remarksOn(
   const targets = targetProblems(set, notify.targets);
   const areTargetsSet = notify.targets.size > 0;
   const unset = [...hours, ...(areTargetsSet ? [] : targets)];
-  const { unitMicros = defaultAccountLimits.unitMicros } = set.accountLimits;
   const isLive = rulesMode === 'live';
   const ended = set.datesEnd && holidaysEnd(set.datesEnd.last, new Date());
   const dates = set.datesEnd && ended ? [{ ...set.datesEnd, ...ended }] : [];
   return {
     warnings: [...set.warnings, ...dates, ...(isLive ? unset : []), ...unknown, ...(areTargetsSet ? targets : [])],
     notices: isLive ? [] : unset,
-    replies: set.replies.map((reply) => ({ ...reply, dollars: (reply.segments * unitMicros) / 1_000_000 })),
+    replies: set.replies.map((reply) => ({
+      ...reply,
+      dollars: (reply.segments * defaultAccountLimits.unitMicros) / 1_000_000,
+    })),
   };
 }
 

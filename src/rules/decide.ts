@@ -170,9 +170,7 @@ function actionOf(step: Step, facts: Facts): Action {
     case 'notify':
       return { ...step, text: step.text.render(facts) };
     case 'resolve':
-      return { kind: 'resolve', comment: step.comment?.render(facts) || undefined, userId: step.userId };
-    case 'block':
-      return { kind: 'block', reason: step.reason?.render(facts) || undefined };
+      return { kind: 'resolve', comment: step.comment?.render(facts) || undefined };
     case 'webhook':
       return { ...step, facts: chosenFacts(facts, step.facts) };
     default:

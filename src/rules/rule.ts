@@ -33,11 +33,10 @@ export type Assignee =
 type StepWith<Text, Told> =
   /** `from`: the line that sends it; default: the line that was called or written to. */
   | { readonly kind: 'reply'; readonly text: Text; readonly from?: string | undefined }
-  | { readonly kind: 'resolve'; readonly comment?: Text | undefined; readonly userId?: number | undefined }
+  | { readonly kind: 'resolve'; readonly comment?: Text | undefined }
   | { readonly kind: 'reopen' }
   | { readonly kind: 'assign'; readonly to: Assignee }
   | { readonly kind: 'comment'; readonly text: Text }
-  | { readonly kind: 'block'; readonly reason?: Text | undefined }
   | { readonly kind: 'notify'; readonly to: string; readonly text: Text }
   | { readonly kind: 'webhook'; readonly to: string; readonly facts?: Told };
 /** `facts` of a webhook are names of facts and of groups; default: all of the trigger. */
@@ -67,7 +66,6 @@ export type Scope = (typeof scopes)[number];
 
 export interface Rule {
   readonly name: string;
-  readonly description?: string | undefined;
   readonly on: TriggerKind;
   /** Only with thread_idle. */
   readonly idle?: Idle | undefined;

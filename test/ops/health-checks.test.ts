@@ -493,7 +493,7 @@ const faults: readonly Fault[] = [
     level: 'warning',
     sql: `${charged(7_900, '2 hours')}; ${charged(11_000_000, '1 hour')}`,
     says: /^A segment of an automatic text was charged \$11\.00, where \$0\.007900 was usual\.$/,
-    remedy: /ten times that price.*segment_dollars/,
+    remedy: /ten times that price.*daily_dollars/,
   },
   {
     check: 'sends_over_budget',

@@ -24,7 +24,7 @@ rules:
   - name: report
     on: message_received
     if: message.plain == "spam"
-    do: [{ block: { reason: Spam. } }, { assign: nobody }]
+    do: [{ assign: nobody }]
   - name: silent
     on: thread_idle
     for: 1h
@@ -93,12 +93,9 @@ test('a resolve whose answer is lost is repeated without its note, and a note is
   expect(await value(`select is_resolved from warehouse.sms_conversations where number = '17185550303'`)).toBe(true);
 });
 
-test('a block and an assignment are known from their answers', async () => {
+test('an assignment is known from its answer', async () => {
   await sandbox.emit.sms({ number: '17185550304', text: 'SPAM' });
   await world.rulesSettled();
-  expect(await query(`select reason from warehouse.blocked_senders where number = '17185550304'`)).toEqual([
-    { reason: 'Spam.' },
-  ]);
   expect(
     await query(
       `select is_assignment_known, assigned_user_id, is_resolved from warehouse.sms_conversations where number = '17185550304'`,

@@ -19,7 +19,7 @@ test('a missing pair of quotes is one mistake, though nothing below it can be re
 
 test('of what is no YAML, the first mistake is told: what follows is misread', () => {
   const text =
-    'rules:\n  - name: a\n    description: one: two\n    on: call_missed\n    on: call_missed\n  - name: c\n    if: "open\n';
+    'rules:\n  - name: a\n    if: one: two\n    on: call_missed\n    on: call_missed\n  - name: c\n    if: "open\n';
   expect(refusalOf(text).problems.map(({ line }) => line)).toEqual([3]);
 });
 
@@ -31,7 +31,7 @@ test('mistakes of form hide none of meaning, nor does YAML in the rules above it
   ];
   const linesOf = (text: string) => refusalOf(text).problems.map(({ line }) => line);
   expect(linesOf(rules.join(''))).toEqual([4, 5, 6, 9, 10]);
-  expect(linesOf(`${rules.join('')}    limits: { max_age: 5 }\n    description: one: two\n`)).toEqual([4, 5, 6, 9, 14]);
+  expect(linesOf(`${rules.join('')}    limits: { max_age: 5 }\n    if: one: two\n`)).toEqual([4, 5, 6, 9, 14]);
 });
 
 test('mistakes of form come at once, in the order of the file, none twice', () => {

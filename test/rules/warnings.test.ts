@@ -78,7 +78,6 @@ test('segments and price stand beside each reply, and lines are those of the acc
     `offices:
   here: { lines: ["18455550109"] }
   west: { lines: ["13105550199"] }
-budgets: { segment_dollars: 0.02 }
 rules:
   - { name: a, on: message_received, if: 'thread.line in ["18455550100", "16465550199"]', do: [{ reply: '“${long}”' }] }
   - { name: b, on: call_missed, do: [{ reply: { from: "18455550109", text: Sorry. } }] }
@@ -88,14 +87,14 @@ rules:
   const settings = { rulesMode: 'live', hoursZone: 'UTC', notify: { targets: new Map() } } as never;
   const { warnings, replies } = await remarksOn(set, facts.db, settings);
   expect(replies).toMatchObject([
-    { rule: 'a', line: 6, segments: 2, dollars: 0.04 },
-    { rule: 'b', line: 7, segments: 1, dollars: 0.02 },
+    { rule: 'a', line: 5, segments: 2, dollars: 0.1 },
+    { rule: 'b', line: 6, segments: 1, dollars: 0.05 },
   ]);
   expect(warnings.map(({ line, message }) => `${line}: ${message}`)).toEqual([
-    '6: “ ” makes 2 segments of what would be 1.',
+    '5: “ ” makes 2 segments of what would be 1.',
     '3: The account has no line 13105550199.',
-    '6: The account has no line 16465550199.',
-    '7: The account has no line 18455550109 that can text.',
+    '5: The account has no line 16465550199.',
+    '6: The account has no line 18455550109 that can text.',
   ]);
 });
 

@@ -1,6 +1,6 @@
 import { countryCodeOf, isForeignRead, isPhoneNumber } from '../../shared/phone-numbers.ts';
 import { normalize } from '../../shared/text-search.ts';
-import { type AccountLimits, defaultRuleLimits, type RuleLimits } from '../limits.ts';
+import { type AccountLimits, defaultRuleLimits } from '../limits.ts';
 import type { Send } from '../send.ts';
 import type { GateInputs, OptOut } from './inputs.ts';
 import { firstAllowedMoment, zonesOfNumber } from './quiet-hours.ts';
@@ -96,8 +96,8 @@ const refusingGates: readonly Gate[] = [
   {
     name: 'loop',
     asks: 'They do not look like a machine that answers us',
-    refusal: ({ send: { limits }, inputs }) => {
-      const loop = detectLoop(inputs, limits);
+    refusal: ({ inputs }) => {
+      const loop = detectLoop(inputs);
       return loop === undefined ? undefined : `loop_${loop}`;
     },
   },
@@ -105,7 +105,7 @@ const refusingGates: readonly Gate[] = [
 
 /**
  * Applies every gate except the budgets to a send. `isBlocked`: the line has blocked the number. A rule's limits only
- * affect the gates for age, human answers, loops and quiet hours.
+ * affect the gates for age, human answers and quiet hours.
  */
 export function judge(
   send: Judged,
@@ -208,14 +208,15 @@ const quickMs = 4_000;
 /** A text equal to one of our sends looks like an automatic answer if it comes within this time. */
 const identicalWithinMs = 86_400_000;
 
+/** So many equal texts, or quick answers in a row, are those of a machine. */
+const machineTexts = 3;
+const machineAnswers = 2;
+
 /**
  * Detects a trigger that looks like an automatic answer, which our reply would prolong: it repeats our text, it repeats
  * itself, or it came too quickly too often. Returns undefined for all others.
  */
-function detectLoop(
-  inputs: GateInputs,
-  limits: Pick<RuleLimits, 'sameTexts' | 'quickAnswers'>,
-): 'echo' | 'identical' | 'too_fast' | undefined {
+function detectLoop(inputs: GateInputs): 'echo' | 'identical' | 'too_fast' | undefined {
   const { trigger, earlierInbound, ownSends, ownMessages } = inputs;
   if (trigger?.direction !== 'in') return undefined;
   const words = wordsOf(trigger.text);
@@ -225,7 +226,7 @@ function detectLoop(
     ({ text, at }) =>
       wordsOf(text) === words && ownSends.some((own) => own.at.getTime() > at.getTime() - identicalWithinMs),
   );
-  if (words !== '' && same.length + 1 >= (limits.sameTexts ?? defaultRuleLimits.sameTexts)) return 'identical';
+  if (words !== '' && same.length + 1 >= machineTexts) return 'identical';
   const inbound = [trigger, ...earlierInbound];
   // Both times come from the service, in whole seconds.
   const isAnsweredFast = (own: Date, texts: typeof inbound) =>
@@ -236,7 +237,7 @@ function detectLoop(
   if (!newest || !isAnsweredFast(newest, [trigger])) return undefined;
   const slow = older.findIndex((own) => !isAnsweredFast(own, inbound));
   const quick = 1 + (slow < 0 ? older.length : slow);
-  return quick >= (limits.quickAnswers ?? defaultRuleLimits.quickAnswers) ? 'too_fast' : undefined;
+  return quick >= machineAnswers ? 'too_fast' : undefined;
 }
 
 function wordsOf(text: string): string {

@@ -278,7 +278,7 @@ const sendsPrice = defineCheck({
   level: 'warning',
   sentence: ({ micros, before }) =>
     `A segment of an automatic text was charged ${price(micros)}, where ${price(before)} was usual.`,
-  remedy: `For a day, a text leaves only while the daily budget would pay it at ten times that price. If the price is right, raise \`segment_dollars\` and \`daily_dollars\` under \`budgets\` in the rules file; if it is wrong, ask the service. ${toType('sends pause')} stops all texts.`,
+  remedy: `For a day, a text leaves only while the daily budget would pay it at ten times that price. If the price is right, raise \`daily_dollars\` under \`budgets\` in the rules file; if it is wrong, ask the service. ${toType('sends pause')} stops all texts.`,
   since: ({ at }) => at,
 });
 

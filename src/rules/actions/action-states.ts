@@ -21,7 +21,7 @@ import type { Trigger } from '../triggers.ts';
 export interface ClaimedAction {
   readonly runId: string;
   readonly ordinal: number;
-  readonly kind: 'resolve' | 'reopen' | 'assign' | 'comment' | 'block' | 'notify' | 'webhook';
+  readonly kind: 'resolve' | 'reopen' | 'assign' | 'comment' | 'notify' | 'webhook';
   readonly rule: string;
   readonly line: string;
   readonly number: string;
@@ -32,9 +32,7 @@ export interface ClaimedAction {
   readonly argument: {
     readonly text?: string;
     readonly comment?: string;
-    readonly userId?: number;
     readonly to?: Assignee;
-    readonly reason?: string;
     /** For a `webhook`: what the target is told. */
     readonly facts?: object;
     /** For a `notify` that asks for an approval: the send that waits. */
@@ -189,7 +187,6 @@ const axisOf = {
   reopen: ['resolve', 'reopen'],
   assign: ['assign'],
   comment: null,
-  block: null,
   notify: null,
   webhook: null,
 } as const satisfies Readonly<Record<ClaimedAction['kind'], readonly string[] | null>>;

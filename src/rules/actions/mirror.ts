@@ -1,5 +1,5 @@
 import type { RawBuilder } from 'kysely';
-import type { BlockedSender, ConversationState } from '../../api-client/client.ts';
+import type { ConversationState } from '../../api-client/client.ts';
 import { type Database, query, sql, type Transaction } from '../../db/database.ts';
 import type { Pair } from '../../shared/thread.ts';
 import type { Assignee } from '../rule.ts';
@@ -136,21 +136,5 @@ export async function recordState(tx: Transaction, observed: ObservedState): Pro
       select conversation_id, ${axis}, ${resolved}, ${isAssignment ? assignedTo : resolvedBy}, ${resolvedAt},
         ${`rule ${rule}`}, ${via}, ${runId}
       from conversation`,
-  );
-}
-
-/** Records a block that the service confirmed. */
-export async function recordBlock(
-  tx: Transaction,
-  { line, number }: Pick<ClaimedAction, 'line' | 'number'>,
-  { reason, blockedAt }: BlockedSender,
-): Promise<void> {
-  await query(
-    tx,
-    sql`
-      insert into warehouse.blocked_senders (line, number, reason, blocked_at, observed_via)
-      values (${line}, ${number}, ${reason ?? null}, ${blockedAt ?? null}, 'lines.block')
-      on conflict (line, number) do update set reason = excluded.reason, blocked_at = excluded.blocked_at,
-        observed_at = excluded.observed_at, observed_via = excluded.observed_via`,
   );
 }

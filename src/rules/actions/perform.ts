@@ -18,7 +18,7 @@ import {
   recordOutcome,
   recordReplyOutcomes,
 } from './action-states.ts';
-import { findAssignee, newerText, type ObservedState, recordBlock, recordState } from './mirror.ts';
+import { findAssignee, newerText, type ObservedState, recordState } from './mirror.ts';
 import { requestToTell, type TellContext } from './tell.ts';
 
 export interface ActionContext extends TellContext {
@@ -172,8 +172,8 @@ async function requestFor(
   action: ClaimedAction,
   signal: AbortSignal,
 ): Promise<Request | Outcome> {
-  const { db, service, actsFor } = context;
-  const { conversations, lines } = service;
+  const { db, service } = context;
+  const { conversations } = service;
   const { line, number, argument, wasBegun } = action;
   const pair = { line, number };
   const call = { signal };
@@ -181,11 +181,7 @@ async function requestFor(
     case 'resolve': {
       // A note that may exist is not sent again; the resolve itself is repeated without it.
       const comment = wasBegun ? undefined : argument.comment;
-      const fields = {
-        ...(argument.userId !== undefined && actsFor === 'account' && { resolvedBy: argument.userId }),
-        ...(comment !== undefined && { comment }),
-      };
-      const send = () => conversations.resolve(pair, fields, call);
+      const send = () => conversations.resolve(pair, comment === undefined ? {} : { comment }, call);
       return stateRequest(action, 'resolved', 'conversations.resolve', send, { hasNote: comment !== undefined });
     }
     case 'reopen':
@@ -199,17 +195,6 @@ async function requestFor(
     case 'comment': {
       const send = () => conversations.comment(pair, argument.text ?? '', call);
       return stateRequest(action, 'comment', 'conversations.comment', send, { hasNote: true });
-    }
-    case 'block': {
-      const { reason } = argument;
-      const sender = { number, ...(reason !== undefined && { reason }) };
-      return {
-        hasNote: false,
-        async send() {
-          const { data } = await lines.block(line, sender, call);
-          return (tx) => recordBlock(tx, pair, data);
-        },
-      };
     }
     case 'notify':
     case 'webhook': {

@@ -125,11 +125,9 @@ function namesIn(
       if (path !== 'thread.line' && path !== 'line.number') continue;
       lines.push({ ...positions.within(['rules', at, 'if'], offset), number: text, isSender: false });
     }
-    for (const [index, { assign, resolve, reply, notify, webhook }] of rule.do.entries()) {
+    for (const [index, { assign, reply, notify, webhook }] of rule.do.entries()) {
       const positionOf = (...keys: string[]) => positions.ofValue(['rules', at, 'do', index, ...keys]);
       if (assign !== undefined && !isRole(assign)) users.push({ ...positionOf('assign'), user: assign });
-      const credited = typeof resolve === 'object' ? resolve.user : undefined;
-      if (credited !== undefined) users.push({ ...positionOf('resolve', 'user'), user: credited });
       const from = typeof reply === 'object' ? reply.from : undefined;
       if (from !== undefined) lines.push({ ...positionOf('reply', 'from'), number: from, isSender: true });
       const asked = typeof reply === 'object' && typeof reply.approve === 'object' ? reply.approve.notify : undefined;
@@ -236,7 +234,6 @@ function buildRules(
     const isHeldBack = rule.mode === 'live' && usesHours && chosenZone === undefined;
     return {
       name: rule.name,
-      description: rule.description,
       on: rule.on,
       idle: rule.for,
       afterSeconds: rule.after,
@@ -253,8 +250,6 @@ function buildRules(
         maxAgeSeconds,
         humanMinutes: limits.human_pause && Math.ceil(limits.human_pause / 60),
         quietHours: limits.quiet_hours,
-        sameTexts: limits.same_texts,
-        quickAnswers: limits.quick_answers,
         isFollowUp: rule.on === 'thread_idle' || undefined,
         delaySeconds: rule.after,
         approval: approvalOf(rule),
@@ -283,20 +278,15 @@ function stepOf(step: WrittenRule['do'][number], path: Path, template: (text: st
   if (step.comment !== undefined) return { kind: 'comment', text: template(step.comment, [...path, 'comment']) };
   if (step.assign !== undefined) return { kind: 'assign', to: assigneeOf(step.assign) };
   if (step.reopen !== undefined) return { kind: 'reopen' };
-  if (step.block !== undefined) {
-    const reason = step.block === true ? undefined : step.block.reason;
-    return { kind: 'block', reason: reason === undefined ? undefined : template(reason, [...path, 'block', 'reason']) };
-  }
   if (step.notify !== undefined) {
     const { to, text } = step.notify;
     return { kind: 'notify', to, text: template(text, [...path, 'notify', 'text']) };
   }
   if (step.webhook !== undefined) return { kind: 'webhook', ...step.webhook };
-  const { comment, user } = step.resolve === true || step.resolve === undefined ? {} : step.resolve;
+  const { comment } = step.resolve === true || step.resolve === undefined ? {} : step.resolve;
   return {
     kind: 'resolve',
     comment: comment === undefined ? undefined : template(comment, [...path, 'resolve', 'comment']),
-    userId: user,
   };
 }
 

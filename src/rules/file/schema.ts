@@ -176,9 +176,6 @@ const budgets = z
     per_thread: replies(ceilings.perThread).describe(`Replies into one thread a day. Default: ${defaults.perThread}.`),
     per_line: replies(ceilings.perLine).describe(`Replies from one line a day. Default: ${defaults.perLine}.`),
     per_account: replies(ceilings.perAccount).describe(`Replies a day. Default: ${defaults.perAccount}.`),
-    segment_dollars: dollars(ceilings.unitMicros).describe(
-      `What a segment costs at least; the service's own prices can only raise it. Default: ${defaults.unitMicros / microsPerDollar}.`,
-    ),
   })
   .partial();
 
@@ -203,7 +200,6 @@ export function accountLimitsOf({ budgets: written = {}, countries: allowed }: R
     perLine: written.per_line,
     perAccount: written.per_account,
     dailyMicros: microsOf(written.daily_dollars),
-    unitMicros: microsOf(written.segment_dollars),
     countries: allowed?.map((code) => String(code).replace('+', '')),
   };
   return Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined));
@@ -256,16 +252,6 @@ const reply = z.strictObject({
 
 const resolve = z.strictObject({
   comment: template.optional().describe('Internal note (Liquid), never shown to the other party.'),
-  user: z
-    .int({ error: 'This is no user id.\nWrite the number of a user, such as user: 4156: reporting.dim_user has them.' })
-    .min(1)
-    .optional()
-    .describe(
-      'Id of the user to credit, with an API key. With a login the service credits whoever logged in, and this is left out.',
-    ),
-});
-const block = z.strictObject({
-  reason: template.optional().describe('Kept with the block (Liquid), never shown to the other party.'),
 });
 
 /** What to write instead of a value that is no mapping. */
@@ -291,12 +277,6 @@ const webhook = z.strictObject(
   writtenAs('webhook: { to: crm }'),
 );
 
-/** Detection of machines can be eased, not switched off. */
-const machineCount = z
-  .int()
-  .min(2, { error: 'Once is not a sign of a machine.\nWrite 2 or more.' })
-  .max(20, { error: 'A machine would be answered too often.\nWrite 20 or less.' });
-
 const noUser = {
   error:
     'This is no user.\nWrite a user’s id, username or e-mail, line, agent or nobody right after `assign:`, such as assign: pat@example.com.',
@@ -318,9 +298,6 @@ const step = z
         'A user’s id, username or e-mail; `agent` for whoever talked on the call; `line` for the first user of the line; `nobody`.',
       ),
     comment: template.describe('Internal note (Liquid), never shown to the other party.'),
-    block: z
-      .union([onlyTrue('block: true, or block: { reason: … }'), block])
-      .describe('Block the sender on this line. Nothing undoes it.'),
     notify: notify.describe('Tell people of yours, by Slack, e-mail or a webhook. At most 60 an hour for each target.'),
     webhook: webhook.describe('Post facts of the trigger as JSON to a system, signed.'),
   })
@@ -338,7 +315,6 @@ const ruleSchema = z
         error: 'This is not a rule name.\nUse lower-case letters, digits and dashes, beginning with a letter.',
       })
       .describe('Identifies the rule: what it did is recorded under this name.'),
-    description: z.string().optional().describe('For readers.'),
     on: z.enum(triggerKinds).describe('What the rule waits for.'),
     for: idle
       .optional()
@@ -376,12 +352,6 @@ const ruleSchema = z
         ),
         quiet_hours: quietHours.describe(
           `Local times of the recipient between which a reply waits. Default: ${ruleDefaults.quietHours.from}-${ruleDefaults.quietHours.to}.`,
-        ),
-        same_texts: machineCount.describe(
-          `After so many equal texts within a day, while rules answer, the sender counts as a machine and gets no reply (loop_identical). Default: ${ruleDefaults.sameTexts}.`,
-        ),
-        quick_answers: machineCount.describe(
-          `After so many replies of rules in a row that were each answered within 4 seconds, the sender counts as a machine and gets no reply (loop_too_fast). Default: ${ruleDefaults.quickAnswers}.`,
         ),
       })
       .partial()

@@ -128,36 +128,6 @@ test.each([
   expect(await stateOf(runId)).toMatchObject({ state: 'done', tries: 1 });
 });
 
-test('a resolve that credits a user goes through with a login, which credits its own', async () => {
-  const manager = 4156;
-  const runId = await matched('resolve', { userId: 1, comment: 'Closed.' });
-  const sandbox = await createSandbox({ calls: 0, threads: 0 });
-  onTestFinished(() => sandbox.close());
-  await sandbox.emit.sms({ line, number: '12125550199', text: 'Thanks' });
-  const answer = await fetch(`${sandbox.url}/_sandbox/tokens`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ userId: manager }),
-  });
-  const { data } = (await answer.json()) as { data: { access_token: string } };
-  const log = createLog('silent');
-  const service = createService({ baseUrl: sandbox.url, credential: apiKey(data.access_token), log });
-  onTestFinished(() => service.close());
-  const parts: ActionContext = {
-    db,
-    service,
-    log,
-    mode: 'live',
-    readThread: async () => true,
-    targets: new Map(),
-    publicUrl: undefined,
-    actsFor: 'user',
-  };
-  await performAction(parts, await taken(), signal);
-  expect(await stateOf(runId)).toMatchObject({ state: 'done', reason: null });
-  expect(await value(`select resolved_by::integer from warehouse.sms_conversations where is_resolved`)).toBe(manager);
-});
-
 test('a note that was provably not taken is asked for again', async () => {
   await noted();
   const { asked, parts } = serviceThat(fails('rate_limited', 'none', 429), fails('circuit_open', 'none'), succeed);

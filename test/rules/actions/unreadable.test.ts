@@ -8,7 +8,7 @@ rules:
   - name: spam
     on: message_received
     if: message.plain == "spam"
-    do: [{ assign: nobody }, { block: { reason: Spam. } }, { reopen: true }, { resolve: true }]
+    do: [{ assign: nobody }, { reopen: true }, { resolve: true }]
   - name: close
     on: message_received
     if: message.plain == "close"
