@@ -287,7 +287,7 @@ const variables = z.object({
     })
     .optional()
     .register(documentation, {
-      doc: 'Time zone of the days in the reports, of the status page, and of the business hours and times in rules. Until it is set, rules that speak of hours do not act on a real account; `UTC` is a choice too.',
+      doc: 'Time zone of the days in the reports, of the times on pages, and of the business hours and times in rules. Until it is set, rules that speak of hours do not act on a real account; `UTC` is a choice too.',
       otherwise: 'UTC',
     }),
   SEARCH_LANGUAGE: z

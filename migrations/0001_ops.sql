@@ -282,27 +282,11 @@ create index thread_candidates_open on ops.thread_candidates (line, evidence_at)
 create table ops.attribution_days (
   local_date date primary key,
   claimed_until timestamptz not null, -- End of a lease.
-  reached_count integer not null default 0, -- Queues, huntgroups and users asked so far.
-  request_count integer not null default 0,
-  attributed_count integer not null default 0, -- Found by these searches alone.
+  read_again_at timestamptz, -- When the calls that differed were marked; the day is asked once more after that.
   finished_at timestamptz,
-  compare_again_at timestamptz, -- For figures that differ (ops.tie_outs), for a week.
-  problem text -- Why some of them attributed no calls.
-);
-
--- Figures of closed local days: what the service lists by a filtered search, beside what is held. The same searches attribute calls.
-create table ops.tie_outs (
-  local_date date not null,
-  -- What the search is filtered by; day: all calls, beside the totals of the reports.
-  kind text not null check (kind in ('status', 'day', 'queue', 'huntgroup', 'user')),
-  name text not null, -- Such as inbound answered, or the id of a user; empty for day.
-  theirs integer not null,
-  ours integer not null,
-  call_ids text[] not null default '{}', -- The first 500 that only one of both has. They were read again.
-  unexplained_ids text[] not null default '{}', -- Those that differed before and still do, for no known reason.
-  explained text, -- Why they differ, where that is known; you can write your own reason here.
-  compared_at timestamptz not null default now(),
-  primary key (local_date, kind, name)
+  problem text, -- Why some of them attributed no calls.
+  -- What the service lists by one of them, or by direction and status, and what is held: kind, name, theirs, ours, callIds.
+  differences jsonb not null default '[]'
 );
 
 -- Erasure

@@ -464,6 +464,5 @@ create table warehouse.call_attributions (
   primary key (call_id, kind, endpoint, role)
 );
 create index call_attributions_uncredited on warehouse.call_attributions (endpoint) where user_id is null and kind = 'extension';
-create index call_attributions_touched on warehouse.call_attributions (started_at) where role = 'touched';
 
 drop table warehouse.provenance;

@@ -172,11 +172,7 @@ async function voidProofs(tx: Transaction): Promise<void> {
   );
   await query(tx, sql`update ops.gaps set filled_at = null, next_try_at = now() where filled_at is not null`);
   await query(tx, sql`update ops.thread_candidates set probed_at = null`);
-  await query(
-    tx,
-    sql`update ops.attribution_days set finished_at = null, reached_count = 0, request_count = 0 where finished_at is not null`,
-  );
-  await query(tx, sql`delete from ops.tie_outs`);
+  await query(tx, sql`delete from ops.attribution_days`);
   await query(tx, sql`delete from warehouse.sms_unread_snapshots`);
 }
 

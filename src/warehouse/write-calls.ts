@@ -224,7 +224,7 @@ interface AttributionChanges {
   readonly gone: readonly Pick<AttributedCall, 'callId' | 'kind' | 'endpoint' | 'role'>[];
 }
 
-/** Attributions by a search filter stay, unless the legs say the same. */
+/** Attributions by a search filter stay, unless the legs say the same, or how a user took part. */
 function attributionChanges(
   callId: string,
   { started_at: startedAt }: JsonRow,
@@ -249,7 +249,11 @@ function attributionChanges(
         );
       }),
     gone: (held?.attributions ?? [])
-      .filter((each) => each.source !== 'search_filter' && !fresh.has(keyOf(each)))
+      .filter((each) =>
+        each.source === 'search_filter'
+          ? each.role === 'touched' && attributions.some(({ userId }) => userId === each.user_id)
+          : !fresh.has(keyOf(each)),
+      )
       .map(({ kind, endpoint, role }) => ({ callId, kind, endpoint, role }) as AttributionChanges['gone'][number]),
   };
 }

@@ -3,19 +3,17 @@ import { apiKey, createService, type Service } from '../../src/api-client/client
 import { createAttribution } from '../../src/completeness/attribution.ts';
 import { scheduleHours } from '../../src/completeness/coverage/coverage.ts';
 import { createReconciler } from '../../src/completeness/coverage/reconcile.ts';
-import { listByFilter } from '../../src/completeness/filtered-search.ts';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { factsDatabase } from '../reporting/facts.ts';
 import { type Reply, startOddService } from '../world/service.ts';
-import { callAt, createHistory, serveHistory } from './coverage/history.ts';
 
 const facts = await factsDatabase();
 const { query, value } = facts;
 afterAll(() => facts[Symbol.asyncDispose]());
 beforeEach(() =>
   query(
-    `truncate ops.coverage, ops.attribution_days, ops.tie_outs, warehouse.calls, warehouse.call_legs, warehouse.call_attributions,
+    `truncate ops.coverage, ops.attribution_days, ops.sync_targets, warehouse.calls, warehouse.call_legs, warehouse.call_attributions,
        warehouse.users, warehouse.user_endpoints, rollups.queue_visits, rollups.endpoints`,
   ),
 );
@@ -46,9 +44,7 @@ const attributionOf = (service: Service) =>
 const endpoint = (kind: string, name: string) =>
   query(`insert into rollups.endpoints (kind, endpoint, last_date) values ($1, $2, current_date)`, kind, name);
 const days = () =>
-  query(
-    'select reached_count, request_count, finished_at is not null as is_finished, problem from ops.attribution_days',
-  );
+  query('select finished_at is not null as is_finished, problem, differences from ops.attribution_days');
 
 test('calls are attributed to the queues, huntgroups and users that their legs would tell, though no leg was read', async () => {
   const sandbox = await createSandbox({ calls: 600, threads: 1 });
@@ -122,18 +118,18 @@ describe('a service', () => {
     );
   }
 
-  async function answering(answer: (filters: Filters) => Reply) {
+  async function answering(answer: (filters: Filters, offset: number) => Reply) {
     const odd = await startOddService();
     onTestFinished(() => odd[Symbol.asyncDispose]());
     const asked: string[] = [];
     odd.answer = ({ body }) => {
-      const { filters } = JSON.parse(body) as { filters: Filters };
+      const { filters, offset } = JSON.parse(body) as { filters: Filters; offset: number };
       asked.push(
         Object.entries(filters)
           .map(([key, names]) => `${key} ${names}`)
           .join(', '),
       );
-      return answer(filters);
+      return answer(filters, offset);
     };
     return { round: () => attributionOf(clientOf(odd.url, 'key')).round(), asked };
   }
@@ -156,11 +152,11 @@ describe('a service', () => {
       return huntgroups || users?.includes('1') ? all : none;
     });
     await round();
-    expect(asked.slice(7)).toEqual([`huntgroups ${unused}`, `queues ${unused}`, `users ${unused}`, 'users 1']);
+    expect(asked.slice(6)).toEqual([`huntgroups ${unused}`, `queues ${unused}`, `users ${unused}`, 'users 1']);
     expect(
       await query('select kind, endpoint, role, user_id::integer, source from warehouse.call_attributions'),
     ).toEqual([{ kind: 'user', endpoint: '1', role: 'touched', user_id: 1, source: 'search_filter' }]);
-    expect(await days()).toMatchObject([{ is_finished: true, problem: expect.stringContaining('huntgroup') }]);
+    expect(await days()).toMatchObject([{ problem: expect.stringContaining('huntgroup') }]);
   });
 
   test('is asked about 200 times a night at most', async () => {
@@ -176,25 +172,22 @@ describe('a service', () => {
     expect(asked).toHaveLength(200);
   });
 
-  test('that goes down meanwhile is asked on where it was', async () => {
+  test('that goes down meanwhile is asked again half an hour later', async () => {
     await closedDay();
     for (const user of [1, 2, 3]) await facts.user(user, []);
-    let isDown = false;
-    const { round, asked } = await answering(() => {
-      if (isDown) return { error: 'internal_error', status: 500 };
-      isDown = asked.length === 12;
-      return none;
-    });
+    let isDown = true;
+    const { round, asked } = await answering(() =>
+      isDown && asked.length === 12 ? { error: 'internal_error', status: 500 } : none,
+    );
     await round();
-    expect(await days()).toMatchObject([{ reached_count: 12, is_finished: false }]);
+    expect(await days()).toMatchObject([{ is_finished: false }]);
     isDown = false;
-    asked.length = 0;
     await round();
-    expect(asked).toEqual([]);
+    expect(asked).toHaveLength(12);
     await query('update ops.attribution_days set claimed_until = now()');
     await round();
-    expect(asked.filter((each) => !each.endsWith(unused))).toHaveLength(1);
-    expect(await days()).toMatchObject([{ is_finished: true, problem: null }]);
+    expect(asked).toHaveLength(24);
+    expect(await days()).toMatchObject([{ is_finished: true, problem: null, differences: [] }]);
   });
 
   test('that lists calls that are not held, or of whom somebody was erased, attributes those that are', async () => {
@@ -212,38 +205,54 @@ describe('a service', () => {
       { call_id: '1700000001.1', kind: 'queue', endpoint: '601', role: 'entered' },
     ]);
   });
-});
 
-test('legs that come later say how a user took part, and the search says no more', async () => {
-  await facts.user(1, ['201']);
-  for (const [kind, name, role, source] of [
-    ['user', '1', 'touched', 'search_filter'],
-    ['extension', '201', 'answered', 'legs'],
-  ]) {
-    await query(
-      `insert into warehouse.call_attributions (call_id, kind, endpoint, role, started_at, user_id, source)
-       values ('1700000001.1', $1, $2, $3, $4, 1, $5)`,
-      ...[kind, name, role, noon, source],
-    );
-  }
-  await query(
-    `insert into ops.coverage (stream, from_at, to_at, is_watched, due_at, state, reported_count, proven_at)
-     values ('calls', to_timestamp($1), to_timestamp($2), true, now(), 'proven', 1, to_timestamp($2) + interval '15 minutes')`,
-    yesterday.from,
-    yesterday.to,
-  );
-  const { client } = await serveHistory(createHistory());
-  await attributionOf(client).round();
-  expect(await query('select role from warehouse.call_attributions')).toEqual([{ role: 'answered' }]);
-});
+  test('that lists other calls than are held has them read again, is asked once more, and what still differs is kept', async () => {
+    await closedDay();
+    await endpoint('queue', '601');
+    const held = { started_at: noon, direction: 'inbound', legs_fetched_at: noon };
+    await facts.call({ call_id: '1700000001.1', ...held, status: 'missed' });
+    await facts.call({ call_id: '1700000002.1', ...held, status: 'answered' });
+    await facts.call({ call_id: '1700000003.1', ...held, status: 'answered', is_erased: true });
+    const list = (...ids: string[]): Reply => ({
+      data: { total: ids.length, limit: 500, offset: 0, calls: ids.map((id) => ({ id })) },
+    });
+    const { round } = await answering(({ directions, statuses, queues }) => {
+      if (queues?.includes('601')) return list('1700000001.1', '1700000004.1');
+      if (!directions?.includes('inbound')) return none;
+      return statuses?.includes('answered') ? list('1700000001.1', '1700000002.1', '1700000003.1') : none;
+    });
+    await round();
+    expect(await days()).toMatchObject([{ is_finished: false }]);
+    expect(await query('select key from ops.sync_targets order by key')).toEqual([
+      { key: '1700000001.1' },
+      { key: '1700000004.1' },
+    ]);
+    await facts.call({ call_id: '1700000004.1', ...held, status: 'outbound' });
+    await query('update ops.attribution_days set claimed_until = now()');
+    await round();
+    await round();
+    expect(await days()).toMatchObject([
+      {
+        is_finished: true,
+        differences: [
+          { kind: 'status', name: 'inbound answered', theirs: 2, ours: 1, callIds: ['1700000001.1'] },
+          { kind: 'status', name: 'inbound missed', theirs: 0, ours: 1, callIds: ['1700000001.1'] },
+        ],
+      },
+    ]);
+  });
 
-test.each([true, false])('a filtered search is listed to its end (its total is told: %s)', async (isTotalTold) => {
-  const history = createHistory();
-  for (let at = 0; at < 100; at += 1) history.calls.push(callAt(yesterday.from + 60, at + 1));
-  history.cap = 40;
-  if (!isTotalTold) history.bend = ({ calls }) => ({ data: { calls } });
-  const { client } = await serveHistory(history);
-  const listed = await listByFilter({ service: client, onAnswer }, yesterday, { kind: 'queue', name: '601' });
-  expect(listed.callIds).toHaveLength(100);
-  expect([listed.total, listed.requests]).toEqual(isTotalTold ? [100, 3] : [undefined, 4]);
+  test.each([true, false])('is asked to the end of what it lists (its total is told: %s)', async (isTotalTold) => {
+    await closedDay();
+    await endpoint('queue', '601');
+    const ids = Array.from({ length: 100 }, (_, at) => `17000000${at + 10}.1`);
+    for (const id of ids) await facts.call({ call_id: id, started_at: noon, legs_fetched_at: noon });
+    const { round } = await answering(({ queues }, offset) => {
+      if (!queues?.includes('601')) return none;
+      const calls = ids.slice(offset, offset + 40).map((id) => ({ id }));
+      return { data: { ...(isTotalTold && { total: 100 }), limit: 500, offset, calls } };
+    });
+    await round();
+    expect(await value(`select count(*)::integer from warehouse.call_attributions where endpoint = '601'`)).toBe(100);
+  });
 });

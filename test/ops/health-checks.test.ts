@@ -29,7 +29,7 @@ const given = `'h', 'test', 1, now()`;
 /** A deployment of which nothing is known to be wrong: it runs, a subscription delivers, and all history is compared. */
 async function allIsWell(): Promise<void> {
   await database.query(`
-    truncate ops.tie_outs, ops.sends, ops.send_events, ops.send_budgets, ops.rule_runs, ops.rule_actions, ops.rule_versions, ops.processes,
+    truncate ops.attribution_days, ops.sends, ops.send_events, ops.send_budgets, ops.rule_runs, ops.rule_actions, ops.rule_versions, ops.processes,
       ops.deliveries, ops.sync_targets, ops.streams, ops.coverage, ops.backfills, ops.gaps, ops.drift, ops.alerts,
       ops.alert_messages, ops.rollup_markers, ops.rollup_troubles, ops.subscription_watch, ops.opt_outs, rollups.audits,
       warehouse.webhook_subscriptions, warehouse.sms_unread_snapshots, warehouse.users, warehouse.calls cascade;
@@ -76,6 +76,9 @@ const action = (state: string, reason: string) =>
    )
    insert into ops.rule_actions (run_id, ordinal, kind, state, reason, settled_at)
    select run_id, 1, 'resolve', '${state}', '${reason}', now() from run`;
+const differing = (difference: object) =>
+  `insert into ops.attribution_days (local_date, claimed_until, finished_at, differences)
+   values (current_date - 1, now(), now(), '${JSON.stringify([difference])}')`;
 const spent = (micros: number) =>
   `insert into ops.send_budgets (scope, budget_date, spent_micros) values ('account', (now() at time zone 'UTC')::date, ${micros})`;
 
@@ -582,17 +585,16 @@ const faults: readonly Fault[] = [
   {
     check: 'reports_differ',
     level: 'warning',
-    sql: `insert into ops.tie_outs (local_date, kind, name, theirs, ours, unexplained_ids)
-      values (current_date - 1, 'status', 'inbound missed', 3, 2, '{1700000000.1}')`,
+    sql: differing({ kind: 'status', name: 'inbound missed', theirs: 3, ours: 2, callIds: ['1700000000.1'] }),
     says: /^1 figure of calls by direction and status on 1 day differs .* were read again\.$/,
-    remedy: /inbound missed: the service lists 3, 2 are held \(calls 1700000000\.1\)\. .*reporting\.trust/,
+    remedy: /inbound missed: the service lists 3, 2 are held \(calls 1700000000\.1\)\. .*resync call/,
   },
   {
     check: 'reports_differ',
     level: 'notice',
-    sql: `insert into ops.tie_outs (local_date, kind, name, theirs, ours) values (current_date - 1, 'user', '12', 3, 2)`,
+    sql: differing({ kind: 'user', name: '12', theirs: 3, ours: 2, callIds: ['1700000000.1'] }),
     says: /by queue or user on 1 day/,
-    remedy: /reporting\.trust/,
+    remedy: /attribution_days/,
   },
   {
     check: 'standby_away',

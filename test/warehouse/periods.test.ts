@@ -101,6 +101,29 @@ describe('an endpoint', () => {
     ).toBe('4');
   });
 
+  test('that legs name tells how its user took part, and what a search told of it goes', async () => {
+    await listUsers([{ id: 43, extensions: ['431'] }]);
+    const id = '1700000000.431';
+    const write = (legs: object[] | undefined, read: number) =>
+      database.db.transaction().execute((tx) =>
+        writeCalls(
+          tx,
+          ignored,
+          asRead(call, [shownCall(id, { legs })]).map((each) => ({ call: each, read: readNumber(read) })),
+        ),
+      );
+    await write(undefined, 1);
+    await database.query(
+      `insert into warehouse.call_attributions (call_id, kind, endpoint, role, started_at, user_id, source)
+       select call_id, 'user', '43', 'touched', started_at, 43, 'search_filter' from warehouse.calls where call_id = $1`,
+      id,
+    );
+    await write([{ uniqueId: id, calledType: 'user', calledNumber: '431', talkTimeSeconds: 5 }], 2);
+    expect(await database.query('select role from warehouse.call_attributions where user_id = 43')).toEqual([
+      { role: 'answered' },
+    ]);
+  });
+
   test('that comes back with its deleted user goes on, as one does that others have too', async () => {
     await listUsers([
       { id: 41, extensions: ['411'] },

@@ -137,7 +137,7 @@ const reportsDiffer = defineCheck({
     `${countOf(count, 'figure')} of calls ${isOfStatus ? 'by direction and status' : 'by queue or user'} on ${countOf(days, 'day')} ${count === 1 ? 'differs' : 'differ'} from the service’s own, although the calls were read again.`,
   detail: ({ date, figure, theirs, ours, callIds }) =>
     `${date}, ${figure}: the service lists ${theirs}, ${ours} are held${callIds.length > 0 ? ` (calls ${callIds.join(', ')})` : ''}.`,
-  remedy: `\`select * from reporting.trust where is_unexplained\` names the calls: compare one with the portal, or run ${toType('resync call')} with its id. Where totals alone differ, run ${toType('reporting rebuild')}. A reason that you write to ops.tie_outs.explained ends this.`,
+  remedy: `Compare one of the calls with the portal, or run ${toType('resync call')} with its id. \`ops.attribution_days.differences\` names up to 100 of each figure. This ends a week after their day.`,
 });
 
 /** Whether the reports show what is mirrored. */

@@ -21,14 +21,14 @@ export interface ReportingStatus {
     readonly since: Date | null;
     readonly samples: readonly SetAsideChange[];
   };
-  /** Figures of the last 30 days that differ from the service's own, and nothing explains it. */
+  /** Figures of the last seven days that differ from the service's own, although their calls were read again. */
   readonly untied: readonly UntiedFigures[];
 }
 
 type NewestUntied = Omit<UntiedFigures, 'isOfStatus' | 'count' | 'days'>;
 
 export interface UntiedFigures {
-  /** By direction and status, or all calls: what the specification defines. Otherwise by queue, huntgroup or user. */
+  /** By direction and status: what the specification defines. Otherwise by queue, huntgroup or user. */
   readonly isOfStatus: boolean;
   readonly count: number;
   readonly days: number;
@@ -102,9 +102,11 @@ export async function readReporting(db: Database): Promise<ReportingStatus> {
     `select "isOfStatus", count(*)::integer as count, count(distinct local_date)::integer as days,
        (array_agg(newest order by local_date desc, figure))[1] as newest
      from (
-       select kind in ('status', 'day') as "isOfStatus", local_date, figure,
-         jsonb_build_object('date', local_date, 'figure', figure, 'theirs', theirs, 'ours', ours, 'callIds', to_jsonb(unexplained_ids[1:3])) as newest
-       from reporting.trust where is_unexplained and local_date > reporting.local_day(now()) - 31
+       select d ->> 'kind' = 'status' as "isOfStatus", local_date, figure,
+         d || jsonb_build_object('date', local_date, 'figure', figure, 'callIds', jsonb_path_query_array(d, '$.callIds[0 to 2]')) as newest
+       from ops.attribution_days cross join jsonb_array_elements(differences) d
+         cross join lateral (select case d ->> 'kind' when 'status' then '' else d ->> 'kind' || ' ' end || (d ->> 'name') as figure) f
+       where finished_at is not null and local_date > reporting.local_day(now()) - 8
      ) t group by 1 order by 1 desc`,
     [],
   );
