@@ -71,7 +71,7 @@ create index send_events_send on ops.send_events (send_id, event_id);
 
 -- The budgets used by automatic sends, per day (UTC).
 create table ops.send_budgets (
-  scope text not null, -- account, line/… or thread/line/number.
+  scope text not null, -- account, or thread/line/number.
   budget_date date not null,
   sends_count integer not null default 0 check (sends_count >= 0), -- Texts that were sent, or may have been.
   reserved_micros bigint not null default 0 check (reserved_micros >= 0), -- Of open sends.

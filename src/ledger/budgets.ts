@@ -6,7 +6,7 @@ import type { AccountLimits } from './limits.ts';
 import type { Send } from './send.ts';
 
 /*
- * Amounts are whole micro-dollars. A send counts in three scopes (account, line, thread), and every transaction locks
+ * Amounts are whole micro-dollars. A send counts in two scopes (account, thread), and every transaction locks
  * them ordered by name. A reservation is the worst case: the maximum number of segments at the highest price of the last
  * day, at least {@link AccountLimits.unitMicros}. Only the answer to a send shows a higher price. So the first send of a day
  * is dispatched alone, each has to be affordable at ten times that price, and later at most as many run at once as the daily
@@ -16,15 +16,14 @@ import type { Send } from './send.ts';
 const maxPriceRise = 10;
 
 /** The name of a budget, as used in refusals and reports. */
-export type BudgetName = 'thread' | 'line' | 'account' | 'money';
+export type BudgetName = 'thread' | 'account' | 'money';
 
-type Limits = Pick<AccountLimits, 'perThread' | 'perLine' | 'perAccount' | 'dailyMicros' | 'unitMicros'>;
+type Limits = Pick<AccountLimits, 'perThread' | 'perAccount' | 'dailyMicros' | 'unitMicros'>;
 
 /** The scopes a send counts in, with the limit of each, in lock order. */
 export function scopesOf({ line, number }: Pair) {
   return [
     { name: 'account', scope: 'account', limit: 'perAccount' },
-    { name: 'line', scope: `line/${line}`, limit: 'perLine' },
     { name: 'thread', scope: `thread/${line}/${number}`, limit: 'perThread' },
   ] as const;
 }
@@ -93,7 +92,7 @@ interface InProgress {
   /** RESERVED and DISPATCHED sends of the day. */
   readonly inFlight: { readonly count: number; readonly micros: number };
   /** Today's sends that may turn out not to have been sent, by scope, and the amount they have reserved. */
-  readonly uncertain: Readonly<Record<'account' | 'line' | 'thread', number>>;
+  readonly uncertain: Readonly<Record<'account' | 'thread', number>>;
   readonly uncertainMicros: number;
 }
 
@@ -107,8 +106,7 @@ async function readInProgress(tx: Transaction, day: string, { line, number }: Pa
       select ${highestUnit} as price,
         jsonb_build_object('count', count(*) filter (where is_in_flight),
           'micros', coalesce(sum(reserved_micros) filter (where is_in_flight), 0)) as "inFlight",
-        jsonb_build_object('account', count(*), 'line', count(*) filter (where line = ${line}),
-          'thread', count(*) filter (where line = ${line} and number = ${number})) as uncertain,
+        jsonb_build_object('account', count(*), 'thread', count(*) filter (where line = ${line} and number = ${number})) as uncertain,
         coalesce(sum(reserved_micros), 0)::float8 as "uncertainMicros"
       from open`,
   );

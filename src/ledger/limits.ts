@@ -30,7 +30,6 @@ export interface QuietHours {
 /** The budgets of a day (UTC) and the allowed countries. No value means "unlimited". */
 export interface AccountLimits {
   readonly perThread: number;
-  readonly perLine: number;
   readonly perAccount: number;
   /** Micro-dollars a day. */
   readonly dailyMicros: number;
@@ -44,7 +43,6 @@ type Amounts = Omit<AccountLimits, 'countries'>;
 
 export const defaultAccountLimits: Amounts = {
   perThread: 3,
-  perLine: 500,
   perAccount: 2_000,
   dailyMicros: 5_000_000,
   unitMicros: 50_000,
@@ -53,7 +51,6 @@ export const defaultAccountLimits: Amounts = {
 /** The maximum an owner can set. */
 export const ceilings: Amounts = {
   perThread: 10,
-  perLine: 10_000,
   perAccount: 50_000,
   dailyMicros: 1_000_000_000,
   unitMicros: 10_000_000,
@@ -70,7 +67,6 @@ export function accountLimits(given: Partial<AccountLimits> = {}): AccountLimits
   };
   return {
     perThread: limit('perThread'),
-    perLine: limit('perLine'),
     perAccount: limit('perAccount'),
     dailyMicros: limit('dailyMicros'),
     unitMicros: Math.max(1, limit('unitMicros')),

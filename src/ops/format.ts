@@ -82,7 +82,6 @@ const sendReasons: Readonly<Record<string, string>> = {
   'gate:quiet_hours': 'until the quiet hours of the recipient end',
   'gate:earlier_steps': 'earlier steps on the same trigger come first',
   'gate:budget_thread': 'the daily budget of the thread is used up',
-  'gate:budget_line': 'the daily budget of the line is used up',
   'gate:budget_account': 'the daily budget of texts is used up',
   'gate:budget_money': 'the daily budget of money is used up',
 };
@@ -91,7 +90,6 @@ const sendReasons: Readonly<Record<string, string>> = {
 const heldReasons: Readonly<Record<string, string>> = {
   'gate:newer_inbound': 'until the rules are evaluated on a newer text',
   'gate:budget_thread': 'other texts to the thread come first',
-  'gate:budget_line': 'other texts from the line come first',
   'gate:budget_account': 'other texts have reserved the rest of the daily budget',
   'gate:budget_money': 'other texts in progress may need the rest of the daily budget',
 };

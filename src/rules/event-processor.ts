@@ -157,7 +157,7 @@ async function evaluateTriggers(
   }
   const decidable = cases.filter((each) => !undecided.has(each));
   const from = new Date(Math.min(...triggers.map(({ at }) => at.getTime())));
-  const history = await readHistory(tx, set, threads, { from, held: held.sends });
+  const history = await readHistory(tx, threads, { from, held: held.sends });
   const inForceSince = await readSince(tx);
   const decisions = decidable.map((each) => {
     // Rules may have acted on it at any moment of a lost time.

@@ -1,7 +1,7 @@
 import { query, sql, type Transaction } from '../db/database.ts';
 import type { Pair } from '../shared/thread.ts';
 import type { FactsOf } from './facts/declared.ts';
-import type { ActiveMode, RuleSet, Scope } from './rule.ts';
+import type { ActiveMode, Scope } from './rule.ts';
 
 /**
  * The reply of a match. `waiting`: a reply to a newer trigger of the thread can still replace it. `sent`: it went out, or may
@@ -78,11 +78,10 @@ export function createHistory(matches: readonly Match[]): History {
         if (match.at.getTime() <= since || !hasActed(match, mode)) return false;
         const isThread = match.line === thread.line && match.number === thread.number;
         if (isThread && isReplaceable(match, before) && !match.doesMore) return false;
-        if (scope === 'contact') return match.number === thread.number;
-        return scope === 'account' || (scope === 'line' ? match.line === thread.line : isThread);
+        return scope === 'contact' ? match.number === thread.number : isThread;
       };
       const countOf = (of: string | null) => (byRule.get(of) ?? []).filter(isCounted).length;
-      return countOf(rule) + (scope === 'thread' || scope === 'contact' ? countOf(null) : 0);
+      return countOf(rule) + countOf(null);
     },
   };
 }
@@ -132,13 +131,10 @@ const clocksDiffer = sql`interval '2 minutes'`;
  */
 export async function readHistory(
   tx: Transaction,
-  { rules }: Pick<RuleSet, 'rules'>,
   people: readonly Pick<Pair, 'number'>[],
   { from, until, held = [] }: HistoryOptions,
 ): Promise<History> {
   const numbers = [...new Set(people.map(({ number }) => number))];
-  const limited = rules.filter(({ limits }) => limits.line || limits.account);
-  const seconds = limited.flatMap(({ limits }) => [limits.line?.seconds ?? 0, limits.account?.seconds ?? 0]);
   const rows = await query<Match>(
     tx,
     sql`
@@ -156,9 +152,7 @@ export async function readHistory(
       ) a left join ops.sends s on s.send_id = a.send_id
       where r.is_matched and r.line is not null and r.number is not null
         and (${until ?? null}::timestamptz is null or r.trigger_at < ${until ?? null})
-        and (r.number = any(${numbers})
-          or (r.rule = any(${limited.map(({ name }) => name)})
-            and r.trigger_at > ${from}::timestamptz - ${Math.max(0, ...seconds)} * interval '1 second'))
+        and r.number = any(${numbers})
       union all
       select null, 'live', m.line, m.number, m.sent_at, false, 'sent'
       from ops.incarnation i cross join ops.send_control k join warehouse.sms_messages m on m.number = any(${numbers})

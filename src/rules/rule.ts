@@ -61,7 +61,7 @@ export interface Allowance {
 }
 
 /** What a limit counts in; `contact` is the outside number on whatever line. */
-export const scopes = ['thread', 'contact', 'line', 'account'] as const;
+export const scopes = ['thread', 'contact'] as const;
 export type Scope = (typeof scopes)[number];
 
 export interface Rule {

@@ -119,5 +119,5 @@ async function readFactsAgain(
   const { at } = trigger;
   const [each] = await readCases(tx, [trigger], set, { isPast: true });
   if (!each?.subject) return undefined;
-  return factsFor(each, await readHistory(tx, set, [each.subject], { from: at, until: at }), mode);
+  return factsFor(each, await readHistory(tx, [each.subject], { from: at, until: at }), mode);
 }

@@ -267,7 +267,6 @@ test('quiet hours hold a send until the window opens, and do not make it too old
 
 test.each([
   { limits: { perThread: 0 }, reason: 'gate:budget_thread' },
-  { limits: { perLine: 0 }, reason: 'gate:budget_line' },
   { limits: { perAccount: 0 }, reason: 'gate:budget_account' },
   { limits: { dailyMicros: 49_999 }, reason: 'gate:budget_money' },
 ])('a budget that is used up refuses: $reason', async ({ limits, reason }) => {
@@ -285,7 +284,6 @@ test('no limit can be switched off, whatever stands in its place', () => {
   for (const value of [Number.POSITIVE_INFINITY, Number.NaN, -1, 1.5, null, undefined, '9']) {
     const given = {
       perThread: value,
-      perLine: value,
       perAccount: value,
       dailyMicros: value,
       unitMicros: value,
@@ -365,21 +363,21 @@ describe('many workers together', () => {
   });
 
   test('deny nothing for the number of sends that others are at', async () => {
-    const limits = { perLine: 1 };
+    const limits = { perAccount: 1 };
     const ledger = await openLedger(database, sandbox, { limits });
     const [first, second] = [await ledger.answer(), await ledger.answer()];
     const hung = await openLedger(database, sandbox, { limits, readThread: () => new Promise(() => undefined) });
     void hung.dispatcher.advance(first.sendId);
     await expect.poll(() => ledger.state(first.sendId)).toBe('RESERVED');
     expect(await ledger.dispatcher.advance(second.sendId)).toBe('held');
-    expect(await ledger.state(second.sendId)).toBe('HELD gate:budget_line');
+    expect(await ledger.state(second.sendId)).toBe('HELD gate:budget_account');
     await ledger.makeDue(first.sendId);
     expect(await ledger.dispatcher.advance(first.sendId)).toBe('replanned');
     await ledger.makeDue(second.sendId);
     expect(await ledger.dispatcher.advance(second.sendId)).toBe('sent');
     await ledger.makeDue(first.sendId);
     expect(await ledger.dispatcher.advance(first.sendId)).toBe('denied');
-    expect(await ledger.state(first.sendId)).toBe('DENIED gate:budget_line');
+    expect(await ledger.state(first.sendId)).toBe('DENIED gate:budget_account');
   });
 
   const ledgerStates = () =>

@@ -38,7 +38,7 @@ test(`${intents} intents, workers that overlap and a line that lies: no send twi
   // Less than what is wanted costs, so that the cap is met.
   const cap = intents * 10_000 * 0.7;
   const ledger = await openLedger(database, sandbox, {
-    limits: { dailyMicros: cap, perLine: 10_000, perAccount: 50_000, perThread: 10, unitMicros: 10_000 },
+    limits: { dailyMicros: cap, perAccount: 50_000, perThread: 10, unitMicros: 10_000 },
     timing: {
       leaseMs,
       answerMs: 700,

@@ -515,8 +515,8 @@ const faults: readonly Fault[] = [
   {
     check: 'sends_over_budget',
     level: 'notice',
-    sql: `${send('DENIED', 'gate:budget_line', '1 second')}; ${send('SENT', '', '0 seconds').replaceAll('n::text', '(n + 50)::text')}`,
-    says: /the daily budget of texts per line was used up; later ones were sent\.$/,
+    sql: `${send('DENIED', 'gate:budget_account', '1 second')}; ${send('SENT', '', '0 seconds').replaceAll('n::text', '(n + 50)::text')}`,
+    says: /the daily budget of texts per account was used up; later ones were sent\.$/,
     remedy: /midnight UTC/,
   },
   {

@@ -11,10 +11,10 @@ const capped = (name: string) => `
     on: message_received
     if: message.plain == "${name}"
     do: [{ reply: 'Once a day.' }]
-    limits: { per_account: 1 per 24h, quiet_hours: none }`;
+    limits: { per_thread: 1 per 24h, quiet_hours: none }`;
 
 const rules = `
-rules:${capped('reset')}${capped('retried')}${capped('forgotten')}${capped('outlasted').replace('per_account', 'per_thread')}
+rules:${capped('reset')}${capped('retried')}${capped('forgotten')}${capped('outlasted')}
   - name: counting
     on: message_received
     if: message.plain == "counting" && replies.count >= 0
@@ -40,18 +40,18 @@ test('a send that a person has to settle counts, in limits and in facts', async 
   sandbox.faults({ kind: 'reset', when: 'before', operation: 'sendMessage', times: 1 });
   await sandbox.emit.sms({ number, text: 'reset' });
   await until(async () => (await stateOf(number)) === 'NEEDS_HUMAN');
-  await sandbox.emit.sms({ number: '17185550302', text: 'reset' });
-  expect(await reasonOf('reset', '17185550302')).toBe('limit:account');
   const line = String(await value('select line from ops.sends where number = $1', number));
+  await sandbox.emit.sms({ line, number, text: 'reset' });
+  await until(async () => (await reasonOf('reset', number)) === 'limit:thread');
   await sandbox.emit.sms({ line, number, text: 'counting' });
   await until(async () => (await world.runs('counting')).some((run) => run.is_matched));
   expect((await world.runs('counting')).find((run) => run.is_matched)?.facts).toMatchObject({ 'replies.count': 1 });
 
   const [send] = await query<{ id: string }>('select send_id as id from ops.sends where number = $1', number);
   await settleManually(context.database.db, String(send?.id), 'NOT_SENT');
-  await sandbox.emit.sms({ number: '17185550303', text: 'reset' });
-  await until(() => chargesOf('17185550303') === 1);
-  expect(chargesOf('17185550302')).toBe(0);
+  expect(chargesOf(number)).toBe(0);
+  await sandbox.emit.sms({ line, number, text: 'reset' });
+  await until(() => chargesOf(number) === 1);
 });
 
 test('so does one whose second try may have gone out', async () => {
@@ -61,10 +61,11 @@ test('so does one whose second try may have gone out', async () => {
   await until(async () => (await value('select tries from ops.sends where number = $1', number)) === 1);
   sandbox.faults({ kind: 'reset', when: 'before', operation: 'sendMessage', times: 1 });
   await until(async () => (await stateOf(number)) === 'UNKNOWN');
-  await sandbox.emit.sms({ number: '17185550305', text: 'retried' });
-  expect(await reasonOf('retried', '17185550305')).toBe('limit:account');
-  expect(await stateOf(number)).toBe('UNKNOWN');
-  expect(chargesOf('17185550305')).toBe(0);
+  const line = String(await value('select line from ops.sends where number = $1', number));
+  await sandbox.emit.sms({ line, number, text: 'retried' });
+  await until(async () => (await reasonOf('retried', number)) !== 'matched');
+  expect(await reasonOf('retried', number)).toBe('limit:thread');
+  expect(chargesOf(number)).toBe(0);
 });
 
 test('so does one that may have gone out before the database went back in time, when later texts come with its own', async () => {
@@ -80,7 +81,7 @@ test('so does one that may have gone out before the database went back in time, 
   await until(async () => (await world.runs('forgotten')).length === 2);
   expect(await query(`select reason from ops.rule_runs where number = $1 order by run_id`, number)).toEqual([
     { reason: 'matched' },
-    { reason: 'limit:account' },
+    { reason: 'limit:thread' },
   ]);
   await until(async () => (await stateOf(number)) === 'SENT');
   expect(chargesOf(number)).toBe(0);

@@ -242,7 +242,7 @@ const mistakes: readonly (readonly [
   ['a word for an operator', rule("'thread.exists and line.can_text'"), [4, 24], 'Unexpected', '&& for and'],
   ['quiet hours that are none', limited('quiet_hours: 21-8'), [4, 28], 'not quiet hours', '"21:00-08:00"'],
   ['quiet hours of a whole day', limited('quiet_hours: "00:00-24:00"'), [4, 28], 'at the same time', 'mode: off'],
-  ['an allowance that looks back for years', limited('per_line: 1 per 900d'), [4, 25], 'longer than a year', '366d'],
+  ['an allowance that looks back for years', limited('per_thread: 1 per 900d'), [4, 25], 'longer than a year', '366d'],
   [
     'an amount with its sign',
     'budgets: { daily_dollars: $5 }\nrules: []\n',
@@ -251,7 +251,7 @@ const mistakes: readonly (readonly [
     'config/rules.yaml',
   ],
   ['no budget at all', 'budgets: { daily_dollars: 1e9 }\nrules: []\n', [1, 27], 'more than', 'every budget has'],
-  ['less than nothing', 'budgets: { per_line: -1 }\nrules: []\n', [1, 22], 'below 0', '0'],
+  ['less than nothing', 'budgets: { per_thread: -1 }\nrules: []\n', [1, 24], 'below 0', '0'],
   ['an agent where there was no call', rule('"true"', 'assign: agent'), [5, 20], 'has no call', 'nobody'],
 ];
 

@@ -40,9 +40,9 @@ test('mistakes of form come at once, in the order of the file, none twice', () =
     '  - name: a\n    onn: call_missed\n    on: call_missed\n    do: [{ reopen: true }]\n',
     '  - 7\n',
   ];
-  const text = `business_hours: { monday: 9-5 }\nrules:\n${rules.join('')}budgets: { per_line: -1 }\n`;
+  const text = `business_hours: { monday: 9-5 }\nrules:\n${rules.join('')}budgets: { per_thread: -1 }\n`;
   const { problems } = refusalOf(text);
-  expect(problems.map(({ line, column }) => `${line}:${column}`)).toEqual(['1:27', '4:9', '7:5', '10:5', '11:22']);
+  expect(problems.map(({ line, column }) => `${line}:${column}`)).toEqual(['1:27', '4:9', '7:5', '10:5', '11:24']);
 });
 
 test.each(['rules: 5\nruels: []\n', 'rules: { name: one }\nruels: []\n', '- 7\n', '7\n'])(

@@ -294,9 +294,7 @@ function troublesOf({ sends }: Snapshot, wanted: SendTrouble['kind']) {
 
 /** The daily budget named by a gate, for example `of money ($5.00 spent, of $5.00)`. */
 function budgetWords(reason: string, sends: SendsStatus | undefined): string {
-  if (reason !== ofMoney || sends === undefined) {
-    return reason === 'gate:budget_line' ? 'of texts per line' : 'of texts per account';
-  }
+  if (reason !== ofMoney || sends === undefined) return 'of texts per account';
   const { today, dailyMicros } = sends;
   const reserved = today.reserved > 0 ? ` and ${dollars(today.reserved)} reserved` : '';
   return `of money (${dollars(today.spent)} spent${reserved}, of ${dollars(dailyMicros)})`;

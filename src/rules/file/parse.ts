@@ -239,12 +239,7 @@ function buildRules(
       afterSeconds: rule.after,
       condition,
       steps: rule.do.map((step, index) => stepOf(step, [...path, 'do', index], template)),
-      limits: {
-        thread: limits.per_thread,
-        contact: limits.per_contact,
-        line: limits.per_line,
-        account: limits.per_account,
-      },
+      limits: { thread: limits.per_thread, contact: limits.per_contact },
       maxAgeSeconds,
       replyLimits: {
         maxAgeSeconds,

@@ -174,7 +174,6 @@ const budgets = z
       `What replies may cost a day, in US dollars. Default: ${defaults.dailyMicros / microsPerDollar}.`,
     ),
     per_thread: replies(ceilings.perThread).describe(`Replies into one thread a day. Default: ${defaults.perThread}.`),
-    per_line: replies(ceilings.perLine).describe(`Replies from one line a day. Default: ${defaults.perLine}.`),
     per_account: replies(ceilings.perAccount).describe(`Replies a day. Default: ${defaults.perAccount}.`),
   })
   .partial();
@@ -197,7 +196,6 @@ export function accountLimitsOf({ budgets: written = {}, countries: allowed }: R
     amount === undefined ? undefined : Math.round(amount * microsPerDollar);
   const limits = {
     perThread: written.per_thread,
-    perLine: written.per_line,
     perAccount: written.per_account,
     dailyMicros: microsOf(written.daily_dollars),
     countries: allowed?.map((code) => String(code).replace('+', '')),
@@ -338,8 +336,6 @@ const ruleSchema = z
       .strictObject({
         per_thread: allowance.describe('How often it acts on one thread: a line and an outside number.'),
         per_contact: allowance.describe('How often it acts on one outside number, on whatever line.'),
-        per_line: allowance.describe('How often it acts on one line.'),
-        per_account: allowance.describe('How often it acts at all.'),
         max_age: duration
           .refine((seconds) => seconds <= 86_400, {
             error: 'This is longer than a day.\nWrite 24h or less: rules never act on older triggers.',
