@@ -222,17 +222,6 @@ create table warehouse.sms_conversation_events (
 );
 create index sms_conversation_events_of on warehouse.sms_conversation_events (conversation_id, axis, observed_at);
 
--- Senders known to be blocked, from answers to our own requests: the API cannot list them.
-create table warehouse.blocked_senders (
-  line text not null, -- The account's line.
-  number text not null, -- The blocked party.
-  reason text, -- Stored with the block; the blocked party never sees it.
-  blocked_at timestamptz, -- When it was blocked.
-  observed_at timestamptz not null default clock_timestamp(), -- When the answer came.
-  observed_via text not null, -- The operation.
-  primary key (line, number)
-);
-
 -- The owner's list of customers, as `contacts import` read it.
 create table warehouse.contacts (
   number text primary key, -- The customer's number, as warehouse.contact_number gives it.

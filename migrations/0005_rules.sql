@@ -58,10 +58,10 @@ create index rule_runs_unmatched on ops.rule_runs (evaluated_at) where not is_ma
 create table ops.rule_actions (
   run_id bigint not null references ops.rule_runs on delete cascade,
   ordinal smallint not null, -- From 1.
-  kind text not null check (kind in ('reply', 'resolve', 'reopen', 'assign', 'comment', 'block', 'notify', 'webhook')),
+  kind text not null check (kind in ('reply', 'resolve', 'reopen', 'assign', 'comment', 'notify', 'webhook')),
   -- failed: the service or the target refused. unclear: the answer was lost, and it must not be repeated.
   state text not null check (state in ('waiting', 'done', 'failed', 'skipped', 'unclear', 'dry_run')),
-  -- Note, user, reason, or the words and facts for a target; NULL once it is settled, but kept where it failed to tell a target.
+  -- Note, user, or the words and facts for a target; NULL once it is settled, but kept where it failed to tell a target.
   argument jsonb,
   target text, -- Of notify and webhook, the name in NOTIFY_TARGETS.
   send_id uuid, -- Of a reply.

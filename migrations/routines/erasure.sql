@@ -72,8 +72,6 @@ language plpgsql as $$
 begin
   return query with gone as (delete from ops.rule_runs where number = erased returning 1)
     select 'ops.rule_runs', count(*) from gone;
-  return query with gone as (delete from warehouse.blocked_senders where number = erased returning 1)
-    select 'warehouse.blocked_senders', count(*) from gone;
   return query with gone as (
     delete from warehouse.sms_conversation_events e
     where not exists (select from warehouse.sms_conversations c where c.conversation_id = e.conversation_id) returning 1)

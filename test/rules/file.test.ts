@@ -242,7 +242,7 @@ const mistakes: readonly (readonly [
   ['a word for an operator', rule("'thread.exists and line.can_text'"), [4, 24], 'Unexpected', '&& for and'],
   ['quiet hours that are none', limited('quiet_hours: 21-8'), [4, 28], 'not quiet hours', '"21:00-08:00"'],
   ['quiet hours of a whole day', limited('quiet_hours: "00:00-24:00"'), [4, 28], 'at the same time', 'mode: off'],
-  ['an allowance that looks back for years', limited('per_thread: 1 per 900d'), [4, 25], 'longer than a year', '366d'],
+  ['an allowance that looks back for years', limited('per_thread: 1 per 900d'), [4, 27], 'longer than a year', '366d'],
   [
     'an amount with its sign',
     'budgets: { daily_dollars: $5 }\nrules: []\n',

@@ -45,7 +45,7 @@ export interface GateInputs {
   /** The ledger's recent sends to the number, by the database's clock; newest first. */
   readonly ownSends: readonly DatedText[];
   /**
-   * The newest text to the number was blocked, or the service once reported a block. A block can be lifted without a
+   * The newest text to the number was blocked. A block can be lifted without a
    * trace in the mirror, so this only counts in dry runs and simulations, which don't ask the service.
    */
   readonly wasBlocked: boolean;
@@ -191,9 +191,7 @@ function inputsQuery({ line, number, trigger, limits, sendId }: GateSubject, pas
         select t.at from texts t, since where t.is_ours and t.at > since.at - interval '1 day' order by t.at desc limit 50) recent) as "ownMessages",
       (select coalesce(jsonb_agg(earlier), '[]') from earlier) as "earlierInbound",
       (select coalesce(jsonb_agg(own), '[]') from own) as "ownSends",
-      coalesce((select is_blocked from texts where direction = 'out' order by at desc, message_id desc limit 1), false)
-        or exists (select from warehouse.blocked_senders
-          where line = ${line} and number = any(${spellingsOf(number)}) and observed_at <= moment.now) as "wasBlocked",
+      coalesce((select is_blocked from texts where direction = 'out' order by at desc, message_id desc limit 1), false) as "wasBlocked",
       (select coalesce(jsonb_agg(jsonb_build_object('line', line, 'at', at, 'kind', kind)), '[]') from said
         where kind <> 'clear' and case when source = 'person' then at = person_at
           else kind <> 'unsure' or seen_at > coalesce(person_at, '-infinity') end) as "optOuts"

@@ -81,7 +81,6 @@ export async function readThread(db: Database, thread: Thread, place: ThreadPlac
     state,
     /** The number's opt-out state on each line where it is known. Empty for a group. */
     optStates: thread.participants.length > 0 ? [] : await readOptStates(db, thread.number),
-    isBlocked: await isBlocked(db, thread),
     // Oldest first, like the calls, matched rules and state changes during these texts.
     texts,
     calls: calls.slice(0, maxCalls).reverse(),
@@ -208,12 +207,6 @@ function readOptStates(db: Database, number: string): Promise<OptState[]> {
     sql<OptState>`select line, opt_status as status, decided_at as "decidedAt", evidence
      from reporting.sms_opt_status where number = ${number} order by decided_at desc nulls last, line`,
   );
-}
-
-async function isBlocked(db: Database, { line, number, participants }: Thread): Promise<boolean> {
-  if (participants.length > 0) return false;
-  const rows = await query(db, sql`select from warehouse.blocked_senders where line = ${line} and number = ${number}`);
-  return rows.length > 0;
 }
 
 function readChanges(db: Database, conversationId: string, { from, until }: Span): Promise<StateChange[]> {

@@ -69,14 +69,13 @@ function placeOf(query: Parameters): ThreadPlace {
   return text === undefined ? undefined : { around: idOf(text) };
 }
 
-function overview({ thread, state, optStates, isBlocked }: ThreadRecord, view: View): Html {
+function overview({ thread, state, optStates }: ThreadRecord, view: View): Html {
   const isGroup = thread.participants.length > 0;
   return facts(view, [
     ['Customer', state.customer],
     ['Conversation', resolvedWords(state, view)],
     ['Assigned to', state.isAssignmentKnown ? (state.assignedName ?? 'nobody') : 'never observed'],
     ['Automatic texts', !isGroup && optWords(optStates, thread.line, view)],
-    ['Blocked', isBlocked && 'yes, on this line'],
     ['First text held', state.firstAt],
     ['Newest text', state.lastAt],
   ]);
