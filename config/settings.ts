@@ -223,11 +223,6 @@ const variables = z.object({
   DATABASE_POOL_SIZE: integer(8, 1_000).prefault('9').register(documentation, {
     doc: 'How many connections to Postgres a `web` or `worker` process opens at most; `start` opens twice as many.',
   }),
-  REPORTING_DATABASE_URL: postgres.optional().register(documentation, {
-    doc: 'A hot standby of that Postgres, from which `/reports` and the lists read; nothing is ever written there. While it is away, they read from `DATABASE_URL` and say so.',
-    isSecret: true,
-    otherwise: 'pages read from `DATABASE_URL`',
-  }),
   REDIS_URL: store(['redis:', 'rediss:']).optional().register(documentation, {
     doc: 'The Redis that holds the queues (`maxmemory-policy noeviction`).',
     isSecret: true,
@@ -481,7 +476,6 @@ function grouped(read: z.output<typeof variables>, given: Readonly<Record<string
     databaseUrl: read.DATABASE_URL && withPlainSslMode(read.DATABASE_URL),
     /** Maximum of connections to Postgres per process. */
     poolSize: read.DATABASE_POOL_SIZE,
-    reportingDatabaseUrl: read.REPORTING_DATABASE_URL && withPlainSslMode(read.REPORTING_DATABASE_URL),
     redisUrl: read.REDIS_URL,
     receiver: {
       host: read.HOST,

@@ -24,8 +24,6 @@ export interface Context extends AsyncDisposable {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly database: OpenDatabase;
-  /** Pages read from it (REPORTING_DATABASE_URL). */
-  readonly standby: OpenDatabase | undefined;
   readonly queues: Queues;
   readonly notifier: Notifier;
   /** What this process accepted lately. */
@@ -61,12 +59,6 @@ export function connectionsOf(settings: Settings, process: { receives: boolean; 
 /** Milliseconds for a statement of a long-running process, and until it notices that a connection is dead. */
 const statementMs = 30_000;
 
-/** Opens the standby of REPORTING_DATABASE_URL. Connects when it is first read. */
-export function openStandby({ reportingDatabaseUrl: url }: Settings, log: Log): OpenDatabase | undefined {
-  if (url === undefined) return undefined;
-  return createDatabase({ url, log, maxConnections: 2, name: 'standby', statementMs, isReadOnly: true });
-}
-
 export async function createContext(
   settings: ReadySettings,
   options: {
@@ -89,7 +81,6 @@ export async function createContext(
   // A command may run statements that take long.
   const limit = shares && { statementMs };
   const database = createDatabase({ url: databaseUrl, log, maxConnections, name, ...limit });
-  const standby = openStandby(settings, log);
   const queues = await createQueues({ redisUrl, databaseUrl, log, isReadOnly, pools: shares }).catch(
     async (error: unknown) => {
       await database[Symbol.asyncDispose]();
@@ -114,7 +105,6 @@ export async function createContext(
     log,
     metrics,
     database,
-    standby,
     queues,
     notifier,
     accepted: createAcceptedTargets(),
@@ -123,7 +113,7 @@ export async function createContext(
     sealLink: linkSealer(settings)?.sealLink,
     async [Symbol.asyncDispose]() {
       await notifier.close();
-      await Promise.allSettled([queues.close(), service?.close(), open?.close(), standby?.[Symbol.asyncDispose]()]);
+      await Promise.allSettled([queues.close(), service?.close(), open?.close()]);
       await database[Symbol.asyncDispose]();
     },
   };

@@ -131,9 +131,6 @@ export function renderTable(snapshot: Snapshot): string {
         ...queueNames.map((name) => `${name} ${waiting[name] === null ? '?' : quantity(waiting[name])}`),
       ].join(', '),
     ),
-    ...(known(snapshot.standby)?.lagSeconds == null
-      ? []
-      : [line('standby', snapshot.standby, (status) => `${span(status?.lagSeconds ?? 0)} behind`)]),
     line('credential', snapshot.credential, (status) => credentialWords(status, takenAt)),
     line(
       'schema',

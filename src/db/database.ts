@@ -44,10 +44,8 @@ export function createDatabase(options: {
    * firewall that forgot it, or a host that is gone, sends no reset. Default: no limit.
    */
   statementMs?: number;
-  /** Its transactions can't write, wherever the URL leads. */
-  isReadOnly?: boolean;
 }): OpenDatabase {
-  const { url, statementMs, isReadOnly = false } = options;
+  const { url, statementMs } = options;
   const canceledMs = statementMs === undefined ? 0 : Math.round(0.8 * statementMs);
   const onLost = (error: Error) => {
     // If Postgres stops while the pool is being closed, a warning would be noise.
@@ -57,10 +55,7 @@ export function createDatabase(options: {
     max: options.maxConnections,
     application_name: `trunkline ${options.name}`,
     query_timeout: statementMs,
-    onConnect: prepareSession(url, {
-      statement_timeout: String(canceledMs),
-      ...(isReadOnly && { default_transaction_read_only: 'on' }),
-    }),
+    onConnect: prepareSession(url, { statement_timeout: String(canceledMs) }),
   });
   const db = kyselyOf(pool, async (client) => storingClient(client));
   return {

@@ -9,7 +9,7 @@ import {
   type Service,
   ServiceError,
 } from '../api-client/client.ts';
-import { openStandby, type ReadySettings } from '../context.ts';
+import type { ReadySettings } from '../context.ts';
 import { accountRemedy, compareAccount } from '../credentials/account.ts';
 import { type OpenCredential, openCredential } from '../credentials/credentials.ts';
 import { countToReseal } from '../credentials/resealing.ts';
@@ -151,14 +151,11 @@ async function checkHealth(
     return { found: [onQueue.problem(sentence, `Run ${toType('migrate')}.`)] };
   }
   try {
-    await using standby = openStandby(settings, log);
-    const snapshot = await takeSnapshot({ database, standby, queues, service, settings });
-    const lag = known(snapshot.standby)?.lagSeconds;
+    const snapshot = await takeSnapshot({ database, queues, service, settings });
     const found = healthChecks(snapshot).map(onMirror.found);
     const status = known(snapshot.queues);
     if (status?.isReachable)
       found.push(onQueue.ok(`The queues in ${status.backend === 'redis' ? 'Redis' : 'Postgres'} answer.`));
-    if (lag != null) found.push(onPostgres.ok(`The standby of REPORTING_DATABASE_URL is ${span(lag)} behind.`));
     if (!found.some(isFault)) found.push(onMirror.ok('Nothing is overdue, parked, failing or refused.'));
     return { found, snapshot };
   } catch (error) {

@@ -3,7 +3,6 @@ import type { Context } from '../context.ts';
 import { refusals, refusedMs } from '../db/connections.ts';
 import { type Database, query, sql, type Transaction } from '../db/database.ts';
 import { describeRefusal } from '../db/refusals.ts';
-import { isRecoveryConflict, readStandby, refuseOtherDatabase, type StandbyStatus } from '../db/standby.ts';
 import { UserError } from '../shared/errors.ts';
 import { readRelease } from '../shared/release.ts';
 import { readProcesses } from './processes.ts';
@@ -73,8 +72,6 @@ export interface Snapshot extends StoredParts {
   readonly credential: PartOf<typeof readCredential>;
   readonly queues: PartOf<typeof readQueues>;
   readonly disk: PartOf<typeof readDisk>;
-  /** Of REPORTING_DATABASE_URL. */
-  readonly standby: Part<StandbyStatus | undefined>;
   /** Of this process; undefined when it has no API client. */
   readonly circuit: CircuitState | undefined;
   /** For this process: Postgres recently refused a write because its disk was full. */
@@ -87,7 +84,7 @@ export interface Snapshot extends StoredParts {
 
 /** `metrics` is undefined in a process that receives no webhooks. */
 export type SnapshotParts = Pick<Context, 'database' | 'queues' | 'service' | 'settings'> &
-  Partial<Pick<Context, 'metrics' | 'standby'>>;
+  Partial<Pick<Context, 'metrics'>>;
 
 /** Postgres can't be queried, so there is no snapshot. */
 export class DatabaseUnavailable extends UserError {
@@ -103,13 +100,8 @@ const partTimeoutMs = 3_000;
 
 /** Reads everything on one connection, and no large table completely. Only rejects with `DatabaseUnavailable`. */
 export async function takeSnapshot(parts: SnapshotParts): Promise<Snapshot> {
-  const { database, standby, queues, service, settings, metrics } = parts;
+  const { database, queues, service, settings, metrics } = parts;
   const queueFacts = part(() => readQueues(queues));
-  const standbyFacts = part(async () => {
-    if (!standby) return undefined;
-    await refuseOtherDatabase(database.db, standby.db);
-    return readStandby(standby.db);
-  });
   try {
     return await database.db.connection().execute(async (db) => {
       const [moment] = await query<{ now: Date }>(db, sql`select clock_timestamp() as now`);
@@ -124,7 +116,6 @@ export async function takeSnapshot(parts: SnapshotParts): Promise<Snapshot> {
         credential: await ask((db) => readCredential(db, settings.api.key)),
         disk: await part(() => readDisk(settings)),
         queues: await queueFacts,
-        standby: await standbyFacts,
         circuit: service?.circuit.state(),
         isDiskFull: (refusedMs(settings.databaseUrl, refusals.diskFull) ?? Number.POSITIVE_INFINITY) < diskFullMaxMs,
         isReadOnly: (refusedMs(settings.databaseUrl, refusals.readOnly) ?? Number.POSITIVE_INFINITY) < readOnlyMaxMs,
@@ -141,30 +132,15 @@ export async function takeSnapshot(parts: SnapshotParts): Promise<Snapshot> {
   }
 }
 
-const cancelledTwice =
-  'The standby cancelled this twice, since it had to apply what the primary removed: try again, or raise its max_standby_streaming_delay.';
-
-/**
- * Reads in a separate read-only transaction, limited to three seconds per statement. Again, if a standby cancelled it; if it does so
- * twice, rejects with `DatabaseUnavailable`.
- */
-export async function readWithTimeout<T>(db: Database, read: (tx: Transaction) => Promise<T>): Promise<T> {
-  const run = () =>
-    db
-      .transaction()
-      .setAccessMode('read only')
-      .execute(async (tx) => {
-        await query(tx, sql`set local statement_timeout = ${sql.lit(partTimeoutMs)}`);
-        return read(tx);
-      });
-  try {
-    return await run();
-  } catch (error) {
-    if (!isRecoveryConflict(error)) throw error;
-    return await run().catch((cause: unknown) => {
-      throw isRecoveryConflict(cause) ? new DatabaseUnavailable(cancelledTwice, { cause }) : cause;
+/** Reads in a separate read-only transaction, limited to three seconds per statement. */
+export function readWithTimeout<T>(db: Database, read: (tx: Transaction) => Promise<T>): Promise<T> {
+  return db
+    .transaction()
+    .setAccessMode('read only')
+    .execute(async (tx) => {
+      await query(tx, sql`set local statement_timeout = ${sql.lit(partTimeoutMs)}`);
+      return read(tx);
     });
-  }
 }
 
 /** Runs `read`. A failure becomes an unknown part with its reason. */

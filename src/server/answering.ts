@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { FastifyHelmetOptions } from '@fastify/helmet';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Database, OpenDatabase, Transaction } from '../db/database.ts';
+import type { Database, Transaction } from '../db/database.ts';
 import { isPostgresAway, isUntrusted, isVagueRefusal } from '../db/refusals.ts';
-import { OtherDatabase, readStandby, refuseOtherDatabase } from '../db/standby.ts';
-import { span } from '../ops/format.ts';
 import { DatabaseUnavailable, readWithTimeout } from '../ops/snapshot.ts';
 import { UserError } from '../shared/errors.ts';
 import type { Log } from '../shared/log.ts';
@@ -116,7 +114,7 @@ export function oneAtATime(): <T>(run: () => Promise<T>) => Promise<T> {
 function isOutage(error: unknown): boolean {
   const { code, message } = error as { readonly code?: unknown; readonly message?: unknown };
   if (isPostgresAway(error) || isVagueRefusal(error) || isUntrusted(error)) return true;
-  return error instanceof OtherDatabase || /^(?:28|3D)/.test(String(code)) || message === 'Query read timeout';
+  return /^(?:28|3D)/.test(String(code)) || message === 'Query read timeout';
 }
 
 /** Runs `work` with one connection. Rejects with `DatabaseUnavailable` if there is none. */
@@ -129,47 +127,6 @@ export async function onConnection<T>(db: Database, work: (connection: Database)
       cause,
     });
   }
-}
-
-/** Reads a page with one connection. Undefined for `standbyWords`: there is no standby. */
-export type ReadPage = <T>(work: (connection: Database, standbyWords?: string) => Promise<T>) => Promise<T>;
-
-type Reader = Pick<OpenDatabase, 'db'>;
-
-/** Milliseconds for which a standby that could not be used is not asked again. */
-const awayMs = 10_000;
-const isAwayWords = 'The standby of REPORTING_DATABASE_URL cannot be used, so this was read from the primary.';
-
-function standbyWordsOf(lagSeconds: number | null): string {
-  return lagSeconds === null ? 'Read from the standby.' : `Read from the standby, which is ${span(lagSeconds)} behind.`;
-}
-
-/** Reads from the standby, if there is one, and from the primary while it cannot be used. Rejects like `onConnection`. */
-export function readsFromStandby({
-  database,
-  standby,
-}: {
-  readonly database: Reader;
-  readonly standby: Reader | undefined;
-}): ReadPage {
-  let awayUntil = 0;
-  let isChecked = false;
-  return async (work) => {
-    if (!standby) return onConnection(database.db, work);
-    if (performance.now() < awayUntil) return onConnection(database.db, (connection) => work(connection, isAwayWords));
-    try {
-      return await onConnection(standby.db, async (connection) => {
-        if (!isChecked) await refuseOtherDatabase(database.db, connection);
-        isChecked = true;
-        const status = await readStandby(connection);
-        return work(connection, status.isStandby ? standbyWordsOf(status.lagSeconds) : undefined);
-      });
-    } catch (error) {
-      if (!(error instanceof DatabaseUnavailable)) throw error;
-      awayUntil = performance.now() + awayMs;
-      return onConnection(database.db, (connection) => work(connection, isAwayWords));
-    }
-  };
 }
 
 /** Reads with a time limit for each statement. If one takes too long, the reader should choose a shorter range. */

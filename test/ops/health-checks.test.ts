@@ -597,20 +597,6 @@ const faults: readonly Fault[] = [
     remedy: /attribution_days/,
   },
   {
-    check: 'standby_away',
-    level: 'warning',
-    seen: { standby: { state: 'unknown', reason: 'refused' } },
-    says: /^The standby of REPORTING_DATABASE_URL cannot be used, so pages read from the primary\.$/,
-    remedy: /^The reason: refused\. .*REPORTING_DATABASE_URL/,
-  },
-  {
-    check: 'standby_behind',
-    level: 'warning',
-    seen: { standby: knownAs({ isStandby: true, lagSeconds: 90 }) },
-    says: /^The standby of REPORTING_DATABASE_URL is 1 min behind/,
-    remedy: /pg_stat_wal_receiver/,
-  },
-  {
     check: 'queue_unreachable',
     level: 'problem',
     seen: { queues: knownAs({ ...queueStatus, isReachable: false, reason: 'It is away.' }) },

@@ -64,7 +64,6 @@ function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
     commit: '0123456789ab',
     uptimeSeconds: 90_000,
     alerts: known({ open: [], undelivered: [] }),
-    standby: known(undefined),
     disk: known(undefined),
     lostWrites: known(null),
     postgres: known({ waits: [], long: [], diskFullAt: null, readOnlyAt: null, connections: null, slots: [] }),

@@ -178,8 +178,7 @@ const accountShared = defineCheck({
 export const statusUnknown = defineCheck({
   id: 'status_unknown',
   measure(snapshot) {
-    // standby_away says the same of the standby.
-    const unknown = Object.entries(snapshot).filter(([name, part]) => part?.state === 'unknown' && name !== 'standby');
+    const unknown = Object.entries(snapshot).filter(([, part]) => part?.state === 'unknown');
     const names = unknown.map(([name]) => name).join(', ');
     return unknown[0] && { names, reason: String(unknown[0][1].reason) };
   },

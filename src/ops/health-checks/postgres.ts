@@ -145,31 +145,6 @@ const writesLost = defineCheck({
   since: ({ noticedAt }) => noticedAt,
 });
 
-/** Seconds behind the primary after which pages are too old. */
-const lateStandbySeconds = 60;
-
-const standbyAway = defineCheck({
-  id: 'standby_away',
-  measure: ({ standby }) => standby.state === 'unknown' && standby,
-  level: 'warning',
-  sentence: 'The standby of REPORTING_DATABASE_URL cannot be used, so pages read from the primary.',
-  remedy: 'Start it, or correct REPORTING_DATABASE_URL, or remove it.',
-  detail: ({ reason }) => `The reason: ${reason}.`,
-});
-
-const standbyBehind = defineCheck({
-  id: 'standby_behind',
-  measure({ standby }) {
-    const seconds = known(standby)?.lagSeconds ?? 0;
-    return seconds > lateStandbySeconds && { seconds };
-  },
-  level: 'warning',
-  sentence: ({ seconds }) =>
-    `The standby of REPORTING_DATABASE_URL is ${span(seconds)} behind, and so are \`/reports\` and the lists.`,
-  remedy:
-    'Its log says whether it still receives: `select * from pg_stat_wal_receiver`. A long query there holds it back for max_standby_streaming_delay at most. Without REPORTING_DATABASE_URL, pages read from the primary.',
-});
-
 export const postgresChecks = [
   databaseUnavailable,
   diskFull,
@@ -182,6 +157,4 @@ export const postgresChecks = [
   viewsStale,
   diskLow,
   replicationSlot,
-  standbyAway,
-  standbyBehind,
 ];

@@ -122,12 +122,10 @@ export function renderList(
     rows,
     above,
     done,
-    standbyWords,
   }: {
     rows: Pick<ShownRows, 'list' | 'page' | 'total'>;
     above: Html | undefined;
     done: string | undefined;
-    standbyWords: string | undefined;
   },
 ): string {
   const { title, path, about } = list;
@@ -140,7 +138,7 @@ export function renderList(
 ${doneNote(done)}
 ${above}
 ${form(list, choice)}
-<p class="note counted" id="counted">${rangeWords(list, choice)}${countWords(rows.total)} · times of ${choice.view.zone}${standbyWords && ` · ${standbyWords}`}</p>
+<p class="note counted" id="counted">${rangeWords(list, choice)}${countWords(rows.total)} · times of ${choice.view.zone}</p>
 ${shown.list.rows.length === 0 ? nothing(list, choice) : renderRows(shown)}
 ${renderPager(shown)}`,
   });

@@ -11,8 +11,6 @@ import {
   oneAtATime,
   type Parameters,
   pageHeaders,
-  type ReadPage,
-  readsFromStandby,
   serveCsv,
   servePage,
   textOf,
@@ -80,8 +78,6 @@ export function registerRecords(app: FastifyInstance, context: Context): void {
   const rules = createRulesReader(hoursZone, context.log);
   const readOnce = oneAtATime();
   const read = <T>(work: (connection: Database) => Promise<T>) => readOnce(() => onConnection(db, work));
-  const onStandby = readsFromStandby(context);
-  const readList: ReadPage = (work) => readOnce(() => onStandby(work));
   const doneOf = (query: Parameters) => doneSentence(textOf(query, 'done'));
 
   app.register(async (scope) => {
@@ -92,17 +88,15 @@ export function registerRecords(app: FastifyInstance, context: Context): void {
         const { query } = request;
         const choice = choiceOf(list, query, view);
         const window = { page: pageNumberOf(query.page), maxCounted: maxCsvRows };
-        // Who just acted on a list has to see it: the standby may not have it yet.
-        const readRows = query.done === undefined ? readList : read;
-        return readRows(async (connection, standbyWords?: string) => {
+        return read(async (connection) => {
           const rows = await readPage(connection, sourceOf(list, choice), window);
           const above = await limited(connection, async (tx) => list.above?.(tx, view, signInOf(request).user));
-          return renderList(list, choice, { rows, above, done: doneOf(query), standbyWords });
+          return renderList(list, choice, { rows, above, done: doneOf(query) });
         });
       });
       serveCsv(scope, `${list.path}.csv`, async ({ query }) => {
         const source = sourceOf(list, choiceOf(list, query, view));
-        const csv = await readList((connection) => readCsv(connection, source));
+        const csv = await read((connection) => readCsv(connection, source));
         return { name: list.path.slice(1).replaceAll('/', '-'), csv };
       });
       scope.get<{ Querystring: Parameters }>(`${list.path}.json`, ({ query }, reply) =>
@@ -111,7 +105,7 @@ export function registerRecords(app: FastifyInstance, context: Context): void {
           (error) => ({ error }),
           async () => {
             const source = sourceOf(list, choiceOf(list, query, view));
-            return (await readList((connection) => readAll(connection, source))).rows;
+            return (await read((connection) => readAll(connection, source))).rows;
           },
         ),
       );

@@ -36,7 +36,7 @@ import { followed } from './rows.ts';
 
 /** The report page of a choice. Complete without JavaScript. Made for screens, phones and paper. */
 export async function renderReport(report: Report): Promise<string> {
-  const { choice, takenAt, timeZone, today, drawn, standbyWords } = report;
+  const { choice, takenAt, timeZone, today, drawn } = report;
   const draw = await loadDrawing();
   const title = titleOf(choice, today);
   return frame(
@@ -47,7 +47,7 @@ ${latenessWords(report)}
 ${headlines(report)}
 ${isNothing(report) && nothing(choice)}
 <div class="pictures">${drawn.map((each) => card(each, report, draw))}</div>
-<footer><span><time datetime="${takenAt.toISOString()}">${exactly(takenAt, timeZone)}</time>${standbyWords && ` · ${standbyWords}`}</span>
+<footer><span><time datetime="${takenAt.toISOString()}">${exactly(takenAt, timeZone)}</time></span>
 <span>local days of ${timeZone}; a day that is not over is pale, and lines end before it; a bar, a point or a figure opens the rows behind it</span><span>definitions: <code>reporting</code> in the database</span></footer>`,
   );
 }

@@ -1,7 +1,7 @@
 import { type Database, query, sql } from '../../db/database.ts';
 import { type ReportingStatus, readReporting } from '../../ops/snapshot/reporting.ts';
 import { type Part, part, readWithTimeout } from '../../ops/snapshot.ts';
-import type { Parameters, ReadPage } from '../answering.ts';
+import { onConnection, type Parameters } from '../answering.ts';
 import type { Day, Figures } from './charts.ts';
 import { type Choice, choiceOf, finishedPart, periodBefore } from './choice.ts';
 import { type Headline, headlinesOf, type Picture, type Rising, readFigures } from './figures.ts';
@@ -29,8 +29,6 @@ export interface Reading {
   readonly timeZone: string;
   /** The current local day. */
   readonly today: string;
-  /** How late the standby is that was read from, or that it is away. */
-  readonly standbyWords: string | undefined;
 }
 
 export interface Report extends Omit<Reading, 'db'> {
@@ -42,18 +40,14 @@ export interface Report extends Omit<Reading, 'db'> {
 }
 
 /** Reads the choice in an address with one connection. Only rejects with `DatabaseUnavailable` or `BadAddress`. */
-export function reading<T>(
-  readPage: ReadPage,
-  parameters: Parameters,
-  read: (reading: Reading) => Promise<T>,
-): Promise<T> {
-  return readPage(async (connection, standbyWords) => {
+export function reading<T>(db: Database, parameters: Parameters, read: (reading: Reading) => Promise<T>): Promise<T> {
+  return onConnection(db, async (connection) => {
     const [now] = await query<Pick<Reading, 'takenAt' | 'timeZone' | 'today'>>(
       connection,
       sql`select clock_timestamp() as "takenAt", time_zone as "timeZone", reporting.local_day(now())::text as today from reporting.params`,
     );
     if (!now) throw new Error('reporting.params has no row');
-    return await read({ db: connection, choice: choiceOf(parameters, now.today), standbyWords, ...now });
+    return await read({ db: connection, choice: choiceOf(parameters, now.today), ...now });
   });
 }
 

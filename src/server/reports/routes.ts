@@ -4,16 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Context } from '../../context.ts';
 import { cachedFor, DatabaseUnavailable } from '../../ops/snapshot.ts';
 import { forgetOldest } from '../../shared/bounded.ts';
-import {
-  BadAddress,
-  limited,
-  oneAtATime,
-  type Parameters,
-  pageHeaders,
-  readsFromStandby,
-  serveCsv,
-  servePage,
-} from '../answering.ts';
+import { BadAddress, limited, oneAtATime, type Parameters, pageHeaders, serveCsv, servePage } from '../answering.ts';
 import { pageNumberOf, readCsv, readPage } from '../row-list.ts';
 import { queryOf } from './choice.ts';
 import { csvOf } from './figures.ts';
@@ -35,13 +26,12 @@ const maxCounted = 100_000;
  * Serves `/reports?from=2026-11-01&to=2026-11-21&queue=queue:6001`, the CSV of each picture, `/reports/volume.csv`, and
  * the rows behind each figure, `/reports/rows?set=answered` and `/reports/rows.csv`. All accept the same parameters.
  */
-export function registerReports(app: FastifyInstance, context: Pick<Context, 'database' | 'standby'>): void {
-  const read = readsFromStandby(context);
+export function registerReports(app: FastifyInstance, { database: { db } }: Pick<Context, 'database'>): void {
   const readOnce = oneAtATime();
   const reports = new Map<string, () => Promise<Report>>();
   const sharedReport = (parameters: Parameters) => {
     const key = JSON.stringify(parameters);
-    const shared = reports.get(key) ?? cachedFor(sharedMs, () => readOnce(() => reading(read, parameters, readReport)));
+    const shared = reports.get(key) ?? cachedFor(sharedMs, () => readOnce(() => reading(db, parameters, readReport)));
     reports.set(key, shared);
     forgetOldest(reports, maxCachedReports);
     return shared();
@@ -69,7 +59,7 @@ export function registerReports(app: FastifyInstance, context: Pick<Context, 'da
     for (const picture of pictures) {
       serveCsv(scope, `/reports/${picture.name}.csv`, async ({ query }) => {
         const { choice, drawn } = await readOnce(() =>
-          reading(read, query, (each) => readReport(each, [picture], false)),
+          reading(db, query, (each) => readReport(each, [picture], false)),
         );
         const [one] = drawn;
         if (one?.figures.state !== 'known') {
@@ -83,7 +73,7 @@ export function registerReports(app: FastifyInstance, context: Pick<Context, 'da
       const { set, parameters } = setOf(query);
       const window = { page: pageNumberOf(query.page), maxCounted };
       const { choice, rows, options } = await readOnce(() =>
-        reading(read, query, async (each) => {
+        reading(db, query, async (each) => {
           const choice = followed(set.table, each.choice);
           const rows = await readPage(each.db, rowSource(set, choice), window);
           return { choice, rows, options: await limited(each.db, readOptions) };
@@ -96,7 +86,7 @@ export function registerReports(app: FastifyInstance, context: Pick<Context, 'da
     serveCsv(scope, '/reports/rows.csv', async ({ query }) => {
       const { set, name } = setOf(query);
       return readOnce(() =>
-        reading(read, query, async (each) => {
+        reading(db, query, async (each) => {
           const choice = followed(set.table, each.choice);
           return { name: fileName(name, choice), csv: await readCsv(each.db, rowSource(set, choice)) };
         }),

@@ -65,7 +65,6 @@ const report: Report = {
   choice: { from: '2026-11-15', to: '2026-11-21', filters: {} },
   takenAt,
   timeZone: 'America/New_York',
-  standbyWords: undefined,
   today: '2026-11-21',
   freshness: { state: 'known', value: freshness },
   options: { state: 'known', value: [] },

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { readsFromStandby } from '../../../src/server/answering.ts';
 import { pictures } from '../../../src/server/reports/pictures.ts';
 import { reading, readReport } from '../../../src/server/reports/report.ts';
 import { factsDatabase } from '../../reporting/facts.ts';
@@ -21,11 +20,7 @@ test('the sentence about responses is the median of all turns, not of the daysâ€
   await facts.drain();
 
   const which = pictures.filter(({ name }) => name === 'response-time');
-  const [drawn] = (
-    await reading(readsFromStandby({ database: facts, standby: undefined }), { days: '7' }, (each) =>
-      readReport(each, which),
-    )
-  ).drawn;
+  const [drawn] = (await reading(facts.db, { days: '7' }, (each) => readReport(each, which))).drawn;
   if (drawn?.figures.state !== 'known') throw new Error('The picture was not read');
   expect(drawn.picture.sentence(drawn.figures.value)).toBe('Half of the replies of people came within 60 min.');
 });
