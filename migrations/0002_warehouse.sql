@@ -13,19 +13,6 @@ create table warehouse.provenance (
   deleted_reason text -- The proof of the deletion.
 );
 
--- Fields that the service changed after the row was first mirrored.
-create table warehouse.field_changes (
-  change_id bigint generated always as identity primary key, -- Order of observation.
-  entity text not null, -- call, transcript, or a row of a list of the account: user, line.
-  entity_key text not null, -- Its key, as text.
-  field text not null, -- The column that changed.
-  old_value text, -- Value before, as text; NULL = not reported.
-  new_value text, -- Value after, as text; NULL = no longer reported.
-  source text not null, -- The operation that showed the change.
-  observed_at timestamptz not null default now() -- When the change was mirrored. It may have happened earlier.
-);
-create index field_changes_of on warehouse.field_changes (entity, entity_key, observed_at);
-
 -- Directory
 
 -- Users of the account. With an OAuth login, only those that its user may see.

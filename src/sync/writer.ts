@@ -22,9 +22,8 @@ import type { EntityRead, ReadResult } from './read-result.ts';
  *                                            └──────────────── follow(…) ────────────────────▲
  *
  * What follows from a write is computed by the function that wrote it, which hands it to `follow`; `following` records it: triggers of
- * rules (`ops.rule_events`), days whose reports changed (`ops.rollup_markers`, `ops.send_markers`) and changed fields
- * (`warehouse.field_changes`). Finishing makes the follow-up reads due, such as the recordings of a call. After the commit the queues are
- * told. No trigger of Postgres does anything.
+ * rules (`ops.rule_events`), days whose reports changed (`ops.rollup_markers`, `ops.send_markers`). Finishing makes the
+ * follow-up reads due, such as the recordings of a call. After the commit the queues are told. No trigger of Postgres does anything.
  */
 
 /** A read to write and to finish in one transaction. */

@@ -4,7 +4,7 @@ import { takeLock } from '../db/locks.ts';
 import { withoutMentions } from './erasure/erased.ts';
 import { type Answered, extrasOf } from './extra.ts';
 import { type Columns, type MirrorTable, type Provenance, upsert } from './upsert.ts';
-import { changesOf, type Follow } from './what-follows.ts';
+import type { Follow } from './what-follows.ts';
 
 /** One read of a list. `isComplete` is false if the answer may be partial. */
 export interface ListRead<Row> {
@@ -23,9 +23,6 @@ interface Declared<Row, C extends Columns> {
   ask(service: Service, call: CallOptions): Promise<Answer<readonly Row[]>>;
   /** Its table, with a single key column. */
   readonly table: MirrorTable<Row, C>;
-  /** What a row is called in `warehouse.field_changes`, and the columns whose changes are recorded there. */
-  readonly entity: string;
-  readonly tracked: readonly (keyof C & string)[];
   /** Its texts may mention people, so erased numbers are removed from them. */
   readonly isPersonal?: true;
   /** Mirrors what doesn't fit into the columns. */
@@ -55,7 +52,7 @@ export interface DirectoryList<Row = unknown> {
 export function directoryList<Row extends Answered, C extends Columns>(
   declared: Declared<Row, C>,
 ): DirectoryList<Row> & Pick<Declared<Row, C>, 'table'> {
-  const { label, operation, scope, table, entity, tracked, isPersonal, writeParts } = declared;
+  const { label, operation, scope, table, isPersonal, writeParts } = declared;
   const [key = ''] = table.key;
 
   async function write(tx: Transaction, follow: Follow, given: ListRead<Row>): Promise<void> {
@@ -65,13 +62,10 @@ export function directoryList<Row extends Answered, C extends Columns>(
     const held = writeParts ? await heldKeys(tx, table.name, key) : [];
     const extras = await extrasOf(tx, rows);
     const mirrored = rows.map((row, at) => ({ row: table.row(row), read, extra: extras[at] }));
-    const changes = await upsert(tx, table, mirrored, [key, ...tracked]);
+    await upsert(tx, table, mirrored);
     if (isComplete) await deleteUnlisted(tx, table.name, read.fetchSeq);
     const all = isComplete ? mirrored.map(({ row }) => String(row[key])) : undefined;
     await writeParts?.(tx, follow, { rows, held, all });
-    follow({
-      fieldChanges: changes.flatMap((each) => changesOf(entity, String(each.after[key]), read.source, tracked, each)),
-    });
   }
 
   return {

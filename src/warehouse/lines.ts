@@ -24,8 +24,6 @@ export const lines = directoryList({
     },
     { untracked: ['listed_as'] },
   ),
-  entity: 'line',
-  tracked: ['name', 'is_bulk_enabled', 'is_unrestricted'],
   async writeParts(tx, _follow, { rows, held, all }) {
     const known = rows.flatMap(({ number, userIds }) => (userIds ? [{ line: normalizeNumber(number), userIds }] : []));
     await recordPeriods(tx, {

@@ -5,7 +5,7 @@ import { erasedCalls } from './erasure/calls.ts';
 import { withoutMentions } from './erasure/erased.ts';
 import type { HeldCalls } from './held-calls.ts';
 import { mirrorTable } from './upsert.ts';
-import { type Follow, followingTranscript, transcriptFields } from './what-follows.ts';
+import { type Follow, followingTranscript } from './what-follows.ts';
 
 /** A column with spoken or written content. Empty for a transcript older than its retention. */
 const unexpired =
@@ -65,7 +65,8 @@ export async function writeTranscripts(
 }
 
 const kind: ArtefactKind<TranscriptsRead, Transcript, typeof transcripts.columns> = {
-  ...{ name: 'transcripts', table: transcripts, watched: ['transcript_id', 'call_id', ...transcriptFields] },
+  ...{ name: 'transcripts', table: transcripts },
+  watched: ['transcript_id', 'call_id', 'is_action_required', 'is_urgent_action_required'],
   ...{ withoutErased, storeContent: storeWords, followingChange: followingTranscript },
   listedBy: (read) => read.transcripts,
 };

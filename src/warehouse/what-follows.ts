@@ -13,7 +13,6 @@ export interface Following {
   readonly threads?: readonly string[];
   /** Texts of others, which may answer a send. */
   readonly replies?: readonly Reply[];
-  readonly fieldChanges?: readonly FieldChange[];
 }
 
 /** A time as a string from JSON or the service. Null or undefined: unknown. */
@@ -38,16 +37,6 @@ interface Reply {
   readonly line: unknown;
   readonly number: unknown;
   readonly at: Moment;
-}
-
-interface FieldChange {
-  /** What changed: a call, a transcript, or a row of a list of the account. */
-  readonly entity: string;
-  readonly key: string;
-  readonly field: string;
-  readonly before: unknown;
-  readonly after: unknown;
-  readonly source: string;
 }
 
 /**
@@ -75,14 +64,12 @@ function together(all: readonly Following[]): Following {
     texts: all.flatMap(({ texts = [] }) => texts),
     threads: all.flatMap(({ threads = [] }) => threads),
     replies: all.flatMap(({ replies = [] }) => replies),
-    fieldChanges: all.flatMap(({ fieldChanges = [] }) => fieldChanges),
   };
 }
 
 /** The effect of a read on a call. Rows are those of `warehouse.calls`, by column. */
 export interface CallWrite {
   readonly callId: string;
-  readonly source: string;
   /** Undefined: it is new. */
   readonly before: JsonRow | undefined;
   readonly after: JsonRow;
@@ -97,15 +84,7 @@ export interface CallWrite {
  * A call is a trigger once its end is known. Its status can become known later, so it may become a trigger under
  * several names.
  */
-export function followingCall({
-  callId,
-  source,
-  before,
-  after,
-  isErased,
-  isChanged,
-  isReported,
-}: CallWrite): Following {
+export function followingCall({ callId, before, after, isErased, isReported }: CallWrite): Following {
   const { ended_at: endedAt, status } = after;
   const isNewlyEnded = endedAt != null && before?.ended_at == null;
   const isNewStatus = endedAt != null && (isNewlyEnded || before?.status !== status);
@@ -119,33 +98,7 @@ export function followingCall({
           ...(isNewStatus && status === 'voicemail' ? [event('voicemail_left')] : []),
         ],
     calls: isReported ? [before?.started_at, after.started_at] : [],
-    fieldChanges: isChanged && before ? changesOf('call', callId, source, callFields, { before, after }) : [],
   };
-}
-
-/** The fields of a call whose changes are recorded. */
-const callFields = [
-  ...['status', 'status_code', 'ended_at', 'duration_seconds', 'talk_seconds', 'transferred_count', 'is_abandoned'],
-  ...['is_recorded', 'called_back_call_id', 'repeated_count'],
-];
-
-export function changesOf(
-  entity: string,
-  key: string,
-  source: string,
-  fields: readonly string[],
-  { before, after }: Change<JsonRow>,
-): FieldChange[] {
-  if (before === undefined) return [];
-  return fields.flatMap((field) => {
-    const [was, is] = [wordOf(field, before[field]), wordOf(field, after[field])];
-    return was === is ? [] : [{ entity, key, field, before: was, after: is, source }];
-  });
-}
-
-function wordOf(field: string, value: unknown): string | null {
-  if (value == null) return null;
-  return field.endsWith('_at') ? new Date(String(value)).toISOString() : String(value);
 }
 
 /** The columns of texts that {@link followingText} compares. */
@@ -192,11 +145,6 @@ export function followingLostTexts(rows: readonly JsonRow[]): Following {
   return together(rows.map((before) => followingText({ before, after: { ...before, deleted_at: 'now' } })));
 }
 
-export const transcriptFields = [
-  ...(['call_purpose', 'call_sentiment', 'csat_score', 'agent_performance_score'] as const),
-  ...(['is_action_required', 'is_urgent_action_required'] as const),
-] as const;
-
 /** A transcript is a trigger when it is mirrored within a day after its call. The call may be mirrored later. */
 export function followingTranscript({ before, after }: Change<JsonRow>, call: JsonRow | undefined): Following {
   const isUrgent = (row: JsonRow | undefined) =>
@@ -209,7 +157,6 @@ export function followingTranscript({ before, after }: Change<JsonRow>, call: Js
       ...(before === undefined ? [event('transcript_ready')] : []),
     ],
     calls: [call?.started_at],
-    fieldChanges: changesOf('transcript', key, 'calls.transcripts', transcriptFields, { before, after }),
   };
 }
 
@@ -226,7 +173,7 @@ const newsAge = sql`interval '1 day'`;
  */
 export async function recordFollowing(
   tx: Transaction,
-  { events = [], calls = [], texts = [], threads = [], replies = [], fieldChanges = [] }: Following,
+  { events = [], calls = [], texts = [], threads = [], replies = [] }: Following,
   { isHistory = false }: { readonly isHistory?: boolean } = {},
 ): Promise<void> {
   const markers = [
@@ -256,12 +203,6 @@ export async function recordFollowing(
       from ${relation('r', replies, { line: 'text', number: 'text', at: 'timestamptz' })}
         join ops.sends s on s.line = r.line and s.number = r.number and s.state = 'SENT'
           and s.dispatched_at < r.at and s.dispatched_at >= r.at - interval '24 hours')`);
-  }
-  if (fieldChanges.length > 0) {
-    steps.push(sql`changes as (
-      insert into warehouse.field_changes (entity, entity_key, field, old_value, new_value, source)
-      select entity, key, field, before, after, source
-      from ${relation('c', fieldChanges, { entity: 'text', key: 'text', field: 'text', before: 'text', after: 'text', source: 'text' })})`);
   }
   if (steps.length > 0) await hotQuery(tx, sql`with ${sql.join(steps)} select`);
 }

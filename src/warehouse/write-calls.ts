@@ -135,7 +135,7 @@ function planOf(
   const isNewer = held === undefined || BigInt(held.fetchSeq) <= BigInt(read.fetchSeq);
   const legs = legsIn(call, read, held, extraOf);
   const isErased = held?.call.is_erased === true;
-  const ofRead = { callId: call.id, source: read.source, before: held?.call, isErased };
+  const ofRead = { callId: call.id, before: held?.call, isErased };
   if (!isNewer && !legs.areNewer) {
     return { write: { ...ofRead, after: held.call, isChanged: false, isReported: false } };
   }

@@ -182,20 +182,6 @@ test('a call that still lasts is looked at again', async () => {
   ).toBe(true);
 });
 
-test('what changed late is kept with what it was', async () => {
-  const { id, harness, shows } = await withCall(whole);
-  await harness.read('call', id);
-  shows({ call: { data: shownCall(id, { calledBack: '1783385492.057911' }) } });
-  await harness.read('call', id);
-  expect(
-    await database.query(
-      `select field, old_value, new_value from warehouse.field_changes
-       where entity_key = $1 and field = 'called_back_call_id'`,
-      id,
-    ),
-  ).toEqual([{ field: 'called_back_call_id', old_value: null, new_value: '1783385492.057911' }]);
-});
-
 test('a leg that is no longer listed is marked deleted', async () => {
   const { id, harness, shows } = await withCall((own) => ({
     call: { data: shownCall(own, { legs: [{ uniqueId: own }, { uniqueId: '1700000000.5' }] }) },

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
-import { user as userEntity } from '../../src/api-client/entities/account.ts';
 import { call as callEntity } from '../../src/api-client/entities/calls.ts';
 import { message } from '../../src/api-client/entities/texts.ts';
 import { calls } from '../../src/warehouse/calls.ts';
@@ -9,7 +8,6 @@ import { smsMessages } from '../../src/warehouse/messages.ts';
 import { transcripts } from '../../src/warehouse/transcripts.ts';
 import { type Row, upsert } from '../../src/warehouse/upsert.ts';
 import { users as listOfUsers } from '../../src/warehouse/users.ts';
-import { following } from '../../src/warehouse/what-follows.ts';
 import { writeCalls } from '../../src/warehouse/write-calls.ts';
 import { migratedDatabase } from '../world/database.ts';
 import { asRead, ignored, readNumber } from './reads.ts';
@@ -330,24 +328,4 @@ test('a receipt is appended when it first comes and whenever it changes', async 
   await write(6);
   await write(7, 'delivered');
   expect(await statuses()).toEqual(['queued', 'delivered']);
-});
-
-test('changes of watched fields are kept with both values', async () => {
-  const id = freshKey();
-  // After all other reads of users.
-  const list = (seq: number, more: object) =>
-    database.db.transaction().execute(async (tx) => {
-      const read = readNumber(1_000_000 + seq);
-      const rows = asRead(userEntity, [{ id, ...more }]);
-      await following(tx, (follow) => listOfUsers.write(tx, follow, { rows, isComplete: false, read }));
-    });
-  await list(1, { title: 'Agent', email: 'a@example.com' });
-  await list(2, { title: 'Agent', email: 'b@example.com' });
-  await list(3, { email: 'b@example.com' });
-  expect(
-    await database.query(
-      'select entity, field, old_value, new_value from warehouse.field_changes where entity_key = $1',
-      String(id),
-    ),
-  ).toEqual([{ entity: 'user', field: 'title', old_value: 'Agent', new_value: null }]);
 });

@@ -50,7 +50,7 @@ export async function erasedCalls(tx: Transaction, callIds: readonly string[]): 
 export type Removed = Readonly<Record<string, number>>;
 
 /**
- * Marks calls as erased, and deletes their recording links, transcripts, further answers and field history. The rows of the
+ * Marks calls as erased, and deletes their recording links, transcripts and further answers. The rows of the
  * calls, legs and recordings stay. Safe to repeat.
  */
 export async function eraseCalls(tx: Transaction, callIds: readonly string[]): Promise<Removed> {
@@ -73,11 +73,6 @@ export async function eraseCalls(tx: Transaction, callIds: readonly string[]): P
   await run(
     'warehouse.transcript_kpis',
     `delete from warehouse.transcript_kpis where transcript_id in (${transcripts})`,
-  );
-  await run(
-    'warehouse.field_changes',
-    `delete from warehouse.field_changes where (entity = 'call' and entity_key = any($1))
-       or (entity = 'transcript' and entity_key in (select transcript_id::text from (${transcripts}) t))`,
   );
   await query(tx, 'update warehouse.call_legs set extra = null where call_id = any($1) and extra is not null', [
     callIds,

@@ -13,8 +13,6 @@ const doubles = {
      group by call_id, recording_file having count(*) > 1`,
   'a receipt of one message': `select message_id from warehouse.sms_message_delivery_events
      group by message_id, delivery_status, delivery_at having count(*) > 1`,
-  'a change of one field': `select entity, entity_key from warehouse.field_changes
-     group by entity, entity_key, field, old_value, new_value having count(*) > 1`,
 } as const;
 
 /** Says what stands twice in the warehouse. */
