@@ -46,7 +46,7 @@ create table reporting.schedule_lines (
   schedule_id integer not null references reporting.schedules -- Its schedule.
 );
 
--- Definitions used by the reports; one row. After changing anything except service_level_seconds, fiscal_year_start_month, is_text_shown,
+-- Definitions used by the reports; one row. After changing anything except service_level_seconds, is_text_shown,
 -- missed_reached and missed_seconds, run `npx trunkline reporting rebuild`.
 create table reporting.params (
   is_only boolean default true primary key check (is_only), -- There is one row.
@@ -66,9 +66,7 @@ create table reporting.params (
   is_text_shown boolean not null default false,
   -- How far the caller of a missed call that needs a call-back came. Workers copy it from missed of the rules file. Takes effect at once.
   missed_reached text[] not null default '{queue,rang,mailbox}',
-  missed_seconds integer not null default 5, -- How long such a call lasted at least; also from the rules file. Takes effect at once.
-  -- The month that a fiscal year begins with, 1 to 12. Takes effect at once.
-  fiscal_year_start_month integer not null default 1 check (fiscal_year_start_month between 1 and 12)
+  missed_seconds integer not null default 5 -- How long such a call lasted at least; also from the rules file. Takes effect at once.
 );
 insert into reporting.params default values;
 -- Autovacuum never analyses so small a table, and the planner would expect hundreds of rows in the views that join it.
@@ -211,7 +209,7 @@ create table rollups.call_agent_rollup (
   primary key (local_date, user_id, direction, local_hour)
 );
 
--- Visits of external calls to queues and huntgroups; read it through fct_queue_visit and queue_daily.
+-- Visits of external calls to queues and huntgroups; read it through fct_queue_visit.
 create table rollups.queue_visits (
   call_id text not null,
   visit_number integer not null,

@@ -4,12 +4,6 @@ language sql stable parallel safe as $$
   select (moment at time zone time_zone)::date from reporting.params
 $$;
 
--- A day as yyyymmdd: the key of dim_date.
-create or replace function reporting.date_key(day date) returns integer
-language sql immutable strict parallel safe as $$
-  select (extract(year from day) * 10000 + extract(month from day) * 100 + extract(day from day))::integer
-$$;
-
 -- The instant at which a local day begins, by reporting.params.time_zone: to filter on started_at or sent_at, which are indexed.
 create or replace function reporting.day_start(day date) returns timestamptz
 language sql stable parallel safe as $$

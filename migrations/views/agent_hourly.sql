@@ -4,8 +4,6 @@
 create view reporting.agent_hourly as
 select
   a.local_date, -- Local day.
-  reporting.date_key(a.local_date) as date_key, -- The same as yyyymmdd; see dim_date.
-  extract(isodow from a.local_date)::integer as local_isodow, -- Day of the week, 1 = Monday to 7 = Sunday.
   a.local_hour, -- Local hour in which the call began. In autumn, the repeated hour includes both; in spring, one hour is missing.
   a.user_id as user_key, -- Who had the extension when the calls started; see dim_user.
   u.user_name, -- The user's name. Two users can have one name: group by user_key too.

@@ -1,12 +1,10 @@
 -- One row per hour of a local day, number of the account, direction, and whether the business was open when the calls began (so an hour in
 -- which it opens or closes can have two rows). Sum it by day, week, hour of the week, number or business hours; for a share, divide sums.
--- An hour without calls has no row: join dim_date. All directions together are all calls of the account. By queue: queue_daily; by user:
+-- An hour without calls has no row: join dim_date. All directions together are all calls of the account. By queue: fct_queue_visit; by user:
 -- agent_hourly.
 create view reporting.call_hourly as
 select
   r.local_date, -- Local day.
-  reporting.date_key(r.local_date) as date_key, -- The same as yyyymmdd; see dim_date.
-  extract(isodow from r.local_date)::integer as local_isodow, -- Day of the week, 1 = Monday to 7 = Sunday.
   r.local_hour, -- Local hour. In autumn, the repeated hour includes both; in spring, one hour is missing.
   nullif(r.account_number, '') as account_number, -- The account's number; NULL if the call reports none, as internal calls do.
   coalesce(nullif(r.account_number, ''), 'unknown') as number_key, -- The same, or unknown; see dim_number.

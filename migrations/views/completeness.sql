@@ -8,9 +8,7 @@ select
   reported_count, -- What the service listed; NULL when it was never asked.
   held_count, -- Number of mirrored calls.
   unannounced_count, -- Of the reported calls, those that no webhook had announced; NULL for days before the webhooks.
-  unannounced_share, -- The same as a fraction of the calls reported for the hours in which webhooks were expected.
   proven_hour_count = hour_count as is_complete, -- Whether every hour that is over is proven.
-  least_recently_checked_at, -- The oldest comparison among its hours.
   coalesce(
     error,
     case
@@ -28,8 +26,6 @@ from (
     sum(reported_count)::integer as reported_count,
     sum(held_count)::integer as held_count,
     sum(unannounced_count) filter (where reported_count is not null)::integer as unannounced_count,
-    sum(unannounced_count)::double precision / nullif(sum(reported_count) filter (where is_watched), 0) as unannounced_share,
-    min(checked_at) as least_recently_checked_at,
     min(last_error) filter (where state <> 'proven') as error
   from ops.coverage
   where to_at <= now()

@@ -15,9 +15,7 @@ select
   c.last_direction, -- Direction of the newest message: in or out.
   c.is_resolved, -- As last observed; NULL = never observed.
   c.resolved_by, -- User credited with it; NULL when an integration did it.
-  c.resolved_at, -- When it was resolved.
   c.resolved_observed_at, -- When that was observed.
-  c.resolved_observed_via, -- By which operation's answer.
   -- never_observed; stale_since_inbound: a text has come in since; as_observed: no text has, but people may have changed it in the portal.
   case
     when c.resolved_observed_at is null then 'never_observed'
@@ -28,13 +26,10 @@ select
   case when c.is_assignment_known then c.assigned_user_id end as assigned_user_id,
   u.user_name as assigned_name, -- That user's name.
   c.is_assignment_known, -- Whether the assignment was ever observed.
-  c.assigned_observed_at, -- When it was observed.
-  c.assigned_observed_via, -- By which operation's answer.
   -- If the customer wrote last and the conversation is not known to be resolved since: the first text without a reply, after the last pause
   -- longer than the session gap of params. NULL = nobody waits.
   t.turn_started_at as waiting_since_at,
   t.inbound_count as waiting_count, -- Texts that wait, since then.
-  extract(epoch from now() - t.turn_started_at)::bigint as waiting_seconds, -- Seconds since then, by the calendar.
   -- Seconds since then, business time only.
   reporting.business_seconds(t.turn_started_at, now(), coalesce(l.schedule_id, p.schedule_id)) as waiting_business_seconds
 from warehouse.sms_conversations c

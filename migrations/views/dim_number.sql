@@ -6,8 +6,6 @@ select
   coalesce(nullif(l.name, ''), n.number) as number_name, -- Caller-ID name of a number that can text, or else the number.
   owner.user_id as user_key, -- User whose number it is now; NULL = nobody's, or shared. See dim_user.
   l.line is not null and l.deleted_at is null as is_line, -- Whether the account can text from it now.
-  l.is_bulk_enabled, -- Of a line: registered for 10DLC bulk traffic; restricts nothing. NULL = not reported, or no line.
-  l.is_unrestricted, -- Of a line: true when no users are assigned, so that everybody may use it. NULL = no line.
   e.last_date as last_call_date -- Local day of its newest external call; NULL = none.
 from (
   select endpoint from rollups.endpoints where kind = 'number'

@@ -6,9 +6,6 @@ select
   user_id, -- The same.
   -- First and last name, else the portal name.
   coalesce(nullif(trim(concat_ws(' ', first_name, last_name)), ''), nullif(username, ''), 'user ' || user_id) as user_name,
-  title, -- Job title, free text.
-  company, -- The user's company, else the account's name.
-  time_zone, -- IANA time zone of the user.
   extension, -- Dial-by-name extension, as it is now.
   deleted_at is null as is_active -- Whether the service still lists the user.
 from warehouse.users;

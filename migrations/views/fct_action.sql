@@ -5,7 +5,6 @@ select
   a.call_id, -- The call; the key.
   a.call_started_at, -- Start of the call.
   a.local_date, -- Its local day.
-  reporting.date_key(a.local_date) as date_key, -- The same as yyyymmdd; see dim_date.
   a.is_urgent, -- Whether one of its transcripts says that action is urgent.
   cardinality(a.transcript_ids) as transcript_count, -- Transcripts of the call that ask for action.
   a.transcript_ids[1] as transcript_id, -- The first of these, urgent ones first.
@@ -17,8 +16,6 @@ select
   -- Summary of the first transcript, only while params.is_text_shown; also NULL when summarisation did not run.
   case when (select is_text_shown from reporting.params) then t.short_summary end as short_summary,
   w.agent_user_id as user_key, -- User who had the extension of that leg; NULL = not known. See dim_user.
-  coalesce(c.account_number, 'unknown') as number_key, -- The account's number; see dim_number.
-  coalesce(c.external_number, 'unknown') as contact_key, -- The customer; see dim_contact.
   u.user_name as agent_name, -- That user's name; NULL where the user is not known.
   nullif(t.agent_name, '') as heard_agent_name, -- The agent's name as the analysis heard it. It is not matched to a user.
   c.external_number, -- The customer; NULL for internal calls, which cannot be followed up here.

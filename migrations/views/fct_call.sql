@@ -5,11 +5,9 @@ select
   c.call_id, -- The service's id of the call.
   c.started_at, -- Start.
   c.ended_at, -- End; NULL for a call with no recorded end.
-  c.started_at at time zone p.time_zone as started_local, -- Start in local time.
   -- Local day of the start; a call over midnight belongs to the day on which it began.
   (c.started_at at time zone p.time_zone)::date as local_date,
   extract(hour from c.started_at at time zone p.time_zone)::integer as local_hour, -- Local hour of the start.
-  extract(isodow from c.started_at at time zone p.time_zone)::integer as local_isodow, -- Local day of the week, 1 = Monday to 7 = Sunday.
   c.direction, -- inbound or outbound; NULL = not reported.
   -- Both ends belong to the account: neither has the type external, and the other party (called party of an outbound call, caller of an
   -- inbound one) has an extension or a number of the account. A call that ends in a customer's mailbox is not internal. Also false if the
@@ -53,7 +51,6 @@ select
   c.called_type, -- external, user, queue or huntgroup.
   c.called_name, -- Called party's name.
   c.called_number, -- Called party's number or extension.
-  reporting.date_key((c.started_at at time zone p.time_zone)::date) as date_key, -- local_date as yyyymmdd; see dim_date.
   -- The account's number; unknown if none is reported, and for internal calls. See dim_number.
   coalesce(c.account_number, 'unknown') as number_key,
   -- The other party; unknown if no number is shown, and for internal calls. See dim_contact.
@@ -109,14 +106,10 @@ select
   case when c.reached = 'mailbox' and (c.is_message_left or c.message_seconds is not null) then c.is_message_left end as is_message_left,
   -- How long the mailbox was connected, including the greeting where the service counts it; NULL = not reported, or no mailbox.
   case when c.reached = 'mailbox' then c.message_seconds end as message_seconds,
-  c.leg_count, -- Number of mirrored legs; NULL = never read.
   c.transferred_count, -- How often it was transferred.
-  c.is_abandoned, -- The service says: the caller hung up before anyone answered.
   c.is_recorded, -- Whether audio was recorded. Stays true after the recording is deleted.
   c.called_back_call_id, -- The call that returned this abandoned one, by the service.
   c.repeated_count, -- Earlier calls of the same caller within the service's own window. The service does not say how long that is.
-  -- A person answered; NULL = the status does not say.
-  case c.status when 'answered' then true when 'missed' then false when 'voicemail' then false end as reached_person,
   -- Whether the call was read with its legs. Its path through queues and users is only known then.
   c.legs_fetched_at is not null as has_legs,
   c.recording_count, -- Recordings held; NULL = never read.

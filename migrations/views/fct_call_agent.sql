@@ -4,7 +4,6 @@ create view reporting.fct_call_agent as
 select
   c.call_id, -- The call.
   c.started_at, -- Start of the call.
-  reporting.date_key((c.started_at at time zone p.time_zone)::date) as date_key, -- Local day of the start as yyyymmdd; see dim_date.
   -- The user who had the extension when the call started; see dim_user. Extensions of nobody, or of several users, are left out and counted
   -- in data_quality.
   a.user_id as user_key,
@@ -18,7 +17,6 @@ select
   -- legs: the call was read with its legs; summary: only its two ends are known; search_filter: a search filtered by this user listed it.
   a.source
 from warehouse.calls c
-  cross join reporting.params p
   -- Call by call: a span of time has few, and the planner would rather read all that all calls touched.
   cross join lateral (
     select x.user_id, x.role, sum(x.talk_seconds) as talk_seconds, min(x.source) as source
@@ -27,11 +25,10 @@ from warehouse.calls c
 where c.deleted_at is null
 union all
 -- A call that was not read whole shows its two ends alone.
-select c.call_id, c.started_at, reporting.date_key((c.started_at at time zone p.time_zone)::date), owner.user_id, ends.role,
+select c.call_id, c.started_at, owner.user_id, ends.role,
   case when c.is_internal then 'internal' when c.direction in ('inbound', 'outbound') then c.direction else 'unknown' end, c.status,
   ends.talk_seconds, 'summary'
 from warehouse.calls c
-  cross join reporting.params p
   cross join lateral (values
     (case when c.caller_type = 'user' then c.caller_number end, 'placed', c.talk_seconds),
     (case when c.called_type = 'user' then c.called_number end, case when c.status = 'answered' then 'answered' else 'rang' end,

@@ -5,11 +5,8 @@ select
   a.call_id, -- Its call.
   a.call_started_at, -- Start of the call.
   a.local_date, -- Its local day.
-  reporting.date_key(a.local_date) as date_key, -- The same as yyyymmdd; see dim_date.
   a.agent_user_id as user_key, -- Who had the extension of the recorded leg; NULL = not known. See dim_user.
   u.user_name as agent_name, -- That user's name; NULL where the user is not known.
-  nullif(t.agent_name, '') as heard_agent_name, -- The agent's name as the analysis heard it, not matched to a user; NULL = none heard.
-  a.call_purpose, -- The account's own word; NULL = not analysed.
   k.kpi_name, -- Name of the measure.
   k.kpi_value, -- Its value; NULL = not scored, which is not zero.
   case when p.is_text_shown then k.kpi_note end as kpi_note -- Why that value, only while params.is_text_shown.

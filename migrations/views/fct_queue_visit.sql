@@ -1,14 +1,12 @@
 -- One row per visit of an external call to a queue or huntgroup. A call that overflows from one into another has two. Wait and outcome are
--- those of the visit, not of the call. Filter on started_at or local_date. Daily totals are in queue_daily.
+-- those of the visit, not of the call. Filter on started_at or local_date.
 create view reporting.fct_queue_visit as
 select
   v.call_id, -- The call; with visit_number the key.
   v.visit_number, -- Number of the visit within the call, from 1.
   v.started_at, -- Start of the call.
   v.local_date, -- Local day on which the call began.
-  reporting.date_key(v.local_date) as date_key, -- The same as yyyymmdd; see dim_date.
   v.local_hour, -- Local hour in which the call began.
-  extract(isodow from v.local_date)::integer as local_isodow, -- Local day of the week, 1 = Monday to 7 = Sunday.
   v.is_business_hours, -- Whether the schedule of the line was open when the call began. Changed hours take effect after reporting rebuild.
   v.direction, -- inbound, outbound, or unknown where none is reported.
   v.kind, -- queue or huntgroup.

@@ -10,14 +10,11 @@ select
   m.direction, -- in: they texted us; out: we texted them.
   m.sent_at, -- When it was sent.
   (m.sent_at at time zone p.time_zone)::date as local_date, -- Local day.
-  reporting.date_key((m.sent_at at time zone p.time_zone)::date) as date_key, -- The same as yyyymmdd; see dim_date.
-  m.line as line_key, -- The account's line; see dim_number.
   coalesce(nullif(m.number, ''), 'unknown') as contact_key, -- The other party; see dim_contact.
   -- User whom the service names as the sender (rules may send as a user); NULL for inbound texts and integrations. See dim_user.
   m.sent_by as user_key,
   -- The text, only while params.is_text_shown; also NULL once RETENTION_DAYS has removed it.
   case when p.is_text_shown then m.body end as body,
-  coalesce(char_length(m.body), m.body_length) as body_length, -- Its length in characters.
   coalesce(m.media_count, 0) > 0 as has_media, -- Whether files are attached. Their addresses are secret and not shown.
   -- Segments of an outbound text without files, estimated by sms_segments because the service does not report them. NULL for other texts;
   -- one with files is billed as one MMS.
@@ -38,7 +35,6 @@ select
   -- or blocked. An unmapped word counts as failed if it comes with an error or itself means failure, such as "landline" (see the function
   -- delivery_class). An error without a word also counts as failed.
   reporting.delivery_class(m.direction, m.is_blocked, m.delivery_status, m.delivery_error, d.delivery_class) as delivery_class,
-  extract(epoch from m.delivery_at - m.sent_at)::double precision as delivery_seconds, -- Time between sending and the carrier's report.
   m.is_blocked, -- Not delivered because the number is blocked on the line; charged all the same.
   m.block_reason, -- Why it was blocked.
   m.send_id, -- The ledger's send that produced it; NULL for people and other integrations.

@@ -7,8 +7,6 @@ select
   t.line, -- The account's line; see dim_number.
   t.turn_started_at, -- The customer's first text of the turn: one that follows a text of ours, or a pause longer than the session gap.
   (t.turn_started_at at time zone p.time_zone)::date as local_date, -- Local day on which the turn began.
-  reporting.date_key((t.turn_started_at at time zone p.time_zone)::date) as date_key, -- The same as yyyymmdd; see dim_date.
-  t.line as line_key, -- The account's line; see dim_number.
   -- The first user to reply, possibly after an automatic reply; NULL = no user did. first_reply_kind says who replied first. See dim_user.
   t.first_user_reply_by as user_key,
   t.inbound_count, -- Texts of the customer in the turn.

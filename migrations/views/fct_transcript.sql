@@ -6,9 +6,7 @@ select
   a.call_id, -- The call.
   a.call_started_at, -- Start of the call.
   a.local_date, -- Its local day.
-  reporting.date_key(a.local_date) as date_key, -- The same as yyyymmdd; see dim_date.
   t.leg_unique_id, -- The recorded leg; NULL = unknown (never guessed).
-  t.leg_pairing, -- How the leg was found: exact, substring, single_leg; ambiguous or none = not found.
   a.call_purpose, -- The account's own word; NULL = not analysed.
   a.call_sentiment, -- The account's own word; NULL = not analysed.
   -- Customer satisfaction as judged by the analysis (the customer was not asked); NULL = not analysed, which does not mean zero.
@@ -29,10 +27,7 @@ select
   u.user_name as agent_name, -- That user's name; NULL where the user is not known.
   nullif(t.agent_name, '') as heard_agent_name, -- The agent's name as the analysis heard it, not matched to a user; NULL = none heard.
   t.agent_talk_seconds, -- Time the agent spoke; NULL when it is not known which speaker is the agent.
-  t.customer_talk_seconds, -- Time others spoke; NULL when it is not known which speaker is the agent.
-  -- The agent's fraction of both, 0 to 1.
-  t.agent_talk_seconds / nullif(t.agent_talk_seconds + t.customer_talk_seconds, 0) as agent_talk_share,
-  t.segment_count -- Utterances.
+  t.customer_talk_seconds -- Time others spoke; NULL when it is not known which speaker is the agent.
 from rollups.transcript_agents a
   cross join reporting.params p
   -- Left out of a plan that shows scores and words of the analysis alone.

@@ -5,7 +5,6 @@ select
   m.call_id, -- The call.
   m.started_at, -- Its start.
   m.local_date, -- Its local day.
-  reporting.date_key(m.local_date) as date_key, -- The same as yyyymmdd; see dim_date.
   m.outcome, -- voicemail, short_abandoned, abandoned or missed.
   -- How far the caller got: mailbox, rang, queue, menu or unknown, as in fct_call; person if somebody answered a leg although the service
   -- does not call the call answered.
@@ -32,7 +31,6 @@ select
   coalesce(m.account_number, 'unknown') as number_key, -- The same, unknown where none is reported; see dim_number.
   coalesce(c.external_number, 'unknown') as contact_key, -- The caller; see dim_contact.
   m.wait_seconds, -- How long the caller waited; NULL = not known.
-  m.called_back_call_id, -- The call that returned it according to the service, which only reports this for abandoned calls.
   -- How it was returned. called_back: the service says so. Otherwise what came first within the callback window: outbound_call to the
   -- number, answered or not; caller_got_through: the caller called again and was answered; text: a user texted the number, alone or in a
   -- group, and the text was neither blocked nor failed. Without any of these, for information only (not a return): automatic_text: a rule

@@ -4,13 +4,11 @@
 create view reporting.rule_outcomes as
 select
   r.local_date, -- Local day on which the rule was evaluated, or its text was planned.
-  reporting.date_key(r.local_date) as date_key, -- The same as yyyymmdd; see dim_date.
   r.rule, -- Name of the rule.
   r.version, -- Version of the rules. Empty if it was not recorded.
   r.mode, -- dry-run: only recorded; live.
   r.evaluation_count, -- Number of evaluations, one per trigger. The counts from matched_count to error_count add up to it.
   r.matched_count, -- Evaluations after which the rule acts.
-  round(100.0 * r.matched_count / nullif(r.evaluation_count, 0), 2) as match_rate_pct, -- Matched, in percent of the evaluations.
   r.condition_false_count, -- No action: the condition was false.
   r.too_old_count, -- No action: the trigger was too old.
   r.limited_count, -- No action: the rule's own limit was reached.
@@ -49,8 +47,6 @@ select
   -- Sent texts after which the recipient texted the same line within 24 hours, not counting words such as STOP. They might have texted
   -- anyway. A reply after two texts counts for both.
   r.replied_count,
-  -- Replied, in percent of the sent. Can still rise for the last 24 hours.
-  round(100.0 * r.replied_count / nullif(r.sent_count, 0), 2) as reply_rate_pct,
   r.opted_out_count -- Sent texts after which the recipient sent a word such as STOP within 24 hours.
 from rollups.rule_outcome_rollup r
   cross join ops.send_control c;

@@ -3,9 +3,7 @@
 create view reporting.sms_daily as
 select
   k.local_date, -- Local day.
-  reporting.date_key(k.local_date) as date_key, -- The same as yyyymmdd; see dim_date.
   k.line, -- The account's line.
-  k.line as line_key, -- The same; see dim_number.
   coalesce(t.inbound_count, 0) as inbound_count, -- Texts of customers.
   coalesce(t.outbound_count, 0) as outbound_count, -- Outbound texts, including blocked ones, which were charged.
   coalesce(t.outbound_user_count, 0) as outbound_user_count, -- Of these, sent by a user.
@@ -13,11 +11,8 @@ select
   -- Of these, without a known sender: the service names no user and the ledger did not send them, so it was another integration, or a
   -- person using one.
   coalesce(t.outbound_unknown_count, 0) as outbound_unknown_count,
-  -- Segments of the texts without files sent by users, estimated from their words: the service reports neither segments nor price.
-  coalesce(t.outbound_user_estimated_segment_count, 0) as outbound_user_estimated_segment_count,
   coalesce(t.number_count, 0) as number_count, -- Distinct numbers. Cannot be summed over days or lines.
   coalesce(t.conversation_count, 0) as conversation_count, -- Distinct conversations; a group counts as one. Cannot be summed over days.
-  coalesce(t.media_message_count, 0) as media_message_count, -- Texts with attached files.
   coalesce(t.delivered_count, 0) as delivered_count, -- Outbound: delivered, according to the carrier.
   coalesce(t.failed_count, 0) as failed_count, -- Outbound: failed, according to the carrier.
   coalesce(t.undetermined_count, 0) as undetermined_count, -- Outbound: on its way, or a word that is not mapped.

@@ -204,20 +204,6 @@ test('how the queues do: inbound calls alone, and what became of them (07)', asy
   ).toEqual([4, 2, 1, 66.7, 33.3, 33.3, 20]);
 });
 
-test('a day of a queue: each visit has one outcome, and percentiles stand beside their n', async () => {
-  const [row, ...others] = await query(
-    `select visit_count as visits, answered_count as answered, abandoned_count as abandoned, short_abandoned_count as short,
-       answered_in_time_count as in_time, answer_rate_without_short_pct::float8 as answered_pct, service_level_pct::float8 as level,
-       answer_wait_count as waits, answer_wait_p50_seconds as half, abandon_wait_p50_seconds as gave_up, longest_wait_seconds as longest
-     from reporting.queue_daily where queue_key = 'queue:6001' and local_date = reporting.local_day(now()) - 3`,
-  );
-  expect(others).toEqual([]);
-  expect(row).toEqual({
-    ...{ visits: '4', answered: '2', abandoned: '1', short: '1', in_time: '1', answered_pct: 66.67, level: 33.33 },
-    ...{ waits: '2', half: 20, gave_up: 50, longest: 50 },
-  });
-});
-
 describe('namesakes stay apart', () => {
   const own = async (text: string, column: string) => {
     const rows = await query(text);

@@ -97,10 +97,10 @@ test('agent_hourly counts by the local hour in which the call began', async () =
   await facts.drain();
   expect(
     await query(
-      `select local_isodow as isodow, local_hour, rang_count, answered_count from reporting.agent_hourly where user_key = 8 order by local_hour`,
+      `select local_hour, rang_count, answered_count from reporting.agent_hourly where user_key = 8 order by local_hour`,
     ),
   ).toEqual([
-    { isodow: 3, local_hour: 9, rang_count: 1, answered_count: 0 },
-    { isodow: 3, local_hour: 10, rang_count: 2, answered_count: 0 },
+    { local_hour: 9, rang_count: 1, answered_count: 0 },
+    { local_hour: 10, rang_count: 2, answered_count: 0 },
   ]);
 });

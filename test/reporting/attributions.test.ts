@@ -160,7 +160,7 @@ test('a queue without a number counts under the name that it has now', async () 
   await facts.drain();
   await query(`update warehouse.calls set called_name = 'Help', content_hash = 'new' where call_id = '1700000040.1'`);
   await facts.drain();
-  expect(await query(`select endpoint from reporting.queue_daily where local_date = '2026-03-11'`)).toEqual([
+  expect(await query(`select endpoint from reporting.fct_queue_visit where local_date = '2026-03-11'`)).toEqual([
     { endpoint: 'Help' },
   ]);
 });

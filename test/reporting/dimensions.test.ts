@@ -20,12 +20,10 @@ describe('dim_user', () => {
       },
       { user_id: 13, first_name: null, last_name: null, username: '' },
     );
-    expect(
-      await query('select user_id::integer, user_name, title, time_zone, is_active from reporting.dim_user order by 1'),
-    ).toEqual([
-      { user_id: 11, user_name: 'Ann Lee', title: 'Billing', time_zone: 'Asia/Tokyo', is_active: true },
-      { user_id: 12, user_name: 'portal-name', title: null, time_zone: null, is_active: false },
-      { user_id: 13, user_name: 'user 13', title: null, time_zone: null, is_active: true },
+    expect(await query('select user_id::integer, user_name, is_active from reporting.dim_user order by 1')).toEqual([
+      { user_id: 11, user_name: 'Ann Lee', is_active: true },
+      { user_id: 12, user_name: 'portal-name', is_active: false },
+      { user_id: 13, user_name: 'user 13', is_active: true },
     ]);
     const columns = await query<{ name: string }>(
       `select attname as name from pg_attribute where attrelid = 'reporting.dim_user'::regclass and attnum > 0`,
@@ -60,19 +58,19 @@ describe('completeness', () => {
     expect(
       await query(
         `select utc_date::text as day, hour_count, proven_hour_count as proven, reported_count as reported, held_count as held,
-           unannounced_count as unannounced, unannounced_share as share, is_complete, difference from reporting.completeness order by 1`,
+           unannounced_count as unannounced, is_complete, difference from reporting.completeness order by 1`,
       ),
     ).toEqual([
       {
-        ...{ day: '2026-03-02', hour_count: 24, proven: 24, reported: 48, held: 48, unannounced: 0, share: 0 },
+        ...{ day: '2026-03-02', hour_count: 24, proven: 24, reported: 48, held: 48, unannounced: 0 },
         ...{ is_complete: true, difference: null },
       },
       {
-        ...{ day: '2026-03-03', hour_count: 24, proven: 23, reported: 46, held: 46, unannounced: 23, share: 0.5 },
+        ...{ day: '2026-03-03', hour_count: 24, proven: 23, reported: 46, held: 46, unannounced: 23 },
         ...{ is_complete: false, difference: 'not every hour was compared' },
       },
       {
-        ...{ day: '2026-03-04', hour_count: 24, proven: 23, reported: 48, held: 47, unannounced: null, share: null },
+        ...{ day: '2026-03-04', hour_count: 24, proven: 23, reported: 48, held: 47, unannounced: null },
         ...{ is_complete: false, difference: 'one is missing' },
       },
     ]);
@@ -110,12 +108,12 @@ describe('fct_transcript', () => {
   test('has the transcripts of calls that are held, a score of zero as zero and none as NULL', async () => {
     expect(
       await query(
-        `select transcript_id::integer as id, local_date::text as day, csat_score, heard_agent_name as heard, agent_talk_share::float8 as share
+        `select transcript_id::integer as id, local_date::text as day, csat_score, heard_agent_name as heard, agent_talk_seconds::float8 as talk
          from reporting.fct_transcript order by 1`,
       ),
     ).toEqual([
-      { id: 1, day: '2026-03-08', csat_score: 0, heard: 'Somebody', share: 0.25 },
-      { id: 2, day: '2026-03-08', csat_score: null, heard: null, share: null },
+      { id: 1, day: '2026-03-08', csat_score: 0, heard: 'Somebody', talk: 30 },
+      { id: 2, day: '2026-03-08', csat_score: null, heard: null, talk: 0 },
     ]);
   });
 });

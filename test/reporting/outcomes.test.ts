@@ -31,24 +31,24 @@ describe('evaluations', () => {
     expect(
       await outcomes(
         `local_date::text, version, mode, evaluation_count, matched_count, condition_false_count, too_old_count, limited_count,
-         stopped_count, unfit_count, error_count, match_rate_pct::float8 as rate`,
+         stopped_count, unfit_count, error_count`,
         `rule = 'greet'`,
       ),
     ).toEqual([
       {
         ...{ local_date: '2026-06-01', version: 'v1', mode: 'live', evaluation_count: 10, matched_count: 1 },
         ...{ condition_false_count: 2, too_old_count: 1, limited_count: 1, stopped_count: 1, unfit_count: 3 },
-        ...{ error_count: 1, rate: 10 },
+        ...{ error_count: 1 },
       },
       {
         ...{ local_date: '2026-06-02', version: 'v1', mode: 'live', evaluation_count: 1, matched_count: 1 },
         ...{ condition_false_count: 0, too_old_count: 0, limited_count: 0, stopped_count: 0, unfit_count: 0 },
-        ...{ error_count: 0, rate: 100 },
+        ...{ error_count: 0 },
       },
       {
         ...{ local_date: '2026-06-02', version: 'v2', mode: 'dry-run', evaluation_count: 1, matched_count: 1 },
         ...{ condition_false_count: 0, too_old_count: 0, limited_count: 0, stopped_count: 0, unfit_count: 0 },
-        ...{ error_count: 0, rate: 100 },
+        ...{ error_count: 0 },
       },
     ]);
   });
@@ -173,10 +173,7 @@ async function mirror(conversation: number, rows: readonly object[]): Promise<vo
 describe('replies gained', () => {
   const at = '2026-07-01T12:00:00Z';
   const counted = () =>
-    outcomes(
-      'sent_count as sent, replied_count as replied, opted_out_count as opted_out, reply_rate_pct::float8 as rate',
-      `rule = 'ask'`,
-    );
+    outcomes('sent_count as sent, replied_count as replied, opted_out_count as opted_out', `rule = 'ask'`);
 
   test('are texts of the recipient within 24 hours, opt-outs apart, and no group thread', async () => {
     for (const conversation of [51, 52, 53, 54, 55]) await send('ask', at, conversation);
@@ -193,7 +190,7 @@ describe('replies gained', () => {
       ['2026-07-01T12:06:00Z', 'in', { body: 'STOP' }],
     ]);
     await drainOutcomes(facts.db);
-    expect(await counted()).toEqual([{ sent: 5, replied: 2, opted_out: 2, rate: 40 }]);
+    expect(await counted()).toEqual([{ sent: 5, replied: 2, opted_out: 2 }]);
   });
 
   test('do not count a keyword of an opt-out, and count a text that may be none', async () => {

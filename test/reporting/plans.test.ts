@@ -80,9 +80,9 @@ test('90 days of calls by number are read from a range of the key of the totals'
 
 test('a span of calls with the names of its dimensions is read by its start alone', async () => {
   const plan = await planOf(
-    `select d.iso_week, n.number_name, q.queue_name, u.user_name, c.outcome, count(*)
+    `select d.week_start_date, n.number_name, q.queue_name, u.user_name, c.outcome, count(*)
      from reporting.fct_call c
-       join reporting.dim_date d on d.date_key = c.date_key
+       join reporting.dim_date d on d.local_date = c.local_date
        join reporting.dim_number n on n.number_key = c.number_key
        left join reporting.dim_queue q on q.queue_key = c.queue_key
        left join reporting.dim_user u on u.user_key = c.answered_user_key

@@ -68,7 +68,7 @@ test('fct_transcript has NULL for what was not analysed, and zero as a score', a
     await query(
       `select agent_name, heard_agent_name as heard, call_purpose as purpose, call_sentiment as sentiment, csat_score as csat,
          agent_performance_score as performance, is_action_required as action, is_urgent_action_required as urgent,
-         agent_talk_share as share, leg_unique_id is not null as is_paired
+         leg_unique_id is not null as is_paired
        from reporting.fct_transcript where local_date = '2026-03-02' order by transcript_id`,
     ),
   ).toEqual([
@@ -81,7 +81,7 @@ test('fct_transcript has NULL for what was not analysed, and zero as a score', a
         csat: 5,
         performance: 80,
       },
-      ...{ action: null, urgent: null, share: 0.75, is_paired: true },
+      ...{ action: null, urgent: null, is_paired: true },
     },
     {
       ...{
@@ -92,7 +92,7 @@ test('fct_transcript has NULL for what was not analysed, and zero as a score', a
         csat: 0,
         performance: null,
       },
-      ...{ action: true, urgent: null, share: null, is_paired: false },
+      ...{ action: true, urgent: null, is_paired: false },
     },
     {
       ...{
@@ -103,11 +103,11 @@ test('fct_transcript has NULL for what was not analysed, and zero as a score', a
         csat: null,
         performance: null,
       },
-      ...{ action: false, urgent: true, share: null, is_paired: false },
+      ...{ action: false, urgent: true, is_paired: false },
     },
     {
       ...{ agent_name: null, heard: null, purpose: null, sentiment: null, csat: null, performance: null },
-      ...{ action: null, urgent: null, share: null, is_paired: false },
+      ...{ action: null, urgent: null, is_paired: false },
     },
   ]);
 });

@@ -54,7 +54,7 @@ beforeAll(async () => {
 
 describe('fct_call', () => {
   const way = `answered_user_key::integer as answered, placed_user_key::integer as placed, queue_key as queue, huntgroup_key as huntgroup,
-    wait_seconds as wait, ring_seconds as ring, ring_basis, menu_seconds as menu, menu_basis, leg_count as legs, transferred_count as transfers`;
+    wait_seconds as wait, ring_seconds as ring, ring_basis, menu_seconds as menu, menu_basis, transferred_count as transfers`;
 
   beforeAll(async () => {
     // 12 s of menu, 30 s in Sales, over into Support for 10 s, 202 rings for 8 s and does not answer, 201 after 5 s more; then to 203.
@@ -104,7 +104,7 @@ describe('fct_call', () => {
       '1.1',
       {
         ...{ ...none, answered: 1, queue: 'queue:602', wait: 53, ring: 13, ring_basis: 'legs', menu: 12 },
-        ...{ menu_basis: 'legs', legs: 6, transfers: 1 },
+        ...{ menu_basis: 'legs', transfers: 1 },
       },
     ],
     ['given up in the menu', '1.2', { ...none, ring: 0, ring_basis: 'legs', menu: 9, menu_basis: 'legs' }],
@@ -115,7 +115,7 @@ describe('fct_call', () => {
     ],
     ['outbound', '1.4', { ...none, placed: 3, ring: 7, ring_basis: 'legs', ...unknown }],
     ['with a leg of unknown kind', '1.5', { ...none, answered: 1, ring: 2, ...unknown }],
-    ['not read whole', '1.6', { ...none, answered: 2, ring: null, ring_basis: 'unknown', ...unknown, legs: null }],
+    ['not read whole', '1.6', { ...none, answered: 2, ring: null, ring_basis: 'unknown', ...unknown }],
     ['not read whole, to a queue', '1.7', { ...none, queue: 'queue:603' }],
     ['not read whole, outbound', '1.8', { ...none, placed: 1, ring: 10, ring_basis: 'duration_minus_talk' }],
     ['among colleagues', '1.9', { ...none, answered: 3, placed: 1 }],
@@ -124,16 +124,16 @@ describe('fct_call', () => {
   });
 
   test('joins every dimension by one key each, and unknown where there is none', async () => {
-    const keys = 'date_key, number_key, contact_key';
+    const keys = 'local_date::text, number_key, contact_key';
     expect(await rowOf('1.1', keys)).toEqual({
-      ...{ date_key: 20_260_302, number_key: '15559990000', contact_key: '15550000001' },
+      ...{ local_date: '2026-03-02', number_key: '15559990000', contact_key: '15550000001' },
     });
     expect(await rowOf('1.9', keys)).toMatchObject({ number_key: 'unknown', contact_key: 'unknown' });
     expect(
       await query(
-        `select c.call_id, d.iso_week, n.is_line, k.area_code, q.queue_name, u.user_name
+        `select c.call_id, d.day_name, n.is_line, k.area_code, q.queue_name, u.user_name
          from reporting.fct_call c
-           join reporting.dim_date d on d.date_key = c.date_key
+           join reporting.dim_date d on d.local_date = c.local_date
            join reporting.dim_number n on n.number_key = c.number_key
            join reporting.dim_contact k on k.contact_key = c.contact_key
            left join reporting.dim_queue q on q.queue_key = coalesce(c.queue_key, c.huntgroup_key)
@@ -141,9 +141,9 @@ describe('fct_call', () => {
          where c.call_id in ('1.1', '1.3', '1.9') order by 1`,
       ),
     ).toEqual([
-      { call_id: '1.1', iso_week: 10, is_line: false, area_code: '555', queue_name: 'Support', user_name: 'User 1' },
-      { call_id: '1.3', iso_week: 10, is_line: false, area_code: '555', queue_name: 'Front', user_name: null },
-      { call_id: '1.9', iso_week: 10, is_line: false, area_code: null, queue_name: null, user_name: 'User 3' },
+      { call_id: '1.1', day_name: 'Mon', is_line: false, area_code: '555', queue_name: 'Support', user_name: 'User 1' },
+      { call_id: '1.3', day_name: 'Mon', is_line: false, area_code: '555', queue_name: 'Front', user_name: null },
+      { call_id: '1.9', day_name: 'Mon', is_line: false, area_code: null, queue_name: null, user_name: 'User 3' },
     ]);
   });
 
@@ -305,29 +305,6 @@ describe('the dimensions', () => {
     ).toEqual([{ contact_name: 'Listed', company: null, owner: 'Sam', language: null, tags: ['vip'] }]);
   });
 
-  const date = (of: string, columns: string) =>
-    query(`select ${columns} from reporting.dim_date where local_date = $1`, of);
-
-  test('dim_date knows the ISO week, which can lie in another year', async () => {
-    expect(await date('2027-01-03', 'date_key, iso_year, iso_week, calendar_year, is_weekend, month_name')).toEqual([
-      {
-        ...{ date_key: 20_270_103, iso_year: 2026, iso_week: 53, calendar_year: 2027 },
-        ...{ is_weekend: true, month_name: 'Jan' },
-      },
-    ]);
-  });
-
-  test.each([
-    [1, '2026-03-31', { year: 2026, quarter: 1, month: 3 }],
-    [10, '2026-09-30', { year: 2026, quarter: 4, month: 12 }],
-    [10, '2026-10-01', { year: 2027, quarter: 1, month: 1 }],
-    [4, '2026-03-31', { year: 2026, quarter: 4, month: 12 }],
-    [4, '2026-04-30', { year: 2027, quarter: 1, month: 1 }],
-  ])('a fiscal year that begins in month %i has %s in it', async (start, of, expected) => {
-    await facts.params({ fiscal_year_start_month: start });
-    expect(await date(of, 'fiscal_year as year, fiscal_quarter as quarter, fiscal_month as month')).toEqual([expected]);
-  });
-
   test('their keys are unique and never NULL', async () => {
     for (const [name, key] of [
       ...[
@@ -335,7 +312,7 @@ describe('the dimensions', () => {
         ['dim_queue', 'queue_key'] as const,
         ['dim_number', 'number_key'] as const,
       ],
-      ...[['dim_contact', 'contact_key'] as const, ['dim_date', 'date_key'] as const],
+      ...[['dim_contact', 'contact_key'] as const, ['dim_date', 'local_date'] as const],
     ]) {
       expect(
         await query(`select count(*) = count(distinct ${key}) as is_key from reporting.${name}`),
@@ -354,18 +331,10 @@ test('totals of numbers and missed calls join where no number is reported', asyn
   expect(
     await query(
       `select n.account_number, n.number_key, n.call_count as calls, m.call_id
-       from reporting.call_hourly n join reporting.missed_calls m on m.date_key = n.date_key and m.number_key = n.number_key
-       where n.date_key = 20260320`,
+       from reporting.call_hourly n join reporting.missed_calls m on m.local_date = n.local_date and m.number_key = n.number_key
+       where n.local_date = '2026-03-20'`,
     ),
   ).toEqual([{ account_number: null, number_key: 'unknown', calls: 1, call_id: expect.any(String) }]);
-});
-
-test('every fact has the key of its day', async () => {
-  const lacking = await query(
-    `select c.relname from pg_class c where c.relnamespace = 'reporting'::regnamespace and c.relkind = 'v' and c.relname like 'fct\\_%'
-       and not exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'date_key')`,
-  );
-  expect(lacking).toEqual([]);
 });
 
 test('the comment of each view begins with what one row is', async () => {

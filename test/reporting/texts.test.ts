@@ -14,7 +14,7 @@ describe('sms_daily', () => {
     expect(
       await query(
         `select local_date::text as day, line, inbound_count, outbound_count, outbound_user_count, outbound_automatic_count,
-           outbound_unknown_count, number_count, conversation_count, media_message_count, blocked_count
+           outbound_unknown_count, number_count, conversation_count, blocked_count
          from reporting.sms_daily where local_date in ('2026-03-02', '2026-03-10', '2026-03-11') order by 1, 2`,
       ),
     ).toEqual([
@@ -28,7 +28,6 @@ describe('sms_daily', () => {
         outbound_unknown_count: 1,
         number_count: 2,
         conversation_count: 2,
-        media_message_count: 1,
         blocked_count: 0,
       },
       {
@@ -41,7 +40,6 @@ describe('sms_daily', () => {
         outbound_unknown_count: 0,
         number_count: 1,
         conversation_count: 1,
-        media_message_count: 0,
         blocked_count: 1,
       },
       {
@@ -54,7 +52,6 @@ describe('sms_daily', () => {
         outbound_unknown_count: 0,
         number_count: 1,
         conversation_count: 1,
-        media_message_count: 0,
         blocked_count: 0,
       },
       {
@@ -67,7 +64,6 @@ describe('sms_daily', () => {
         outbound_unknown_count: 1,
         number_count: 1,
         conversation_count: 1,
-        media_message_count: 0,
         blocked_count: 0,
       },
     ]);
@@ -125,17 +121,16 @@ test('sms_daily keeps the words of the carrier', async () => {
   ]);
 });
 
-test('fct_sms_message has the time that a receipt took, and no scheduled text', async () => {
+test('fct_sms_message has no scheduled text', async () => {
   expect(
     await query(
-      `select sender_kind, delivery_class, delivery_seconds, sent_by_name, is_group, body from reporting.fct_sms_message
+      `select sender_kind, delivery_class, sent_by_name, is_group, body from reporting.fct_sms_message
        where conversation_id in (1, 4, 5) and direction = 'out' order by sent_at`,
     ),
   ).toEqual([
     {
       sender_kind: 'unknown',
       delivery_class: 'delivered',
-      delivery_seconds: 4,
       sent_by_name: null,
       is_group: false,
       body: null,
@@ -143,7 +138,6 @@ test('fct_sms_message has the time that a receipt took, and no scheduled text', 
     {
       sender_kind: 'user',
       delivery_class: 'failed',
-      delivery_seconds: null,
       sent_by_name: 'User 1',
       is_group: false,
       body: null,
@@ -151,7 +145,6 @@ test('fct_sms_message has the time that a receipt took, and no scheduled text', 
     {
       sender_kind: 'user',
       delivery_class: 'blocked',
-      delivery_seconds: null,
       sent_by_name: 'User 1',
       is_group: false,
       body: null,
@@ -159,7 +152,6 @@ test('fct_sms_message has the time that a receipt took, and no scheduled text', 
     {
       sender_kind: 'unknown',
       delivery_class: 'unmapped',
-      delivery_seconds: null,
       sent_by_name: null,
       is_group: true,
       body: null,

@@ -173,7 +173,7 @@ describe('conversation_state', () => {
     await facts.drain();
     expect(
       await query(
-        `select conversation_id::integer, waiting_since_at, waiting_count, waiting_seconds > 0 as is_waiting, assigned_user_id
+        `select conversation_id::integer, waiting_since_at, waiting_count, assigned_user_id
          from reporting.conversation_state where waiting_since_at > '2026-03-01' order by 1`,
       ),
     ).toEqual([
@@ -181,21 +181,18 @@ describe('conversation_state', () => {
         conversation_id: 2,
         waiting_since_at: new Date('2026-03-07T15:00:00Z'),
         waiting_count: 1,
-        is_waiting: true,
         assigned_user_id: null,
       },
       {
         conversation_id: 10,
         waiting_since_at: new Date('2026-03-13T15:00:00Z'),
         waiting_count: 1,
-        is_waiting: true,
         assigned_user_id: null,
       },
       {
         conversation_id: 12,
         waiting_since_at: new Date('2026-03-13T15:00:00Z'),
         waiting_count: 1,
-        is_waiting: true,
         assigned_user_id: null,
       },
     ]);

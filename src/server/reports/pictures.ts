@@ -145,7 +145,7 @@ const serviceLevel: Picture = {
     return `${told('answered_in_time_pct')} of inbound calls were answered within ${wholeOf(figures, 'in_time_within_seconds')} seconds, ${told('answered_pct')} at all. In business hours, of those that left the menu: ${told('open_answered_pct')}.`;
   },
   note: () =>
-    'By call; queue_daily counts a call in each of its queues. Callers who gave up at once do not count, nor do calls answered after an unknown wait; mailbox and missed calls count against it.',
+    'By call; fct_queue_visit has a row for each of its queues. Callers who gave up at once do not count, nor do calls answered after an unknown wait; mailbox and missed calls count against it.',
 };
 
 const unreturned = 'Missed calls that were not returned';

@@ -12,21 +12,18 @@ const asked: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   call_hourly: {
     '7 days by day': `select local_date, direction, sum(call_count), sum(answered_count) from reporting.call_hourly where ${since(7)} group by 1, 2`,
     '90 days by day': `select local_date, sum(call_count), sum(answered_in_time_count) from reporting.call_hourly where ${since(90)} and direction = 'inbound' group by 1`,
-    '30 days by hour of the week': `select local_isodow, local_hour, sum(call_count) from reporting.call_hourly where ${month} and direction = 'inbound' group by 1, 2`,
+    '30 days by hour of the week': `select extract(isodow from local_date), local_hour, sum(call_count) from reporting.call_hourly where ${month} and direction = 'inbound' group by 1, 2`,
     '30 days by number': `select number_key, sum(call_count), sum(answered_count) from reporting.call_hourly where ${month} group by 1 order by 2 desc`,
     'one number, 90 days': `select local_date, sum(call_count) from reporting.call_hourly where ${since(90)} and number_key = {line} group by 1`,
-  },
-  queue_daily: {
-    '30 days by queue': `select queue_key, sum(visit_count), sum(answered_in_time_count) from reporting.queue_daily where ${month} group by 1`,
   },
   agent_hourly: {
     '30 days by agent': `select user_key, user_name, sum(handled_count), sum(talk_seconds) from reporting.agent_hourly where ${month} group by 1, 2 order by 3 desc`,
     'one agent, 90 days': `select local_date, sum(handled_count) from reporting.agent_hourly where ${since(90)} and user_key = {agent} group by 1`,
-    'one agent by hour of the week, 30 days': `select local_isodow, local_hour, sum(rang_count), sum(answered_count) from reporting.agent_hourly where ${month} and user_key = {agent} group by 1, 2`,
+    'one agent by hour of the week, 30 days': `select extract(isodow from local_date), local_hour, sum(rang_count), sum(answered_count) from reporting.agent_hourly where ${month} and user_key = {agent} group by 1, 2`,
   },
   fct_queue_visit: {
     'percentiles, 7 days': `select queue_key, count(*), percentile_cont(array[0.5, 0.9]) within group (order by wait_seconds) filter (where outcome = 'answered') from reporting.fct_queue_visit where ${since(7)} group by 1`,
-    'one queue by hour of the week, 30 days': `select local_isodow, local_hour, count(*), count(*) filter (where outcome = 'answered') from reporting.fct_queue_visit where ${month} and queue_key = 'queue:' || {queue} group by 1, 2`,
+    'one queue by hour of the week, 30 days': `select extract(isodow from local_date), local_hour, count(*), count(*) filter (where outcome = 'answered') from reporting.fct_queue_visit where ${month} and queue_key = 'queue:' || {queue} group by 1, 2`,
   },
   caller_calls: {
     'yesterday, 7 days': `select count(distinct contact_key), count(*) filter (where is_first_time), count(*) filter (where is_repeat), count(*) filter (where is_resolved) from reporting.caller_calls(reporting.local_day(now()) - 1, reporting.local_day(now()) - 1)`,
