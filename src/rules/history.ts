@@ -35,8 +35,6 @@ export interface History {
 
 type Held = Omit<Match, 'reply'> & { reply: ReplyState };
 
-const dayMs = 86_400_000;
-
 export function createHistory(matches: readonly Match[]): History {
   const byRule = new Map<string | null, Held[]>();
   const byThread = new Map<string, Held[]>();
@@ -65,12 +63,7 @@ export function createHistory(matches: readonly Match[]): History {
       const sent = (byThread.get(pairKey(thread)) ?? []).filter(
         (match) => hasReplied(match, mode) && !isReplaceable(match, before),
       );
-      const last = sent.reduce<Date | undefined>((newest, { at }) => (newest && newest > at ? newest : at), undefined);
-      return {
-        count: sent.length,
-        count_24h: sent.filter(({ at }) => at.getTime() > before.getTime() - dayMs).length,
-        last_at: last,
-      };
+      return { count: sent.length };
     },
     earlier({ rule, mode }, scope, seconds, thread, before) {
       const since = before.getTime() - seconds * 1_000;

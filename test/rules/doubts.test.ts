@@ -15,7 +15,7 @@ const columnOf = (condition: string, part: string) => condition.indexOf(part) + 
 
 test.each([
   ['contact.number == "+1 (845) 555-0100"', '"+1', 'digits alone'],
-  ['"8455550100" == thread.line', '"8455', 'with the country code'],
+  ['"8455550100" == line.number', '"8455', 'with the country code'],
   ['contact.number in ["18455550100", "845-555-0101"]', '"845-', 'digits alone'],
   ['contact.number == "5556001"', '"555', 'with the country code'],
   ['hours.weekday == "Monday"', '"Monday"', 'Did you mean "monday"?'],
@@ -77,9 +77,9 @@ test.each(['!has(contact.name) || contact.name == "x"', 'contact.name == "x" || 
 
 test.each([
   ['!hours.is_open', '"!hours.is_open"'],
-  ['!hours.is_open && thread.exists', '"!hours.is_open && thread.exists"'],
+  ['!hours.is_open && line.can_text', '"!hours.is_open && line.can_text"'],
   ['!has(thread.is_resolved)', '"!has(thread.is_resolved)"'],
-  ['!(message.plain == "a" || thread.exists)', `'!(message.plain == "a" || thread.exists)'`],
+  ['!(message.plain == "a" || line.can_text)', `'!(message.plain == "a" || line.can_text)'`],
 ])('a condition that begins with ! and has no quotes is shown with quotes: %s', (condition, quoted) => {
   const text = `rules:\n  - name: a\n    on: message_received\n    if: ${condition}\n    do: [{ reopen: true }]\n`;
   const { problems } = refusalOf(text);

@@ -9,7 +9,7 @@ rules:
   - name: answer
     on: message_received
     if: message.text.contains("?")
-    do: [{ reply: 'Dear {{ thread.number }}, we are open.' }, { comment: 'They asked: {{ message.text }}' }]
+    do: [{ reply: 'Dear {{ contact.number }}, we are open.' }, { comment: 'They asked: {{ message.text }}' }]
     limits: { quiet_hours: none }
 `;
 const world = await createRulesWorld(rules, 'live', 'postgres', {

@@ -239,7 +239,7 @@ const mistakes: readonly (readonly [
   ['a key that stands there twice', `${rule('"true"')}    on: call_missed\n`, [6, 5], 'not valid YAML', 'remove one'],
   ['an empty file', '', [1, 1], '`rules` is missing', 'Add rules'],
   ['a single equals sign', rule('\'message.plain = "hi"\''), [4, 24], '=', 'CEL writes =='],
-  ['a word for an operator', rule("'thread.exists and line.can_text'"), [4, 24], 'Unexpected', '&& for and'],
+  ['a word for an operator', rule("'hours.is_open and line.can_text'"), [4, 24], 'Unexpected', '&& for and'],
   ['quiet hours that are none', limited('quiet_hours: 21-8'), [4, 28], 'not quiet hours', '"21:00-08:00"'],
   ['quiet hours of a whole day', limited('quiet_hours: "00:00-24:00"'), [4, 28], 'at the same time', 'mode: off'],
   ['an allowance that looks back for years', limited('per_thread: 1 per 900d'), [4, 27], 'longer than a year', '366d'],
@@ -352,6 +352,6 @@ test('the version changes with the text', () => {
 
 test.each(triggerKinds)('a rule on %s can use every fact that it is given', (kind) => {
   const length = kind === 'thread_idle' ? '\n    for: 1h' : '';
-  const text = `rules:\n  - name: one\n    on: ${kind}${length}\n    if: hours.is_open && thread.message_count >= 0 && now > timestamp("2020-01-01T00:00:00Z")\n    do: [{ comment: '{{ thread.number }} {{ now | date: "%H" }}' }]\n`;
+  const text = `rules:\n  - name: one\n    on: ${kind}${length}\n    if: hours.is_open && thread.message_count >= 0 && now > timestamp("2020-01-01T00:00:00Z")\n    do: [{ comment: '{{ contact.number }} {{ now | date: "%H" }}' }]\n`;
   expect(parseRules(text, options).rules).toHaveLength(1);
 });

@@ -46,18 +46,6 @@ test('the hour that comes twice begins with its first time, and a skipped one af
   expect(instantOf('2026-03-08', 150, 'America/New_York').toISOString()).toBe('2026-03-08T07:30:00.000Z');
 });
 
-test('what is open closes at the end of the last span that touches', () => {
-  const round: BusinessHours = {
-    ...hours('UTC'),
-    week: { ...hours('UTC').week, monday: [{ from: 20 * 60, to: 1_440 }], tuesday: [{ from: 0, to: 120 }] },
-  };
-  expect(hoursAt(round, new Date('2026-06-01T22:00:00Z'))).toMatchObject({
-    is_open: true,
-    weekday: 'monday',
-    closes_at: new Date('2026-06-02T02:00:00Z'),
-  });
-});
-
 test('a holiday is closed, and the next opening is after it', () => {
   const at = hoursAt(hours('America/New_York', ['2026-12-25']), new Date('2026-12-25T15:00:00Z'));
   expect(at).toMatchObject({ is_open: false, is_holiday: true, opens_at: new Date('2026-12-26T14:00:00Z') });

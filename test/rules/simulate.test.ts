@@ -18,7 +18,7 @@ rules:
   - name: closed
     on: message_received
     if: '!hours.is_open'
-    do: [{ reply: 'We are closed. {{ thread.number }}' }]
+    do: [{ reply: 'We are closed. {{ contact.number }}' }]
     limits: { per_thread: 1 per 1h, quiet_hours: none }
   - name: second
     on: message_received
@@ -221,7 +221,7 @@ test('a call that went on when a text came was not known then', async () => {
 rules:
   - name: welcome
     on: message_received
-    if: contact.is_new && contact.missed_calls_24h == 0 && !has(contact.last_call_at)
+    if: contact.is_new
     do: [{ reply: Welcome. }]
 `;
   const set = parseRules(welcome, { file: 'rules.yaml', timeZone: 'UTC' });
@@ -246,22 +246,22 @@ test('what rules would have said counts for limits and cost, and changes no late
 rules:
   - name: at-night
     on: message_received
-    if: thread.number == "17185550601"
+    if: contact.number == "17185550601"
     do: [{ reply: One moment. }]
     limits: { per_thread: 2 per 1h, quiet_hours: "00:00-23:59" }
   - name: beside
     on: message_received
-    if: thread.number == "17185550601"
+    if: contact.number == "17185550601"
     do: [{ reply: Never beside the first. }]
     limits: { quiet_hours: none }
   - name: after-ours
     on: message_received
-    if: thread.number == "17185550601" && thread.last_direction == "in" && thread.outbound_count == 0
+    if: contact.number == "17185550601" && thread.last_direction == "in" && thread.outbound_count == 0
     do: [{ comment: No text of ours. }]
   - name: silence
     on: thread_idle
     for: 2m
-    if: thread.number == "17185550601" && thread.last_direction == "in"
+    if: contact.number == "17185550601" && thread.last_direction == "in"
     do: [{ comment: Nobody answered. }]
 `;
   const number = '17185550601';

@@ -37,12 +37,12 @@ rules:
     limits: { quiet_hours: none }
   - name: live-once
     on: message_received
-    if: message.plain == "second" && replies.count == 0 && !has(replies.last_at)
+    if: message.plain == "second" && replies.count == 0
     do: [{ reply: 'After {{ replies.count }}.' }]
     limits: { quiet_hours: none }
   - name: trial-once
     on: message_received
-    if: message.plain == "second" && replies.count == 1 && has(replies.last_at)
+    if: message.plain == "second" && replies.count == 1
     ${trial}
     do: [{ comment: 'After {{ replies.count }}.' }]
   - name: promoted

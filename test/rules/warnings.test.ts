@@ -79,7 +79,7 @@ test('segments and price stand beside each reply, and lines are those of the acc
   here: { lines: ["18455550109"] }
   west: { lines: ["13105550199"] }
 rules:
-  - { name: a, on: message_received, if: 'thread.line in ["18455550100", "16465550199"]', do: [{ reply: '“${long}”' }] }
+  - { name: a, on: message_received, if: 'line.number in ["18455550100", "16465550199"]', do: [{ reply: '“${long}”' }] }
   - { name: b, on: call_missed, do: [{ reply: { from: "18455550109", text: Sorry. } }] }
 `,
     options,

@@ -54,7 +54,6 @@ const celTypes: Readonly<Record<FactType, string>> = {
   int: 'int',
   bool: 'bool',
   timestamp: 'google.protobuf.Timestamp',
-  'list<int>': 'list<int>',
   'list<string>': 'list<string>',
 };
 const environments = new Map<TriggerKind, Environment>();

@@ -4,7 +4,7 @@ import { reachedValues } from '../../warehouse/call-facts.ts';
 import { type TriggerKind, triggerKinds } from '../triggers.ts';
 
 /** The CEL type of a fact. */
-export type FactType = 'string' | 'int' | 'bool' | 'timestamp' | 'list<int>' | 'list<string>';
+export type FactType = 'string' | 'int' | 'bool' | 'timestamp' | 'list<string>';
 
 /**
  * The format of a string. `number`: digits with the country code; `plain`: lower case, single spaces, no punctuation or
@@ -25,7 +25,6 @@ interface ValueOf {
   int: number;
   bool: boolean;
   timestamp: Date;
-  'list<int>': readonly number[];
   'list<string>': readonly string[];
 }
 
@@ -87,9 +86,6 @@ export const declaredFacts = {
     sent_at: fact('timestamp', sampleNow, 'When it was sent.'),
   },
   thread: {
-    line: fact('string', '18455550100', 'Our line.', number),
-    number: fact('string', '17185550123', 'The other party.', number),
-    exists: fact('bool', true, 'There is a text conversation; false for a caller who never texted.'),
     message_count: fact('int', 4, 'Texts, this one included.'),
     inbound_count: fact('int', 2, 'Texts of theirs, this one included.'),
     outbound_count: fact('int', 2, 'Texts of ours.'),
@@ -100,24 +96,17 @@ export const declaredFacts = {
     ),
     last_direction: fact('string', 'in', '`in`, `out`, or empty when there is no text.', { values: ['in', 'out', ''] }),
     last_inbound_at: optional('timestamp', sampleNow, 'Their newest text.'),
-    last_outbound_at: optional('timestamp', before(20), 'Our newest text.'),
     last_human_reply_at: optional('timestamp', before(20), 'Newest text that a user of the account sent.'),
     is_resolved: optional(
       'bool',
       true,
       'From the newest answer to one of our own requests; false once they have written again (for message_received: before this text). Missing when no such answer contained it: what people resolve in the portal is not visible.',
     ),
-    assigned_user_id: optional(
-      'int',
-      101,
-      'From the newest answer to one of our own requests; missing when it is unknown, or nobody.',
-    ),
   },
   line: {
     number: fact('string', '18455550100', 'Our line.', number),
     name: fact('string', 'Front Desk', 'Its caller-ID name.'),
     can_text: fact('bool', true, 'It is one of the lines that can send texts.'),
-    user_ids: fact('list<int>', [101, 102], 'Users whom the line is assigned to; empty when it is everybody’s.'),
   },
   contact: {
     number: fact('string', '17185550123', 'The other party.', number),
@@ -132,13 +121,7 @@ export const declaredFacts = {
     tags: fact('list<string>', ['vip'], 'Tags by the newest import of contacts; empty when there are none.', {
       format: 'lower',
     }),
-    is_own_line: fact('bool', false, 'The other party is a line of the account.'),
     is_new: fact('bool', false, 'No text and no call before this.'),
-    earlier_messages: fact('int', 3, 'Texts to or from them on any line before this.'),
-    earlier_calls: fact('int', 2, 'Calls with them that had ended before this.'),
-    missed_calls_24h: fact('int', 1, 'Of these, calls of theirs in the last 24 hours that nobody answered.'),
-    last_message_at: optional('timestamp', before(20), 'Newest text on any line before this.'),
-    last_call_at: optional('timestamp', before(30), 'Start of their newest call before this.'),
     talked_since: fact(
       'bool',
       false,
@@ -153,7 +136,6 @@ export const declaredFacts = {
     date: fact('string', '2026-03-04', 'Local day.', { format: 'date' }),
     time_zone: fact('string', 'America/New_York', 'Time zone of these hours, and of times in texts.'),
     opens_at: optional('timestamp', before(-22), 'When it opens next; missing when nothing opens within two weeks.'),
-    closes_at: optional('timestamp', before(-6), 'When it closes; missing while it is closed.'),
   },
   call: {
     id: fact('string', '1772638200.12', 'The service’s id of the call.'),
@@ -165,10 +147,6 @@ export const declaredFacts = {
     ended_at: fact('timestamp', sampleNow, 'End.'),
     duration_seconds: fact('int', 45, 'Length including enqueuing.'),
     talk_seconds: fact('int', 0, 'Connected time.'),
-    transferred_count: fact('int', 0, 'How often it was transferred.'),
-    is_abandoned: fact('bool', true, 'The caller hung up before anyone answered.'),
-    is_recorded: fact('bool', false, 'Audio was captured.'),
-    repeated_count: fact('int', 1, 'Earlier calls of the same caller within the service’s window.'),
     reached: fact(
       'string',
       'rang',
@@ -195,17 +173,12 @@ export const declaredFacts = {
     ),
   },
   transcript: {
-    id: fact('int', 9, 'The service’s id of the transcript.'),
     text: personal('string', 'Hello.\nMy sink leaks.', 'The spoken text, one utterance a line.'),
     summary: optionalPrivate('string', 'The sink leaks.', 'Short summary.'),
-    purpose: optional('string', 'Repair', 'Purpose, in the account’s own words.'),
     sentiment: optional('string', 'negative', 'Sentiment, in the account’s own words.'),
-    satisfaction: optional('int', 4, 'Customer satisfaction; missing when it was not analysed.'),
-    performance: optional('int', 8, 'Agent performance; missing when it was not analysed.'),
     is_action_required: fact('bool', true, 'Somebody should act.'),
     is_urgent: fact('bool', true, 'Somebody should act at once.'),
     action_note: optionalPrivate('string', 'Send a plumber.', 'What to do; the urgent note where there is one.'),
-    agent_name: optionalPrivate('string', 'Sam', 'The agent’s name as the analysis heard it.'),
   },
   replies: {
     count: fact(
@@ -213,8 +186,6 @@ export const declaredFacts = {
       1,
       'Replies that rules have sent into this thread; for a dry-run rule, also those that dry-run rules would have sent.',
     ),
-    count_24h: fact('int', 1, 'Of these, in the last 24 hours.'),
-    last_at: optional('timestamp', before(20), 'The newest of them.'),
   },
 } as const satisfies Record<string, Record<string, Declared>>;
 
@@ -311,7 +282,6 @@ function otherValue({ type, example, values, format }: Declared): unknown {
       return !example;
     case 'int':
       return 0;
-    case 'list<int>':
     case 'list<string>':
       return [];
     case 'timestamp':

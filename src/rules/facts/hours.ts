@@ -19,20 +19,18 @@ export function hoursAt(hours: BusinessHours, moment: Date): FactsOf<'hours'> {
   return facts;
 }
 
-/** Each opening and closing time is converted to an instant on its own, so they hold on days with 23 or 25 hours too. */
+/** Each opening time is converted to an instant on its own, so they hold on days with 23 or 25 hours too. */
 function hoursFrom(hours: BusinessHours, at: Date): FactsOf<'hours'> {
   const local = localTime(at, hours.timeZone);
-  const span = openSpans(hours, local.date).find(({ from, to }) => from <= at && at < to);
   const weekday = weekdayOf(local.date);
   return {
-    is_open: span !== undefined,
+    is_open: openSpans(hours, local.date).some(({ from, to }) => from <= at && at < to),
     is_holiday: specialHours(hours, local.date)?.length === 0,
     weekday,
     time: local.time,
     date: local.date,
     time_zone: hours.timeZone,
     opens_at: nextOpening(hours, local.date, at),
-    closes_at: span && closingOf(hours, span.to, local.date),
   };
 }
 
@@ -50,18 +48,6 @@ function nextOpening(hours: BusinessHours, date: string, at: Date): Date | undef
     if (opening) return opening.from;
   }
   return undefined;
-}
-
-/** The end of the open time; spans that touch, such as at midnight, count as one. */
-function closingOf(hours: BusinessHours, end: Date, date: string): Date {
-  let closing = end;
-  for (let ahead = 0; ahead <= maxDays; ahead += 1) {
-    for (const { from, to } of openSpans(hours, addDays(date, ahead))) {
-      if (from <= closing && closing < to) closing = to;
-    }
-    if (closing < instantOf(addDays(date, ahead + 1), 0, hours.timeZone)) break;
-  }
-  return closing;
 }
 
 /** How far open time is counted. */

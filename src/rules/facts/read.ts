@@ -140,8 +140,6 @@ const callColumns =
   call.call_id as "call.id", coalesce(call.direction, '') as "call.direction", coalesce(call.status, 'unknown') as "call.status",
   call.started_at as "call.started_at", call.ended_at as "call.ended_at",
   coalesce(call.duration_seconds, 0) as "call.duration_seconds", coalesce(call.talk_seconds, 0) as "call.talk_seconds",
-  coalesce(call.transferred_count, 0) as "call.transferred_count", coalesce(call.is_abandoned, false) as "call.is_abandoned",
-  coalesce(call.is_recorded, false) as "call.is_recorded", coalesce(call.repeated_count, 0) as "call.repeated_count",
   call.legs_wait_seconds as "call.wait_seconds", call.menu_seconds as "call.menu_seconds",
   coalesce(call.reached, 'unknown') as "call.reached", coalesce(call.is_message_left, false) as "call.message_left",
   call.message_seconds as "call.message_seconds", call.answered_user_id as "call.answered_user_id",
@@ -183,15 +181,12 @@ const subjectStatements = {
     join warehouse.calls call on call.call_id = k.key ${withConversation}
     where call.deleted_at is null and call.ended_at is not null`,
   transcript: (keys: Keys) => sql<SubjectRow>`
-    select k.key, ${callColumns}, t.transcript_id as "transcript.id",
+    select k.key, ${callColumns},
       coalesce(left(b.full_text, ${sql.lit(maxTranscriptLength)}), '') as "transcript.text",
-      t.short_summary as "transcript.summary", t.call_purpose as "transcript.purpose",
-      t.call_sentiment as "transcript.sentiment", t.csat_score as "transcript.satisfaction",
-      t.agent_performance_score as "transcript.performance",
+      t.short_summary as "transcript.summary", t.call_sentiment as "transcript.sentiment",
       coalesce(t.is_action_required, false) as "transcript.is_action_required",
       coalesce(t.is_urgent_action_required, false) as "transcript.is_urgent",
-      coalesce(nullif(t.urgent_action_required_note, ''), nullif(t.action_required_note, '')) as "transcript.action_note",
-      t.agent_name as "transcript.agent_name"
+      coalesce(nullif(t.urgent_action_required_note, ''), nullif(t.action_required_note, '')) as "transcript.action_note"
     from ${keys}
     join warehouse.transcripts t on t.transcript_id = k.key::bigint
     join warehouse.calls call on call.call_id = t.call_id ${withConversation}
@@ -233,15 +228,22 @@ async function readSurroundings(
   return hotQuery<SurroundingsRow>(
     db,
     sql`
-      select s.line as "thread.line", s.number as "thread.number", thread.*, state.is_resolved as "thread.is_resolved",
-        assignment.user_id as "thread.assigned_user_id",
+      select thread.*, state.is_resolved as "thread.is_resolved",
         s.line as "line.number", coalesce(l.name, '') as "line.name", l.line is not null as "line.can_text",
-        coalesce(users.user_ids, '{}') as "line.user_ids",
         s.number as "contact.number", coalesce(contact.name, caller.name) as "contact.name",
         contact.company as "contact.company", contact.owner as "contact.owner", contact.language as "contact.language",
         coalesce(contact.tags, '{}') as "contact.tags",
-        exists (select from warehouse.sms_lines o where o.line = s.number and o.deleted_at is null) as "contact.is_own_line",
-        "contact.earlier_messages" + "contact.earlier_calls" = 0 as "contact.is_new", texts.*, calls.*,
+        not exists (
+          select from warehouse.sms_messages m
+          where m.number = s.number and m.is_scheduled is not true and m.deleted_at is null
+            and m.sent_at < s.happened_at + interval '1 ms'
+            and (date_trunc('milliseconds', m.sent_at), m.message_id) < (s.happened_at, s.last_message_id)
+            and ${isNotByRule('m.send_id', 'm.sent_at')}
+        ) and not exists (
+          select from warehouse.calls k
+          where k.external_number = s.number and k.started_at < s.happened_at and ${wasKnown}
+            and k.call_id is distinct from s.call_id and k.deleted_at is null
+        ) as "contact.is_new",
         ${hasTalkedSince({
           number: sql`s.number`,
           callId: sql`s.call_id`,
@@ -265,13 +267,12 @@ async function readSurroundings(
         order by a.sent_at desc, a.message_id desc limit 1
       ) answer on true
       cross join lateral (
-        select count(*) > 0 as "thread.exists", count(*) as "thread.message_count",
+        select count(*) as "thread.message_count",
           count(*) filter (where direction = 'in') as "thread.inbound_count",
           count(*) filter (where direction is distinct from 'in') as "thread.outbound_count",
           count(*) filter (where direction = 'in'
             and (answer.message_id is null or (m.sent_at, m.message_id) > (answer.sent_at, answer.message_id))) as "thread.unanswered_count",
           max(sent_at) filter (where direction = 'in') as "thread.last_inbound_at",
-          max(sent_at) filter (where direction = 'out') as "thread.last_outbound_at",
           max(sent_at) filter (where direction = 'out' and sent_by is not null and send_id is null
             and not exists (select from ops.sends o where o.line = m.line and o.message_id = m.message_id)
           ) as "thread.last_human_reply_at",
@@ -298,35 +299,11 @@ async function readSurroundings(
         order by e.observed_at desc limit 1
       ) state on true
       left join lateral (
-        select e.user_id from warehouse.sms_conversation_events e
-        where e.conversation_id = s.conversation_id and e.axis = 'assigned' and e.observed_at <= s.at
-        order by e.observed_at desc limit 1
-      ) assignment on true
-      cross join lateral (
-        select array_agg(u.user_id order by u.user_id) as user_ids from warehouse.sms_line_users u
-        where u.line = s.line and u.valid_to = 'infinity'
-      ) users
-      left join lateral (
         select reporting.person_name(k.caller_name) as name from warehouse.calls k
         where k.external_number = s.number and k.direction = 'inbound' and k.started_at <= s.at and ${wasKnown}
           and reporting.person_name(k.caller_name) is not null
         order by k.started_at desc limit 1
       ) caller on true
-      cross join lateral (
-        select count(*) as "contact.earlier_messages", max(m.sent_at) as "contact.last_message_at" from warehouse.sms_messages m
-        where m.number = s.number and m.is_scheduled is not true and m.deleted_at is null
-          and m.sent_at < s.happened_at + interval '1 ms'
-          and (date_trunc('milliseconds', m.sent_at), m.message_id) < (s.happened_at, s.last_message_id)
-          and ${isNotByRule('m.send_id', 'm.sent_at')}
-      ) texts
-      cross join lateral (
-        select count(*) as "contact.earlier_calls", max(k.started_at) as "contact.last_call_at",
-          count(*) filter (where k.direction = 'inbound' and k.status = 'missed'
-            and k.started_at > s.happened_at - interval '24 hours') as "contact.missed_calls_24h"
-        from warehouse.calls k
-        where k.external_number = s.number and k.started_at < s.happened_at and ${wasKnown}
-          and k.call_id is distinct from s.call_id and k.deleted_at is null
-      ) calls
       order by s.ordinal`,
   );
 }

@@ -15,8 +15,7 @@ export const groupClasses = Object.fromEntries(
 export function celFacts(facts: Facts): Shape {
   const shape = converted(facts, (value, type) => {
     if (value === undefined) return undefined;
-    if (type === 'int') return BigInt(value as number);
-    return type === 'list<int>' ? (value as readonly number[]).map(BigInt) : value;
+    return type === 'int' ? BigInt(value as number) : value;
   });
   for (const [group, values] of Object.entries(shape)) {
     if (group !== 'now') shape[group] = Object.assign(new groupClasses[group as FactGroup](), values);
@@ -44,7 +43,7 @@ function converted(facts: Facts, convert: (value: unknown, type: FactType) => un
   return shape;
 }
 
-/** Facts from a row of the database with columns such as `thread.line`: null is a missing fact. */
+/** Facts from a row of the database with columns such as `line.number`: null is a missing fact. */
 export function factsOfRow(row: Shape): Omit<Facts, 'now'> {
   const facts: Record<string, Shape> = {};
   for (const [path, value] of Object.entries(row)) {
@@ -53,8 +52,7 @@ export function factsOfRow(row: Shape): Omit<Facts, 'now'> {
     const [group = '', name = ''] = path.split('.');
     facts[group] ??= {};
     // Postgres sends a bigint as a string.
-    facts[group][name] =
-      type === 'int' ? Number(value) : type === 'list<int>' ? (value as string[]).map(Number) : value;
+    facts[group][name] = type === 'int' ? Number(value) : value;
   }
   return facts;
 }

@@ -122,7 +122,7 @@ function namesIn(
   const targets: NamedTarget[] = [];
   for (const [at, rule] of rules.entries()) {
     for (const { path, text, offset } of parsed[at]?.condition?.comparisons ?? []) {
-      if (path !== 'thread.line' && path !== 'line.number') continue;
+      if (path !== 'line.number') continue;
       lines.push({ ...positions.within(['rules', at, 'if'], offset), number: text, isSender: false });
     }
     for (const [index, { assign, reply, notify, webhook }] of rule.do.entries()) {

@@ -19,7 +19,7 @@ rules:
   - name: business
     on: thread_idle
     for: 1 business minute
-    if: thread.last_direction == "in" && thread.number == "12125550509"
+    if: thread.last_direction == "in" && contact.number == "12125550509"
     do: [{ comment: Nobody answered. }]
   - name: unless-asked
     on: thread_idle
