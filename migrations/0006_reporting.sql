@@ -123,7 +123,6 @@ create table ops.rollup_state (
   rebuilt_at timestamptz,
   wanted_time_zone text, -- TIME_ZONE of the worker started last. If reporting.params has another zone, the reports wait for a rebuild.
   last_error text, -- Of a drain. Changes that were set aside are no failure.
-  error_code text, -- SQLSTATE; NULL if it was no error of Postgres.
   failing_since_at timestamptz
 );
 
@@ -380,7 +379,6 @@ create table ops.outcome_state (
   time_zone text, -- By whose days sends are counted. If reporting.params has another one, they are counted again.
   drained_at timestamptz, -- When nothing was left to add.
   last_error text, -- Of a drain.
-  error_code text, -- SQLSTATE; NULL if it was no error of Postgres.
   failing_since_at timestamptz -- When the first drain of the present failures failed.
 );
 insert into ops.outcome_state default values;

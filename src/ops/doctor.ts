@@ -30,9 +30,9 @@ import type { Pair } from '../shared/thread.ts';
 import { wantedTypes } from '../sync/subscriptions/ensure.ts';
 import { deliversTo, hookUrl } from '../sync/subscriptions/matching.ts';
 import { directory } from '../warehouse/directory.ts';
-import { quantity, span } from './format.ts';
+import { quantity } from './format.ts';
 import { adviceOf, type Finding, type Level } from './health-checks/check.ts';
-import { diskFull, migrationsMissing } from './health-checks/postgres.ts';
+import { databaseTakesNoWrites, schemaOld } from './health-checks/postgres.ts';
 import { healthChecks } from './health-checks.ts';
 import { readProcesses } from './processes.ts';
 import { credentialWords } from './snapshot/deployment.ts';
@@ -229,7 +229,7 @@ async function probePostgres(db: Database): Promise<{ found: Diagnosis[]; isUsab
     ...diagnoseServer(server, skew),
     isUsable
       ? onPostgres.ok('The schema has all migrations of this release.')
-      : onPostgres.found(migrationsMissing.findingOf(true)),
+      : onPostgres.found(schemaOld.findingOf({ isMigrated: false, outdatedViews: [] })),
     ...(server.readOnly ? [] : await probeWrites(db)),
     ...(await diagnoseReaders(db)),
   ];
@@ -315,7 +315,7 @@ async function probeWrites(db: Database): Promise<Diagnosis[]> {
     })
     .catch((error: unknown) => error);
   const isFull = failure instanceof Error && 'code' in failure && failure.code === '53100';
-  if (isFull) return [onPostgres.found(diskFull.findingOf(true))];
+  if (isFull) return [onPostgres.found(databaseTakesNoWrites.findingOf('disk'))];
   // Without the schema or the permission, other checks report it.
   return failure === takenBack ? [onPostgres.ok('Postgres has room to write.')] : [];
 }

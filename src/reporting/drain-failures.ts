@@ -29,20 +29,19 @@ export async function recordFailure(
     if (ended !== 'busy') {
       await query(
         db,
-        sql`update ${state} set last_error = null, error_code = null, failing_since_at = null where failing_since_at is not null`,
+        sql`update ${state} set last_error = null, failing_since_at = null where failing_since_at is not null`,
       );
     }
     if (ended instanceof NotRolledUp) throw ended;
   } catch (error) {
     if (error instanceof NotRolledUp) throw error;
     const message = error instanceof Error ? error.message : String(error);
-    const code = error instanceof Error && 'code' in error ? String(error.code) : null;
     // If even this fails, the age of the oldest change still shows the problem.
     await inTransaction(db, async (tx) => {
       await limitLockWait(tx);
       await query(
         tx,
-        sql`update ${state} set last_error = ${message}, error_code = ${code}, failing_since_at = coalesce(failing_since_at, now())`,
+        sql`update ${state} set last_error = ${message}, failing_since_at = coalesce(failing_since_at, now())`,
       );
     }).catch(() => undefined);
     throw error;

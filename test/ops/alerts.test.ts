@@ -223,7 +223,7 @@ test('deliveries that `web` refuses are told by the worker that watches', async 
   await expect.poll(() => value('select count(*)::integer from ops.processes where watches_until > now()')).toBe(1);
   const { context } = await watching();
   context.metrics.deliveryRefused('unavailable');
-  const told = () => webhook.received.filter(({ body }) => body.includes('deliveries_refused')).length;
+  const told = () => webhook.received.filter(({ body }) => body.includes('database_takes_no_writes')).length;
   await expect.poll(told).toBe(1);
   context.metrics.deliveryAccepted('AccountSMS', true);
   await expect.poll(told).toBe(2);
@@ -340,7 +340,7 @@ describe('what is told', () => {
         sentence: 'a line',
         detail: '…0100',
       },
-      { ...refused, check: 'history_uncompared', level: 'notice', sentence: 'n' },
+      { ...refused, check: 'calls_unproven', level: 'notice', sentence: 'n' },
     ] as const;
     expect(findingsOf(checks, 'warning')).toMatchObject([
       { check: 'credential_refused', level: 'problem', sentence: 'a. b. c. And 1 more.' },
@@ -366,7 +366,7 @@ test('a database that takes no writes is told by the process that watched, once'
   await cutOff();
   await expect.poll(() => typesOf(webhook)).toEqual(['alert.began']);
   expect(JSON.parse(webhook.received[0]?.body ?? '').data).toMatchObject({
-    check: 'database_read_only',
+    check: 'database_takes_no_writes',
     level: 'problem',
   });
   await query(`begin; set transaction read write; alter database ${name} reset default_transaction_read_only; commit`);
@@ -384,7 +384,7 @@ test('an outage is told by a process that starts in it, and its end too', async 
   onTestFinished(async () => void (await writable()));
   const { stop } = await watching();
   await expect.poll(() => typesOf(webhook)).toEqual(['alert.began']);
-  expect(JSON.parse(webhook.received[0]?.body ?? '').data).toMatchObject({ check: 'database_read_only' });
+  expect(JSON.parse(webhook.received[0]?.body ?? '').data).toMatchObject({ check: 'database_takes_no_writes' });
   await writable();
   await query(
     `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,

@@ -58,14 +58,16 @@ describe.each(backends)('a Postgres that takes no writes, on %s', (backend) => {
     let snapshot = await takeSnapshot(world.context);
     await until(async () => {
       await cutOff();
-      await until(async () => (await problemsOf(world)).includes('database_read_only'));
+      await until(async () => (await problemsOf(world)).includes('database_takes_no_writes'));
       await world.query(`begin; set transaction read write; delete from ops.processes; ${overdue}; commit`);
       snapshot = await takeSnapshot(world.context);
       return known(snapshot.processes, undefined)?.length === 0;
     });
     expect(known(snapshot.backlog, []).find(({ kind }) => kind === 'call')?.oldestDueSeconds).toBeGreaterThan(60);
     const found = healthChecks(snapshot);
-    expect(found.filter(({ level }) => level === 'problem').map(({ check }) => check)).toEqual(['database_read_only']);
+    expect(found.filter(({ level }) => level === 'problem').map(({ check }) => check)).toEqual([
+      'database_takes_no_writes',
+    ]);
     expect(found.map(({ sentence, remedy }) => `${sentence} ${remedy}`).join(' ')).not.toMatch(
       /no worker runs|Start (a|another) worker/i,
     );
@@ -75,7 +77,7 @@ describe.each(backends)('a Postgres that takes no writes, on %s', (backend) => {
     // Its connections are left alone: they began read-only, and would stay so.
     await until(async () => {
       snapshot = await takeSnapshot(world.context);
-      const isTold = healthChecks(snapshot).some(({ check }) => check === 'database_read_only');
+      const isTold = healthChecks(snapshot).some(({ check }) => check === 'database_takes_no_writes');
       return known(snapshot.processes, []).length > 0 && !isTold;
     });
   });

@@ -143,7 +143,10 @@ test('a full disk is named by status, doctor and alerts, ahead of all else', asy
     for (;;) await world.query(`insert into ops.filler select repeat(md5(n::text), 30) from generate_series(1, 500) n`);
   };
   await expect(fill()).rejects.toMatchObject({ code: '53100' });
-  expect(healthChecks(await takeSnapshot(world.context))[0]).toMatchObject({ check: 'disk_full', level: 'problem' });
+  expect(healthChecks(await takeSnapshot(world.context))[0]).toMatchObject({
+    check: 'database_takes_no_writes',
+    level: 'problem',
+  });
   const doctor = await runInProcess(
     { DATABASE_URL: place.href, WEBHOOK_SECRET: 'a-secret-of-the-disk-0123456' },
     'doctor',

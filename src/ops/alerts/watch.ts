@@ -8,7 +8,7 @@ import type { Log } from '../../shared/log.ts';
 import { startLoop } from '../../shared/loop.ts';
 import type { Finding } from '../health-checks/check.ts';
 import { statusUnknown } from '../health-checks/deployment.ts';
-import { connectionsShort, databaseReadOnly, databaseUnavailable, diskFull } from '../health-checks/postgres.ts';
+import { connectionsShort, databaseTakesNoWrites, databaseUnavailable } from '../health-checks/postgres.ts';
 import { healthChecks } from '../health-checks.ts';
 import { takeSnapshot } from '../snapshot.ts';
 import { claimMessage, claimWatch, recordDelivery, recordFindings, recordTold } from './store.ts';
@@ -140,8 +140,8 @@ export function findingsOf(all: readonly Finding[], minLevel: NotifySettings['mi
 
 /** By SQLSTATE: messages for a Postgres that answers but can't serve. */
 const outageFindings: Readonly<Record<string, Finding>> = {
-  '25006': databaseReadOnly.findingOf(true),
-  '53100': diskFull.findingOf(true),
+  '25006': databaseTakesNoWrites.findingOf('other'),
+  '53100': databaseTakesNoWrites.findingOf('disk'),
   '53300': connectionsShort.findingOf('all_taken'),
 };
 /**

@@ -1,50 +1,34 @@
 import { toType } from '../../shared/command-name.ts';
 import { ago, countOf, dollars, price, quantity } from '../format.ts';
-import type { SendsStatus, SendTrouble } from '../snapshot/automation.ts';
+import type { SendTrouble } from '../snapshot/automation.ts';
 import { known, type Snapshot } from '../snapshot.ts';
-import { type Bearer, bearers, defineCheck } from './check.ts';
+import { asTold, defineCheck, type Told } from './check.ts';
 
-/** A reply is only sent if the worker that takes it has the right RULES_MODE. */
-const rulesMode = defineCheck({
-  id: 'rules_mode',
-  measure({ processes }) {
-    const workers = known(processes, []).filter(({ rulesMode }) => rulesMode !== null);
-    const byMode = Map.groupBy(workers, ({ rulesMode }) => rulesMode);
-    const counts = [...byMode].map(([mode, { length }]) => `${length} with ${mode}`).sort();
-    return byMode.size > 1 && counts.join(', ');
-  },
-  level: 'problem',
-  sentence: (counts) => `The workers differ in RULES_MODE (${counts}), so only some actions of rules are performed.`,
-  remedy: 'Set RULES_MODE to the same value for all workers, and restart those that had another one.',
-});
-
-const rulesFile = defineCheck({
-  id: 'rules_file',
+/** The file, or a version in force that this release does not understand. */
+const rulesUnusable = defineCheck<Told>({
+  id: 'rules_unusable',
   measure({ rules }) {
-    const status = known(rules);
-    if (!status?.problem || status.mode === 'off') return undefined;
-    return { isInForce: status.version !== null, firstLine: status.problem.split('\n', 1).join() };
+    const { version = null, problem, unreadable, mode = 'off' } = known(rules) ?? {};
+    if (mode === 'off') return undefined;
+    if (unreadable)
+      return {
+        level: 'problem',
+        sentence: `This release does not understand line ${unreadable.line} of version ${version} of the rules, so rules do nothing. Mirroring goes on.`,
+        remedy: `Mend the rules on the page /rules/edit, or with ${toType('rules apply')}.`,
+        detail: `${unreadable.message} ${unreadable.remedy}`,
+      };
+    if (!problem) return undefined;
+    return {
+      level: version === null ? 'problem' : 'warning',
+      sentence:
+        version === null
+          ? 'No rules are in force: the rules file cannot be used. Mirroring goes on.'
+          : 'The rules file has an error; the rules applied before stay in force.',
+      remedy: `${toType('rules check')} shows all errors with their remedies, and ${toType('rules apply')} applies the mended file.`,
+      detail: problem.split('\n', 1).join(),
+    };
   },
-  level: ({ isInForce }) => (isInForce ? 'warning' : 'problem'),
-  sentence: ({ isInForce }) =>
-    isInForce
-      ? 'The rules file has an error; the rules applied before stay in force.'
-      : 'No rules are in force: the rules file cannot be used. Mirroring goes on.',
-  remedy: `${toType('rules check')} shows all errors with their remedies, and ${toType('rules apply')} applies the mended file.`,
-  detail: ({ firstLine }) => firstLine,
-});
-
-const rulesUnreadable = defineCheck({
-  id: 'rules_unreadable',
-  measure({ rules }) {
-    const { version, unreadable, mode } = known(rules) ?? {};
-    return unreadable && mode !== 'off' && { version, ...unreadable };
-  },
-  level: 'problem',
-  sentence: ({ version, line }) =>
-    `This release does not understand line ${line} of version ${version} of the rules, so rules do nothing. Mirroring goes on.`,
-  remedy: `Mend the rules on the page /rules/edit, or with ${toType('rules apply')}.`,
-  detail: ({ message, remedy }) => `${message} ${remedy}`,
+  ...asTold,
 });
 
 /**
@@ -104,92 +88,70 @@ const holidays = defineCheck({
   remedy: ({ remedy }) => remedy,
 });
 
-const useOf = ({ credential }: Snapshot) => known(credential)?.use ?? 'none';
+const away =
+  'The service was unavailable or overloaded: check that API_BASE_URL is reachable. If this lasts, ask the service’s operator.';
 
-/** The remedy for a refusal by the service (section 7). A reason begins with the error code. */
-function remedyOf(reason: string, use: Bearer, scope: string, otherwise: string): string {
-  const [, code = '', status] = /^([a-z_]+)(?:.*?\((\d{3})\))?/.exec(reason) ?? [];
-  switch (code) {
-    case 'login_required':
-    case 'unauthenticated':
-      return use === 'login' ? `Run ${toType('auth login')}.` : 'Set API_KEY to a key that is valid and not revoked.';
-    case 'insufficient_scope':
-      return use === 'login'
-        ? `Run ${toType('auth login')} and grant the scope ${scope}.`
-        : `Grant the scope ${scope} to the credential.`;
-    case 'permission_denied':
-      return `The account does not own the line, SMS is not enabled for it, or ${bearers[use].name.toLowerCase()} may not use it. Change it in the portal.`;
-    case 'invalid_request':
-      return status === '422'
-        ? 'The account has no rate for the destination: have it enabled at the service, or exclude such numbers from the rule.'
-        : `The service does not accept the request. ${otherwise}`;
-    case 'network':
-    case 'timeout':
-    case 'server':
-    case 'rate_limited':
-    case 'circuit_open':
-      return 'The service was unavailable or overloaded: check that API_BASE_URL is reachable. If this lasts, ask the service’s operator.';
-    default:
-      return otherwise;
-  }
+/** What ends a refusal by the service (section 7), by its code. */
+const remedies: Readonly<Record<string, string>> = {
+  unauthenticated: 'Set API_KEY to a key that is valid and not revoked.',
+  insufficient_scope: 'Grant the scopes sms:send and sms:write to the credential.',
+  permission_denied:
+    'The account does not own the line, SMS is not enabled for it, or the credential may not use it. Change it in the portal.',
+  invalid_request:
+    'The service does not accept the request. Where it has no rate for the destination, have it enabled at the service, or exclude such numbers from the rule.',
+  ...{ network: away, timeout: away, server: away, rate_limited: away, circuit_open: away },
+};
+
+/** A reason begins with the code. */
+function remedyOf(reason: string, otherwise: string): string {
+  return remedies[/^[a-z_]*/.exec(reason)?.[0] ?? ''] ?? otherwise;
 }
 
-/** Actions of the last day that failed or are uncertain, with their rule. */
-function failedActions(snapshot: Snapshot, wanted: 'failed' | 'unclear') {
-  const failures = known(snapshot.rules)?.failures ?? [];
-  return failures
-    .filter(({ state }) => state === wanted)
-    .map((each) => ({
-      ...each,
-      use: useOf(snapshot),
-      times: each.count === 1 ? '' : ` ${quantity(each.count)} times`,
-    }));
-}
-
-const targetRefuses = defineCheck({
-  id: 'target_refuses',
-  measure: ({ rules }) => known(rules)?.refusingTargets,
-  level: 'warning',
-  sentence: ({ count }) =>
-    `A target does not accept what rules tell it. Steps of rules that wait for it: ${quantity(count)}.`,
-  detail: ({ target, reason }) => `The target is ${target}: ${reason}.`,
-  remedy: `Try it with ${toType('notify test')}, and correct it in NOTIFY_TARGETS of all workers. The steps are tried again for a day.`,
-  since: ({ since }) => since,
-});
-
-const actionFailed = defineCheck({
-  id: 'action_failed',
-  measure: (snapshot) => failedActions(snapshot, 'failed'),
-  level: 'warning',
-  sentence: ({ times }) => `An action of a rule failed${times} in the last day.`,
-  detail: ({ rule, kind, reason }) => `The rule is ${rule}, the action ${kind}: ${reason}.`,
-  // The scope of all actions except replies, which are sends (section 4.2).
-  remedy: ({ kind, reason, use }) =>
-    /^(?:notify|webhook) /.test(kind)
-      ? `Try the target with ${toType('notify test')}; ${toType('rules retry')} performs the steps again.`
-      : remedyOf(reason, use, 'sms:write', 'See ops.rule_actions, state failed.'),
-});
-
-const actionUnclear = defineCheck({
-  id: 'action_unclear',
-  measure: (snapshot) => failedActions(snapshot, 'unclear'),
-  level: 'warning',
-  sentence: ({ times }) => `A rule may or may not have performed an action${times}.`,
-  detail: ({ rule, kind, reason }) => `The rule is ${rule}, the action ${kind}: ${reason}.`,
-  remedy: 'Check the conversation: the action is not retried. See ops.rule_actions, state unclear.',
-});
-
-const rulesFailed = defineCheck({
+/** Rules that could not be evaluated, actions that failed or may have, and targets that refuse what rules tell them. */
+const rulesFailed = defineCheck<Told>({
   id: 'rules_failed',
   measure({ rules }) {
-    const failing = known(rules)?.failing ?? [];
+    const { failing = [], failures = [], refusingTargets = [] } = known(rules) ?? {};
     const count = failing.reduce((sum, each) => sum + each.count, 0);
-    return count > 0 && { count, names: failing.map(({ rule }) => rule).join(', ') };
+    return [
+      ...refusingTargets.map(
+        (each): Told => ({
+          level: 'warning',
+          sentence: `A target does not accept what rules tell it. Steps of rules that wait for it: ${quantity(each.count)}.`,
+          remedy: `Try it with ${toType('notify test')}, and correct it in NOTIFY_TARGETS of all workers. The steps are tried again for a day.`,
+          detail: `The target is ${each.target}: ${each.reason}.`,
+          since: each.since,
+        }),
+      ),
+      ...failures.map(
+        ({ state, rule, kind, reason, count }): Told => ({
+          level: 'warning',
+          sentence:
+            state === 'failed'
+              ? `Actions of rules that failed in the last day: ${quantity(count)}.`
+              : `Actions of rules in the last day that may have been performed: ${quantity(count)}.`,
+          remedy:
+            state === 'unclear'
+              ? 'Check the conversation: the action is not retried.'
+              : /^(?:notify|webhook) /.test(kind)
+                ? `Try the target with ${toType('notify test')}; ${toType('rules retry')} performs the steps again.`
+                : remedyOf(reason, 'The page /runs has the whole reason.'),
+          detail: `The rule is ${rule}, the action ${kind}: ${reason}.`,
+        }),
+      ),
+      ...(count > 0
+        ? [
+            {
+              level: 'warning',
+              sentence: `Rules could not be evaluated ${quantity(count)} times in the last day.`,
+              remedy: `These rules did nothing. The reason is in ops.rule_runs, and begins with "error:". ${toType('rules check')} checks the file.`,
+              detail: `The rules are ${failing.map(({ rule }) => rule).join(', ')}.`,
+            } satisfies Told,
+          ]
+        : []),
+    ];
   },
-  level: 'warning',
-  sentence: ({ count }) => `Rules could not be evaluated ${quantity(count)} times in the last day.`,
-  detail: ({ names }) => `The rules are ${names}.`,
-  remedy: `These rules did nothing. The reason is in ops.rule_runs, and begins with "error:". ${toType('rules check')} checks the file.`,
+  ...asTold,
 });
 
 const resumes = `${toType('sends resume')} resumes them; texts that have expired by then are not sent.`;
@@ -211,34 +173,37 @@ const sendsPaused = defineCheck({
   since: ({ since }) => since,
 });
 
-const optOutsWaiting = defineCheck({
-  id: 'opt_outs_waiting',
-  measure: ({ sends }) => known(sends)?.waitingOptOuts,
-  level: 'notice',
-  sentence: (count) =>
-    `${countOf(count, 'number')} may have opted out by a text: no automatic text goes there until somebody decides.`,
-  remedy: `Read the texts with ${toType('opt-outs list')} or on the page of sends, and confirm or clear each.`,
-});
-
-const sendsToApprove = defineCheck({
-  id: 'sends_to_approve',
+/** Decisions that only a person can take. */
+const sendsForPeople = defineCheck<Told>({
+  id: 'sends_for_people',
   measure({ sends, takenAt }) {
-    const { count, since, isLate } = known(sends)?.approvals ?? {};
-    return count && since && { count, since, isLate, waited: ago(since, takenAt) };
+    const { counts = {}, approvals, waitingOptOuts = 0 } = known(sends) ?? {};
+    const found: Told[] = [];
+    if (counts.NEEDS_HUMAN) {
+      found.push({
+        level: 'problem',
+        sentence: `Automatic texts that may or may not have gone out: ${quantity(counts.NEEDS_HUMAN)}.`,
+        remedy: `Read their threads, from the page of sends, and record the outcome with ${toType('sends settle')}. Nothing is sent again.`,
+      });
+    }
+    if (approvals) {
+      found.push({
+        level: approvals.isLate ? 'warning' : 'notice',
+        sentence: `Automatic texts that wait for approval: ${quantity(approvals.count)}, the oldest planned ${ago(approvals.since, takenAt)}.`,
+        remedy: `Approve or reject each on the page of sends, or with ${toType('sends approve')} and ${toType('sends reject')}; what nobody approves expires.`,
+        since: approvals.since,
+      });
+    }
+    if (waitingOptOuts > 0) {
+      found.push({
+        level: 'notice',
+        sentence: `Numbers that may have opted out by a text: ${quantity(waitingOptOuts)}. No automatic text goes there until somebody decides.`,
+        remedy: `Read the texts on the page of sends, and confirm or clear each, there or with ${toType('opt-outs confirm')} and ${toType('opt-outs clear')}.`,
+      });
+    }
+    return found;
   },
-  level: ({ isLate }) => (isLate ? 'warning' : 'notice'),
-  sentence: ({ count, waited }) =>
-    `${countOf(count, 'automatic text')} ${count === 1 ? 'waits' : 'wait'} for approval, the oldest planned ${waited}.`,
-  remedy: `Approve or reject each on the page of sends, or with ${toType('sends approve')} and ${toType('sends reject')}; what nobody approves expires.`,
-  since: ({ since }) => since,
-});
-
-const sendsReview = defineCheck({
-  id: 'sends_review',
-  measure: ({ sends }) => known(sends)?.counts.NEEDS_HUMAN,
-  level: 'problem',
-  sentence: (count) => `${countOf(count, 'automatic text')} may or may not have gone out.`,
-  remedy: `Manual review: list them with ${toType('sends list --state NEEDS_HUMAN')}, read the thread, and record the outcome with ${toType('sends settle')}. Nothing is sent again.`,
+  ...asTold,
 });
 
 const sendsUnknown = defineCheck({
@@ -247,141 +212,87 @@ const sendsUnknown = defineCheck({
   level: 'warning',
   sentence: (count) =>
     `The outcome of ${countOf(count, 'automatic text')} is unknown: the answer to the request was lost.`,
-  remedy: `Trunkline searches the threads for the texts, for a day at most, and sends nothing again. ${toType('sends list --state UNKNOWN')} lists them.`,
+  remedy:
+    'Trunkline searches the threads for the texts, for a day at most, and sends nothing again. The page of sends lists them.',
 });
 
 /** The fraction of the daily money budget from which the operator is warned. */
 const nearCap = 0.8;
-const ofMoney = 'gate:budget_money';
+const raises = 'To send more, raise it under `budgets` in the rules file';
 
-const sendsNearCap = defineCheck({
-  id: 'sends_near_cap',
-  measure({ sends }) {
-    const { today, dailyMicros = 0, troubles = [] } = known(sends) ?? {};
-    const used = (today?.spent ?? 0) + (today?.reserved ?? 0);
-    const isUsedUp = troubles.some(({ kind, reason, isOver }) => kind === 'budget' && reason === ofMoney && !isOver);
-    return dailyMicros > 0 && used >= nearCap * dailyMicros && !isUsedUp && { used, dailyMicros };
-  },
-  level: 'warning',
-  sentence: ({ used, dailyMicros }) =>
-    `${Math.floor((used / dailyMicros) * 100)}% of the daily budget of automatic texts are used (${dollars(used)} of ${dollars(dailyMicros)}).`,
-  remedy: `Beyond it, no text is sent until midnight UTC. To send more, raise it under \`budgets\` in the rules file; to stop, run ${toType('sends pause')}.`,
-});
-
-const sendsPrice = defineCheck({
-  id: 'sends_price',
-  measure({ sends }) {
-    const { dearest, unitMicros = 0 } = known(sends) ?? {};
+/** A daily budget that is used up or nearly so, or a price that may use it up. */
+const sendsBudget = defineCheck<Told>({
+  id: 'sends_budget',
+  measure(snapshot) {
+    const status = known(snapshot.sends);
+    if (status === undefined) return undefined;
+    const { today, dailyMicros, unitMicros, dearest } = status;
+    const found = troublesOf(snapshot, 'budget').map(
+      ({ texts, reason, isOver }): Told => ({
+        level: isOver ? 'notice' : 'warning',
+        sentence: `${texts} of today not sent: the daily budget of ${reason === 'gate:budget_money' ? 'money' : 'texts'} ${isOver ? 'was used up; later ones were sent' : 'is used up'}.`,
+        remedy: `It is renewed at midnight UTC. ${raises}.`,
+      }),
+    );
+    const used = today.spent + today.reserved;
+    if (dailyMicros > 0 && used >= nearCap * dailyMicros && found.length === 0) {
+      found.push({
+        level: 'warning',
+        sentence: `${Math.floor((used / dailyMicros) * 100)}% of the daily budget of automatic texts are used (${dollars(used)} of ${dollars(dailyMicros)}).`,
+        remedy: `Beyond it, no text is sent until midnight UTC. ${raises}; to stop, run ${toType('sends pause')}.`,
+      });
+    }
     const before = dearest?.beforeMicros ?? unitMicros;
-    return dearest && dearest.micros > Math.max(unitMicros, 2 * before) && { ...dearest, before };
+    if (dearest && dearest.micros > Math.max(unitMicros, 2 * before)) {
+      found.push({
+        level: 'warning',
+        sentence: `A segment of an automatic text was charged ${price(dearest.micros)}, where ${price(before)} was usual.`,
+        remedy: `For a day, a text leaves only while the daily budget would pay it at ten times that price. If the price is right, raise \`daily_dollars\` under \`budgets\` in the rules file; if it is wrong, ask the service. ${toType('sends pause')} stops all texts.`,
+        since: dearest.at,
+      });
+    }
+    return found;
   },
-  level: 'warning',
-  sentence: ({ micros, before }) =>
-    `A segment of an automatic text was charged ${price(micros)}, where ${price(before)} was usual.`,
-  remedy: `For a day, a text leaves only while the daily budget would pay it at ten times that price. If the price is right, raise \`daily_dollars\` under \`budgets\` in the rules file; if it is wrong, ask the service. ${toType('sends pause')} stops all texts.`,
-  since: ({ at }) => at,
+  ...asTold,
 });
 
-/** Problems of one kind, each with its number of texts, such as `3 automatic texts`, and the matching words. */
+/** Texts that did not leave for one kind of reason, with their number, such as `3 automatic texts`. */
 function troublesOf({ sends }: Snapshot, wanted: SendTrouble['kind']) {
   const troubles = known(sends)?.troubles.filter(({ kind }) => kind === wanted) ?? [];
-  return troubles.map((trouble) => ({
-    ...trouble,
-    texts: countOf(trouble.count, 'automatic text'),
-    ...(trouble.count === 1 ? { was: 'was', has: 'has', it: 'it' } : { was: 'were', has: 'have', it: 'they' }),
-  }));
-}
-
-/** The daily budget named by a gate, for example `of money ($5.00 spent, of $5.00)`. */
-function budgetWords(reason: string, sends: SendsStatus | undefined): string {
-  if (reason !== ofMoney || sends === undefined) return 'of texts per account';
-  const { today, dailyMicros } = sends;
-  const reserved = today.reserved > 0 ? ` and ${dollars(today.reserved)} reserved` : '';
-  return `of money (${dollars(today.spent)} spent${reserved}, of ${dollars(dailyMicros)})`;
-}
-
-/** What a budget lacks: after a high price, the rest of the money may have to pay ten times that price. */
-function lackWords(reason: string, sends: SendsStatus | undefined): string {
-  const { dearest, today, dailyMicros = 0, unitMicros = 0 } = sends ?? {};
-  const left = dailyMicros - (today?.spent ?? 0) - (today?.reserved ?? 0);
-  const isFull = reason !== ofMoney || !dearest || left < unitMicros;
-  return isFull
-    ? 'is used up'
-    : `would not pay a segment at ten times the highest price of the last day, ${price(dearest.micros)}`;
+  return troubles.map((trouble) => ({ ...trouble, texts: countOf(trouble.count, 'automatic text') }));
 }
 
 const sendsRefused = defineCheck({
   id: 'sends_refused',
   measure: (snapshot) =>
-    troublesOf(snapshot, 'refused').map((trouble) => {
-      const { lastAt, isOver, isTotal } = trouble;
-      const since = isOver ? '; later ones were sent' : isTotal ? ', and none has been sent since' : '';
-      return {
-        ...trouble,
-        use: useOf(snapshot),
-        latest: `the last ${ago(lastAt, snapshot.takenAt)}${since}.`,
-      };
-    }),
+    troublesOf(snapshot, 'refused').map((trouble) => ({ ...trouble, latest: ago(trouble.lastAt, snapshot.takenAt) })),
   level: ({ isOver, isTotal, count }) => (isOver ? 'notice' : isTotal && count > 1 ? 'problem' : 'warning'),
-  sentence: ({ texts, was, latest }) => `${texts} of the last day ${was} not sent, ${latest}`,
+  sentence: ({ texts, latest, isOver, isTotal }) =>
+    `${texts} of the last day not sent, the last ${latest}${isOver ? '; later ones were sent' : isTotal ? ', and none has been sent since' : ''}.`,
   detail: ({ lines, reason }) => `From ${lines.join(', ')}: ${reason}.`,
-  remedy: ({ reason, use }) =>
-    remedyOf(reason, use, 'sms:send', `${toType('sends show ID')} shows the history of each of them.`),
-});
-
-const sendsOverBudget = defineCheck({
-  id: 'sends_over_budget',
-  measure: (snapshot) =>
-    troublesOf(snapshot, 'budget').map((trouble) => ({
-      ...trouble,
-      budget: budgetWords(trouble.reason, known(snapshot.sends)),
-      lack: lackWords(trouble.reason, known(snapshot.sends)),
-    })),
-  level: ({ isOver }) => (isOver ? 'notice' : 'warning'),
-  sentence: ({ texts, was, budget, isOver, lack }) =>
-    `${texts} ${was} not sent today: the daily budget ${budget} ${isOver ? 'was used up; later ones were sent' : lack}.`,
-  remedy: 'The budget is renewed at midnight UTC. To send more, raise it under `budgets` in the rules file.',
+  remedy: ({ reason }) => remedyOf(reason, 'The page of sends shows the history of each of them.'),
 });
 
 const sendsWaiting = defineCheck({
   id: 'sends_waiting',
-  measure: (snapshot) => [
-    ...troublesOf(snapshot, 'reserved').map(({ texts, has, reason }) => ({
-      sentence: `${texts} ${has} waited for more than a minute for the outcome of others, which may need the rest of the daily budget ${budgetWords(reason, known(snapshot.sends))}.`,
-      reason: '',
-      remedy: `They are sent once the others have gone out or were found: ${toType('sends list --state UNKNOWN')} lists those that are looked for. A higher budget, under \`budgets\` in the rules file, lets more leave at a time.`,
-    })),
-    ...troublesOf(snapshot, 'held_up').map(({ texts, has, reason }) => ({
-      sentence: `${texts} ${has} waited for more than a minute to be sent.`,
-      reason,
-      remedy: 'Check that a worker processes the queue `sends`, and that the service answers it.',
-    })),
-  ],
+  measure: (snapshot) => troublesOf(snapshot, 'held_up'),
   level: 'warning',
-  sentence: ({ sentence }) => sentence,
-  remedy: ({ remedy }) => remedy,
+  sentence: ({ texts }) => `${texts} waited for more than a minute to be sent.`,
+  remedy:
+    'Check that a worker processes the queue `sends`, and that the service answers it. What waits for the rest of a daily budget leaves once the texts before it have gone out or were found.',
   detail: ({ reason }) => (reason === '' ? undefined : `The reason: ${reason}.`),
 });
 
 /** Whether rules are evaluated and their texts leave. */
 export const automationChecks = [
-  rulesMode,
   sendsPaused,
-  optOutsWaiting,
-  sendsToApprove,
-  sendsReview,
+  sendsForPeople,
   sendsUnknown,
-  sendsNearCap,
-  sendsPrice,
+  sendsBudget,
   sendsRefused,
-  sendsOverBudget,
   sendsWaiting,
-  rulesUnreadable,
-  rulesFile,
+  rulesUnusable,
   timeZone,
-  targetRefuses,
   holidays,
-  actionFailed,
-  actionUnclear,
   rulesFailed,
 ];

@@ -48,6 +48,18 @@ interface Declaration<Fact, Parts> {
   readonly hides?: readonly string[];
 }
 
+/** A fact that brings its own words. */
+export type Told = Omit<Finding, 'check' | 'since'> & { readonly since?: Date | null };
+
+/** The words of a check whose facts bring them. */
+export const asTold = {
+  level: ({ level }: Told) => level,
+  sentence: ({ sentence }: Told) => sentence,
+  remedy: ({ remedy }: Told) => remedy,
+  since: ({ since }: Told) => since,
+  detail: ({ detail }: Told) => detail,
+};
+
 /** A check that can be run. */
 export interface HealthCheck<Fact = unknown, Parts = Snapshot> {
   readonly id: string;
@@ -87,5 +99,3 @@ export const bearers = {
   },
   none: { name: 'The credential of the worker', remedy: 'Give it the permission in the portal' },
 } as const;
-
-export type Bearer = keyof typeof bearers;

@@ -3,7 +3,7 @@ import { eventTypeOf } from '../../shared/event-types.ts';
 import { countOf } from '../format.ts';
 import { type RunningProcess, receives, works } from '../processes.ts';
 import { known } from '../snapshot.ts';
-import { defineCheck } from './check.ts';
+import { asTold, defineCheck, type Told } from './check.ts';
 
 export const queueUnreachable = defineCheck({
   id: 'queue_unreachable',
@@ -83,18 +83,25 @@ const keysDiffer = defineCheck({
   since: ({ since }) => since,
 });
 
-const receiversDiffer = defineCheck({
-  id: 'receivers_differ',
+/** Settings that decide what the processes do together. */
+const shared = {
+  RULES_MODE: ({ rulesMode }: RunningProcess) => rulesMode,
+  'WEBHOOK_SECRET or PUBLIC_URL': ({ addressHash }: RunningProcess) => addressHash,
+};
+
+const settingsDiffer = defineCheck({
+  id: 'settings_differ',
   measure({ processes, takenAt }) {
     const running = known(processes, []);
-    const since = differingSince(running, takenAt, ({ addressHash }) => addressHash);
-    return since && { since, receivers: running.filter(receives) };
+    return Object.entries(shared).flatMap(([names, settingOf]) => {
+      const since = differingSince(running, takenAt, settingOf);
+      return since ? [{ names, since, having: running.filter((each) => settingOf(each) !== null) }] : [];
+    });
   },
   level: 'warning',
-  sentence:
-    'Receivers have different values of WEBHOOK_SECRET or PUBLIC_URL. The one that was started last has the webhooks.',
-  remedy: ({ receivers }) =>
-    `Each accepts both secrets meanwhile. Give them the same settings, and restart the one that is out of date: ${startsOf(receivers)}.`,
+  sentence: ({ names }) => `Processes have different values of ${names}.`,
+  remedy: ({ having }) =>
+    `Give them the same settings, and restart the ones that are out of date: ${startsOf(having)}. Meanwhile both secrets are accepted, and rules act as the worker that takes them may.`,
   since: ({ since }) => since,
 });
 
@@ -117,7 +124,7 @@ const polling = defineCheck({
 
 const ensures = `Run ${toType('subscriptions ensure')}; it enables them, or prints what to create by hand.`;
 
-const subscriptionBroken = defineCheck({
+const subscriptionBroken = defineCheck<Told>({
   id: 'subscription_broken',
   measure({ subscriptions, inbox, processes }) {
     const status = known(subscriptions);
@@ -128,27 +135,28 @@ const subscriptionBroken = defineCheck({
       const arrives = known(inbox)?.types.some(({ lastDay }) => lastDay > 0) ?? false;
       if (broken.length === 0 && (arrives || !isRegistering(known(processes, [])))) return undefined;
       const sentence = 'No webhook subscription delivers to this receiver, so new texts and calls are not announced.';
-      return { sentence, remedy: `The receiver registers them when it runs with PUBLIC_URL. ${ensures}`, since: null };
+      const remedy = `The receiver registers them when it runs with PUBLIC_URL. ${ensures}`;
+      return { level: 'warning', sentence, remedy };
     }
     const disabled = ours.filter(({ isEnabled }) => !isEnabled).map(({ type }) => eventTypeOf(type ?? '') ?? 'unknown');
-    const types = [...new Set([...disabled, ...broken])];
-    if (types.length > 0) {
-      const state = broken.length === 0 ? 'disabled' : 'disabled or missing';
-      return { sentence: `The subscription of ${types.join(', ')} is ${state}.`, remedy: ensures, since: null };
-    }
+    const types = [...new Set([...disabled, ...broken])].join(', ');
+    if (types !== '')
+      return {
+        level: 'warning',
+        sentence: `The subscription of ${types} is disabled or missing.`,
+        remedy: ensures,
+      };
     if (repaired.length === 0) return undefined;
     const faults = repaired.map(({ type, fault }) => `that of ${type} was ${fault}`).join(', ');
     return {
+      level: 'warning',
       sentence: `Webhook subscriptions were changed at the service (${faults}); they are repaired.`,
       remedy:
         'Nothing has to be done: what was lost meanwhile is searched. If no receiver of yours with other settings was stopped then, find out who changes them in the portal.',
       since: new Date(Math.min(...repaired.map(({ since }) => since.getTime()))),
     };
   },
-  level: 'warning',
-  sentence: ({ sentence }) => sentence,
-  remedy: ({ remedy }) => remedy,
-  since: ({ since }) => since,
+  ...asTold,
 });
 
 const deliveriesMissing = defineCheck({
@@ -198,7 +206,7 @@ const alertsUndelivered = defineCheck({
 });
 
 /** Whether the processes of a deployment run and fit together. */
-export const processChecks = [webMissing, keysDiffer, receiversDiffer];
+export const processChecks = [webMissing, keysDiffer, settingsDiffer];
 
 /** Other settings of the operator, or changes by others. */
 export const settingChecks = [

@@ -1,9 +1,8 @@
 import { toType } from '../../shared/command-name.ts';
 import { countOf, quantity, span, streamNames } from '../format.ts';
 import { works } from '../processes.ts';
-import type { Completeness } from '../snapshot/mirror.ts';
 import { known } from '../snapshot.ts';
-import { defineCheck } from './check.ts';
+import { asTold, defineCheck, type Told } from './check.ts';
 
 /** Seconds after which a due read is late. The sweep reads it after five. */
 export const lateSeconds = 30;
@@ -29,30 +28,16 @@ const mirrorBehind = defineCheck({
   since: ({ takenAt, seconds }) => new Date(takenAt.getTime() - seconds * 1_000),
 });
 
-const readsWaiting = defineCheck({
-  id: 'reads_waiting',
-  measure({ backlog, takenAt }) {
-    const waiting = known(backlog, []).filter(({ longestPutOffSeconds }) => (longestPutOffSeconds ?? 0) > lateSeconds);
-    const longest = Math.max(...waiting.map(({ longestPutOffSeconds }) => longestPutOffSeconds ?? 0));
-    const count = waiting.reduce((sum, { putOff }) => sum + putOff, 0);
-    // The waits double, so a read has been failing for about as long as its current wait.
-    const since = new Date(takenAt.getTime() - longest * 1_000);
-    return waiting[0] && { count, since, error: waiting[0].sampleErrors[0] ?? 'not recorded' };
-  },
-  level: 'warning',
-  sentence: ({ count }) => `${countOf(count, 'read')} failed and ${count === 1 ? 'waits' : 'wait'} for a retry.`,
-  remedy: `Trunkline tries again. If this lasts, the service may be down: ${toType('doctor')} asks it.`,
-  detail: ({ error }) => `The last error was: ${error}.`,
-  since: ({ since }) => since,
-});
-
 const readsFailing = defineCheck({
   id: 'reads_failing',
-  measure: ({ backlog }) => known(backlog, []).filter(({ stubborn }) => stubborn > 0),
+  measure: ({ backlog }) =>
+    known(backlog, []).filter(
+      ({ stubborn, longestPutOffSeconds }) => stubborn > 0 || (longestPutOffSeconds ?? 0) > lateSeconds,
+    ),
   level: 'warning',
-  sentence: ({ stubborn, kind }) =>
-    `${countOf(stubborn, 'read')} of ${streamNames[kind].toLowerCase()} failed three times or more.`,
-  remedy: 'Trunkline tries again.',
+  sentence: ({ kind, stubborn, putOff }) =>
+    `${countOf(Math.max(stubborn, putOff), 'read')} of ${streamNames[kind].toLowerCase()} failed.`,
+  remedy: `Trunkline tries again. If this lasts, the service may be down: ${toType('doctor')} asks it.`,
   detail: ({ sampleErrors }) => `The last error was: ${sampleErrors[0] ?? 'not recorded'}.`,
 });
 
@@ -65,13 +50,12 @@ const deliveriesUnrecognized = defineCheck({
   remedy: `They are kept: ${toType('events list --unrecognized')} shows them; ${toType('events discard --before DATE --unrecognized')} removes them.`,
 });
 
-function withAny(status: Completeness | undefined, count: 'openGapCount' | 'unprovenCount') {
-  return status && status[count] > 0 && status;
-}
-
 const gapOpen = defineCheck({
   id: 'gap_open',
-  measure: ({ completeness }) => withAny(known(completeness), 'openGapCount'),
+  measure({ completeness }) {
+    const status = known(completeness);
+    return status && status.openGapCount > 0 && status;
+  },
   level: 'warning',
   sentence: ({ openGapCount }) =>
     `Webhooks may have been lost in ${countOf(openGapCount, 'period')}: a possible gap, not searched yet.`,
@@ -79,30 +63,41 @@ const gapOpen = defineCheck({
   since: ({ openGapSince }) => openGapSince,
 });
 
-const coverageUnproven = defineCheck({
-  id: 'coverage_unproven',
-  measure: ({ completeness }) => withAny(known(completeness), 'unprovenCount'),
-  level: 'warning',
-  sentence: ({ unprovenCount }) =>
-    `${countOf(unprovenCount, 'hour')} of call history ${unprovenCount === 1 ? 'is' : 'are'} not proven complete.`,
-  remedy: 'Trunkline compares again automatically.',
-  detail: ({ difference }) => `The newest reason: ${difference ?? 'not recorded'}.`,
-});
-
 /** An hour is compared two minutes after its end. Until then, the newest proven hour ended an hour earlier. */
 const lateProofSeconds = 2 * 3_600;
 
-const coverageLate = defineCheck({
-  id: 'coverage_late',
+/** Hours that differ from the service's, the newest hours while nothing proves them, or days and texts of before. */
+const callsUnproven = defineCheck<Told>({
+  id: 'calls_unproven',
   measure({ completeness, takenAt }) {
-    const until = known(completeness)?.provenUntil ?? takenAt;
-    const seconds = (takenAt.getTime() - until.getTime()) / 1_000;
-    return seconds > lateProofSeconds && seconds;
+    const status = known(completeness);
+    if (status === undefined) return undefined;
+    const { unprovenCount, difference, provenUntil, uncompared, isFillingIn } = status;
+    const seconds = (takenAt.getTime() - (provenUntil ?? takenAt).getTime()) / 1_000;
+    if (unprovenCount > 0)
+      return {
+        level: 'warning',
+        sentence: `Hours of call history that are not proven complete: ${quantity(unprovenCount)}.`,
+        remedy: 'Trunkline compares again automatically.',
+        detail: `The newest reason: ${difference ?? 'not recorded'}.`,
+      };
+    if (seconds > lateProofSeconds)
+      return {
+        level: 'warning',
+        sentence: `Call history is proven complete only up to ${span(seconds)} ago; each hour should be, soon after its end.`,
+        remedy: `Check that a worker runs and that the service answers it: ${toType('doctor')} names the reason.`,
+      };
+    if (isFillingIn || (uncompared.days === 0 && !uncompared.texts)) return undefined;
+    return {
+      level: 'notice',
+      sentence:
+        uncompared.days === 0
+          ? 'Texts from before the first start were never searched for.'
+          : `Call history of ${uncompared.days} of the last ${uncompared.of} days was never compared with the service.`,
+      remedy: `${toType('backfill calls')} fills in and proves call history, ${toType('backfill threads')} searches for older texts, and ${toType('coverage')} shows what is proven for each day.`,
+    };
   },
-  level: 'warning',
-  sentence: (seconds) =>
-    `Call history is proven complete only up to ${span(seconds)} ago; each hour should be, soon after its end.`,
-  remedy: `Check that a worker runs and that the service answers it: ${toType('doctor')} names the reason.`,
+  ...asTold,
 });
 
 const textsMissing = defineCheck({
@@ -117,29 +112,5 @@ const textsMissing = defineCheck({
   remedy: `If you know who may have written, run ${toType('resync thread LINE/NUMBER')}, or ${toType('backfill threads --numbers FILE')} with a file of their numbers. Texts of an erased person are never mirrored: mark them as read at the service.`,
 });
 
-const historyUncompared = defineCheck({
-  id: 'history_uncompared',
-  measure({ completeness }) {
-    const { uncompared, isFillingIn = false } = known(completeness) ?? {};
-    return uncompared && !isFillingIn && (uncompared.days > 0 || uncompared.texts) && uncompared;
-  },
-  level: 'notice',
-  sentence({ days, of }) {
-    if (days === 0) return 'Texts from before the first start were never searched for.';
-    return `Call history of ${days === of ? '' : `${days} of `}the last ${of} days was never compared with the service.`;
-  },
-  remedy: `${toType('backfill calls')} fills in and proves call history, ${toType('backfill threads')} searches for older texts, and ${toType('coverage')} shows what is proven for each day.`,
-});
-
 /** Whether everything is mirrored. */
-export const mirrorChecks = [
-  mirrorBehind,
-  readsWaiting,
-  readsFailing,
-  gapOpen,
-  coverageUnproven,
-  coverageLate,
-  textsMissing,
-  historyUncompared,
-  deliveriesUnrecognized,
-];
+export const mirrorChecks = [mirrorBehind, readsFailing, gapOpen, callsUnproven, textsMissing, deliveriesUnrecognized];

@@ -1,8 +1,8 @@
 import { blockerName, blockerRemedy } from '../../db/blockers.ts';
 import { freeDisk } from '../../db/refusals.ts';
 import { toType } from '../../shared/command-name.ts';
-import { countOf, span } from '../format.ts';
-import type { PostgresStatus } from '../snapshot/deployment.ts';
+import { countOf } from '../format.ts';
+import type { PostgresStatus, SchemaStatus } from '../snapshot/deployment.ts';
 import { known } from '../snapshot.ts';
 import { defineCheck } from './check.ts';
 
@@ -15,23 +15,27 @@ export const databaseUnavailable = defineCheck({
   remedy: `Check that Postgres runs, that its disk is not full (its own log says so), and that DATABASE_URL is right: ${toType('doctor')} names the reason.`,
 });
 
-export const databaseReadOnly = defineCheck({
-  id: 'database_read_only',
-  measure: ({ schema, postgres, isReadOnly }) =>
-    isReadOnly || known(schema)?.takesWrites === false || known(postgres)?.readOnlyAt,
+/** Postgres refuses writes, or took the last delivery not: of its disk, or of anything else. */
+export const databaseTakesNoWrites = defineCheck<'disk' | 'other'>({
+  id: 'database_takes_no_writes',
+  measure({ schema, postgres, processes, isDiskFull, isReadOnly, isRefusing }) {
+    const seen = known(postgres);
+    if (isDiskFull || seen?.diskFullAt) return 'disk';
+    const isStandby = known(schema)?.takesWrites === false;
+    const isRefused = isReadOnly || isRefusing || known(processes, []).some((each) => each.isRefusing);
+    return (isStandby || isRefused || seen?.readOnlyAt) && 'other';
+  },
   level: 'problem',
-  sentence: 'Postgres accepts no writes, so deliveries are answered 503 and nothing is mirrored.',
-  remedy: 'Check that DATABASE_URL names the primary and that its disk is not full, and read the log of `web`.',
+  sentence: (cause) =>
+    cause === 'disk'
+      ? 'The disk of Postgres is full, so deliveries are answered 503 or nothing is mirrored.'
+      : 'Postgres accepts no writes, so deliveries are answered 503 and nothing is mirrored.',
+  remedy: (cause) =>
+    cause === 'disk'
+      ? freeDisk
+      : 'Check that DATABASE_URL names the primary and that its disk is not full, and read the log of `web`.',
   // Processes can't report themselves.
-  hides: ['mirror_behind', 'web_missing', 'coverage_late', 'deliveries_refused'],
-});
-
-export const diskFull = defineCheck({
-  id: 'disk_full',
-  measure: ({ postgres, isDiskFull }) => isDiskFull || known(postgres)?.diskFullAt,
-  level: 'problem',
-  sentence: 'The disk of Postgres is full, so deliveries are answered 503 or nothing is mirrored.',
-  remedy: freeDisk,
+  hides: ['mirror_behind', 'web_missing', 'calls_unproven'],
 });
 
 /** `all_taken`: Postgres has just refused one more. */
@@ -50,32 +54,18 @@ export const connectionsShort = defineCheck<NonNullable<PostgresStatus['connecti
   detail: (limit) => (limit === 'all_taken' ? undefined : limit.sentence),
 });
 
-export const migrationsMissing = defineCheck({
-  id: 'migrations_missing',
-  measure: ({ schema }) => known(schema)?.isMigrated === false,
-  level: 'problem',
-  sentence: 'The database lacks migrations of this release.',
-  remedy: `Run ${toType('migrate')}.`,
-});
-
-const deliveriesRefused = defineCheck({
-  id: 'deliveries_refused',
-  measure: ({ isRefusing, processes }) => isRefusing || known(processes, []).some((each) => each.isRefusing),
-  level: 'problem',
-  sentence: 'The last delivery could not be stored and was answered 503.',
-  remedy: 'Check that Postgres runs and that its disk is not full, and read the log of `web`.',
-});
-
-const viewsStale = defineCheck({
-  id: 'views_stale',
+/** Migrations of this release are missing, or views of the schema reporting are those of an earlier one. */
+export const schemaOld = defineCheck<Pick<SchemaStatus, 'isMigrated' | 'outdatedViews'>>({
+  id: 'schema_old',
   measure({ schema }) {
-    const views = known(schema)?.outdatedViews ?? [];
-    return views.length > 0 && { views };
+    const status = known(schema);
+    return status && (!status.isMigrated || status.outdatedViews.length > 0) && status;
   },
-  level: 'warning',
-  sentence: ({ views }) =>
-    `The reports are not all those of this release: ${views.slice(0, 3).join(', ')}${views.length > 3 ? ` and ${views.length - 3} more` : ''}.`,
+  level: ({ isMigrated }) => (isMigrated ? 'warning' : 'problem'),
+  sentence: ({ isMigrated }) =>
+    isMigrated ? 'The reports are not all those of this release.' : 'The database lacks migrations of this release.',
   remedy: `Run ${toType('migrate')}; it names whatever is in the way.`,
+  detail: ({ isMigrated, outdatedViews }) => (isMigrated ? `The views are ${outdatedViews.join(', ')}.` : undefined),
 });
 
 const lockWaited = defineCheck({
@@ -147,14 +137,11 @@ const writesLost = defineCheck({
 
 export const postgresChecks = [
   databaseUnavailable,
-  diskFull,
   lockWaited,
   connectionsShort,
-  databaseReadOnly,
+  databaseTakesNoWrites,
   writesLost,
-  deliveriesRefused,
-  migrationsMissing,
-  viewsStale,
+  schemaOld,
   diskLow,
   replicationSlot,
 ];

@@ -130,9 +130,7 @@ export interface SendTrouble {
     | 'refused'
     /** A daily budget is used up. */
     | 'budget'
-    /** For a minute or more, it has waited for other sends, which have reserved the rest of a daily budget. */
-    | 'reserved'
-    /** It was planned a minute or more ago and hasn't left. */
+    /** It was planned a minute or more ago and hasn't left, or waits as long for the rest of a daily budget. */
     | 'held_up';
   readonly reason: string;
   readonly count: number;
@@ -163,7 +161,7 @@ export async function readSends(db: Database): Promise<SendsStatus> {
        select s.line, s.state, split_part(coalesce(s.reason, ''), E'\\n', 1) as reason, coalesce(s.settled_at, s.planned_at) as at,
          case when s.state in ('REJECTED', 'NOT_SENT') then 'refused'
            when s.state in ('PLANNED', 'HELD') and s.reason ~ '^gate:budget_(account|line|money)' then
-             case when greatest(s.planned_at, s.approved_at) < now() - ${heldUpSeconds} * interval '1 second' then 'reserved' end
+             case when greatest(s.planned_at, s.approved_at) < now() - ${heldUpSeconds} * interval '1 second' then 'held_up' end
            when s.reason ~ '^gate:budget_(account|line|money)' and s.settled_at > date_trunc('day', now(), 'UTC') then 'budget'
            when s.state = 'PLANNED' and greatest(s.planned_at, s.approved_at) < now() - ${heldUpSeconds} * interval '1 second' and not k.is_paused then 'held_up' end as kind
        from ops.sends s cross join ops.send_control k

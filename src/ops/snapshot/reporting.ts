@@ -44,8 +44,6 @@ export interface DrainFailure {
   readonly what: 'rollups' | 'outcomes';
   /** With masked numbers. */
   readonly error: string;
-  /** SQLSTATE. Null if it wasn't a Postgres error. */
-  readonly code: string | null;
   readonly since: Date;
 }
 
@@ -85,10 +83,10 @@ export async function readReporting(db: Database): Promise<ReportingStatus> {
   if (!facts) throw new Error('reporting.params has no row');
   const failures = await query<DrainFailure>(
     db,
-    `select 'rollups' as what, last_error as error, error_code as code, failing_since_at as since
+    `select 'rollups' as what, last_error as error, failing_since_at as since
      from ops.rollup_state where failing_since_at is not null
      union all
-     select 'outcomes', last_error, error_code, failing_since_at from ops.outcome_state where failing_since_at is not null`,
+     select 'outcomes', last_error, failing_since_at from ops.outcome_state where failing_since_at is not null`,
     [],
   );
   const samples = await query<SetAsideChange>(
