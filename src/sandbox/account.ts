@@ -263,8 +263,6 @@ export interface AuthorizationCode extends Grant {
   redirectUri: string;
   challenge: string;
   expiresAt: number;
-  /** The client presented it, successfully or not. A second use revokes the grant. */
-  isUsed: boolean;
 }
 
 export interface AccessToken extends Grant {

@@ -27,9 +27,6 @@ export interface DeliveryRecord {
   at: string;
   subscriptionId: number;
   type: EventType;
-  method: 'POST' | 'PUT' | 'GET';
-  contentType: string;
-  /** Without the padding of an `oversized` fault. */
   body: string;
   outcome: 'pending' | 'delivered' | 'failed' | 'dropped' | 'cut';
   attempts: DeliveryAttempt[];

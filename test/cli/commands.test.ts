@@ -171,7 +171,7 @@ test('a comparison says how many hours it could not prove', async () => {
   const now = Date.now();
   const moments = ['--from', new Date(now - 15 * 86_400_000).toISOString(), '--to', new Date(now).toISOString()];
   // Without a total nothing says that the list is whole.
-  sandbox.faults({ kind: 'fields', change: 'drop', field: 'total', operation: 'searchCalls' });
+  sandbox.faults({ kind: 'edit', path: 'data.total', operation: 'searchCalls' });
   const doubted = await run(['reconcile', ...moments]);
   expect(doubted.out).toMatch(/hours compared, .*, [1-9]\d* not proven complete yet/);
   sandbox.faults();
@@ -268,7 +268,7 @@ test('a webhook is created, disabled, and removed; another’s only when that is
 });
 
 test('only a webhook that must be created by hand is told with its address', async () => {
-  sandbox.faults({ kind: 'error', status: 403, operation: 'createWebhook' });
+  sandbox.faults({ kind: 'answer', status: 403, operation: 'createWebhook' });
   const { code, out } = await run(['subscriptions', 'ensure', '--json']);
   sandbox.faults();
   expect(code).toBe(1);

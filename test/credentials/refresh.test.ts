@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { forgetTokens } from '../../src/credentials/tokens.ts';
+import { proxyPage } from '../sandbox/presets.ts';
 import { onLocks } from '../world/database.ts';
 import { afterFailure, createLoginWorld, encryptionKey } from './login-world.ts';
 
@@ -51,7 +52,7 @@ describe('a token', () => {
   test('that the service refuses however new it is does not become a storm of refreshes', async () => {
     await loginWorld.logIn();
     await using client = loginWorld.open();
-    sandbox.faults({ kind: 'error', status: 401 });
+    sandbox.faults({ kind: 'answer', status: 401 });
     for (let round = 0; round < 12; round += 1) await client.service.lines.list().catch(() => undefined);
     expect(loginWorld.refreshes()).toHaveLength(5);
     await expect(client.service.lines.list()).rejects.toMatchObject({
@@ -91,12 +92,12 @@ describe('a refresh', () => {
 
   test.each([
     ['cannot even be begun', { kind: 'reset' as const, operation: discovery }, 0],
-    ['is refused its discovery', { kind: 'error' as const, status: 401, operation: discovery }, 0],
-    ['is forbidden its discovery', { kind: 'error' as const, status: 403, operation: discovery }, 0],
-    ['finds a web page for its discovery', { kind: 'html' as const, status: 200, operation: discovery }, 0],
-    ['is asked to wait', { kind: 'error' as const, status: 429, operation: token }, 1],
-    ['is answered that the service has failed', { kind: 'error' as const, status: 500, operation: token }, 1],
-    ['is answered that the service is not available', { kind: 'error' as const, status: 503, operation: token }, 1],
+    ['is refused its discovery', { kind: 'answer' as const, status: 401, operation: discovery }, 0],
+    ['is forbidden its discovery', { kind: 'answer' as const, status: 403, operation: discovery }, 0],
+    ['finds a web page for its discovery', { ...proxyPage(200), operation: discovery }, 0],
+    ['is asked to wait', { kind: 'answer' as const, status: 429, operation: token }, 1],
+    ['is answered that the service has failed', { kind: 'answer' as const, status: 500, operation: token }, 1],
+    ['is answered that the service is not available', { kind: 'answer' as const, status: 503, operation: token }, 1],
   ])('that %s is made later, with the same token', async (_what, fault, asked) => {
     await loginWorld.logIn({ expiresInSeconds: 0 });
     await using client = loginWorld.open();
@@ -117,7 +118,7 @@ describe('a refresh', () => {
   test('that a proxy answers for the service is a lost answer', async () => {
     await loginWorld.logIn({ expiresInSeconds: 0 });
     await using client = loginWorld.open();
-    sandbox.faults({ kind: 'html', status: 502, operation: token });
+    sandbox.faults({ ...proxyPage(502), operation: token });
     await expect(client.service.lines.list()).rejects.toMatchObject(loginNeeded);
     expect(await loginWorld.row()).toMatchObject({ state: 'lost' });
   });
@@ -126,7 +127,7 @@ describe('a refresh', () => {
     await loginWorld.logIn({ expiresInSeconds: 0 });
     await using one = loginWorld.open();
     await using other = loginWorld.open();
-    sandbox.faults({ kind: 'error', status: 503, operation: token });
+    sandbox.faults({ kind: 'answer', status: 503, operation: token });
     await expect(one.service.lines.list()).rejects.toMatchObject(later);
     await expect(other.service.lines.list()).rejects.toMatchObject(later);
     expect(loginWorld.refreshes()).toEqual([503]);
@@ -143,7 +144,7 @@ describe('a refresh', () => {
     await loginWorld.logIn({ expiresInSeconds: 40 });
     await database.query(`update secrets.oauth_tokens set issued_at = now() - interval '1 hour'`);
     await using client = loginWorld.open();
-    sandbox.faults({ kind: 'error', status: 503, operation: token });
+    sandbox.faults({ kind: 'answer', status: 503, operation: token });
     for (let round = 0; round < 5; round += 1) await client.service.lines.list();
     await expect.poll(async () => (await loginWorld.row()).failures).toBe(1);
     await client.service.lines.list();

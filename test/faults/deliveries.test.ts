@@ -40,7 +40,7 @@ test('mirrors texts and calls whose deliveries are late, doubled and overtake ea
   await service.faults(
     { kind: 'delayed', ms: 200 },
     { kind: 'repeated', rate: 0.4 },
-    { kind: 'reordered', rate: 0.5 },
+    { kind: 'delayed', ms: 1_000, rate: 0.5 },
     { kind: 'dropped', rate: 0.1 },
   );
   await load.goesOn(80);

@@ -3,6 +3,7 @@ import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import { lines as ourLines } from '../../src/warehouse/lines.ts';
 import { beginRead } from '../../src/warehouse/upsert.ts';
 import { json, listen, open, refuse } from '../api-client/endpoint.ts';
+import { siblings } from '../sandbox/presets.ts';
 import { openLedgerStores } from './ledger-stores.ts';
 import { openLedger, type PlannedSend } from './ledger-world.ts';
 
@@ -51,7 +52,7 @@ test('its message carries the send as soon as it is mirrored', async () => {
 test('a message without an id is found in its thread', async () => {
   const ledger = await openLedger(database, sandbox);
   const { sendId, line, number } = await ledger.answer();
-  sandbox.faults({ kind: 'fields', change: 'drop', field: 'id', operation: 'sendMessage', times: 1 });
+  sandbox.faults({ kind: 'edit', path: 'data.messages.*.id', operation: 'sendMessage', times: 1 });
   await ledger.dispatcher.advance(sendId);
   expect(await database.value('select message_id from ops.sends')).toBeNull();
   await ledger.mirror(line, number);
@@ -172,7 +173,12 @@ test('a rule on trial keeps nothing back: not a live answer to the same text, no
 describe('an answer that proves that nothing was sent', () => {
   test('that asks for a pause of years holds it back until it is too old, and no longer', async () => {
     const retryAfterSeconds = 999_999_999;
-    sandbox.faults({ kind: 'error', status: 429, retryAfterSeconds, operation: 'sendMessage' });
+    sandbox.faults({
+      kind: 'answer',
+      status: 429,
+      headers: { 'retry-after': String(retryAfterSeconds) },
+      operation: 'sendMessage',
+    });
     const ledger = await openLedger(database, sandbox);
     const { sendId } = await ledger.answer();
     expect(await ledger.dispatcher.advance(sendId)).toBe('not_sent');
@@ -184,7 +190,7 @@ describe('an answer that proves that nothing was sent', () => {
   });
 
   test('lets a send be tried as long as what it answers is timely, in waits that grow', async () => {
-    sandbox.faults({ kind: 'error', status: 503, times: 9, operation: 'sendMessage' });
+    sandbox.faults({ kind: 'answer', status: 503, times: 9, operation: 'sendMessage' });
     const ledger = await openLedger(database, sandbox, { timing: { retryMs: 5_000 } });
     const { sendId } = await ledger.answer();
     const waits: number[] = [];
@@ -203,7 +209,7 @@ describe('an answer that proves that nothing was sent', () => {
   });
 
   test('counts no try while the service throttles, and sends once the pause is over', async () => {
-    sandbox.faults({ kind: 'error', status: 429, times: 3, operation: 'sendMessage' });
+    sandbox.faults({ kind: 'answer', status: 429, times: 3, operation: 'sendMessage' });
     const ledger = await openLedger(database, sandbox);
     const { sendId } = await ledger.answer();
     const advance = async () => {
@@ -310,7 +316,7 @@ test.each(['dry-run', 'off'] as const)('a worker that is %s leaves live sends to
 });
 
 test('a thread that cannot be read whole lets nothing out', async () => {
-  sandbox.faults({ kind: 'siblings', operation: 'readThread' });
+  sandbox.faults({ ...siblings, operation: 'readThread' });
   const ledger = await openLedger(database, sandbox);
   const { sendId } = await ledger.answer();
   expect(await ledger.dispatcher.advance(sendId)).toBe('replanned');
@@ -399,7 +405,7 @@ test('a send names its line in the form in which the service lists it', async ()
 
 /* Whether a thread without texts is empty or not found is not specified: the sandbox shows it empty. */
 
-const notFound = () => sandbox.faults({ kind: 'error', status: 404, operation: 'readThread' });
+const notFound = () => sandbox.faults({ kind: 'answer', status: 404, operation: 'readThread' });
 
 test.each([
   { caller: 'a caller who never wrote', number: '12125550777', isCandidate: false },

@@ -216,7 +216,7 @@ test('believes the service that a number is not blocked, whatever an older text 
   await database.query('update ops.sends set trigger_id = $2 where send_id = $1', sendId, trial.triggerId);
 
   // An answer that says neither way lets nothing out, and denies nothing.
-  sandbox.faults({ kind: 'error', status: 503, times: 1, operation: 'getBlockedSender' });
+  sandbox.faults({ kind: 'answer', status: 503, times: 1, operation: 'getBlockedSender' });
   expect(await ledger.dispatcher.advance(sendId)).toBe('replanned');
   // Somebody lifts the block in the portal.
   const unblocked = await openLedger(database, sandbox, { isBlocked: async () => false });

@@ -4,6 +4,7 @@ import { resumeSends } from '../../src/ledger/control.ts';
 import type { FaultInput } from '../../src/sandbox/faults/spec.ts';
 import { createProgress, isCampaign, report, sized } from '../faults/figures.ts';
 import { createRandom } from '../faults/random.ts';
+import { bareRefusal, proxyPage, redirect, truncated } from '../sandbox/presets.ts';
 import { openLedgerStores } from './ledger-stores.ts';
 import { openLedger } from './ledger-world.ts';
 import { createClumsyWorker, type Posts } from './model.ts';
@@ -22,15 +23,15 @@ const faults = [
   { kind: 'reset', when: 'before', rate: 0.03 },
   { kind: 'reset', when: 'after', rate: 0.05 },
   { kind: 'reset', when: 'midway', rate: 0.03 },
-  { kind: 'html', status: 502, when: 'after', rate: 0.02 },
-  { kind: 'html', status: 200, when: 'after', rate: 0.02 },
-  { kind: 'bare', status: 403, when: 'after', rate: 0.02 },
-  { kind: 'redirect', status: 302, when: 'after', rate: 0.01 },
-  { kind: 'truncated', rate: 0.02 },
+  { ...proxyPage(502), when: 'after', rate: 0.02 },
+  { ...proxyPage(200), when: 'after', rate: 0.02 },
+  { ...bareRefusal, when: 'after', rate: 0.02 },
+  { ...redirect, when: 'after', rate: 0.01 },
+  { ...truncated, rate: 0.02 },
   { kind: 'slow', ms: 1_500, rate: 0.01 },
-  { kind: 'error', status: 500, rate: 0.06 },
-  { kind: 'error', status: 429, rate: 0.03 },
-  { kind: 'error', status: 403, rate: 0.02 },
+  { kind: 'answer', status: 500, rate: 0.06 },
+  { kind: 'answer', status: 429, rate: 0.03 },
+  { kind: 'answer', status: 403, rate: 0.02 },
 ].map((fault) => ({ ...fault, operation: 'sendMessage' }) as FaultInput);
 
 test(`${intents} intents, workers that overlap and a line that lies: no send twice, no wrong verdict, no money over the cap`, async () => {

@@ -7,6 +7,7 @@ import { doubtLostSends } from '../../src/ledger/lost-sends.ts';
 import { settleManually } from '../../src/ledger/outcome.ts';
 import { findSend } from '../../src/ledger/send.ts';
 import type { FaultInput } from '../../src/sandbox/faults/spec.ts';
+import { bareRefusal, proxyPage, redirect, siblings, truncated } from '../sandbox/presets.ts';
 import { openLedgerStores } from './ledger-stores.ts';
 import { type LedgerWorld, openLedger, type PlannedSend } from './ledger-world.ts';
 
@@ -24,11 +25,11 @@ describe.each([
   { name: 'a reset in place of the answer', fault: { kind: 'reset', when: 'after' } },
   { name: 'a reset midway through the answer', fault: { kind: 'reset', when: 'midway' } },
   { name: 'an answer that comes too late', fault: { kind: 'slow', ms: 3_000 } },
-  { name: 'half of an answer', fault: { kind: 'truncated' } },
-  { name: 'a proxy that answers 502 afterwards', fault: { kind: 'html', status: 502, when: 'after' } },
-  { name: 'a proxy that answers 403 without the envelope', fault: { kind: 'bare', status: 403, when: 'after' } },
-  { name: 'a redirect afterwards', fault: { kind: 'redirect', status: 302, when: 'after' } },
-  { name: 'a page posing as a success', fault: { kind: 'html', status: 200, when: 'after' } },
+  { name: 'half of an answer', fault: truncated },
+  { name: 'a proxy that answers 502 afterwards', fault: { ...proxyPage(502), when: 'after' } },
+  { name: 'a proxy that answers 403 without the envelope', fault: { ...bareRefusal, when: 'after' } },
+  { name: 'a redirect afterwards', fault: { ...redirect, when: 'after' } },
+  { name: 'a page posing as a success', fault: { ...proxyPage(200), when: 'after' } },
 ] as const)('$name', ({ fault }) => {
   test('leaves the outcome unknown, and the thread tells that it was sent', async () => {
     const ledger = await openLedger(database, sandbox, fault.kind === 'slow' ? { timing: { answerMs: 500 } } : {});
@@ -143,7 +144,7 @@ test('the last look does not count while the thread cannot be read', async () =>
   const { sendId } = await ledger.answer();
   strike({ kind: 'reset', when: 'after' } as Strike);
   await ledger.dispatcher.advance(sendId);
-  sandbox.faults({ kind: 'error', status: 503, operation: 'readThread' });
+  sandbox.faults({ kind: 'answer', status: 503, operation: 'readThread' });
   await ledger.reconcileToTheEnd(sendId);
   expect(await ledger.state(sendId)).toMatch(/^UNKNOWN/);
   sandbox.faults();
@@ -161,8 +162,8 @@ async function waitMinutes(sendId: string, minutes: number): Promise<void> {
 }
 
 const unreadable = [
-  { name: 'may not be whole', fault: { kind: 'siblings' } },
-  { name: 'is refused', fault: { kind: 'error', status: 403 } },
+  { name: 'may not be whole', fault: siblings },
+  { name: 'is refused', fault: { kind: 'answer', status: 403 } },
 ] as const;
 
 test('one message that matches is enough, also where the read may not be whole', async () => {
@@ -170,7 +171,7 @@ test('one message that matches is enough, also where the read may not be whole',
   const { sendId } = await ledger.answer();
   strike({ kind: 'reset', when: 'after' } as Strike);
   await ledger.dispatcher.advance(sendId);
-  sandbox.faults({ kind: 'siblings', operation: 'readThread' });
+  sandbox.faults({ ...siblings, operation: 'readThread' });
   await ledger.makeDue(sendId);
   expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
   expect(await ledger.state(sendId)).toBe('SENT reconciled');
@@ -372,7 +373,7 @@ test('a send that is only doubted since then was not sent if its thread says so,
 });
 
 describe.each([500, 503, 429, 400])('a text that is charged and answered %i, against the specification', (status) => {
-  const fault = { kind: 'error', when: 'after', status } as Strike;
+  const fault = { kind: 'answer', when: 'after', status } as Strike;
   const booksOf = async () =>
     (
       await database.query(
@@ -414,7 +415,7 @@ test('one that is found beside another answer to its call stays as it is, and ke
   const ledger = await openLedger(database, sandbox);
   const { sendId, line, number } = await ledger.answer({ text: 'Sorry that we missed you.' });
   await database.query(`update ops.sends set trigger_kind = 'call', trigger_id = '1700000000.1'`);
-  strike({ kind: 'error', when: 'after', status: 400 } as Strike);
+  strike({ kind: 'answer', when: 'after', status: 400 } as Strike);
   await ledger.dispatcher.advance(sendId);
   await database.query(
     `insert into ops.sends (rule, line, number, trigger_kind, trigger_id, trigger_at, mode, state, expires_at, message_id, linked_at)
@@ -450,7 +451,7 @@ test('a failure of one chore keeps no text back', async () => {
 test('a refused text is not taken for one that a user sent', async () => {
   const ledger = await openLedger(database, sandbox);
   const { sendId, line, number } = await ledger.answer({ text: 'We are open.' });
-  strike({ kind: 'error', status: 400 } as Strike);
+  strike({ kind: 'answer', status: 400 } as Strike);
   await ledger.dispatcher.advance(sendId);
   await sandbox.emit.sms({ line, number, direction: 'out', text: 'We are open.', sentBy: 4100, announce: false });
   await ledger.mirror(line, number);
@@ -551,7 +552,7 @@ test('a message that a send without an id may have become, shown late, is not ta
   const text = 'The same words';
   const first = await ledger.answer({ text });
   const { line, number } = first;
-  strike({ kind: 'fields', change: 'drop', field: 'id' } as Strike);
+  strike({ kind: 'edit', path: 'data.messages.*.id' } as Strike);
   expect(await ledger.dispatcher.advance(first.sendId)).toBe('sent');
   await hideTexts(line, number);
   const second = await ledger.answer(
@@ -574,7 +575,7 @@ test('a send without an id, whose message is shown and not linked yet, leaves th
   const text = 'The same words';
   const first = await ledger.answer({ text });
   const { number } = first;
-  strike({ kind: 'fields', change: 'drop', field: 'id' } as Strike);
+  strike({ kind: 'edit', path: 'data.messages.*.id' } as Strike);
   expect(await ledger.dispatcher.advance(first.sendId)).toBe('sent');
   const second = await ledger.answer(
     { text, number },

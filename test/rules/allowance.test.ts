@@ -56,7 +56,7 @@ test('a send that a person has to settle counts, in limits and in facts', async 
 
 test('so does one whose second try may have gone out', async () => {
   const number = '17185550304';
-  sandbox.faults({ kind: 'error', when: 'before', operation: 'sendMessage' });
+  sandbox.faults({ kind: 'answer', when: 'before', operation: 'sendMessage' });
   await sandbox.emit.sms({ number, text: 'retried' });
   await until(async () => (await value('select tries from ops.sends where number = $1', number)) === 1);
   sandbox.faults({ kind: 'reset', when: 'before', operation: 'sendMessage', times: 1 });

@@ -13,7 +13,7 @@ const { sandbox, value } = world;
 test.each(['sentAt', 'direction'])(
   'a text that is first shown without its %s is a trigger as soon as it has one, once',
   async (field) => {
-    sandbox.faults({ kind: 'fields', change: 'drop', field, operation: 'readThread' });
+    sandbox.faults({ kind: 'edit', path: `data.messages.*.${field}`, operation: 'readThread' });
     const { line, number } = await sandbox.emit.sms({ number: `1555225${field.length}001`, text: 'Are you open?' });
     await until(
       async () => (await value('select count(*)::integer from warehouse.sms_messages where number = $1', number)) === 1,

@@ -148,7 +148,7 @@ test.each([
     state: 'NOT_SENT',
     number: '12125550409',
     other: '12125550410',
-    fault: [{ kind: 'error' as const, status: 500, operation: 'sendMessage' as const, times: 1 }],
+    fault: [{ kind: 'answer' as const, status: 500, operation: 'sendMessage' as const, times: 1 }],
   },
 ])('so it is where a worker stands still while it $step, and nobody else waits', async (given) => {
   const { state, number, other, fault } = given;
@@ -199,7 +199,7 @@ test('a text that no event told of keeps the thread open', async () => {
 test('a text of the same second as the thanks keeps the thread open', async () => {
   const number = '12125550404';
   const sentAt = new Date().toISOString();
-  sandbox.faults({ kind: 'error', status: 500, operation: 'resolveConversation' });
+  sandbox.faults({ kind: 'answer', status: 500, operation: 'resolveConversation' });
   await sandbox.emit.sms({ line, number, text: 'thanks', sentAt });
   await until(() => isPutOff(number));
   await sandbox.emit.sms({ line, number, text: 'But it still leaks, come back!', sentAt });
@@ -213,7 +213,7 @@ test('a text of the same second as the thanks keeps the thread open', async () =
 
 test('what waits of a rule that is turned off is not done', async () => {
   const number = '12125550405';
-  sandbox.faults({ kind: 'error', status: 500, operation: 'resolveConversation' });
+  sandbox.faults({ kind: 'answer', status: 500, operation: 'resolveConversation' });
   await sandbox.emit.sms({ line, number, text: 'thanks' });
   await until(() => isPutOff(number));
   await world.rules(rules.replace('message.plain == "thanks"', 'message.plain == "thanks"\n    mode: dry-run'));

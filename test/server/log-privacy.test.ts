@@ -72,7 +72,7 @@ describe.each(backends)('on %s, the log', (backend) => {
 
     // Else their reads would fail first, and the service be given a rest before this call is asked for.
     await world.settled();
-    sandbox.faults({ kind: 'error' });
+    sandbox.faults({ kind: 'answer' });
     await world.deliver('AccountEndedCalls', { callId: id, callerNumber: said.number });
     await until(
       async () =>

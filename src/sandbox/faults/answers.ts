@@ -1,12 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { gzipSync } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { threadParties } from '../api/messages.ts';
+import type { Context } from '../context.ts';
 import { errorEnvelope, typeOfStatus } from '../http/errors.ts';
 import { type CallDeps, callEvent, simulateCall, simulateSms, smsEvent } from '../traffic/events.ts';
-import { changeBody } from './bodies.ts';
-import type { InjectedFault } from './faults.ts';
 import type { AnswerFault, AnswerFaultOf } from './spec.ts';
 
 declare module 'fastify' {
@@ -15,16 +13,14 @@ declare module 'fastify' {
   }
 }
 
-type DrawnFaults = readonly InjectedFault<AnswerFault>[];
-
-const jsonType = 'application/json; charset=utf-8';
+type DrawnFaults = readonly AnswerFault[];
 
 /**
  * Applies the faults to the routes registered after it. In the API they apply after authentication, so that no fault
  * hides a wrong credential; OAuth endpoints get only the faults that name them.
  */
-export function injectAnswerFaults(app: FastifyInstance, context: CallDeps): void {
-  const { faults, now } = context;
+export function injectAnswerFaults(app: FastifyInstance, context: CallDeps & Pick<Context, 'faults'>): void {
+  const { faults } = context;
   const isApi = app.prefix !== '';
   const closing = new AbortController();
   const wait = (ms: number) => sleep(ms, undefined, { signal: closing.signal }).catch(() => undefined);
@@ -47,8 +43,8 @@ export function injectAnswerFaults(app: FastifyInstance, context: CallDeps): voi
       reply.code(503).hijack();
       return reset(reply.raw);
     }
-    const replacement = replacementOf(drawn, 'before', now());
-    if (replacement !== undefined) return setHead(reply, replacement).send(replacement.body);
+    const other = otherAnswer(drawn, 'before');
+    if (other !== undefined) return reply.send(setHead(reply, other));
   });
 
   app.addHook('onSend', (request, reply, payload, done) => {
@@ -69,7 +65,7 @@ export function injectAnswerFaults(app: FastifyInstance, context: CallDeps): voi
     for (const fault of drawn) {
       if (fault.kind === 'shift' && reply.statusCode === 200) shiftPages(context, request, fault);
     }
-    const body = bodyOf(reply, payload, drawn, now());
+    const body = bodyOf(reply, payload, drawn);
     for (const fault of drawn) if (fault.kind === 'slow' && fault.when === 'after') await wait(fault.ms);
     const transport = drawn.find((fault) => isTransportFault(fault));
     if (transport === undefined) return body;
@@ -83,68 +79,45 @@ export function injectAnswerFaults(app: FastifyInstance, context: CallDeps): voi
 }
 
 /** The body to send; sets the status and headers that belong to it. */
-function bodyOf(reply: FastifyReply, payload: unknown, drawn: DrawnFaults, now: Date): Buffer {
-  const replacement = replacementOf(drawn, 'after', now);
-  if (replacement !== undefined) {
-    setHead(reply, replacement);
-    return Buffer.from(replacement.body);
-  }
+function bodyOf(reply: FastifyReply, payload: unknown, drawn: DrawnFaults): Buffer {
+  const other = otherAnswer(drawn, 'after');
+  if (other !== undefined) return Buffer.from(setHead(reply, other));
   const original = Buffer.isBuffer(payload) ? payload : Buffer.from(typeof payload === 'string' ? payload : '');
-  let body = changeBody(original, drawn);
-  for (const fault of drawn) {
-    if (fault.kind === 'contentType') reply.header('content-type', 'text/html');
-    if (fault.kind === 'truncated') body = body.subarray(0, Math.ceil(body.length / 2));
-    if (fault.kind !== 'bomb') continue;
-    reply.header('content-encoding', 'gzip').header('content-type', jsonType);
-    body = gzipBomb(fault.bytes);
+  return drawn.reduce(changed, original);
+}
+
+/** The answer that replaces the route's own at this moment: the first that a fault gives. */
+function otherAnswer(drawn: DrawnFaults, moment: 'before' | 'after'): AnswerFaultOf<'answer'> | undefined {
+  return drawn.filter((fault) => fault.kind === 'answer').find((fault) => fault.when === moment);
+}
+
+/** Sets status and headers of another answer, and returns its body. */
+function setHead(reply: FastifyReply, { status, headers, body }: AnswerFaultOf<'answer'>): string {
+  reply.removeHeader('content-type').removeHeader('content-length').code(status);
+  if (body === undefined) reply.header('content-type', 'application/json; charset=utf-8');
+  reply.headers(headers);
+  return body ?? JSON.stringify(errorEnvelope(typeOfStatus(status), 'injected by the sandbox'));
+}
+
+/** Applies a fault that changes the content. A body without `data` keeps its fields. */
+function changed(body: Buffer, fault: AnswerFault): Buffer {
+  if (fault.kind === 'rewrite')
+    return Buffer.from(body.toString().replaceAll(new RegExp(fault.pattern, 'g'), fault.by));
+  if (fault.kind !== 'edit' || !body.toString().startsWith('{"data":')) return body;
+  const envelope: unknown = JSON.parse(body.toString());
+  edit(envelope, fault.path.split('.'), fault.value);
+  return Buffer.from(JSON.stringify(envelope));
+}
+
+/** Sets what lies at the path; `*` stands for each item. */
+function edit(part: unknown, [key = '', ...rest]: string[], value: unknown): void {
+  if (typeof part !== 'object' || part === null) return;
+  const fields = part as Record<string, unknown>;
+  for (const name of key === '*' ? Object.keys(fields) : [key]) {
+    if (rest.length > 0) edit(fields[name], rest, value);
+    else if (value === undefined) delete fields[name];
+    else fields[name] = value;
   }
-  return body;
-}
-
-/** An answer that replaces the route's own. */
-interface Replacement {
-  status: number;
-  headers?: Record<string, string>;
-  body: string;
-}
-
-function setHead(reply: FastifyReply, { status, headers = {} }: Replacement): FastifyReply {
-  reply.removeHeader('content-type').removeHeader('content-length');
-  return reply.code(status).headers(headers);
-}
-
-/** The replacement at this moment: the first that a fault gives. */
-function replacementOf(drawn: DrawnFaults, moment: 'before' | 'after', now: Date): Replacement | undefined {
-  const due = drawn.filter((fault) => 'when' in fault && fault.when === moment);
-  return due.map((fault) => replacementFor(fault, now)).find((replacement) => replacement !== undefined);
-}
-
-function replacementFor(fault: AnswerFault, now: Date): Replacement | undefined {
-  switch (fault.kind) {
-    case 'error': {
-      const { status, retryAfterSeconds: seconds, retryAfterAs: form } = fault;
-      const body = JSON.stringify(errorEnvelope(typeOfStatus(status), 'injected by the sandbox'));
-      if (seconds === undefined) return { status, headers: { 'content-type': jsonType }, body };
-      const retryAfter = form === 'seconds' ? String(seconds) : new Date(now.getTime() + seconds * 1000).toUTCString();
-      return { status, headers: { 'content-type': jsonType, 'retry-after': retryAfter }, body };
-    }
-    case 'html':
-      return { status: fault.status, headers: { 'content-type': 'text/html' }, body: proxyPage(fault.status) };
-    case 'bare': {
-      const body = JSON.stringify({ message: 'Forbidden by policy', requestId: 'd41d8cd98f00' });
-      return { status: fault.status, headers: { 'content-type': jsonType }, body };
-    }
-    case 'empty':
-      return { status: fault.status, body: '' };
-    case 'redirect':
-      return { status: fault.status, headers: { location: '/elsewhere' }, body: '' };
-    default:
-      return undefined;
-  }
-}
-
-function proxyPage(status: number): string {
-  return `<html>\r\n<head><title>${status}</title></head>\r\n<body>\r\n<center><h1>${status}</h1></center>\r\n</body>\r\n</html>\r\n`;
 }
 
 interface ThreadRead {
@@ -215,13 +188,4 @@ async function drip(
     response.write(body.subarray(at, at + bytes));
   }
   response.end();
-}
-
-const blockBytes = 1024 ** 2;
-
-/** A gzip body that decodes to about this many bytes of JSON: one block of spaces, repeated as separate gzip members. */
-function gzipBomb(bytes: number): Buffer {
-  const block = gzipSync(Buffer.alloc(blockBytes, ' '), { level: 9 });
-  const blocks = Array<Buffer>(Math.ceil(bytes / blockBytes)).fill(block);
-  return Buffer.concat([gzipSync('{"data":['), ...blocks, gzipSync(']}')]);
 }

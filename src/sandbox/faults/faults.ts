@@ -4,14 +4,12 @@ import { createRandom, deriveSeed, type Random } from '../random.ts';
 import {
   type AnswerFault,
   type DeliveryFault,
+  type EarlyEvent,
   type Fault,
-  type FaultOf,
   isAnswerFault,
   isDeliveryFault,
+  isEarly,
 } from './spec.ts';
-
-/** A fault that was drawn, and the random source for its details. */
-export type InjectedFault<Fault> = Fault & { random: Random };
 
 /** A request as the faults see it. */
 interface FaultableRequest {
@@ -31,8 +29,7 @@ export type Faults = ReturnType<typeof createFaults>;
  */
 export function createFaults(seed: number) {
   const operations = new Set<string>();
-  let current: Fault[] = [];
-  let states: (InjectedFault<Fault> & { left: number })[] = [];
+  let states: { fault: Fault; random: Random; left: number }[] = [];
 
   function requireKnown(fault: Fault, index: number): void {
     if (!isAnswerFault(fault) || fault.operation === undefined) return;
@@ -42,25 +39,24 @@ export function createFaults(seed: number) {
   }
 
   /** Draws which faults apply this time, in their order. */
-  function draw<Kind extends Fault>(matches: (fault: Fault) => fault is Kind): InjectedFault<Kind>[] {
-    const drawn = states.filter((state) => {
-      if (state.left === 0 || !matches(state) || !state.random.chance(state.rate)) return false;
+  function draw<Kind extends Fault>(matches: (fault: Fault) => fault is Kind): Kind[] {
+    return states.flatMap((state) => {
+      const { fault, random, left } = state;
+      if (left === 0 || !matches(fault) || !random.chance(fault.rate)) return [];
       state.left -= 1;
-      return true;
+      return [fault];
     });
-    return drawn as InjectedFault<Fault>[] as InjectedFault<Kind>[];
   }
 
   return {
-    current: () => current,
+    current: () => states.map(({ fault }) => fault),
     /** Lets faults name an operation. */
     registerOperation: (operationId: string) => void operations.add(operationId),
     /** Replaces all faults. Throws a 400 when a fault names an unknown operation. */
     set(faults: Fault[]): void {
       faults.forEach(requireKnown);
-      current = faults;
       states = faults.map((fault, index) => ({
-        ...fault,
+        fault,
         random: createRandom(deriveSeed(seed, `fault ${index} ${fault.kind}`)),
         left: fault.times ?? Number.POSITIVE_INFINITY,
       }));
@@ -69,14 +65,12 @@ export function createFaults(seed: number) {
       draw((fault): fault is AnswerFault => isAnswerFault(fault) && appliesTo(fault, request)),
     drawDeliveryFaults: (type: EventType) =>
       draw((fault): fault is DeliveryFault => isDeliveryFault(fault) && isFor(fault, type)),
-    /** The faults of one kind that apply to an event. */
-    drawEventFaults: <Kind extends 'early' | 'batched' | 'lateArtefacts'>(kind: Kind, type: EventType) =>
-      draw((fault): fault is FaultOf<Kind> => fault.kind === kind && isFor(fault, type)),
+    drawEarly: (type: EventType) => draw((fault): fault is EarlyEvent => isEarly(fault) && isFor(fault, type))[0],
   };
 }
 
-function isFor(fault: Fault, type: EventType): boolean {
-  return !('type' in fault) || fault.type === undefined || fault.type === type;
+function isFor(fault: DeliveryFault | EarlyEvent, type: EventType): boolean {
+  return fault.type === undefined || fault.type === type;
 }
 
 function appliesTo({ operation }: AnswerFault, { operationId, method, path, isApi }: FaultableRequest): boolean {

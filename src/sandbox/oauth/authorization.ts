@@ -132,7 +132,6 @@ export function authorizationRoutes(api: Api, { store, now }: Pick<Context, 'sto
       redirectUri: request.redirectUri,
       challenge: request.challenge,
       expiresAt: now().getTime() + codeLifetimeMs,
-      isUsed: false,
     });
     return code;
   }

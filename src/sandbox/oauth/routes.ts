@@ -61,22 +61,11 @@ function registrationRoutes(api: Api, { store, now }: Pick<Context, 'store' | 'n
         const problem = redirectProblem(uri, settings);
         if (problem !== undefined) throw new OAuthError('invalid_redirect_uri', `redirect_uris[${index}] ${problem}`);
       }
-      const { clientId, name, redirectUris, createdAt } = store.clients.put({
-        clientId: randomUUID(),
-        name: body.client_name,
-        redirectUris: body.redirect_uris,
-        createdAt: now().getTime(),
-      });
+      const clientId = randomUUID();
+      const { client_name: name, redirect_uris: redirectUris } = body;
+      store.clients.put({ clientId, name, redirectUris, createdAt: now().getTime() });
       reply.code(201).header('cache-control', 'no-store');
-      return {
-        client_id: clientId,
-        client_id_issued_at: Math.floor(createdAt / 1000),
-        client_name: name,
-        redirect_uris: redirectUris,
-        grant_types: ['authorization_code', 'refresh_token'],
-        response_types: ['code'],
-        token_endpoint_auth_method: 'none',
-      };
+      return { client_id: clientId, client_name: name, redirect_uris: redirectUris };
     },
   });
 }

@@ -80,8 +80,7 @@ export function expireAccessTokens({ accessTokens }: TokenTables): void {
  * Exchange of codes and refresh tokens for access tokens (5.3).
  *
  *   approval → code ──(once, within 60 s)──→ access + refresh ──(each refresh once)──→ access + refresh → …
- *                ├──(with a wrong verifier or redirect_uri)──→ ended
- *                └──(a second time)──→ every token of the grant is revoked
+ *                └──(with a wrong verifier or redirect_uri)──→ ended
  */
 type GrantTables = Pick<Store, 'codes' | 'accessTokens' | 'refreshTokens' | 'users' | 'roles' | 'settings'>;
 
@@ -95,13 +94,9 @@ interface CodeExchange {
 /** Throws `OAuthError` when the code is unknown, used, expired, or does not belong to the client, address or verifier. */
 export function redeemCode(store: GrantTables, exchange: CodeExchange, now: number): TokenAnswer {
   const code = store.codes.get(exchange.code);
-  if (code === undefined || code.clientId !== exchange.clientId) throw invalidGrant('the code is unknown');
-  if (code.isUsed) {
-    // One of the two who presented the code stole it.
-    revokeGrant(store, code.grantId);
-    throw invalidGrant('the code was used before; its tokens are revoked');
-  }
-  store.codes.put({ ...code, isUsed: true });
+  if (code === undefined || code.clientId !== exchange.clientId)
+    throw invalidGrant('the code is unknown, or was used before');
+  store.codes.delete(code.code);
   requireMatch(code, exchange, now);
   requirePortalAccess(store, code);
   return issueTokens(store, code, settingsOf(store).accessTokenSeconds, now);

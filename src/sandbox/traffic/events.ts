@@ -123,10 +123,7 @@ export interface CallMade {
   transcriptIds: number[];
 }
 
-export type CallDeps = Pick<
-  Context,
-  'store' | 'directory' | 'random' | 'now' | 'announce' | 'timers' | 'links' | 'faults'
->;
+export type CallDeps = Pick<Context, 'store' | 'directory' | 'random' | 'now' | 'announce' | 'timers' | 'links'>;
 
 /** Adds an ended call to the history, with its webhooks, recordings and transcripts. */
 export function simulateCall(deps: CallDeps, order: CallOrder): CallMade {
@@ -182,13 +179,11 @@ export function endCall(
   draft: Call,
   order: Pick<CallOrder, 'recordingAfterMs' | 'transcriptAfterMs' | 'announce'>,
 ): Call {
-  const { store, random, now, faults, announce, links, timers } = deps;
-  const [late] = faults.drawEventFaults('lateArtefacts', 'AccountEndedCalls');
+  const { store, random, now, announce, links, timers } = deps;
   const at = now().getTime();
-  const recordingAfterMs = (order.recordingAfterMs ?? random.between(usualRecordingMs)) + (late?.recordingMs ?? 0);
+  const recordingAfterMs = order.recordingAfterMs ?? random.between(usualRecordingMs);
   const usualMs = random.between(usualTranscriptMs);
-  const transcriptAfterMs =
-    order.transcriptAfterMs === null ? null : (order.transcriptAfterMs ?? usualMs) + (late?.transcriptMs ?? 0);
+  const transcriptAfterMs = order.transcriptAfterMs === undefined ? usualMs : order.transcriptAfterMs;
 
   const call = store.calls.put({
     ...draft,

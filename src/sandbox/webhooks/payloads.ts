@@ -1,8 +1,6 @@
-import { accountTimeZone, type Call, type Endpoint, eventTypes, type Message } from '../account.ts';
+import { accountTimeZone, type Call, type Endpoint, type Message } from '../account.ts';
 import { uniqueIdOf } from '../api/call-resource.ts';
 import type { Links } from '../api/files.ts';
-import { unquoteCallIds } from '../faults/bodies.ts';
-import type { DeliveryFault } from '../faults/spec.ts';
 import { recipientsOf } from '../store/messages.ts';
 import { localTime } from '../time.ts';
 
@@ -94,35 +92,4 @@ function directionWord(call: Call): string {
 /** Deliveries use `phone` where the call history uses `user`. */
 function partyWord(endpoint: Endpoint): string {
   return endpoint.type === 'user' ? 'phone' : endpoint.type;
-}
-
-/** The body of a delivery: JSON, unless faults change it. */
-export function encodeBody(
-  payloads: readonly Payload[],
-  faults: readonly DeliveryFault[],
-): { contentType: string; body: string } {
-  const as = new Set(faults.map((fault) => (fault.kind === 'encoded' ? fault.as : undefined)));
-  const typed = payloads.map((payload) => {
-    if (as.has('unknownType')) return { ...payload, webhookType: 'AccountHolograms' };
-    if (!as.has('contradictingType')) return payload;
-    return { ...payload, webhookType: eventTypes.find((type) => type !== payload.webhookType) };
-  });
-  let events: unknown = typed.length === 1 && !as.has('array') ? typed[0] : typed;
-  if (as.has('nested')) events = { event: 'notification', data: { object: events } };
-  if (as.has('stringified')) events = { payload: JSON.stringify(events) };
-
-  const isForm = as.has('form');
-  let body = isForm ? new URLSearchParams(formFields(events)).toString() : JSON.stringify(events);
-  if (as.has('unquotedCallIds')) body = unquoteCallIds(body);
-  if (as.has('malformed')) body = `${body.slice(0, -1)},,'`;
-  if (as.has('truncated')) body = body.slice(0, Math.ceil(body.length / 2));
-  if (as.has('empty')) body = '';
-  return { contentType: isForm ? 'application/x-www-form-urlencoded' : 'application/json', body };
-}
-
-/** Flattens a value to form fields: `cdrs[0][status]`. */
-export function formFields(value: unknown, name = ''): [string, string][] {
-  if (value === null || value === undefined) return name === '' ? [] : [[name, '']];
-  if (typeof value !== 'object') return [[name, String(value)]];
-  return Object.entries(value).flatMap(([key, part]) => formFields(part, name === '' ? key : `${name}[${key}]`));
 }

@@ -188,7 +188,7 @@ describe('comparing hours of calls', async () => {
   });
 
   test('a service that fails leaves the hours due, later each time', async () => {
-    sandbox.faults({ kind: 'error', status: 403 });
+    sandbox.faults({ kind: 'answer', status: 403 });
     const round = await reconciler.round();
     expect(round.compared).toBe(0);
     expect(round.failed).toBeGreaterThanOrEqual(23);

@@ -92,7 +92,7 @@ describe('looking for texts that no webhook announced', async () => {
   test('a service that knows no such conversation has answered the probe', async () => {
     const silent = number();
     await addNumbers(db, [{ number: silent, line }]);
-    sandbox.faults({ kind: 'error', status: 404, operation: 'readThread' });
+    sandbox.faults({ kind: 'answer', status: 404, operation: 'readThread' });
     context.notifier.notify((await probe(db, 10, { pauses: context.pauses })).due);
     await until(async () => (await probingProgress(db)).empty === 1);
     sandbox.faults();

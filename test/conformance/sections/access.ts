@@ -208,7 +208,7 @@ export const access: readonly Case[] = [
     needs: 'control',
     only: 'client',
     async run(context) {
-      await context.control.faults({ kind: 'error', status: 429, retryAfterSeconds: 3_600 });
+      await context.control.faults({ kind: 'answer', status: 429, headers: { 'retry-after': '3600' } });
       try {
         expect(outcome(await context.ask('listUsers'))).toEqual({ status: 429, type: 'rate_limited' });
       } finally {

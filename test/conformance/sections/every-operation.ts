@@ -56,7 +56,7 @@ export const everyOperation: readonly Case[] = all.flatMap((operation): Case[] =
       ...only,
       async run(context) {
         const credential = needsUser ? await context.token() : context.apiKey;
-        await context.control.faults({ kind: 'error' });
+        await context.control.faults({ kind: 'answer' });
         try {
           const reply = await context.ask(operation, request, credential);
           expect(outcome(reply)).toEqual({ status: 500, type: 'internal_error' });

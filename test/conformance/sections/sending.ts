@@ -236,7 +236,7 @@ export const sending: readonly Case[] = [
         charges: 0,
       });
       const good = await send()(context);
-      await context.control.faults({ kind: 'error' });
+      await context.control.faults({ kind: 'answer' });
       try {
         expect(await chargesOf(context, () => context.ask(operation, good))).toMatchObject({
           reply: { status: 500 },

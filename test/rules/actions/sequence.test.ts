@@ -73,7 +73,7 @@ describe('of one worker or two', async () => {
   test('two workers and late answers do not change the order', async () => {
     sandbox.faults(
       { kind: 'slow', ms: 300, rate: 0.5, when: 'before', operation: 'resolveConversation' },
-      { kind: 'error', status: 503, rate: 0.3, operation: 'resolveConversation' },
+      { kind: 'answer', status: 503, rate: 0.3, operation: 'resolveConversation' },
     );
     onTestFinished(() => sandbox.faults());
     const numbers = Array.from({ length: 20 }, (_, at) => String(12125551000 + at));
@@ -86,7 +86,7 @@ describe('of one worker or two', async () => {
 
   test('a step waits for the retries of an earlier one, also of an earlier trigger', async () => {
     const number = '12125551101';
-    sandbox.faults({ kind: 'error', status: 503, operation: 'assignConversation' });
+    sandbox.faults({ kind: 'answer', status: 503, operation: 'assignConversation' });
     await sandbox.emit.sms({ line, number, text: 'mine' });
     await until(async () => (await actsOn(number)).length === 1);
     await sandbox.emit.sms({ line, number, text: 'nobody' });
@@ -112,7 +112,7 @@ describe('of one worker or two', async () => {
 
   test('a reply keeps its place among the steps of its trigger', async () => {
     const number = '12125551102';
-    sandbox.faults({ kind: 'error', status: 429, operation: 'commentOnConversation', times: 3 });
+    sandbox.faults({ kind: 'answer', status: 429, operation: 'commentOnConversation', times: 3 });
     onTestFinished(() => sandbox.faults());
     await sandbox.emit.sms({ line, number, text: 'note and reply' });
     await until(async () => (await actsOn(number)).length === 3 && (await waitingOf(number)) === 0);
@@ -122,7 +122,7 @@ describe('of one worker or two', async () => {
 
   test('one that waits for more than ten minutes lets later ones go, and is skipped where one decided the same', async () => {
     const number = '12125551103';
-    sandbox.faults({ kind: 'error', status: 503, operation: 'resolveConversation' });
+    sandbox.faults({ kind: 'answer', status: 503, operation: 'resolveConversation' });
     onTestFinished(() => sandbox.faults());
     await sandbox.emit.sms({ line, number, text: 'open again' });
     await until(async () => (await actsOn(number)).length === 2);

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, expect, test } from 'vitest';
+import { proxyPage } from '../../sandbox/presets.ts';
 import { createRulesWorld } from '../rules-world.ts';
 
 /* Successful answers that cannot be read: they prove nothing. */
@@ -25,7 +26,7 @@ const asked = (number: string) => posts(`/${number}/`).map(({ path }) => path.sp
 
 test('a proxy’s page that poses as a success proves nothing: what it kept back is asked for again', async () => {
   const number = '17185550403';
-  sandbox.faults({ kind: 'html', status: 200, operation: 'assignConversation', times: 1 });
+  sandbox.faults({ ...proxyPage(200), operation: 'assignConversation', times: 1 });
   await sandbox.emit.sms({ number, text: 'spam' });
   await world.rulesSettled();
   expect(asked(number)).toEqual(['assign', 'assign', 'reopen', 'resolve']);
@@ -39,8 +40,8 @@ test('a proxy’s page that poses as a success proves nothing: what it kept back
 test('a note whose answer cannot be read is still not asked for twice', async () => {
   const number = '17185550402';
   sandbox.faults(
-    { kind: 'empty', when: 'after', operation: 'resolveConversation', times: 1 },
-    { kind: 'empty', when: 'after', status: 201, operation: 'commentOnConversation' },
+    { kind: 'answer', when: 'after', status: 200, body: '', operation: 'resolveConversation', times: 1 },
+    { kind: 'answer', when: 'after', status: 201, body: '', operation: 'commentOnConversation' },
   );
   await sandbox.emit.sms({ number, text: 'close' });
   await world.rulesSettled();

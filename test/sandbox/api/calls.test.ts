@@ -53,19 +53,6 @@ test('recordings and transcripts appear in their time', async () => {
   expect(transcript.recording).toContain(recording.uniqueId.replace('.', ''));
 });
 
-test('late artefacts come as late as the fault says', async () => {
-  sandbox.faults({ kind: 'lateArtefacts', recordingMs: 60_000, transcriptMs: 90_000 });
-  const made = await sandbox.emit.call({ ...answered, recordingAfterMs: 0, transcriptAfterMs: 0 });
-  sandbox.faults();
-  const count = async (what: string) => (await ask('GET', `/calls/${made.id}/${what}`)).body.data.length;
-  clock += 59_000;
-  expect(await count('recordings')).toBe(0);
-  clock += 2_000;
-  expect([(await count('recordings')) > 0, await count('transcripts')]).toEqual([true, 0]);
-  clock += 30_000;
-  expect(await count('transcripts')).toBe(made.transcriptIds.length);
-});
-
 test('an answered call back is credited to the abandoned call', async () => {
   const number = '12125550177';
   const lost = await sandbox.emit.call({ direction: 'inbound', status: 'missed', abandoned: true, number });

@@ -3,10 +3,10 @@ import { apiKey, createService, type Service, ServiceError } from '../../../src/
 import type { FaultInput } from '../../../src/sandbox/faults/spec.ts';
 import { createSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { createLog } from '../../../src/shared/log.ts';
+import { bareRefusal, proxyPage, redirect, truncated } from '../presets.ts';
 
 let sandbox: Sandbox;
 let service: Service;
-/** A bomb takes the sandbox a while to make, and the machine may be busy. */
 let patient: Service;
 let from: string;
 
@@ -29,7 +29,6 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-const clientFor = ({ kind }: FaultInput) => (kind === 'bomb' ? patient : service);
 const charges = () => sandbox.sends().filter(({ charge }) => charge !== null).length;
 
 async function failureOf(work: Promise<unknown>): Promise<ServiceError> {
@@ -48,17 +47,21 @@ test.each<[string, FaultInput, Partial<ServiceError>, number]>([
   ['answered too late', { kind: 'slow', ms: 5_000 }, { code: 'timeout', effect: 'unknown' }, 1],
   ['dripped out', { kind: 'drip', everyMs: 50 }, { code: 'timeout', effect: 'unknown' }, 1],
   ['cut off', { kind: 'cutOff' }, { effect: 'unknown' }, 1],
-  ['answered by half', { kind: 'truncated' }, { code: 'unreadable', effect: 'unknown' }, 1],
-  ['answered by nothing', { kind: 'empty', when: 'after' }, { code: 'unreadable', effect: 'unknown' }, 1],
-  ['answered with a bomb', { kind: 'bomb' }, { code: 'too_large', effect: 'unknown' }, 1],
-  ['answered by a proxy', { kind: 'html', when: 'after' }, { code: 'server', status: 502, effect: 'unknown' }, 1],
-  ['refused by a proxy', { kind: 'bare' }, { code: 'unexpected_status', status: 403, effect: 'unknown' }, 0],
-  ['led elsewhere', { kind: 'redirect' }, { code: 'redirect', effect: 'unknown' }, 0],
-  ['refused by the service', { kind: 'error' }, { code: 'server', status: 500, effect: 'none' }, 0],
-  ['asked to wait', { kind: 'error', status: 429, retryAfterSeconds: 2 }, { code: 'rate_limited', effect: 'none' }, 0],
+  ['answered by half', truncated, { code: 'unreadable', effect: 'unknown' }, 1],
+  [
+    'answered by nothing',
+    { kind: 'answer', status: 200, body: '', when: 'after' },
+    { code: 'unreadable', effect: 'unknown' },
+    1,
+  ],
+  ['answered by a proxy', { ...proxyPage(502), when: 'after' }, { code: 'server', status: 502, effect: 'unknown' }, 1],
+  ['refused by a proxy', bareRefusal, { code: 'unexpected_status', status: 403, effect: 'unknown' }, 0],
+  ['led elsewhere', redirect, { code: 'redirect', effect: 'unknown' }, 0],
+  ['refused by the service', { kind: 'answer' }, { code: 'server', status: 500, effect: 'none' }, 0],
+  ['asked to wait', { kind: 'answer', status: 429 }, { code: 'rate_limited', effect: 'none' }, 0],
 ])('a send that is %s is charged as often as can be known', async (_, fault, expected, charged) => {
   sandbox.faults({ ...fault, operation: 'sendMessage' } as FaultInput);
-  const error = await failureOf(clientFor(fault).messages.send({ from, to: ['12125550142'], message: 'hello' }));
+  const error = await failureOf(service.messages.send({ from, to: ['12125550142'], message: 'hello' }));
   expect(error).toMatchObject(expected);
   expect(charges()).toBe(charged);
   await expect.poll(() => sandbox.requests().map(({ fault }) => fault)).toEqual([fault.kind]);

@@ -40,7 +40,6 @@ test('a registration gives an id and says what it kept; metadata that it does no
     client_id: expect.stringMatching(/./),
     client_name: 'A program',
     redirect_uris: redirects,
-    token_endpoint_auth_method: 'none',
   });
   expect((await register(sandbox.url)).body.client_id).not.toBe(body.client_id);
 });

@@ -22,18 +22,6 @@ const newCode = () => approve(sandbox.url, clientId, karen, ['users:read', 'sms:
 const newTokens = async () => (await redeem(sandbox.url, clientId, await newCode())).body;
 const statusWith = async (token: string) => (await caller(sandbox)('GET', '/users', undefined, token)).status;
 
-test('a second use of a code is refused, and revokes what the first one gave and what followed from it', async () => {
-  const code = await newCode();
-  const { body: first } = await redeem(sandbox.url, clientId, code);
-  const { body: later } = await refresh(sandbox.url, clientId, first.refresh_token);
-  const others = await newTokens();
-  const { status, body } = await redeem(sandbox.url, clientId, code);
-  expect({ status, error: body.error }).toEqual({ status: 400, error: 'invalid_grant' });
-  expect([await statusWith(first.access_token), await statusWith(later.access_token)]).toEqual([401, 401]);
-  expect((await refresh(sandbox.url, clientId, later.refresh_token)).status).toBe(400);
-  expect(await statusWith(others.access_token)).toBe(200);
-});
-
 test('a code expires after a minute', async () => {
   const [inTime, tooLate] = [await newCode(), await newCode()];
   late += 58_000;
@@ -43,18 +31,6 @@ test('a code expires after a minute', async () => {
     error: 'invalid_grant',
     error_description: 'the code is expired',
   });
-});
-
-test.each([
-  ['a verifier that does not fit', { code_verifier: 'w'.repeat(43) }],
-  ['the challenge instead of the verifier', { code_verifier: 'too-short' }],
-  ['another redirect', { redirect_uri: 'https://app.example.com/other' }],
-])('an exchange with %s is a 400, and ends the code', async (_, more) => {
-  const code = await newCode();
-  for (const tried of [more, {}]) {
-    const { status, body } = await redeem(sandbox.url, clientId, code, tried);
-    expect({ status, body }).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
-  }
 });
 
 test.each([
@@ -86,19 +62,6 @@ test('of many refreshes with one token, one succeeds', async () => {
   expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(400)]);
 });
 
-test('an access token expires after its hour; the refresh token outlives it', async () => {
-  const { access_token, refresh_token } = await newTokens();
-  late += 3_590_000;
-  expect(await statusWith(access_token)).toBe(200);
-  late += 10_000;
-  const { status, headers } = await caller(sandbox)('GET', '/users', undefined, access_token);
-  expect(status).toBe(401);
-  expect(headers.get('www-authenticate')).toBe('Bearer error="invalid_token", scope="users:read"');
-  late += 90 * 86_400_000;
-  const renewed = await refresh(sandbox.url, clientId, refresh_token);
-  expect(await statusWith(renewed.body.access_token)).toBe(200);
-});
-
 test('clients, codes and tokens survive a restart, and so does what was used up', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'sandbox-'));
   const options = { dataDir, calls: 0, threads: 0 };
@@ -117,7 +80,6 @@ test('clients, codes and tokens survive a restart, and so does what was used up'
   expect((await refresh(second.url, id, tokens.refresh_token)).status).toBe(400);
   expect((await redeem(second.url, id, open)).status).toBe(200);
   expect((await redeem(second.url, id, used)).status).toBe(400);
-  expect((await refresh(second.url, id, renewed.refresh_token)).status).toBe(400);
   await second.reset();
   expect((await redeem(second.url, id, open)).body.error).toBe('invalid_client');
   await second.close();

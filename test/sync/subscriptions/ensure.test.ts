@@ -131,7 +131,7 @@ describe('two receivers with different secrets', () => {
   test('of which the younger’s first look failed: it takes the address over at its next', async () => {
     // Its own, since a service that fails is given a rest.
     const asked = createService({ baseUrl: sandbox.url, credential: apiKey(sandbox.apiKey), log });
-    sandbox.faults({ kind: 'error', status: 500, operation: 'updateWebhook' });
+    sandbox.faults({ kind: 'answer', status: 500, operation: 'updateWebhook' });
     await expect(as(younger, undefined, asked)).rejects.toThrow('webhooks.update');
     sandbox.faults();
     await asked.close();
@@ -170,7 +170,7 @@ test('a credential that may not write is told what to create by hand', async () 
 
 test('one that was created with an answer of another shape is found by its address', async () => {
   await sandbox.reset();
-  sandbox.faults({ kind: 'noData', operation: 'createWebhook', times: wantedTypes.length });
+  sandbox.faults({ kind: 'edit', path: 'data', operation: 'createWebhook', times: wantedTypes.length });
   expect(Object.values(await outcomes())).toEqual(each('created'));
   sandbox.faults();
   expect(await listed()).toHaveLength(wantedTypes.length);
@@ -185,7 +185,7 @@ test('a repair is remembered with its gap, though the service fails on the next 
   const idOf = (type: string) => all.find((each) => each.type === type)?.id ?? 0;
   await service.webhooks.disable(idOf('AccountSMS'));
   await service.webhooks.remove(idOf('AccountEndedCalls'));
-  sandbox.faults({ kind: 'error', status: 500, operation: 'createWebhook' });
+  sandbox.faults({ kind: 'answer', status: 500, operation: 'createWebhook' });
   await expect(ensure()).rejects.toThrow();
   sandbox.faults();
   expect(await database.value('select reason from ops.gaps')).toContain('AccountSMS was disabled');
@@ -198,7 +198,7 @@ test('one that cannot be created keeps no other from being enabled', async () =>
   const idOf = (type: string) => all.find((each) => each.type === type)?.id ?? 0;
   await service.webhooks.remove(idOf('AccountSMS'));
   await service.webhooks.disable(idOf('AccountEndedCalls'));
-  sandbox.faults({ kind: 'error', status: 500, operation: 'createWebhook' });
+  sandbox.faults({ kind: 'answer', status: 500, operation: 'createWebhook' });
   await expect(ensure()).rejects.toThrow('webhooks.create');
   sandbox.faults();
   expect(await listed()).toContainEqual({ id: idOf('AccountEndedCalls'), type: 'AccountEndedCalls', enabled: true });
