@@ -290,7 +290,7 @@ const variables = z.object({
     .regex(/^[a-z_][a-z0-9_]*$/, { error: 'must be a text search configuration of Postgres, such as english' })
     .optional()
     .register(documentation, {
-      doc: 'Language of `reporting.search`: a text search configuration of Postgres such as `english`, which finds “refunds” for “refund”. Workers change it in the background; where it is removed, the language stays.',
+      doc: 'Language of `reporting.search`: a text search configuration of Postgres such as `english`, which finds “refunds” for “refund”. `migrate` sets it; where it is removed, the language stays.',
       otherwise: '`simple`: words as they were written, in any language',
     }),
   NOTIFY_WEBHOOK_URL: endpoint.optional().register(documentation, {

@@ -23,7 +23,7 @@ create table ops.locks (
   name text primary key -- As in src/db/locks.ts.
 );
 insert into ops.locks (name) values ('alerts'), ('audits'), ('bi_role'), ('directory'), ('notifications'), ('oauth_tokens'), ('outcomes'),
-  ('retention'), ('rollups'), ('rule_events'), ('search'), ('subscriptions'), ('views');
+  ('retention'), ('rollups'), ('rule_events'), ('subscriptions'), ('views');
 
 create table ops.routines (
   file_name text primary key,

@@ -382,11 +382,10 @@ create table warehouse.transcripts (
 );
 create index transcripts_call on warehouse.transcripts (call_id);
 
--- The language in which texts and transcripts are searched; one row. Workers set it from SEARCH_LANGUAGE.
+-- The language in which texts and transcripts are searched, by SEARCH_LANGUAGE.
 create table ops.search_state (
   is_only boolean default true primary key check (is_only),
-  language text not null default 'pg_catalog.simple',
-  previous text -- While some transcripts still use it.
+  language text not null default 'pg_catalog.simple'
 );
 insert into ops.search_state default values;
 

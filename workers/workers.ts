@@ -19,7 +19,6 @@ import { reportProcess } from '../src/ops/processes.ts';
 import type { JobHandler } from '../src/queues/queues.ts';
 import { adoptHours } from '../src/reporting/hours.ts';
 import { adoptCallBackNeed, adoptTimeZone, otherZone, timeZoneRemedy } from '../src/reporting/params.ts';
-import { followSearchLanguage, searchLanguage } from '../src/reporting/search.ts';
 import { type RulesPace, startRules } from '../src/rules/engine.ts';
 import { toType } from '../src/shared/command-name.ts';
 import { startLoop } from '../src/shared/loop.ts';
@@ -59,8 +58,6 @@ export interface WorkerOptions {
 
 /** No other request uses the scope of the lines, so this detects within a minute if it is revoked. */
 const directoryEverySeconds = 60;
-/** Continues a change that another worker began, or that failed. */
-const searchLanguageEveryMs = 60_000;
 /** Milliseconds that sends get beyond the deadline to record the outcome of a request. */
 const settlingMs = 1_000;
 const completenessPace: CompletenessPace = { callsMs: 10_000, textsMs: 60_000, pollMs: 5_000 };
@@ -84,8 +81,6 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       `The days of the reports are not those of TIME_ZONE=${settings.timeZone}: run ${toType('reporting rebuild')}`,
     );
   }
-  const language =
-    settings.searchLanguage === undefined ? undefined : await searchLanguage(db, settings.searchLanguage);
   await using started = new AsyncDisposableStack();
   const track = <Part extends { stop(): Promise<void> }>(part: Part): Part => started.adopt(part, () => part.stop());
   const reporting = track(reportProcess(context, options.role ?? 'worker'));
@@ -196,19 +191,6 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
             everyMs: pace.callsMs,
           }),
         );
-  const searching = track(
-    startLoop({
-      name: 'Following SEARCH_LANGUAGE',
-      everyMs: searchLanguageEveryMs,
-      log,
-      async job(signal) {
-        const followed = await followSearchLanguage(database.unlimited, language, signal);
-        if (followed === 'changed' && !signal.aborted)
-          log.info({ language }, 'All texts and transcripts are searched in a new language');
-      },
-    }),
-  );
-  void searching.kick();
   const lists = directoryKinds.map((kind) => ({ kind, key: wholeList }));
   notifier.notify(await markDirty(db, lists, pauses));
   // From here on, `close` stops them in its own order.
@@ -227,7 +209,6 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
           resealing,
           alerts.stop(),
           sweep.close(deadlineMs),
-          searching.stop(),
           firstBackfill?.stop(),
           unconfirmed.stop(),
           ...working.map((worker) => worker.close(deadlineMs)),

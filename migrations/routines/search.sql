@@ -76,36 +76,32 @@ create or replace function reporting.search(words text, most integer default 100
 language sql stable security definer set search_path = pg_catalog, pg_temp set jit = off as $$
   -- Runs with its owner's rights. While texts are hidden, it compares none, since each hit would reveal a word.
   with wanted as materialized (
-    select s.language::regconfig as language, q.query,
-      -- Until all transcripts are in a new language, either finds them.
-      case when s.previous is null then q.query else q.query || websearch_to_tsquery(s.previous::regconfig, words) end as transcript_query
-    from reporting.params
-      cross join ops.search_state s
-      cross join lateral (select websearch_to_tsquery(s.language::regconfig, words) as query) q
+    select s.language::regconfig as language, websearch_to_tsquery(s.language::regconfig, words) as query
+    from reporting.params cross join ops.search_state s
     where is_text_shown
   ),
   hits as materialized (
     select * from (
       select 'call' as kind, t.call_started_at as happened_at, t.call_id, t.transcript_id, null::bigint as conversation_id, null::bigint as message_id
-      from wanted w cross join lateral ops.newest_transcripts(w.transcript_query, most) t
+      from wanted w cross join lateral ops.newest_transcripts(w.query, most) t
       union all
       select 'text', t.sent_at, null, null, t.conversation_id, t.message_id
       from wanted w cross join lateral ops.newest_texts(w.query, most) t
     ) either order by happened_at desc limit most
   ),
   shown as (
-    select h.*, c.external_number as number, c.account_number as line, b.words, b.full_text, b.words_language::regconfig as language
+    select h.*, c.external_number as number, c.account_number as line, b.words, b.full_text
     from hits h
       join warehouse.calls c on c.call_id = h.call_id
       join warehouse.transcript_bodies b on b.transcript_id = h.transcript_id
     union all
-    select h.*, m.number, m.line, to_tsvector(w.language, left(coalesce(m.body, ''), 10000)), m.body, w.language
+    select h.*, m.number, m.line, to_tsvector(w.language, left(coalesce(m.body, ''), 10000)), m.body
     from wanted w
       cross join hits h
       join warehouse.sms_messages m on m.conversation_id = h.conversation_id and m.message_id = h.message_id
   )
-  select s.kind, s.happened_at, s.number, s.line, s.call_id, s.transcript_id, s.conversation_id, s.message_id, ts_rank(s.words, w.transcript_query),
-    ts_headline(s.language, s.full_text, w.transcript_query, 'MaxWords=30, MinWords=10, StartSel=**, StopSel=**')
+  select s.kind, s.happened_at, s.number, s.line, s.call_id, s.transcript_id, s.conversation_id, s.message_id, ts_rank(s.words, w.query),
+    ts_headline(w.language, s.full_text, w.query, 'MaxWords=30, MinWords=10, StartSel=**, StopSel=**')
   from shown s cross join wanted w
   order by s.happened_at desc
 $$;

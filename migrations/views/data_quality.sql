@@ -38,9 +38,6 @@ select 'fresh', 'days in another zone than TIME_ZONE', coalesce(s.wanted_time_zo
   end
 from ops.rollup_state s cross join reporting.params p
 union all
-select 'fresh', 'language of the search is changing', (previous is not null)::integer, null, '1: transcripts are analysed again after a change of SEARCH_LANGUAGE; until then they are found by words of either language.'
-from ops.search_state
-union all
 select 'complete', 'hours of calls not proven', count(*), null, 'Hours that are over and in which not everything that the service lists is held yet; completeness has them by day.'
 from ops.coverage where stream = 'calls' and to_at <= now() and state <> 'proven'
 union all

@@ -18,7 +18,7 @@ export async function migrate({ biRole: biName }: MigrateOptions): Promise<Outpu
   if (fault) throw new WrongUse(fault);
   const settings = readySettings(await commandSettings({ needed: ['DATABASE_URL'] }));
   const log = createLog(settings.logLevel);
-  const outcome = await migrateAll(settings.databaseUrl, log);
+  const outcome = await migrateAll(settings.databaseUrl, log, settings.searchLanguage);
   const { ahead, applied, viewsBlocked } = outcome;
   await using database = createDatabase({ url: settings.databaseUrl, log, maxConnections: 1, name: 'migrate' });
   // The file of an older release is not for the workers of a newer one.

@@ -19,7 +19,6 @@ export const lockNames = [
   'retention',
   'rollups',
   'rule_events',
-  'search',
   'subscriptions',
   'views',
 ] as const;

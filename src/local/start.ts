@@ -92,7 +92,7 @@ export async function start(settings: Settings, options: StartOptions): Promise<
   try {
     const { url: databaseUrl, passfileUrl } =
       settings.databaseUrl === undefined ? await ownPostgres() : { url: settings.databaseUrl, passfileUrl: undefined };
-    await migrateAll(databaseUrl, log);
+    await migrateAll(databaseUrl, log, settings.searchLanguage);
     const sandbox = settings.api.baseUrl === undefined ? await ownSandbox() : undefined;
     const secret = settings.receiver.secret ?? (await ownSecret(settings.dataDir, 'webhook-secret'));
     const encryptionKey = settings.encryptionKey ?? (await ownSecret(settings.dataDir, 'encryption-key'));

@@ -1,5 +1,4 @@
-import { type Database, inTransaction, query } from '../db/database.ts';
-import { tryLock } from '../db/locks.ts';
+import { type Database, inTransaction, limitLockWait, query, sql } from '../db/database.ts';
 import { UserError } from '../shared/errors.ts';
 
 /** Postgres has no text search configuration with the name in SEARCH_LANGUAGE. */
@@ -7,11 +6,8 @@ export class NoSearchLanguage extends UserError {
   readonly code = 'no_search_language';
 }
 
-/**
- * The full name of a text search configuration, with its schema: `pg_catalog.english`. Rejects with {@link
- * NoSearchLanguage}.
- */
-export async function searchLanguage(db: Database, name: string): Promise<string> {
+/** The full name of a text search configuration, with its schema: `pg_catalog.english`. Rejects with {@link NoSearchLanguage}. */
+async function fullName(db: Database, name: string): Promise<string> {
   const rows = await query<{ name: string; language: string }>(
     db,
     `select c.cfgname as name, quote_ident(n.nspname) || '.' || quote_ident(c.cfgname) as language
@@ -26,89 +22,27 @@ export async function searchLanguage(db: Database, name: string): Promise<string
   });
 }
 
-interface SearchState {
-  readonly language: string;
-  readonly previous: string | null;
-}
-
-/** Number of transcripts analyzed again in one transaction. */
-const transcriptsAtOnce = 200;
-
 /**
- * Changes `reporting.search` to a language (see {@link searchLanguage}), and completes an interrupted change. Undefined
- * keeps the language. Reads and writes continue: texts get a second index next to the old one, and transcripts are
- * analyzed again in small transactions, found in either language until then. One process at a time; the others return
- * at once.
+ * Has `reporting.search` find words in the language SEARCH_LANGUAGE, and returns whether that changed. Meanwhile, texts and
+ * transcripts are read, and those that are to be stored wait. Rejects with {@link NoSearchLanguage}.
  */
-export async function followSearchLanguage(
-  db: Database,
-  language: string | undefined,
-  signal: AbortSignal,
-): Promise<'same' | 'changed' | 'left to another'> {
-  return db.connection().execute(async (connection) => {
-    const read = async () => {
-      const [state] = await query<SearchState>(connection, 'select language, previous from ops.search_state', []);
-      if (!state) throw new Error('ops.search_state has no row');
-      return state;
-    };
-    const isDone = ({ language: held, previous }: SearchState) =>
-      previous === null && (language === undefined || held === language);
-    if (isDone(await read())) return 'same';
-    return inTransaction(db, async (tx) => {
-      if (!(await tryLock(tx, 'search'))) return 'left to another';
-      // On the other connection: an index can't be built concurrently within a transaction.
-      for (let state = await read(); !signal.aborted && !isDone(state); state = await read()) {
-        if (state.previous === null && language !== undefined) await indexTexts(connection, language);
-        else await analyseTranscripts(connection, state.language, signal);
-      }
-      return 'changed';
-    });
-  });
-}
-
-/** Builds the index of texts, and switches both texts and new transcripts to the language. */
-async function indexTexts(db: Database, language: string): Promise<void> {
-  const drop = (name: string) =>
-    query(db, `drop index concurrently if exists warehouse.sms_messages_words_${name}`, []);
-  // Left by an interrupted change. An index whose build was interrupted is invalid.
-  await drop('new');
-  await drop('old');
-  const [create] = await query<{ text: string }>(
-    db,
-    `select format('create index concurrently sms_messages_words_new on warehouse.sms_messages
-       using gin (to_tsvector(%L::regconfig, left(coalesce(body, ''''), 10000)))', $1::text) as text`,
-    [language],
-  );
-  await query(db, create?.text ?? '', []);
-  await inTransaction(db, async (tx) => {
-    await query(tx, `set local lock_timeout = '5s'`, []);
-    // Rows being inserted now have the old language. Rows inserted after this have the new one.
-    await query(tx, 'lock table warehouse.transcript_bodies in share mode', []);
-    await query(tx, 'alter index warehouse.sms_messages_words rename to sms_messages_words_old', []);
-    await query(tx, 'alter index warehouse.sms_messages_words_new rename to sms_messages_words', []);
-    await query(tx, 'update ops.search_state set previous = language, language = $1', [language]);
-  });
-  await drop('old');
-  await query(db, 'analyze warehouse.sms_messages', []);
-}
-
-async function analyseTranscripts(db: Database, language: string, signal: AbortSignal): Promise<void> {
-  let last: string | null = null;
-  do {
-    const rows: { last: string | null }[] = await query(
-      db,
-      `with part as (
-         select transcript_id from warehouse.transcript_bodies
-         where $1::bigint is null or transcript_id > $1 order by transcript_id limit ${transcriptsAtOnce}
-       ),
-       analysed as (
-         update warehouse.transcript_bodies b set words_language = $2
-         from part where b.transcript_id = part.transcript_id and b.words_language <> $2
-       )
-       select max(transcript_id) as last from part`,
-      [last, language],
+export async function setSearchLanguage(db: Database, name: string): Promise<boolean> {
+  const language = await fullName(db, name);
+  return inTransaction(db, async (tx) => {
+    await limitLockWait(tx);
+    const [held] = await query<{ language: string }>(tx, sql`select language from ops.search_state for update`);
+    if (held?.language === language) return false;
+    await query(tx, sql`lock table warehouse.sms_messages, warehouse.transcript_bodies in share mode`);
+    await query(
+      tx,
+      sql`create index sms_messages_words_new on warehouse.sms_messages
+        using gin (to_tsvector(${sql.lit(language)}::regconfig, left(coalesce(body, ''), 10000)))`,
     );
-    last = rows[0]?.last ?? null;
-  } while (last !== null && !signal.aborted);
-  if (last === null) await query(db, 'update ops.search_state set previous = null', []);
+    await query(tx, sql`update warehouse.transcript_bodies set words_language = ${language}`);
+    await query(tx, sql`update ops.search_state set language = ${language}`);
+    await query(tx, sql`drop index warehouse.sms_messages_words`);
+    await query(tx, sql`alter index warehouse.sms_messages_words_new rename to sms_messages_words`);
+    await query(tx, sql`analyze warehouse.sms_messages`);
+    return true;
+  });
 }

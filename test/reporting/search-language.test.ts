@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { followSearchLanguage, searchLanguage } from '../../src/reporting/search.ts';
-import { trunkline } from '../credentials/commands.ts';
+import { setSearchLanguage } from '../../src/reporting/search.ts';
+import { runInProcess } from '../cli/in-process.ts';
 import { asking } from '../world/database.ts';
-import { createWorld, until } from '../world.ts';
 import { factsDatabase } from './facts.ts';
 
 const facts = await factsDatabase();
@@ -16,19 +15,12 @@ const found = async (words: string) =>
       words,
     )
   ).map(({ kind, excerpt }) => `${kind}: ${excerpt}`);
-const follow = async (name?: string) =>
-  followSearchLanguage(facts.db, name && (await searchLanguage(facts.db, name)), new AbortController().signal);
 const transcript = async (id: number, text: string) => {
   await facts.call({ call_id: `18000000${id}.1`, started_at: '2026-03-01T12:00:00Z' });
   await facts.insert('warehouse.transcripts', { transcript_id: id, call_id: `18000000${id}.1` });
   const body = { segments: '[]', full_text: text, fetch_seq: 1 };
   await facts.insert('warehouse.transcript_bodies', { transcript_id: id, ...body });
 };
-const isChanging = () =>
-  value(
-    `select found_count::integer from reporting.data_quality where check_name = 'language of the search is changing'`,
-  );
-
 /** More texts than are looked at one by one, before and after the one that is looked for. */
 beforeAll(async () => {
   await facts.params({ is_text_shown: true });
@@ -48,7 +40,7 @@ test('words are found as they were written, while no language is set', async () 
 });
 
 test('in a language, other forms of a word are found in what is held and in what comes', async () => {
-  expect(await follow('english')).toBe('changed');
+  expect(await setSearchLanguage(facts.db, 'english')).toBe(true);
   expect(await found('refund')).toEqual(['call: they **refunded** it', 'text: Where are my **refunds**?']);
   await facts.thread(3, [['2026-05-31T23:59:00Z', 'in', { body: 'Refunding takes long' }]]);
   await transcript(2, 'no refunds');
@@ -57,9 +49,7 @@ test('in a language, other forms of a word are found in what is held and in what
   expect(await query('select distinct words_language from warehouse.transcript_bodies')).toEqual([
     { words_language: 'pg_catalog.english' },
   ]);
-  expect(await isChanging()).toBe(0);
-  expect(await follow('english')).toBe('same');
-  expect(await follow()).toBe('same');
+  expect(await setSearchLanguage(facts.db, 'english')).toBe(false);
 });
 
 test('the search uses the index of the language, and no other is left', async () => {
@@ -87,48 +77,17 @@ test('the search uses the index of the language, and no other is left', async ()
   expect(texts).toBeGreaterThan(0);
 });
 
-test('a change that was cut off finds by either language, says so, and is finished', async () => {
-  await query(`update warehouse.transcript_bodies set words_language = 'pg_catalog.simple' where transcript_id = 1`);
-  await query(`update ops.search_state set previous = 'pg_catalog.simple'`);
-  await query('create index sms_messages_words_old on warehouse.sms_messages (sent_at)');
-  expect(await isChanging()).toBe(1);
-  expect(await found('refunded')).toContain('call: they **refunded** it');
-  expect(await follow()).toBe('changed');
-  expect(await isChanging()).toBe(0);
-  expect(await found('refund')).toContain('call: they **refunded** it');
-  // The next change drops what the cut-off one left.
-  expect(await follow('german')).toBe('changed');
-  expect(await value(`select to_regclass('warehouse.sms_messages_words_old')`)).toBeNull();
-  expect(await follow('english')).toBe('changed');
-});
-
 test('while texts are hidden, nothing is found in any language', async () => {
   await facts.params({ is_text_shown: false });
   expect(await found('refund')).toEqual([]);
   await facts.params({ is_text_shown: true });
 });
 
-test('a language that Postgres does not have is refused with one sentence, before anything starts', async () => {
-  await expect(searchLanguage(facts.db, 'klingon')).rejects.toThrow(
-    'SEARCH_LANGUAGE is klingon, for which Postgres has no text search configuration.',
-  );
-  const service = { API_BASE_URL: 'http://127.0.0.1:1', API_KEY: 'key', SEARCH_LANGUAGE: 'klingon' };
-  const worker = trunkline({ DATABASE_URL: facts.url, ...service }, 'worker');
-  expect(await worker.ended).toBe(1);
-  expect(worker.err()).toMatch(/SEARCH_LANGUAGE is klingon, .*\n?.*Set it to one of .*english.*simple/);
-});
-
-test('a worker searches in SEARCH_LANGUAGE', async () => {
-  const world = await createWorld({ backend: 'postgres', environment: { SEARCH_LANGUAGE: 'english' } });
-  try {
-    await world.query('update reporting.params set is_text_shown = true');
-    await until(async () => (await world.value('select language from ops.search_state')) === 'pg_catalog.english');
-    await world.sandbox.emit.sms({ text: 'No refunds so far' });
-    await world.settled();
-    expect(await world.query(`select kind, excerpt from reporting.search('refund')`)).toEqual([
-      { kind: 'text', excerpt: 'No **refunds** so far' },
-    ]);
-  } finally {
-    await world.close();
-  }
+test('`migrate` sets SEARCH_LANGUAGE, and refuses with one sentence what Postgres does not have', async () => {
+  const migrate = (language: string) => runInProcess({ DATABASE_URL: facts.url, SEARCH_LANGUAGE: language }, 'migrate');
+  expect(await migrate('german')).toMatchObject({ code: 0 });
+  expect(await value('select language from ops.search_state')).toBe('pg_catalog.german');
+  const { code, err } = await migrate('klingon');
+  expect(code).toBe(1);
+  expect(err).toMatch(/SEARCH_LANGUAGE is klingon, .*\n?.*Set it to one of .*english.*simple/);
 });
