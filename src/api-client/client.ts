@@ -20,7 +20,7 @@ export type { Drift, Field } from './answers/values.ts';
 export type * from './entities/account.ts';
 export type * from './entities/calls.ts';
 export type * from './entities/texts.ts';
-export { type Advice, type Effect, type ErrorCode, isNotFound, ServiceError } from './errors.ts';
+export { type Advice, type ErrorCode, isNotFound, ServiceError } from './errors.ts';
 export { type Messages, operations, type Scope } from './operations.ts';
 export type * from './requests.ts';
 export { apiKey, type Credential } from './transport/authorization.ts';

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { type Ask, caller, everything } from './client/caller.ts';
+import { type Ask, caller } from './client/caller.ts';
 import { refresh } from './oauth/login.ts';
 
 let sandbox: Sandbox;
@@ -72,82 +72,4 @@ test('requests are kept with the name of their key and no credential', async () 
   const last = () => sandbox.requests().findLast((request) => request.path.endsWith('/users?seen=1'));
   await expect.poll(last).toMatchObject({ method: 'GET', status: 200, key: 'default' });
   expect(JSON.stringify(sandbox.requests())).not.toContain(sandbox.apiKey);
-});
-
-describe('portal roles', () => {
-  const userId = 4128;
-  const full = { users: 'all', phoneNumbers: true, callReports: true, allowRecordings: true };
-  let callId: string;
-  let token: string;
-
-  beforeAll(async () => {
-    callId = (await sandbox.emit.call({ status: 'answered', recorded: true, recordingAfterMs: 0 })).id;
-  });
-  beforeEach(async () => {
-    await control('PUT', `/users/${userId}/role`, full);
-    await control('PATCH', '/account', { sensitiveContent: false });
-    token = await tokenFor(userId);
-  });
-
-  async function tokenFor(id: number, scopes?: string[]): Promise<string> {
-    return (await control('POST', '/tokens', { userId: id, ...(scopes && { scopes }) })).body.data.access_token;
-  }
-
-  test.each([
-    ['GET', '/sms/lines', undefined],
-    ['GET', '/sms/unread', undefined],
-    ['PUT', '/sms/drafts/one', { message: 'later' }],
-    ['DELETE', '/sms/drafts/one', undefined],
-  ])('%s %s needs a user with the permission Phone numbers, and no key does', async (method, path, body) => {
-    await control('PUT', `/users/${userId}/role`, { ...full, phoneNumbers: false });
-    expect((await ask(method, path, body, token)).body.error.type).toBe('permission_denied');
-    expect((await ask(method, path, body)).status).toBeLessThan(300);
-  });
-
-  test('without allow recordings, calls can still be searched and read', async () => {
-    await control('PUT', `/users/${userId}/role`, { ...full, allowRecordings: false });
-    expect((await ask('POST', '/calls/search', everything(), token)).status).toBe(200);
-    expect((await ask('GET', `/calls/${callId}`, undefined, token)).status).toBe(200);
-  });
-
-  test('a missing scope is told before a missing permission', async () => {
-    await control('PUT', `/users/${userId}/role`, { ...full, callReports: false });
-    const narrow = await tokenFor(userId, ['sms:read']);
-    expect((await ask('GET', `/calls/${callId}`, undefined, narrow)).body.error.type).toBe('insufficient_scope');
-  });
-
-  test('a user sees themself and the users that the role shows', async () => {
-    const seen = async () =>
-      (await ask('GET', '/users', undefined, token)).body.data.map(({ id }: { id: number }) => id);
-    const everybody = (await ask('GET', '/users')).body.data.map(({ id }: { id: number }) => id);
-    expect(await seen()).toEqual(everybody);
-    await control('PUT', `/users/${userId}/role`, { ...full, users: [4107, 4170] });
-    expect((await seen()).sort()).toEqual([4107, userId, 4170]);
-    await control('PUT', `/users/${userId}/role`, { ...full, users: [] });
-    expect(await seen()).toEqual([userId]);
-  });
-
-  test('with sensitive content, recordings are there for nobody, and everything else is', async () => {
-    await control('PATCH', '/account', { sensitiveContent: true });
-    for (const credential of [sandbox.apiKey, token]) {
-      const { status, body } = await ask('GET', `/calls/${callId}/recordings`, undefined, credential);
-      expect({ status, type: body.error?.type }).toEqual({ status: 403, type: 'permission_denied' });
-      expect((await ask('GET', `/calls/${callId}`, undefined, credential)).status).toBe(200);
-      expect((await ask('GET', `/calls/${callId}/transcripts`, undefined, credential)).status).toBe(200);
-    }
-    await control('PATCH', '/account', { sensitiveContent: false });
-    expect((await ask('GET', `/calls/${callId}/recordings`)).status).toBe(200);
-  });
-
-  test('the front desk reads no reports, a manager hears recordings, nobody without portal access logs in', async () => {
-    const role = async (id: number) => (await control('GET', `/users/${id}/role`)).body.data;
-    const users: { id: number; title: string; username: string }[] = (await ask('GET', '/users')).body.data;
-    for (const { id, title, username } of users) {
-      if (id === userId) continue;
-      const given = await role(id);
-      if (username === '') expect(given).toBeNull();
-      else
-        expect([given.callReports, given.allowRecordings]).toEqual([title !== 'Front desk', title.endsWith('manager')]);
-    }
-  });
 });

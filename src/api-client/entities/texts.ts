@@ -88,7 +88,6 @@ const skipped = fields({ to: text, reason: word('opted_out', 'duplicate', 'inval
  * A message that the carrier's gateway accepted (section 2.3). `id` is undefined when the gateway returned none. Anyone
  * can fetch the addresses in `media`: treat them as secrets.
  */
-export type SentMessage = ValueOf<typeof sentMessage>;
 
 export const sent = fields({
   from: text,
@@ -116,14 +115,11 @@ export type UnreadCounts = ValueOf<typeof unreadCounts>;
 export const blockedSender = entity('number', { line: text, number: name, reason: text, blockedAt: instant });
 
 /** A number that a line sends no texts to (section 2.7); its own texts still arrive. Its owner never sees the reason. */
-export type BlockedSender = ValueOf<typeof blockedSender>;
 
 export const draft = entity('draftId', { draftId: name, message: text });
 
 /** A draft under the key that its writer chose (section 2.7). */
-export type Draft = ValueOf<typeof draft>;
 
 export const template = entity('id', { id, title: text, body: text });
 
 /** A saved reply (section 2.7). */
-export type Template = ValueOf<typeof template>;

@@ -20,7 +20,6 @@ afterAll(() => sandbox.close());
 
 const newCode = () => approve(sandbox.url, clientId, karen, ['users:read', 'sms:read']);
 const newTokens = async () => (await redeem(sandbox.url, clientId, await newCode())).body;
-const statusWith = async (token: string) => (await caller(sandbox)('GET', '/users', undefined, token)).status;
 
 test('a code expires after a minute', async () => {
   const [inTime, tooLate] = [await newCode(), await newCode()];
