@@ -13,7 +13,7 @@ const inherits = new RegExp(
     'CI|GITHUB_(?:ACTIONS|WORKSPACE|STEP_SUMMARY)|npm_\\w+',
     // Not NODE_OPTIONS, which may load an .env file into every process.
     'NODE_ENV|NODE_COMPILE_CACHE|NODE_EXTRA_CA_CERTS|NODE_V8_COVERAGE',
-    'VITEST|VITEST_\\w+|TEST|TEST_\\w+|FAULTS|FAULT_\\w+|REPORT_SHOTS|CHROMIUM|DBT',
+    'VITEST|VITEST_\\w+|TEST|TEST_\\w+|FAULTS|FAULT_\\w+|REPORT_SHOTS|CHROMIUM',
   ].join('|')})$`,
   'i',
 );

@@ -1,7 +1,5 @@
-import { types } from 'pg';
-import { afterAll, describe, expect, test } from 'vitest';
-import { parse } from 'yaml';
-import { dashboard, dashboardQueries, questions, readConfig } from './queries.ts';
+import { afterAll, expect, test } from 'vitest';
+import { questions } from './queries.ts';
 import { seededWarehouse } from './warehouse.ts';
 
 const warehouse = await seededWarehouse();
@@ -30,39 +28,3 @@ const optional = new Set([
   ...['caller_name', 'from_name', 'to_name', 'assigned_name', 'short_summary', 'delivery_status', 'holiday_name'],
   'would_cost_usd',
 ]);
-
-describe('the dashboard', () => {
-  test.each(dashboardQueries)('“$title” is answered to the BI role', async ({ text, format }) => {
-    expect(text).not.toContain('$__');
-    const { rows, fields } = await warehouse.reader.query(text);
-    expect(rows.length).toBeGreaterThan(0);
-    if (format === 'time_series') {
-      expect(fields[0]?.name).toBe('time');
-      expect(rows[0].time).toBeInstanceOf(Date);
-    }
-  });
-
-  // Grafana shows a date as midnight UTC in the zone of the browser: west of Greenwich that is the day before.
-  test.each(dashboardQueries.filter(({ format }) => format === 'table'))(
-    '“$title” shows no date or local time as an instant',
-    async ({ text }) => {
-      const { fields } = await warehouse.reader.query(text);
-      const zoneless = fields.filter(
-        ({ dataTypeID }) => dataTypeID === types.builtins.DATE || dataTypeID === types.builtins.TIMESTAMP,
-      );
-      expect(zoneless.map(({ name }) => name)).toEqual([]);
-    },
-  );
-
-  test('asks the data source that is provisioned', () => {
-    const { datasources } = parse(readConfig('grafana/provisioning/datasources/trunkline.yaml'));
-    const uids = new Set(dashboard.panels.map(({ datasource }) => datasource.uid));
-    expect([...uids]).toEqual([datasources[0].uid]);
-    expect(datasources[0].secureJsonData.password).toMatch(/^\$/);
-  });
-
-  test('fits the 24 columns that Grafana has, with ids that stand once', () => {
-    expect(dashboard.panels.filter(({ gridPos }) => gridPos.x + gridPos.w > 24)).toEqual([]);
-    expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length);
-  });
-});
