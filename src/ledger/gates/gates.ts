@@ -28,79 +28,45 @@ interface Given {
   readonly countries: AccountLimits['countries'];
 }
 
-/** A gate that may refuse a send. */
-interface Gate {
-  /** Reasons begin with `gate:` and this name. */
-  readonly name: string;
-  /** The condition under which a send passes. */
-  readonly asks: string;
-  /** The reason for a refusal; undefined if the send passes. */
-  readonly refusal: (given: Given) => string | undefined;
-}
+/** The reason why a gate refuses a send, without `gate:`; undefined if the send passes. */
+type Gate = (given: Given) => string | undefined;
 
-const gate = (name: string, asks: string, refuses: (given: Given) => boolean): Gate => ({
-  name,
-  asks,
-  refusal: (given) => (refuses(given) ? name : undefined),
-});
+const gate =
+  (name: string, refuses: (given: Given) => boolean): Gate =>
+  (given) =>
+    refuses(given) ? name : undefined;
 
 /** The gates that can refuse a send, in order. The first refusal decides. */
 const refusingGates: readonly Gate[] = [
-  gate('rule_off', 'The rule is in force and not off', ({ inputs }) => inputs.ruleMode === 'off'),
-  gate('short_code', 'It is not a short code', ({ send: { number } }) => /^\d{1,6}$/.test(number)),
+  gate('rule_off', ({ inputs }) => inputs.ruleMode === 'off'),
+  gate('short_code', ({ send: { number } }) => /^\d{1,6}$/.test(number)),
   gate(
     'no_number',
-    'The recipient is a phone number, and no hidden caller',
     ({ send: { number }, inputs }) => !isPhoneNumber(number) || isForeignRead(number, inputs.callerIds),
   ),
-  gate(
-    'own_number',
-    'It is not a number of the account or of a user',
-    ({ send: { number, line }, inputs }) => number === line || inputs.isOwnNumber,
-  ),
-  gate('costly_number', 'It is not a premium-rate or satellite number', ({ send }) => isCostlyNumber(send.number)),
+  gate('own_number', ({ send: { number, line }, inputs }) => number === line || inputs.isOwnNumber),
+  gate('costly_number', ({ send }) => isCostlyNumber(send.number)),
   gate(
     'country',
-    'Its country is allowed',
     ({ send: { number, line }, inputs, countries }) =>
       !isAllowedCountry(number, countries, [line, ...inputs.ownPrefixes]),
   ),
-  gate('erased', 'The person was not erased', ({ inputs }) => inputs.isErased),
-  gate('group', 'The text that it answers is not of a group', ({ inputs }) => inputs.isGroup),
-  gate('opted_out', 'The person has not opted out', ({ send: { line }, inputs }) => hasOptedOut(line, inputs.optOuts)),
-  gate(
-    'opt_out_unsure',
-    'No text of the person that may be an opt-out waits for a decision',
-    ({ send: { line }, inputs }) => hasOptedOut(line, inputs.optOuts, 'unsure'),
-  ),
-  gate('blocked', 'The line has not blocked the number', ({ isBlocked }) => isBlocked),
-  gate(
-    'trigger_gone',
-    'The text that it answers still exists',
-    ({ send: { trigger }, inputs }) => trigger.kind === 'message' && inputs.trigger === null,
-  ),
-  gate(
-    'newer_inbound',
-    'They have not written since, or it is no follow-up',
-    ({ send: { limits }, inputs }) => inputs.hasNewerInbound && limits.isFollowUp === true,
-  ),
-  gate('answered', 'Nobody else has answered', ({ inputs }) => inputs.isAnswered),
+  gate('erased', ({ inputs }) => inputs.isErased),
+  gate('group', ({ inputs }) => inputs.isGroup),
+  gate('opted_out', ({ send: { line }, inputs }) => hasOptedOut(line, inputs.optOuts)),
+  gate('opt_out_unsure', ({ send: { line }, inputs }) => hasOptedOut(line, inputs.optOuts, 'unsure')),
+  gate('blocked', ({ isBlocked }) => isBlocked),
+  gate('trigger_gone', ({ send: { trigger }, inputs }) => trigger.kind === 'message' && inputs.trigger === null),
+  gate('newer_inbound', ({ send: { limits }, inputs }) => inputs.hasNewerInbound && limits.isFollowUp === true),
+  gate('answered', ({ inputs }) => inputs.isAnswered),
   gate(
     'human_wrote',
-    'No person of the account wrote in the thread lately',
     ({ send: { limits }, inputs: { humanAt, now } }) =>
       humanAt !== null &&
       now.getTime() - humanAt.getTime() < (limits.humanMinutes ?? defaultRuleLimits.humanMinutes) * 60_000,
   ),
-  gate('talked', 'Nobody has talked with them since the call that it answers', ({ inputs }) => inputs.hasTalked),
-  {
-    name: 'loop',
-    asks: 'They do not look like a machine that answers us',
-    refusal: ({ inputs }) => {
-      const loop = detectLoop(inputs);
-      return loop === undefined ? undefined : `loop_${loop}`;
-    },
-  },
+  gate('talked', ({ inputs }) => inputs.hasTalked),
+  ({ inputs }) => detectLoop(inputs),
 ];
 
 /**
@@ -115,56 +81,14 @@ export function judge(
 ): Verdict {
   if (inputs.now > send.expiresAt) return { kind: 'expire' };
   const given = { send, inputs, isBlocked, countries };
-  for (const { refusal } of refusingGates) {
-    const reason = refusal(given);
+  for (const refusalBy of refusingGates) {
+    const reason = refusalBy(given);
     if (reason !== undefined) return { kind: 'deny', reason: `gate:${reason}` };
   }
   // If a rule answers the newer text, its send supersedes this one. Otherwise this one is sent.
   if (inputs.isNewerUndecided) return { kind: 'wait', reason: 'gate:newer_inbound' };
   if (inputs.isAwaitingSteps) return { kind: 'wait', reason: 'gate:earlier_steps' };
   return judgeQuietHours(send, inputs);
-}
-
-/** A gate, and whether it lets a send pass; undefined if it wasn't asked. */
-export interface GateVerdict {
-  readonly asks: string;
-  readonly passes: boolean | undefined;
-}
-
-const allGates: readonly Pick<Gate, 'name' | 'asks'>[] = [
-  { name: 'too_old', asks: 'It is not too old' },
-  ...refusingGates,
-  { name: 'quiet_hours', asks: 'The quiet hours of the recipient are over' },
-  { name: 'budget', asks: 'The budgets of the day are not used up' },
-];
-
-/** The decision of each gate about a send now, in order. The budgets are only asked when the send is reserved. */
-export function judgeEach(
-  send: Judged,
-  inputs: GateInputs,
-  isBlocked: boolean,
-  { countries }: Pick<AccountLimits, 'countries'>,
-): GateVerdict[] {
-  const given = { send, inputs, isBlocked, countries };
-  const passes = [
-    inputs.now <= send.expiresAt,
-    ...refusingGates.map(({ refusal }) => refusal(given) === undefined),
-    judgeQuietHours(send, inputs).kind === 'pass',
-  ];
-  return allGates.map(({ asks }, at) => ({ asks, passes: passes[at] }));
-}
-
-/**
- * Derives each gate's decision from the recorded reason of a refusal, or from undefined if the send passed all of them.
- * Gates before the refusing one passed the send; gates after it weren't asked. Returns undefined if no gate gave this
- * reason.
- */
-export function recordedVerdicts(reason: string | undefined): GateVerdict[] | undefined {
-  if (reason === undefined) return allGates.map(({ asks }) => ({ asks, passes: true }));
-  const refused = reason.replace(/^gate:/, '').replace('unknown_zone', 'quiet_hours');
-  const refusing = allGates.findIndex(({ name }) => refused === name || refused.startsWith(`${name}_`));
-  if (refusing < 0) return undefined;
-  return allGates.map(({ asks }, at) => ({ asks, passes: at > refusing ? undefined : at < refusing }));
 }
 
 function judgeQuietHours({ number, limits, plannedAt, approvedAt }: Judged, { now }: GateInputs): Verdict {
@@ -216,17 +140,17 @@ const machineAnswers = 2;
  * Detects a trigger that looks like an automatic answer, which our reply would prolong: it repeats our text, it repeats
  * itself, or it came too quickly too often. Returns undefined for all others.
  */
-function detectLoop(inputs: GateInputs): 'echo' | 'identical' | 'too_fast' | undefined {
+function detectLoop(inputs: GateInputs): 'loop_echo' | 'loop_identical' | 'loop_too_fast' | undefined {
   const { trigger, earlierInbound, ownSends, ownMessages } = inputs;
   if (trigger?.direction !== 'in') return undefined;
   const words = wordsOf(trigger.text);
-  if (words !== '' && ownSends.some(({ text }) => wordsOf(text) === words)) return 'echo';
+  if (words !== '' && ownSends.some(({ text }) => wordsOf(text) === words)) return 'loop_echo';
   // Repetitions only count after a send of ours: a person may ask twice.
   const same = earlierInbound.filter(
     ({ text, at }) =>
       wordsOf(text) === words && ownSends.some((own) => own.at.getTime() > at.getTime() - identicalWithinMs),
   );
-  if (words !== '' && same.length + 1 >= machineTexts) return 'identical';
+  if (words !== '' && same.length + 1 >= machineTexts) return 'loop_identical';
   const inbound = [trigger, ...earlierInbound];
   // Both times come from the service, in whole seconds.
   const isAnsweredFast = (own: Date, texts: typeof inbound) =>
@@ -237,7 +161,7 @@ function detectLoop(inputs: GateInputs): 'echo' | 'identical' | 'too_fast' | und
   if (!newest || !isAnsweredFast(newest, [trigger])) return undefined;
   const slow = older.findIndex((own) => !isAnsweredFast(own, inbound));
   const quick = 1 + (slow < 0 ? older.length : slow);
-  return quick >= machineAnswers ? 'too_fast' : undefined;
+  return quick >= machineAnswers ? 'loop_too_fast' : undefined;
 }
 
 function wordsOf(text: string): string {

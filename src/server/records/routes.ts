@@ -52,11 +52,7 @@ const records: readonly (readonly [
   // Fastify limits the length of named parameters, but a group can have many participants.
   ['/threads/*', '/reports', (tx, { params, view, query }) => threadPage(tx, params['*'] ?? '', query, view)],
   ['/targets/:kind/*', '/targets', (tx, { params, view }) => targetPage(tx, targetOf(params.kind, params['*']), view)],
-  [
-    '/sends/:id',
-    '/sends',
-    async (tx, { params, rules, view }) => sendPage(tx, sendIdOf(params.id), { view, rules: await rules(tx) }),
-  ],
+  ['/sends/:id', '/sends', (tx, { params, view }) => sendPage(tx, sendIdOf(params.id), view)],
   [
     '/rules/runs/:id',
     '/rules',

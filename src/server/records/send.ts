@@ -1,12 +1,8 @@
 import type { Transaction } from '../../db/database.ts';
 import { listProposals, type Proposal } from '../../ledger/approvals.ts';
-import { type GateVerdict, judgeEach, recordedVerdicts } from '../../ledger/gates/gates.ts';
-import { readGateInputs } from '../../ledger/gates/inputs.ts';
-import { accountLimits } from '../../ledger/limits.ts';
 import { readSend, type Send } from '../../ledger/send.ts';
 import { isUnsent } from '../../ledger/states.ts';
-import { countOf, price, sendCost, sendModeWords, sendReasonWords, sendWords } from '../../ops/format.ts';
-import type { RuleSet } from '../../rules/rule.ts';
+import { countOf, price, sendCost, sendModeWords, sendWords } from '../../ops/format.ts';
 import { BadAddress } from '../answering.ts';
 import { type Html, html, link } from '../html.ts';
 import { areWordsShown, hiddenWords } from '../row-list.ts';
@@ -21,12 +17,8 @@ export function sendIdOf(text: string | undefined): string {
   return text;
 }
 
-/** The page of a send: its text, each gate's decision, and its history. `rules` are those in force. */
-export async function sendPage(
-  tx: Transaction,
-  id: string,
-  { view, rules }: { view: View; rules: RuleSet | undefined },
-): Promise<RecordPage> {
+/** The page of a send: its text, and its history. */
+export async function sendPage(tx: Transaction, id: string, view: View): Promise<RecordPage> {
   const found = await readSend(tx, id);
   if (!found) throw new BadAddress(`There is no send ${id}.`, 404);
   const { send, events } = found;
@@ -68,7 +60,6 @@ ${facts(view, [
 ])}`,
       ),
       !proposal && section('Text', text(send, isTextShown)),
-      gates(send, await verdicts(tx, send, rules)),
       section(
         'History',
         steps(
@@ -145,35 +136,4 @@ function review({ sendId, line, number, reservedMicros }: Send): Html {
       ['It was not sent', `/sends/${sendId}/settle/not-sent`],
     ],
   });
-}
-
-/** For an open send, what each gate decides now. For any other, what it decided then. */
-async function verdicts(
-  tx: Transaction,
-  send: Send,
-  rules: RuleSet | undefined,
-): Promise<readonly GateVerdict[] | undefined> {
-  const { state, reason } = send;
-  if (isUnsent(send)) {
-    const inputs = await readGateInputs(tx, send);
-    return judgeEach(send, inputs, inputs.wasBlocked, accountLimits(rules?.accountLimits));
-  }
-  if (state !== 'DENIED' && state !== 'EXPIRED') return recordedVerdicts(undefined);
-  return recordedVerdicts(reason === null || reason === 'dry_run' ? undefined : reason);
-}
-
-function gates(send: Send, verdicts: readonly GateVerdict[] | undefined): Html {
-  if (!verdicts) {
-    return section('Gates', soft(`No gate decided about it: ${sendReasonWords(send.state, send.reason ?? '')}.`));
-  }
-  const isOpen = isUnsent(send);
-  const tones = { true: ['passes', 'ok'], false: ['refuses', 'problem'], undefined: ['not asked', 'soft'] } as const;
-  return section(
-    isOpen ? 'Gates, as of now' : 'Gates',
-    html`<ul class="gates">${verdicts.map(({ asks, passes }) => {
-      const [word, tone] = tones[`${passes}`];
-      return html`<li><span>${asks}</span><span class="${tone}">${word}</span></li>`;
-    })}</ul>
-<p class="note">${isOpen ? 'They are asked in this order, again just before the send leaves. The budgets are asked last.' : 'They are asked in this order; the first that refuses decides.'}</p>`,
-  );
 }

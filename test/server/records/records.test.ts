@@ -224,11 +224,8 @@ describe('a send', () => {
     expect(await page('/sends')).toContain('the person has opted out');
   });
 
-  test('shows what each gate decided', async () => {
-    const markup = await page(`/sends/${sendIds[1]}`);
-    expect(markup).toContain('<span>The person has not opted out</span><span class="problem">refuses</span>');
-    expect(markup).toContain('<span>The person was not erased</span><span class="ok">passes</span>');
-    expect(markup).toContain('<span>Nobody else has answered</span><span class="soft">not asked</span>');
+  test('says which gate refused it', async () => {
+    expect(await page(`/sends/${sendIds[1]}`)).toContain('the person has opted out');
     expect((await world.get('/sends/33333333-3333-4333-8333-333333333333')).status).toBe(404);
     expect((await world.get('/sends/none')).status).toBe(404);
   });
