@@ -3,7 +3,6 @@ create table ops.sends (
   send_id uuid default gen_random_uuid() primary key,
   rule text not null,
   rule_version text,
-  rule_hash text, -- If the rule changes, a waiting text is rendered again.
   line text not null,
   number text not null, -- The only recipient, normalised.
   trigger_kind text not null check (trigger_kind in ('message', 'call')),

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type Database, sql } from '../db/database.ts';
 import { readAllowedMode, readInForce, readVersions } from '../ledger/rules-in-force.ts';
+import { countOf } from '../ops/format.ts';
 import { parseRules } from '../rules/file/parse.ts';
 import type { Mode } from '../rules/rule.ts';
 import { applyRules, rollbackRules, setRulesMode } from '../rules/versions.ts';
@@ -24,9 +25,10 @@ export async function apply(file: string, { why }: Reason): Promise<Output> {
   });
   const set = parseRules(text, { file, timeZone: settings.hoursZone });
   const isRulesFile = resolve(file) === resolve(settings.rulesFile);
-  const { isNew } = await applyRules(db, text, { file, isRulesFile, by: operatorName(), why });
+  const { isNew, waiting } = await applyRules(db, text, { file, isRulesFile, by: operatorName(), why });
   await printWarnings(file, text, set, settings);
-  return await inForceNow(db, settings, isNew ? '' : `${file} was in force already. `);
+  const older = `${countOf(waiting, 'text')} of earlier versions ${waiting === 1 ? 'waits and leaves' : 'wait and leave'} with the words of then. `;
+  return await inForceNow(db, settings, isNew ? (waiting > 0 ? older : '') : `${file} was in force already. `);
 }
 
 export async function history({ limit }: { limit: number }): Promise<Output> {

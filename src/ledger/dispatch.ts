@@ -48,13 +48,9 @@ export function reserveSend(
     // For a live send, the service is asked about a block just before the dispatch. A dry run asks nothing.
     const verdict = judge(send, inputs, isDry && inputs.wasBlocked, limits);
     if (verdict.kind === 'deny' || verdict.kind === 'expire') return refuse(tx, ledger, send, verdict);
-    if (needsApproval(send) && !isDry) {
-      return inputs.isOutdated ? takeUpAgain(tx, sendId) : awaitApproval(tx, send);
-    }
+    if (needsApproval(send) && !isDry) return awaitApproval(tx, send);
     if (inputs.isPaused && !isDry) return 'paused';
     if (verdict.kind !== 'pass') return refuse(tx, ledger, send, verdict);
-    // The rules render it again first.
-    if (inputs.isOutdated && !isDry) return takeUpAgain(tx, sendId);
 
     const units = maxSegments(send.text);
     if (isDry) {
@@ -182,10 +178,6 @@ async function commitDispatch(
   if (control.isPaused) {
     await returnToPlanned(tx, send, 'paused', 0);
     return 'paused';
-  }
-  if (inputs.isOutdated && inputs.ruleMode === 'live') {
-    await returnToPlanned(tx, send, 'the rules have changed since', 0);
-    return 'replanned';
   }
   // Another send may have shown a higher price since the reservation.
   const limits = await readLimits(tx);

@@ -31,7 +31,7 @@ export type PlanResult = { readonly sendId: string } | 'duplicate' | 'thread_bus
  */
 export async function planSend(tx: Transaction, given: SendPlan): Promise<PlanResult> {
   const plan = { ...given, line: normalizeNumber(given.line), number: normalizeNumber(given.number) };
-  const { rule, ruleVersion = null, ruleHash = null, line, number, trigger, text, mode, limits = {} } = plan;
+  const { rule, ruleVersion = null, line, number, trigger, text, mode, limits = {} } = plan;
   if (await isPlanned(tx, plan)) return 'duplicate';
   await supersede(tx, plan);
   const maxAgeSeconds = limits.maxAgeSeconds ?? defaultRuleLimits.maxAgeSeconds;
@@ -39,8 +39,8 @@ export async function planSend(tx: Transaction, given: SendPlan): Promise<PlanRe
     tx,
     sql<{ sendId: string }>`with planned as (
         insert into ops.sends
-          (rule, line, number, trigger_kind, trigger_id, rule_version, rule_hash, trigger_at, body, mode, limits, expires_at)
-        values (${rule}, ${line}, ${number}, ${trigger.kind}, ${trigger.id}, ${ruleVersion}, ${ruleHash}, ${trigger.at}, ${text},
+          (rule, line, number, trigger_kind, trigger_id, rule_version, trigger_at, body, mode, limits, expires_at)
+        values (${rule}, ${line}, ${number}, ${trigger.kind}, ${trigger.id}, ${ruleVersion}, ${trigger.at}, ${text},
           ${mode}, ${JSON.stringify(limits)}, ${trigger.at}::timestamptz + ${maxAgeSeconds} * interval '1 second')
         on conflict do nothing returning send_id, fence, planned_at, reserved_at, dispatched_at
       ), marked as (${markSends('planned')})
@@ -86,6 +86,24 @@ async function supersede(tx: Transaction, { line, number, trigger, mode }: PlanK
     const step = { sendId, from: [state], to: 'DENIED', reason: 'superseded' } as const;
     await transition(tx, { ...step, actor: 'rule', set: { fence: fence + 1 } });
   }
+}
+
+/**
+ * Drops the sends that wait of rules other than those of a new version. The gates drop those that a worker has in hand. Returns how
+ * many live sends wait with the words of earlier versions.
+ */
+export async function dropOthers(tx: Transaction, rules: readonly string[]): Promise<number> {
+  const waiting = await query(
+    tx,
+    sql<Pick<Send, 'sendId' | 'state' | 'mode'> & { isOther: boolean }>`
+      select send_id as "sendId", state, mode, rule <> all(${rules}::text[]) as "isOther" from ops.sends
+      where ${sql.raw(isUnsentRow)} and rule_version is not null for update skip locked`,
+  );
+  const others = waiting.filter(({ isOther, state }) => isOther && state !== 'RESERVED');
+  for (const { sendId, state } of others) {
+    await transition(tx, { sendId, from: [state], to: 'DENIED', reason: 'gate:rule_off', actor: 'rule' });
+  }
+  return waiting.filter(({ isOther, mode }) => !isOther && mode === 'live').length;
 }
 
 /** A superseded send whose budget is still reserved. */

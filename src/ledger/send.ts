@@ -20,9 +20,9 @@ export { type SendState, states } from './states.ts';
  * If the rule has `approve`, the gates lead from PLANNED or HELD to AWAITING_APPROVAL instead, which reserves nothing. A
  * person approves the text (PLANNED, and all gates again) or rejects it (DENIED), or it becomes EXPIRED.
  *
- * An operator may cancel one that is not DISPATCHED yet: DENIED. Once its rule was changed, one that waits is rendered again
- * (HELD); if that changed its text, an approval no longer counts. A send for a newer trigger supersedes one that is not
- * DISPATCHED yet: the older one becomes DENIED.
+ * An operator may cancel one that is not DISPATCHED yet: DENIED. So does a version of the rules that turns its rule off or lacks
+ * it; any other leaves it its words. A send for a newer trigger supersedes one that is not DISPATCHED yet: the older one becomes
+ * DENIED.
  *
  * A crash leaves PLANNED, HELD and AWAITING_APPROVAL unchanged. When the lease of RESERVED expires, the send is PLANNED
  * again: no request can have left. When the lease of DISPATCHED expires, it is UNKNOWN: a request may have left. The only
@@ -63,8 +63,6 @@ const nextStates: Readonly<Record<SendState, readonly SendState[]>> = {
 export interface SendPlan {
   readonly rule: string;
   readonly ruleVersion?: string;
-  /** Fingerprint of the rule. When it changes, the text is rendered again. */
-  readonly ruleHash?: string;
   /** When the rule took effect. It ignores triggers that any rule answered before. */
   readonly ruleSince?: Date;
   readonly line: string;
@@ -80,7 +78,7 @@ export interface SendPlan {
 }
 
 /** A row of ops.sends. Times are by the database's clock. */
-export interface Send extends Omit<SendPlan, 'ruleVersion' | 'ruleHash' | 'ruleSince' | 'limits' | 'lostUntil'> {
+export interface Send extends Omit<SendPlan, 'ruleVersion' | 'ruleSince' | 'limits' | 'lostUntil'> {
   readonly sendId: string;
   readonly ruleVersion: string | null;
   readonly limits: RuleLimits;
@@ -213,19 +211,15 @@ interface Transition {
 type SettableColumn =
   | 'approved_at'
   | 'baseline_message_ids'
-  | 'body'
   | 'budget_date'
   | 'dispatched_at'
   | 'due_at'
   | 'expires_at'
   | 'fence'
   | 'is_reconciled'
-  | 'limits'
   | 'message_id'
   | 'message_type'
   | 'reserved_micros'
-  | 'rule_hash'
-  | 'rule_version'
   | 'settled_micros'
   | 'tries'
   | 'units';

@@ -57,7 +57,6 @@ const sendReasons: Readonly<Record<string, string>> = {
   rejected: 'its text was rejected',
   not_approved: 'nobody approved its text in time',
   writes_lost: 'it may have left before the database went back in time',
-  rule_changed: 'its rule was changed and would not reply any more',
   paused: 'sends are paused',
   reconciled: 'found in its thread',
   'gate:rule_off': 'its rule is off or gone',

@@ -100,7 +100,7 @@ function rulesGone(waiting: readonly WaitingRule[], { kind, afterSeconds, rules 
   return rules
     .filter((name) => !isWaiting(name))
     .map((name): Evaluation => {
-      const none = { steps: [], limits: {}, maxAgeSeconds: 0, replyLimits: {}, stops: false, hash: '' };
+      const none = { steps: [], limits: {}, maxAgeSeconds: 0, replyLimits: {}, stops: false };
       const rule: Rule = { name, on: kind, mode: 'off', ...none };
       return { rule, mode, isMatched: false, reason: 'rule_gone', isRecorded: true, facts: undefined, actions: [] };
     });

@@ -4,7 +4,6 @@ import { type EvaluationContext, processEvents, processIdleThreads } from './eve
 import type { RuleSet } from './rule.ts';
 import { deleteOldRuns } from './runs.ts';
 import { applyRulesFile, createRulesReader } from './versions.ts';
-import { renderWaitingReplies } from './waiting-replies.ts';
 
 /** The rules running in one process. */
 export interface RulesEngine {
@@ -63,7 +62,6 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
   };
   let adopted: RuleSet | undefined;
   const evaluating = loop('Evaluating the rules', pace.eventsMs, async (signal) => {
-    await renderWaitingReplies(evaluation, signal);
     await processEvents(evaluation, signal);
     const set = await rules(db);
     if (!set || set === adopted) return;

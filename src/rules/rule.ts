@@ -85,8 +85,6 @@ export interface Rule {
   readonly mode: Mode;
   /** Why its mode is `dry-run` although the file says `live`. */
   readonly heldBack?: 'time_zone_unset' | undefined;
-  /** Fingerprint of the rule, the business hours and `missed` as written: a waiting reply notices by it that its rule was changed. */
-  readonly hash: string;
 }
 
 /** A user that the file names by id, username or e-mail. */

@@ -204,7 +204,6 @@ export async function replyPlan(
     text,
     mode: 'live',
     limits,
-    ruleHash: rule.hash,
   };
 }
 

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { type Database, inTransaction, query, sql, type Transaction } from '../db/database.ts';
 import { takeLock } from '../db/locks.ts';
 import { lockControl } from '../ledger/control.ts';
+import { dropOthers } from '../ledger/plans.ts';
 import { type RulesVersion, readInForce, readVersions } from '../ledger/rules-in-force.ts';
 import { UserError } from '../shared/errors.ts';
 import type { Log } from '../shared/log.ts';
@@ -93,6 +94,13 @@ export function checkVersion({ version, text }: Pick<RulesVersion, 'version' | '
   return checked;
 }
 
+/** A version that came into force. */
+interface Applied {
+  readonly version: number;
+  /** Live texts that wait, and leave with the words of earlier versions. */
+  readonly waiting: number;
+}
+
 interface ApplyOptions {
   /** The path as messages show it. */
   readonly file: string;
@@ -108,19 +116,21 @@ export async function applyRules(
   db: Database,
   text: string,
   { file, isRulesFile, ...change }: Change & ApplyOptions,
-): Promise<{ readonly version: number; readonly isNew: boolean }> {
+): Promise<Applied & { readonly isNew: boolean }> {
   parseRules(text, { file, timeZone: anyZone });
   return whileStill(db, async (tx) => {
     const inForce = await readInForce(tx);
     const [newest] = await readVersions(tx, sql`true`);
     // After a refused file, a new version says that it is mended.
-    if (inForce?.text === text && newest?.problem === null) return { version: inForce.version, isNew: false };
+    if (inForce?.text === text && newest?.problem === null) {
+      return { version: inForce.version, waiting: 0, isNew: false };
+    }
     refuseIfChanged(inForce, change);
-    const version = await insertVersion(tx, {
+    const applied = await insertVersion(tx, {
       ...{ text, mode: inForce?.mode ?? 'live', ...change },
       ...(isRulesFile && { fileHash: hash('sha256', text) }),
     });
-    return { version, isNew: true };
+    return { ...applied, isNew: true };
   });
 }
 
@@ -136,7 +146,7 @@ export function rollbackRules(
     const [earlier] = await readVersions(tx, sql`problem is null and ${wanted}`);
     if (!inForce || !earlier)
       throw new UserError(`There is no ${to === undefined ? 'earlier version' : `version ${to} that was in force`}.`);
-    const version = await insertVersion(tx, {
+    const { version } = await insertVersion(tx, {
       ...{ text: earlier.text, mode: inForce.mode, by: change.by },
       why: change.why ?? `back to version ${earlier.version}`,
     });
@@ -151,7 +161,7 @@ export function setRulesMode(db: Database, mode: Mode, change: Change): Promise<
     if (!inForce) throw new UserError('No rules were applied yet.');
     refuseIfChanged(inForce, change);
     if (inForce.mode === mode) return { version: inForce.version };
-    return { version: await insertVersion(tx, { text: inForce.text, mode, ...change }) };
+    return insertVersion(tx, { text: inForce.text, mode, ...change });
   });
 }
 
@@ -184,9 +194,10 @@ export async function applyRulesFile(
       sql`select file_hash as hash, problem from ops.rule_versions where file_hash is not null order by version desc limit 1`,
     );
     const isSame = last?.hash === fileHash && (last.problem === null || last.problem === problem);
-    if (isSame || (isMissing && inForce) || (inForce?.text === text && last?.problem === null)) return { inForce };
+    if (isSame || (isMissing && inForce) || (inForce?.text === text && last?.problem === null))
+      return { inForce, version: undefined };
     const change = { text: text ?? '', mode: inForce?.mode ?? 'live', by: 'RULES_FILE', fileHash, problem };
-    return { inForce, version: await insertVersion(tx, change) };
+    return { inForce, ...(await insertVersion(tx, change)) };
   });
   if (problem !== undefined) {
     const effect = applied.inForce
@@ -225,7 +236,10 @@ interface NewVersion extends Change {
 const anyZone = 'UTC';
 
 /** Throws a `RulesError` if the text has errors, unless it is refused. */
-async function insertVersion(tx: Transaction, { text, mode, by, why, fileHash, problem }: NewVersion): Promise<number> {
+async function insertVersion(
+  tx: Transaction,
+  { text, mode, by, why, fileHash, problem }: NewVersion,
+): Promise<Applied> {
   const [newest] = await query<{ version: number }>(
     tx,
     sql`select coalesce(max(version), 0) as version from ops.rule_versions`,
@@ -245,6 +259,12 @@ async function insertVersion(tx: Transaction, { text, mode, by, why, fileHash, p
         ${JSON.stringify(rules ?? [])}, ${JSON.stringify(set?.accountLimits ?? {})},
         coalesce((select since from ops.rule_versions where problem is null order by version desc limit 1), '{}'))`,
   );
-  if (set) await recordInForce(tx, set);
-  return version;
+  if (!set) return { version, waiting: 0 };
+  await recordInForce(tx, set);
+  const active = set.rules.filter((rule) => rule.mode !== 'off');
+  const waiting = await dropOthers(
+    tx,
+    active.map(({ name }) => name),
+  );
+  return { version, waiting };
 }

@@ -546,22 +546,6 @@ test.each(fates)(
   },
 );
 
-test('a text that an older version rendered waits for the rules to render it again', async () => {
-  const { ledger, sendId } = await planned();
-  const changing = await openLedger(database, sandbox, {
-    readThread: async (thread) => {
-      await load(inForce('live'));
-      return ledger.deps.readThread(thread);
-    },
-  });
-  expect(await changing.dispatcher.advance(sendId)).toBe('replanned');
-  expect(await ledger.dispatcher.advance(sendId)).toBe('nothing_due');
-  expect(await ledger.state(sendId)).toBe('PLANNED the rules have changed since');
-  expect(posts()).toBe(0);
-  await database.query(`update ops.sends set rule_version = '2'`);
-  expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
-});
-
 test('a text that no rule planned is sent, whatever rules are in force', async () => {
   const ledger = await openLedger(database, sandbox);
   const byHand = await ledger.answer();

@@ -1,5 +1,5 @@
+import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { pauseSends, resumeSends } from '../../src/ledger/control.ts';
 import { runInProcess } from '../cli/in-process.ts';
 import { until } from '../world.ts';
 import { createRulesWorld } from './rules-world.ts';
@@ -11,11 +11,11 @@ const line = '16465550100';
 const clock = (minutes: number) =>
   new Date(Date.now() + minutes * 60_000).toLocaleTimeString('en-GB', { timeZone: 'America/New_York' }).slice(0, 5);
 const quiet = `"${clock(-120)}-${clock(240)}"`;
-const rulesWith = (text: string, { hours = quiet, condition = 'message.plain.startsWith("hello")' } = {}) => `
+const rulesWith = (text: string, { hours = quiet } = {}) => `
 rules:
   - name: greeting
     on: message_received
-    if: ${condition}
+    if: message.plain.startsWith("hello")
     do: [{ reply: '${text}, {{ message.text }}' }]
     limits: { quiet_hours: ${hours} }
 `;
@@ -23,7 +23,6 @@ rules:
 describe('while a version comes into force', async () => {
   const world = await createRulesWorld(rulesWith('Old words'), 'live', 'postgres', { adminToken: token });
   const { sandbox, value, context, receiver } = world;
-  const { db } = context.database;
   afterAll(() => world.close());
   beforeEach(() => world.rules(rulesWith('Old words')));
   let numbers = 12125553000;
@@ -43,38 +42,22 @@ describe('while a version comes into force', async () => {
   const charges = (number: string) => sandbox.sends().filter(({ charge }) => charge?.to.includes(number)).length;
   const environment = { DATABASE_URL: context.settings.databaseUrl };
 
-  test('a held reply is rendered again when its text was corrected, and leaves when its quiet hours end', async () => {
+  test('a held reply keeps its words when they are corrected, which apply says', async () => {
     const number = await held();
-    await world.rules(rulesWith('New words'));
-    await until(async () => (await bodyOf(number)) === 'New words, Hello');
-    await until(async () => (await stateOf(number)) === 'HELD gate:quiet_hours');
-    await world.rules(rulesWith('Newest words', { hours: 'none' }));
+    const file = `${world.rulesFile}.new`;
+    await writeFile(file, rulesWith('New words'));
+    const { out } = await runInProcess({ ...environment, TIME_ZONE: 'UTC' }, 'rules', 'apply', file);
+    expect(out).toContain('1 text of earlier versions waits and leaves with the words of then.');
+    await value('update ops.sends set limits = $2, due_at = now() where number = $1', number, '{"quietHours":"none"}');
     await until(async () => (await stateOf(number)) === 'SENT');
-    expect(await bodyOf(number)).toBe('Newest words, Hello');
+    expect(await bodyOf(number)).toBe('Old words, Hello');
     expect(charges(number)).toBe(1);
   });
 
-  test('one that is paused too; a change of another rule leaves it alone', async () => {
-    await world.rules(rulesWith('Old words', { hours: 'none' }));
-    await pauseSends(db, 'the words are wrong');
-    numbers += 1;
-    const number = String(numbers);
-    await sandbox.emit.sms({ line, number, text: 'Hello' });
-    await until(async () => (await stateOf(number)) === 'PLANNED');
-    await world.rules(
-      `${rulesWith('Old words', { hours: 'none' })}  - { name: other, on: call_missed, do: [{ resolve: true }] }\n`,
-    );
-    await world.rules(rulesWith('New words', { hours: 'none' }));
-    await until(async () => (await bodyOf(number)) === 'New words, Hello');
-    expect(await value(`select count(*)::integer from ops.send_events where send_id = $1`, await idOf(number))).toBe(2);
-    await resumeSends(db);
-    await until(async () => (await stateOf(number)) === 'SENT');
-  });
-
-  test('one whose rule would not reply any more is dropped', async () => {
+  test.each(['off', 'gone'])('one whose rule is %s is dropped at once', async (now) => {
     const number = await held();
-    await world.rules(rulesWith('New words', { condition: 'message.plain.startsWith("bye")' }));
-    await until(async () => (await stateOf(number)) === 'DENIED rule_changed');
+    await world.rules(now === 'off' ? `${rulesWith('Old words')}    mode: off\n` : 'rules: []\n');
+    expect(await stateOf(number)).toBe('DENIED gate:rule_off');
     expect(charges(number)).toBe(0);
   });
 

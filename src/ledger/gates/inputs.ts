@@ -2,7 +2,7 @@ import { hotQuery, sql, type Transaction } from '../../db/database.ts';
 import { spellingsOf } from '../../warehouse/erasure/mentions.ts';
 import { highestUnit } from '../control.ts';
 import type { Mode } from '../limits.ts';
-import { isInForce, ruleMode } from '../rules-in-force.ts';
+import { ruleMode } from '../rules-in-force.ts';
 import type { SendPlan } from '../send.ts';
 import { hasTalkedSince } from '../talks.ts';
 
@@ -13,8 +13,6 @@ export interface GateInputs {
   readonly highestUnitMicros: number;
   /** The mode of the send's rule in force; `off` when it is not. `live` where no rule planned the send. */
   readonly ruleMode: Mode;
-  /** A newer version of the rules is in force than the one that the send was rendered by. */
-  readonly isOutdated: boolean;
   /** The recipient is the account's own line or number, a user's mobile, or the call came from an extension. */
   readonly isOwnNumber: boolean;
   /** The numbers of the triggering call, as the service wrote them. */
@@ -152,8 +150,6 @@ function inputsQuery({ line, number, trigger, limits, sendId }: GateSubject, pas
     select moment.now, k.is_paused as "isPaused", ${highestUnit} as "highestUnitMicros",
       coalesce((select ${ruleMode(sql`s.rule`)} from ops.sends s
         where s.send_id = ${sendId ?? null}::uuid and s.rule_version is not null), 'live') as "ruleMode",
-      exists (select from ops.sends s join ops.rule_versions v on s.rule_version <> v.version::text
-        where s.send_id = ${sendId ?? null}::uuid and ${isInForce}) as "isOutdated",
       exists (select from warehouse.sms_lines where line = ${number})
         or exists (select from warehouse.user_endpoints where kind = 'number' and endpoint = ${number} and valid_to = 'infinity')
         or exists (select from warehouse.users where deleted_at is null and ${normalized('mobile')} = ${number})

@@ -252,7 +252,6 @@ function buildRules(
       stops: rule.stop,
       hoursAt: usesHours ? positions.ofValue([...path, 'name']) : undefined,
       ...(isHeldBack ? { mode: 'dry-run', heldBack: 'time_zone_unset' } : { mode: rule.mode }),
-      hash: fingerprint(JSON.stringify([rule, hours, offices, missed])),
     };
   });
 }
