@@ -21,7 +21,7 @@ export interface SendWorkOptions {
   readonly everyMs?: number;
 }
 
-const everyMs = 500;
+const everyMs = 5_000;
 
 /** Sends that a process advances at once. */
 const atATime = 4;

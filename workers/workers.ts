@@ -30,6 +30,7 @@ import { createSync, type Sync } from '../src/sync/sync.ts';
 import { startUnconfirmedReads } from '../src/sync/unconfirmed-targets.ts';
 import { directoryKinds, wholeList } from '../src/warehouse/directory.ts';
 import { createDriftLog, type OnAnswer } from '../src/warehouse/drift.ts';
+import { startDueWork } from './due-work.ts';
 import { type CompletenessPace, startMaintenance } from './maintenance.ts';
 import { type SendWork, type SendWorkOptions, startSends } from './sends.ts';
 
@@ -156,6 +157,17 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
     startSweep({ db, log, floor, queues: queueNames, read: sync.read }, options.sweepPace),
     (each) => each.close(0),
   );
+  const dueWork = track(
+    startDueWork(db, log, {
+      reads() {
+        void sweep.kick();
+        void unconfirmed.kick();
+      },
+      events: rules.kick,
+      steps: rules.act,
+      sends: () => sends?.kick(),
+    }),
+  );
   const pace = options.completenessPace ?? completenessPace;
   const unannounced = () => unannouncedStreams(db);
   const reconciler = createReconciler({ db, service, log, pauses, onAnswer, notify: notifier.notify });
@@ -208,6 +220,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
         await Promise.all([
           resealing,
           alerts.stop(),
+          dueWork.stop(),
           sweep.close(deadlineMs),
           firstBackfill?.stop(),
           unconfirmed.stop(),

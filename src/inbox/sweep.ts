@@ -15,13 +15,13 @@ import { type Priority, priorities, type Target, type TargetKind } from './targe
  */
 
 export interface SweepPace {
-  /** Milliseconds between two sweeps. */
+  /** Milliseconds between two sweeps that nobody asked for. */
   readonly everyMs: number;
   /** Milliseconds after which a job that no worker took counts as lost. */
   readonly lostAfterMs: number;
 }
 
-export const defaultSweepPace: SweepPace = { everyMs: 1_000, lostAfterMs: 5_000 };
+export const defaultSweepPace: SweepPace = { everyMs: 30_000, lostAfterMs: 5_000 };
 
 export interface SweepDeps {
   readonly db: Database;

@@ -65,7 +65,11 @@ async function endPause({ db, log }: Ledger): Promise<void> {
   if (await endAutomaticPause(db)) log.info('Sends are resumed: too few outcomes are unknown now to pause them');
 }
 
+/** SQL: a send in progress. */
 const isOpen = sql`state in ('PLANNED', 'HELD', 'AWAITING_APPROVAL', 'RESERVED', 'DISPATCHED', 'UNKNOWN')`;
+
+/** SQL: a send that may be advanced now. */
+export const isDueSend = sql`${isOpen} and due_at <= now()`;
 
 async function hasWork(db: Database): Promise<boolean> {
   const [row] = await query(

@@ -9,6 +9,8 @@ import { applyRulesFile, createRulesReader } from './versions.ts';
 export interface RulesEngine {
   /** Evaluates pending events now: call it when something was mirrored. */
   kick(): void;
+  /** Performs due steps now. */
+  act(): void;
   /** Ends every loop after the batch in hand. */
   stop(): Promise<void>;
 }
@@ -28,13 +30,13 @@ export interface RulesEngineOptions extends ActionContext {
 
 /** Milliseconds between two rounds of each loop. */
 export interface RulesPace {
-  /** Events, and due actions. */
+  /** Events and due actions that nobody announced. */
   readonly eventsMs: number;
   /** Idle threads. */
   readonly idleThreadsMs: number;
 }
 
-const defaultPace: RulesPace = { eventsMs: 1_000, idleThreadsMs: 15_000 };
+const defaultPace: RulesPace = { eventsMs: 30_000, idleThreadsMs: 15_000 };
 
 /** Pause between two rounds without a wait: a busy mirror fills the next batch meanwhile. */
 const restMs = 500;
@@ -89,6 +91,9 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
   for (const each of [forgetting, findingIdle, evaluating]) void each.kick();
   return {
     kick: () => void evaluating.kick(),
+    act() {
+      for (const each of acting) void each.kick();
+    },
     async stop() {
       await Promise.all([evaluating, findingIdle, ...acting, forgetting].map((each) => each.stop()));
     },

@@ -20,7 +20,7 @@ const minConcurrent = 4;
 const maxConcurrent = 16;
 const restMs = 250;
 /** Milliseconds between two polls while nothing is due. */
-const idleMs = 500;
+const idleMs = 30_000;
 
 /** Limits the reads of unconfirmed targets that are running or have lately found nothing. */
 export function createAllowance() {
