@@ -103,10 +103,3 @@ test.each(pages)('the paths in %s exist', async (file) => {
     [],
   );
 });
-
-test.each(['A delivery', 'A reply'])('%s opens at most 25 files', async (walk) => {
-  const section = (await read('docs/architecture.md')).split('\n## ').find((each) => each.startsWith(walk)) ?? '';
-  const files = new Set(pathsIn(section).filter((path) => /\.\w+$/.test(path)));
-  expect(files.size).toBeGreaterThan(10);
-  expect(files.size).toBeLessThanOrEqual(25);
-});
