@@ -1,7 +1,6 @@
 import { accessSync, constants } from 'node:fs';
 import { Client } from 'pg';
 import { z } from 'zod';
-import { toType } from '../src/shared/command-name.ts';
 import { UserError } from '../src/shared/errors.ts';
 import { zoneRemedy } from '../src/shared/time-zone.ts';
 
@@ -12,8 +11,6 @@ interface Documented {
   readonly isSecret?: boolean;
   /** What happens without it, when the schema has no default. */
   readonly otherwise?: string;
-  /** Another variable that satisfies the same need. */
-  readonly instead?: { readonly name: string; readonly how: string };
   /** What to do when it is missing. */
   readonly remedy?: string;
 }
@@ -211,8 +208,7 @@ const variables = z.object({
     .register(documentation, {
       doc: 'API key of the account.',
       isSecret: true,
-      otherwise: `the sandbox’s own, or whoever logged in with ${toType('auth login')}`,
-      instead: { name: 'ENCRYPTION_KEY', how: `set ENCRYPTION_KEY and run ${toType('auth login')}` },
+      otherwise: 'the sandbox’s own',
     }),
   DATABASE_URL: postgres.optional().register(documentation, {
     doc: 'The Postgres that holds the warehouse.',
@@ -241,13 +237,9 @@ const variables = z.object({
     .optional()
     .register(documentation, { doc: 'Accepted beside `WEBHOOK_SECRET` while it is rotated.', isSecret: true }),
   ENCRYPTION_KEY: encryptionKey.optional().register(documentation, {
-    doc: `Seals the tokens of ${toType('auth login')} and the links to recordings and attached files in the database; the same in every process. Make one with \`openssl rand -hex 32\`.`,
+    doc: 'Seals the links to recordings and attached files in the database; the same in every process. Make one with `openssl rand -hex 32`.',
     isSecret: true,
     otherwise: '`start` makes one and keeps it; with `API_KEY` links are sealed with a key derived from that',
-  }),
-  ENCRYPTION_KEY_PREVIOUS: encryptionKey.optional().register(documentation, {
-    doc: 'Opens what was sealed with it while `ENCRYPTION_KEY` is rotated: each worker encrypts that again at its start, and `doctor` says when the old key is no longer needed.',
-    isSecret: true,
   }),
   ADMIN_TOKEN: z.string().optional().register(documentation, {
     doc: 'Opens every page and action, and the metrics: as password (any user name) or bearer token; at least 16 characters. `web` and `worker` need one unless `HOST` is loopback and `PUBLIC_URL` is not set, or loopback too.',
@@ -392,11 +384,9 @@ export function readSettings(
     ),
   ];
   for (const name of options.needed ?? []) {
-    const { doc, instead, remedy } = documentationOf(name);
-    if (given[name] !== undefined || (instead && given[instead.name] !== undefined)) continue;
-    problems.push(
-      `${name} is missing: ${doc}${instead ? ` Without one, ${instead.how}.` : ''}${remedy ? ` ${remedy}` : ''}`,
-    );
+    if (given[name] !== undefined) continue;
+    const { doc, remedy } = documentationOf(name);
+    problems.push(`${name} is missing: ${doc}${remedy ? ` ${remedy}` : ''}`);
   }
   const isMailed = given.NOTIFY_TARGETS?.includes('=mailto:') === true;
   if (isMailed && given.NOTIFY_SMTP_URL === undefined && given.NOTIFY_EMAIL_TO === undefined) {
@@ -472,7 +462,6 @@ function grouped(read: z.output<typeof variables>, given: Readonly<Record<string
       hadApiPath: apiPath.test(read.API_BASE_URL ?? ''),
     },
     encryptionKey: read.ENCRYPTION_KEY,
-    encryptionKeyPrevious: read.ENCRYPTION_KEY_PREVIOUS,
     databaseUrl: read.DATABASE_URL && withPlainSslMode(read.DATABASE_URL),
     /** Maximum of connections to Postgres per process. */
     poolSize: read.DATABASE_POOL_SIZE,

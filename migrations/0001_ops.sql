@@ -22,7 +22,7 @@ create table ops.migrations (
 create table ops.locks (
   name text primary key -- As in src/db/locks.ts.
 );
-insert into ops.locks (name) values ('alerts'), ('audits'), ('bi_role'), ('directory'), ('notifications'), ('oauth_tokens'), ('outcomes'),
+insert into ops.locks (name) values ('alerts'), ('audits'), ('bi_role'), ('directory'), ('notifications'), ('outcomes'),
   ('retention'), ('rollups'), ('rule_events'), ('subscriptions'), ('views');
 
 create table ops.routines (
@@ -47,7 +47,6 @@ create table ops.processes (
   address_hash text, -- Of a receiver: SHA-256 of its webhook address, which contains WEBHOOK_SECRET.
   checked_at timestamptz, -- Of a receiver: when it last checked the subscriptions.
   secret_hash text, -- Of a receiver: the others accept its WEBHOOK_SECRET too while it runs.
-  key_name text, -- Of the key that it seals links with.
   connections integer,
   rules_mode text check (rules_mode in ('off', 'dry-run', 'live')),
   api_answered_at timestamptz, -- Whatever the status.
@@ -177,9 +176,8 @@ create table ops.streams (
   kind text primary key,
   parked_until timestamptz not null, -- When a read is tried again.
   parked_at timestamptz not null default now(),
-  code text not null default 'unauthenticated', -- login_required, or as the service refused: unauthenticated or insufficient_scope.
   reason text not null,
-  missing_scope text -- Scope to grant to the credential, if the service named it.
+  missing_scope text -- Scope to grant to the API key, if the service named it.
 );
 
 -- The webhook subscriptions that the daemon needs, as the last check found or left them.

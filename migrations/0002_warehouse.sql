@@ -15,7 +15,7 @@ create table warehouse.provenance (
 
 -- Directory
 
--- Users of the account. With an OAuth login, only those that its user may see.
+-- Users of the account.
 create table warehouse.users (
   user_id bigint primary key, -- The user id used everywhere else.
   username text, -- Portal name; empty for a user without portal access.

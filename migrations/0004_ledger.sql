@@ -87,8 +87,7 @@ create table ops.send_control (
   paused_by text check (paused_by in ('operator', 'ledger', 'recovery')),
   changed_at timestamptz not null default now(),
   highest_unit_micros bigint not null default 0, -- Of a segment, within a day of the newest such answer: the minimum of every reservation.
-  highest_unit_at timestamptz not null default '-infinity', -- When it was charged last. It counts for a day.
-  sender_id bigint -- Whom the service names as the author of sends; NULL = none, as with an API key.
+  highest_unit_at timestamptz not null default '-infinity' -- When it was charged last. It counts for a day.
 );
 insert into ops.send_control default values;
 

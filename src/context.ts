@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import type { Settings } from '../config/settings.ts';
 import { createService, type Service } from './api-client/client.ts';
 import { createAccountCheck } from './credentials/account.ts';
-import { openCredential } from './credentials/credentials.ts';
 import { linkSealer } from './credentials/sealer.ts';
 import { createDatabase, type OpenDatabase } from './db/database.ts';
 import { type ConnectionShares, shareConnections } from './db/limits.ts';
@@ -12,7 +11,7 @@ import { defaultReadPauses, type ReadPauses } from './inbox/targets.ts';
 import { createQueues, type Queues } from './queues/queues.ts';
 import type { Log } from './shared/log.ts';
 import { createMetrics, type Metrics } from './shared/metrics.ts';
-import type { SealLink } from './warehouse/links.ts';
+import type { LinkSealer } from './warehouse/links.ts';
 
 /** What the parts of one process share. Its creator disposes of it, last. */
 export interface Context extends AsyncDisposable {
@@ -28,11 +27,11 @@ export interface Context extends AsyncDisposable {
   readonly notifier: Notifier;
   /** What this process accepted lately. */
   readonly accepted: AcceptedTargets;
-  /** Undefined without an API or credentials. */
+  /** Undefined without API_BASE_URL and API_KEY. */
   readonly service: Service | undefined;
   readonly pauses: ReadPauses;
-  /** Undefined without ENCRYPTION_KEY. */
-  readonly sealLink: SealLink | undefined;
+  /** Undefined without ENCRYPTION_KEY and API_KEY. */
+  readonly sealer: LinkSealer | undefined;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -48,11 +47,10 @@ export function readySettings(settings: Settings): ReadySettings {
 
 /** The Postgres connections of a long-running process; `start` is two processes in one and has those of both. */
 export function connectionsOf(settings: Settings, process: { receives: boolean; works: boolean }): ConnectionShares {
-  const { poolSize, redisUrl, api } = settings;
+  const { poolSize, redisUrl } = settings;
   return shareConnections(process.receives && process.works ? 2 * poolSize : poolSize, {
     ...process,
     queues: redisUrl === undefined ? 'postgres' : 'redis',
-    hasLogin: api.key === undefined,
   });
 }
 
@@ -77,7 +75,7 @@ export async function createContext(
   const maxConnections =
     typeof options.maxConnections === 'number' ? options.maxConnections : options.maxConnections.main;
   const metrics = createMetrics();
-  const { databaseUrl, redisUrl } = settings;
+  const { databaseUrl, redisUrl, api } = settings;
   // A command may run statements that take long.
   const limit = shares && { statementMs };
   const database = createDatabase({ url: databaseUrl, log, maxConnections, name, ...limit });
@@ -88,16 +86,16 @@ export async function createContext(
     },
   );
   const notifier = createNotifier(queues, log);
-  const open = openCredential(settings, log);
   const service =
-    open &&
-    createService({
-      baseUrl: open.baseUrl,
-      credential: open.credential,
-      log,
-      checkAccount: createAccountCheck({ db: database.db, log, isOwnSandbox: options.isOwnSandbox ?? false }),
-      onAnswer: metrics.apiAnswered,
-    });
+    api.baseUrl !== undefined && api.key !== undefined
+      ? createService({
+          baseUrl: api.baseUrl,
+          apiKey: api.key,
+          log,
+          checkAccount: createAccountCheck({ db: database.db, log, isOwnSandbox: options.isOwnSandbox ?? false }),
+          onAnswer: metrics.apiAnswered,
+        })
+      : undefined;
   return {
     processId: randomUUID(),
     connections: shares?.total,
@@ -110,10 +108,10 @@ export async function createContext(
     accepted: createAcceptedTargets(),
     service,
     pauses: options.pauses ?? defaultReadPauses,
-    sealLink: linkSealer(settings)?.sealLink,
+    sealer: linkSealer(settings),
     async [Symbol.asyncDispose]() {
       await notifier.close();
-      await Promise.allSettled([queues.close(), service?.close(), open?.close()]);
+      await Promise.allSettled([queues.close(), service?.close()]);
       await database[Symbol.asyncDispose]();
     },
   };

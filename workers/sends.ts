@@ -56,7 +56,6 @@ export function startSends(
         throw error;
       }
     },
-    actsFor: settings.api.key === undefined ? 'user' : 'account',
     mode: settings.rulesMode,
     pauses,
     notify,

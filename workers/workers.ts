@@ -7,7 +7,6 @@ import { startFirstBackfill } from '../src/completeness/first-backfill.ts';
 import { createGapDetection } from '../src/completeness/gaps/gap-detection.ts';
 import { createPolling, readsOfRound } from '../src/completeness/polling.ts';
 import type { Context } from '../src/context.ts';
-import { reseal } from '../src/credentials/resealing.ts';
 import { createDatabase } from '../src/db/database.ts';
 import { rollupConnections } from '../src/db/limits.ts';
 import { createDueFloor } from '../src/inbox/due-floor.ts';
@@ -68,8 +67,8 @@ const completenessPace: CompletenessPace = { callsMs: 10_000, textsMs: 60_000, p
  * started ones are stopped.
  */
 export async function startWorkers(context: Context, options: WorkerOptions = {}): Promise<Workers> {
-  const { database, queues, notifier, service, settings, log, metrics, pauses, sealLink } = context;
-  if (!service) throw new Error('Workers need API_BASE_URL, and API_KEY or ENCRYPTION_KEY');
+  const { database, queues, notifier, service, settings, log, metrics, pauses, sealer } = context;
+  if (!service) throw new Error('Workers need API_BASE_URL and API_KEY');
   const { db } = database;
   await queues.open();
   await retryStreams(db);
@@ -91,7 +90,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   const onAnswer: OnAnswer = (operation, answer) => drift.add(operation, answer.drift);
   const { retentionDays } = settings;
   const readThread = createThreadRefresh({
-    ...{ db, service, onAnswer, pauses, notify: notifier.notify, sealLink },
+    ...{ db, service, onAnswer, pauses, notify: notifier.notify, sealer },
     retentionDays: retentionDays.texts,
   });
   let sends: SendWork | undefined;
@@ -107,7 +106,6 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       readThread,
       targets: settings.notify.targets,
       publicUrl: settings.receiver.publicUrl,
-      actsFor: settings.api.key === undefined ? 'user' : 'account',
       isCurrent: reporting.isCurrent,
       onInForce: async ({ hours, missed }) => {
         await adoptCallBackNeed(db, missed);
@@ -130,7 +128,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
     now: () => new Date(),
     onAnswer,
     notify: notifier.notify,
-    sealLink,
+    sealer,
     retentionDays,
     onCallsGone: unproveHours,
     onRead(kind, outcome, seconds) {
@@ -175,7 +173,6 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   const rollups = started.use(createDatabase(ofRollups));
   const gapDetection = createGapDetection({
     ...{ db, service, log, pauses, onAnswer, notify: notifier.notify },
-    unreadScope: settings.api.key === undefined ? 'personal' : 'line',
     polledReads: async () =>
       (await unannounced()).includes('texts') ? readsOfRound(service.requestsOfLastMinute()) : undefined,
   });
@@ -207,10 +204,6 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   notifier.notify(await markDirty(db, lists, pauses));
   // From here on, `close` stops them in its own order.
   started.move();
-  const resealing = reseal(database.unlimited, settings, closing.signal).then(
-    (values) => values > 0 && log.info({ values }, 'Stored tokens and links were sealed with ENCRYPTION_KEY'),
-    (err: unknown) => log.warn({ err }, 'Stored tokens and links could not be sealed with ENCRYPTION_KEY'),
-  );
   return {
     async close(deadlineMs) {
       closing.abort();
@@ -218,7 +211,6 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       const maintained = maintenance.stop();
       const ends = (async () => {
         await Promise.all([
-          resealing,
           alerts.stop(),
           dueWork.stop(),
           sweep.close(deadlineMs),

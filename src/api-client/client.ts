@@ -1,6 +1,5 @@
 import { type AccountCheck, createAccountGate } from './account-gate.ts';
 import { createResources } from './operations.ts';
-import { type Credential, createAuthorization } from './transport/authorization.ts';
 import { type Clock, systemClock } from './transport/clock.ts';
 import { createExchanger, defaultLimits, type Limits } from './transport/exchange.ts';
 import { parseBase } from './transport/operation.ts';
@@ -23,7 +22,6 @@ export type * from './entities/texts.ts';
 export { type Advice, type ErrorCode, isNotFound, ServiceError } from './errors.ts';
 export { type Messages, operations, type Scope } from './operations.ts';
 export type * from './requests.ts';
-export { apiKey, type Credential } from './transport/authorization.ts';
 export { type CallOptions, type ObjectId, objectId } from './transport/operation.ts';
 export type { CircuitState } from './transport/throttle.ts';
 export type { RequestAttempt } from './transport/transport.ts';
@@ -40,7 +38,8 @@ const silent: Logger = { debug: () => undefined, info: () => undefined, warn: ()
 export interface ServiceOptions {
   /** With or without a path and a trailing slash; `/api/public/v1` is added. */
   baseUrl: string;
-  credential: Credential;
+  /** API key of the account (section 5). */
+  apiKey: string;
   /** Default: nothing is logged. */
   log?: Logger | undefined;
   retry?: Partial<RetryPolicy> | undefined;
@@ -56,9 +55,9 @@ export interface ServiceOptions {
 /** The API of one account, sections 4.1 to 4.7 of the specification. */
 export type Service = ReturnType<typeof createService>;
 
-/** Opens the client of one service; sends nothing before the first call. Throws when `baseUrl` cannot be one. */
+/** Opens the client of one service; sends nothing before the first call. Throws when `baseUrl` or `apiKey` cannot be one. */
 export function createService(options: ServiceOptions) {
-  const { credential, log = silent, onAnswer, clock = systemClock } = options;
+  const { apiKey, log = silent, onAnswer, clock = systemClock } = options;
   const base = parseBase(options.baseUrl);
   const limits = { ...defaultLimits, ...options.limits };
   const exchanger = createExchanger(base.origin, limits);
@@ -68,7 +67,7 @@ export function createService(options: ServiceOptions) {
   const waiting = createWaitingRequests(clock.now);
   const ungated = createTransport({
     ...{ base, exchanger, throttle, waiting, retry, clock, log, onAnswer },
-    authorization: createAuthorization(credential, clock.now),
+    authorization: authorizationOf(apiKey),
   });
   const gate = options.checkAccount && createAccountGate(ungated, options.checkAccount, clock);
   const transport = gate?.transport ?? ungated;
@@ -90,4 +89,10 @@ export function createService(options: ServiceOptions) {
     /** Waits for the answers under way and closes the connections. */
     close: exchanger.close,
   };
+}
+
+/** With a line break at its end, every request would look like a network failure. */
+function authorizationOf(apiKey: string): string {
+  if (/^[\x21-\x7e]+$/.test(apiKey)) return `Bearer ${apiKey}`;
+  throw new TypeError('The API key is empty or has spaces, line breaks or letters that a header cannot carry.');
 }

@@ -9,7 +9,6 @@ export type ErrorCode =
   | 'circuit_open'
   | 'account_unrecognized'
   | 'unauthenticated'
-  | 'login_required'
   | 'insufficient_scope'
   | 'permission_denied'
   | 'not_found'
@@ -21,7 +20,7 @@ export type ErrorCode =
   | 'stalled';
 
 /**
- * What the caller should do: repeat the call unchanged later (`retry`), renew the credential, ask for a scope or a
+ * What the caller should do: repeat the call unchanged later (`retry`), replace the credential, ask for a scope or a
  * permission, treat the object as missing (`not_found`), change the request (`refused`), or first find out whether the
  * service carried out the call (`reconcile`: repeating it could do it, or bill it, twice).
  */
@@ -40,7 +39,6 @@ const adviceFor: Record<ErrorCode, Advice> = {
   circuit_open: 'retry',
   account_unrecognized: 'retry',
   unauthenticated: 'credential',
-  login_required: 'credential',
   insufficient_scope: 'scope',
   permission_denied: 'permission',
   not_found: 'not_found',

@@ -133,8 +133,7 @@ export const operations = {
 
   messages: {
     /**
-     * Bills the account: status 201 is sent and charged; 200 means every recipient was skipped, at no charge. `from` must be a
-     * line that an OAuth user may use.
+     * Bills the account: status 201 is sent and charged; 200 means every recipient was skipped, at no charge.
      *
      * At most one request leaves, whatever comes back. A `ServiceError` with effect `none` proves that nothing was sent or
      * charged. With effect `unknown` and the advice `reconcile` (a timeout, a broken connection, an answer that is not the
@@ -214,10 +213,7 @@ export const operations = {
   },
 
   unread: {
-    /**
-     * A user gets the counts of their own unread messages, an API key those of the lines: of all of them, or of `lines`; `since`
-     * (RFC 3339) counts later messages only.
-     */
+    /** Of all lines, or of `lines`; `since` (RFC 3339) counts later messages only. */
     counts: lines('GET /sms/unread', 'messages:read', {
       takes: (filter?: { lines?: readonly string[] | undefined; since?: string | undefined }) => ({
         query: { lines: filter?.lines?.map(normalizeNumber).join(','), since: filter?.since },
@@ -252,7 +248,7 @@ export const operations = {
   },
 
   users: {
-    /** Sorted by lastName, firstName and id. An OAuth user gets only those they may see. */
+    /** Sorted by lastName, firstName and id. */
     list: users('GET /users', 'users:read', { gives: listOf('users', user) }),
   },
 

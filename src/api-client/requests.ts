@@ -27,7 +27,7 @@ export interface ThreadPage {
 }
 
 export interface Resolution {
-  /** The user to credit, with an API key only: an OAuth token credits its owner (section 5.3). */
+  /** The user to credit. */
   resolvedBy?: number | undefined;
   /** An internal note, never shown to the other party. */
   comment?: string | undefined;

@@ -1,7 +1,5 @@
 import { accountReads, createService } from '../api-client/client.ts';
-import { readySettings } from '../context.ts';
 import { acceptAccount, accountRemedy, compareAccount, readAccount } from '../credentials/account.ts';
-import { openCredential } from '../credentials/credentials.ts';
 import type { Database } from '../db/database.ts';
 import { ago, countOf } from '../ops/format.ts';
 import { UserError } from '../shared/errors.ts';
@@ -60,9 +58,8 @@ async function withAnswering(work: (db: Database, answering: Answering) => Promi
   await using database = await openDatabase('account', { needed: api });
   const { db, settings } = database;
   const log = createCommandLog('error');
-  const open = openCredential(readySettings(settings), log);
-  if (open === undefined) throw new UserError('Set API_BASE_URL, and API_KEY or ENCRYPTION_KEY.');
-  const service = createService({ baseUrl: open.baseUrl, credential: open.credential, log });
+  const { baseUrl = '', key = '' } = settings.api;
+  const service = createService({ baseUrl, apiKey: key, log });
   try {
     const reads = accountReads(service);
     const count = (asked: Promise<readonly string[]>) => asked.then(({ length }) => length).catch(() => null);
@@ -70,6 +67,5 @@ async function withAnswering(work: (db: Database, answering: Answering) => Promi
     return await work(db, { problem, lines: await count(reads.lines()), users: await count(reads.users()) });
   } finally {
     await service.close();
-    await open.close();
   }
 }

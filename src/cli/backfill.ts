@@ -193,15 +193,14 @@ async function whyUnread(db: Database): Promise<string> {
  * is parked.
  */
 export async function refusalOf(db: Database, kinds: readonly TargetKind[]): Promise<string | undefined> {
-  const [stream] = await query<{ code: string; reason: string; missing_scope: string | null }>(
+  const [stream] = await query<{ reason: string; missing_scope: string | null }>(
     db,
-    sql`select code, reason, missing_scope from ops.streams where kind = any(${kinds}) and parked_until > now()
+    sql`select reason, missing_scope from ops.streams where kind = any(${kinds}) and parked_until > now()
      order by array_position(${kinds}::text[], kind) limit 1`,
   );
   if (stream === undefined) return undefined;
-  const { code, reason, missing_scope: scope } = stream;
-  const credential = code === 'login_required' ? `Run ${toType('auth login')}` : 'Set API_KEY to a valid key';
-  const remedy = scope === null ? credential : `Grant ${scope} to the credential`;
+  const { reason, missing_scope: scope } = stream;
+  const remedy = scope === null ? 'Set API_KEY to a valid key' : `Grant ${scope} to the API key`;
   return `the service refuses (${maskNumbers(reason)}). ${remedy}`;
 }
 

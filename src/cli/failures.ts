@@ -26,7 +26,7 @@ const notMigrated = new Set(['42P01', '42703', '3F000', '42883']);
 /** The remedy for each kind of refusal by the service. */
 const serviceRemedies: Partial<Record<Advice, string>> = {
   retry: `Check that API_BASE_URL is right and that the service runs (${toType('doctor')}), then try again.`,
-  credential: `Set API_KEY to a key that is valid, or log in with ${toType('auth login')}.`,
+  credential: 'Set API_KEY to a key that is valid and not revoked.',
   permission: 'Allow it in the portal of the service.',
   reconcile: 'It may have been carried out: check at the service before you repeat it.',
 };
@@ -43,8 +43,7 @@ export function describeFailure(error: unknown, environment: Environment = {}): 
   if (error instanceof UserError) {
     return error.remedy === undefined ? error.message : `${sentence(error.message)} ${error.remedy}`;
   }
-  if (error.name === 'ServiceError')
-    return serviceSentence(error as Error & { code: string; advice: Advice; scope?: string });
+  if (error.name === 'ServiceError') return serviceSentence(error as Error & { advice: Advice; scope?: string });
   if (error.name === 'SchemaMigrationRequiredError' || notMigrated.has(code)) {
     return `The database lacks migrations of this release (${error.message}): run ${toType('migrate')}.`;
   }
@@ -61,17 +60,11 @@ function sentence(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
-function serviceSentence({
-  message,
-  code,
-  advice,
-  scope,
-}: Error & { code: string; advice: Advice; scope?: string }): string {
+function serviceSentence({ message, advice, scope }: Error & { advice: Advice; scope?: string }): string {
   const remedy =
-    advice === 'scope' ? `Grant the credential the scope ${scope ?? 'named above'}.` : serviceRemedies[advice];
-  const isRemedyGiven = remedy === undefined || code === 'login_required';
+    advice === 'scope' ? `Grant the API key the scope ${scope ?? 'named above'}.` : serviceRemedies[advice];
   const outcome = advice === 'reconcile' ? 'The outcome at the service is unknown' : 'The service did not do it';
-  return `${outcome}: ${isRemedyGiven ? message : `${sentence(message)} ${remedy}`}`;
+  return `${outcome}: ${remedy === undefined ? message : `${sentence(message)} ${remedy}`}`;
 }
 
 /** Host and port of the database, or the folder of its socket. Without the credentials in its URL. */

@@ -12,7 +12,6 @@ import { areMigrated } from '../migrations.ts';
 import type { Outages } from '../ops/alerts/watch.ts';
 import { toType } from '../shared/command-name.ts';
 import type { Log } from '../shared/log.ts';
-import { hasProtectedWork, protectedWorkEnded } from '../shared/protected-work.ts';
 import { withTimeout } from '../shared/timeout.ts';
 import { describeFailure, exitCodes } from './failures.ts';
 
@@ -27,10 +26,8 @@ const readsMs = 2_000;
 const sendsMs = 3_500;
 /** The queues' handlers have ended. */
 export const drainMs = 3_000;
-/** The process exits, unless it waits for the answer to a token refresh: losing that would end the login. */
+/** The process exits. */
 const hardLimitMs = 4_500;
-/** The time to close the rest after such a refresh. */
-const lastCloseMs = 1_000;
 /**
  * After Ctrl-C, `npx` forwards a signal that the terminal has already sent to this process. A second one this soon is
  * the same.
@@ -75,12 +72,7 @@ export function runUntilStopped(log: Log, running: Running): void {
         setTimeout(() => running.abandon('all'), sendsMs),
       ];
       const closed = running.close().then(() => true);
-      let isClosed = await withTimeout(hardLimitMs, closed, () => false);
-      if (!isClosed && hasProtectedWork()) {
-        log.info('Waiting for the answer to a token refresh before the process ends');
-        await protectedWorkEnded();
-        isClosed = await withTimeout(lastCloseMs, closed, () => false);
-      }
+      const isClosed = await withTimeout(hardLimitMs, closed, () => false);
       for (const timer of timers) clearTimeout(timer);
       if (isClosed) log.info('Stopped');
       else log.warn('Stopped before all work was finished; another process or the next start takes it over');

@@ -8,7 +8,8 @@ import type { Output } from './output.ts';
 import { createStartLog } from './terminal.ts';
 
 export async function runAll(entry: Entry): Promise<Output> {
-  const settings = readSettings(process.env, { servesPages: true, makesToken: true });
+  const needed = process.env.API_BASE_URL ? (['API_KEY'] as const) : [];
+  const settings = readSettings(process.env, { needed, servesPages: true, makesToken: true });
   const log = createStartLog(settings.logLevel, settings.timeZone);
   for (const weakness of weaknessesOf(settings)) log.warn(weakness);
   const starting = start(settings, { log, startWorkers: entry.startWorkers, drainMs });
@@ -50,7 +51,7 @@ function describeStart(started: Started): string {
           `  sandbox       ${sandboxUrl} (an account of its own, free of charge)`,
           '',
           'For the real service set API_BASE_URL and API_KEY, and PUBLIC_URL if there is an address at which it reaches this',
-          `receiver; without it, calls and texts are polled. Without an API key, log in with ${toType('auth login')}.`,
+          'receiver; without it, calls and texts are polled.',
         ]),
     '',
   ].join('\n');

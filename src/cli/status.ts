@@ -6,7 +6,6 @@ import { findRunning } from '../local/data-folder.ts';
 import { ago, dollars, quantity, readFirst, sendStateNames, simulatedWords, span, streamNames } from '../ops/format.ts';
 import { adviceOf } from '../ops/health-checks/check.ts';
 import { healthChecks, statusJson, verdictOf } from '../ops/health-checks.ts';
-import { credentialWords } from '../ops/snapshot/deployment.ts';
 import { DatabaseUnavailable, known, type Part, type Snapshot, takeSnapshot } from '../ops/snapshot.ts';
 import { signInLink } from '../server/sign-in.ts';
 import { UserError } from '../shared/errors.ts';
@@ -131,7 +130,6 @@ export function renderTable(snapshot: Snapshot): string {
         ...queueNames.map((name) => `${name} ${waiting[name] === null ? '?' : quantity(waiting[name])}`),
       ].join(', '),
     ),
-    line('credential', snapshot.credential, (status) => credentialWords(status, takenAt)),
     line(
       'schema',
       snapshot.schema,

@@ -11,8 +11,6 @@ export interface ConnectionShares {
 
 /** The receiver stores deliveries through its own connections, so a delivery never waits for a page or a scrape. */
 export const inboxConnections = 3;
-/** One holds the lock of a token refresh, the other one reads and writes. */
-export const credentialConnections = 2;
 /** The roll-ups stand behind the mirror on a connection of their own. */
 export const rollupConnections = 1;
 const listeners = 1;
@@ -24,15 +22,13 @@ export function shareConnections(
     readonly receives: boolean;
     readonly works: boolean;
     readonly queues: 'redis' | 'postgres';
-    readonly hasLogin: boolean;
   },
 ): ConnectionShares {
   const isQueueStore = process.queues === 'postgres';
-  const credentials = process.hasLogin ? credentialConnections : 0;
   const producers = isQueueStore ? 1 : 0;
   const inbox = process.receives ? inboxConnections : 0;
   const rollups = process.works ? rollupConnections : 0;
-  const rest = total - inbox - credentials - producers - rollups - (isQueueStore && process.works ? listeners : 0);
+  const rest = total - inbox - producers - rollups - (isQueueStore && process.works ? listeners : 0);
   const jobs = isQueueStore && process.works ? Math.max(1, Math.floor((rest - 1) / 2)) : 0;
   return { total, main: rest - jobs, producers, jobs };
 }

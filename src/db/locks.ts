@@ -14,7 +14,6 @@ export const lockNames = [
   'bi_role',
   'directory',
   'notifications',
-  'oauth_tokens',
   'outcomes',
   'retention',
   'rollups',

@@ -14,8 +14,6 @@ export interface LedgerDeps {
   readonly readThread: (thread: Thread) => Promise<boolean>;
   /** Asks the service whether the line has blocked the number. */
   readonly isBlocked: (line: string, number: string) => Promise<boolean>;
-  /** The kind of credential. Messages sent with a user's tokens have that user in `sentBy`. */
-  readonly actsFor: 'account' | 'user';
   /** `off` refuses every send. `dry-run` passes all gates, but reserves and sends nothing. */
   readonly mode: Mode;
   readonly pauses: ReadPauses;

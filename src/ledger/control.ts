@@ -119,24 +119,6 @@ export async function recordUnitPrice(tx: Transaction, micros: number): Promise<
   );
 }
 
-/** The user whom the service names as the author of our sends. Null with an API key, and until it is known. */
-export async function readSender(tx: Transaction, actsFor: 'account' | 'user'): Promise<string | null> {
-  if (actsFor === 'account') return null;
-  const [row] = await query(tx, sql<{ sender_id: string | null }>`select sender_id from ops.send_control`);
-  return row?.sender_id ?? null;
-}
-
-/** Learns that user from a sent message that was identified by its id. No other answer of the API names the user. */
-export async function recordSender(db: Database, sendId: string): Promise<void> {
-  await query(
-    db,
-    sql`update ops.send_control k set sender_id = m.sent_by
-      from ops.sends s join warehouse.sms_messages m on m.line = s.line and m.number = s.number and m.message_id = s.message_id
-      where s.send_id = ${sendId} and s.linked_at is not null and not s.is_reconciled
-        and k.sender_id is distinct from m.sent_by`,
-  );
-}
-
 /** Amounts in micro-dollars. */
 export interface LedgerSummary {
   readonly control: Control;

@@ -39,7 +39,7 @@ export function reserveSend(
     const send = await lockSend(tx, sendId);
     if (!send?.isDue || !isUnsent(send) || send.state === 'RESERVED') return 'nothing_due';
     if (!(await isTrusted(tx, ledger, send))) return 'paused';
-    if (await settleFound(tx, ledger, send)) return 'sent';
+    if (await settleFound(tx, send)) return 'sent';
     const inputs = await readGateInputs(tx, send);
     const limits = await readLimits(tx);
     // A worker that isn't live decides nothing about a live send, except that its time is over.
@@ -173,7 +173,7 @@ async function commitDispatch(
   if (send?.state !== 'RESERVED' || send.fence !== fence || send.isDue) return 'lost';
   if (!(await isTrusted(tx, ledger, send))) return 'paused';
   // The service may have carried out the previous request although its answer was a refusal.
-  if (await settleFound(tx, ledger, send)) return 'sent';
+  if (await settleFound(tx, send)) return 'sent';
   const inputs = await readGateInputs(tx, send);
   if (control.isPaused) {
     await returnToPlanned(tx, send, 'paused', 0);

@@ -1,6 +1,6 @@
 import { query, sql, type Transaction } from '../db/database.ts';
 import { costOf, maxSegments, releaseBudget, reserveAnyway } from './budgets.ts';
-import { readControl, readSender } from './control.ts';
+import { readControl } from './control.ts';
 import { defaultRuleLimits } from './limits.ts';
 import { findMessage, settleAs, writesLost } from './reconcile.ts';
 import { readLimits } from './rules-in-force.ts';
@@ -61,7 +61,6 @@ export async function doubtSend(tx: Transaction, sendId: string, until: Date): P
   });
   const doubted = await lockSend(tx, sendId);
   if (!doubted) return;
-  // Null with an API key, whose messages have no author.
-  const { match } = await findMessage(tx, doubted, await readSender(tx, 'user'));
+  const { match } = await findMessage(tx, doubted);
   if (match) await settleAs(tx, doubted, match);
 }

@@ -4,7 +4,7 @@ import { normalizeNumber } from '../shared/numbers.ts';
 import { recordFollowing } from '../warehouse/what-follows.ts';
 import { bookBudget, chargeBudget, costOf, maxSegments, releaseBudget } from './budgets.ts';
 import type { Ledger } from './context.ts';
-import { readControl, readSender, recordSender } from './control.ts';
+import { readControl } from './control.ts';
 import { readLimits } from './rules-in-force.ts';
 import { lockSend, type Send, type SendRow, type SendState, sendColumns, toSend, transition } from './send.ts';
 
@@ -26,7 +26,7 @@ export async function reconcile(
   const result = await inTransaction(db, async (tx) => {
     const send = await lockSend(tx, sendId);
     if (send?.state !== 'UNKNOWN') return 'lost';
-    const { matches, contested, match } = await findMessage(tx, send, await readSender(tx, ledger.actsFor));
+    const { matches, contested, match } = await findMessage(tx, send);
     if (match) {
       await settleAs(tx, send, match);
       return 'sent';
@@ -55,10 +55,10 @@ export async function reconcile(
 /**
  * Looks for the message of a send in its mirrored thread: the `matches`, and the one `match` that no other send can have produced.
  */
-export async function findMessage(tx: Transaction, send: Send, senderId: string | null) {
+export async function findMessage(tx: Transaction, send: Send) {
   const candidates = await readCandidates(tx, send);
-  const matches = findMatches(send, candidates, senderId);
-  const claims = (await readRivals(tx, send)).map((rival) => findMatches(rival, candidates, senderId));
+  const matches = findMatches(send, candidates);
+  const claims = (await readRivals(tx, send)).map((rival) => findMatches(rival, candidates));
   const contested = isContested(matches, claims);
   return { matches, contested, match: matches.length === 1 && !contested ? matches[0] : undefined };
 }
@@ -81,9 +81,9 @@ const isLost = ({ reason }: Pick<Send, 'reason'>) => reason === writesLost;
  * no other send can have produced. Records it as SENT at its worst-case cost. The caller has locked the send. Returns
  * false if there is no such message.
  */
-export async function settleFound(tx: Transaction, ledger: Ledger, send: Send): Promise<boolean> {
+export async function settleFound(tx: Transaction, send: Send): Promise<boolean> {
   if (send.dispatchedAt === null || send.messageId !== null) return false;
-  const { match } = await findMessage(tx, send, await readSender(tx, ledger.actsFor));
+  const { match } = await findMessage(tx, send);
   if (!match) return false;
   const { highestUnitMicros } = await readControl(tx);
   const { micros } = costOf(send.units ?? maxSegments(send.text), highestUnitMicros, await readLimits(tx));
@@ -120,7 +120,7 @@ export async function settleAllFound(ledger: Ledger): Promise<void> {
     const isFound = await inTransaction(ledger.db, async (tx) => {
       const send = await lockSend(tx, sendId);
       if (!send || !refuted.includes(send.state)) return false;
-      return settleFound(tx, ledger, send);
+      return settleFound(tx, send);
     }).catch((err: unknown) => {
       ledger.log.warn({ err, sendId }, 'A refused send whose text was found could not be settled; it stays as it is');
       return false;
@@ -159,12 +159,11 @@ const laterMs = 900_000;
 
 /**
  * The messages that a send may have produced (section 2.6): not in the baseline, same recipient, same text, within the
- * time window, not another send's, and with `senderId` or nobody as author.
+ * time window, not another send's, and without an author, as all that an API key sends.
  */
 function findMatches(
   send: Pick<Send, 'number' | 'text' | 'baseline' | 'trigger' | 'reason' | 'plannedAt' | 'dispatchedAt'>,
   candidates: readonly Candidate[],
-  senderId: string | null,
 ): readonly Candidate[] {
   const from = earliest(send);
   const to = latest(send);
@@ -173,7 +172,7 @@ function findMatches(
     ({ messageId, to: recipient, text, at, sentBy, isScheduled, isClaimed }) =>
       !isScheduled &&
       !isClaimed &&
-      (sentBy === null || sentBy === senderId) &&
+      sentBy === null &&
       !baseline.has(messageId) &&
       normalizeNumber(recipient ?? '') === send.number &&
       text === send.text &&
@@ -289,8 +288,7 @@ const maxLinks = 100;
  * Sets `warehouse.sms_messages.send_id` once the message of a SENT send is mirrored. If the gateway returned no id,
  * finds the message like `reconcile` does.
  */
-export async function linkMessages(ledger: Ledger): Promise<void> {
-  const { db } = ledger;
+export async function linkMessages({ db }: Pick<Ledger, 'db'>): Promise<void> {
   const mirrored = await query(
     db,
     sql<{ send_id: string }>`select send_id from ops.sends s
@@ -300,15 +298,14 @@ export async function linkMessages(ledger: Ledger): Promise<void> {
       order by settled_at limit ${maxLinks}`,
   );
   for (const { send_id: sendId } of mirrored) {
-    await inTransaction(db, (tx) => linkMessage(tx, ledger, sendId));
-    await recordSender(db, sendId);
+    await inTransaction(db, (tx) => linkMessage(tx, sendId));
   }
 }
 
-async function linkMessage(tx: Transaction, ledger: Ledger, sendId: string): Promise<void> {
+async function linkMessage(tx: Transaction, sendId: string): Promise<void> {
   const send = await lockSend(tx, sendId);
   if (send?.state !== 'SENT') return;
-  const messageId = send.messageId ?? (await findUnnamed(tx, ledger, send));
+  const messageId = send.messageId ?? (await findUnnamed(tx, send));
   if (messageId === undefined) return;
   const linked = await query(
     tx,
@@ -326,7 +323,7 @@ async function linkMessage(tx: Transaction, ledger: Ledger, sendId: string): Pro
   });
 }
 
-async function findUnnamed(tx: Transaction, { actsFor }: Ledger, send: Send): Promise<string | undefined> {
-  const matches = findMatches(send, await readCandidates(tx, send), await readSender(tx, actsFor));
+async function findUnnamed(tx: Transaction, send: Send): Promise<string | undefined> {
+  const matches = findMatches(send, await readCandidates(tx, send));
   return matches.length === 1 ? matches[0]?.messageId : undefined;
 }

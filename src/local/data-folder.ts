@@ -129,7 +129,6 @@ export type Running = z.infer<typeof running>;
 const running = z.object({
   databaseUrl: z.string(),
   redisUrl: z.string().optional(),
-  /** Without a key if a login is used. */
   api: z.object({ baseUrl: z.string(), key: z.string().optional() }).optional(),
   /** The API is the sandbox that this `start` runs. */
   isSandbox: z.boolean(),

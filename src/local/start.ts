@@ -17,7 +17,6 @@ import { startWebhookRegistration } from '../server/webhook-registration.ts';
 import { UserError } from '../shared/errors.ts';
 import type { Log } from '../shared/log.ts';
 import { withoutPassword } from '../shared/masking.ts';
-import { protectedWorkEnded } from '../shared/protected-work.ts';
 import { withTimeout } from '../shared/timeout.ts';
 import { announceRunning, ownSecret, pagesToken } from './data-folder.ts';
 import { type LocalPostgres, startPostgres } from './postgres.ts';
@@ -78,13 +77,10 @@ const packagedRules = fileURLToPath(new URL('../../config/rules.yaml', import.me
 export async function start(settings: Settings, options: StartOptions): Promise<Started> {
   const { log } = options;
   const opened: (() => Promise<void>)[] = [];
-  let stopPostgres: (() => Promise<void>) | undefined;
   const close = async () => {
     // The embedded Postgres is stopped last. A part that hangs must not prevent that.
     const deadline = performance.now() + options.drainMs + closingMs;
     for (const each of opened.reverse()) {
-      // A token refresh that is in flight must still be stored.
-      if (each === stopPostgres) await protectedWorkEnded();
       await withTimeout(Math.max(minMs, deadline - performance.now()), each(), () => undefined);
     }
     opened.length = 0;
@@ -168,8 +164,7 @@ export async function start(settings: Settings, options: StartOptions): Promise<
 
   async function ownPostgres(): Promise<LocalPostgres> {
     const postgres = await startPostgres({ dataDir: join(settings.dataDir, 'postgres'), log });
-    stopPostgres = () => postgres.stop('fast', closingMs);
-    opened.push(stopPostgres);
+    opened.push(() => postgres.stop('fast', closingMs));
     return postgres;
   }
 

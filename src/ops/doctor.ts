@@ -11,9 +11,6 @@ import {
 } from '../api-client/client.ts';
 import type { ReadySettings } from '../context.ts';
 import { accountRemedy, compareAccount } from '../credentials/account.ts';
-import { type OpenCredential, openCredential } from '../credentials/credentials.ts';
-import { countToReseal } from '../credentials/resealing.ts';
-import { linkSealer } from '../credentials/sealer.ts';
 import { createDatabase, type Database, type OpenDatabase, query, sql } from '../db/database.ts';
 import { isMigrated } from '../db/migrate.ts';
 import { describeRefusal } from '../db/refusals.ts';
@@ -30,12 +27,9 @@ import type { Pair } from '../shared/thread.ts';
 import { wantedTypes } from '../sync/subscriptions/ensure.ts';
 import { deliversTo, hookUrl } from '../sync/subscriptions/matching.ts';
 import { directory } from '../warehouse/directory.ts';
-import { quantity } from './format.ts';
 import { adviceOf, type Finding, type Level } from './health-checks/check.ts';
 import { databaseTakesNoWrites, schemaOld } from './health-checks/postgres.ts';
 import { healthChecks } from './health-checks.ts';
-import { readProcesses } from './processes.ts';
-import { credentialWords } from './snapshot/deployment.ts';
 import { known, type Snapshot, takeSnapshot } from './snapshot.ts';
 
 /** One sentence about a subject, with a remedy unless the level is `ok`. A notice isn't a fault. */
@@ -87,30 +81,31 @@ export async function diagnose(settings: ReadySettings, log: Log): Promise<Diagn
     // The header has whole seconds: it is rounded down, by half a second on average.
     if (!Number.isNaN(at)) serviceAheadMs = at + 500 - Date.now();
   };
-  const open = openCredential(settings, log);
+  const { baseUrl, key: apiKey } = settings.api;
   const service =
-    open && createService({ baseUrl: open.baseUrl, credential: open.credential, log, retry: { tries: 2 }, onAnswer });
+    baseUrl !== undefined && apiKey !== undefined
+      ? createService({ baseUrl, apiKey, log, retry: { tries: 2 }, onAnswer })
+      : undefined;
   try {
     const mirror = postgres.isUsable ? await checkHealth(settings, database, service, log) : undefined;
-    found.push(...(mirror?.found ?? []), ...diagnoseCredential(settings, mirror?.snapshot));
-    const api = service && (await probeApi(service, db, open.kind));
+    found.push(...(mirror?.found ?? []));
+    const api = service && (await probeApi(service, db));
     found.push(...(api?.found ?? [noApi]), ...(await diagnoseServiceClock(serviceAheadMs, db)));
     const held = mirror?.snapshot && known(mirror.snapshot.subscriptions);
     const isDelivered = held?.ours.some(({ isEnabled }) => isEnabled) ?? false;
     found.push(...(await diagnoseReceiver(settings, api?.subscriptions, isDelivered)));
   } finally {
     await service?.close();
-    await open?.close();
   }
   return found;
 }
 
 const noApi = onApi.warning(
-  'API_BASE_URL or a credential is not set here, so the service was not asked.',
-  'Set API_BASE_URL, and API_KEY or ENCRYPTION_KEY, to the values that the worker has.',
+  'API_BASE_URL or API_KEY is not set here, so the service was not asked.',
+  'Set both to the values that the worker has.',
 );
 
-/** Compares the settings of this process with Postgres and with the running processes, as far as these can be asked. */
+/** Compares the settings of this process with Postgres, as far as it can be asked. */
 async function diagnoseSettings(settings: ReadySettings, db: Database): Promise<Diagnosis[]> {
   const found = [onSettings.ok('The settings are well-formed.')];
   const zoneRemedy = await timeZoneRemedy(db, settings.timeZone).catch(() => undefined);
@@ -118,20 +113,6 @@ async function diagnoseSettings(settings: ReadySettings, db: Database): Promise<
     found.push(onSettings.problem(`TIME_ZONE=${settings.timeZone} ${otherZone}`, zoneRemedy));
   const host = plainTextHost(settings.databaseUrl);
   if (host !== undefined) found.push(onPostgres.warning(plainText.sentence(host), plainText.remedy));
-  const keyName = linkSealer(settings)?.keyName;
-  const processes = await readProcesses(db).catch(() => []);
-  if (keyName !== undefined && processes.some((each) => each.keyName !== null && each.keyName !== keyName)) {
-    const remedy = 'Set the same ENCRYPTION_KEY in every process and here (without one, the same API_KEY).';
-    found.push(onSettings.problem('ENCRYPTION_KEY here is another one than that of a running process.', remedy));
-  } else if (settings.encryptionKeyPrevious !== undefined) {
-    const count = await countToReseal(db, settings).catch(() => undefined);
-    if (count === 0)
-      found.push(onSettings.ok('No stored value needs ENCRYPTION_KEY_PREVIOUS any more: it can be removed.'));
-    else if (count !== undefined) {
-      const sentence = `Stored values that may need ENCRYPTION_KEY_PREVIOUS: ${quantity(count)}. A worker seals them with ENCRYPTION_KEY when it starts.`;
-      found.push(onSettings.ok(sentence));
-    }
-  }
   return found;
 }
 
@@ -343,7 +324,7 @@ const probeTimeoutMs = 15_000;
  * Sends one small read of each kind that the mirror needs. Changes nothing, marks nothing as read, and never rejects.
  * `subscriptions`: all of the account's, or undefined if they couldn't be listed.
  */
-async function probeApi(service: Service, db: Database, credential: OpenCredential['kind']) {
+async function probeApi(service: Service, db: Database) {
   const found: Diagnosis[] = [];
   const call = () => ({ signal: AbortSignal.timeout(probeTimeoutMs) });
   let failure: unknown;
@@ -356,7 +337,7 @@ async function probeApi(service: Service, db: Database, credential: OpenCredenti
       return answer;
     } catch (error) {
       failure = error;
-      found.push(diagnoseRefusal(error, what, scope, credential));
+      found.push(diagnoseRefusal(error, what, scope));
       return undefined;
     }
   }
@@ -405,27 +386,23 @@ async function probeApi(service: Service, db: Database, credential: OpenCredenti
   return { found, subscriptions: subscriptions?.data };
 }
 
-function diagnoseRefusal(error: unknown, what: string, scope: string, credential: OpenCredential['kind']): Diagnosis {
+function diagnoseRefusal(error: unknown, what: string, scope: string): Diagnosis {
   if (!(error instanceof ServiceError)) {
     return onApi.problem(`${what} cannot be read: ${messageOf(error)}.`, 'Check that API_BASE_URL is right.');
   }
   const reply = maskNumbers(error.message);
   switch (error.advice) {
     case 'credential':
-      return credential === 'login'
-        ? onApi.problem(`The login cannot be used (${reply}).`, `Run ${toType('auth login')}.`)
-        : onApi.problem('The service refuses the credential.', 'Set API_KEY to a key that is valid and not revoked.');
+      return onApi.problem('The service refuses the API key.', 'Set API_KEY to a key that is valid and not revoked.');
     case 'scope':
       return onApi.problem(
-        `${what} cannot be read: the credential lacks the scope ${error.scope ?? scope}.`,
-        credential === 'login'
-          ? `Run ${toType('auth login')} and grant ${error.scope ?? scope}.`
-          : `Grant ${error.scope ?? scope} to the credential.`,
+        `${what} cannot be read: the API key lacks the scope ${error.scope ?? scope}.`,
+        `Grant ${error.scope ?? scope} to the API key.`,
       );
     case 'permission':
       return onApi.problem(
         `${what} cannot be read (${reply}).`,
-        `Give the credential permission to read ${what.toLowerCase()}.`,
+        `Give the API key permission to read ${what.toLowerCase()}.`,
       );
     case 'not_found':
     case 'refused':
@@ -440,19 +417,6 @@ function diagnoseRefusal(error: unknown, what: string, scope: string, credential
         'Check that API_BASE_URL is right and reachable from here. If it is, wait, or ask the service’s operator.',
       );
   }
-}
-
-/** The credential in use. Empty if it can't be read. */
-function diagnoseCredential({ api, encryptionKey }: ReadySettings, snapshot: Snapshot | undefined): Diagnosis[] {
-  const status = snapshot && known(snapshot.credential);
-  // Without API_KEY and ENCRYPTION_KEY, this process can't query the service: see `noApi`.
-  if (status === undefined || (api.key === undefined && encryptionKey === undefined)) return [];
-  if (status.use === 'none')
-    return [onApi.problem('There is no API key and no login.', `Run ${toType('auth login')}.`)];
-  // The health checks report a lost login.
-  if (status.use === 'login' && status.state === 'lost') return [];
-  const scopes = status.use === 'login' ? `, with ${status.scopes.join(' ')}` : '';
-  return [onApi.ok(`In use: ${credentialWords(status, new Date())}${scopes}.`)];
 }
 
 const reachTimeoutMs = 5_000;

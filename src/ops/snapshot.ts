@@ -9,7 +9,6 @@ import { readProcesses } from './processes.ts';
 import { readRules, readSends } from './snapshot/automation.ts';
 import {
   readAlerts,
-  readCredential,
   readDisk,
   readDrift,
   readLostWrites,
@@ -69,7 +68,6 @@ export interface Snapshot extends StoredParts {
   /** Of this process, in seconds. */
   readonly uptimeSeconds: number;
   readonly postgres: PartOf<typeof readPostgres>;
-  readonly credential: PartOf<typeof readCredential>;
   readonly queues: PartOf<typeof readQueues>;
   readonly disk: PartOf<typeof readDisk>;
   /** Of this process; undefined when it has no API client. */
@@ -113,7 +111,6 @@ export async function takeSnapshot(parts: SnapshotParts): Promise<Snapshot> {
         ...{ takenAt: moment?.now ?? new Date(), release, commit, uptimeSeconds: Math.round(process.uptime()) },
         ...(Object.fromEntries(parts) as unknown as StoredParts),
         postgres: await ask((db) => readPostgres(db, settings.poolSize)),
-        credential: await ask((db) => readCredential(db, settings.api.key)),
         disk: await part(() => readDisk(settings)),
         queues: await queueFacts,
         circuit: service?.circuit.state(),

@@ -148,10 +148,10 @@ export async function readHistory(
         and r.number = any(${numbers})
       union all
       select null, 'live', m.line, m.number, m.sent_at, false, 'sent'
-      from ops.incarnation i cross join ops.send_control k join warehouse.sms_messages m on m.number = any(${numbers})
+      from ops.incarnation i join warehouse.sms_messages m on m.number = any(${numbers})
         and m.sent_at between i.lost_from - ${clocksDiffer} and i.lost_until + ${clocksDiffer}
       where i.lost_until < ${from} and (${until ?? null}::timestamptz is null or m.sent_at < ${until ?? null})
-        and m.direction = 'out' and m.is_scheduled is not true and (m.sent_by is null or m.sent_by = k.sender_id)
+        and m.direction = 'out' and m.is_scheduled is not true and m.sent_by is null
         and not exists (select from ops.sends o where o.line = m.line and o.message_id = m.message_id)`,
   );
   return createHistory(rows);

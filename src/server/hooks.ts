@@ -138,19 +138,15 @@ export function registerHooks(app: FastifyInstance, deps: HookDeps): void {
   }
 }
 
-/** The routes that exist below the path of PUBLIC_URL. */
-const publicPath = /^\/(?:hooks\/|oauth\/callback(?:\?|$))/;
-
 /**
- * Rewrites request URLs to routes. Removes the path of PUBLIC_URL, which a proxy may leave in place, but only for hooks
- * and the OAuth callback, so no page is reachable below it. Removes what the service appends to a registered URL.
- * Invalid percent-escapes are taken literally.
+ * Rewrites request URLs to routes. Removes the path of PUBLIC_URL, which a proxy may leave in place, but only for hooks,
+ * so no page is reachable below it. Removes what the service appends to a registered URL. Invalid percent-escapes are
+ * taken literally.
  */
 export function routingBelow(publicUrl: string | undefined): (url: string) => string {
   const prefix = publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/+$/, '');
-  const isBelow = (url: string) => url.startsWith(`${prefix}/`) && publicPath.test(url.slice(prefix.length));
   return (url) =>
-    (isBelow(url) ? url.slice(prefix.length) : url).replace(
+    (url.startsWith(`${prefix}/hooks/`) ? url.slice(prefix.length) : url).replace(
       /^\/hooks\/([^/?]*)(?:\/([^/?]*)[^?]*)?/,
       (_path, token: string, type?: string) =>
         `/hooks/${decodable(token)}${type === undefined ? '' : `/${decodable(type)}`}`,

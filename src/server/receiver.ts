@@ -14,7 +14,6 @@ import { createGuard } from './admin.ts';
 import { registerHealth } from './health.ts';
 import { largestBody, registerHooks, routingBelow } from './hooks.ts';
 import { type Listening, listen } from './listen.ts';
-import { registerOAuthCallback } from './oauth-callback.ts';
 import { createBodyBudget } from './read-body.ts';
 
 export type Receiver = Listening;
@@ -74,7 +73,6 @@ export async function createReceiver(
         });
       });
       registerHealth(app, { queues: context.queues, stored });
-      registerOAuthCallback(app, context);
       const guard = createGuard({ adminToken, metrics, log });
       guard.serveSignIn(app, publicUrl);
       await app.register(async (scope) => {

@@ -17,7 +17,6 @@ import {
 import { adviceOf } from '../ops/health-checks/check.ts';
 import { lateSeconds } from '../ops/health-checks/mirror.ts';
 import { healthChecks, verdictOf } from '../ops/health-checks.ts';
-import { credentialWords } from '../ops/snapshot/deployment.ts';
 import type { Backlog, Completeness, InboxStatus } from '../ops/snapshot/mirror.ts';
 import { known, type Part, type Snapshot } from '../ops/snapshot.ts';
 import { eventTypeOf } from '../shared/event-types.ts';
@@ -41,7 +40,6 @@ export function renderPage(snapshot: Snapshot, { timeZone }: { readonly timeZone
       ? html`<span class="soft">never</span>`
       : html`<time datetime="${at.toISOString()}" title="${exactly(at, timeZone)}">${ago(at, takenAt)}</time>`;
   const schema = known(snapshot.schema);
-  const credential = known(snapshot.credential);
   return frame(
     verdictOf(snapshot).sentence,
     html`${verdict(snapshot)}
@@ -54,7 +52,6 @@ ${streams(snapshot, moment)}
   <span><time datetime="${takenAt.toISOString()}" title="${exactly(takenAt, timeZone)}">${toTheSecond(takenAt, timeZone).slice(11, 19)}</time> ${timeZone}</span>
   <span>release ${snapshot.release} (${snapshot.commit})</span>
   <span>up ${span(snapshot.uptimeSeconds)}</span>
-  ${credential && html`<span>${credentialWords(credential, takenAt)}</span>`}
   ${schema && html`<span>Postgres ${schema.postgres}</span><span>schema ${schema.newestMigration ?? 'none'}</span>`}
   <nav aria-label="For programs"><a href="/api/status">JSON</a><a href="/metrics">Metrics</a></nav>
 </footer>`,

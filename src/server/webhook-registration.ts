@@ -30,13 +30,13 @@ export function startWebhookRegistration(
   secret: string,
   { everyMs, firstRetryMs } = defaultPace,
 ): WebhookRegistration {
-  const { service, database, log, settings, processId, sealLink } = context;
+  const { service, database, log, settings, processId } = context;
   if (!service) {
     log.warn(`PUBLIC_URL is set, but no webhook is registered: set ${missingSettings(settings)}`);
     return { isStarted: false, stop: () => Promise.resolve() };
   }
   const { previousSecret } = settings.receiver;
-  const deps = { service, db: database.db, log, publicUrl, secret, previousSecret, processId, sealLink };
+  const deps = { service, db: database.db, log, publicUrl, secret, previousSecret, processId };
   const loop = startLoop({
     name: 'Checking the webhook subscriptions',
     everyMs,
@@ -62,13 +62,11 @@ export function startWebhookRegistration(
 
 function withScope(error: unknown): never {
   const scope = error instanceof ServiceError ? error.scope : undefined;
-  throw scope === undefined ? error : new Error(`The credential needs the scope ${scope}`, { cause: error });
+  throw scope === undefined ? error : new Error(`The API key needs the scope ${scope}`, { cause: error });
 }
 
-function missingSettings({ api, encryptionKey }: Settings): string {
-  const missing = [
-    ...(api.baseUrl === undefined ? ['API_BASE_URL'] : []),
-    ...(api.key === undefined && encryptionKey === undefined ? ['API_KEY (or ENCRYPTION_KEY, for a login)'] : []),
-  ];
-  return missing.join(' and ');
+function missingSettings({ api }: Settings): string {
+  return [api.baseUrl === undefined && 'API_BASE_URL', api.key === undefined && 'API_KEY']
+    .filter(Boolean)
+    .join(' and ');
 }

@@ -47,7 +47,7 @@ export function createMetrics() {
   });
   const requests = new Counter({
     name: 'trunkline_requests_refused_total',
-    help: 'Refused requests: a wrong ADMIN_TOKEN, a callback of no pending login; and connections over the limit.',
+    help: 'Refused requests: a wrong ADMIN_TOKEN; and connections over the limit.',
     labelNames: ['reason'] as const,
     registers,
   });
@@ -101,7 +101,7 @@ export function createMetrics() {
       if (reason === 'unavailable') refusedAt = performance.now();
       refusals.inc({ reason });
     },
-    requestRefused(reason: 'admin_token' | 'login_state' | 'connection_limit') {
+    requestRefused(reason: 'admin_token' | 'connection_limit') {
       requests.inc({ reason });
     },
     /** Whether the last delivery couldn't be stored, less than a minute ago. */

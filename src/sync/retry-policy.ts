@@ -1,12 +1,12 @@
-import { type ErrorCode, ServiceError } from '../api-client/client.ts';
+import { ServiceError } from '../api-client/client.ts';
 import type { Claim } from '../inbox/claims.ts';
 
 /** What follows a failed read. */
 export type RetryDecision =
   /** Read the target again later. `countsAsAttempt` is false when no request reached the service. */
   | { readonly kind: 'retry'; readonly afterMs: number; readonly countsAsAttempt: boolean; readonly isMiss?: boolean }
-  /** The credential may not read this kind of target: all of the kind wait. */
-  | { readonly kind: 'park'; readonly code: ErrorCode; readonly missingScope: string | undefined }
+  /** The API key may not read this kind of target: all of the kind wait. */
+  | { readonly kind: 'park'; readonly missingScope: string | undefined }
   /** The answer is final until a new reference or a recheck: the same request would get the same answer. */
   | { readonly kind: 'finish'; readonly state: 'gone' | 'forbidden' | 'refused' };
 
@@ -39,10 +39,10 @@ export function decideRetry(
   if (!(error instanceof ServiceError)) return retryAfter(claim.attempts, random);
   switch (error.advice) {
     case 'credential':
-      // WWW-Authenticate names the scope that the endpoint wants, not what the credential lacks.
-      return { kind: 'park', code: error.code, missingScope: undefined };
+      // WWW-Authenticate names the scope that the endpoint wants, not what the key lacks.
+      return { kind: 'park', missingScope: undefined };
     case 'scope':
-      return { kind: 'park', code: error.code, missingScope: error.scope };
+      return { kind: 'park', missingScope: error.scope };
     case 'permission':
       return { kind: 'finish', state: 'forbidden' };
     case 'refused':

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { apiKey, createService, type Service, ServiceError, type ServiceOptions } from '../../src/api-client/client.ts';
+import { createService, type Service, ServiceError, type ServiceOptions } from '../../src/api-client/client.ts';
 import { type Clock, systemClock } from '../../src/api-client/transport/clock.ts';
 
 /** A request that arrived, with its whole body. */
@@ -66,7 +66,7 @@ async function addressOf(server: Server): Promise<string> {
 export function open(baseUrl: string, options: Partial<ServiceOptions> = {}): Service {
   const service = createService({
     baseUrl,
-    credential: apiKey('key-7f3a'),
+    apiKey: 'key-7f3a',
     clock: unhurried().clock,
     ...options,
   });

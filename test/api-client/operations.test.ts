@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { apiKey, type Service } from '../../src/api-client/client.ts';
+import type { Service } from '../../src/api-client/client.ts';
 import { json, listen, open, refusalOf } from './endpoint.ts';
 import { typed } from './row.ts';
 
@@ -226,7 +226,7 @@ test('a number that is not blocked is not found', async () => {
 
 test('requests carry the credential, the name of the client and the encodings it reads', async () => {
   const { url, seen } = await listen((response) => json(response, 200, { data: [] }));
-  await open(url, { credential: apiKey('key-1') }).lines.list();
+  await open(url, { apiKey: 'key-1' }).lines.list();
   expect(seen[0]?.headers).toMatchObject({
     authorization: 'Bearer key-1',
     'user-agent': expect.stringMatching(/^trunkline\/\d+\.\d+\.\d+/),

@@ -102,10 +102,9 @@ test.each([
   expectProblem(send({ from }), isNumber ? fine : '`from` is no phone number');
 });
 
-test('a send that the service must refuse does not leave, asks for no credential and rests no circuit', async () => {
+test('a send that the service must refuse does not leave and rests no circuit', async () => {
   const { url, seen } = await listen((response) => json(response, 200, { data: {} }));
-  const credential = { authorization: () => Promise.reject(new Error('nobody should ask')), renew: async () => false };
-  const { messages, circuit } = open(url, { credential, circuit: { failures: 1 } });
+  const { messages, circuit } = open(url, { circuit: { failures: 1 } });
   const error = await refusalOf(messages.send({ from: '18457511133', to: [], message: 'hi' }));
   expect(error).toMatchObject({
     code: 'invalid_request',

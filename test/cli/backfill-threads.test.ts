@@ -29,10 +29,10 @@ describe('where no line is known, it fails with the cure', async () => {
     [
       'while a scope is missing',
       `insert into ops.streams (kind, parked_until, reason, missing_scope) values ('lines', now() + interval '1 minute', 'no', 'sms:read')`,
-      '(no). Grant sms:read to the credential',
+      '(no). Grant sms:read to the API key',
     ],
     [
-      'while the credential is refused',
+      'while the API key is refused',
       `insert into ops.streams (kind, parked_until, reason) values ('lines', now() + interval '1 minute', 'it was revoked')`,
       '(it was revoked). Set API_KEY to a valid key',
     ],
@@ -117,7 +117,7 @@ describe('beside a worker', async () => {
     await query('delete from ops.streams');
     expect({ code, err }).toEqual({
       code: 1,
-      err: '1 reads are not done: the service refuses (insufficient scope). Grant messages:read to the credential; the rest follows.\n',
+      err: '1 reads are not done: the service refuses (insufficient scope). Grant messages:read to the API key; the rest follows.\n',
     });
   });
 

@@ -132,15 +132,6 @@ describe('does what is asked, and says it in JSON', () => {
   });
 });
 
-test('a comparison with nobody logged in says once what it lacks', async () => {
-  const { code, err } = await run(['reconcile'], { API_KEY: '', ENCRYPTION_KEY: 'k'.repeat(32) });
-  expect(code).toBe(1);
-  expect(err.trim().split('\n')).toEqual([
-    expect.stringContaining('trunkline auth login'),
-    expect.stringContaining('Some hours could not be compared'),
-  ]);
-});
-
 test('a search for conversations that the service refuses ends at once, and says why', async () => {
   const database = new Client({ connectionString: databaseUrl });
   await database.connect();
@@ -153,7 +144,7 @@ test('a search for conversations that the service refuses ends at once, and says
   );
   const { code, err } = await run(['backfill', 'threads']);
   expect(code).toBe(1);
-  expect(err.trim().split('\n').at(-1)).toMatch(/insufficient scope.*Grant sms:read to the credential/);
+  expect(err.trim().split('\n').at(-1)).toMatch(/insufficient scope.*Grant sms:read to the API key/);
   expect(err).not.toContain('does a worker run');
   await database.query(`delete from ops.streams`);
   await database.query(`truncate ops.thread_candidates, ops.sync_targets`);

@@ -10,10 +10,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
 import { expect, inject, onTestFinished, test } from 'vitest';
-import { createSealer } from '../../src/credentials/sealer.ts';
-import { readTokens, storeLogin } from '../../src/credentials/tokens.ts';
-import { createDatabase } from '../../src/db/database.ts';
-import { createLog } from '../../src/shared/log.ts';
 import { inherited } from '../inherited.ts';
 import { databaseForTest } from '../stores/databases.ts';
 import { startRedis } from '../stores/redis.ts';
@@ -136,44 +132,6 @@ test('a worker ends while the API and Redis hang', async () => {
   await until(() => readsOf(api.asked) > 10, worker.written);
   await redis.kill('SIGSTOP');
   await stop(worker);
-});
-
-test('a worker stores the answer to a token refresh that it has sent, however late it comes', async () => {
-  const url = await databaseForTest(migrated);
-  const database = createDatabase({ url, log: createLog('silent'), maxConnections: 1, name: 'test' });
-  onTestFinished(() => database[Symbol.asyncDispose]());
-  const encryptionKey = 'a key of the stop, thirty-two letters or more';
-  const asked: string[] = [];
-  const answerAfterMs = 8_000;
-  const api = createServer((request, response) => {
-    asked.push(request.url ?? '');
-    const answer = (body: object) => response.setHeader('content-type', 'application/json').end(JSON.stringify(body));
-    if (request.url?.startsWith('/.well-known')) {
-      answer({ authorization_endpoint: `${base}/login`, token_endpoint: `${base}/token` });
-    } else if (request.url === '/token') {
-      const tokens = { access_token: 'next', refresh_token: 'next-refresh', token_type: 'Bearer', expires_in: 3_600 };
-      setTimeout(() => answer(tokens), answerAfterMs);
-    }
-  });
-  api.listen(0, '127.0.0.1');
-  await once(api, 'listening');
-  onTestFinished(() => {
-    api.closeAllConnections();
-    api.close();
-  });
-  const base = `http://127.0.0.1:${(api.address() as AddressInfo).port}`;
-  const sealer = createSealer(encryptionKey);
-  const tokens = { accessToken: 'old', refreshToken: 'old-refresh', expiresAt: 0, scopes: [] };
-  await storeLogin(database.db, sealer, { service: base, clientId: 'client-1', tokens });
-  const worker = run('worker', {
-    ...{ DATABASE_URL: url, REDIS_URL: undefined, API_BASE_URL: base },
-    ...{ API_KEY: undefined, ENCRYPTION_KEY: encryptionKey },
-  });
-  await until(() => asked.includes('/token'), worker.written);
-  const closed = once(worker.child, 'close');
-  worker.child.kill('SIGTERM');
-  expect(await closed, worker.written()).toEqual([0, null]);
-  expect(await readTokens(database.db, sealer)).toMatchObject({ state: 'valid', refreshToken: 'next-refresh' });
 });
 
 test('web ends while the API hangs', async () => {

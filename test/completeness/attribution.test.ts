@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { apiKey, createService, type Service } from '../../src/api-client/client.ts';
+import { createService, type Service } from '../../src/api-client/client.ts';
 import { createAttribution } from '../../src/completeness/attribution.ts';
 import { scheduleHours } from '../../src/completeness/coverage/coverage.ts';
 import { createReconciler } from '../../src/completeness/coverage/reconcile.ts';
@@ -29,7 +29,7 @@ const noon = new Date((today - 43_200) * 1_000).toISOString();
 function clientOf(baseUrl: string, key: string): Service {
   const service = createService({
     baseUrl,
-    credential: apiKey(key),
+    apiKey: key,
     log,
     retry: { tries: 1 },
     circuit: { failures: 1_000 },

@@ -23,7 +23,7 @@ const reconciler = createReconciler({ ...deps, notify: notifier.notify });
 /** What one worker polls with; every round of it is due. */
 function poller() {
   const polledReads = () => Promise.resolve(reads);
-  const gapDetection = createGapDetection({ ...deps, notify: notifier.notify, unreadScope: 'line', polledReads });
+  const gapDetection = createGapDetection({ ...deps, notify: notifier.notify, polledReads });
   return createPolling({ db, log, reconciler, gapDetection, unannounced: () => unannouncedStreams(db) });
 }
 const one = poller();

@@ -206,12 +206,6 @@ describe('a database is named', () => {
   );
 });
 
-test('an encryption key will do where an API key is needed, since somebody can log in', () => {
-  const ENCRYPTION_KEY = 'k'.repeat(32);
-  expect(problemsOf({ ENCRYPTION_KEY }, { needed: ['API_KEY'] })).toEqual([]);
-  expect(problemsOf({}, { needed: ['API_KEY'] }).join()).toMatch(/ENCRYPTION_KEY.*trunkline auth login/);
-});
-
 test('whoever has no Postgres learns that `npm start` brings one', () => {
   const [problem] = problemsOf({}, { needed: ['DATABASE_URL'] });
   expect(problem).toMatch(/^DATABASE_URL is missing: .* Run `npm start` here, which brings one along, or set it\.$/);

@@ -10,8 +10,8 @@ export function operationsTable(): string {
     const { route, section, scope, permission = '', client } = row;
     return tableRow([code(route), section, code(scope), permission, code(client), repeats, countOf(id)]);
   });
-  const steps = Object.entries(oauthSteps).map(([id, { section, route, client }]) =>
-    tableRow([code(route), section, '', '', code(client), '', countOf(id)]),
+  const steps = Object.entries(oauthSteps).map(([id, { section, route }]) =>
+    tableRow([code(route), section, '', '', '', '', countOf(id)]),
   );
   const columns = ['operation', 'section', 'scope', 'permission of an OAuth user', 'client', 'repeated', 'cases'];
   return [tableRow(columns), `|${'---|'.repeat(columns.length)}`, ...asked, ...steps].join('\n');

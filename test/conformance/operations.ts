@@ -13,16 +13,12 @@ export function operationOf(id: OperationId): Operation & { method: string; path
   return { ...operation, method, path };
 }
 
-/** The steps of OAuth (5.3), for which no scope is asked; they are driven by a client of OAuth rather than by rows. */
+/** The steps of OAuth (5.3), for which no scope is asked. The client has no method for them. */
 export const oauthSteps = {
-  discoverOAuth: {
-    section: '5.3',
-    route: 'GET /.well-known/oauth-authorization-server',
-    client: 'oauth.discover',
-  },
-  registerClient: { section: '5.3', route: 'POST /api/v1/oauth/register', client: 'oauth.register' },
-  authorize: { section: '5.3', route: 'GET /api/v1/oauth/authorize', client: 'oauth.begin' },
-  getTokens: { section: '5.3', route: 'POST /api/v1/oauth/token', client: 'oauth.complete`, `oauth.refresh' },
+  discoverOAuth: { section: '5.3', route: 'GET /.well-known/oauth-authorization-server' },
+  registerClient: { section: '5.3', route: 'POST /api/v1/oauth/register' },
+  authorize: { section: '5.3', route: 'GET /api/v1/oauth/authorize' },
+  getTokens: { section: '5.3', route: 'POST /api/v1/oauth/token' },
 } as const;
 
 export type StepId = keyof typeof oauthSteps;

@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, test } from 'vitest';
-import { apiKey, createService, ServiceError } from '../../src/api-client/client.ts';
+import { createService, ServiceError } from '../../src/api-client/client.ts';
 import { acceptAccount, compareAccount, createAccountCheck } from '../../src/credentials/account.ts';
 import { healthChecks } from '../../src/ops/health-checks.ts';
 import { takeSnapshot } from '../../src/ops/snapshot.ts';
@@ -136,7 +136,7 @@ test('the mirror of the own sandbox follows its reset, and that of a real accoun
   const asked = async () => {
     const service = createService({
       baseUrl: after.url,
-      credential: apiKey(after.apiKey),
+      apiKey: after.apiKey,
       checkAccount: createAccountCheck({ db: database.db, log: captureLog().log, isOwnSandbox: true }),
     });
     opened.push(service.close);
@@ -169,7 +169,7 @@ test('a service that lost its newest calls is the mirrored account', async () =>
   }
   const service = createService({
     baseUrl: ours.url,
-    credential: apiKey(ours.apiKey),
+    apiKey: ours.apiKey,
     checkAccount: createAccountCheck({ db: database.db, log: captureLog().log }),
   });
   opened.push(service.close);
@@ -197,7 +197,7 @@ test('the commands show whose account answers, and take it as the mirrored one',
 });
 
 async function theirsNewest({ url, apiKey: key }: Sandbox): Promise<string> {
-  const service = createService({ baseUrl: url, credential: apiKey(key) });
+  const service = createService({ baseUrl: url, apiKey: key });
   const end = Math.ceil(Date.now() / 1_000);
   const { data } = await service.calls.search({ start: end - 20 * 3_600, end, limit: 1 });
   await service.close();
@@ -328,7 +328,7 @@ describe('an account that changes while a process runs', () => {
     const { log } = captureLog();
     const service = createService({
       baseUrl: url,
-      credential: apiKey('key'),
+      apiKey: 'key',
       checkAccount: createAccountCheck({ db: database.db, log }),
       clock: { now: () => now, sleep: async () => undefined, random: Math.random } as never,
     });

@@ -1,4 +1,4 @@
-import { apiKey, createService } from '../../src/api-client/client.ts';
+import { createService } from '../../src/api-client/client.ts';
 import { createDatabase } from '../../src/db/database.ts';
 import { createDispatcher } from '../../src/ledger/dispatcher.ts';
 import { createLog } from '../../src/shared/log.ts';
@@ -8,7 +8,7 @@ import { createThreadRefresh } from '../../src/sync/read-thread-now.ts';
 const [databaseUrl = '', apiUrl = '', key = '', hangAt = '', sendId = '', stallMs = '5000'] = process.argv.slice(2);
 const log = createLog('silent');
 const { db } = createDatabase({ url: databaseUrl, log, maxConnections: 2, name: 'dispatcher' });
-const service = createService({ baseUrl: apiUrl, credential: apiKey(key), log });
+const service = createService({ baseUrl: apiUrl, apiKey: key, log });
 const pauses = { activeMs: 0, refusedMs: 0 };
 const notify = () => undefined;
 const look = createThreadRefresh({ db, service, onAnswer: () => undefined, pauses, notify });
@@ -37,7 +37,6 @@ const dispatcher = createDispatcher({
     return isWhole;
   },
   isBlocked: async () => false,
-  actsFor: 'account',
   mode: 'live',
   pauses,
   notify,

@@ -30,7 +30,7 @@ export async function openLedgerStores(): Promise<LedgerStores> {
         'truncate ops.rule_events, ops.sends, ops.send_events, ops.send_budgets, ops.opt_outs, ops.rule_versions, warehouse.sms_conversations, warehouse.sms_messages, warehouse.sms_lines',
       );
       await database.query(
-        'update ops.send_control set is_paused = false, highest_unit_micros = 0, sender_id = null, changed_at = now()',
+        'update ops.send_control set is_paused = false, highest_unit_micros = 0, changed_at = now()',
       );
     },
     async ask<T>(method: string, path: string, body?: object) {

@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import { apiKey, createService, ServiceError } from '../../src/api-client/client.ts';
+import { createService, ServiceError } from '../../src/api-client/client.ts';
 import type { LedgerDeps, LedgerTiming } from '../../src/ledger/context.ts';
 import { createDispatcher, type Dispatcher } from '../../src/ledger/dispatcher.ts';
 import type { AccountLimits } from '../../src/ledger/limits.ts';
@@ -80,7 +80,7 @@ export async function openLedger(
   const { db } = database;
   const service = createService({
     baseUrl: sandbox.url,
-    credential: apiKey(key),
+    apiKey: key,
     log: captured.log,
     retry: { tries: 1 },
     circuit: { failures: 100_000 },
@@ -101,7 +101,6 @@ export async function openLedger(
           throw error;
         },
       ),
-    actsFor: 'account',
     mode: 'live',
     pauses,
     notify,

@@ -177,7 +177,7 @@ test('a revoked sms:read is told by the status and an alert, though nothing was 
   await until(async () => (await checksOf(world)).some(({ check }) => check === 'scope_missing'));
   expect((await checksOf(world)).find(({ check }) => check === 'scope_missing')).toMatchObject({
     level: 'problem',
-    sentence: expect.stringContaining('the credential lacks the scope sms:read.'),
+    sentence: expect.stringContaining('the API key lacks the scope sms:read.'),
   });
   await until(() => Promise.resolve(receiver.received.some(({ body }) => body.includes('scope_missing'))));
 });

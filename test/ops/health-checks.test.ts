@@ -168,28 +168,16 @@ const faults: readonly Fault[] = [
     level: 'problem',
     sql: `insert into ops.streams (kind, parked_until, reason)
       values ('call', now(), 'calls.search: revoked (401)'), ('lines', now(), 'lines.list: revoked (401)')`,
-    says: /^(Calls and lines|Lines and calls) are not read: the service refuses the credential\.$/,
+    says: /^(Calls and lines|Lines and calls) are not read: the service refuses the API key\.$/,
     remedy: /revoked \(401\)\. Set API_KEY to a valid key in every process\. /,
-  },
-  {
-    check: 'credential_refused',
-    level: 'problem',
-    seen: {
-      credential: knownAs({
-        ...{ use: 'login', state: 'lost', scopes: ['sms:read'], loggedInAt: new Date() },
-        ...{ expiresAt: new Date(), lastError: 'its answer is lost' },
-      }),
-    },
-    says: /^The login is no longer valid, so nothing is read\.$/,
-    remedy: /its answer is lost.*auth login/,
   },
   {
     check: 'scope_missing',
     level: 'problem',
-    sql: `insert into ops.streams (kind, parked_until, code, reason, missing_scope)
-      values ('transcripts', now(), 'insufficient_scope', 'no', 'recordings:read')`,
-    says: /^Transcripts are not read: the credential lacks the scope recordings:read\.$/,
-    remedy: /^Grant it to the credential\./,
+    sql: `insert into ops.streams (kind, parked_until, reason, missing_scope)
+      values ('transcripts', now(), 'no', 'recordings:read')`,
+    says: /^Transcripts are not read: the API key lacks the scope recordings:read\.$/,
+    remedy: /^Grant it to the key\./,
   },
   {
     check: 'service_silent',
@@ -396,7 +384,7 @@ const faults: readonly Fault[] = [
     sql: action('failed', 'insufficient_scope: conversations.resolve'),
     says: /^Actions of rules that failed in the last day: 1\.$/,
     remedy:
-      /^The rule is close, the action resolve: insufficient_scope.*Grant the scopes .*sms:write to the credential\.$/,
+      /^The rule is close, the action resolve: insufficient_scope.*Grant the scopes .*sms:write to the API key\.$/,
   },
   {
     check: 'rules_failed',
@@ -469,7 +457,7 @@ const faults: readonly Fault[] = [
     level: 'problem',
     sql: send('REJECTED', 'insufficient_scope (403)', '1 minute', 5),
     says: /^5 automatic texts of the last day not sent, .*none has been sent since\.$/,
-    remedy: /^From …0100: insufficient_scope \(403\)\. Grant the scopes sms:send and sms:write to the credential\.$/,
+    remedy: /^From …0100: insufficient_scope \(403\)\. Grant the scopes sms:send and sms:write to the API key\.$/,
   },
   ...[
     ['unauthenticated (401)', /API_KEY/],
@@ -602,16 +590,6 @@ const faults: readonly Fault[] = [
     sql: `update ops.processes set role = 'worker'`,
     says: /^No `web` process runs/,
     remedy: /trunkline web/,
-  },
-  {
-    check: 'keys_differ',
-    level: 'problem',
-    sql: [process('key_name', `'one'`, 9), process('key_name', `'one'`, 8), process('key_name', `'other'`, 2)].join(
-      ';',
-    ),
-    says: /different values of ENCRYPTION_KEY/,
-    // Only the process that differs from most is named.
-    remedy: /: worker of 20[^,]+\.$/,
   },
   {
     check: 'settings_differ',
@@ -781,10 +759,7 @@ describe('nothing is wrong', () => {
     ],
     [
       'processes differ for less than a rolling deploy takes',
-      [
-        `${process('key_name', `'one'`)}; ${process('key_name', `'other'`, 0)}`,
-        `${process('address_hash', `'one'`)}; ${process('address_hash', `'other'`, 0)}`,
-      ],
+      [`${process('address_hash', `'one'`)}; ${process('address_hash', `'other'`, 0)}`],
     ],
     [
       'a process ended while it waited for an answer',

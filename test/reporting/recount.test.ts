@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { apiKey, type CallSummary, createService } from '../../src/api-client/client.ts';
+import { type CallSummary, createService } from '../../src/api-client/client.ts';
 import { markDirty, type Target } from '../../src/inbox/targets.ts';
 import { eraseNumber } from '../../src/privacy/erase.ts';
 import { rebuildRollups } from '../../src/reporting/rebuild.ts';
@@ -19,7 +19,7 @@ const database = await migratedDatabase();
 const { db, query } = database;
 const sandbox = await createSandbox({ seed: 34, calls: 300, threads: 40 });
 const log = createLog('silent');
-const service = createService({ baseUrl: sandbox.url, credential: apiKey(sandbox.apiKey), log });
+const service = createService({ baseUrl: sandbox.url, apiKey: sandbox.apiKey, log });
 const sync = createSync({
   ...{ db, service, log, onAnswer: () => undefined, notify: () => undefined, recheckDelays: [60] },
   ...{ pauses: { activeMs: 0, refusedMs: 0 }, directoryEverySeconds: 600, now: () => new Date() },

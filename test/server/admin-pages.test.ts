@@ -32,7 +32,7 @@ describe.each(backends)('the pages with queues on %s', (backend) => {
     expect(answer.status).toBe(200);
     expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(answer.headers.get('cache-control')).toBe('no-store');
-    expect(page).toContain('Transcripts are not read: the credential lacks the scope recordings:read.');
+    expect(page).toContain('Transcripts are not read: the API key lacks the scope recordings:read.');
     expect(page).toContain('refused for …0123');
     expect(page).not.toMatch(/18005550100|18455550123|what was said|alert\(1\)/);
   });

@@ -79,7 +79,6 @@ describe('a request that is refused', () => {
     ['/hooks/another-secret/AccountSMS', 404],
     ['/hooks/%zz', 404],
     ['/%zz', 400],
-    ['/oauth/callback', 404],
     ['/healthz', 404],
     ['/', 404],
     ['/queues', 404],
@@ -301,7 +300,7 @@ describe('a web process', () => {
 
     // Each would be a mebibyte that is held; JSON of empty arrays takes twenty times as much when it is parsed.
     const almost = Buffer.from('[[]'.padEnd(mebibyte - 1, ',[]'));
-    for (const path of ['/nope', '/queues/x', '/oauth/callback', '/hooks/another/x', `/hooks/${secret}/AccountSMS`]) {
+    for (const path of ['/nope', '/queues/x', '/hooks/another/x', `/hooks/${secret}/AccountSMS`]) {
       const clients = Array.from({ length: wanted }, () =>
         post(port, path, `Content-Length: ${mebibyte}`, 'Content-Type: application/json'),
       );

@@ -45,10 +45,8 @@ test.each(['/healthz', '/readyz', '/', '/metrics', '/api/status'])(
   },
 );
 
-test('HEAD does not open a page without the token, and takes no answer to a log in', async () => {
+test('HEAD does not open a page without the token', async () => {
   expect((await fetch(world.receiver.url, { method: 'HEAD' })).status).toBe(401);
-  const callback = `${world.receiver.url}/oauth/callback?state=x&code=y`;
-  expect((await fetch(callback, { method: 'HEAD' })).status).toBe(404);
 });
 
 describe('the metrics', () => {
@@ -200,24 +198,6 @@ test('no page may be stored, whatever is answered', async () => {
       expect((await get(path, headers)).headers.get('cache-control'), path).toBe('no-store');
     }
   }
-});
-
-test('answers to a login that nobody began write nothing, and are logged once', async () => {
-  // A write would wait for this lock, even one that finds no row.
-  const locker = await world.context.database.pool.connect();
-  onTestFinished(async () => {
-    await locker.query('rollback');
-    locker.release();
-  });
-  await locker.query('begin');
-  await locker.query('lock table secrets.oauth_logins in share row exclusive mode');
-  for (let at = 0; at < 20; at += 1) {
-    const answer = await get(`/oauth/callback?state=never-heard-of-${at}&code=x`);
-    expect(answer.status).toBe(400);
-  }
-  expect(world.logged().match(/An OAuth callback did not belong to a pending login/g)).toHaveLength(1);
-  const text = await (await get('/metrics', { authorization: `Bearer ${adminToken}` })).text();
-  expect(text).toContain('trunkline_requests_refused_total{reason="login_state"} 20');
 });
 
 test('the hooks do not ask for the admin token', async () => {

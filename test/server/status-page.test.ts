@@ -50,7 +50,6 @@ const runningWorker = {
     connections: 9,
     answeredSeconds: 1,
     addressHash: null,
-    keyName: null,
   } as const),
   ...{ waitingSeconds: null, waitingOperation: null, failingSeconds: null, accountProblem: null, isRefusing: false },
 };
@@ -69,7 +68,6 @@ function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
     postgres: known({ waits: [], long: [], diskFullAt: null, readOnlyAt: null, connections: null, slots: [] }),
     isDiskFull: false,
     isReadOnly: false,
-    credential: known({ use: 'api_key' }),
     schema: known({
       newestMigration: '0006_calls',
       isMigrated: true,
@@ -197,10 +195,6 @@ test('does not call mirrored what was put off for a moment', () => {
   expect(headline(render({ backlog: known(streams.map((each, at) => ({ ...each, ...(at === 0 && putOff) }))) }))).toBe(
     'Everything is mirrored, except 2 reads in progress; the newest text arrived 2 min ago.',
   );
-});
-
-test('says which credential is in use', () => {
-  expect(render()).toContain('<span>API key</span>');
 });
 
 test('tells times from now, and exactly in the zone of the settings where the pointer rests', () => {

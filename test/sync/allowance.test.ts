@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest';
-import { apiKey, createService } from '../../src/api-client/client.ts';
+import { createService } from '../../src/api-client/client.ts';
 import { markDirty, unconfirmed } from '../../src/inbox/targets.ts';
 import { createSync } from '../../src/sync/sync.ts';
 import { migratedDatabase } from '../world/database.ts';
@@ -21,7 +21,7 @@ const pauses = { activeMs: 0, refusedMs: 60_000 };
 test('places for reads of unconfirmed targets come back when Postgres fails as the others are given back', async () => {
   const { db } = database;
   const { log } = captureLog();
-  const client = createService({ baseUrl: service.url, credential: apiKey('key'), log, limits: { perOperation: 50 } });
+  const client = createService({ baseUrl: service.url, apiKey: 'key', log, limits: { perOperation: 50 } });
   const sync = createSync({
     ...{ db, service: client, log, pauses, recheckDelays: [60], directoryEverySeconds: 600, now: () => new Date() },
     ...{ onAnswer: () => undefined, notify: () => undefined },

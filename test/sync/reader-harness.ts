@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import { apiKey, createService } from '../../src/api-client/client.ts';
+import { createService } from '../../src/api-client/client.ts';
 import { type DueTarget, markDirty, type Target, type TargetKind } from '../../src/inbox/targets.ts';
 import { createSync, type ReadOutcome } from '../../src/sync/sync.ts';
 import type { TestDatabase } from '../world/database.ts';
@@ -35,7 +35,7 @@ export async function openReaderHarness(database: TestDatabase, options: Harness
   const captured = captureLog();
   const client = createService({
     baseUrl: service.url,
-    credential: apiKey('key-of-the-harness'),
+    apiKey: 'key-of-the-harness',
     log: captured.log,
     retry: { tries: 1 },
     circuit: { failures: 1_000 },

@@ -32,9 +32,6 @@ export function openDatabase(url: string): TestDatabase {
 export const locksHere = `(select l.* from pg_locks l join pg_database d on d.oid = l.database
   where d.datname = current_database()) locks`;
 
-/** Those of sessions that hold a row of ops.locks, or wait for it. */
-export const onLocks = `relation = 'ops.locks'::regclass and mode = 'RowShareLock'`;
-
 /** Counts the sessions of this database that wait for a lock. */
 export const waitingForLocks = `select count(*)::integer from pg_stat_activity
   where datname = current_database() and wait_event_type = 'Lock'`;

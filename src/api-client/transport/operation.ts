@@ -56,7 +56,7 @@ export interface CallOptions {
   /**
    * Called when the connection is ready, right before the first byte. On false nothing is sent, and the call rejects
    * with `stalled`, which does not count as a failure of the service. For requests that must not be sent late, however
-   * long the credential and the connection took.
+   * long the connection took.
    */
   maySend?: (() => boolean) | undefined;
   /** Sent as `x-request-id`: names the cause of the request in the service's logs. */

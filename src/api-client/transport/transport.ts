@@ -3,8 +3,7 @@ import manifest from '../../../package.json' with { type: 'json' };
 import { backoffMs } from '../../shared/backoff.ts';
 import { type Answer, readAnswer } from '../answers/envelope.ts';
 import { UnreadableData } from '../answers/values.ts';
-import { abortedError, type ErrorCode, ServiceError, untilAborted, withOutcome } from '../errors.ts';
-import type { Authorization } from './authorization.ts';
+import { abortedError, type ErrorCode, ServiceError, withOutcome } from '../errors.ts';
 import type { Clock } from './clock.ts';
 import type { Exchanger, HttpRequest, HttpResponse } from './exchange.ts';
 import { type Base, type CallOptions, type Operation, target } from './operation.ts';
@@ -134,7 +133,8 @@ export interface Transport {
 export interface TransportDeps {
   base: Base;
   exchanger: Exchanger;
-  authorization: Authorization;
+  /** The header's whole value. */
+  authorization: string;
   throttle: Throttle;
   waiting: ReturnType<typeof createWaitingRequests>;
   retry: RetryPolicy;
@@ -153,7 +153,7 @@ interface Call extends CallOptions {
 
 const userAgent = `trunkline/${manifest.version}`;
 
-// One try: slot and pause of the operation ──▶ credential ──▶ circuit breaker ──▶ exchange
+// One try: slot and pause of the operation ──▶ circuit breaker ──▶ exchange
 
 export function createTransport(deps: TransportDeps): Transport {
   const { base, exchanger, authorization, throttle, waiting, retry, clock, log, onAnswer } = deps;
@@ -224,42 +224,18 @@ export function createTransport(deps: TransportDeps): Transport {
     }
   }
 
-  /** One try. Tries once more with a renewed credential after a 401, unless the call is not repeatable. */
-  async function tryOnce<T>(
-    operation: Operation<T>,
-    call: Call,
-    attempt: number,
-    replacement?: string,
-  ): Promise<Answer<T>> {
+  function tryOnce<T>(operation: Operation<T>, call: Call, attempt: number): Promise<Answer<T>> {
     const { name } = operation;
-    const { signal } = call;
-    let credential = '';
-    try {
-      return await throttle.inSlot(name, signal, !call.isOnce, async () => {
-        call.onSlot?.();
-        credential = replacement ?? (await untilAborted(name, signal, authorization.current(name)));
-        return throttle.request(name, () => exchange(operation, call, attempt, credential));
-      });
-    } catch (error) {
-      const isRefused = credential !== '' && error instanceof ServiceError && error.code === 'unauthenticated';
-      if (!isRefused || replacement !== undefined) throw error;
-      const renewal = authorization.replacement(credential, name);
-      const renewed = await (call.isOnce ? renewal : untilAborted(name, signal, renewal));
-      if (renewed === undefined) throw error;
-      if (!call.isOnce) return tryOnce(operation, call, attempt, renewed);
-      const details = { operation: name, advice: 'retry', effect: error.effect, status: error.status } as const;
-      throw new ServiceError('unauthenticated', 'the service refused the credential, which has been renewed since', {
-        ...details,
-        scope: error.scope,
-      });
-    }
+    return throttle.inSlot(name, call.signal, !call.isOnce, () => {
+      call.onSlot?.();
+      return throttle.request(name, () => exchange(operation, call, attempt));
+    });
   }
 
   async function exchange<T>(
     operation: Operation<T>,
     { signal, answerMs, maySend, isOnce, requestId }: Call,
     attempt: number,
-    credential: string,
   ): Promise<Answer<T>> {
     const { name } = operation;
     const began = performance.now();
@@ -271,11 +247,11 @@ export function createTransport(deps: TransportDeps): Transport {
       onAnswer?.({ operation: name, outcome, ...(status !== undefined && { status }), milliseconds, attempt, date });
     };
     try {
-      const sent = { ...toRequest(operation, credential, requestId), answerMs, maySend, ownConnection: isOnce };
+      const sent = { ...toRequest(operation, requestId), answerMs, maySend, ownConnection: isOnce };
       const received = await exchanger.exchange(sent, signal);
       status = received.status;
       date = received.header('date');
-      if (status < 200 || status > 299) throw refusal(operation, received, credential, clock.now());
+      if (status < 200 || status > 299) throw refusal(operation, received, authorization, clock.now());
       const answer = read(operation, received);
       request.answered();
       report('ok');
@@ -294,12 +270,8 @@ export function createTransport(deps: TransportDeps): Transport {
     }
   }
 
-  function toRequest<T>(operation: Operation<T>, credential: string, requestId: string | undefined): HttpRequest {
-    const headers: Record<string, string> = {
-      accept: 'application/json',
-      authorization: credential,
-      'user-agent': userAgent,
-    };
+  function toRequest<T>(operation: Operation<T>, requestId: string | undefined): HttpRequest {
+    const headers: Record<string, string> = { accept: 'application/json', authorization, 'user-agent': userAgent };
     const body = operation.body === undefined ? undefined : JSON.stringify(operation.body);
     if (body !== undefined) headers['content-type'] = 'application/json';
     if (requestId !== undefined) headers['x-request-id'] = requestId;

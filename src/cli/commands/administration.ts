@@ -42,22 +42,6 @@ export function addAdministration(program: Command): void {
       'Takes the account that answers as the mirrored one, after its data was replaced. It asks first, unless --yes.',
     )
     .action(async (options) => (await import('../account.ts')).accept(options));
-
-  const auth = program.command('auth').description('Login with OAuth, used when API_KEY is not set.');
-  auth
-    .command('login')
-    .description('Logs in through a browser; the service redirects to the receiver at PUBLIC_URL.')
-    .option('--scopes <names>', 'ask for these, separated by commas; default: what the mirror reads', words)
-    .option('--wait <seconds>', 'how long to wait for the answer', wholeNumber(1, 86_400), 600)
-    .option('--register', 'register this program with the service again, if it no longer knows it')
-    .action(async (options) => (await import('../auth.ts')).login(options));
-  auth
-    .command('status')
-    .description('Shows which credential is in use, its scopes, and whether a login is needed.')
-    .action(async () => (await import('../auth.ts')).showLogin());
-  addConsent(auth.command('logout'))
-    .description('Deletes the tokens; every process stops using them within seconds. It asks first, unless --yes.')
-    .action(async (options) => (await import('../auth.ts')).logout(options));
 }
 
 function timeZone(text: string): string {
@@ -65,10 +49,4 @@ function timeZone(text: string): string {
   if (remedy !== undefined)
     throw new InvalidArgumentError(`It must be an IANA time zone such as America/New_York. ${remedy}`);
   return text;
-}
-
-function words(text: string): string[] {
-  const found = text.split(/[\s,]+/).filter(Boolean);
-  if (found.length === 0) throw new InvalidArgumentError('It must name at least one scope.');
-  return [...new Set(found)];
 }

@@ -131,28 +131,6 @@ export async function scheduleHours(db: Database, { from, to }: TimeRange): Prom
   return rows.length;
 }
 
-/**
- * Makes the hours due whose last attempt did not prove them. Each is compared alone, so they come due newest first and one a
- * second: today's hours do not wait for a long history. Skips hours that another process is recording.
- */
-export async function retryHours(db: Database, afterSeconds: number): Promise<number> {
-  const rows = await query(
-    db,
-    sql`with unproven as (
-       select stream, from_at from ops.coverage
-       where attempts > 0 and due_at > now() + ${afterSeconds} * interval '1 second'
-       for update skip locked
-     ), placed as (
-       select stream, from_at,
-         now() + (${afterSeconds}::float8 + row_number() over (order by from_at desc) - 1) * interval '1 second' as at
-       from unproven
-     )
-     update ops.coverage c set due_at = least(c.due_at, placed.at) from placed
-     where c.stream = placed.stream and c.from_at = placed.from_at returning 1`,
-  );
-  return rows.length;
-}
-
 /** How many hours of a range are in these states. */
 export interface HourCounts {
   /** Due, or being compared. */

@@ -1,4 +1,3 @@
-import type { RawBuilder } from 'kysely';
 import type { Answer, Service, UnreadCounts } from '../../api-client/client.ts';
 import { type Database, query, sql, type Transaction } from '../../db/database.ts';
 import { isRetrying } from '../../inbox/sweep.ts';
@@ -45,16 +44,9 @@ export interface GapDetectionDeps {
   readonly pauses: ReadPauses;
   readonly onAnswer: OnAnswer;
   readonly notify: (due: readonly DueTarget[]) => void;
-  /**
-   * What unread counts mean: `personal` with an OAuth token, texts that its user has not read; `line` with an API key,
-   * texts that nobody has read (section 4.3).
-   */
-  readonly unreadScope: UnreadScope;
   /** How many threads a round may read while texts are polled; undefined while webhooks announce them. Default: they do. */
   readonly polledReads?: () => Promise<number | undefined>;
 }
-
-export type UnreadScope = 'personal' | 'line';
 
 type ComparedLine = LineUnread & { readonly past: LineHistory };
 
@@ -82,13 +74,13 @@ export async function compareUnread(
   signal?: AbortSignal,
   polledReads?: number,
 ): Promise<LineUnread[]> {
-  const { db, service, onAnswer, notify, log, pauses, unreadScope: scope } = deps;
+  const { db, service, onAnswer, notify, log, pauses } = deps;
   const answer = await service.unread.counts({}, signal && { signal });
   onAnswer('unread.counts', answer);
   const reported = countsOf(answer, await ourLines(db));
   const lines = [...reported.keys()];
   const at = await databaseTime(db);
-  const counts = await heldUnread(db, lines, scope);
+  const counts = await heldUnread(db, lines);
   const compared: ComparedLine[] = [];
   for (const [line, count] of reported) {
     if (signal?.aborted) return [];
@@ -123,7 +115,7 @@ export async function compareUnread(
     const arrivedBy = new Date(0);
     if (isGivenUp(each)) await addCallers(db, lastDays(1, at), { evidence: 'unread', line, arrivedBy });
     if (each.state === 'ahead')
-      notify(await db.transaction().execute((tx) => rereadUnread(tx, line, scope, pauses, polledReads)));
+      notify(await db.transaction().execute((tx) => rereadUnread(tx, line, pauses, polledReads)));
   }
   return judged;
 }
@@ -139,23 +131,15 @@ function countsOf({ data }: Answer<UnreadCounts>, lines: Iterable<string>): Map<
   return new Map([...none, ...data.lines.map(({ line, count = 0 }) => [normalizeNumber(line), count] as const)]);
 }
 
-/** The messages `m` that a scope counts as unread. */
-const unreadMessages: Readonly<Record<UnreadScope, RawBuilder<unknown>>> = {
-  personal: sql`m.direction = 'in' and m.is_read = false and m.deleted_at is null`,
-  line: sql`m.direction = 'in' and m.is_read = false and m.deleted_at is null and not m.is_read_by_others`,
-};
+/** The messages `m` that an API key's counts cover: texts that nobody has read (section 4.3). */
+const unreadMessages = sql`m.direction = 'in' and m.is_read = false and m.deleted_at is null and not m.is_read_by_others`;
 
 /** How many unread texts of each line are held; with `since`, only those sent after it. */
-async function heldUnread(
-  db: Database,
-  lines: readonly string[],
-  scope: UnreadScope,
-  since?: Date,
-): Promise<ReadonlyMap<string, number>> {
+async function heldUnread(db: Database, lines: readonly string[], since?: Date): Promise<ReadonlyMap<string, number>> {
   const rows = await query(
     db,
     sql<{ line: string; count: number }>`select m.line, count(*)::integer as count from warehouse.sms_messages m
-     where m.line = any(${lines}) and ${unreadMessages[scope]}${since ? sql` and m.sent_at > ${since}` : sql``}
+     where m.line = any(${lines}) and ${unreadMessages}${since ? sql` and m.sent_at > ${since}` : sql``}
      group by m.line`,
   );
   return new Map(rows.map(({ line, count }) => [line, count]));
@@ -167,7 +151,7 @@ function isGivenUp({ state }: LineUnread): boolean {
 
 /** For each line, how many more of the texts sent since the mirror was created the service counts than are held. */
 async function missingSinceCreation(
-  { db, service, onAnswer, unreadScope }: GapDetectionDeps,
+  { db, service, onAnswer }: GapDetectionDeps,
   lines: Iterable<string>,
 ): Promise<Map<string, number> | undefined> {
   const [created] = await query<{ at: Date }>(db, 'select min(timestamp)::timestamptz as at from ops.migrations', []);
@@ -175,7 +159,7 @@ async function missingSinceCreation(
   const answer = await service.unread.counts({ since: created.at.toISOString() });
   onAnswer('unread.counts', answer);
   const reported = countsOf(answer, lines);
-  const held = await heldUnread(db, [...reported.keys()], unreadScope, created.at);
+  const held = await heldUnread(db, [...reported.keys()], created.at);
   return new Map([...reported].map(([line, count]) => [line, count - (held.get(line) ?? 0)]));
 }
 
@@ -247,18 +231,12 @@ const maxRereadWait = sql`interval '12 hours'`;
  * Schedules complete reads of a line's threads with unread texts: only a read shows which texts were read elsewhere. The waits
  * bound the reads of a busy line, where texts are read every minute, but in few of hundreds of threads.
  */
-async function rereadUnread(
-  tx: Transaction,
-  line: string,
-  scope: UnreadScope,
-  pauses: ReadPauses,
-  max = maxThreads,
-): Promise<DueTarget[]> {
+async function rereadUnread(tx: Transaction, line: string, pauses: ReadPauses, max = maxThreads): Promise<DueTarget[]> {
   const threads = await query(
     tx,
     sql<Thread>`with holding as (
        select m.conversation_id, count(*)::integer as unread from warehouse.sms_messages m
-       where m.line = ${line} and ${unreadMessages[scope]} group by m.conversation_id
+       where m.line = ${line} and ${unreadMessages} group by m.conversation_id
      ), due as (
        select c.conversation_id, h.unread from warehouse.sms_conversations c join holding h using (conversation_id)
        where c.deleted_at is null

@@ -94,9 +94,9 @@ const away =
 /** What ends a refusal by the service (section 7), by its code. */
 const remedies: Readonly<Record<string, string>> = {
   unauthenticated: 'Set API_KEY to a key that is valid and not revoked.',
-  insufficient_scope: 'Grant the scopes sms:send and sms:write to the credential.',
+  insufficient_scope: 'Grant the scopes sms:send and sms:write to the API key.',
   permission_denied:
-    'The account does not own the line, SMS is not enabled for it, or the credential may not use it. Change it in the portal.',
+    'The account does not own the line, SMS is not enabled for it, or the API key may not use it. Change it in the portal.',
   invalid_request:
     'The service does not accept the request. Where it has no rate for the destination, have it enabled at the service, or exclude such numbers from the rule.',
   ...{ network: away, timeout: away, server: away, rate_limited: away, circuit_open: away },

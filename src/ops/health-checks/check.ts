@@ -1,4 +1,3 @@
-import { toType } from '../../shared/command-name.ts';
 import type { Snapshot } from '../snapshot.ts';
 
 /**
@@ -89,13 +88,3 @@ export function defineCheck<Fact, Parts = Snapshot>(declared: Declaration<Fact, 
     },
   };
 }
-
-/** The refused party by credential, and its remedy: an API key has no user whose role could be changed. */
-export const bearers = {
-  api_key: { name: 'The API key', remedy: 'Give it the permission in the portal, or set API_KEY to one that has it' },
-  login: {
-    name: 'The role of the logged-in user',
-    remedy: `Give it the permission in the portal, or log in as a user who has it (${toType('auth login')})`,
-  },
-  none: { name: 'The credential of the worker', remedy: 'Give it the permission in the portal' },
-} as const;

@@ -1,10 +1,10 @@
+import { operations } from '../../api-client/client.ts';
 import { accountRemedy } from '../../credentials/account.ts';
-import { mirrorScopes } from '../../credentials/login.ts';
 import { toType } from '../../shared/command-name.ts';
 import { isDirectory } from '../../warehouse/directory.ts';
 import { ago, countOf, span, streamNames } from '../format.ts';
 import { known } from '../snapshot.ts';
-import { bearers, defineCheck } from './check.ts';
+import { defineCheck } from './check.ts';
 
 /** Each process uses its own address and credential. */
 const accountUnrecognized = defineCheck({
@@ -28,50 +28,34 @@ function namesOf(streams: readonly { readonly kind: keyof typeof streamNames }[]
   return names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 }
 
-const credentialRefused = defineCheck<{ sentence: string; remedy: string; reason: string; since: Date | null }>({
+const credentialRefused = defineCheck({
   id: 'credential_refused',
-  measure({ credential, parked }) {
-    const status = known(credential);
-    const logIn = `Run ${toType('auth login')}`;
-    if (status?.use === 'login' && status.state === 'lost') {
-      const sentence = 'The login is no longer valid, so nothing is read.';
-      return { sentence, remedy: logIn, reason: status.lastError ?? 'not recorded', since: null };
-    }
-    // The same credential gets different refusals from different operations. Each group begins with its oldest stream.
-    const refused = known(parked, []).filter(({ missingScope }) => missingScope === null);
-    const groups = Map.groupBy(refused, ({ code }) => code === 'login_required');
-    return [...groups].flatMap(([isLoginNeeded, streams]) =>
-      streams.slice(0, 1).map(({ reason, since }) => ({
-        sentence: `${namesOf(streams)} are not read: ${isLoginNeeded ? 'a login is needed' : 'the service refuses the credential'}.`,
-        remedy: isLoginNeeded || status?.use === 'login' ? logIn : 'Set API_KEY to a valid key in every process',
-        reason,
-        since,
-      })),
-    );
+  measure({ parked }) {
+    const streams = known(parked, []).filter(({ missingScope }) => missingScope === null);
+    // The oldest comes first.
+    return streams[0] && { streams, reason: streams[0].reason, since: streams[0].since };
   },
   level: 'problem',
-  sentence: ({ sentence }) => sentence,
-  remedy: ({ remedy }) => `${remedy}. Nothing is lost: reading then resumes.`,
+  sentence: ({ streams }) => `${namesOf(streams)} are not read: the service refuses the API key.`,
+  remedy: 'Set API_KEY to a valid key in every process. Nothing is lost: reading then resumes.',
   detail: ({ reason }) => `The reason: ${reason}.`,
   since: ({ since }) => since,
 });
 
+const scopes = Object.values(operations).flatMap((rows) => Object.values(rows).map(({ scope }): string => scope));
+
 const scopeMissing = defineCheck({
   id: 'scope_missing',
-  measure({ parked, credential }) {
-    const isLoggedIn = known(credential)?.use === 'login';
+  measure({ parked }) {
     const lacking = known(parked, []).filter(({ missingScope }) => missingScope !== null);
     return [...Map.groupBy(lacking, ({ missingScope }) => missingScope)].map(([scope, streams]) => ({
-      ...{ missingScope: scope, scope: mirrorScopes.find((each) => each === scope) ?? 'for them' },
-      ...{ streams, isLoggedIn, since: streams[0]?.since },
+      ...{ missingScope: scope, scope: scopes.find((each) => each === scope) ?? 'for them' },
+      ...{ streams, since: streams[0]?.since },
     }));
   },
   level: 'problem',
-  sentence: ({ scope, streams }) => `${namesOf(streams)} are not read: the credential lacks the scope ${scope}.`,
-  remedy({ isLoggedIn }) {
-    const grant = isLoggedIn ? `Run ${toType('auth login')} and grant it` : 'Grant it to the credential';
-    return `${grant}. Nothing is lost: reading then resumes.`;
-  },
+  sentence: ({ scope, streams }) => `${namesOf(streams)} are not read: the API key lacks the scope ${scope}.`,
+  remedy: 'Grant it to the key. Nothing is lost: reading then resumes.',
   detail: ({ scope, missingScope }) => (scope === missingScope ? undefined : `The service names ${missingScope}.`),
   since: ({ since }) => since,
 });
@@ -135,17 +119,15 @@ const serviceFailing = defineCheck({
 /** Recordings may be forbidden on purpose; missing texts or calls never are. */
 const readsForbidden = defineCheck({
   id: 'reads_forbidden',
-  measure({ backlog, credential }) {
-    const bearer = bearers[known(credential)?.use ?? 'none'];
-    return known(backlog, []).flatMap(({ kind, forbidden }) => {
+  measure: ({ backlog }) =>
+    known(backlog, []).flatMap(({ kind, forbidden }) => {
       if (forbidden === 0 || kind === 'recordings' || kind === 'transcripts') return [];
       const noun = kind === 'thread' ? 'conversation' : 'call';
-      return [{ bearer, what: isDirectory(kind) ? `the account’s ${kind}` : countOf(forbidden, noun) }];
-    });
-  },
+      return [isDirectory(kind) ? `the account’s ${kind}` : countOf(forbidden, noun)];
+    }),
   level: 'warning',
-  sentence: ({ bearer, what }) => `${bearer.name} may not read ${what}.`,
-  remedy: ({ bearer }) => `${bearer.remedy}. The reads are retried within a day, or now with ${toType('resync')}.`,
+  sentence: (what) => `The API key may not read ${what}.`,
+  remedy: `Give it the permission in the portal, or set API_KEY to one that has it. The reads are retried within a day, or now with ${toType('resync')}.`,
 });
 
 /**

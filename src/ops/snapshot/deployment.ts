@@ -2,14 +2,12 @@ import { readFile, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type QueueName, queueNames } from '../../../config/queues.ts';
 import { isLoopbackUrl, type Settings } from '../../../config/settings.ts';
-import { type LoginStatus, readLoginStatus } from '../../credentials/tokens.ts';
 import { type LockWait, readLockWaits } from '../../db/blockers.ts';
 import { type Database, query, sql } from '../../db/database.ts';
 import { isAhead, isMigrated } from '../../db/migrate.ts';
 import { outdatedViews } from '../../db/repeatable.ts';
 import type { Queues, QueuesHealth } from '../../queues/queues.ts';
 import { type Announcing, checkSeconds, readAnnouncing } from '../../sync/subscriptions/store.ts';
-import { ago } from '../format.ts';
 import { readConnections } from '../processes.ts';
 
 /** Signs of partial answers in the last day, newest first, one per operation. */
@@ -183,32 +181,6 @@ export async function readLostWrites(db: Database): Promise<LostWritesStatus | n
       from ops.incarnation where noticed_at is not null and (recovered_at is null or noticed_at > now() - interval '1 day')`,
   );
   return row ?? null;
-}
-
-/** The credential of this process: its API key, or else the login that all processes share. */
-export type CredentialStatus =
-  | { readonly use: 'api_key' }
-  | ({ readonly use: 'login' } & Omit<LoginStatus, 'service'>)
-  | { readonly use: 'none' };
-
-export async function readCredential(db: Database, apiKey: string | undefined): Promise<CredentialStatus> {
-  if (apiKey !== undefined) return { use: 'api_key' };
-  const status = await readLoginStatus(db);
-  if (status === undefined) return { use: 'none' };
-  const { service: _, ...login } = status;
-  return { use: 'login', ...login };
-}
-
-/** The credential in use, in words, and whether it needs a new login. */
-export function credentialWords(status: CredentialStatus, at: Date): string {
-  switch (status.use) {
-    case 'api_key':
-      return 'API key';
-    case 'none':
-      return 'no API key here, and no login';
-    case 'login':
-      return status.state === 'lost' ? 'login, lost: log in again' : `login, made ${ago(status.loggedInAt, at)}`;
-  }
 }
 
 export interface QueuesStatus extends QueuesHealth {

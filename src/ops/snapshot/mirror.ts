@@ -67,14 +67,12 @@ export interface Backlog {
   readonly sampleErrors: readonly string[];
 }
 
-/** A stream that waits because the credential may not read it. */
+/** A stream that waits because the API key may not read it. */
 export interface ParkedStream {
   readonly kind: TargetKind;
   readonly since: Date;
   readonly until: Date;
   readonly reason: string;
-  /** `login_required` if nobody is logged in; otherwise the service refused. */
-  readonly code: string;
   readonly missingScope: string | null;
 }
 
@@ -117,7 +115,7 @@ export async function readBacklog(db: Database): Promise<Backlog[]> {
 export async function readParked(db: Database): Promise<ParkedStream[]> {
   const rows = await query<ParkedStream>(
     db,
-    sql`select kind, parked_at as since, parked_until as until, code, reason, missing_scope as "missingScope"
+    sql`select kind, parked_at as since, parked_until as until, reason, missing_scope as "missingScope"
      from ops.streams order by parked_at`,
   );
   return rows.map((row) => ({ ...row, reason: maskNumbers(row.reason) }));

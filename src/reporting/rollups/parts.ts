@@ -30,7 +30,7 @@ export async function keepContacts(
 /** A word that the specification doesn't know counts as unknown: it can be too long for an index. */
 export const knownDirection = `case when c.direction in ('inbound', 'outbound') then c.direction else 'unknown' end`;
 
-/** Who sent a text of ours, as in `fct_sms_message.sender_kind`. Rules may send with a user's login. */
+/** Who sent a text of ours, as in `fct_sms_message.sender_kind`. */
 export function senderKind(message: string): string {
   const isOfLedger = `${message}.send_id is not null
     or exists (select from ops.sends o where o.line = ${message}.line and o.message_id = ${message}.message_id)`;

@@ -100,7 +100,7 @@ export function rebuildReturns(tx: Transaction, callIds: readonly string[]): Pro
   );
 }
 
-/** A text counts as a return only if a person is known to have sent it: rules may send with a user's login. */
+/** A text counts as a return only if a person is known to have sent it. */
 const textKind = `case ${senderKind('s')} when 'automatic' then 'automatic_text' when 'unknown' then 'text_by_unknown' else 'text' end`;
 
 const isReturn = (kind: string) => `${kind} not in ('automatic_text', 'text_by_unknown')`;

@@ -28,8 +28,6 @@ export interface ActionContext extends TellContext {
   readonly mode: Mode;
   /** Reads a thread from the service and mirrors it. False when it could not be read whole. Throws ServiceError. */
   readonly readThread: (thread: Thread, signal: AbortSignal) => Promise<boolean>;
-  /** Whose credential the requests use. With a login the service credits that user and accepts no other. */
-  readonly actsFor: 'account' | 'user';
   /** Whether the database has all that was written before: false when it went back in time. Default: it has. */
   readonly isCurrent?: (db: Database) => Promise<boolean>;
 }

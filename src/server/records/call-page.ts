@@ -262,7 +262,7 @@ const stateWords: Readonly<Record<string, string>> = {
   complete: 'held',
   none: 'none',
   gone: 'captured, but the service no longer lists them',
-  forbidden: 'the credential may not read them',
+  forbidden: 'the API key may not read them',
 };
 
 function artefacts({ call, recordings, transcripts }: CallRecord, view: View): Html {

@@ -26,9 +26,9 @@ const stateWords: Readonly<Record<string, string>> = {
   failing: 'The newest read failed. It is retried by itself, ever less often; a retry asks the service at once.',
   failed: 'The newest read failed, and nothing has made it pending again.',
   parked:
-    'The credential may not read anything of this kind, so all its reads wait. Grant what is missing; they go on by themselves.',
+    'The API key may not read anything of this kind, so all its reads wait. Grant what is missing; they go on by themselves.',
   gone: 'The service does not have it any more. It is read again when a delivery names it.',
-  forbidden: 'The role of the credential may not read it. It is tried again ever less often, and after each log in.',
+  forbidden: 'The API key may not read it. It is tried again ever less often.',
   refused: 'The service refuses the request itself, so it is not repeated. It is read again when a delivery names it.',
 };
 

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import type { Credential, Service } from '../../../src/api-client/client.ts';
+import type { Service } from '../../../src/api-client/client.ts';
 import { json, listen, listenTcp, open, refusalOf, refuse } from '../endpoint.ts';
 
 const pair = { line: '18457511133', number: '18455008085' };
@@ -117,25 +117,6 @@ test.each([
   expect(seen).toHaveLength(4);
 });
 
-test('a send is not repeated with a renewed credential, and says that it may be tried again', async () => {
-  let value = 'Bearer old';
-  const credential: Credential = {
-    authorization: async () => value,
-    async renew() {
-      value = 'Bearer new';
-      return true;
-    },
-  };
-  const { url, seen } = await listen((response, { headers }) =>
-    headers.authorization === 'Bearer new' ? json(response, 201, sent) : refuse(response, 401, 'unauthenticated'),
-  );
-  const { messages } = open(url, { credential });
-  const error = await refusalOf(messages.send(request));
-  expect(error).toMatchObject({ code: 'unauthenticated', advice: 'retry', effect: 'none', status: 401 });
-  expect(seen).toHaveLength(1);
-  expect(await messages.send(request)).toMatchObject({ status: 201 });
-});
-
 test('a send that cannot connect, or rests with the circuit, has not left', async () => {
   const { url } = await listen((response) => response.end());
   const { messages, circuit } = open(url.replace('http:', 'https:'), { circuit: { failures: 1 } });
@@ -154,18 +135,10 @@ test('a send that its caller gives up may have happened once it left', async () 
   expect(posts).toHaveLength(1);
 });
 
-test('a send that may not leave any more once the credential and the connection are there has not left', async () => {
-  let isLate = false;
-  const credential: Credential = {
-    async authorization() {
-      isLate = true;
-      return 'Bearer late';
-    },
-    renew: async () => false,
-  };
+test('a send that may not leave any more once the connection is there has not left', async () => {
   const { url, posts } = await countPosts((socket) => socket.end());
-  const { messages, circuit } = open(url, { credential, circuit: { failures: 1 } });
-  const error = await refusalOf(messages.send(request, { maySend: () => !isLate }));
+  const { messages, circuit } = open(url, { circuit: { failures: 1 } });
+  const error = await refusalOf(messages.send(request, { maySend: () => false }));
   expect(error).toMatchObject({ code: 'stalled', advice: 'retry', effect: 'none' });
   expect(posts).toEqual([]);
   expect(circuit.state().state).toBe('closed');

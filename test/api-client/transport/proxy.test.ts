@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { afterAll, afterEach, expect, test } from 'vitest';
-import { apiKey, createService, ServiceError } from '../../../src/api-client/client.ts';
+import { createService, ServiceError } from '../../../src/api-client/client.ts';
 import { createSandbox } from '../../../src/sandbox/sandbox.ts';
 
 /** The host is known to the proxy alone. */
@@ -55,7 +55,7 @@ const throughProxy = () => {
 };
 
 async function asking<T>(baseUrl: string, work: (service: ReturnType<typeof createService>) => Promise<T>): Promise<T> {
-  const service = createService({ baseUrl, credential: apiKey(sandbox.apiKey), retry: { tries: 1 } });
+  const service = createService({ baseUrl, apiKey: sandbox.apiKey, retry: { tries: 1 } });
   try {
     return await work(service);
   } finally {

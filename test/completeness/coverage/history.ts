@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import { apiKey, createService } from '../../../src/api-client/client.ts';
+import { createService } from '../../../src/api-client/client.ts';
 import { createLog } from '../../../src/shared/log.ts';
 import { type Asked, type OddService, type Reply, startOddService } from '../../world/service.ts';
 
@@ -67,7 +67,7 @@ export async function serveHistory(history: History) {
   };
   const client = createService({
     baseUrl: service.url,
-    credential: apiKey('key-of-the-test'),
+    apiKey: 'key-of-the-test',
     log: createLog('silent'),
     retry: { tries: 1 },
     circuit: { failures: 1_000 },

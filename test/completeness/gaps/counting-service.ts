@@ -1,5 +1,5 @@
-import { apiKey, createService } from '../../../src/api-client/client.ts';
-import { compareUnread, type GapDetectionDeps, type UnreadScope } from '../../../src/completeness/gaps/unread.ts';
+import { createService } from '../../../src/api-client/client.ts';
+import { compareUnread, type GapDetectionDeps } from '../../../src/completeness/gaps/unread.ts';
 import type { LineUnread } from '../../../src/completeness/gaps/unread-comparisons.ts';
 import { createLog } from '../../../src/shared/log.ts';
 import type { TestDatabase } from '../../world/database.ts';
@@ -26,14 +26,11 @@ export interface CountingService extends AsyncDisposable {
 
 const provenance = `'h', 'test', 1, now() - interval '1 hour'`;
 
-export async function startCountingService(
-  { db, query }: TestDatabase,
-  unreadScope: UnreadScope = 'line',
-): Promise<CountingService> {
+export async function startCountingService({ db, query }: TestDatabase): Promise<CountingService> {
   const odd = await startOddService();
   const service = createService({
     baseUrl: odd.url,
-    credential: apiKey('key'),
+    apiKey: 'key',
     log: createLog('silent'),
     retry: { tries: 1 },
   });
@@ -45,7 +42,6 @@ export async function startCountingService(
   const parts: GapDetectionDeps = {
     ...{ db, service, log: createLog('silent'), onAnswer: () => undefined, notify: () => undefined },
     pauses: { activeMs: 0, refusedMs: 0 },
-    unreadScope,
   };
   const counting: CountingService = {
     parts,

@@ -41,7 +41,6 @@ describe('looking for texts that no webhook announced', async () => {
     pauses: context.pauses,
     onAnswer: () => undefined,
     notify: context.notifier.notify,
-    unreadScope: 'line',
   };
   const rounds = createGapDetection(parts);
   let sequence = 0;

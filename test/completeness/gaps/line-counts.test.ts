@@ -7,10 +7,8 @@ const database = await migratedDatabase();
 const { db, query } = database;
 const service = await startCountingService(database);
 const { hold, look, state } = service;
-const personal = await startCountingService(database, 'personal');
 afterAll(async () => {
   await service[Symbol.asyncDispose]();
-  await personal[Symbol.asyncDispose]();
   await database[Symbol.asyncDispose]();
 });
 beforeEach(service.begin);
@@ -60,25 +58,5 @@ describe('of a line that counts what nobody has read', () => {
     service.counts = { [line]: 3 };
     await passMinutes(database, 1);
     expect(await state()).toBe('behind');
-  });
-});
-
-describe('of a line that counts what the calling user has not read', () => {
-  test('texts that others have read are unread', async () => {
-    await personal.hold(5, { readers: [7] });
-    personal.counts = { [line]: 5 };
-    expect(await personal.look()).toMatchObject({ reported: 5, held: 5, state: 'even' });
-    await passMinutes(database, 1);
-    personal.counts = { [line]: 6 };
-    expect(await personal.state()).toBe('behind');
-  });
-
-  test('texts that the user read before the first look are read again', async () => {
-    await personal.hold(5, { readers: [7] });
-    personal.counts = { [line]: 4 };
-    await personal.look();
-    expect(await query('select is_reread_owed from warehouse.sms_conversations')).toEqual([{ is_reread_owed: true }]);
-    await query('update warehouse.sms_messages set is_read = true where message_id = 1');
-    expect(await personal.look()).toMatchObject({ reported: 4, held: 4, state: 'even' });
   });
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
-import { apiKey, createService } from '../../../src/api-client/client.ts';
+import { createService } from '../../../src/api-client/client.ts';
 import { compareUnread } from '../../../src/completeness/gaps/unread.ts';
 import { missingTexts } from '../../../src/completeness/gaps/unread-comparisons.ts';
 import { missingTextWords } from '../../../src/ops/format.ts';
@@ -13,7 +13,7 @@ const database = await migratedDatabase();
 const { db, query } = database;
 const service = createService({
   baseUrl: odd.url,
-  credential: apiKey('key'),
+  apiKey: 'key',
   log: createLog('silent'),
   retry: { tries: 1 },
 });
@@ -48,7 +48,6 @@ const compared = async () => {
   const looks = await compareUnread({
     ...{ db, service, log: createLog('silent'), onAnswer: () => undefined, notify: (some) => due.push(...some) },
     pauses: { activeMs: 0, refusedMs: 0 },
-    unreadScope: 'line',
   });
   return Object.fromEntries(looks.map(({ line, state, reported }) => [line, `${state} ${reported}`]));
 };

@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { apiKey, createService } from '../../../src/api-client/client.ts';
+import { createService } from '../../../src/api-client/client.ts';
 import { compareUnread } from '../../../src/completeness/gaps/unread.ts';
 import { createLog } from '../../../src/shared/log.ts';
 import { openReaderHarness } from '../../sync/reader-harness.ts';
@@ -85,7 +85,7 @@ test('a text a minute that somebody reads costs ever fewer reads of the other th
   };
   const client = createService({
     baseUrl: harness.service.url,
-    credential: apiKey('key'),
+    apiKey: 'key',
     log: createLog('silent'),
     retry: { tries: 1 },
   });
@@ -97,7 +97,6 @@ test('a text a minute that somebody reads costs ever fewer reads of the other th
     await passMinutes(database, minutes);
     const before = harness.service.asked.length;
     const looks = await compareUnread({
-      unreadScope: 'line',
       ...{ db: database.db, service: client, log: createLog('silent') },
       ...{ pauses: { activeMs: 0, refusedMs: 0 }, onAnswer: () => undefined, notify: () => undefined },
     });

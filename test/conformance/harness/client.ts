@@ -1,4 +1,4 @@
-import { apiKey, createService, type Service, ServiceError } from '../../../src/api-client/client.ts';
+import { createService, type Service, ServiceError } from '../../../src/api-client/client.ts';
 import { createLog } from '../../../src/shared/log.ts';
 import type { Request } from '../operation.ts';
 import { type OperationId, operationOf } from '../operations.ts';
@@ -20,7 +20,7 @@ export function createClients(baseUrl: string): Clients {
   function serviceFor(credential: string): Service {
     const known = services.get(credential);
     if (known !== undefined) return known;
-    const made = createService({ baseUrl, credential: apiKey(credential), log, ...patience });
+    const made = createService({ baseUrl, apiKey: credential, log, ...patience });
     services.set(credential, made);
     return made;
   }

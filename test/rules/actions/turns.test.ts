@@ -1,10 +1,9 @@
 import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { apiKey, createService, type ErrorCode, ServiceError } from '../../../src/api-client/client.ts';
+import { type ErrorCode, ServiceError } from '../../../src/api-client/client.ts';
 import { sql } from '../../../src/db/database.ts';
 import { type ClaimedAction, claimActions, isAnyDue } from '../../../src/rules/actions/action-states.ts';
 import { type ActionContext, performAction, performDueActions } from '../../../src/rules/actions/perform.ts';
 import { retryTelling } from '../../../src/rules/actions/tell.ts';
-import { createSandbox } from '../../../src/sandbox/sandbox.ts';
 import { createLog } from '../../../src/shared/log.ts';
 import { startHttpReceiver } from '../../ops/alert-receivers.ts';
 import { migratedDatabase } from '../../world/database.ts';
@@ -79,7 +78,6 @@ function serviceThat(...answers: readonly (() => Promise<unknown>)[]) {
     readThread: async () => true,
     targets: new Map(),
     publicUrl: undefined,
-    actsFor: 'account',
   };
   return { asked, parts };
 }

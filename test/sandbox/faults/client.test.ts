@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { apiKey, createService, type Service, ServiceError } from '../../../src/api-client/client.ts';
+import { createService, type Service, ServiceError } from '../../../src/api-client/client.ts';
 import type { FaultInput } from '../../../src/sandbox/faults/spec.ts';
 import { createSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { createLog } from '../../../src/shared/log.ts';
@@ -14,7 +14,7 @@ beforeAll(async () => {
   sandbox = await createSandbox({ calls: 5, threads: 0 });
   const client = {
     baseUrl: sandbox.url,
-    credential: apiKey(sandbox.apiKey),
+    apiKey: sandbox.apiKey,
     log: createLog('silent'),
     retry: { tries: 1 },
     circuit: { failures: 1_000 },

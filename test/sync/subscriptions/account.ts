@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeEach, onTestFinished } from 'vitest';
-import { apiKey, createService } from '../../../src/api-client/client.ts';
+import { createService } from '../../../src/api-client/client.ts';
 import { createSandbox } from '../../../src/sandbox/sandbox.ts';
 import { migratedDatabase } from '../../world/database.ts';
 import { captureLog } from '../../world/log.ts';
@@ -13,8 +13,7 @@ export async function openAccount() {
   const database = await migratedDatabase();
   const sandbox = await createSandbox({ calls: 0, threads: 0 });
   const { log, text: logged } = captureLog();
-  const client = (baseUrl: string, told = log) =>
-    createService({ baseUrl, credential: apiKey(sandbox.apiKey), log: told });
+  const client = (baseUrl: string, told = log) => createService({ baseUrl, apiKey: sandbox.apiKey, log: told });
   const service = client(sandbox.url);
   afterAll(async () => {
     await service.close();

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { apiKey, createService, type ObjectId } from '../../../src/api-client/client.ts';
+import { createService, type ObjectId } from '../../../src/api-client/client.ts';
 import { ensureSubscriptions, leaveSubscriptions, wantedTypes } from '../../../src/sync/subscriptions/ensure.ts';
 import { hookUrl } from '../../../src/sync/subscriptions/matching.ts';
 import { openAccount } from './account.ts';
@@ -130,7 +130,7 @@ describe('two receivers with different secrets', () => {
 
   test('of which the younger’s first look failed: it takes the address over at its next', async () => {
     // Its own, since a service that fails is given a rest.
-    const asked = createService({ baseUrl: sandbox.url, credential: apiKey(sandbox.apiKey), log });
+    const asked = createService({ baseUrl: sandbox.url, apiKey: sandbox.apiKey, log });
     sandbox.faults({ kind: 'answer', status: 500, operation: 'updateWebhook' });
     await expect(as(younger, undefined, asked)).rejects.toThrow('webhooks.update');
     sandbox.faults();
@@ -163,7 +163,7 @@ test('a credential that may not write is told what to create by hand', async () 
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ name: 'reader', key, scopes: ['webhooks:read'] }),
   });
-  const reader = createService({ baseUrl: sandbox.url, credential: apiKey(key), log });
+  const reader = createService({ baseUrl: sandbox.url, apiKey: key, log });
   expect(Object.values(await outcomes(reader))).toEqual(each('to_create_by_hand'));
   await reader.close();
 });
@@ -270,7 +270,7 @@ test('a credential that may not even look is told which scope it needs, and noth
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ name: 'other', key, scopes: ['reports:read'] }),
   });
-  const other = createService({ baseUrl: sandbox.url, credential: apiKey(key), log });
+  const other = createService({ baseUrl: sandbox.url, apiKey: key, log });
   await expect(ensure(other)).rejects.toMatchObject({ advice: 'scope', scope: 'webhooks:read' });
   await other.close();
   expect(await listed()).toEqual([]);
