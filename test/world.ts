@@ -114,8 +114,8 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   }
   if (options.workers !== null) await work(options.workers);
   if (sandbox && context.service) {
-    const { database, service, sealLink } = context;
-    await ensureSubscriptions({ service, db: database.db, log, publicUrl: receiver.url, secret, sealLink });
+    const { database, service } = context;
+    await ensureSubscriptions({ service, db: database.db, log, publicUrl: receiver.url, secret });
   }
 
   async function isQuiet(): Promise<boolean> {

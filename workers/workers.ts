@@ -20,7 +20,6 @@ import { adoptHours } from '../src/reporting/hours.ts';
 import { adoptCallBackNeed, adoptTimeZone, otherZone, timeZoneRemedy } from '../src/reporting/params.ts';
 import { type RulesPace, startRules } from '../src/rules/engine.ts';
 import { toType } from '../src/shared/command-name.ts';
-import { startLoop } from '../src/shared/loop.ts';
 import { withTimeout } from '../src/shared/timeout.ts';
 import { createThreadRefresh } from '../src/sync/read-thread-now.ts';
 import { defaultRecheckDelays } from '../src/sync/rechecks.ts';

@@ -1,4 +1,4 @@
-import { linkSealer, type Sealer, WrongEncryptionKey } from '../credentials/sealer.ts';
+import { linkSealer } from '../credentials/sealer.ts';
 import { type Database, query, sql } from '../db/database.ts';
 import { maskedTarget, type TargetKind, targetKinds } from '../inbox/targets.ts';
 import { toTheSecond } from '../ops/format.ts';
@@ -7,7 +7,7 @@ import { UserError } from '../shared/errors.ts';
 import { isCallId, threadOf, typedThreadKey } from '../shared/thread.ts';
 import { readAgain } from '../sync/read-again.ts';
 import { type DirectoryKind, wholeList } from '../warehouse/directory.ts';
-import { linkRow } from '../warehouse/links.ts';
+import { belongingOf } from '../warehouse/links.ts';
 import { openContext, openDatabase } from './environment.ts';
 import { WrongUse } from './failures.ts';
 import type { Output } from './output.ts';
@@ -51,11 +51,12 @@ export function keyOf(kind: TargetKind, given: string | undefined): string {
 }
 
 interface Held {
+  readonly at: Date | null;
   /** The recorded leg, or the message. */
   readonly id: string;
-  readonly at: Date | null;
-  readonly url: string;
-  readonly row: string;
+  readonly owner: string;
+  readonly part: string;
+  readonly link: string;
 }
 
 /** The links to a call's recordings, or to the files attached to a thread's texts. */
@@ -65,47 +66,42 @@ export async function listLinks(kind: 'recordings' | 'thread', given: string | u
   const { settings } = database;
   const sealer = linkSealer(settings);
   if (!sealer) throw new UserError('Set ENCRYPTION_KEY (or API_KEY, if the workers have none) to the workers’ value.');
-  const held = kind === 'recordings' ? await recordingsOf(database.db, key) : await filesOf(database.db, key);
+  const [held, one] =
+    kind === 'recordings'
+      ? ([await recordingsOf(database.db, key), 'recording'] as const)
+      : ([await filesOf(database.db, key), 'file'] as const);
+  const links = held.flatMap(({ at, id, ...place }) => {
+    const url = sealer.open(place.link, belongingOf(one, place));
+    return url === undefined ? [] : [{ id, at, url }];
+  });
   if (held.length === 0) throw new UserError(`No link is stored for ${kind} ${key}.`);
-  const links = held.map(({ row, ...each }) => ({ ...each, url: open(sealer, each.url, row, `${kind} ${key}`) }));
+  if (links.length === 0) {
+    throw new UserError(
+      'The links were sealed with another key: set ENCRYPTION_KEY (or API_KEY, if the workers have none) to the workers’ value. ' +
+        `If that key is lost, ${toType(`resync ${kind} ${key}`)} reads the links again.`,
+    );
+  }
   const lines = links.map(({ at, id, url }) => [at ? toTheSecond(at, settings.timeZone) : '', id, url].join('  '));
   return { json: links, text: lines.join('\n') };
 }
 
-async function recordingsOf(db: Database, callId: string): Promise<Held[]> {
-  const rows = await query<Omit<Held, 'row'>>(
+function recordingsOf(db: Database, callId: string): Promise<Held[]> {
+  return query<Held>(
     db,
-    sql`select unique_id as id, started_at as at, url
-     from secrets.recording_urls left join warehouse.recordings using (call_id, unique_id)
-     where call_id = ${callId} order by started_at, unique_id`,
+    sql`select r.started_at as at, l.part as id, l.owner, l.part, l.link
+     from secrets.links l left join warehouse.recordings r on r.call_id = l.owner and r.unique_id = l.part
+     where l.kind = 'recording' and l.owner = ${callId} order by r.started_at, l.part`,
   );
-  return rows.map((each) => ({ ...each, row: linkRow('recording_urls', callId, each.id) }));
 }
 
-async function filesOf(db: Database, key: string): Promise<Held[]> {
+function filesOf(db: Database, key: string): Promise<Held[]> {
   const { line, number, participants } = threadOf(key);
-  const rows = await query<Omit<Held, 'row'> & { conversationId: string; ordinal: number }>(
+  return query<Held>(
     db,
-    sql`select conversation_id as "conversationId", message_id as id, ordinal, sent_at as at, url
-     from warehouse.sms_conversations c join secrets.message_media using (conversation_id)
-       left join warehouse.sms_messages m using (conversation_id, message_id)
+    sql`select m.sent_at as at, m.message_id as id, l.owner, l.part, l.link
+     from warehouse.sms_conversations c join warehouse.sms_messages m using (conversation_id)
+       join secrets.links l on l.kind = 'file' and l.owner = m.conversation_id || '/' || m.message_id
      where c.line = ${line} and c.number = ${number} and c.participants_key = ${participants.join(',')}
-     order by sent_at, message_id, ordinal`,
+     order by m.sent_at, m.message_id, l.part::integer`,
   );
-  return rows.map(({ conversationId, ordinal, ...each }) => ({
-    ...each,
-    row: linkRow('message_media', conversationId, each.id, ordinal),
-  }));
-}
-
-function open(sealer: Sealer, url: string, row: string, target: string): string {
-  try {
-    return sealer.openLink(url, row);
-  } catch (error) {
-    if (!(error instanceof WrongEncryptionKey)) throw error;
-    throw new UserError(
-      'The link was sealed with another key: set ENCRYPTION_KEY (or API_KEY, if the workers have none) to the workers’ value. ' +
-        `If that key is lost, ${toType(`resync ${target}`)} reads the link again.`,
-    );
-  }
 }

@@ -36,13 +36,13 @@ export function listSubscriptions(): Promise<Output> {
 
 /** Ensures that our subscriptions exist, and prints those that the operator has to create manually. */
 export function ensureOurs(): Promise<Output> {
-  return asking(async (service, { database, log, sealLink, settings }) => {
+  return asking(async (service, { database, log, settings }) => {
     const { publicUrl, secret, previousSecret } = settings.receiver;
     if (publicUrl === undefined || secret === undefined) {
       throw new UserError('Set PUBLIC_URL and WEBHOOK_SECRET: the webhook addresses are made of them.');
     }
     const ensured = await ensureSubscriptions({
-      ...{ service, db: database.db, log, publicUrl, secret, previousSecret, sealLink },
+      ...{ service, db: database.db, log, publicUrl, secret, previousSecret },
       takesOver: true,
     });
     return {

@@ -37,7 +37,7 @@ interface Part {
 
 const leaseMs = 60_000;
 const renewEveryMs = 20_000;
-/** Milliseconds after a failure: without a login, each round fails. */
+/** Milliseconds after a failure: with a refused key, each round fails. */
 const retryMs = 60_000;
 
 export function startFirstBackfill(deps: FirstBackfillDeps): Loop {

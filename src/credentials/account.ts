@@ -64,7 +64,7 @@ async function knowsACall(reads: AccountReads, calls: readonly string[]): Promis
   return calls.length === 0 ? undefined : false;
 }
 
-/** Half of the shorter list must be in the other: a login sees few lines and users, and an account grows, shrinks, and ports numbers. */
+/** Half of the shorter list must be in the other: an account grows, shrinks, and ports numbers. */
 function overlap(held: readonly string[], listed: readonly string[] | undefined): Vote {
   if (listed === undefined || listed.length === 0 || held.length === 0) return undefined;
   const answered = new Set(listed);
@@ -153,7 +153,7 @@ export function createAccountCheck({
 }
 
 /** What to do when another account answers. */
-export const accountRemedy = `Set API_BASE_URL and API_KEY to those of the mirrored account, or log in to it. To mirror another account, use another database. If this is the right account and only its data was replaced, run ${toType('account accept')}.`;
+export const accountRemedy = `Set API_BASE_URL and API_KEY to those of the mirrored account. To mirror another account, use another database. If this is the right account and only its data was replaced, run ${toType('account accept')}.`;
 
 async function recordRecognized(db: Database, at: Date, isSandbox: boolean): Promise<void> {
   await query(

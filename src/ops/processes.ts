@@ -1,5 +1,4 @@
 import type { Context } from '../context.ts';
-import { linkSealer } from '../credentials/sealer.ts';
 import { refusals, refusedMs } from '../db/connections.ts';
 import { type Database, query, sql } from '../db/database.ts';
 import { type ConnectionLimit, connectionLimits, goneAfterSeconds, judgeConnections } from '../db/limits.ts';
@@ -25,9 +24,8 @@ export interface RunningProcess {
   /** Seconds that its oldest unanswered request has waited. Null if there is none. */
   readonly waitingSeconds: number | null;
   readonly waitingOperation: string | null;
-  /** Identifies the address at which it receives webhooks, and the key it seals links with. Null if it has none. */
+  /** Identifies the address at which it receives webhooks. Null if it has none. */
   readonly addressHash: string | null;
-  readonly keyName: string | null;
   /**
    * Seconds for which every request has failed, once that counts as an outage (`CircuitBreaker.failingMs`). Null
    * otherwise.
@@ -55,7 +53,7 @@ export function readProcesses(db: Database): Promise<RunningProcess[]> {
        extract(epoch from seen_at - api_answered_at)::float8 as "answeredSeconds",
        extract(epoch from seen_at - api_waiting_from)::float8 as "waitingSeconds", api_waiting_operation as "waitingOperation",
        extract(epoch from seen_at - api_failing_from)::float8 as "failingSeconds",
-       address_hash as "addressHash", key_name as "keyName", account_problem as "accountProblem", is_refusing as "isRefusing"
+       address_hash as "addressHash", account_problem as "accountProblem", is_refusing as "isRefusing"
      from ops.processes where seen_at > now() - ${goneAfterSeconds} * interval '1 second' order by started_at, process_id`,
   );
 }
@@ -80,7 +78,6 @@ export function reportProcess(context: Context, role: RunningProcess['role']) {
   // The other receivers must know it before the webhooks move to this one.
   const addressHash =
     receives({ role }) && publicUrl !== undefined && secret !== undefined ? receiverAt(publicUrl, secret) : null;
-  const keyName = linkSealer(settings)?.keyName ?? null;
 
   async function report(): Promise<void> {
     const waiting = service?.waiting();
@@ -93,7 +90,6 @@ export function reportProcess(context: Context, role: RunningProcess['role']) {
       connections: connections ?? null,
       address_hash: addressHash,
       secret_hash: receives({ role }) && secret !== undefined ? secretHash(secret) : null,
-      key_name: keyName,
       api_answered_at: before(waiting?.answeredMs),
       api_waiting_from: before(oldest?.ms),
       api_waiting_operation: oldest?.operation ?? null,

@@ -105,11 +105,13 @@ export async function eraseTexts(tx: Transaction, number: string): Promise<Remov
   await recordFollowing(tx, followingLostTexts(messages));
   const removed: Record<string, number> = { 'warehouse.sms_messages': messages.length };
   const keys = relation('m', messages, { conversation_id: 'bigint', message_id: 'bigint' });
-  for (const table of [
-    'secrets.message_media',
-    'warehouse.sms_message_reads',
-    'warehouse.sms_message_delivery_events',
-  ]) {
+  const links = await query(
+    tx,
+    sql`delete from secrets.links l using ${keys}
+      where l.kind = 'file' and l.owner = m.conversation_id || '/' || m.message_id returning 1`,
+  );
+  removed['secrets.links'] = links.length;
+  for (const table of ['warehouse.sms_message_reads', 'warehouse.sms_message_delivery_events']) {
     const rows = await query(
       tx,
       sql`

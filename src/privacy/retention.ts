@@ -26,9 +26,12 @@ interface Content {
 const maxAtOnce = sql.lit(1_000);
 
 /** The second in a call id (section 2.9), or when the row was first mirrored. The call may not be mirrored. */
-const startOf = (row: string) =>
-  sql`case when ${sql.ref(`${row}.call_id`)} ~ '^[0-9]{1,11}[.]'
-    then to_timestamp(split_part(${sql.ref(`${row}.call_id`)}, '.', 1)::bigint) else ${sql.ref(`${row}.first_seen_at`)} end`;
+const startOf = (callId: string, firstSeenAt: string) =>
+  sql`case when ${sql.ref(callId)} ~ '^[0-9]{1,11}[.]'
+    then to_timestamp(split_part(${sql.ref(callId)}, '.', 1)::bigint) else ${sql.ref(firstSeenAt)} end`;
+
+/** The owner of the links to a text's files. */
+const ownerOf = (text: string) => sql`${sql.ref(`${text}.conversation_id`)} || '/' || ${sql.ref(`${text}.message_id`)}`;
 
 const words = sql.join(wordColumns.map((column) => sql.ref(`t.${column}`)));
 
@@ -47,11 +50,10 @@ const contents: readonly Content[] = [
       with expired as materialized (
         select m.conversation_id, m.message_id from warehouse.sms_messages m
         where ${condition} and (num_nonnulls(m.body, m.extra) > 0
-          or exists (select from secrets.message_media x where x.conversation_id = m.conversation_id and x.message_id = m.message_id))
+          or exists (select from secrets.links l where l.kind = 'file' and l.owner = ${ownerOf('m')}))
         order by m.conversation_id, m.message_id limit ${maxAtOnce} for update
       ), media as (
-        delete from secrets.message_media x using expired e
-        where x.conversation_id = e.conversation_id and x.message_id = e.message_id
+        delete from secrets.links l using expired e where l.kind = 'file' and l.owner = ${ownerOf('e')}
       )
       update warehouse.sms_messages m set body = null, extra = null, content_hash = '',
         body_length = coalesce(char_length(m.body), m.body_length),
@@ -86,7 +88,7 @@ const contents: readonly Content[] = [
     kind: 'transcripts',
     table: 'warehouse.transcripts',
     time: { table: 'warehouse.calls', column: 'started_at' },
-    otherwise: startOf('t'),
+    otherwise: startOf('t.call_id', 't.first_seen_at'),
     analyzed: ['warehouse.transcripts', 'warehouse.transcript_bodies', 'warehouse.transcript_kpis'],
     remove: (condition) => sql`
       with expired as materialized (
@@ -105,14 +107,14 @@ const contents: readonly Content[] = [
   },
   {
     kind: 'recordings',
-    table: 'secrets.recording_urls',
+    table: 'secrets.links',
     time: { table: 'warehouse.calls', column: 'started_at' },
-    otherwise: startOf('r'),
+    otherwise: startOf('r.owner', 'r.first_seen_at'),
     analyzed: [],
     remove: (condition) => sql`
-      delete from secrets.recording_urls where (call_id, unique_id) in (
-        select r.call_id, r.unique_id from secrets.recording_urls r left join warehouse.calls m on m.call_id = r.call_id
-        where ${condition} order by r.call_id, r.unique_id limit ${maxAtOnce} for update of r)
+      delete from secrets.links where kind = 'recording' and (owner, part) in (
+        select r.owner, r.part from secrets.links r left join warehouse.calls m on m.call_id = r.owner
+        where r.kind = 'recording' and ${condition} order by r.owner, r.part limit ${maxAtOnce} for update of r)
       returning 1`,
   },
 ];

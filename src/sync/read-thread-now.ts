@@ -3,7 +3,7 @@ import { type Database, inTransaction, query } from '../db/database.ts';
 import { type DueTarget, markDirty, priorities, type ReadPauses } from '../inbox/targets.ts';
 import { type Thread, threadKey } from '../shared/thread.ts';
 import { heldThread, writeThreads } from '../warehouse/conversations.ts';
-import type { SealLink } from '../warehouse/links.ts';
+import type { LinkSealer } from '../warehouse/links.ts';
 import { beginRead } from '../warehouse/upsert.ts';
 import { following } from '../warehouse/what-follows.ts';
 import type { ReadContext } from './read-result.ts';
@@ -20,12 +20,12 @@ export function createThreadRefresh(
     readonly pauses: ReadPauses;
     readonly notify: (due: readonly DueTarget[]) => void;
     /** Undefined: links are not stored. */
-    readonly sealLink?: SealLink | undefined;
+    readonly sealer?: LinkSealer | undefined;
     /** For how many days the content of texts is stored; undefined: for good. */
     readonly retentionDays?: number | undefined;
   },
 ): RefreshThread {
-  const { db, service, onAnswer, pauses, notify, sealLink, retentionDays } = deps;
+  const { db, service, onAnswer, pauses, notify, sealer, retentionDays } = deps;
   const readThread = createThreadReader(async () => false);
 
   return async (thread, signal = new AbortController().signal) => {
@@ -50,7 +50,7 @@ export function createThreadRefresh(
     if (entity?.kind !== 'thread') return false;
     const { read, groups = [] } = entity;
     const due = await inTransaction(db, async (tx) => {
-      const threads = [read, ...groups].map((each) => ({ ...each, sealLink, retentionDays }));
+      const threads = [read, ...groups].map((each) => ({ ...each, sealer, retentionDays }));
       await following(tx, (follow) => writeThreads(tx, follow, threads));
       return markDirty(tx, followUps, pauses);
     });

@@ -8,7 +8,7 @@ import { markThreadsGone, writeThreads } from '../warehouse/conversations.ts';
 import { directory } from '../warehouse/directory.ts';
 import { hasErasures } from '../warehouse/erasure/erased.ts';
 import { type HeldCall, type HeldCalls, heldCallOf, holdCalls } from '../warehouse/held-calls.ts';
-import type { SealLink } from '../warehouse/links.ts';
+import type { LinkSealer } from '../warehouse/links.ts';
 import { writeRecordings } from '../warehouse/recordings.ts';
 import { writeTranscripts } from '../warehouse/transcripts.ts';
 import { type Follow, following } from '../warehouse/what-follows.ts';
@@ -46,7 +46,7 @@ export interface WriterDeps {
   readonly pauses: ReadPauses;
   readonly notify: (due: readonly DueTarget[]) => void;
   /** Undefined: links are not stored. */
-  readonly sealLink?: SealLink | undefined;
+  readonly sealer?: LinkSealer | undefined;
   /** For how many days content is stored. */
   readonly retentionDays?: RetentionDays;
   /** Called in the transaction that marks calls deleted. */
@@ -167,12 +167,12 @@ async function writeEntities(
   follow: Follow,
   entities: readonly EntityRead[],
   held: HeldCalls,
-  { sealLink, retentionDays = {}, onCallsGone }: WriterDeps,
+  { sealer, retentionDays = {}, onCallsGone }: WriterDeps,
 ): Promise<void> {
   const readsOf = <K extends EntityRead['kind']>(kind: K) =>
     entities.flatMap((each) => (each.kind === kind ? [each.read] : [])) as Extract<EntityRead, { kind: K }>['read'][];
   const stored = <Read>(reads: readonly Read[], days: number | undefined) =>
-    reads.map((each) => ({ ...each, sealLink, retentionDays: days }));
+    reads.map((each) => ({ ...each, sealer, retentionDays: days }));
   const threads = entities.flatMap((each) => (each.kind === 'thread' ? [each.read, ...(each.groups ?? [])] : []));
   const goneCalls = readsOf('call_gone');
 

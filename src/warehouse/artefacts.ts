@@ -1,7 +1,7 @@
 import { hotQuery, relation, sql, type Transaction } from '../db/database.ts';
 import { type Answered, extrasOf } from './extra.ts';
 import { type ArtefactState, type HeldCalls, heldCallOf, holdCalls, type JsonRow, momentOf } from './held-calls.ts';
-import type { SealLink } from './links.ts';
+import type { LinkSealer } from './links.ts';
 import { isExpired } from './retention.ts';
 import { type Change, type Columns, type MirrorTable, markDeleted, type Provenance, upsert } from './upsert.ts';
 import type { Follow, Following } from './what-follows.ts';
@@ -14,13 +14,13 @@ export interface ArtefactRead {
   readonly state: ArtefactState;
   readonly read: Provenance;
   /** Undefined: links aren't stored. */
-  readonly sealLink?: SealLink | undefined;
+  readonly sealer?: LinkSealer | undefined;
   /** For how many days after the start of the call its content is kept. Undefined: forever. */
   readonly retentionDays?: number | undefined;
 }
 
 /** A recording or transcript that a read listed. */
-export interface Listed<Each> extends Pick<ArtefactRead, 'callId' | 'read' | 'sealLink'> {
+export interface Listed<Each> extends Pick<ArtefactRead, 'callId' | 'read' | 'sealer'> {
   readonly each: Each;
   /** It is older than its retention, so none of its content may be stored. */
   readonly isExpired: boolean;
@@ -62,10 +62,10 @@ export async function writeArtefacts<Read extends ArtefactRead, Each extends Ans
   const reads = await kind.withoutErased(tx, all.filter(isCurrent));
   if (reads.length === 0) return;
   const listed = reads.flatMap((found) => {
-    const { callId, read, sealLink, retentionDays } = found;
+    const { callId, read, sealer, retentionDays } = found;
     const call = callOf(callId);
     const startedAt = call ? heldCallOf(call).startedAt : momentOf(callId);
-    const ofRead = { callId, read, sealLink, isExpired: isExpired(retentionDays, startedAt) };
+    const ofRead = { callId, read, sealer, isExpired: isExpired(retentionDays, startedAt) };
     return kind.listedBy(found).map((each) => ({ ...ofRead, each }));
   });
   const extras = await extrasOf(

@@ -1,49 +1,58 @@
-import { hotQuery, relation, sql, type Transaction } from '../db/database.ts';
+import { hotQuery, query, relation, sql, type Transaction } from '../db/database.ts';
 
-/** The tables with sealed links in the schema `secrets`: the columns of each primary key, with their types. */
-export const linkTables = {
-  recording_urls: { call_id: 'text', unique_id: 'text' },
-  message_media: { conversation_id: 'bigint', message_id: 'bigint', ordinal: 'smallint' },
-  webhook_urls: { subscription_id: 'bigint' },
-} as const;
+/** Encrypts a link, bound to what it belongs to: it opens for nothing else. */
+export interface LinkSealer {
+  seal(link: string, belongsTo: string): string;
+  /** Undefined when it was sealed with another key or for something else, or was changed. */
+  open(sealed: string, belongsTo: string): string | undefined;
+}
 
-export type LinkTable = keyof typeof linkTables;
-
-/** Encrypts a URL and binds it to its row: see {@link linkRow}. */
-export type SealLink = (url: string, row: string) => string;
+/** The audio of a recorded leg of a call, or a file attached to a text. */
+type LinkKind = 'recording' | 'file';
 
 interface Link {
-  /** The values of the primary key, in order. */
-  readonly key: readonly (string | number)[];
+  /** The id of the call, or `conversation/message`. */
+  readonly owner: string;
+  /** The recorded leg, or the position of the file in the text, from 1. */
+  readonly part: string;
   readonly url: string | undefined;
   /** Undefined: links aren't stored. */
-  readonly sealLink: SealLink | undefined;
+  readonly sealer: LinkSealer | undefined;
 }
 
-/** Identifies the row of a link: `recording_urls call leg`. */
-export function linkRow(table: LinkTable, ...key: Link['key']): string {
-  return [table, ...key].join(' ');
+/** What a link belongs to, as it is sealed. */
+export function belongingOf(kind: LinkKind, { owner, part }: Pick<Link, 'owner' | 'part'>): string {
+  return [kind, owner, part].join(' ');
 }
 
-/** Stores sealed links. If there are several for one row, the last one. */
-export async function storeLinks(tx: Transaction, table: LinkTable, links: readonly Link[]): Promise<void> {
-  const sealed = new Map<string, { readonly key: Link['key']; readonly url: string }>();
-  for (const { key, url, sealLink } of links) {
-    const row = linkRow(table, ...key);
-    if (url && sealLink) sealed.set(row, { key, url: sealLink(url, row) });
+/** Stores the links that are not held; one that does not open counts as not held. If there are several for one part, the last one. */
+export async function storeLinks(tx: Transaction, kind: LinkKind, links: readonly Link[]): Promise<void> {
+  const given = new Map<string, Link & { readonly url: string; readonly sealer: LinkSealer }>();
+  for (const { url, sealer, ...place } of links) {
+    if (url && sealer) given.set(belongingOf(kind, place), { ...place, url, sealer });
   }
-  if (sealed.size === 0) return;
-  const types = Object.entries(linkTables[table]);
-  const columns = types.map(
-    ([column, type], at) => [column, [type, (link: Pick<Link, 'key'>) => link.key[at]]] as const,
+  if (given.size === 0) return;
+  const held = await query(
+    tx,
+    sql<{ owner: string; part: string; link: string }>`
+      select owner, part, link from secrets.links where kind = ${kind} and owner = any(${[...given.values()].map(({ owner }) => owner)})`,
   );
-  const names = sql.raw(Object.keys(linkTables[table]).join(', '));
+  for (const row of held) {
+    const belongsTo = belongingOf(kind, row);
+    const same = given.get(belongsTo);
+    if (same && same.sealer.open(row.link, belongsTo) === same.url) given.delete(belongsTo);
+  }
+  if (given.size === 0) return;
+  const sealed = [...given].map(([belongsTo, { sealer, url, ...place }]) => ({
+    ...place,
+    link: sealer.seal(url, belongsTo),
+  }));
   await hotQuery(
     tx,
     sql`
-      insert into ${sql.table(`secrets.${table}`)} as t (${names}, url)
-      select ${names}, url from ${relation('l', [...sealed.values()], { url: 'text', ...Object.fromEntries(columns) })}
-      order by ${names}
-      on conflict (${names}) do update set url = excluded.url where t.url <> excluded.url`,
+      insert into secrets.links (kind, owner, part, link)
+      select ${kind}, owner, part, link from ${relation('l', sealed, { owner: 'text', part: 'text', link: 'text' })}
+      order by owner, part
+      on conflict (kind, owner, part) do update set link = excluded.link`,
   );
 }

@@ -3,7 +3,7 @@ import { hotQuery, relation, sql, type Transaction } from '../db/database.ts';
 import type { Thread } from '../shared/thread.ts';
 import { extrasOf } from './extra.ts';
 import type { JsonRow } from './held-calls.ts';
-import { type SealLink, storeLinks } from './links.ts';
+import { type LinkSealer, storeLinks } from './links.ts';
 import { isReaction, optOutVerdict } from './opt-out.ts';
 import { isExpired } from './retention.ts';
 import { type Change, mirrorTable, type Provenance, upsert } from './upsert.ts';
@@ -14,7 +14,7 @@ interface Listed {
   readonly thread: Thread;
   readonly message: Message;
   readonly read: Provenance;
-  readonly sealLink?: SealLink | undefined;
+  readonly sealer?: LinkSealer | undefined;
 }
 
 export const smsMessages = mirrorTable<Listed>()(
@@ -71,7 +71,7 @@ export interface ThreadRead {
   readonly hasGap?: boolean;
   readonly read: Provenance;
   /** Undefined: links of attached files aren't stored. */
-  readonly sealLink?: SealLink | undefined;
+  readonly sealer?: LinkSealer | undefined;
   /** For how many days the content of texts is kept. Undefined: forever. */
   readonly retentionDays?: number | undefined;
 }
@@ -87,9 +87,9 @@ export async function writeMessages(
   follow: Follow,
   threads: readonly ConversationRead[],
 ): Promise<void> {
-  const all = threads.flatMap(({ conversationId, thread, messages, read, sealLink, retentionDays }) =>
+  const all = threads.flatMap(({ conversationId, thread, messages, read, sealer, retentionDays }) =>
     messages.map((message) => ({
-      ...{ conversationId, thread, message, read, sealLink },
+      ...{ conversationId, thread, message, read, sealer },
       isExpired: isExpired(retentionDays, message.sentAt),
     })),
   );
@@ -105,10 +105,10 @@ export async function writeMessages(
     threads.filter(({ isComplete }) => isComplete),
   );
   await storeReceipts(tx, written);
-  const media = listed.flatMap(({ conversationId, message: { id, media }, sealLink }) =>
-    (media ?? []).map((url, at) => ({ key: [conversationId, id, at + 1], url, sealLink })),
+  const media = listed.flatMap(({ conversationId, message: { id, media }, sealer }) =>
+    (media ?? []).map((url, at) => ({ owner: `${conversationId}/${id}`, part: String(at + 1), url, sealer })),
   );
-  await storeLinks(tx, 'message_media', media);
+  await storeLinks(tx, 'file', media);
   await storeReaders(tx, all);
   for (const change of written) follow(followingText(change));
   follow(followingLostTexts(lost));

@@ -66,7 +66,7 @@ async function withoutErasedEnds(
 
 async function storeUrls(tx: Transaction, listed: readonly Listed<Recording>[]): Promise<string[]> {
   const kept = listed.filter(({ isExpired }) => !isExpired);
-  const links = kept.map(({ callId, each, sealLink }) => ({ key: [callId, each.uniqueId], url: each.url, sealLink }));
-  await storeLinks(tx, 'recording_urls', links);
+  const links = kept.map(({ callId, each, sealer }) => ({ owner: callId, part: each.uniqueId, url: each.url, sealer }));
+  await storeLinks(tx, 'recording', links);
   return [];
 }

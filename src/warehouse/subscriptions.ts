@@ -1,7 +1,6 @@
 import type { Subscription } from '../api-client/client.ts';
 import type { Transaction } from '../db/database.ts';
 import { deleteUnlisted, isCurrent } from './directory-list.ts';
-import { type SealLink, storeLinks } from './links.ts';
 import { mirrorTable, type Provenance, upsert } from './upsert.ts';
 
 interface Listed {
@@ -27,21 +26,17 @@ interface SubscriptionsRead {
   readonly isOurs: (subscription: Subscription) => boolean;
   readonly isComplete: boolean;
   readonly read: Provenance;
-  /** Undefined: addresses aren't stored. */
-  readonly sealLink?: SealLink | undefined;
 }
 
-/** Mirrors the account's subscriptions, and stores their sealed addresses in the schema `secrets`. */
+/** Mirrors the account's subscriptions. Of their addresses, which hold secrets, it keeps the host. */
 export async function writeSubscriptions(tx: Transaction, found: SubscriptionsRead): Promise<void> {
-  const { subscriptions, isOurs, isComplete, read, sealLink } = found;
+  const { subscriptions, isOurs, isComplete, read } = found;
   if (!(await isCurrent(tx, 'warehouse.webhook_subscriptions', read.fetchSeq))) return;
   await upsert(
     tx,
     webhookSubscriptions,
     subscriptions.map((each) => ({ row: webhookSubscriptions.row({ each, isOurs: isOurs(each) }), read })),
   );
-  const links = subscriptions.map(({ id, url }) => ({ key: [id], url, sealLink }));
-  await storeLinks(tx, 'webhook_urls', links);
   if (isComplete) await deleteUnlisted(tx, 'warehouse.webhook_subscriptions', read.fetchSeq);
 }
 

@@ -22,7 +22,7 @@ describe('the contract', () => {
     const words =
       'start web worker migrate sandbox doctor status resync reconcile coverage erase settings ' +
       'subscriptions:list,ensure,disable,enable,remove backfill:calls,threads events:list,show,replay,reparse,discard ' +
-      'rules:check,list,simulate sends:list,show,settle,pause,resume auth:login,status,logout';
+      'rules:check,list,simulate sends:list,show,settle,pause,resume';
     const promised = words.split(' ').flatMap((word) => {
       const [name = '', verbs] = word.split(':');
       return verbs === undefined ? [name] : verbs.split(',').map((verb) => `${name} ${verb}`);

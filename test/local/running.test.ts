@@ -127,10 +127,10 @@ describe('beside a running start', () => {
     await client.connect();
     onTestFinished(() => client.end());
     const recorded = async () =>
-      (await client.query('select call_id, url from secrets.recording_urls limit 1')).rows[0];
+      (await client.query(`select owner as id, link from secrets.links where kind = 'recording' limit 1`)).rows[0];
     await expect.poll(recorded).toBeDefined();
-    const { call_id: id, url } = await recorded();
-    expect(url).toMatch(/^sealed:[0-9a-f]{8}:[\w-]+$/);
+    const { id, link } = await recorded();
+    expect(link).toMatch(/^[\w-]+$/);
     const printed = await trunkline(['links', 'recordings', id, '--json'], env);
     expect(JSON.parse(printed.out)).toContainEqual({
       id: expect.any(String),

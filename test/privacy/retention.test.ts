@@ -83,8 +83,8 @@ describe('a deployment', async () => {
     expect(
       (await transcriptWords()).every(({ words, extra }) => words !== null && words !== '' && extra !== null),
     ).toBe(true);
-    expect(await value('select count(distinct call_id)::integer from secrets.recording_urls')).toBe(3);
-    expect(await value('select count(*)::integer from secrets.message_media')).toBe(2);
+    expect(await value(`select count(distinct owner)::integer from secrets.links where kind = 'recording'`)).toBe(3);
+    expect(await value(`select count(*)::integer from secrets.links where kind = 'file'`)).toBe(2);
   });
 
   test('removes the content of each kind after its days, and keeps the rows with their figures', async () => {
@@ -99,13 +99,13 @@ describe('a deployment', async () => {
     await until(() => retaining.logged().includes('older than RETENTION_DAYS was removed'));
     expect(await traces()).toEqual([]);
     expect(await traces(newWords)).toEqual(['warehouse.sms_messages.body', 'warehouse.sms_messages.extra']);
-    expect(await value('select count(*)::integer from secrets.message_media')).toBe(1);
+    expect(await value(`select count(*)::integer from secrets.links where kind = 'file'`)).toBe(1);
     const [hundred, fortyFive, five] = Object.values(
       Object.groupBy(await transcriptWords(), ({ call_id }) => call_id),
     ).map((some) => some?.map(({ words, summary, extra }) => words !== null || summary !== null || extra !== null));
     expect(hundred?.every((has) => !has)).toBe(true);
     expect([...(fortyFive ?? []), ...(five ?? [])].every((has) => has)).toBe(true);
-    expect(await value('select count(distinct call_id)::integer from secrets.recording_urls')).toBe(1);
+    expect(await value(`select count(distinct owner)::integer from secrets.links where kind = 'recording'`)).toBe(1);
     expect(
       await value('select count(*)::integer from ops.deliveries where received_at < now() - $1::interval', '30 days'),
     ).toBe(0);
@@ -129,8 +129,8 @@ describe('a deployment', async () => {
     await retaining.settled();
     expect((await seqs()).filter(({ seq }) => readBefore.has(seq))).toEqual([]);
     expect(await traces()).toEqual([]);
-    expect(await value('select count(*)::integer from secrets.message_media')).toBe(1);
-    expect(await value('select count(distinct call_id)::integer from secrets.recording_urls')).toBe(1);
+    expect(await value(`select count(*)::integer from secrets.links where kind = 'file'`)).toBe(1);
+    expect(await value(`select count(distinct owner)::integer from secrets.links where kind = 'recording'`)).toBe(1);
     expect((await transcriptWords())[0]).toMatchObject({ words: null, summary: null, extra: null });
     expect(await figures()).toEqual(before);
   });
@@ -164,7 +164,7 @@ describe('a deployment', async () => {
     );
     expect(read?.words).toBe(0);
     expect(read?.segments).toBeGreaterThan(0);
-    expect(await value('select count(*)::integer from secrets.recording_urls where call_id = $1', call.id)).toBe(0);
+    expect(await value('select count(*)::integer from secrets.links where owner = $1', call.id)).toBe(0);
   });
 });
 
@@ -241,14 +241,14 @@ describe('a round', async () => {
         short_summary: 'words',
         first_seen_at,
       });
-      await query(`insert into secrets.recording_urls values ($1, 'leg', 'sealed', $2)`, call_id, first_seen_at);
+      await query(`insert into secrets.links values ('recording', $1, 'leg', 'sealed', $2)`, call_id, first_seen_at);
     }
     await remove({ texts: 30, transcripts: 30, recordings: 30 });
     expect(await bodies('3')).toEqual([null, 'new']);
     expect(await query('select transcript_id from warehouse.transcripts where short_summary is not null')).toEqual([
       { transcript_id: '32' },
     ]);
-    expect(await value('select count(*)::integer from secrets.recording_urls')).toBe(1);
+    expect(await value('select count(*)::integer from secrets.links')).toBe(1);
   });
 
   test('removes what rules sent once its outcome is known', async () => {

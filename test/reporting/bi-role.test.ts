@@ -55,9 +55,8 @@ beforeAll(async () => {
     ...(await planted('warehouse.transcript_kpis')),
   });
   await insert('warehouse.recordings', { call_id: '1700000001.1', unique_id: '1700000001.1' });
-  await insert('secrets.recording_urls', { call_id: '1700000001.1', unique_id: '1700000001.1', url: secret });
-  await insert('secrets.message_media', { conversation_id: 1, message_id: 1000, ordinal: 1, url: secret });
-  await insert('secrets.webhook_urls', { subscription_id: 1, url: secret });
+  await insert('secrets.links', { kind: 'recording', owner: '1700000001.1', part: '1700000001.1', link: secret });
+  await insert('secrets.links', { kind: 'file', owner: '1/1000', part: '1', link: secret });
   await insert('warehouse.webhook_subscriptions', {
     subscription_id: 1,
     url_host: secret,

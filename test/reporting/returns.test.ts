@@ -277,7 +277,7 @@ describe('a text of a rule is no return', () => {
       const callId = `18000000${at}.1`;
       await call({ call_id: callId, started_at: `${day}T15:00:00Z`, external_number: number(at), ...missed });
       await facts.insert('warehouse.transcripts', { transcript_id: at, call_id: callId, is_action_required: true });
-      // 21: sent with an API key. 22: with the login of a user. 23: by an integration. 24: by a user.
+      // 21: sent with an API key. 22: in the name of a user. 23: by an integration. 24: by a user.
       if (at < 25) await text(at, at, texted.toISOString(), { sent_by: at % 2 === 0 ? 7 : null });
     }
     for (const at of [21, 22]) await send('callback', texted.toISOString(), 0, { number: number(at), message_id: at });

@@ -280,7 +280,7 @@ describe('who sent a text', () => {
   beforeAll(async () => {
     await thread(40, [
       [sent(0), 'in'],
-      // By a rule: linked; known by its message id alone, under the login of a user; then by nobody known, and by a user.
+      // By a rule: linked; known by its message id alone, in the name of a user; then by nobody known, and by a user.
       [sent(1), 'out', { send_id: randomUUID() }],
       [sent(2), 'out', { sent_by: 1 }],
       [sent(3), 'out'],
@@ -311,7 +311,7 @@ describe('who sent a text', () => {
        from reporting.fct_sms_turn where conversation_id = 40`,
     );
 
-  test('a text of a rule under the login of a user is no reply of the user', async () => {
+  test('a text of a rule in the name of a user is no reply of the user', async () => {
     expect(await turn()).toEqual([{ kind: 'automatic', reply: 60, user_reply: 240 }]);
   });
 

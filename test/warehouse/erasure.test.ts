@@ -46,7 +46,7 @@ const mirrorRecordings = (id: string, more: object = {}) =>
         isComplete: true,
         state: 'complete',
         read: read(),
-        sealLink: createSealer('a key of thirty-two letters or more').sealLink,
+        sealer: createSealer('a key of thirty-two letters or more'),
       },
     ]),
   );
@@ -148,7 +148,7 @@ describe('a call', () => {
     expect(await query('select called_name, called_number from warehouse.call_legs where call_id = $1', id)).toEqual([
       { called_name: null, called_number: null },
     ]);
-    expect(await value('select count(*)::integer from secrets.recording_urls where call_id = $1', id)).toBe(0);
+    expect(await value('select count(*)::integer from secrets.links where owner = $1', id)).toBe(0);
   });
 
   test('of others is as it was', async () => {
@@ -158,7 +158,7 @@ describe('a call', () => {
     await mirrorRecordings(id);
     await mirrorTranscripts(id, 901);
     expect(await parties(id)).toMatchObject({ caller_number: gone, external_number: gone, is_erased: false });
-    expect(await value('select count(*)::integer from secrets.recording_urls where call_id = $1', id)).toBe(1);
+    expect(await value('select count(*)::integer from secrets.links where owner = $1', id)).toBe(1);
     expect(await value('select full_text from warehouse.transcript_bodies where transcript_id = 901')).toBe('Hello');
   });
 });
@@ -173,7 +173,7 @@ describe('what belongs to an erased call', () => {
     expect(await query('select from_endpoint, to_endpoint from warehouse.recordings where call_id = $1', id)).toEqual([
       { from_endpoint: null, to_endpoint: null },
     ]);
-    expect(await value('select count(*)::integer from secrets.recording_urls where call_id = $1', id)).toBe(0);
+    expect(await value('select count(*)::integer from secrets.links where owner = $1', id)).toBe(0);
     expect(await value('select count(*)::integer from warehouse.transcripts where call_id = $1', id)).toBe(0);
     expect(
       await query(
@@ -193,7 +193,7 @@ describe('what belongs to an erased call', () => {
     expect(await value('select count(*)::integer from warehouse.transcripts where call_id = $1', id)).toBe(1);
     await mirrorCall(id);
     expect(await value('select count(*)::integer from warehouse.transcripts where call_id = $1', id)).toBe(0);
-    expect(await value('select count(*)::integer from secrets.recording_urls where call_id = $1', id)).toBe(0);
+    expect(await value('select count(*)::integer from secrets.links where owner = $1', id)).toBe(0);
   });
 
   test('goes when only its recording names who it was', async () => {

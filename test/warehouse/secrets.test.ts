@@ -7,7 +7,7 @@ import type { Transaction } from '../../src/db/database.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { redactUrls } from '../../src/warehouse/extra.ts';
 import { lines } from '../../src/warehouse/lines.ts';
-import { linkRow } from '../../src/warehouse/links.ts';
+import { belongingOf } from '../../src/warehouse/links.ts';
 import { writeRecordings } from '../../src/warehouse/recordings.ts';
 import { writeSubscriptions } from '../../src/warehouse/subscriptions.ts';
 import { writeTranscripts } from '../../src/warehouse/transcripts.ts';
@@ -26,7 +26,7 @@ const url = (what: string) => `https://files.example/${what}?signature=${bearer}
 const callId = '1700000001.1';
 const read = readNumber(1);
 const links = createSealer('a key of thirty-two letters or more');
-const whole = { isComplete: true, read, sealLink: links.sealLink } as const;
+const whole = { isComplete: true, read, sealer: links } as const;
 
 // Keys that no specification names, as a newer service may add them.
 const odd = {
@@ -92,18 +92,13 @@ beforeAll(async () => {
 });
 
 test('bearer addresses are kept sealed, where only the daemon reads', async () => {
-  expect(
-    await database.query(
-      `select url from secrets.recording_urls union all select url from secrets.message_media
-       union all select url from secrets.webhook_urls`,
-    ),
-  ).toEqual(
-    expect.arrayContaining([
-      { url: links.sealLink(url('recording'), linkRow('recording_urls', callId, callId)) },
-      { url: links.sealLink(url('media'), linkRow('message_media', 1, 1, 1)) },
-      { url: links.sealLink(url('hook'), linkRow('webhook_urls', 1)) },
-    ]),
+  const held = await database.query<{ kind: 'recording' | 'file'; owner: string; part: string; link: string }>(
+    'select kind, owner, part, link from secrets.links order by kind',
   );
+  expect(held.map(({ kind, link, ...place }) => links.open(link, belongingOf(kind, place)))).toEqual([
+    url('media'),
+    url('recording'),
+  ]);
 });
 
 test('no bearer address stands in clear in any table', async () => {

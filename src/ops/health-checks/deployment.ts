@@ -39,9 +39,7 @@ const webMissing = defineCheck({
 /** Seconds for which processes may differ during a rolling deploy. */
 const rollingSeconds = 60;
 
-/**
- * If values differ for longer than a rolling deploy takes: the start of the youngest process with a differing value.
- */
+/** If values differ for longer than a rolling deploy takes: the start of the youngest process with a differing value. */
 function differingSince(
   running: readonly RunningProcess[],
   takenAt: Date,
@@ -54,34 +52,9 @@ function differingSince(
   return since && takenAt.getTime() - since.getTime() > rollingSeconds * 1_000 && since;
 }
 
-/** The processes whose value differs from the majority's; without a majority, from the youngest process's. */
-function differing(running: readonly RunningProcess[], settingOf: (each: RunningProcess) => string | null) {
-  const having = running.filter((each) => settingOf(each) !== null);
-  // Youngest first. Sorting keeps this order.
-  const [most] = [...Map.groupBy(having.toReversed(), settingOf).values()].sort((a, b) => b.length - a.length);
-  return having.filter((each) => !most?.includes(each));
-}
-
 function startsOf(running: readonly RunningProcess[]): string {
   return running.map(({ role, startedAt }) => `${role} of ${startedAt.toISOString().slice(0, 19)}Z`).join(', ');
 }
-
-const keyOf = ({ keyName }: RunningProcess) => keyName;
-
-const keysDiffer = defineCheck({
-  id: 'keys_differ',
-  measure({ processes, takenAt }) {
-    const running = known(processes, []);
-    const since = differingSince(running, takenAt, keyOf);
-    return since && { since, others: differing(running, keyOf) };
-  },
-  level: 'problem',
-  sentence:
-    'Processes have different values of ENCRYPTION_KEY, so links to recordings that one stores cannot be opened by another.',
-  remedy: ({ others }) =>
-    `Set the same ENCRYPTION_KEY in every process (without one, the same API_KEY), and restart what differs from the others: ${startsOf(others)}.`,
-  since: ({ since }) => since,
-});
 
 /** Settings that decide what the processes do together. */
 const shared = {
@@ -206,7 +179,7 @@ const alertsUndelivered = defineCheck({
 });
 
 /** Whether the processes of a deployment run and fit together. */
-export const processChecks = [webMissing, keysDiffer, settingsDiffer];
+export const processChecks = [webMissing, settingsDiffer];
 
 /** Other settings of the operator, or changes by others. */
 export const settingChecks = [

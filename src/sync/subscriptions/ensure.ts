@@ -9,7 +9,6 @@ import { type Database, query } from '../../db/database.ts';
 import { whileLocked } from '../../db/locks.ts';
 import { type EventType, eventTypeOf } from '../../shared/event-types.ts';
 import type { Log } from '../../shared/log.ts';
-import type { SealLink } from '../../warehouse/links.ts';
 import { writeSubscriptions } from '../../warehouse/subscriptions.ts';
 import { beginRead } from '../../warehouse/upsert.ts';
 import { deliversTo, hookUrl, isOurAddress, receiverAt, receiverOf } from './matching.ts';
@@ -42,8 +41,6 @@ export interface SubscriptionDeps {
   readonly previousSecret?: string | undefined;
   /** Takes over the subscriptions of another running receiver, because the operator requested it. */
   readonly takesOver?: boolean;
-  /** Undefined: addresses are not stored. */
-  readonly sealLink?: SealLink | undefined;
   /** The receiver's id in ops.processes; undefined in commands. */
   readonly processId?: string;
 }
@@ -204,12 +201,12 @@ async function isMirrored(db: Database, listed: readonly Subscription[]): Promis
 
 /** Reads all subscriptions into the mirror. */
 async function mirrorSubscriptions(
-  { service, db, sealLink }: SubscriptionDeps,
+  { service, db }: SubscriptionDeps,
   isOurs: (subscription: Subscription) => boolean,
 ): Promise<void> {
   const read = await beginRead(db, 'webhooks.list');
   const { data: subscriptions, isComplete } = await service.webhooks.list();
-  const found = { subscriptions, isOurs, isComplete, read, sealLink };
+  const found = { subscriptions, isOurs, isComplete, read };
   await db.transaction().execute((tx) => writeSubscriptions(tx, found));
 }
 

@@ -60,7 +60,7 @@ export async function eraseCalls(tx: Transaction, callIds: readonly string[]): P
     removed[table] = (removed[table] ?? 0) + rows.length;
   };
   const transcripts = 'select transcript_id from warehouse.transcripts where call_id = any($1)';
-  await run('secrets.recording_urls', 'delete from secrets.recording_urls where call_id = any($1)');
+  await run('secrets.links', `delete from secrets.links where kind = 'recording' and owner = any($1)`);
   await run(
     'warehouse.recordings',
     `update warehouse.recordings set from_endpoint = null, to_endpoint = null, extra = null, content_hash = ''

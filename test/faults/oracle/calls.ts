@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { linkRow } from '../../../src/warehouse/links.ts';
+import { belongingOf } from '../../../src/warehouse/links.ts';
 import { links } from '../deployment/deployment.ts';
 import type { FaultyService, Resource } from '../deployment/service.ts';
 import { type Columns, differences, expectedRow, type Row } from './differences.ts';
@@ -92,11 +92,12 @@ export async function callDifferences(database: Pool, service: FaultyService, ca
       sorted(
         (
           await rowsOf(
-            `select r.*, u.url from warehouse.recordings r join secrets.recording_urls u using (call_id, unique_id) where ${held}`,
+            `select r.*, l.link from warehouse.recordings r join secrets.links l on l.kind = 'recording' and l.owner = r.call_id and l.part = r.unique_id
+               where ${held}`,
           )
         ).map((row) => ({
           ...row,
-          url: links.openLink(String(row.url), linkRow('recording_urls', callId, String(row.unique_id))),
+          url: links.open(String(row.link), belongingOf('recording', { owner: callId, part: String(row.unique_id) })),
         })),
         'unique_id',
       ),

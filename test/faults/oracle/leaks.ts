@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { linkRow } from '../../../src/warehouse/links.ts';
+import { belongingOf } from '../../../src/warehouse/links.ts';
 import { type Deployment, links } from '../deployment/deployment.ts';
 import { textMark } from '../load/traffic.ts';
 
@@ -22,21 +22,20 @@ export async function leaks(deployment: Deployment): Promise<string[]> {
 }
 
 async function warehouseSecrets({ database }: Deployment): Promise<Record<string, string[]>> {
-  const rowsOf = async (sql: string) => (await database.query<Record<string, string> & { url: string }>(sql)).rows;
+  const linksOf = async (kind: 'recording' | 'file') => {
+    const text = 'select owner, part, link from secrets.links where kind = $1';
+    const { rows } = await database.query<{ owner: string; part: string; link: string }>(text, [kind]);
+    return rows.map(({ link, ...place }) => {
+      const url = links.open(link, belongingOf(kind, place));
+      if (url === undefined) throw new Error(`a link of ${kind} ${place.owner} does not open`);
+      return url;
+    });
+  };
   const wordsOf = async (sql: string) => (await database.query<{ words: string }>(sql)).rows.map(({ words }) => words);
   const utterances = await wordsOf('select full_text as words from warehouse.transcript_bodies');
   return {
-    'a recording URL': (await rowsOf('select call_id, unique_id, url from secrets.recording_urls')).map((row) =>
-      links.openLink(row.url, linkRow('recording_urls', String(row.call_id), String(row.unique_id))),
-    ),
-    'a media URL': (
-      await rowsOf('select conversation_id, message_id, ordinal::text, url from secrets.message_media')
-    ).map((row) =>
-      links.openLink(
-        row.url,
-        linkRow('message_media', String(row.conversation_id), String(row.message_id), Number(row.ordinal)),
-      ),
-    ),
+    'a recording URL': await linksOf('recording'),
+    'a media URL': await linksOf('file'),
     'the signature of a link': ['signature='],
     'what was said': [...new Set(utterances.flatMap((text) => text.split('\n')))].filter(isTelling),
     'a summary': (await wordsOf(`select coalesce(short_summary, '') as words from warehouse.transcripts`)).filter(

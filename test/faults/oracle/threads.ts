@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { linkRow } from '../../../src/warehouse/links.ts';
+import { belongingOf } from '../../../src/warehouse/links.ts';
 import { links } from '../deployment/deployment.ts';
 import type { FaultyService, Resource } from '../deployment/service.ts';
 import type { ThreadName } from '../load/keys.ts';
@@ -34,8 +34,9 @@ export async function threadDifferences(database: Pool, service: FaultyService, 
     )
     .sort((a, b) => Number(a.message_id) - Number(b.message_id));
   const { rows } = await database.query<Row>(
-    `select m.*, coalesce((select array_agg(x.url order by x.ordinal) from secrets.message_media x
-       where (x.conversation_id, x.message_id) = (m.conversation_id, m.message_id)), '{}') as media
+    `select m.*, m.conversation_id || '/' || m.message_id as owner,
+       coalesce((select array_agg(l.link order by l.part::integer) from secrets.links l
+         where l.kind = 'file' and l.owner = m.conversation_id || '/' || m.message_id), '{}') as media
      from warehouse.sms_conversations c join warehouse.sms_messages m using (conversation_id)
      where c.line = $1 and c.number = $2 and c.participants_key = $3 and c.deleted_at is null and m.deleted_at is null
      order by m.message_id`,
@@ -43,8 +44,8 @@ export async function threadDifferences(database: Pool, service: FaultyService, 
   );
   const opened = rows.map((row) => ({
     ...row,
-    media: (row.media as string[]).map((url, at) =>
-      links.openLink(url, linkRow('message_media', String(row.conversation_id), String(row.message_id), at + 1)),
+    media: (row.media as string[]).map((link, at) =>
+      links.open(link, belongingOf('file', { owner: String(row.owner), part: String(at + 1) })),
     ),
   }));
   return differences(`thread ${thread.line}/${thread.number}/${thread.participants}`, expected, opened);
