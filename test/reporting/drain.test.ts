@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { query as ask, inTransaction } from '../../src/db/database.ts';
 import { rebuildReturns } from '../../src/reporting/rollups/returns.ts';
-import { atMost, hoursOf, piecesOf, quartersOf } from '../../src/reporting/rollups/steps.ts';
+import { atMost, hoursOf, quartersOf } from '../../src/reporting/rollups/steps.ts';
 import { drainBehindMirror } from '../../src/reporting/rollups.ts';
 import { type Following, recordFollowing } from '../../src/warehouse/what-follows.ts';
 import { factsDatabase } from './facts.ts';
@@ -10,51 +10,13 @@ const facts = await factsDatabase();
 const { call, db, query, value } = facts;
 afterAll(() => facts[Symbol.asyncDispose]());
 
-const missed = { status: 'missed', talk_seconds: 0, duration_seconds: 30 };
 const mark = (changes: Following) => inTransaction(db, (tx) => recordFollowing(tx, changes));
-const markers = () =>
-  query('select kind, bucket_at, conversation_id::integer as conversation from ops.rollup_markers order by marker_id');
 const at = (time: string) => new Date(`2026-03-02T${time}Z`);
 
 beforeEach(async () => {
   await facts.mark();
   for (const table of ['calls', 'sms_messages', 'sms_conversations']) await query(`delete from warehouse.${table}`);
   await facts.drain();
-});
-
-describe('marking', () => {
-  test('writes each quarter of an hour and each conversation once', async () => {
-    await mark({
-      calls: [at('10:00:00.001'), at('10:14:59'), at('10:15:00')],
-      texts: [at('10:16:00')],
-      threads: ['7', '7'],
-    });
-    expect(await markers()).toEqual([
-      { kind: 'calls', bucket_at: at('10:00:00'), conversation: null },
-      { kind: 'calls', bucket_at: at('10:15:00'), conversation: null },
-      { kind: 'texts', bucket_at: at('10:15:00'), conversation: null },
-      { kind: 'thread', bucket_at: null, conversation: 7 },
-    ]);
-  });
-
-  test('writes nothing when nothing changed', async () => {
-    await mark({});
-    expect(await markers()).toEqual([]);
-  });
-
-  test('is all that a drain needs', async () => {
-    await call({ call_id: '1.1', started_at: '2026-03-02T10:00:00Z', ...missed });
-    await mark({ calls: [at('10:00:00')] });
-    await facts.drain();
-    await call({ call_id: '1.2', started_at: '2026-03-04T09:00:00Z', direction: 'outbound' });
-    await facts.thread(1, [['2026-03-03T10:00:00Z', 'in']]);
-    await mark({ calls: [new Date('2026-03-04T09:00:00Z')], threads: ['1'] });
-    await facts.drain();
-    expect(await query('select local_date::text as day, returned_by from reporting.missed_calls')).toEqual([
-      { day: '2026-03-02', returned_by: 'outbound_call' },
-    ]);
-    expect(await query('select local_date::text as day from reporting.fct_sms_turn')).toEqual([{ day: '2026-03-03' }]);
-  });
 });
 
 describe('the parts of a day', () => {
@@ -67,24 +29,6 @@ describe('the parts of a day', () => {
       from,
       everySeconds,
     );
-
-  test('hold no more calls than are taken at once, also in a burst', async () => {
-    await addCalls(90, '2026-03-02T10:00:00Z', 1);
-    await addCalls(10, '2026-03-02T12:00:00Z', 1);
-    const day = { date: '2026-03-02', from: at('00:00:00'), to: new Date('2026-03-03T00:00:00Z') };
-    const pieces = await piecesOf(db, 'calls', 20, await quartersOf(db, 'calls', day));
-    const counts = await query<{ count: number }>(
-      `select count(c.call_id)::integer as count from unnest($1::timestamptz[], $2::timestamptz[]) with ordinality p (from_at, to_at, n)
-         left join warehouse.calls c on c.started_at >= p.from_at and c.started_at < p.to_at
-       group by n order by n`,
-      pieces.map(({ from }) => from),
-      pieces.map(({ to }) => to),
-    );
-    expect(counts.map(({ count }) => count).filter((count) => count > 0)).toEqual([20, 20, 20, 20, 10, 10]);
-    expect([pieces[0]?.from, pieces.at(-1)?.to]).toEqual([day.from, day.to]);
-    const gaps = pieces.slice(1).filter(({ from }, n) => Number(from) !== Number(pieces[n]?.to));
-    expect(gaps).toEqual([]);
-  });
 
   test('are whole hours, of which the clock repeats one in autumn', async () => {
     await facts.params({ time_zone: 'America/New_York' });

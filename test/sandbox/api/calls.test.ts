@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
-import { callTemplates } from '../../../src/sandbox/seed/transcripts.ts';
 import type { CallEvent } from '../../../src/sandbox/traffic/events.ts';
 import { type Ask, caller } from '../client/caller.ts';
 
@@ -29,37 +28,6 @@ test('legs chain from the first and add up to the call', async () => {
   const total = legs.reduce((sum: number, leg: { durationSeconds: number }) => sum + leg.durationSeconds, 0);
   expect(total).toBe(200);
   expect(legs.at(-1).callId).toBe(legs.at(-1).uniqueId);
-});
-
-test('recordings and transcripts appear in their time', async () => {
-  const made = await sandbox.emit.call({
-    ...answered,
-    transfers: 0,
-    recordingAfterMs: 5_000,
-    transcriptAfterMs: 9_000,
-  });
-  const read = async (what: string) => (await ask('GET', `/calls/${made.id}/${what}`)).body.data;
-  expect([await read('recordings'), await read('transcripts')]).toEqual([[], []]);
-
-  clock += 5_000;
-  const [recording] = await read('recordings');
-  expect(recording).toMatchObject({ uniqueId: made.recordings[0], callId: made.id });
-  expect((await fetch(recording.url)).headers.get('content-type')).toBe('audio/wav');
-  expect(await read('transcripts')).toEqual([]);
-
-  clock += 4_000;
-  const [transcript] = await read('transcripts');
-  expect(transcript).toMatchObject({ id: made.transcriptIds[0], callId: made.id });
-  expect(transcript.recording).toContain(recording.uniqueId.replace('.', ''));
-});
-
-test('an answered call back is credited to the abandoned call', async () => {
-  const number = '12125550177';
-  const lost = await sandbox.emit.call({ direction: 'inbound', status: 'missed', abandoned: true, number });
-  expect((await ask('GET', `/calls/${lost.id}`)).body.data).not.toHaveProperty('calledBack');
-  clock += 600_000;
-  const back = await sandbox.emit.call({ direction: 'outbound', status: 'answered', number, durationSeconds: 60 });
-  expect((await ask('GET', `/calls/${lost.id}`)).body.data.calledBack).toBe(back.id);
 });
 
 test('a provoked transcript holds what was given', async () => {
@@ -128,21 +96,6 @@ test('an hour that is skipped holds no call, and one that comes twice holds thos
   expect(await hour('2026-03-08', '02:00', '02:59')).toEqual([]);
   expect(await hour('2026-03-08', '03:00', '03:59')).toEqual([spring[1]]);
   expect(await hour('2026-11-01', '01:00', '01:59')).toEqual(autumn.toReversed());
-});
-
-test('transcripts are searched from the moment they are finished', async () => {
-  const id = await made({
-    ...{ startTime: '2026-03-03T11:00:00Z', direction: 'inbound', status: 'answered', recorded: true, transfers: 0 },
-    ...{ durationSeconds: 600, transcriptAfterMs: 60_000 },
-  });
-  const search = () => found('2026-03-03', { callPurpose: callTemplates.map(({ purpose }) => purpose) });
-  expect(await search()).toEqual([]);
-  clock += 60_000;
-  expect(await search()).toEqual([id]);
-  await sandbox.emit.transcript({ callId: id, callPurpose: 'Praise' });
-  expect(await search()).toEqual([]);
-  expect(await found('2026-03-03', { callPurpose: ['Praise'] })).toEqual([id]);
-  expect(await found('2026-03-03', { callPurpose: ['praise', 'Unused'] })).toEqual([]);
 });
 
 test('a call that is changed is found as what it became', async () => {

@@ -7,8 +7,6 @@ interface Received {
   path: string;
   contentType: string;
   text: string;
-  /** In how many pieces the body came. */
-  pieces: number;
   // biome-ignore lint/suspicious/noExplicitAny: tests look at whatever came
   json: any;
 }
@@ -36,7 +34,7 @@ export async function createReceiver(): Promise<Receiver> {
       const contentType = request.headers['content-type'] ?? '';
       const json = contentType === 'application/json' ? parsed(text) : undefined;
       const { method = '', url: path = '' } = request;
-      received.push({ method, path, contentType, text, pieces: chunks.length, json });
+      received.push({ method, path, contentType, text, json });
       response.writeHead(answers.shift() ?? 200).end();
       arrivals.dispatchEvent(new Event('arrival'));
     });
