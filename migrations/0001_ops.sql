@@ -163,12 +163,10 @@ create table ops.sync_targets (
   refused_at timestamptz, -- Since when its reads have been forbidden or refused.
   is_unconfirmed boolean not null default false, -- Only deliveries named it, and no read found it: it may not exist.
   delivery_id bigint, -- The delivery that last made it pending, directly or through another target.
-  lost_reads smallint not null default 0, -- Last reads that ended with their process. 1: it is read apart. 2: alone. 3 and more: set aside.
   primary key (kind, key)
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000);
 create index sync_targets_due on ops.sync_targets (priority, due_at, kind) where dirty_version > clean_version;
 create index sync_targets_failed on ops.sync_targets (kind) where last_error is not null;
-create index sync_targets_lost on ops.sync_targets (lost_reads, due_at) where lost_reads > 0;
 create index sync_targets_unconfirmed on ops.sync_targets (kind) where priority >= 2;
 
 -- Kinds of target that are parked because the credential may not read them. The row is deleted when a read succeeds.
