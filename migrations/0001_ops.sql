@@ -43,7 +43,7 @@ create table ops.processes (
   process_id text primary key, -- The address_hash for a receiver that reports nothing else.
   role text, -- web, worker, or start, which is both.
   started_at timestamptz,
-  seen_at timestamptz, -- Every two seconds while it runs. A process that ends removes its row.
+  seen_at timestamptz, -- Every five seconds while it runs. A process that ends removes its row.
   address_hash text, -- Of a receiver: SHA-256 of its webhook address, which contains WEBHOOK_SECRET.
   checked_at timestamptz, -- Of a receiver: when it last checked the subscriptions.
   secret_hash text, -- Of a receiver: the others accept its WEBHOOK_SECRET too while it runs.
@@ -61,21 +61,15 @@ create table ops.processes (
 );
 
 -- By which processes notice that the database went back in time: a standby was promoted that lacked the last seconds, or a back-up was
--- restored. They compare it with a copy outside of Postgres.
-create table ops.incarnation (
+-- restored.
+create table ops.last_report (
   is_only boolean default true primary key check (is_only),
-  deployment_id uuid, -- Never changes: names what is kept outside of Postgres.
-  incarnation_id uuid, -- Changes whenever the database was found to have gone back.
-  former_ids uuid[] not null default '{}', -- Who still knows one of them has noticed nothing new.
-  report_count bigint not null default 0, -- A lower number than before shows that the database went back.
+  report_count bigint not null default 0, -- Of all processes. A lower number than before shows that the database went back.
   reported_at timestamptz not null default now(), -- What was written after it may be lost when the database goes back.
-  server text, -- System identifier, database and timeline of the last report; NULL when Postgres does not say.
   lost_from timestamptz, -- Start of the last time whose writes are lost.
-  lost_until timestamptz, -- What rules may have done for triggers before it is not done again.
-  noticed_at timestamptz,
-  recovered_at timestamptz -- When all threads had been read again, and sends were resumed.
+  noticed_at timestamptz -- Its end.
 );
-insert into ops.incarnation default values;
+insert into ops.last_report default values;
 
 -- The mirrored account, recognized by its calls, lines and users. While another account answers, nothing is read.
 create table ops.account (

@@ -86,6 +86,7 @@ create table ops.send_control (
   -- ledger: three unknown outcomes within ten minutes; it ends its own pause. recovery: the database had gone back.
   paused_by text check (paused_by in ('operator', 'ledger', 'recovery')),
   changed_at timestamptz not null default now(),
+  acts_after timestamptz not null default '-infinity', -- Rules act on nothing older: the database had gone back then.
   highest_unit_micros bigint not null default 0, -- Of a segment, within a day of the newest such answer: the minimum of every reservation.
   highest_unit_at timestamptz not null default '-infinity' -- When it was charged last. It counts for a day.
 );

@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import { ServiceError } from '../src/api-client/client.ts';
 import type { Context } from '../src/context.ts';
-import type { LedgerDeps, LedgerTiming } from '../src/ledger/context.ts';
+import type { LedgerTiming } from '../src/ledger/context.ts';
 import { createDispatcher } from '../src/ledger/dispatcher.ts';
 import { startLoop } from '../src/shared/loop.ts';
 import { withTimeout } from '../src/shared/timeout.ts';
@@ -31,11 +31,7 @@ const maxInHand = 50;
 /** Advances the sends that are due according to the ledger. */
 export function startSends(
   context: Context,
-  {
-    onAnswer,
-    readThread,
-    isCurrent,
-  }: { readonly onAnswer: OnAnswer; readonly readThread: RefreshThread } & Pick<LedgerDeps, 'isCurrent'>,
+  { onAnswer, readThread }: { readonly onAnswer: OnAnswer; readonly readThread: RefreshThread },
   options: SendWorkOptions = {},
 ): SendWork {
   const { database, notifier, service, log, pauses, settings } = context;
@@ -59,7 +55,6 @@ export function startSends(
     mode: settings.rulesMode,
     pauses,
     notify,
-    ...(isCurrent && { isCurrent }),
     ...(options.timing && { timing: options.timing }),
   });
 

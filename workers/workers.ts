@@ -83,7 +83,6 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   await using started = new AsyncDisposableStack();
   const track = <Part extends { stop(): Promise<void> }>(part: Part): Part => started.adopt(part, () => part.stop());
   const reporting = track(reportProcess(context, options.role ?? 'worker'));
-  await reporting.check();
   const alerts = track(startAlerts(context, options.outages ?? createOutages(context)));
   const drift = createDriftLog(db);
   const onAnswer: OnAnswer = (operation, answer) => drift.add(operation, answer.drift);
@@ -105,7 +104,6 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       readThread,
       targets: settings.notify.targets,
       publicUrl: settings.receiver.publicUrl,
-      isCurrent: reporting.isCurrent,
       onInForce: async ({ hours, missed }) => {
         await adoptCallBackNeed(db, missed);
         if ((await adoptHours(db, hours)) !== 'rebuild needed') return;
@@ -144,7 +142,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       const worker = queues.work(name, { concurrency }, createJobHandler(sync, name, closing.signal));
       return started.adopt(worker, () => worker.close(0));
     }
-    const own = startSends(context, { onAnswer, readThread, isCurrent: reporting.isCurrent }, options.sends);
+    const own = startSends(context, { onAnswer, readThread }, options.sends);
     sends = own;
     const close = (deadlineMs: number) => own.close(deadlineMs + settlingMs);
     return started.adopt({ close }, () => close(0));

@@ -1,14 +1,12 @@
 import type { Target, TargetKind } from './targets.ts';
 
 /**
- * The targets of deliveries that this process accepted lately, in memory. When the database goes back in time, they are read
- * again: nothing else finds the texts of numbers that never wrote before.
+ * The targets of deliveries that this process accepted in the last quarter of an hour, in memory. When the database goes back in
+ * time, they are read again: nothing else finds the texts of numbers that never wrote before.
  */
 export interface AcceptedTargets {
   add(targets: readonly Target[]): void;
-  /** Those accepted since a moment (Unix milliseconds). */
-  since(ms: number): Target[];
-  forget(isForgotten: (target: Target) => boolean): void;
+  targets(): Target[];
 }
 
 const keptMs = 15 * 60_000;
@@ -31,10 +29,7 @@ export function createAcceptedTargets(now = Date.now): AcceptedTargets {
         kept.delete(id);
       }
     },
-    since: (ms) => [...kept].flatMap(([id, at]) => (at >= ms ? [targetOfId(id)] : [])),
-    forget(isForgotten) {
-      for (const id of kept.keys()) if (isForgotten(targetOfId(id))) kept.delete(id);
-    },
+    targets: () => [...kept.keys()].map(targetOfId),
   };
 }
 

@@ -141,24 +141,14 @@ export async function checkBudgets(
   return row?.used_up ?? undefined;
 }
 
-/** Reserves the budget of a moment's day for a send that may have gone out, whatever the limits are. Returns the day. */
-export async function reserveAnyway(tx: Transaction, thread: Pair, micros: number, at: Date): Promise<string> {
-  const day = await openBudgets(tx, thread, at);
-  await changeBudgets(tx, thread, day, { sends: 1, reserved: micros, spent: 0 });
-  return day;
-}
-
-/** Adds the rows that are missing of the budgets of a day, by default today's. Returns the day. */
-async function openBudgets(tx: Transaction, thread: Pair, at?: Date): Promise<string> {
-  const date = at === undefined ? today : sql`(${at}::timestamptz at time zone 'UTC')::date`;
+/** Adds the rows that are missing of today's budgets. */
+async function openBudgets(tx: Transaction, thread: Pair): Promise<void> {
   const scopes = relation('s', scopesOf(thread), { scope: 'text' });
   await hotQuery(
     tx,
     sql`insert into ops.send_budgets (scope, budget_date)
-      select scope, ${date} from ${scopes} order by 1 on conflict do nothing`,
+      select scope, ${today} from ${scopes} order by 1 on conflict do nothing`,
   );
-  const [row] = await hotQuery(tx, sql<{ day: string }>`select (${date})::text as day`);
-  return row?.day ?? '';
 }
 
 /** Releases the reservation of a send that wasn't sent. */

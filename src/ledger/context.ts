@@ -1,5 +1,5 @@
 import type { Messages } from '../api-client/client.ts';
-import type { Database, Transaction } from '../db/database.ts';
+import type { Database } from '../db/database.ts';
 import type { DueTarget, ReadPauses } from '../inbox/targets.ts';
 import type { Log } from '../shared/log.ts';
 import type { Thread } from '../shared/thread.ts';
@@ -18,8 +18,6 @@ export interface LedgerDeps {
   readonly mode: Mode;
   readonly pauses: ReadPauses;
   readonly notify: (due: readonly DueTarget[]) => void;
-  /** Whether a transaction sees all that was written before: false when the database went back in time. Default: it does. */
-  readonly isCurrent?: (tx: Transaction) => Promise<boolean>;
   readonly timing?: Partial<LedgerTiming>;
 }
 

@@ -2,7 +2,7 @@ import { type Database, inTransaction, query, sql, type Transaction } from '../d
 import { readLimits } from './rules-in-force.ts';
 import { isUnsentRow, type SendState, states } from './states.ts';
 
-/** Who paused: `recovery` while the database recovers from having gone back in time (`ops/lost-writes`). */
+/** Who paused: `recovery` since the database went back in time (`ops/lost-writes.ts`). */
 export type Pauser = 'operator' | 'ledger' | 'recovery';
 
 /** The kill switch: the single row of ops.send_control. */
@@ -68,11 +68,8 @@ const maxUnknown = 3;
 const withinMinutes = 10;
 const unknownWindow = sql.raw(`interval '${withinMinutes} minutes'`);
 
-/**
- * A send whose message was found in its thread no longer counts as unknown. Neither does one that is only doubted because the
- * database went back in time: no request of it is known, so it has no baseline.
- */
-const isUnclear = sql`s.state in ('UNKNOWN', 'NEEDS_HUMAN') and s.baseline_message_ids is not null`;
+/** A send whose message was found in its thread no longer counts as unknown. */
+const isUnclear = sql`s.state in ('UNKNOWN', 'NEEDS_HUMAN')`;
 
 /** Pauses if too many outcomes have become unknown since an operator last resumed. The caller holds the switch. */
 export async function pauseOnUnknowns(tx: Transaction): Promise<boolean> {

@@ -38,7 +38,6 @@ export function reserveSend(
   return inTransaction(ledger.db, async (tx) => {
     const send = await lockSend(tx, sendId);
     if (!send?.isDue || !isUnsent(send) || send.state === 'RESERVED') return 'nothing_due';
-    if (!(await isTrusted(tx, ledger, send))) return 'paused';
     if (await settleFound(tx, send)) return 'sent';
     const inputs = await readGateInputs(tx, send);
     const limits = await readLimits(tx);
@@ -75,11 +74,6 @@ export function reserveSend(
     });
     return { sendId, fence, line: send.line, number: send.number };
   });
-}
-
-/** Where the database went back in time, the recovery decides about the live sends. */
-async function isTrusted(tx: Transaction, { isCurrent }: Ledger, { mode }: Send): Promise<boolean> {
-  return mode !== 'live' || (await isCurrent?.(tx)) !== false;
 }
 
 /** Makes a send due again at once, for any worker. */
@@ -171,7 +165,6 @@ async function commitDispatch(
   const send = await lockSend(tx, sendId);
   // Once the lease has ended, another worker may take up the send.
   if (send?.state !== 'RESERVED' || send.fence !== fence || send.isDue) return 'lost';
-  if (!(await isTrusted(tx, ledger, send))) return 'paused';
   // The service may have carried out the previous request although its answer was a refusal.
   if (await settleFound(tx, send)) return 'sent';
   const inputs = await readGateInputs(tx, send);

@@ -3,7 +3,6 @@ import { normalizeNumber } from '../shared/numbers.ts';
 import type { Pair } from '../shared/thread.ts';
 import { releaseBudget } from './budgets.ts';
 import { defaultRuleLimits } from './limits.ts';
-import { doubtSend } from './lost-sends.ts';
 import {
   lockSend,
   markSends,
@@ -47,10 +46,7 @@ export async function planSend(tx: Transaction, given: SendPlan): Promise<PlanRe
       insert into ops.send_events (send_id, to_state, fence, actor) select send_id, 'PLANNED', fence, 'rule' from planned
       returning send_id as "sendId"`,
   );
-  if (planned) {
-    if (plan.lostUntil) await doubtSend(tx, planned.sendId, plan.lostUntil);
-    return planned;
-  }
+  if (planned) return planned;
   return (await isPlanned(tx, { ...plan, ruleSince: undefined })) ? 'duplicate' : 'thread_busy';
 }
 

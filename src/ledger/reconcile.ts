@@ -12,13 +12,9 @@ import { lockSend, type Send, type SendRow, type SendState, sendColumns, toSend,
  * Looks for the message of an UNKNOWN send in its thread. A single match is taken as the send, even if the thread
  * couldn't be read completely, unless another send may have produced it. Several matches, or none after the last
  * scheduled read, lead to manual review. So does a thread that still can't be read completely some time after that
- * read. Not finding a message proves nothing, so nothing is sent again. But a send that only a database gone back made
- * doubtful is NOT_SENT if half an hour of complete reads shows no message: no request of it is known.
+ * read. Not finding a message proves nothing, so nothing is sent again.
  */
-export async function reconcile(
-  ledger: Ledger,
-  unknown: Send,
-): Promise<'sent' | 'not_sent' | 'unknown' | 'needs_human' | 'lost'> {
+export async function reconcile(ledger: Ledger, unknown: Send): Promise<'sent' | 'unknown' | 'needs_human' | 'lost'> {
   const { db, log, timing } = ledger;
   const { sendId, number } = unknown;
   const isErased = number.startsWith('erased/');
@@ -35,11 +31,6 @@ export async function reconcile(
     const isOver =
       isErased || (isWhole ? await countScheduledRead(tx, send, timing) : await postponeRead(tx, send, timing));
     if (matches.length <= 1 && !isOver) return 'unknown';
-    if (isLost(send) && isWhole && matches.length === 0) {
-      await transition(tx, { ...step, to: 'NOT_SENT', reason: writesLost, set: { reserved_micros: 0 } });
-      await releaseBudget(tx, send);
-      return 'not_sent';
-    }
     const none = isWhole ? 'no message matches' : 'no message matches in a thread that cannot be read whole';
     const atMostOne = contested ? 'a message matches that another send may have become' : none;
     const reason = matches.length > 1 ? `${matches.length} messages match` : atMostOne;
@@ -64,17 +55,12 @@ export async function findMessage(tx: Transaction, send: Send) {
 }
 
 /** UNKNOWN to SENT, at the reserved cost: the lost answer had the actual price. */
-export async function settleAs(tx: Transaction, send: Send, { messageId, at }: Candidate): Promise<void> {
-  // When a lost send left is only known by its message.
-  const set = { message_id: messageId, is_reconciled: true, ...(isLost(send) && { dispatched_at: at }) };
+export async function settleAs(tx: Transaction, send: Send, { messageId }: Candidate): Promise<void> {
+  const set = { message_id: messageId, is_reconciled: true };
   const { sendId, fence } = send;
   await transition(tx, { sendId, fence, from: ['UNKNOWN'], to: 'SENT', reason: 'reconciled', set });
   await chargeBudget(tx, send, send.reservedMicros);
 }
-
-/** The reason of an UNKNOWN send that may have left in a time whose writes are lost. */
-export const writesLost = 'writes_lost';
-const isLost = ({ reason }: Pick<Send, 'reason'>) => reason === writesLost;
 
 /**
  * Handles a send whose last request seemed to have no effect, although the mirror has its message: a single match that
@@ -162,7 +148,7 @@ const laterMs = 900_000;
  * time window, not another send's, and without an author, as all that an API key sends.
  */
 function findMatches(
-  send: Pick<Send, 'number' | 'text' | 'baseline' | 'trigger' | 'reason' | 'plannedAt' | 'dispatchedAt'>,
+  send: Pick<Send, 'number' | 'text' | 'baseline' | 'trigger' | 'plannedAt' | 'dispatchedAt'>,
   candidates: readonly Candidate[],
 ): readonly Candidate[] {
   const from = earliest(send);
@@ -183,8 +169,7 @@ function findMatches(
 }
 
 /** By the service's clock. However far that clock is behind, an answer is later than its trigger. */
-function earliest({ trigger, reason, dispatchedAt }: Pick<Send, 'trigger' | 'reason' | 'dispatchedAt'>): number {
-  if (isLost({ reason })) return trigger.at.getTime() - earlierMs;
+function earliest({ trigger, dispatchedAt }: Pick<Send, 'trigger' | 'dispatchedAt'>): number {
   const dispatched = dispatchedAt?.getTime() ?? Number.NaN;
   const answered = trigger.kind === 'message' ? trigger.at.getTime() : dispatched;
   return Math.min(dispatched - earlierMs, Math.max(answered, dispatched - laterMs));
@@ -216,13 +201,9 @@ async function tryReadThread({ log, readThread }: Ledger, { sendId, line, number
   }
 }
 
-/** So many scheduled reads show that a send of a lost time was not sent. */
-const lostReads = 4;
-
 /** Counts scheduled reads that have come due, not those caused by a delivery. Returns true after the last. */
 async function countScheduledRead(tx: Transaction, send: Send, { reconcileAtMs }: Ledger['timing']): Promise<boolean> {
   const { sendId } = send;
-  const last = Math.min(reconcileAtMs.length, isLost(send) ? lostReads : Number.POSITIVE_INFINITY);
   const [row] = await query(
     tx,
     sql<{ reads: number }>`with passed as (
@@ -233,7 +214,7 @@ async function countScheduledRead(tx: Transaction, send: Send, { reconcileAtMs }
         due_at = s.dispatched_at + coalesce((${reconcileAtMs}::float8[])[passed.reads + 1], 0) * interval '1 ms'
       from passed where send_id = ${sendId} returning reads`,
   );
-  return (row?.reads ?? 0) >= last;
+  return (row?.reads ?? 0) >= reconcileAtMs.length;
 }
 
 /** The wait before the next try, as a fraction of the time since the dispatch. */

@@ -73,12 +73,10 @@ export interface SendPlan {
   readonly text: string;
   readonly mode: 'dry-run' | 'live';
   readonly limits?: RuleLimits;
-  /** It may have left until then, in a time whose writes are lost (`lost-sends.ts`). */
-  readonly lostUntil?: Date | undefined;
 }
 
 /** A row of ops.sends. Times are by the database's clock. */
-export interface Send extends Omit<SendPlan, 'ruleVersion' | 'ruleSince' | 'limits' | 'lostUntil'> {
+export interface Send extends Omit<SendPlan, 'ruleVersion' | 'ruleSince' | 'limits'> {
   readonly sendId: string;
   readonly ruleVersion: string | null;
   readonly limits: RuleLimits;

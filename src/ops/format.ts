@@ -56,7 +56,6 @@ const sendReasons: Readonly<Record<string, string>> = {
   approved: 'its text was approved',
   rejected: 'its text was rejected',
   not_approved: 'nobody approved its text in time',
-  writes_lost: 'it may have left before the database went back in time',
   paused: 'sends are paused',
   reconciled: 'found in its thread',
   'gate:rule_off': 'its rule is off or gone',

@@ -5,7 +5,7 @@ import { type ConnectionLimit, connectionLimits, goneAfterSeconds, judgeConnecti
 import type { Mode } from '../ledger/limits.ts';
 import { startLoop } from '../shared/loop.ts';
 import { receiverAt, secretHash } from '../sync/subscriptions/matching.ts';
-import { watchForLostWrites } from './lost-writes/lost-writes.ts';
+import { countingReport, type Report, reportColumns, watchForLostWrites } from './lost-writes.ts';
 
 /**
  * A running process, as it last reported itself. All seconds are measured up to that report, since it may have ended
@@ -43,7 +43,7 @@ export const receives = ({ role }: Pick<RunningProcess, 'role'>): boolean => rol
 /** Whether the process reads, writes and evaluates rules. */
 export const works = ({ role }: Pick<RunningProcess, 'role'>): boolean => role !== 'web';
 
-const reportEveryMs = 2_000;
+const reportEveryMs = 5_000;
 
 /** The running processes, oldest first. */
 export function readProcesses(db: Database): Promise<RunningProcess[]> {
@@ -60,8 +60,7 @@ export function readProcesses(db: Database): Promise<RunningProcess[]> {
 
 /**
  * Reports this process to the others until `stop`: its role, its RULES_MODE if it is a worker, and whether the service
- * answers. Each report notices when the database went back in time (`lost-writes/`); a process that may send waits for the
- * first one with `check`.
+ * answers. The same statement notices when the database went back in time (`lost-writes.ts`).
  */
 export function reportProcess(context: Context, role: RunningProcess['role']) {
   const {
@@ -100,32 +99,27 @@ export function reportProcess(context: Context, role: RunningProcess['role']) {
       is_refusing: metrics.isRefusing(),
     };
     const names = Object.keys(facts).map((name) => sql.ref(name));
-    await query(
+    const [seen] = await query(
       db,
       // Killed processes leave their rows.
-      sql`with gone as (
+      sql<Report>`with gone as (
           delete from ops.processes where greatest(checked_at, seen_at) < now() - interval '1 day' and process_id <> ${processId}
-        )
-        insert into ops.processes as p (process_id, started_at, ${sql.join(names)})
-        values (${processId}, now(), ${sql.join(Object.values(facts))})
-        on conflict (process_id) do update set started_at = coalesce(p.started_at, excluded.started_at),
-          ${sql.join(names.map((name) => sql`${name} = excluded.${name}`))}`,
+        ), reported as (
+          insert into ops.processes as p (process_id, started_at, ${sql.join(names)})
+          values (${processId}, now(), ${sql.join(Object.values(facts))})
+          on conflict (process_id) do update set started_at = coalesce(p.started_at, excluded.started_at),
+            ${sql.join(names.map((name) => sql`${name} = excluded.${name}`))}
+        ), ${countingReport(lostWrites.known())}
+        select ${reportColumns} from before`,
     );
+    if (seen) await lostWrites.compare(seen);
   }
 
-  async function reportAll(): Promise<void> {
-    await report();
-    await lostWrites.check();
-  }
-
-  const loop = startLoop({ name: 'Reporting this process', everyMs: reportEveryMs, log, job: reportAll });
+  const loop = startLoop({ name: 'Reporting this process', everyMs: reportEveryMs, log, job: report });
   void loop.kick();
   return {
-    check: lostWrites.check,
-    isCurrent: lostWrites.isCurrent,
     async stop() {
       await loop.stop();
-      await lostWrites.close();
       await query(db, sql`delete from ops.processes where process_id = ${processId}`).catch(() => undefined);
     },
   };

@@ -56,7 +56,6 @@ export async function startRules(options: RulesEngineOptions): Promise<RulesEngi
     log,
     mode,
     rules,
-    isCurrent: options.isCurrent,
     onMatched: () => {
       options.onMatched?.();
       for (const each of acting) void each.kick();

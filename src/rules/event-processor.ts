@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Database, hotQuery, inTransaction, relation, sql, type Transaction } from '../db/database.ts';
 import { tryLock } from '../db/locks.ts';
-import type { LostSpan } from '../ledger/lost-sends.ts';
 import { isOutranked } from '../ledger/rules-in-force.ts';
 import { isOpenSend } from '../ledger/send.ts';
 import { isUnsentRow } from '../ledger/states.ts';
@@ -10,7 +9,7 @@ import type { Pair } from '../shared/thread.ts';
 import { erasedAmong, hasErasures } from '../warehouse/erasure/erased.ts';
 import { decide } from './decide.ts';
 import { type Case, readCases } from './facts/read.ts';
-import { pairKey, readHistory } from './history.ts';
+import { readHistory } from './history.ts';
 import type { Mode, Rule, RuleSet } from './rule.ts';
 import {
   delayEvents,
@@ -19,7 +18,6 @@ import {
   hasDueEvents,
   idleTriggers,
   isOfEvent,
-  isRecovering,
   postponeEvent,
   readSince,
   recordInForce,
@@ -48,8 +46,6 @@ export interface EvaluationContext {
   /** RULES_MODE. */
   readonly mode: Mode;
   readonly rules: RulesReader;
-  /** Whether the database has all that was written before: false when it went back in time. Default: it has. */
-  readonly isCurrent?: ((tx: Transaction) => Promise<boolean>) | undefined;
   /** Called after the commit of a batch in which rules matched. */
   readonly onMatched?: () => void;
 }
@@ -100,7 +96,7 @@ export async function processIdleThreads(context: EvaluationContext, signal: Abo
     // Postponed threads are found again in the next round; they do not justify another batch now.
     const { taken, postponed } = await runBatch(context, async (tx, set) => {
       await recordInForce(tx, set);
-      return (await isRecovering(tx)) ? [] : idleTriggers(tx, set, batchSize);
+      return idleTriggers(tx, set, batchSize);
     });
     isMore = taken - postponed >= batchSize;
   }
@@ -140,42 +136,33 @@ async function evaluateTriggers(
   mode: Mode,
   triggers: readonly Trigger[],
 ): Promise<Evaluated> {
-  const { now, lost } = await readClock(tx);
+  const { now, actsAfter } = await readClock(tx);
   const read = await readCases(tx, triggers, set);
   // Their erasure has begun, and may have passed the rows of rules already.
   const erased = await erasedAmong(tx, () => read.map(({ subject }) => subject?.number));
   const cases = read.filter(({ subject }) => !subject || !erased.has(subject.number));
   const threads = cases.flatMap((each) => threadsOf(each, set));
   const held = await holdSends(tx, threads);
-  const doubtful = new Set<string>();
-  const undecided = new Set<Case>();
-  for (const each of cases) {
-    const itsThreads = threadsOf(each, set);
-    if (itsThreads.some((thread) => held.isDispatching(thread) || doubtful.has(pairKey(thread)))) undecided.add(each);
-    // Later triggers of the thread wait until it is known what became of a reply that may have left.
-    else if (lost && each.trigger.at <= lost.until) for (const thread of itsThreads) doubtful.add(pairKey(thread));
-  }
-  const decidable = cases.filter((each) => !undecided.has(each));
-  const from = new Date(Math.min(...triggers.map(({ at }) => at.getTime())));
-  const history = await readHistory(tx, threads, { from, held: held.sends });
+  const isUndecided = (each: Case) => threadsOf(each, set).some(held.isDispatching);
+  const { undecided = [], decidable = [] } = Object.groupBy(cases, (each) =>
+    isUndecided(each) ? 'undecided' : 'decidable',
+  );
+  const history = await readHistory(tx, threads, { held: held.sends });
   const inForceSince = await readSince(tx);
   const decisions = decidable.map((each) => {
-    // Rules may have acted on it at any moment of a lost time.
-    const isLost = lost && each.trigger.at <= lost.until;
-    const ageMs = (isLost ? lost.from : now).getTime() - each.trigger.at.getTime();
+    const ageMs = now.getTime() - each.trigger.at.getTime();
+    const happened = eventOf(each);
     const isTooOld = (rule: Rule) =>
-      ageMs > rule.maxAgeSeconds * 1_000 || (!isLost && eventOf(each) < inForceSince(rule));
+      ageMs > rule.maxAgeSeconds * 1_000 || happened < inForceSince(rule) || happened < actsAfter;
     return { case: each, evaluations: decide(set, mode, each, history, isTooOld) };
   });
-  const matched = await recordDecisions(tx, set.version, decisions, {
-    ...{ inForceSince, lost, now },
-  });
+  const matched = await recordDecisions(tx, set.version, decisions, inForceSince);
   await delayEvents(
     tx,
     set,
     decidable.map(({ trigger }) => trigger),
   );
-  return { matched, undecided: [...undecided].map(({ trigger }) => trigger) };
+  return { matched, undecided: undecided.map(({ trigger }) => trigger) };
 }
 
 /** When the other party wrote or called: new rules act on nothing from before. A transcript can come long after its call. */
@@ -184,14 +171,14 @@ function eventOf({ trigger, subject, facts }: Case): Date {
   return endedAt instanceof Date ? endedAt : happenedAt(trigger);
 }
 
-/** The time, and the last one whose writes are lost. */
-async function readClock(tx: Transaction): Promise<{ readonly now: Date; readonly lost: LostSpan | undefined }> {
-  const [row] = await hotQuery<{ now: Date; from: Date | null; until: Date | null }>(
+/** The time, and that before which rules act on nothing: the database went back then, so what they did is not known. */
+async function readClock(tx: Transaction): Promise<{ readonly now: Date; readonly actsAfter: Date }> {
+  const [row] = await hotQuery<{ now: Date; actsAfter: Date }>(
     tx,
-    sql`select clock_timestamp() as now, lost_from as from, lost_until as until from ops.incarnation`,
+    sql`select clock_timestamp() as now, acts_after as "actsAfter" from ops.send_control`,
   );
-  const { now = new Date(), from = null, until = null } = row ?? {};
-  return { now, lost: from && until ? { from, until } : undefined };
+  if (!row) throw new Error('ops.send_control has lost its row: apply the migrations again');
+  return row;
 }
 
 /** The threads that replies to a case may go into: its own, and for a call those from lines that rules name. */
@@ -204,15 +191,13 @@ function threadsOf({ subject }: Case, { lines }: RuleSet): Pair[] {
 /**
  * Returns the rules in force, which stay so until the transaction ends. One process evaluates at a time, so that limits count
  * correctly and texts are evaluated in order. Also holds off erasures: a person must not be recorded while their data is being
- * erased. Undefined if another process evaluates, or one with a higher RULES_MODE runs, or no rules are in force, or the database
- * has gone back in time.
+ * erased. Undefined if another process evaluates, or one with a higher RULES_MODE runs, or no rules are in force.
  */
 export async function beginEvaluation(
   tx: Transaction,
-  { mode, rules, isCurrent }: Pick<EvaluationContext, 'mode' | 'rules' | 'isCurrent'>,
+  { mode, rules }: Pick<EvaluationContext, 'mode' | 'rules'>,
 ): Promise<RuleSet | undefined> {
   if (!(await tryLock(tx, 'rule_events')) || (await isOutranked(tx, mode))) return undefined;
-  if ((await isCurrent?.(tx)) === false) return undefined;
   await hasErasures(tx);
   return rules(tx);
 }

@@ -194,7 +194,7 @@ export async function explainRulesOn(
   const from = trigger.at;
   const [each] = await readCases(tx, [trigger], set, { isPast: true });
   if (!each) return [];
-  const history = await readHistory(tx, each.subject ? [each.subject] : [], { from, until: from });
+  const history = await readHistory(tx, each.subject ? [each.subject] : [], { until: from });
   const judge = await createJudge(tx, set, from);
   // With RULES_MODE off, rules are explained as in a dry run.
   const evaluations = decide(set, mode === 'off' ? 'dry-run' : mode, each, history);

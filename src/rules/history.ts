@@ -11,8 +11,7 @@ export type ReplyState = 'none' | 'waiting' | 'dry_run' | 'sent';
 
 /** A rule that matched. */
 export interface Match extends Pair {
-  /** Null for a text of which no send is known since the database went back in time: it may be of any rule. */
-  readonly rule: string | null;
+  readonly rule: string;
   readonly mode: ActiveMode;
   readonly at: Date;
   readonly reply: ReplyState;
@@ -36,7 +35,7 @@ export interface History {
 type Held = Omit<Match, 'reply'> & { reply: ReplyState };
 
 export function createHistory(matches: readonly Match[]): History {
-  const byRule = new Map<string | null, Held[]>();
+  const byRule = new Map<string, Held[]>();
   const byThread = new Map<string, Held[]>();
 
   function add(match: Match): void {
@@ -73,8 +72,7 @@ export function createHistory(matches: readonly Match[]): History {
         if (isThread && isReplaceable(match, before) && !match.doesMore) return false;
         return scope === 'contact' ? match.number === thread.number : isThread;
       };
-      const countOf = (of: string | null) => (byRule.get(of) ?? []).filter(isCounted).length;
-      return countOf(rule) + countOf(null);
+      return (byRule.get(rule) ?? []).filter(isCounted).length;
     },
   };
 }
@@ -108,16 +106,11 @@ export function pairKey({ line, number }: Pair): string {
 }
 
 export interface HistoryOptions {
-  /** The earliest trigger that the history is read for. */
-  readonly from: Date;
   /** Leaves out what rules did at or after this moment. */
   readonly until?: Date;
   /** Ids of sends that this transaction has locked: nobody dispatches them meanwhile, so their replies are `waiting`. */
   readonly held?: readonly string[];
 }
-
-/** Of the service's clock from that of the database. */
-const clocksDiffer = sql`interval '2 minutes'`;
 
 /**
  * Reads the matches that can affect triggers about these people. A send of unknown outcome counts as sent.
@@ -125,7 +118,7 @@ const clocksDiffer = sql`interval '2 minutes'`;
 export async function readHistory(
   tx: Transaction,
   people: readonly Pick<Pair, 'number'>[],
-  { from, until, held = [] }: HistoryOptions,
+  { until, held = [] }: HistoryOptions,
 ): Promise<History> {
   const numbers = [...new Set(people.map(({ number }) => number))];
   const rows = await query<Match>(
@@ -145,14 +138,7 @@ export async function readHistory(
       ) a left join ops.sends s on s.send_id = a.send_id
       where r.is_matched and r.line is not null and r.number is not null
         and (${until ?? null}::timestamptz is null or r.trigger_at < ${until ?? null})
-        and r.number = any(${numbers})
-      union all
-      select null, 'live', m.line, m.number, m.sent_at, false, 'sent'
-      from ops.incarnation i join warehouse.sms_messages m on m.number = any(${numbers})
-        and m.sent_at between i.lost_from - ${clocksDiffer} and i.lost_until + ${clocksDiffer}
-      where i.lost_until < ${from} and (${until ?? null}::timestamptz is null or m.sent_at < ${until ?? null})
-        and m.direction = 'out' and m.is_scheduled is not true and m.sent_by is null
-        and not exists (select from ops.sends o where o.line = m.line and o.message_id = m.message_id)`,
+        and r.number = any(${numbers})`,
   );
   return createHistory(rows);
 }

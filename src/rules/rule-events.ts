@@ -42,18 +42,10 @@ const isAwaitingLaterCalls = sql`(e.kind in ('call_missed', 'voicemail_left') an
   and happened_at < noted_at - interval '30 seconds'
   and exists (select from latest l where l.second >= ${secondOf('e.key')} and l.key <> e.key))`;
 
-/** The end of the lost time, while the database recovers from having gone back. */
-const lostUntil = sql`(select lost_until from ops.incarnation where noticed_at is not null and recovered_at is null)`;
-
-/** Whether what rules did in a lost time is not known again yet. */
-export async function isRecovering(tx: Transaction): Promise<boolean> {
-  return (await query(tx, sql`select from ${lostUntil} r`)).length > 0;
-}
-
-/** Locks and selects the due events, oldest first. During a recovery, later ones wait for those of the lost time. */
+/** Locks and selects the due events, oldest first. */
 const dueEvents = (limit: number, after: string) => sql`
   select event_id from ops.rule_events e
-  where event_id > ${after} and ${isDue} and coalesce(happened_at <= ${lostUntil}, true)
+  where event_id > ${after} and ${isDue}
     and not ${isAwaitingLaterCalls} and not ${isAwaitingLegs} and not ${isAwaitingCall}
   order by event_id limit ${limit}
   for update skip locked`;

@@ -1,5 +1,4 @@
 import { type Database, hotQuery, query, relation, sql, type Transaction } from '../db/database.ts';
-import { type LostSpan, lostReason, mayHaveLeft } from '../ledger/lost-sends.ts';
 import { planSend } from '../ledger/plans.ts';
 import type { SendPlan } from '../ledger/send.ts';
 import type { Evaluation } from './decide.ts';
@@ -21,7 +20,7 @@ export async function recordDecisions(
   tx: Transaction,
   version: string,
   decisions: readonly Decision[],
-  earlier: Earlier,
+  inForceSince: (rule: Rule) => Date,
 ): Promise<number> {
   const results = decisions.flatMap(({ case: each, evaluations }) =>
     evaluations.map((evaluation): Result => ({ case: each, evaluation })),
@@ -39,8 +38,8 @@ export async function recordDecisions(
     for (const [at, action] of evaluation.actions.entries()) {
       const start: ActionStart =
         action.kind === 'reply'
-          ? await planReply(tx, version, each, evaluation, action, earlier)
-          : startOf(evaluation, each, earlier);
+          ? await planReply(tx, version, each, evaluation, action, inForceSince)
+          : { state: evaluation.mode === 'live' ? 'waiting' : 'dry_run' };
       actions.push({ ...start, runId, ordinal: at + 1, action, evaluation });
     }
   }
@@ -53,14 +52,6 @@ export async function recordDecisions(
     }),
   ]);
   return matched.length;
-}
-
-/** By which replies of before are known. */
-interface Earlier {
-  readonly inForceSince: (rule: Rule) => Date;
-  /** The last time whose writes are lost: replies may have left in it. */
-  readonly lost: LostSpan | undefined;
-  readonly now: Date;
 }
 
 /** The result of one rule on one case. */
@@ -143,16 +134,9 @@ async function insertTally(tx: Transaction, version: string, outcomes: readonly 
 
 /** The first state of an action. */
 interface ActionStart {
-  readonly state: 'waiting' | 'skipped' | 'unclear' | 'dry_run';
+  readonly state: 'waiting' | 'skipped' | 'dry_run';
   readonly reason?: string;
   readonly sendId?: string;
-}
-
-/** Only a trigger of a lost time can be too old. Whatever it did was done then. */
-function startOf({ rule, mode }: Evaluation, { trigger }: KnownCase, { now }: Earlier): ActionStart {
-  if (mode !== 'live') return { state: 'dry_run' };
-  const isTooOld = now.getTime() - trigger.at.getTime() > rule.maxAgeSeconds * 1_000;
-  return isTooOld ? { state: 'unclear', reason: lostReason } : { state: 'waiting' };
 }
 
 async function planReply(
@@ -161,16 +145,12 @@ async function planReply(
   each: KnownCase,
   { rule, mode }: Evaluation,
   reply: Reply,
-  { inForceSince, lost }: Earlier,
+  inForceSince: (rule: Rule) => Date,
 ): Promise<ActionStart> {
   const skipped = (reason: string): ActionStart => ({ state: 'skipped', reason });
   const plan = await replyPlan(tx, each, rule, reply);
   if (typeof plan === 'string') return skipped(noPlanWords[plan]);
-  const isDoubtful = lost && mode === 'live' && mayHaveLeft(lost, plan);
-  const planned = await planSend(tx, {
-    ...{ ...plan, mode, ruleVersion: version, ruleSince: inForceSince(rule) },
-    lostUntil: isDoubtful ? lost.until : undefined,
-  });
+  const planned = await planSend(tx, { ...plan, mode, ruleVersion: version, ruleSince: inForceSince(rule) });
   if (planned === 'duplicate') return skipped('it was answered before');
   if (planned === 'thread_busy') return skipped('another send of the thread is under way');
   return { state: 'waiting', ...planned };

@@ -160,10 +160,7 @@ export function followingTranscript({ before, after }: Change<JsonRow>, call: Js
   };
 }
 
-/**
- * Events from history are triggers only if they are this young, because a webhook may be late or lost. Those of a time whose writes
- * are lost always are: what rules did then is known by them.
- */
+/** Events from history are triggers only if they are this young, because a webhook may be late or lost. */
 export const historyAge = sql`interval '10 minutes'`;
 const newsAge = sql`interval '1 day'`;
 
@@ -188,7 +185,6 @@ export async function recordFollowing(
       select kind, key, coalesce(at, now())
       from ${relation('e', inOrder(events), { kind: 'text', key: 'text', at: ['timestamptz', ({ at }) => at], happened_at: ['timestamptz', ({ happenedAt }) => happenedAt] }, 'place')}
       where coalesce(happened_at > now() - case when ${isHistory} then ${historyAge} else ${newsAge} end, not ${isHistory})
-        or exists (select from ops.incarnation where happened_at between lost_from and lost_until)
       order by place)`);
   }
   if (markers.length > 0) {

@@ -21,7 +21,6 @@ const campaigns: Readonly<Record<string, readonly string[]>> = {
   process: ['test/faults/long/process.test.ts'],
   releases: ['test/faults/long/releases.test.ts'],
   signals: ['test/faults/long/signals.test.ts'],
-  drills: ['test/faults/long/drills/'],
 };
 
 const usage = `usage: npm run faults -- [${Object.keys(campaigns).join('|')}]…
@@ -30,7 +29,6 @@ Breaks whole deployments, and checks that nothing is lost and nothing doubled. W
   FAULT_SEED=N       repeats the draws of a run
   FAULT_SHARE=0.05   makes campaigns smaller
   FAULT_TEST=PATTERN runs only the tests whose full name matches
-  FAULT_PATIENCE=N   seconds that a drill waits for the recovery (300)
   FAULT_FIGURES=FILE also writes the figures, one JSON object a line`;
 
 const names = process.argv.slice(2);

@@ -1,9 +1,7 @@
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Message } from '../../src/api-client/client.ts';
 import { ServiceError } from '../../src/api-client/client.ts';
-import { inTransaction } from '../../src/db/database.ts';
 import { pauseSends, readControl, resumeSends } from '../../src/ledger/control.ts';
-import { doubtLostSends } from '../../src/ledger/lost-sends.ts';
 import { settleManually } from '../../src/ledger/outcome.ts';
 import { findSend } from '../../src/ledger/send.ts';
 import type { FaultInput } from '../../src/sandbox/faults/spec.ts';
@@ -318,17 +316,6 @@ describe('a pause for lost answers', () => {
     expect(await readControl(database.db)).toMatchObject({ isPaused: true, by: 'operator' });
   });
 
-  test('does not come for sends that are only doubted since the database went back in time', async () => {
-    const ledger = await openLedger(database, sandbox);
-    for (let doubted = 0; doubted < 3; doubted += 1) await ledger.answer();
-    await inTransaction(database.db, (tx) => doubtLostSends(tx, new Date()));
-    const last = await ledger.answer();
-    strike({ kind: 'reset', when: 'before' } as Strike);
-    expect(await ledger.dispatcher.advance(last.sendId)).toBe('unknown');
-    expect(await database.value(`select count(*) from ops.sends where state = 'UNKNOWN'`)).toBe('4');
-    expect(await readControl(database.db)).toMatchObject({ isPaused: false });
-  });
-
   test('does not come while each was found before the next', async () => {
     const ledger = await openLedger(database, sandbox);
     for (let lost = 0; lost < 4; lost += 1) {
@@ -339,37 +326,6 @@ describe('a pause for lost answers', () => {
     }
     expect(await readControl(database.db)).toMatchObject({ isPaused: false });
   });
-});
-
-test('a database that went back in time refuses and expires nothing until its recovery has doubted what may have left', async () => {
-  const ledger = await openLedger(database, sandbox, { isCurrent: async () => false });
-  const { sendId, line, number } = await ledger.answer();
-  await database.query(`update ops.sends set body = 'An answer' where send_id = $1`, sendId);
-  await sandbox.emit.sms({ line, number, direction: 'out', text: 'An answer' });
-  await ledger.mirror(line, number);
-  expect(await ledger.dispatcher.advance(sendId)).toBe('paused');
-  expect(await ledger.state(sendId)).toBe('PLANNED');
-
-  await inTransaction(database.db, (tx) => doubtLostSends(tx, new Date()));
-  expect(await ledger.history(sendId)).toEqual(['PLANNED', 'UNKNOWN', 'SENT']);
-  expect(await ledger.texts(number)).toEqual(['An answer']);
-});
-
-test('a send that is only doubted since then was not sent if its thread says so, and counts if its message shows later', async () => {
-  const ledger = await openLedger(database, sandbox, { isCurrent: async () => false });
-  const { sendId, line, number } = await ledger.answer();
-  await inTransaction(database.db, (tx) => doubtLostSends(tx, new Date()));
-  await ledger.reconcileToTheEnd(sendId);
-  expect(await ledger.history(sendId)).toEqual(['PLANNED', 'UNKNOWN', 'NOT_SENT']);
-  const reserved = `select reserved_micros::text from ops.send_budgets where scope = 'account'`;
-  expect(await database.value(reserved)).toBe('0');
-
-  const text = String(await database.value('select body from ops.sends where send_id = $1', sendId));
-  await sandbox.emit.sms({ line, number, direction: 'out', text });
-  await ledger.mirror(line, number);
-  await ledger.dispatcher.drain();
-  expect(await ledger.state(sendId)).toBe('SENT reconciled');
-  expect(await ledger.texts(number)).toEqual([text]);
 });
 
 describe.each([500, 503, 429, 400])('a text that is charged and answered %i, against the specification', (status) => {

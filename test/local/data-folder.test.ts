@@ -4,9 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { announceRunning, ownSecret } from '../../src/local/data-folder.ts';
-import { keepInFolders } from '../../src/ops/lost-writes/kept-outside.ts';
 import { makeDataFolder } from '../../src/shared/data-folder.ts';
-import { createLog } from '../../src/shared/log.ts';
 
 const running = {
   databaseUrl: 'postgres://app:hunter2@127.0.0.1/app',
@@ -31,13 +29,6 @@ async function repository() {
 test.each([
   ['a secret', (dataDir: string) => ownSecret(dataDir, 'encryption-key')],
   ['the note of a running start', (dataDir: string) => announceRunning(dataDir, running)],
-  [
-    'what is kept outside of Postgres',
-    async (dataDir: string) =>
-      (await keepInFolders(dataDir, 'deployment', createLog('silent'))).addErasures([
-        { numberHash: 'a hash', spellingHashes: [] },
-      ]),
-  ],
   [
     'the folder of the embedded Postgres',
     async (dataDir: string) => {

@@ -34,7 +34,7 @@ async function allIsWell(): Promise<void> {
       ops.alert_messages, ops.rollup_markers, ops.rollup_troubles, ops.subscription_watch, ops.opt_outs, rollups.audits,
       warehouse.webhook_subscriptions, warehouse.sms_unread_snapshots, warehouse.users, warehouse.calls cascade;
     update ops.send_control set is_paused = false, pause_reason = null, paused_by = null;
-    update ops.incarnation set noticed_at = null, recovered_at = null;
+    update ops.last_report set noticed_at = null;
     update ops.rollup_state set wanted_time_zone = null;
     update ops.views set text_hash = substr(text_hash, 2) where text_hash like '!%';
     update ops.migrations set name = substr(name, 2) where name like '!%';
@@ -261,15 +261,16 @@ const faults: readonly Fault[] = [
   {
     check: 'writes_lost',
     level: 'problem',
-    sql: `update ops.incarnation set lost_from = '2026-01-02 03:04:05Z', lost_until = '2026-01-02 03:05:05Z', noticed_at = now() - interval '2 days'`,
-    says: /^The database went back in time: what was written from 2026-01-02T03:04:05Z to .* is lost\. Sends are paused/,
-    remedy: /Repeat what people changed/,
+    sql: `update ops.last_report set lost_from = '2026-01-02 03:04:05Z', noticed_at = '2026-01-02 03:05:05Z';
+      update ops.send_control set is_paused = true, paused_by = 'recovery'`,
+    says: /^The database went back in time: what was written from 2026-01-02T03:04:05Z to .* is lost\. All automatic texts/,
+    remedy: /Repeat what people did.*sends resume/,
   },
   {
     check: 'writes_lost',
     level: 'warning',
-    sql: `update ops.incarnation set lost_from = now(), lost_until = now(), noticed_at = now(), recovered_at = now()`,
-    says: /was read again\.$/,
+    sql: `update ops.last_report set lost_from = now(), noticed_at = now()`,
+    says: /is lost\.$/,
     remedy: /This ends a day later/,
   },
   {

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import { settleManually } from '../../src/ledger/outcome.ts';
 import { until } from '../world.ts';
@@ -66,57 +65,4 @@ test('so does one whose second try may have gone out', async () => {
   await until(async () => (await reasonOf('retried', number)) !== 'matched');
   expect(await reasonOf('retried', number)).toBe('limit:thread');
   expect(chargesOf(number)).toBe(0);
-});
-
-test('so does one that may have gone out before the database went back in time, when later texts come with its own', async () => {
-  const number = '17185550306';
-  const unseen = { number, announce: false } as const;
-  const { line } = await sandbox.emit.sms({ ...unseen, text: 'forgotten' });
-  await sandbox.emit.sms({ ...unseen, line, text: 'Once a day.', direction: 'out' });
-  await query(
-    `update ops.incarnation set lost_from = now() - interval '1 minute', lost_until = now() + interval '1 second', recovered_at = now()`,
-  );
-  await sleep(2_100);
-  await sandbox.emit.sms({ line, number, text: 'forgotten' });
-  await until(async () => (await world.runs('forgotten')).length === 2);
-  expect(await query(`select reason from ops.rule_runs where number = $1 order by run_id`, number)).toEqual([
-    { reason: 'matched' },
-    { reason: 'limit:thread' },
-  ]);
-  await until(async () => (await stateOf(number)) === 'SENT');
-  expect(chargesOf(number)).toBe(0);
-});
-
-test('after an outage that outlasts the age of triggers too, in limits and budgets, and in no rule if its words are of none', async () => {
-  const numbers = ['17185550307', '17185550308'] as const;
-  const hourAgo = (seconds: number) => new Date(Date.now() - 3_600_000 + seconds * 1_000).toISOString();
-  await query(
-    `update ops.incarnation set lost_from = now() - interval '61 minutes', lost_until = now() - interval '59 minutes'`,
-  );
-  const spent = async () =>
-    Number(await value(`select sum(spent_micros) from ops.send_budgets where scope = 'account'`));
-  const before = await spent();
-  for (const [at, number] of numbers.entries()) {
-    const unseen = { number, announce: false } as const;
-    const { line } = await sandbox.emit.sms({ ...unseen, text: 'outlasted', sentAt: hourAgo(0) });
-    const text = ['Once a day.', 'What an earlier version said.'][at];
-    await sandbox.emit.sms({ ...unseen, line, text, direction: 'out', sentAt: hourAgo(2) });
-    await sandbox.emit.sms({ line, number, text: 'outlasted' });
-    await until(async () => (await world.runs('outlasted')).length === 2 * (at + 1));
-    expect(await query(`select reason from ops.rule_runs where number = $1 order by run_id`, number)).toEqual([
-      { reason: 'matched' },
-      { reason: 'limit:thread' },
-    ]);
-    expect(chargesOf(number)).toBe(0);
-  }
-  expect(await stateOf(numbers[0])).toBe('SENT');
-  expect(await spent()).toBeGreaterThan(before);
-
-  // Nobody knows what sent the other text: it counts as of any rule.
-  const [unknown] = await query<{ id: string }>('select send_id as id from ops.sends where number = $1', numbers[1]);
-  await settleManually(context.database.db, String(unknown?.id), 'NOT_SENT', { isInsisted: true });
-  const line = String(await value('select line from ops.sends where number = $1', numbers[1]));
-  await sandbox.emit.sms({ line, number: numbers[1], text: 'outlasted' });
-  await until(async () => (await world.runs('outlasted')).length === 5);
-  expect(await reasonOf('outlasted', numbers[1])).toBe('limit:thread');
 });

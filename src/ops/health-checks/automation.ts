@@ -160,7 +160,7 @@ const sendsPaused = defineCheck({
   id: 'sends_paused',
   measure({ sends, takenAt }) {
     const control = known(sends)?.control;
-    // `writes_lost` reports the pause of a recovery.
+    // `writes_lost` reports a pause for it.
     if (!control?.isPaused || control.by === 'recovery') return undefined;
     const { by, since, reason } = control;
     const who = by === 'ledger' ? 'the daemon itself' : 'the operator';

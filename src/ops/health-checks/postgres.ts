@@ -121,18 +121,14 @@ const minute = (at: Date) => `${at.toISOString().slice(0, 19)}Z`;
 const writesLost = defineCheck({
   id: 'writes_lost',
   measure: ({ lostWrites }) => known(lostWrites),
-  level: ({ recoveredAt }) => (recoveredAt === null ? 'problem' : 'warning'),
-  sentence: ({ from, until, recoveredAt }) =>
-    `The database went back in time: what was written from ${minute(from)} to ${minute(until)} is lost. ${
-      recoveredAt === null ? 'Sends are paused until it is read again.' : 'What could be found of it was read again.'
+  level: ({ isPaused }) => (isPaused ? 'problem' : 'warning'),
+  sentence: ({ from, until, isPaused }) =>
+    `The database went back in time: what was written from ${minute(from)} to ${minute(until)} is lost.${isPaused ? ' All automatic texts are paused.' : ''}`,
+  remedy: ({ isPaused }) =>
+    `Texts and calls of that time are searched; rules act on nothing older than its end. Repeat what people did in it: erasures, imports, rules, settings, decisions on opt-outs. ${
+      isPaused ? `Then ${toType('sends resume')}.` : 'This ends a day later.'
     }`,
-  remedy: ({ recoveredAt }) =>
-    `Repeat what people changed here in that time: rules, decisions on opt-outs, imports. Automatic texts and notes that may have gone out are not repeated: ${toType('sends list --state NOT_SENT')} names whom no answer may have reached. ${
-      recoveredAt === null
-        ? `If it does not end, ${toType('doctor')} names the reads that fail.`
-        : 'This ends a day later.'
-    }`,
-  since: ({ noticedAt }) => noticedAt,
+  since: ({ until }) => until,
 });
 
 export const postgresChecks = [

@@ -165,20 +165,21 @@ export async function readPostgres(db: Database, poolSize: number): Promise<Post
   };
 }
 
-/** The last time that the database went back in time. Null if that was more than a day ago. */
+/** The last time that the database went back in time. Null a day later, once sends are resumed. */
 export interface LostWritesStatus {
   readonly from: Date;
+  /** When it was noticed. */
   readonly until: Date;
-  readonly noticedAt: Date;
-  /** Null while what was lost is read again, and sends are paused. */
-  readonly recoveredAt: Date | null;
+  /** Sends are paused for it. */
+  readonly isPaused: boolean;
 }
 
 export async function readLostWrites(db: Database): Promise<LostWritesStatus | null> {
   const [row] = await query(
     db,
-    sql<LostWritesStatus>`select lost_from as "from", lost_until as until, noticed_at as "noticedAt", recovered_at as "recoveredAt"
-      from ops.incarnation where noticed_at is not null and (recovered_at is null or noticed_at > now() - interval '1 day')`,
+    sql<LostWritesStatus>`select lost_from as "from", noticed_at as until, is_paused as "isPaused"
+      from ops.last_report r, (select is_paused and paused_by = 'recovery' as is_paused from ops.send_control) k
+      where noticed_at is not null and (is_paused or noticed_at > now() - interval '1 day')`,
   );
   return row ?? null;
 }

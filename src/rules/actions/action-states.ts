@@ -42,8 +42,6 @@ export interface ClaimedAction {
   readonly tries: number;
   /** An earlier request carried the note, and the note may exist. */
   readonly wasBegun: boolean;
-  /** An earlier match on the same trigger may have been lost when the database went back in time, with all it did. */
-  readonly mayBeRepeated: boolean;
   /** Milliseconds since it began to wait: since the match, or later for an approval, a retry, and what awaits the rule's reply. */
   readonly waitedMs: number;
   /** End of the claim, as Postgres wrote it. It identifies the claim. */
@@ -172,7 +170,6 @@ function claimFirst(
         jsonb_strip_nulls(jsonb_build_object('kind', r.trigger_kind, 'key', r.trigger_key, 'afterSeconds', r.after_seconds)) as trigger,
         r.trigger_at as "triggerAt", c.target,
         coalesce(c.argument, '{}') as argument, c.tries, c.begun_at is not null and c.target is null as "wasBegun",
-        exists (select from ops.incarnation where lost_until >= r.trigger_at and lost_from < r.evaluated_at) as "mayBeRepeated",
         extract(epoch from now() - greatest(r.evaluated_at, reply.settled_at, (c.argument ->> 'since')::timestamptz))::float8 * 1000 as "waitedMs",
         c.claimed_until::text as claim, reply.state as "replyState", reply.reason as "replyReason"
       from claimed c join ops.rule_runs r using (run_id)
@@ -281,16 +278,16 @@ export async function recordOutcome(tx: Database | Transaction, claim: Claim, ou
 }
 
 /**
- * Marks the steps unclear that may have been performed before a moment, although the database does not know. Those that only tell
- * somebody are done, maybe again.
+ * Ends the steps that wait, when they may have been performed although the database does not know. Those that only tell somebody are
+ * done, maybe again.
  */
-export async function doubtLostActions(tx: Transaction, until: Date, reason: string): Promise<void> {
+export async function dropWaitingActions(tx: Transaction, reason: string): Promise<void> {
   await query(
     tx,
     sql`
       with doubted as (
         update ops.rule_actions set state = 'unclear', reason = ${reason}, settled_at = now(), argument = null
-        where state = 'waiting' and kind <> 'reply' and target is null and due_at <= ${until} returning run_id
+        where state = 'waiting' and kind <> 'reply' and target is null returning run_id
       )
       insert into ops.rule_tallies (happened_at, version, counts)
       select r.evaluated_at, r.version,

@@ -1,6 +1,5 @@
 import { type Answer, type ConversationState, type Service, ServiceError } from '../../api-client/client.ts';
-import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
-import { lostReason } from '../../ledger/lost-sends.ts';
+import { inTransaction, type Transaction } from '../../db/database.ts';
 import { readRuleMode } from '../../ledger/rules-in-force.ts';
 import type { Log } from '../../shared/log.ts';
 import type { Thread } from '../../shared/thread.ts';
@@ -28,8 +27,6 @@ export interface ActionContext extends TellContext {
   readonly mode: Mode;
   /** Reads a thread from the service and mirrors it. False when it could not be read whole. Throws ServiceError. */
   readonly readThread: (thread: Thread, signal: AbortSignal) => Promise<boolean>;
-  /** Whether the database has all that was written before: false when it went back in time. Default: it has. */
-  readonly isCurrent?: (db: Database) => Promise<boolean>;
 }
 
 const maxAtOnce = 8;
@@ -90,8 +87,6 @@ async function attempt(
   try {
     const next = (await refusalOf(context, action, signal)) ?? (await requestFor(context, action, signal));
     if ('state' in next) return next;
-    // The recovery decides about it, by the moment at which it was due.
-    if ((await context.isCurrent?.(db)) === false) return undefined;
     const begun = await inTransaction(
       db,
       async (tx) => (await next.refusal?.(tx)) ?? beginAction(tx, action, next.hasNote),
@@ -122,14 +117,12 @@ async function refusalOf(
   action: ClaimedAction,
   signal: AbortSignal,
 ): Promise<Outcome | undefined> {
-  const { rule, kind, target, replyState, replyReason, wasBegun, mayBeRepeated } = action;
+  const { rule, kind, replyState, replyReason, wasBegun } = action;
   if ((await readRuleMode(context.db, rule)) !== 'live')
     return { state: 'skipped', reason: 'the rule is not live any more' };
   if (kind === 'comment' && wasBegun) {
     return { state: 'unclear', reason: 'the note may have been posted: the process ended during the request' };
   }
-  // A target recognizes what it was told before by its id.
-  if (mayBeRepeated && target === null) return { state: 'unclear', reason: lostReason };
   const overtaking = await overtakenBy(context.db, action);
   if (overtaking !== undefined) {
     return { state: 'skipped', reason: `it waited for too long, and a later step of ${overtaking} decided meanwhile` };

@@ -40,7 +40,7 @@ async function simulateIn(tx: Transaction, { set, from, to, onProgress }: Simula
   const { report, count } = createReport(set, { from, to });
   const active = set.rules.filter((rule) => rule.mode !== 'off');
   const triggers = await pastTriggers(tx, { ...set, rules: active }, { from, to });
-  const history = await readHistory(tx, await peopleOf(tx, triggers), { from, until: from });
+  const history = await readHistory(tx, await peopleOf(tx, triggers), { until: from });
   const judge = await createJudge(tx, set, from);
   const planned = new Set<string>();
   for (let at = 0; at < triggers.length; at += batchSize) {

@@ -1,0 +1,130 @@
+import { unproveSpan } from '../completeness/coverage/coverage.ts';
+import type { Context } from '../context.ts';
+import { type Database, inTransaction, query, sql } from '../db/database.ts';
+import { takeLock } from '../db/locks.ts';
+import { markDirty, unconfirmed } from '../inbox/targets.ts';
+import { lockControl, pauseSends, readControl } from '../ledger/control.ts';
+import { dropWaitingActions } from '../rules/actions/action-states.ts';
+import { recordGaps } from '../sync/subscriptions/store.ts';
+
+/*
+ * Postgres can go back in time: an asynchronous standby is promoted that lacks the last seconds, or a back-up is restored. Each report
+ * of a process counts up in ops.last_report. A process that knows a higher count, or another server, has noticed it; one that was
+ * started since knows nothing, so an operator tells it (`trunkline restored`).
+ *
+ *   noticed ─▶ recoverLostWrites: sends pause, rules act on nothing older, a gap opens and is searched
+ *          ─▶ every process, at its next report: what it accepted lately is read again ─▶ an operator resumes the sends
+ */
+
+/** What a process sees at a report. */
+export interface Report {
+  /** Of all processes, with this report unless some are lost. */
+  readonly count: number;
+  /** When the one before was. */
+  readonly reportedAt: Date;
+  /** When somebody last noticed that the database went back. */
+  readonly noticedAt: Date | null;
+  /** Null when Postgres does not say. */
+  readonly server: string | null;
+}
+
+/** CTEs that count a report, unless some are lost since `known`: `before`, and `counted`. */
+export const countingReport = (known: Pick<Report, 'count'> | undefined) => sql`
+  before as (select report_count, reported_at, noticed_at from ops.last_report for update),
+  counted as (
+    update ops.last_report r set report_count = r.report_count + 1, reported_at = clock_timestamp()
+    from before where before.report_count >= ${known?.count ?? 0} returning r.report_count
+  )`;
+
+/** Columns of `before`. */
+export const reportColumns = sql`coalesce((select report_count from counted), report_count)::float8 as count, reported_at as "reportedAt",
+  noticed_at as "noticedAt", ops.server_identity() as server`;
+
+/** What was written so long before the last report may be lost too: another process may have reported since the database went back. */
+const overlapMs = 15 * 60_000;
+/** Accepted targets that are read at once. */
+const maxAtOnce = 2_000;
+
+/** Compares the reports of one process. */
+export function watchForLostWrites({
+  database: { db },
+  notifier,
+  accepted,
+  pauses,
+  log,
+}: Pick<Context, 'database' | 'notifier' | 'accepted' | 'pauses' | 'log'>) {
+  let known: Report | undefined;
+
+  /** Has what this process accepted lately read again. Like all that only deliveries name, it may not exist. */
+  async function readAgain(): Promise<void> {
+    const targets = accepted.targets();
+    // Many are read behind new ones.
+    const priority = targets.length > maxAtOnce ? unconfirmed.bulk : unconfirmed.single;
+    notifier.notify(
+      await markDirty(
+        db,
+        targets.map((target) => ({ ...target, priority })),
+        pauses,
+      ),
+    );
+    log.info({ targets: targets.length }, 'What was accepted lately is read again');
+  }
+
+  return {
+    /** The last report that nothing was lost before. */
+    known: () => known,
+    /** Compares a report with the one before. If it rejects, the next one notices the same. */
+    async compare(report: Report): Promise<void> {
+      const difference = known && compareReports(known, report);
+      if (known && difference === 'went_back') {
+        const span = await recoverLostWrites(db, new Date(known.reportedAt.getTime() - overlapMs));
+        log.error(span, 'The database went back in time: sends are paused until somebody resumes them');
+        await readAgain();
+        known = { ...report, noticedAt: span.until };
+        return;
+      }
+      if (difference === 'noticed') await readAgain();
+      known = report;
+    },
+  };
+}
+
+/** Whether the database went back between two reports of a process, or somebody has noticed so. */
+export function compareReports(before: Report, now: Report): 'went_back' | 'noticed' | undefined {
+  const noticed = (now.noticedAt?.getTime() ?? 0) - (before.noticedAt?.getTime() ?? 0);
+  if (noticed > 0) return 'noticed';
+  const isOther = before.server !== null && now.server !== null && before.server !== now.server;
+  return isOther || now.count < before.count || noticed < 0 ? 'went_back' : undefined;
+}
+
+/** How far a read that began before the loss may be ahead in its number. */
+const skippedReads = 1_000_000;
+const reason = 'the database went back in time';
+
+/**
+ * From its commit on nothing is sent, rules act on nothing older, and what the service had since the last report that is left, or since
+ * `from`, is searched.
+ */
+export function recoverLostWrites(db: Database, from?: Date): Promise<{ readonly from: Date; readonly until: Date }> {
+  return inTransaction(db, async (tx) => {
+    await takeLock(tx, 'rule_events');
+    await lockControl(tx);
+    const [span] = await query(
+      tx,
+      sql<{
+        from: Date;
+        until: Date;
+      }>`update ops.last_report set lost_from = least(reported_at, ${from ?? null}), noticed_at = clock_timestamp()
+        returning lost_from as "from", noticed_at as until`,
+    );
+    if (!span) throw new Error('ops.last_report has lost its row: apply the migrations again');
+    if ((await readControl(tx)).by !== 'operator') await pauseSends(tx, reason, 'recovery');
+    await query(tx, sql`update ops.send_control set acts_after = ${span.until}`);
+    await dropWaitingActions(tx, reason);
+    await unproveSpan(tx, span, reason);
+    await recordGaps(tx, span.from, reason);
+    // A read that began before the loss must not count as newer than those that begin now.
+    await query(tx, sql`select setval('ops.fetch_seq', nextval('ops.fetch_seq') + ${skippedReads}::integer)`);
+    return span;
+  });
+}
