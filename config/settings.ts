@@ -341,7 +341,7 @@ const variables = z.object({
     doc: 'How many days of history the first start fills in by itself, once per database: calls with their artefacts, then the threads of their callers. 0: none.',
   }),
   EVENT_RETENTION_DAYS: integer(1, 3_650).prefault('30').register(documentation, {
-    doc: 'How many days deliveries are kept in the inbox, and for how long refusals of rules (at least 30). Deliveries of a day, or of a fortieth of the time, are removed together.',
+    doc: 'How many days deliveries are kept in the inbox, and for how long refusals of rules (at least 30).',
   }),
   RETENTION_DAYS: retention.optional().register(documentation, {
     doc: `How many days the words of texts, the words of transcripts and the links to recordings are kept, such as \`texts=365,transcripts=90,recordings=90\`; a kind that is left out is kept for good. Reports keep their figures ([retention](#retention)).`,

@@ -40,13 +40,12 @@ create table ops.views (
 
 -- The running processes, as each last reported itself, and the receivers that recently checked the subscriptions.
 create table ops.processes (
-  process_id text primary key, -- The address_hash for a receiver that reports nothing else.
+  process_id text primary key,
   role text, -- web, worker, or start, which is both.
   started_at timestamptz,
   seen_at timestamptz, -- Every five seconds while it runs. A process that ends removes its row.
   address_hash text, -- Of a receiver: SHA-256 of its webhook address, which contains WEBHOOK_SECRET.
   checked_at timestamptz, -- Of a receiver: when it last checked the subscriptions.
-  secret_hash text, -- Of a receiver: the others accept its WEBHOOK_SECRET too while it runs.
   connections integer,
   rules_mode text check (rules_mode in ('off', 'dry-run', 'live')),
   api_answered_at timestamptz, -- Whatever the status.
@@ -112,30 +111,22 @@ create index alert_messages_unsent on ops.alert_messages (due_at) where sent_at 
 
 -- Deliveries and sync targets
 
--- The inbox: every webhook request that was answered 2xx, committed before the answer. The receivers add its partitions; expired ones are
--- dropped.
+-- The inbox: every webhook request that was answered 2xx, committed before the answer.
 create table ops.deliveries (
-  delivery_id bigint generated always as identity,
+  delivery_id bigint generated always as identity primary key,
   received_at timestamptz not null default clock_timestamp(),
   event_type text, -- By the address of the request; NULL when it has none.
   claimed_type text,
   content_type text,
   user_agent text,
-  -- Secrets and addresses are redacted. Not parsed: only names, numbers and words of the service. Not text: a base64 data URL.
-  body text not null,
-  body_hash text not null, -- Of type and canonical body: equal for a repeated delivery.
+  body text not null, -- Without secrets and addresses. Empty if it has no reference: it is in secrets.bodies then.
   targets text[] not null, -- Each as "kind key".
-  is_recognized boolean not null, -- False without a reference, or with more than 500: it can be parsed again.
+  is_recognized boolean not null, -- False without a reference, or with more than 500.
   is_erased boolean not null default false, -- It mentioned a person who was erased: its body was removed.
-  named text[] not null default '{}', -- The first thousand texts that it names, each as "line/number[/participants] id".
-  primary key (delivery_id, received_at)
-) partition by range (received_at);
+  named text[] not null default '{}' -- The texts that it names, each as "line/number[/participants] id".
+);
 create index deliveries_received_at on ops.deliveries using brin (received_at);
 create index deliveries_unrecognized on ops.deliveries (delivery_id) where not is_recognized;
-
--- Deliveries for times without a partition.
-create table ops.deliveries_other (like ops.deliveries including defaults);
-alter table ops.deliveries attach partition ops.deliveries_other default;
 
 -- Everything that can be read from the API. A target is pending while dirty_version > clean_version, and is then read at due_at.
 create table ops.sync_targets (
@@ -181,7 +172,8 @@ create table ops.subscription_watch (
   state text not null check (state in ('in_place', 'broken', 'to_create_by_hand')),
   in_place_at timestamptz, -- When a check last found it correct, or repaired it.
   changed_at timestamptz not null default now(), -- When it was last repaired or created.
-  last_fault text -- disabled, deleted, redirected, retyped or duplicated.
+  last_fault text, -- disabled, deleted, redirected, retyped or duplicated.
+  other_receivers text[] not null default '{}' -- Addresses of other receivers that get these events too, without their secrets.
 );
 
 -- Differences between the API's answers and its specification. The rows are mirrored anyway.

@@ -63,20 +63,6 @@ create table warehouse.sms_line_users (
   primary key (line, user_id, valid_from)
 );
 
--- Webhook subscriptions of the account, including those of other programs.
-create table warehouse.webhook_subscriptions (
-  subscription_id bigint primary key, -- The subscription's id.
-  name text, -- Its name.
-  description text, -- Its description.
-  url_host text, -- Host that it delivers to; the address itself is a secret.
-  event_type text, -- The event type that it fires on.
-  is_enabled boolean, -- Whether events are delivered.
-  is_ours boolean, -- Whether it delivers to this daemon.
-  created_at timestamptz, -- When it was created at the service.
-  updated_at timestamptz, -- When it was last changed at the service.
-  like warehouse.provenance including defaults including comments
-);
-
 -- Texts
 
 -- Text conversations: one of the account's lines with one other number, or with a group.
@@ -86,7 +72,6 @@ create table warehouse.sms_conversations (
   number text not null, -- The other party; for a group, the first participant.
   participants_key text not null default '', -- Empty, or the participants of a group thread, sorted and joined by commas.
   participants text[] not null default '{}', -- Participants of a group thread besides the line; empty for two parties.
-  discovered_via text not null, -- How it was discovered: webhook, probe or import.
   first_message_at timestamptz, -- Time of the oldest mirrored message.
   last_message_at timestamptz, -- Time of the newest mirrored message.
   last_inbound_at timestamptz, -- Newest message of the other party.

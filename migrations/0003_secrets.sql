@@ -9,6 +9,13 @@ create table secrets.links (
   primary key (kind, owner, part)
 );
 
+-- Bodies of deliveries in which this release found no reference, as they arrived. A later release may read them. Kept for EVENT_RETENTION_DAYS.
+create table secrets.bodies (
+  delivery_id bigint primary key,
+  bytes bytea not null,
+  received_at timestamptz not null default clock_timestamp()
+);
+
 -- Erasure
 
 -- The salt of the hashes in ops.erasures. Whoever has it can test which numbers were erased.

@@ -68,7 +68,6 @@ test('the time to the row is that of the texts of today', async () => {
     await database.insert('ops.deliveries', {
       received_at: receivedAt,
       body: '',
-      body_hash: String(id),
       targets: [`thread ${thread.line}/${thread.number}`],
       is_recognized: true,
     });

@@ -5,7 +5,7 @@ import type { GapDetection } from '../src/completeness/gaps/gap-detection.ts';
 import type { Polling } from '../src/completeness/polling.ts';
 import type { Database } from '../src/db/database.ts';
 import { forgetUnconfirmed } from '../src/inbox/claims.ts';
-import { deleteExpired, type InboxDeps, reparseRecentReceipts } from '../src/inbox/stored-deliveries.ts';
+import { deleteExpired, type InboxDeps, reparseDeliveries } from '../src/inbox/stored-deliveries.ts';
 import { createRetention } from '../src/privacy/retention.ts';
 import { auditQuality } from '../src/reporting/audits.ts';
 import { drainOutcomes } from '../src/reporting/outcomes.ts';
@@ -23,7 +23,6 @@ export interface CompletenessPace {
 
 /** Milliseconds between two rounds. */
 const driftEveryMs = 5_000;
-const reparseEveryMs = 5_000;
 const deliveriesEveryMs = 300_000;
 const retentionEveryMs = 3_600_000;
 const forgetEveryMs = 60_000;
@@ -32,8 +31,6 @@ const attributionEveryMs = 600_000;
 const rollupsEveryMs = 10_000;
 /** How often to check whether the hourly audit is due. All processes share its schedule. */
 const auditEveryMs = 60_000;
-
-const reparsedSeconds = 120;
 
 /** Starts the periodic jobs of a worker: drift, completeness, reporting, retention. */
 export function startMaintenance(deps: {
@@ -57,12 +54,14 @@ export function startMaintenance(deps: {
   const retention = createRetention({ db, log, days: retentionDays });
   const removal = every(retentionEveryMs, 'Removing expired content', (signal) => retention.round(signal));
   void removal.kick();
+  const stopping = new AbortController();
+  // A new release may read what an older one could not.
+  const reparsing = reparseDeliveries(inbox, stopping.signal).catch((error: unknown) =>
+    log.warn({ err: error }, 'Deliveries that were not recognized could not be parsed again'),
+  );
   const loops = [
     removal,
     every(driftEveryMs, 'Writing the drift of the API', () => drift.flush()),
-    every(reparseEveryMs, 'Reparsing unrecognized deliveries', (signal) =>
-      reparseRecentReceipts(inbox, reparsedSeconds, signal),
-    ),
     every(pace.callsMs, 'Comparing call history', (signal) => reconciler.round(signal)),
     every(pace.callsMs, 'Searching gaps of texts', (signal) => gapDetection.searchGaps(signal)),
     every(pace.textsMs, 'Detecting missing texts', (signal) => gapDetection.round(signal)),
@@ -72,10 +71,13 @@ export function startMaintenance(deps: {
     every(rollupsEveryMs, 'Counting rule outcomes', (signal) => drainOutcomes(db, signal)),
     every(rollupsEveryMs, 'Updating the rollups', (signal) => drainBehindMirror(deps.rollups, signal)),
     every(auditEveryMs, 'Auditing data quality', () => auditQuality(db)),
-    every(deliveriesEveryMs, 'Deleting old deliveries', (signal) => deleteExpired(db, eventRetentionDays, { signal })),
+    every(deliveriesEveryMs, 'Deleting old deliveries', (signal) => deleteExpired(db, eventRetentionDays, signal)),
     every(forgetEveryMs, 'Deleting unconfirmed targets', () => forgetUnconfirmed(db)),
   ];
   return {
-    stop: async () => void (await Promise.all(loops.map((loop) => loop.stop()))),
+    async stop() {
+      stopping.abort();
+      await Promise.all([reparsing, ...loops.map((loop) => loop.stop())]);
+    },
   };
 }

@@ -1,7 +1,4 @@
 import {
-  countBefore,
-  discardBefore,
-  discardDelivery,
   findDelivery,
   type InboxDeps,
   listDeliveries,
@@ -10,6 +7,7 @@ import {
   replayDelivery,
   replaySince,
   type StoredDelivery,
+  unreadBody,
 } from '../inbox/stored-deliveries.ts';
 import { countOf, toTheSecond } from '../ops/format.ts';
 import { toType } from '../shared/command-name.ts';
@@ -18,7 +16,6 @@ import { maskNumbers, maskTarget } from '../shared/masking.ts';
 import { maxReferences } from '../webhooks/extract.ts';
 import { openContext, openDatabase } from './environment.ts';
 import { type Column, type Output, pairsOf, tableOf } from './output.ts';
-import { type ConsentFlags, confirm } from './terminal.ts';
 
 export async function listEvents({
   unrecognized,
@@ -47,7 +44,7 @@ export async function listEvents({
 type Listed = ReturnType<typeof listed>;
 
 function listed({ body, userAgent: _, contentType: __, targets, ...delivery }: StoredDelivery) {
-  return { ...delivery, targets: targets.map(maskTarget), bytes: Buffer.byteLength(body) };
+  return { ...delivery, targets: targets.map(maskTarget), bytes: delivery.unreadBytes ?? Buffer.byteLength(body) };
 }
 
 function describeTargets({ isErased, isRecognized, targets }: Listed): string {
@@ -70,13 +67,14 @@ export async function showEvent(id: string): Promise<Output> {
     recognized: recognition(found),
     'points at': found.targets.join(', ') || 'nothing',
   });
-  return { json: found, text: `${facts}\n\n${found.isErased ? '(erased)' : laidOut(found.body)}` };
+  const body = (await unreadBody(database.db, id))?.toString() ?? found.body;
+  return { json: { ...found, body }, text: `${facts}\n\n${found.isErased ? '(erased)' : laidOut(body)}` };
 }
 
 function recognition({ isRecognized, targets }: StoredDelivery): string {
   if (isRecognized) return 'yes';
   if (targets.length === 0) return 'no';
-  return `in part: it has more than ${maxReferences} references; ${toType('events reparse --unlimited')} takes them all`;
+  return `in part: it has more than ${maxReferences} references, and the rest is not taken`;
 }
 
 function laidOut(body: string): string {
@@ -99,34 +97,14 @@ export function replayEvents(id: string | undefined, { since }: { since?: Date }
   });
 }
 
-export function reparseEvents({ all, unlimited }: { all?: boolean; unlimited?: boolean }): Promise<Output> {
+export function reparseEvents(): Promise<Output> {
   return inInbox(async (deps) => {
-    const done = await reparseDeliveries(deps, { isAll: all, isUnlimited: unlimited });
+    const done = await reparseDeliveries(deps);
     return resultOf(
       done,
       `${countOf(done.deliveries, 'delivery')} recognized: ${countOf(done.targets, 'target')} will be read.`,
     );
   });
-}
-
-/** Deletes one delivery, or all before a given time, after confirmation. */
-export async function discardEvents(
-  id: string | undefined,
-  { before, unrecognized = false, ...flags }: ConsentFlags & { before?: Date; unrecognized?: boolean },
-): Promise<Output> {
-  await using database = await openDatabase('events');
-  const { db } = database;
-  const moment = before ?? new Date(0);
-  const preview = await confirm(flags, async () => {
-    if (id !== undefined && !(await findDelivery(db, id))) throw noSuch(id);
-    const deliveries = id === undefined ? await countBefore(db, moment, unrecognized) : 1;
-    return { sentence: `${countOf(deliveries, 'delivery')} would be discarded.`, data: { deliveries } };
-  });
-  if (preview) return preview;
-  const deliveries =
-    id === undefined ? await discardBefore(db, moment, unrecognized) : Number(await discardDelivery(db, id));
-  if (id !== undefined && deliveries === 0) throw noSuch(id);
-  return { json: { deliveries, isDone: true }, text: `${countOf(deliveries, 'delivery')} discarded.` };
 }
 
 /** For commands that enqueue reads. */

@@ -163,6 +163,7 @@ function compiled<Row>(db: Database | Transaction, statement: Statement<Row>): C
 
 type ScalarType =
   | 'text'
+  | 'text[]'
   | 'bigint'
   | 'integer'
   | 'smallint'

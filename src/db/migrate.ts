@@ -293,8 +293,7 @@ function numberedColumns(db: Database): Promise<Numbered[]> {
            substring(pg_get_expr(d.adbin, d.adrelid) from $$^nextval\\('(.+)'::regclass\\)$$)) end as sequence
        from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid
          left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
-       where n.nspname in ('warehouse', 'secrets', 'ops', 'rollups', 'reporting', 'bullmq') and c.relkind in ('r', 'p')
-         and not c.relispartition and a.attnum > 0 and not a.attisdropped
+       where n.nspname in ('warehouse', 'secrets', 'ops', 'rollups', 'reporting', 'bullmq') and c.relkind = 'r' and a.attnum > 0 and not a.attisdropped
      ) s where sequence is not null order by 1, 2`,
     [],
   );

@@ -1,9 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import {
   type Database,
   type OpenDatabase,
   preparedName,
   query,
+  relation,
   retryDeadlock,
   sql,
   type Transaction,
@@ -32,8 +32,10 @@ export interface Delivery {
   readonly userAgent: string | undefined;
   /** Redacted, and storable as Postgres text. */
   readonly body: string;
-  /** Empty if the delivery is about somebody who was erased. */
-  readonly fingerprint: string;
+  /** A body without references, as it arrived, to be stored in the schema `secrets`. */
+  readonly unread?: Buffer | undefined;
+  /** It is about somebody who was erased, so its bodies were removed. */
+  readonly isErased?: boolean;
   readonly targets: readonly ReferencedTarget[];
   /** Texts that it names only by id. */
   readonly messageIds?: readonly string[];
@@ -46,7 +48,7 @@ export interface ErasedNumbers {
   readonly hasAny: boolean;
   /** The erasures known here, by `ops.erasures_state`; `ops.knows_erasures` compares it. */
   readonly newest: string;
-  /** Removes body, fingerprint and threads from deliveries about somebody who was erased. */
+  /** Removes body and threads from deliveries about somebody who was erased. */
   redact(deliveries: readonly Delivery[]): Promise<readonly Delivery[]>;
   refresh(): Promise<void>;
   stop(): Promise<void>;
@@ -189,58 +191,54 @@ function referencedBy(deliveries: readonly Delivery[]): BatchTarget[] {
   return [...referenced.values()];
 }
 
-const separator = `\u001e${randomUUID()}\u001e`;
-
-/**
- * Like `relation`, for text columns. A string joined by a random separator is faster to send and to parse than an array
- * parameter. If there is one row and its value is empty, the column is null.
- */
-function joined<Row>(
-  name: string,
-  rows: readonly Row[],
-  columns: Readonly<Record<string, (row: Row, at: number) => string | number | boolean | undefined>>,
-) {
-  const arrays = Object.values(columns).map(
-    (value) => sql`string_to_array(${rows.map((row, at) => value(row, at) ?? '').join(separator)}, ${separator})`,
-  );
-  return sql`unnest(${sql.join(arrays)}) ${sql.raw(`as ${name} (${Object.keys(columns).join(', ')})`)}`;
-}
-
 function insertStatement(
   deliveries: readonly Delivery[],
   context: { located: readonly Delivery[]; newestErasure: string | undefined; pauses: ReadPauses },
 ) {
-  const received = joined('r', deliveries, {
-    event_type: (each) => each.eventType,
-    claimed_type: (each) => each.claimedType,
-    content_type: (each) => each.contentType,
-    user_agent: (each) => each.userAgent,
-    body: (each) => each.body,
-    body_hash: (each) => each.fingerprint,
-    targets: (each) => each.targets.map(({ kind, key }) => `${kind} ${key}`).join(';'),
-    named: (each) => messagesNamedBy(each.targets).join(';'),
-    is_recognized: (each, at) => (context.located[at]?.targets.length ?? 0) > 0 && !each.isTruncated,
-  });
-  const referenced = joined('h', referencedBy(deliveries), {
-    kind: ({ kind }) => kind,
-    key: ({ key }) => key,
-    after_seconds: ({ afterSeconds }) => afterSeconds ?? 0,
-    priority: ({ rank }) => rank,
-    place: ({ place }) => place + 1,
+  const rows = deliveries.map((each, at) => ({
+    ...each,
+    isRecognized: (context.located[at]?.targets.length ?? 0) > 0 && !each.isTruncated,
+  }));
+  const received = relation(
+    'r',
+    rows,
+    {
+      event_type: ['text', (each) => each.eventType],
+      claimed_type: ['text', (each) => each.claimedType],
+      content_type: ['text', (each) => each.contentType],
+      user_agent: ['text', (each) => each.userAgent],
+      body: 'text',
+      unread: ['text', (each) => each.unread?.toString('base64')],
+      targets: ['text[]', (each) => each.targets.map(({ kind, key }) => `${kind} ${key}`)],
+      named: ['text[]', (each) => messagesNamedBy(each.targets)],
+      is_recognized: ['boolean', (each) => each.isRecognized],
+      is_erased: ['boolean', (each) => each.isErased === true],
+    },
+    'place',
+  );
+  const referenced = relation('h', referencedBy(deliveries), {
+    kind: 'text',
+    key: 'text',
+    after_seconds: ['double precision', ({ afterSeconds }) => afterSeconds ?? 0],
+    priority: ['smallint', ({ rank }) => rank],
+    place: ['integer', ({ place }) => place + 1],
   });
   // Rows get their ids in the order in which they are inserted.
   return sql<Stored>`
-    with stored as (
-      insert into ops.deliveries (event_type, claimed_type, content_type, user_agent, body, body_hash, targets, named, is_recognized, is_erased)
-      select nullif(event_type, ''), nullif(claimed_type, ''), nullif(content_type, ''), nullif(user_agent, ''), coalesce(body, ''),
-        coalesce(body_hash, ''), string_to_array(coalesce(targets, ''), ';'), string_to_array(coalesce(named, ''), ';'),
-        is_recognized::boolean, coalesce(body_hash, '') = ''
-      from ${received} where ops.knows_erasures(${context.newestErasure ?? null})
+    with received as (
+      select * from ${received}
+    ), stored as (
+      insert into ops.deliveries (event_type, claimed_type, content_type, user_agent, body, targets, named, is_recognized, is_erased)
+      select event_type, claimed_type, content_type, user_agent, body, targets, named, is_recognized, is_erased
+      from received where ops.knows_erasures(${context.newestErasure ?? null}) order by place
       returning delivery_id
     ), accepted as (
       select array_agg(delivery_id order by delivery_id) as ids from stored
+    ), kept as (
+      insert into secrets.bodies (delivery_id, bytes)
+      select ids[place], decode(unread, 'base64') from accepted, received where unread is not null
     ), referenced as (
-      select kind, key, after_seconds::float8, priority::smallint, ids[place::integer] as delivery_id from accepted, ${referenced}
+      select kind, key, after_seconds, priority, ids[place] as delivery_id from accepted, ${referenced}
     ), ${sql.raw(markingDirty(context.pauses))}
     select ids, (select coalesce(json_agg(due), '[]') from due) as due from accepted`;
 }

@@ -3,7 +3,6 @@ import { type Database, query, sql } from '../db/database.ts';
 import type { Log } from '../shared/log.ts';
 import { startLoop } from '../shared/loop.ts';
 import { mayMention } from '../warehouse/erasure/mentions.ts';
-import { searchable } from '../webhooks/extract.ts';
 import type { Delivery, ErasedNumbers } from './deliveries.ts';
 
 /** The interval at which receivers load new erasures; an erasure waits for it. */
@@ -55,12 +54,12 @@ export function createErasedNumbers(db: Database, log: Log): ErasedNumbers {
     async redact(deliveries) {
       const calls = await erasedCallsOf(deliveries);
       return deliveries.map((delivery) => {
-        const { targets, body } = delivery;
+        const { targets, body, unread } = delivery;
         const isOfErased = targets.some(({ kind, key }) => (kind === 'thread' ? isMentioned(key) : calls.has(key)));
-        if (!isOfErased && !isMentioned(searchable(body))) return delivery;
+        if (!isOfErased && !isMentioned(body) && !isMentioned(unread?.toString('latin1') ?? '')) return delivery;
         // Targets of calls stay: a call id identifies nobody, and the mirror keeps the calls without the person.
         const left = targets.filter(({ kind, key }) => kind !== 'thread' || !isMentioned(key));
-        return { ...delivery, body: '', fingerprint: '', targets: left };
+        return { ...delivery, body: '', unread: undefined, isErased: true, targets: left };
       });
     },
     refresh,

@@ -1,9 +1,8 @@
 import type { RawBuilder } from 'kysely';
 import { type Database, inTransaction, query, relation, sql, type Transaction } from '../db/database.ts';
 import { ourLines } from '../warehouse/lines.ts';
-import { extract, isUnread, maxReferences } from '../webhooks/extract.ts';
+import { extract } from '../webhooks/extract.ts';
 import { locateMessages, messagesNamedBy, targetsOf } from './deliveries.ts';
-import { dropPartitions } from './partitions.ts';
 import {
   type DirtyTarget,
   type DueTarget,
@@ -30,13 +29,16 @@ export interface StoredDelivery {
   readonly targets: readonly string[];
   readonly isRecognized: boolean;
   readonly isErased: boolean;
-  /** Without secrets and URLs; empty when it is erased. */
+  /** Without secrets and addresses; empty when it is erased, or not read. */
   readonly body: string;
+  /** How many bytes of a body that could not be read are kept in `secrets.bodies`. */
+  readonly unreadBytes: number | null;
 }
 
 const columns =
   sql.raw(`delivery_id as id, received_at as "receivedAt", event_type as type, claimed_type as "claimedType",
-  content_type as "contentType", user_agent as "userAgent", targets, is_recognized as "isRecognized", is_erased as "isErased", body`);
+  content_type as "contentType", user_agent as "userAgent", targets, is_recognized as "isRecognized", is_erased as "isErased", body,
+  (select octet_length(bytes) from secrets.bodies b where b.delivery_id = d.delivery_id) as "unreadBytes"`);
 
 /** Returns the newest deliveries that meet all given conditions, newest first. */
 export function listDeliveries(
@@ -50,7 +52,7 @@ export function listDeliveries(
 ): Promise<StoredDelivery[]> {
   return query(
     db,
-    sql<StoredDelivery>`select ${columns} from ops.deliveries
+    sql<StoredDelivery>`select ${columns} from ops.deliveries d
      where (not ${isUnrecognized}::boolean or not is_recognized) and (${type ?? null}::text is null or event_type = ${type ?? null})
        and (${since ?? null}::timestamptz is null or received_at >= ${since ?? null})
      order by delivery_id desc limit ${limit}`,
@@ -58,7 +60,10 @@ export function listDeliveries(
 }
 
 export async function findDelivery(db: Database, id: string): Promise<StoredDelivery | undefined> {
-  const [found] = await query(db, sql<StoredDelivery>`select ${columns} from ops.deliveries where delivery_id = ${id}`);
+  const [found] = await query(
+    db,
+    sql<StoredDelivery>`select ${columns} from ops.deliveries d where delivery_id = ${id}`,
+  );
   return found;
 }
 
@@ -98,140 +103,75 @@ export async function replaySince(deps: InboxDeps, since: Date): Promise<ReplayR
   });
 }
 
-/**
- * Extracts references from stored deliveries again with this release, and marks their targets dirty. Counts the deliveries
- * whose targets changed. `isAll` includes recognized deliveries; `isUnlimited` takes more than `maxReferences` of each.
- */
-export function reparseDeliveries(
-  deps: InboxDeps,
-  { isAll = false, isUnlimited = false }: { isAll?: boolean | undefined; isUnlimited?: boolean | undefined },
-): Promise<ReplayResult> {
-  const limit = isUnlimited ? Number.POSITIVE_INFINITY : maxReferences;
-  return reparse(deps, isAll ? sql`true` : sql`not is_recognized`, { limit });
+/** The body of a delivery as it arrived, if it could not be read. */
+export async function unreadBody(db: Database, id: string): Promise<Buffer | undefined> {
+  const [found] = await query(db, sql<{ bytes: Buffer }>`select bytes from secrets.bodies where delivery_id = ${id}`);
+  return found?.bytes;
 }
 
-const maxReceiptBytes = 16_384;
-
 /**
- * Reparses unrecognized deliveries of the last seconds: a receipt can arrive before the text that it names. Forged deliveries
- * must not keep a worker busy, so it reads only the newest thousand, and only bodies small enough for receipts.
+ * Extracts references from the deliveries that were not recognized with this release, and marks their targets dirty. Counts the
+ * deliveries that are recognized now.
  */
-export function reparseRecentReceipts(deps: InboxDeps, seconds: number, signal?: AbortSignal): Promise<ReplayResult> {
-  const isRecentReceipt = sql`not is_recognized and targets = '{}' and received_at > now() - ${seconds} * interval '1 second'
-    and octet_length(body) <= ${maxReceiptBytes}
-    and delivery_id > coalesce((select delivery_id from ops.deliveries
-      where not is_recognized and received_at > now() - ${seconds} * interval '1 second' order by delivery_id desc offset ${maxBatch} limit 1), 0)`;
-  return reparse(deps, isRecentReceipt, { signal });
-}
-
-async function reparse(
-  deps: InboxDeps,
-  condition: RawBuilder<unknown>,
-  { limit = maxReferences, signal }: { limit?: number; signal?: AbortSignal | undefined },
-): Promise<ReplayResult> {
+export async function reparseDeliveries(deps: InboxDeps, signal?: AbortSignal): Promise<ReplayResult> {
   const lines = new Set(await ourLines(deps.db));
   const isOurLine = (number: string) => lines.has(number);
   const work = async (tx: Transaction, deliveries: readonly StoredDelivery[]) => {
-    const read = deliveries.map((delivery) => {
-      const raw = { pathType: delivery.type ?? undefined, query: '', body: Buffer.from(delivery.body) };
-      const { references, type, claimedType, isTruncated, body } = extract(raw, isOurLine, limit);
-      // Bytes that this release can read are redacted like any other body.
-      const opened = isUnread(delivery.body) && !isUnread(body) ? body : undefined;
-      return { delivery, id: delivery.id, type, claimedType, isTruncated, opened, ...targetsOf(references) };
+    const unread = await query(
+      tx,
+      sql<{ id: string; bytes: Buffer }>`select delivery_id as id, bytes from secrets.bodies
+       where delivery_id = any(${deliveries.map(({ id }) => id)}::bigint[])`,
+    );
+    const bytesOf = new Map(unread.map(({ id, bytes }) => [id, bytes]));
+    const read = deliveries.map(({ id, type: stored, body }) => {
+      const raw = { pathType: stored ?? undefined, query: '', body: bytesOf.get(id) ?? Buffer.from(body) };
+      const { references, ...facts } = extract(raw, isOurLine);
+      return { id, ...facts, ...targetsOf(references) };
     });
-    const found = (await locateMessages(tx, read)).flatMap(({ delivery, ...each }) => {
-      const names = each.targets.map(({ kind, key }) => `${kind} ${key}`);
-      // Must not truncate a delivery again that was reparsed without a limit.
-      const hasChanged = names.join(';') !== delivery.targets.join(';') && !(each.isTruncated && delivery.isRecognized);
-      return names.length === 0 || !hasChanged ? [] : [{ ...each, names }];
-    });
+    const found = (await locateMessages(tx, read)).filter(
+      ({ targets, isTruncated }) => targets.length > 0 && !isTruncated,
+    );
     if (found.length === 0) return { deliveries: 0, targets: 0, due: [] };
     const columnsFound = relation('f', found, {
       delivery_id: ['bigint', ({ id }) => id],
-      targets: ['text', ({ names }) => names.join(';')],
+      targets: ['text[]', ({ targets }) => targets.map(({ kind, key }) => `${kind} ${key}`)],
       event_type: ['text', ({ type }) => type],
       claimed_type: ['text', ({ claimedType }) => claimedType],
-      named: ['text', ({ targets }) => messagesNamedBy(targets).join(';')],
-      is_cut: ['boolean', ({ isTruncated }) => isTruncated],
-      opened: ['text', ({ opened }) => opened],
+      named: ['text[]', ({ targets }) => messagesNamedBy(targets)],
+      body: 'text',
     });
     await query(
       tx,
-      sql`update ops.deliveries d set is_recognized = not f.is_cut, targets = string_to_array(f.targets, ';'),
-         event_type = coalesce(d.event_type, f.event_type), claimed_type = f.claimed_type, named = string_to_array(f.named, ';'),
-         body = coalesce(f.opened, d.body)
-       from ${columnsFound} where d.delivery_id = f.delivery_id`,
+      sql`with read as (
+         update ops.deliveries d set is_recognized = true, targets = f.targets, event_type = coalesce(d.event_type, f.event_type),
+           claimed_type = f.claimed_type, named = f.named, body = f.body
+         from ${columnsFound} where d.delivery_id = f.delivery_id returning d.delivery_id
+       )
+       delete from secrets.bodies b using read where b.delivery_id = read.delivery_id`,
     );
     return { deliveries: found.length, ...(await markRanked(tx, found, unconfirmed.single, deps.pauses)) };
   };
-  return inBatches(deps, condition, work, signal);
+  return inBatches(deps, sql`not is_recognized`, work, signal);
 }
 
-/** Deletes one delivery, but not its targets; false when there is none. */
-export async function discardDelivery(db: Database, id: string): Promise<boolean> {
-  const rows = await query(db, sql`delete from ops.deliveries where delivery_id = ${id} returning 1`);
-  return rows.length > 0;
-}
+const maxDeleted = 10_000;
 
-/** How many deliveries {@link discardBefore} would delete. */
-export async function countBefore(db: Database, moment: Date, isUnrecognized = false): Promise<number> {
-  const [row] = await query(
-    db,
-    sql<{ count: number }>`select count(*)::int as count from ops.deliveries
-     where received_at < ${moment} and (not ${isUnrecognized}::boolean or not is_recognized)`,
-  );
-  return row?.count ?? 0;
-}
-
-const maxDiscarded = 10_000;
-
-/** Deletes deliveries before a moment, all or only unrecognized ones, in short transactions. Returns how many. */
-export function discardBefore(
-  db: Database,
-  moment: Date,
-  isUnrecognized = false,
-  signal?: AbortSignal,
-): Promise<number> {
-  return discardFrom(db, 'ops.deliveries', moment, isUnrecognized ? sql`not is_recognized` : sql`true`, signal);
-}
-
-async function discardFrom(
-  db: Database,
-  name: 'ops.deliveries' | 'ops.deliveries_other',
-  moment: Date,
-  condition: RawBuilder<unknown>,
-  signal?: AbortSignal,
-): Promise<number> {
-  const table = sql.table(name);
-  for (let discarded = 0; ; ) {
+/** Deletes deliveries older than this, by the database's clock, in short transactions. Returns how many. */
+export async function deleteExpired(db: Database, days: number, signal?: AbortSignal): Promise<number> {
+  const [row] = await query(db, sql<{ moment: Date }>`select now() - ${days} * interval '1 day' as moment`);
+  if (!row) return 0;
+  await query(db, sql`delete from secrets.bodies where received_at < ${row.moment}`);
+  for (let deleted = 0; ; ) {
     // Ids are in order of arrival, so this reads only the oldest rows, however many there are.
     const rows = await query(
       db,
-      sql`delete from ${table} where received_at < ${moment} and delivery_id in (
-         select delivery_id from (
-           select delivery_id, received_at from ${table} where ${condition} order by delivery_id limit ${maxDiscarded}
-         ) oldest where received_at < ${moment})
+      sql`delete from ops.deliveries where received_at < ${row.moment} and delivery_id in (
+         select delivery_id from ops.deliveries order by delivery_id limit ${maxDeleted})
        returning 1`,
     );
-    discarded += rows.length;
-    if (rows.length < maxDiscarded || signal?.aborted) return discarded;
+    deleted += rows.length;
+    if (rows.length < maxDeleted || signal?.aborted) return deleted;
   }
-}
-
-/**
- * Deletes deliveries older than this, by the database's clock, and returns how many. Drops whole partitions: those of the day that
- * is just expiring are kept until it is over, unless `isExact`.
- */
-export async function deleteExpired(
-  db: Database,
-  days: number,
-  { isExact = false, signal }: { isExact?: boolean; signal?: AbortSignal } = {},
-): Promise<number> {
-  const [row] = await query(db, sql<{ moment: Date }>`select now() - ${days} * interval '1 day' as moment`);
-  if (!row) return 0;
-  const dropped = await dropPartitions(db, row.moment, signal);
-  const rest = isExact ? 'ops.deliveries' : 'ops.deliveries_other';
-  return dropped + (await discardFrom(db, rest, row.moment, sql`true`, signal));
 }
 
 /** Runs `work` for the stored deliveries that a condition selects, oldest first, one transaction per batch. */
@@ -250,9 +190,11 @@ async function inBatches(
       const deliveries = await query(
         tx,
         sql<StoredDelivery>`select ${columns} from (
-           select *, sum(octet_length(body)) over (order by delivery_id) - octet_length(body) as bytes_before from (
-             select * from ops.deliveries where delivery_id > ${after} and not is_erased and ${condition}
-             order by delivery_id limit ${maxBatch}) ahead) batch
+           select *, sum(size) over (order by delivery_id) - size as bytes_before from (
+             select *, octet_length(body) + coalesce((select octet_length(bytes) from secrets.bodies b
+               where b.delivery_id = d.delivery_id), 0) as size
+             from ops.deliveries d where delivery_id > ${after} and not is_erased and ${condition}
+             order by delivery_id limit ${maxBatch}) ahead) d
          where bytes_before < ${maxBatchBytes} order by delivery_id`,
       );
       return { last: deliveries.at(-1)?.id, ...(await work(tx, deliveries)) };

@@ -1,20 +1,14 @@
 import { query, relation, sql, type Transaction } from '../db/database.ts';
+import { countryCodeOf, sameNumbers } from '../shared/phone-numbers.ts';
 import { eraseCalls, type Removed } from '../warehouse/erasure/calls.ts';
-import {
-  erasedMark,
-  escapedMentionPattern,
-  mayMention,
-  mentionPattern,
-  roughMentionPattern,
-  spellingsOf,
-} from '../warehouse/erasure/mentions.ts';
+import { erasedMark, mentionPattern, roughMentionPattern, spellingsOf } from '../warehouse/erasure/mentions.ts';
 import type { JsonRow } from '../warehouse/held-calls.ts';
 import { followingLostTexts, recordFollowing } from '../warehouse/what-follows.ts';
 import { refreshFacts } from '../warehouse/write-calls.ts';
-import { searchable, unreadMark } from '../webhooks/extract.ts';
 
 /**
- * Empties the deliveries that mention a number or refer to its calls, and deletes the sync targets of its threads.
+ * Empties the deliveries that mention a number or refer to its calls, deletes bodies that nobody could read and that contain
+ * its digits, and deletes the sync targets of its threads.
  */
 export async function eraseInbox(tx: Transaction, number: string, callIds: readonly string[]): Promise<Removed> {
   const isOfNumber = `(body ~ $1 and body ~ $2) or (array_to_string(targets, '|') ~ $1 and array_to_string(targets, '|') ~ $2)`;
@@ -35,10 +29,16 @@ export async function eraseInbox(tx: Transaction, number: string, callIds: reado
       ids.flatMap((id) => ['call', 'recordings', 'transcripts'].map((kind) => `${kind} ${id}`)),
     ],
   );
-  const deliveryIds = [...mentioning.map(({ id }) => id), ...(await findEscapedMentions(tx, number))];
+  const bodies = await query<{ id: string }>(
+    tx,
+    `delete from secrets.bodies b using unnest($1::text[]) digits
+     where strpos(translate(encode(bytes, 'escape'), ' ().+-', ''), digits) > 0 returning delivery_id as id`,
+    [sameNumbers(number).map(nationalDigits)],
+  );
+  const deliveryIds = [...mentioning, ...bodies].map(({ id }) => id);
   const deliveries = await query(
     tx,
-    `update ops.deliveries set body = '', body_hash = '', is_erased = true,
+    `update ops.deliveries set body = '', is_erased = true,
        targets = array(select target from unnest(targets) with ordinality t (target, at) where target !~ $1 order by at),
        named = array(select name from unnest(named) with ordinality n (name, at) where name !~ $1 order by at)
      where delivery_id = any($2::bigint[]) returning 1`,
@@ -57,30 +57,17 @@ export async function eraseInbox(tx: Transaction, number: string, callIds: reado
      where kind in ('call', 'recordings', 'transcripts') and key = any($1) and last_error is not null returning 1`,
     [ids],
   );
-  return { 'ops.deliveries': deliveries.length, 'ops.sync_targets': targets.length + errors.length };
+  return {
+    'ops.deliveries': deliveries.length,
+    'ops.sync_targets': targets.length + errors.length,
+    'secrets.bodies': bodies.length,
+  };
 }
 
-/** A digit as an escape of XML, JSON or a form, which no pattern of a number looks for. */
-const escapedDigit = String.raw`&#0*(?:4[89]|5[0-7]);|&#[xX]0*3[0-9];|\\u003[0-9]|%3[0-9]`;
-
-/** Deliveries that could not be parsed are stored as received, so they can contain the number in escaped form, or among bytes. */
-async function findEscapedMentions(tx: Transaction, number: string): Promise<string[]> {
-  const rows = await query<{ id: string }>(
-    tx,
-    `select delivery_id as id from ops.deliveries
-     where not is_erased and (starts_with(body, $3)
-       or (strpos(body, '%') > 0 or strpos(body, '&') > 0 or strpos(body, '\\u') > 0) and (body ~ $1 or body ~ $2))`,
-    [escapedMentionPattern(number), escapedDigit, unreadMark],
-  );
-  const spellings = new Set(spellingsOf(number));
-  const mentioning: string[] = [];
-  for (const { id } of rows) {
-    const [delivery] = await query<{ body: string }>(tx, 'select body from ops.deliveries where delivery_id = $1', [
-      id,
-    ]);
-    if (mayMention(searchable(delivery?.body ?? ''), (each) => spellings.has(each))) mentioning.push(id);
-  }
-  return mentioning;
+/** A number without its country code, unless it is so short that other numbers may contain it. */
+function nationalDigits(number: string): string {
+  const national = number.slice(countryCodeOf(number).length);
+  return national.length < 8 ? number : national;
 }
 
 type LostText = JsonRow & {

@@ -134,14 +134,12 @@ async function forgetJobs(queues: ErasureDeps['queues'], number: string): Promis
  * an interrupted one.
  */
 async function analyzeTables(db: Database): Promise<void> {
-  // Analyzing a partitioned table analyzes its partitions.
   const tables = await query(
     db,
     sql<{
       name: string;
     }>`select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where n.nspname in ('warehouse', 'secrets', 'ops', 'rollups', 'reporting', 'bullmq') and c.relkind in ('r', 'p')
-       and not c.relispartition and pg_has_role(c.relowner, 'usage')`,
+     where n.nspname in ('warehouse', 'secrets', 'ops', 'rollups', 'reporting', 'bullmq') and c.relkind = 'r' and pg_has_role(c.relowner, 'usage')`,
   );
   for (const { name } of tables) await query(db, sql`analyze ${sql.raw(name)}`);
 }

@@ -136,7 +136,7 @@ export function createRetention({ db, log, days }: { db: Database; log: Log; day
       removedUntil.set(content, await instant(db, sql`${until}::timestamptz - interval '24 hours'`));
     }
     // Deliveries repeat the content of what they announce.
-    const deliveries = await deleteExpired(db, Math.min(...Object.values(days)), { isExact: true, signal });
+    const deliveries = await deleteExpired(db, Math.min(...Object.values(days)), signal);
     if (deliveries > 0) removed['ops.deliveries'] = deliveries;
   }
 

@@ -4,7 +4,6 @@ import { type Accepted, type Inbox, targetsOf } from '../inbox/deliveries.ts';
 import type { Log } from '../shared/log.ts';
 import type { Metrics } from '../shared/metrics.ts';
 import { type DeliveryFacts, extract, withoutOwn } from '../webhooks/extract.ts';
-import { redactValue } from '../webhooks/redact.ts';
 import { type BodyBudget, type BodyShare, decodeBody, readBody } from './read-body.ts';
 
 export interface HookDeps {
@@ -12,8 +11,6 @@ export interface HookDeps {
   readonly isOurLine: (number: string) => boolean;
   /** Accepted tokens: the current one, and the previous one during a rotation. */
   readonly tokens: readonly string[];
-  /** Whether another running receiver of this deployment uses this token. During a rotation, each accepts both. */
-  readonly isTokenOfOther: (token: string) => boolean;
   readonly bodies: BodyBudget;
   readonly metrics: Metrics;
   readonly log: Log;
@@ -44,7 +41,7 @@ export function registerHooks(app: FastifyInstance, deps: HookDeps): void {
   app.addHook<HookRequest>('onRequest', (request, reply, done) => {
     // Checked first, so a request without a token costs and reveals nothing.
     const { token } = request.params;
-    if (!isToken(tokens, token) && !deps.isTokenOfOther(token)) {
+    if (!isToken(tokens, token)) {
       deps.metrics.deliveryRefused('token');
       reply.code(404).send({ error: 'not found' });
       return;
@@ -72,9 +69,9 @@ export function registerHooks(app: FastifyInstance, deps: HookDeps): void {
         eventType: facts.type,
         claimedType: facts.claimedType,
         contentType: short(sentAs.get(request.raw)?.split(';', 1)[0]),
-        userAgent: short(withoutSecrets(request.headers['user-agent'], deps.tokens)),
+        userAgent: short(productOf(request.headers['user-agent'], deps.tokens)),
         body: facts.body,
-        fingerprint: facts.fingerprint,
+        unread: facts.unread,
         isTruncated: facts.isTruncated,
         ...targetsOf(facts.references),
       };
@@ -116,7 +113,7 @@ export function registerHooks(app: FastifyInstance, deps: HookDeps): void {
     const pathType = request.params['*']?.split('/', 1)[0] || undefined;
     const facts = extract({ pathType, query, body, ownSecrets: deps.tokens }, deps.isOurLine);
     // A compressed body can decompress to a thousand times its size.
-    if (!share.resize(facts.body.length)) {
+    if (!share.resize(facts.body.length + (facts.unread?.length ?? 0))) {
       unavailable(reply);
       return undefined;
     }
@@ -167,9 +164,9 @@ function isToken(tokens: readonly Buffer[], given: string): boolean {
   return tokens.some((token) => token.length === bytes.length && timingSafeEqual(token, bytes));
 }
 
-/** A header can contain anything, even an address with a token, so only its beginning is kept. */
-function withoutSecrets(header: string | undefined, tokens: readonly string[]): string | undefined {
-  return header && withoutOwn(redactValue(header.slice(0, 1_000)), tokens);
+/** The product and its version in a User-Agent header: the rest can contain anything, even an address with a token. */
+function productOf(header: string | undefined, tokens: readonly string[]): string | undefined {
+  return header && withoutOwn(/^[\w.-]{1,100}(?:\/[\w.+-]{1,60})?/.exec(header)?.[0] ?? '', tokens);
 }
 
 /** A header as stored for readers. */

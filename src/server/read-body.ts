@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
+import { gunzipSync } from 'node:zlib';
 
 /** The part of the memory budget held by one request. Disposing of it releases it. */
 export interface BodyShare extends Disposable {
@@ -91,24 +91,14 @@ export function readBody(
   });
 }
 
-type Decoder = (body: Buffer, options: { maxOutputLength: number }) => Buffer;
-
-const decoders = new Map<string, Decoder>([
-  ['gzip', gunzipSync],
-  ['x-gzip', gunzipSync],
-  ['deflate', inflateSync],
-  ['br', brotliDecompressSync],
-  ['zstd', zstdDecompressSync],
-]);
-
 /**
- * Decodes the `Content-Encoding` of a body (RFC 9110). Undefined if the result exceeds `maxBytes`. A body that can't be
- * decoded is returned unchanged, so that it can be stored. Synchronous on purpose: only one body is decompressed at a
- * time, so many small bodies that decompress to large ones can't add up in memory.
+ * Opens a body that is sent as gzip. Undefined if the result exceeds `maxBytes`. A body that can't be opened is returned
+ * unchanged, so that it can be stored. Synchronous on purpose: only one body is decompressed at a time, so many small
+ * bodies that decompress to large ones can't add up in memory.
  */
 export function decodeBody(body: Buffer, encoding: string | undefined, maxBytes: number): Buffer | undefined {
   try {
-    return decoders.get((encoding ?? '').toLowerCase())?.(body, { maxOutputLength: maxBytes }) ?? body;
+    return encoding?.toLowerCase() === 'gzip' ? gunzipSync(body, { maxOutputLength: maxBytes }) : body;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE' ? undefined : body;
   }

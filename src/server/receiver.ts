@@ -3,12 +3,9 @@ import type { Context } from '../context.ts';
 import { createDatabase, type Database } from '../db/database.ts';
 import { inboxConnections } from '../db/limits.ts';
 import { createInbox } from '../inbox/deliveries.ts';
-import { addPartitions } from '../inbox/partitions.ts';
 import { createErasedNumbers } from '../inbox/redact-erased.ts';
 import type { Log } from '../shared/log.ts';
 import { startLoop } from '../shared/loop.ts';
-import { secretHash } from '../sync/subscriptions/matching.ts';
-import { receiverSecrets, receiversRefreshMs } from '../sync/subscriptions/store.ts';
 import { ourLines } from '../warehouse/lines.ts';
 import { createGuard } from './admin.ts';
 import { registerHealth } from './health.ts';
@@ -17,8 +14,6 @@ import { type Listening, listen } from './listen.ts';
 import { createBodyBudget } from './read-body.ts';
 
 export type Receiver = Listening;
-
-const partitionsEveryMs = 3_600_000;
 
 /** Memory for bodies of deliveries. The copies of a body on its way to Postgres take about four times its size. */
 const maxBodyBytes = 32 * largestBody;
@@ -46,17 +41,10 @@ export async function createReceiver(
   opened.defer(erased.stop);
   const inbox = createInbox(stored, pauses, notifier.notify, { erased, accepted });
   opened.defer(inbox.idle);
-  const known = keepKnown(database.db, log);
-  opened.defer(known.stop);
-  const partitions = startLoop({
-    name: 'Adding partitions of the inbox',
-    everyMs: partitionsEveryMs,
-    log,
-    job: () => addPartitions(database.db, settings.eventRetentionDays),
-  });
-  opened.defer(partitions.stop);
+  const lines = keepLines(database.db, log);
+  opened.defer(lines.stop);
   // The receiver also starts without Postgres, and answers 503.
-  await Promise.all([known.refresh(), erased.refresh().catch(() => undefined), partitions.kick()]);
+  await Promise.all([lines.refresh(), erased.refresh().catch(() => undefined)]);
 
   const listening = await listen(
     { host, port, log, metrics },
@@ -64,8 +52,7 @@ export async function createReceiver(
       await app.register(async (scope) => {
         registerHooks(scope, {
           inbox,
-          isOurLine: known.isOurLine,
-          isTokenOfOther: known.isTokenOfOther,
+          isOurLine: lines.isOurLine,
           bodies: createBodyBudget(maxBodyBytes),
           tokens: [secret, previousSecret].filter((token) => token !== undefined),
           metrics,
@@ -92,34 +79,21 @@ export async function createReceiver(
   };
 }
 
-/** Seconds for which the token of a stopped receiver is accepted: webhooks use its address for a moment longer. */
-const tokenKeptSeconds = 300;
+const linesRefreshMs = 2_000;
 
 /**
- * Caches what the receiver needs to know. The account's lines, as mirrored, tell the two parties of a text apart; while
- * they are unknown, a reference points at both possible threads. The secrets of the other receivers: during a rolling
- * deploy with a new WEBHOOK_SECRET, deliveries to either address can reach either process.
+ * Caches the account's lines, as mirrored, which tell the two parties of a text apart. While they are unknown, a reference
+ * points at both possible threads.
  */
-function keepKnown(db: Database, log: Log) {
+function keepLines(db: Database, log: Log) {
   let lines: ReadonlySet<string> = new Set();
-  const seenAt = new Map<string, number>();
   const loop = startLoop({
-    name: "Refreshing the account's lines and the secrets of the other receivers",
-    everyMs: receiversRefreshMs,
+    name: "Refreshing the account's lines",
+    everyMs: linesRefreshMs,
     log,
     job: async () => {
-      const [numbers, secrets] = await Promise.all([ourLines(db), receiverSecrets(db)]);
-      lines = new Set(numbers);
-      for (const secret of secrets) seenAt.set(secret, performance.now());
+      lines = new Set(await ourLines(db));
     },
   });
-  return {
-    isOurLine: (number: string) => lines.has(number),
-    isTokenOfOther(token: string): boolean {
-      const at = seenAt.get(secretHash(token));
-      return at !== undefined && performance.now() - at < tokenKeptSeconds * 1_000;
-    },
-    refresh: loop.kick,
-    stop: loop.stop,
-  };
+  return { isOurLine: (number: string) => lines.has(number), refresh: loop.kick, stop: loop.stop };
 }

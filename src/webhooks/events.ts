@@ -36,17 +36,25 @@ interface Step {
 
 /**
  * Returns the objects of a delivery breadth-first, through arrays and the usual wrappers, at most six levels deep.
- * Parses wrappers that contain JSON text, but never texts that people wrote.
+ * Parses wrappers that contain JSON text, in place, but never texts that people wrote.
  */
 export function eventsIn(root: object): EventNode[] {
   const nodes: EventNode[] = [];
   const steps: Step[] = [{ value: root, depth: 0, parent: undefined }];
   let broken = 0;
 
-  function follow(value: unknown, depth: number, parent: EventNode | undefined): void {
+  function follow(
+    holder: Record<PropertyKey, unknown>,
+    key: string | number,
+    depth: number,
+    parent: EventNode | undefined,
+  ): void {
     if (depth > maxDepth || steps.length >= maxContainers) return;
+    const value = holder[key];
     const container = typeof value === 'string' ? open(value) : value;
-    if (typeof container === 'object' && container !== null) steps.push({ value: container, depth, parent });
+    if (typeof container !== 'object' || container === null) return;
+    if (container !== value) holder[key] = container;
+    steps.push({ value: container, depth, parent });
   }
 
   function open(text: string): object | undefined {
@@ -58,19 +66,19 @@ export function eventsIn(root: object): EventNode[] {
 
   for (let index = 0; index < steps.length; index++) {
     const { value, depth, parent } = steps[index] as Step;
+    const values = value as Record<string, unknown>;
     if (Array.isArray(value)) {
-      for (const entry of value) follow(entry, depth + 1, parent);
+      for (const at of value.keys()) follow(values, at, depth + 1, parent);
       continue;
     }
     const fields: Record<string, unknown> = {};
-    const wrapped: unknown[] = [];
-    const values = value as Record<string, unknown>;
+    const wrapped: string[] = [];
     for (const key in values) {
       const inner = values[key];
       if (inner === null || inner === undefined || inner === '') continue;
       const { field, isWrapper, isText } = traitsOf(key);
       if (field !== undefined) fields[field] ??= inner;
-      if (isWrapper && !(isText && typeof inner === 'string')) wrapped.push(inner);
+      if (isWrapper && !(isText && typeof inner === 'string')) wrapped.push(key);
     }
     const node = {
       fields,
@@ -80,7 +88,7 @@ export function eventsIn(root: object): EventNode[] {
       isWithinCall: parent !== undefined && (parent.isWithinCall || parent.callIds.length > 0),
     };
     nodes.push(node);
-    for (const inner of wrapped) follow(inner, depth + 1, node);
+    for (const key of wrapped) follow(values, key, depth + 1, node);
   }
   return nodes;
 }

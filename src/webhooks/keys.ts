@@ -1,4 +1,3 @@
-import { eventTypeOf } from '../shared/event-types.ts';
 import { plainKey } from '../shared/json.ts';
 
 /** The fields that the extraction reads, by the normalised names that deliveries may use. */
@@ -18,7 +17,7 @@ const wrappers = new Set(
   ).split(' '),
 );
 
-/** A string under these keys was written by a person. It is never redacted, unless it is JSON. */
+/** A string under these keys was written by a person. It is never redacted. */
 const texts = new Set(['message', 'text', 'content', 'sms']);
 
 /** If a key ends with one of these (or its plural), its value must not be stored. */
@@ -27,21 +26,6 @@ const secretEnding =
 /** A key that contains one of these anywhere is secret too. */
 const secretWithin =
   /secret|token|password|passwd|apikey|accesskey|privatekey|authorization|credential|signature|cookie/;
-
-/** Words of the service. They are kept when a body can't be parsed. */
-const known = new Set([
-  ...['true', 'false', 'null', 'redacted', 'in', 'out', 'inbound', 'outbound', 'incoming', 'outgoing', 'internal'],
-  ...['received', 'sent', 'delivered', 'failed', 'queued', 'ringing', 'answered', 'missed', 'ended', 'active'],
-  ...['voicemail', 'busy', 'abandoned', 'form-data'],
-]);
-
-/** Whether a word belongs to the service: the name of a field that is read, an event type or a state. */
-export function isKnownWord(word: string): boolean {
-  if (word.length > 30) return false;
-  if (known.has(word.toLowerCase()) || eventTypeOf(word) !== undefined) return true;
-  const { field, isWrapper } = traitsOf(word);
-  return field !== undefined || isWrapper;
-}
 
 interface KeyTraits {
   /** The normalised name, if the extraction reads this field. */

@@ -37,9 +37,6 @@ interface Collected {
   readonly isTruncated: boolean;
 }
 
-/** Maximum numbers in all references of one delivery. Without it, large groups could multiply them. */
-const maxNamed = 100_000;
-
 /**
  * Returns at most `limit` distinct references in a body, and the event type that the body states. Tries three
  * interpretations until one finds references: by the types of path and body, by the fields of each object, and as texts
@@ -91,17 +88,14 @@ function readAsFound(node: EventNode, registered: EventType | undefined, isOurLi
 
 function collect(nodes: EventNode[], limit: number, read: (node: EventNode) => Reference[]): Collected {
   const distinct = new Map<string, Reference>();
-  let named = 0;
   for (const node of nodes) {
     const references = read(node);
     if (nodes.length === 1 && references.length < 2) return { references, isTruncated: false };
     for (const reference of references) {
       const key = referenceKey(reference);
       if (distinct.has(key)) continue;
-      if (distinct.size === limit || named >= maxNamed)
-        return { references: [...distinct.values()], isTruncated: true };
+      if (distinct.size === limit) return { references: [...distinct.values()], isTruncated: true };
       distinct.set(key, reference);
-      named += reference.kind === 'thread' ? Math.max(1, reference.participants.length) : 1;
     }
   }
   return { references: [...distinct.values()], isTruncated: false };
@@ -260,7 +254,7 @@ const longestList = 2_000;
  * Keys that hold a number in an object such as `{"phoneNumber": "+1…", "name": "…"}`. A short number there may be an
  * index.
  */
-const numberKeys = new Set(['phonenumber', 'number', 'phone', 'e164', 'msisdn']);
+const numberKeys = new Set(['phonenumber', 'number', 'phone']);
 const shortestInObject = 5;
 
 /**
@@ -269,23 +263,15 @@ const shortestInObject = 5;
  * number, and anything with more in it than one number, so that unrelated digits never become part of a number.
  */
 export function numbersIn(field: unknown): string[] {
-  if (typeof field === 'string' && field.length > longestList) return [];
   if (typeof field === 'string') {
     // The digits of an entity such as `&#51;` don't belong to a number.
-    if (field.includes('&')) return [];
-    // A local number whose dialling plan is only in the parameter (`tel:2000;phone-context=…`).
-    if (/phone-context/i.test(field)) return [];
-    const numbers = field.replace(afterNumber, '');
-    return /[,;|]/.test(numbers) ? numbers.split(/[,;|]/).flatMap(dialled) : dialled(numbers);
+    return field.length > longestList || field.includes('&') ? [] : field.split(/[,;|]/).flatMap(written);
   }
-  if (typeof field === 'number') return dialled(String(field));
+  if (typeof field === 'number') return written(String(field));
   if (Array.isArray(field))
     return field.slice(0, 100).flatMap((entry) => (Array.isArray(entry) ? [] : numbersIn(entry)));
   if (typeof field !== 'object' || field === null) return [];
-  const entries = Object.entries(field).slice(0, 100);
-  // Without its country code, the number would be mistaken for one of ours.
-  if (entries.some(([key]) => plainKey(key) === 'countrycode')) return [];
-  for (const [key, value] of entries) {
+  for (const [key, value] of Object.entries(field).slice(0, 100)) {
     if (!numberKeys.has(plainKey(key)) || typeof value === 'object') continue;
     const numbers = numbersIn(value).filter(({ length }) => length >= shortestInObject);
     if (numbers.length > 0) return numbers;
@@ -293,22 +279,12 @@ export function numbersIn(field: unknown): string[] {
   return [];
 }
 
-/** What may follow a number: host and parameters of a SIP address, an extension, digits to dial after a pause. */
-const afterNumber =
-  /@[^,|>]*|;\s{0,8}[a-z][\w-]{0,40}(?:=[^,;|>]*)?|,,[^|]*|(?<=\d[\s.)]{0,8})(?:x|ext(?:ension|n)?\b\.?|#)[\s.:]{0,4}\d{1,8}(?!\d)/gi;
-/** A scheme, or a name before an address in brackets. */
-const beforeNumber = /^[^<]*<|>\s*$|^\s*(?:sips?|tel|sms):/gi;
-/** The 0 that is only dialled within a country. */
-const trunkZero = /(?<=^\s*\+?[\d\s]{1,6})\(0\)/;
-const exitCode = /^(?:00(?=[1-9]\d{6})|011(?=[1-9]\d{10}))/;
+/** A date, or a decimal such as `18455008085.0`. */
+const noNumber = /^\s*(?:19|20)\d\d-\d\d-\d\d\s*$|\.\d\s*$/;
 
-function dialled(text: string): string[] {
-  const written = text.replace(beforeNumber, '').replace(beforeNumber, '').replace(trunkZero, '');
-  if (/^\s*\d{1,3}(?:\.\d{1,3}){3}\s*$/.test(written)) return [];
-  // A decimal such as `18455008085.0`, or a date.
-  if (/\.\d\s*$/.test(written) || /^\s*(?:19|20)\d\d-\d\d-\d\d\s*$/.test(written)) return [];
-  if (!/^[\d\s\p{Z}\p{Cf}\p{Pd}().+·]*$/u.test(written)) return [];
-  const number = normalizeNumber(written.replace(/\D+/g, '').replace(exitCode, ''));
+function written(text: string): string[] {
+  if (noNumber.test(text) || !/^[\d\s().+-]*$/.test(text)) return [];
+  const number = normalizeNumber(text);
   return number.length >= 3 && number.length <= 15 ? [number] : [];
 }
 

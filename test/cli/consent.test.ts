@@ -67,7 +67,7 @@ describe('on a terminal', () => {
   });
 });
 
-test.each(['erase', 'events discard', 'sends settle'])('%s takes --yes or --dry-run', async (path) => {
+test.each(['erase', 'sends settle'])('%s takes --yes or --dry-run', async (path) => {
   const program = createProgram({ startWorkers: () => Promise.reject(new Error('no command runs here')) });
   const command = path
     .split(' ')

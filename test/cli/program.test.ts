@@ -21,7 +21,7 @@ describe('the contract', () => {
   test('has every command that users rely on', () => {
     const words =
       'start web worker migrate sandbox doctor status resync reconcile coverage erase settings ' +
-      'subscriptions:list,ensure,disable,enable,remove backfill:calls,threads events:list,show,replay,reparse,discard ' +
+      'subscriptions:list,ensure,remove backfill:calls,threads events:list,show,replay,reparse ' +
       'rules:check,list,simulate sends:list,show,settle,pause,resume';
     const promised = words.split(' ').flatMap((word) => {
       const [name = '', verbs] = word.split(':');

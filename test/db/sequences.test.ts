@@ -11,8 +11,8 @@ const rows = `
   insert into warehouse.sms_lines (line, content_hash, source, fetch_seq, fetched_at)
     values ('12125550001', '', 'lines.list', 40, now()), ('12125550002', '', 'lines.list', 41, now());
   insert into warehouse.calls (call_id, content_hash, source, fetch_seq, fetched_at) values ('1.1', '', 'calls.get', 57, now());
-  insert into ops.deliveries (delivery_id, body, body_hash, targets, is_recognized)
-    overriding system value values (12, '', '', '{}', false);
+  insert into ops.deliveries (delivery_id, body, targets, is_recognized)
+    overriding system value values (12, '', '{}', false);
   insert into bullmq.event (id, queue, event, created_at_ms) values (9, 'calls', 'added', 0)`;
 
 test('numbers go on behind those of rows that were copied without their sequences', async () => {

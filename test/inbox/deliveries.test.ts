@@ -26,7 +26,6 @@ function delivery(more: Partial<Delivery> = {}): Delivery {
     contentType: 'application/json',
     userAgent: undefined,
     body: '{}',
-    fingerprint: 'fingerprint',
     targets: [],
     ...more,
   };
@@ -40,7 +39,7 @@ test('a delivery is kept with its targets, and enqueues them after its commit', 
   await inbox.accept(delivery({ targets: calls(1, 2), body: '{"a":1}' }));
   expect(
     await database.query(
-      'select event_type, claimed_type, content_type, user_agent, body, body_hash, targets, is_recognized from ops.deliveries',
+      'select event_type, claimed_type, content_type, user_agent, body, targets, is_recognized from ops.deliveries',
     ),
   ).toEqual([
     {
@@ -49,12 +48,11 @@ test('a delivery is kept with its targets, and enqueues them after its commit', 
       content_type: 'application/json',
       user_agent: null,
       body: '{"a":1}',
-      body_hash: 'fingerprint',
       targets: ['call 1700000001.1', 'call 1700000001.2'],
       is_recognized: true,
     },
   ]);
-  expect(due).toEqual(calls(1, 2).map((target) => ({ ...target, afterMs: 0 })));
+  expect(new Set(due)).toEqual(new Set(calls(1, 2).map((target) => ({ ...target, afterMs: 0 }))));
 });
 
 test('a delivery that points at nothing is kept', async () => {
@@ -69,10 +67,10 @@ test('a delivery that points at nothing is kept', async () => {
 test('a text that is named by its id is found in each thread that holds it', async () => {
   await database.query(
     `with c as (
-       insert into warehouse.sms_conversations (line, number, participants_key, participants, discovered_via) values
-         ('18005550100', '18455550123', '', '{}', 'webhook'),
-         ('18455550123', '18005550100', '', '{}', 'webhook'),
-         ('18005550100', '18455550124', '18455550124,18455550125', '{18455550124,18455550125}', 'webhook')
+       insert into warehouse.sms_conversations (line, number, participants_key, participants) values
+         ('18005550100', '18455550123', '', '{}'),
+         ('18455550123', '18005550100', '', '{}'),
+         ('18005550100', '18455550124', '18455550124,18455550125', '{18455550124,18455550125}')
        returning conversation_id, line, number)
      insert into warehouse.sms_messages (conversation_id, message_id, line, number, content_hash, source, fetch_seq, fetched_at)
      select conversation_id, case number when '18455550124' then 12 else 11 end, line, number, 'h', 't', 1, now() from c`,
@@ -97,16 +95,13 @@ test('deliveries of a batch keep their order and their own columns', async () =>
   const given = Array.from({ length: 120 }, (_, at) =>
     delivery({
       body: at % 3 === 0 ? '' : `body ${at}`,
-      fingerprint: `f${at}`,
       targets: calls(...(at % 2 ? [at] : [])),
     }),
   );
   await Promise.all(given.map((each) => inbox.accept(each)));
   expect(
-    await database.query(
-      'select body, body_hash as fingerprint, cardinality(targets) as targets from ops.deliveries order by delivery_id',
-    ),
-  ).toEqual(given.map(({ body, fingerprint, targets }) => ({ body, fingerprint, targets: targets.length })));
+    await database.query('select body, cardinality(targets) as targets from ops.deliveries order by delivery_id'),
+  ).toEqual(given.map(({ body, targets }) => ({ body, targets: targets.length })));
 });
 
 test('each delivery of concurrent batches is answered its own id, and a target keeps one that named it', async () => {
@@ -168,7 +163,7 @@ test('any body comes back as it went', async () => {
 
 test('a delivery that cannot be stored rejects, and leaves nothing', async () => {
   const { inbox } = openInbox();
-  await expect(inbox.accept(delivery({ targets: calls(1), body: 'a\0b' }))).rejects.toThrow();
+  await expect(inbox.accept(delivery({ targets: calls(1), messageIds: ['no number'] }))).rejects.toThrow();
   expect(await database.value('select count(*)::integer from ops.sync_targets')).toBe(0);
   await inbox.accept(delivery());
   expect(await database.value('select count(*)::integer from ops.deliveries')).toBe(1);

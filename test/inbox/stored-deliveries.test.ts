@@ -1,25 +1,22 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { createInbox } from '../../src/inbox/deliveries.ts';
 import {
-  countBefore,
   deleteExpired,
-  discardBefore,
-  discardDelivery,
   findDelivery,
   listDeliveries,
   reparseDeliveries,
-  reparseRecentReceipts,
   replayDelivery,
   replaySince,
+  unreadBody,
 } from '../../src/inbox/stored-deliveries.ts';
-import { type DueTarget, priorities, unconfirmed } from '../../src/inbox/targets.ts';
+import { type DueTarget, priorities } from '../../src/inbox/targets.ts';
 import { maxReferences } from '../../src/webhooks/extract.ts';
 import { migratedDatabase } from '../world/database.ts';
 
 const database = await migratedDatabase();
 const { db } = database;
 afterAll(() => database[Symbol.asyncDispose]());
-beforeEach(() => database.query('truncate ops.sync_targets, ops.deliveries restart identity'));
+beforeEach(() => database.query('truncate ops.sync_targets, ops.deliveries, secrets.bodies restart identity'));
 
 const pauses = { activeMs: 0, refusedMs: 0 };
 const call = (sequence: number) => ({ kind: 'call', key: `1700000001.${sequence}` }) as const;
@@ -32,16 +29,23 @@ function openReaderHarness() {
 /** A delivery that points at one call; `days` ago. */
 async function keep(
   sequence: number,
-  more: { type?: string; isRecognized?: boolean; isTruncated?: boolean; body?: string; days?: number } = {},
+  more: {
+    type?: string;
+    isRecognized?: boolean;
+    isTruncated?: boolean;
+    body?: string;
+    unread?: string;
+    days?: number;
+  } = {},
 ) {
-  const { type = 'AccountEndedCalls', isRecognized = true, isTruncated = false, body = '{}', days = 0 } = more;
+  const { type = 'AccountEndedCalls', isRecognized = true, isTruncated = false, body = '{}', unread, days = 0 } = more;
   await createInbox(database, pauses, () => undefined).accept({
     eventType: type,
     claimedType: undefined,
     contentType: 'application/json',
     userAgent: 'a sender',
     body,
-    fingerprint: `f${sequence}`,
+    unread: unread === undefined ? undefined : Buffer.from(unread),
     targets: isRecognized ? [call(sequence)] : [],
     isTruncated,
   });
@@ -132,12 +136,12 @@ describe('reparsing', () => {
     await keep(1, { isRecognized: false, body: '{"callId":"1700000001.9","secret":"[redacted]"}' });
     await keep(2, { isRecognized: false, body: 'still nothing' });
     const harness = openReaderHarness();
-    expect(await reparseDeliveries(harness, {})).toEqual({ deliveries: 1, targets: 1 });
+    expect(await reparseDeliveries(harness)).toEqual({ deliveries: 1, targets: 1 });
     expect(await findDelivery(db, '1')).toMatchObject({ isRecognized: true, targets: ['call 1700000001.9'] });
     expect(await findDelivery(db, '2')).toMatchObject({ isRecognized: false, targets: [] });
     expect(await pending()).toEqual(['1700000001.9']);
     expect(harness.due).toHaveLength(1);
-    expect(await reparseDeliveries(harness, {})).toEqual({ deliveries: 0, targets: 0 });
+    expect(await reparseDeliveries(harness)).toEqual({ deliveries: 0, targets: 0 });
   });
 
   test('tells the sides of a text apart by the lines that are known today', async () => {
@@ -146,121 +150,72 @@ describe('reparsing', () => {
     );
     const body = '{"fromNumber":"18455550123","toNumber":"18005550100","message":"hi"}';
     await keep(1, { type: 'AccountSMS', isRecognized: false, body });
-    await reparseDeliveries(openReaderHarness(), {});
+    await reparseDeliveries(openReaderHarness());
     expect(await pending()).toEqual(['18005550100/18455550123']);
   });
 
   test('finds the thread of a receipt once the mirror holds its text', async () => {
     await keep(1, { type: 'AccountSMS', isRecognized: false, body: '{"messageId":77,"status":"delivered"}' });
-    expect(await reparseDeliveries(openReaderHarness(), {})).toEqual({ deliveries: 0, targets: 0 });
+    expect(await reparseDeliveries(openReaderHarness())).toEqual({ deliveries: 0, targets: 0 });
     await database.query(
-      `with c as (insert into warehouse.sms_conversations (line, number, discovered_via) values ('18005550100', '18455550123', 'webhook')
+      `with c as (insert into warehouse.sms_conversations (line, number) values ('18005550100', '18455550123')
          returning conversation_id)
        insert into warehouse.sms_messages (conversation_id, message_id, line, number, content_hash, source, fetch_seq, fetched_at)
        select conversation_id, 77, '18005550100', '18455550123', 'h', 't', 1, now() from c`,
     );
-    expect(await reparseDeliveries(openReaderHarness(), {})).toEqual({ deliveries: 1, targets: 1 });
+    expect(await reparseDeliveries(openReaderHarness())).toEqual({ deliveries: 1, targets: 1 });
     expect(await pending()).toEqual(['18005550100/18455550123']);
   });
 
-  test('goes by itself through the last minutes alone', async () => {
-    await keep(1, { isRecognized: false, body: '{"callId":"1700000001.1"}', days: 1 });
-    await keep(2, { isRecognized: false, body: '{"callId":"1700000001.2"}' });
-    expect(await reparseRecentReceipts(openReaderHarness(), 120)).toEqual({ deliveries: 1, targets: 1 });
-    expect(await pending()).toEqual(['1700000001.2']);
+  test('reads a body that was kept whole, and keeps it without its secret from then on', async () => {
+    await keep(1, { isRecognized: false, body: '', unread: '{"callId":"1700000001.9","secret":"hush"}' });
+    await keep(2, { isRecognized: false, body: '', unread: '--b\r\nstill nothing' });
+    expect(await listDeliveries(db, {}, 50)).toMatchObject([{ unreadBytes: 18 }, { unreadBytes: 41 }]);
+    expect(await reparseDeliveries(openReaderHarness())).toEqual({ deliveries: 1, targets: 1 });
+    const body = '{"callId":"1700000001.9","secret":"[redacted]"}';
+    expect(await findDelivery(db, '1')).toMatchObject({ isRecognized: true, unreadBytes: null, body });
+    expect(await unreadBody(db, '1')).toBeUndefined();
+    expect(await unreadBody(db, '2')).toEqual(Buffer.from('--b\r\nstill nothing'));
   });
 
-  test('goes by itself through the newest of a flood, and through what is small enough to be a receipt', async () => {
-    await keep(1, { isRecognized: false, body: '{"callId":"1700000001.1"}' });
-    await database.query(
-      `insert into ops.deliveries (event_type, body, body_hash, targets, is_recognized)
-       select 'AccountSMS', 'nothing', 'h', '{}', false from generate_series(1, 1000) n`,
-    );
-    await keep(2, { isRecognized: false, body: '{"callId":"1700000001.2"}' });
-    await keep(3, { isRecognized: false, body: `{"callId":"1700000001.3"}${' '.repeat(20_000)}` });
-    expect(await reparseRecentReceipts(openReaderHarness(), 120)).toEqual({ deliveries: 1, targets: 1 });
-    expect(await pending()).toEqual(['1700000001.2']);
-  });
-
-  test('of all leaves alone what points where it did', async () => {
-    await keep(1, { body: '{"callId":"1700000001.1"}' });
-    await keep(2, { body: '{"callId":"1700000001.3"}' });
-    await settle();
-    expect(await reparseDeliveries(openReaderHarness(), { isAll: true })).toEqual({ deliveries: 1, targets: 1 });
-    expect(await pending()).toEqual(['1700000001.3']);
-  });
-
-  test('takes all that a delivery names only when it is told to', async () => {
+  test('takes no more of a delivery than a new one may name', async () => {
     const ids = Array.from({ length: maxReferences + 5 }, (_, at) => `1700000007.${1_000 + at}`);
     await keep(1, { isTruncated: true, body: JSON.stringify({ callIds: ids }) });
-    const named = async () => (await findDelivery(db, '1'))?.targets.length;
+    expect(await reparseDeliveries(openReaderHarness())).toEqual({ deliveries: 0, targets: 0 });
     expect(await findDelivery(db, '1')).toMatchObject({ isRecognized: false, targets: ['call 1700000001.1'] });
-
-    expect(await reparseDeliveries(openReaderHarness(), {})).toEqual({ deliveries: 1, targets: maxReferences });
-    expect(await findDelivery(db, '1')).toMatchObject({ isRecognized: false });
-    expect(await reparseRecentReceipts(openReaderHarness(), 120)).toEqual({ deliveries: 0, targets: 0 });
-    expect(await reparseDeliveries(openReaderHarness(), {})).toEqual({ deliveries: 0, targets: 0 });
-
-    expect(await reparseDeliveries(openReaderHarness(), { isUnlimited: true })).toEqual({
-      deliveries: 1,
-      targets: ids.length,
-    });
-    expect(await findDelivery(db, '1')).toMatchObject({ isRecognized: true });
-    expect(await reparseDeliveries(openReaderHarness(), { isAll: true })).toEqual({ deliveries: 0, targets: 0 });
-    expect(await named()).toBe(ids.length);
-    expect(
-      await database.value('select count(*)::integer from ops.sync_targets where priority = $1', unconfirmed.bulk),
-    ).toBe(ids.length);
   });
 
   test('goes through more than one batch holds', async () => {
     await database.query(
-      `insert into ops.deliveries (event_type, body, body_hash, targets, is_recognized)
-       select 'AccountEndedCalls', '{"callId":"1700000001.' || n || '"}', 'h', '{}', false from generate_series(1, 2500) n`,
+      `insert into ops.deliveries (event_type, body, targets, is_recognized)
+       select 'AccountEndedCalls', '{"callId":"1700000001.' || n || '"}', '{}', false from generate_series(1, 2500) n`,
     );
-    expect(await reparseDeliveries(openReaderHarness(), {})).toEqual({ deliveries: 2_500, targets: 2_500 });
+    expect(await reparseDeliveries(openReaderHarness())).toEqual({ deliveries: 2_500, targets: 2_500 });
     expect(await pending()).toHaveLength(2_500);
   });
 
   test('holds a few large ones at once', async () => {
     await database.query(
-      `insert into ops.deliveries (event_type, body, body_hash, targets, is_recognized)
-       select 'AccountEndedCalls', '{"callId":"1700000001.' || n || '"}' || repeat(' ', 1000000), 'h', '{}', false
+      `insert into ops.deliveries (event_type, body, targets, is_recognized)
+       select 'AccountEndedCalls', '{"callId":"1700000001.' || n || '"}' || repeat(' ', 1000000), '{}', false
        from generate_series(1, 20) n`,
     );
     const found: number[] = [];
     const harness = { ...openReaderHarness(), notify: (due: readonly DueTarget[]) => void found.push(due.length) };
-    expect(await reparseDeliveries(harness, {})).toEqual({ deliveries: 20, targets: 20 });
+    expect(await reparseDeliveries(harness)).toEqual({ deliveries: 20, targets: 20 });
     expect(found).toEqual([9, 9, 2, 0]);
   });
 });
 
-describe('discarding', () => {
-  test('removes one delivery, and not what it points at', async () => {
-    await keep(1);
-    await keep(2);
-    expect(await discardDelivery(db, '1')).toBe(true);
-    expect(await discardDelivery(db, '1')).toBe(false);
-    expect((await listDeliveries(db, {}, 50)).map(({ id }) => id)).toEqual(['2']);
-    expect(await pending()).toHaveLength(2);
-  });
-
-  test('before a moment removes what it said it would', async () => {
-    for (const days of [9, 5, 3, 1]) await keep(days, { days });
-    expect(await countBefore(db, daysAgo(4))).toBe(2);
-    expect(await discardBefore(db, daysAgo(4))).toBe(2);
-    expect(await countBefore(db, daysAgo(4))).toBe(0);
-    expect(await listDeliveries(db, {}, 50)).toHaveLength(2);
-  });
-
-  test('at the end of the retention takes whole days, over as many rounds as it needs', async () => {
-    await database.query(
-      `insert into ops.deliveries (event_type, body, body_hash, targets, is_recognized, received_at)
-       select 'AccountSMS', '{}', 'h', '{}', true, now() - interval '30 days 1 minute' from generate_series(1, 12000)`,
-    );
-    await keep(1, { days: 29.99 });
-    expect(await deleteExpired(db, 30)).toBe(12_000);
-    expect(await listDeliveries(db, {}, 50)).toHaveLength(1);
-    expect(await deleteExpired(db, 30)).toBe(0);
-  });
+test('what is older than the retention goes, over as many rounds as it needs, and with it what was kept whole', async () => {
+  await database.query(
+    `insert into ops.deliveries (event_type, body, targets, is_recognized, received_at)
+     select 'AccountSMS', '{}', '{}', true, now() - interval '30 days 1 minute' from generate_series(1, 12000)`,
+  );
+  await database.query(`insert into secrets.bodies values (1, 'old', now() - interval '31 days'), (2, 'new', now())`);
+  await keep(1, { days: 29.99 });
+  expect(await deleteExpired(db, 30)).toBe(12_000);
+  expect(await listDeliveries(db, {}, 50)).toHaveLength(1);
+  expect(await database.query('select delivery_id from secrets.bodies')).toEqual([{ delivery_id: '2' }]);
+  expect(await deleteExpired(db, 30)).toBe(0);
 });

@@ -115,7 +115,6 @@ const telling = (party: string): Delivery => ({
   contentType: undefined,
   userAgent: undefined,
   body: `{"from":"${party}"}`,
-  fingerprint: party,
   targets: [],
 });
 
@@ -136,7 +135,7 @@ describe.each(backends)('on %s', (backend) => {
     const before = await kept(world);
     expect(before).toEqual(
       expect.arrayContaining([
-        expect.stringMatching(/^ops\.deliveries_\w+\.body$/),
+        'ops.deliveries.body',
         'ops.sync_targets.key',
         'warehouse.calls.external_number',
         'warehouse.calls.caller_name',
@@ -303,15 +302,19 @@ test('other spellings of a number go from what is held, and are kept out of what
     [],
   );
   const before = newest?.id;
-  const foreign = { ...telling('x'), body: 'text=call%20020%207946%200958', fingerprint: 'form' };
+  const foreign = { ...telling('x'), body: '', unread: Buffer.from('<from>020 7946 0958</from>') };
+  const unread = () => query(db, 'select from secrets.bodies', []);
   for (const spelling of spellings) await inbox.accept(telling(spelling));
   await inbox.accept(foreign);
-  expect(await bodies()).not.toContain('');
+  expect((await bodies()).filter((body) => body === '')).toEqual(['']);
+  expect(await unread()).toHaveLength(1);
   await eraseNumber({ db, queues, knownAfterMs: 0 }, '442079460958');
   expect(await bodies()).toEqual(Array.from({ length: 7 }, () => ''));
+  expect(await unread()).toEqual([]);
   for (const spelling of spellings) await inbox.accept(telling(spelling));
   await inbox.accept(foreign);
   await inbox.accept(telling('020 7946 0959'));
+  expect(await unread()).toEqual([]);
   expect((await bodies()).filter((body) => body !== '')).toEqual(['{"from":"020 7946 0959"}']);
 });
 
@@ -367,7 +370,7 @@ test('of two erasures at once, a receiver misses neither', async () => {
   expect((await known.redact([telling(first), telling(second)])).map(({ body }) => body)).toEqual(['', '']);
 });
 
-test('what names the person only by a leg, an escape or an error is removed too', async () => {
+test('what names the person only by a leg, in an unread body or in an error is removed too, and nobody else’s', async () => {
   const { database, queues } = (worlds.get('redis') as World).context;
   const { db } = database;
   const gone = '14155550177';
@@ -384,24 +387,22 @@ test('what names the person only by a leg, an escape or an error is removed too'
      values ($1, $2, 0, $2, ${provenance})`,
     [callId, legId],
   );
-  const bodies = [
-    `{"uniqueId":"${legId}","name":"Jane"}`,
-    '{"message":"&#52;15-555-0177"}',
-    '{"message":"&#x34;15-555-0177"}',
+  const deliveries = [
+    { targets: [`call ${legId}`], bytes: '' },
+    { targets: [], bytes: '\x00\xff from +1 (415) 555-0177 \xfe' },
+    { targets: [], bytes: '<from>4155550177</from>' },
+    { targets: [], bytes: '\x00\xff from +1 (415) 555-0178 \xfe' },
+    { targets: [], bytes: '\x00\x01\x02' },
   ];
-  const unread = (bytes: string) =>
-    `data:application/octet-stream;base64,${Buffer.from(bytes, 'latin1').toString('base64')}`;
-  const ofOther = [unread('\x00\xff from 1 415-555-0178 \xfe'), unread('\x00\x01\x02')];
-  const theirs = [
-    unread('\x00\xff from 1 415-555-0177 \xfe'),
-    unread('4\x001\x005\x005\x005\x005\x000\x001\x007\x007\x00\xff'),
-  ];
-  const targets = [[`call ${legId}`], [], [], [], [], [], []];
-  for (const [at, body] of [...bodies, ...theirs, ...ofOther].entries()) {
+  for (const { targets, bytes } of deliveries) {
     await query(
       db,
-      `insert into ops.deliveries (body, body_hash, targets, is_recognized) values ($1, 'leg', $2, true)`,
-      [body, targets[at]],
+      `with kept as (
+         insert into ops.deliveries (body, targets, is_recognized, user_agent)
+         values (case when $2 = '' then '{"name":"Jane"}' else '' end, $1, $2 = '', 'leg') returning delivery_id
+       )
+       insert into secrets.bodies (delivery_id, bytes) select delivery_id, $3 from kept where $2 <> ''`,
+      [targets, Buffer.from(bytes).toString('hex'), Buffer.from(bytes, 'latin1')],
     );
   }
   await query(
@@ -410,8 +411,17 @@ test('what names the person only by a leg, an escape or an error is removed too'
     [callId],
   );
   await eraseNumber({ db, queues, knownAfterMs: 0 }, gone);
-  const left = await query(db, `select body from ops.deliveries where body_hash = 'leg' order by delivery_id`, []);
-  expect(left).toEqual(ofOther.map((body) => ({ body })));
+  const left = await query(
+    db,
+    `select body, is_erased, bytes is not null as is_kept from ops.deliveries left join secrets.bodies using (delivery_id)
+     where user_agent = 'leg' order by delivery_id`,
+    [],
+  );
+  const [erased, kept] = [
+    { body: '', is_erased: true, is_kept: false },
+    { body: '', is_erased: false, is_kept: true },
+  ];
+  expect(left).toEqual([erased, erased, erased, kept, kept]);
   const [target] = await query(db, `select last_error from ops.sync_targets where kind = 'recordings' and key = $1`, [
     callId,
   ]);

@@ -57,15 +57,8 @@ beforeAll(async () => {
   await insert('warehouse.recordings', { call_id: '1700000001.1', unique_id: '1700000001.1' });
   await insert('secrets.links', { kind: 'recording', owner: '1700000001.1', part: '1700000001.1', link: secret });
   await insert('secrets.links', { kind: 'file', owner: '1/1000', part: '1', link: secret });
-  await insert('warehouse.webhook_subscriptions', {
-    subscription_id: 1,
-    url_host: secret,
-    content_hash: '',
-    source: '',
-    fetch_seq: 1,
-    fetched_at: at,
-  });
-  await insert('ops.deliveries', { body: secret, body_hash: secret, targets: [secret], is_recognized: true });
+  await insert('secrets.bodies', { delivery_id: 1, bytes: Buffer.from(secret) });
+  await insert('ops.deliveries', { body: secret, targets: [secret], is_recognized: true });
   await insert('ops.sync_targets', { kind: 'thread', key: secret, last_error: secret });
   await insert('ops.rule_runs', {
     ...{

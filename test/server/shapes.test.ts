@@ -1,12 +1,12 @@
 import { request } from 'node:http';
-import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { brotliCompressSync, deflateRawSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { routingBelow } from '../../src/server/hooks.ts';
 import { createWorld, secret, until } from '../world.ts';
 
 const world = await createWorld({ backend: 'postgres', workers: null });
 afterAll(() => world.close());
-beforeEach(() => world.query('truncate ops.deliveries, ops.sync_targets'));
+beforeEach(() => world.query('truncate ops.deliveries, secrets.bodies, ops.sync_targets'));
 
 const mebibyte = 1_048_576;
 const ended = { callId: '1783386668.111111', webhookType: 'AccountEndedCalls', status: 'missed' };
@@ -29,11 +29,7 @@ const targets = async () =>
 describe('a compressed body', () => {
   test.each([
     ['gzip', gzipSync(json)],
-    ['x-gzip', gzipSync(json)],
     ['GZIP', gzipSync(json)],
-    ['deflate', deflateSync(json)],
-    ['br', brotliCompressSync(json)],
-    ['zstd', zstdCompressSync(json)],
     ['identity', json],
   ])('is read when it is sent as %s', async (encoding, body) => {
     expect((await encoded(body, encoding)).status).toBe(202);
@@ -41,18 +37,13 @@ describe('a compressed body', () => {
     expect(await kept()).toMatchObject([{ body: JSON.stringify(ended) }]);
   });
 
-  test.each([
-    ['gzip', gzipSync],
-    ['deflate', deflateSync],
-    ['br', brotliCompressSync],
-    ['zstd', zstdCompressSync],
-  ])('of %s may open to one mebibyte, and is answered 413 beyond', async (encoding, compress) => {
+  test('may open to one mebibyte, and is answered 413 beyond', async () => {
     const filled = (bytes: number) => Buffer.from(`{"callId":"1783386668.111111","pad":"${'x'.repeat(bytes)}"}`);
     const most = mebibyte - filled(0).length;
-    expect((await encoded(compress(filled(most)), encoding)).status).toBe(202);
+    expect((await encoded(gzipSync(filled(most)), 'gzip')).status).toBe(202);
     await world.query('truncate ops.deliveries');
-    expect((await encoded(compress(filled(most + 1)), encoding)).status).toBe(413);
-    expect((await encoded(compress(Buffer.alloc(20 * mebibyte)), encoding)).status).toBe(413);
+    expect((await encoded(gzipSync(filled(most + 1)), 'gzip')).status).toBe(413);
+    expect((await encoded(gzipSync(Buffer.alloc(20 * mebibyte)), 'gzip')).status).toBe(413);
     expect(await kept()).toEqual([]);
   });
 
@@ -61,11 +52,13 @@ describe('a compressed body', () => {
     expect(await targets()).toEqual([call]);
   });
 
-  test.each(['gzip', 'br', 'aes128gcm', 'gzip, gzip, gzip, gzip, gzip'])(
+  test.each(['gzip', 'br', 'aes128gcm', 'gzip, gzip'])(
     'of %s that nobody can open is kept, and not understood',
     async (encoding) => {
-      expect((await encoded(Buffer.from([31, 139, 8, 255, 254, 1, 2, 3]), encoding)).status).toBe(202);
-      expect(await kept()).toMatchObject([{ is_recognized: false, body: expect.stringMatching(/./) }]);
+      const body = Buffer.from([31, 139, 8, 255, 254, 1, 2, 3]);
+      expect((await encoded(body, encoding)).status).toBe(202);
+      expect(await kept()).toMatchObject([{ is_recognized: false, body: '' }]);
+      expect(await world.value('select bytes from secrets.bodies')).toEqual(body);
     },
   );
 
@@ -92,9 +85,6 @@ describe('a compressed body', () => {
 });
 
 describe('a body', () => {
-  const multipart = (...parts: readonly string[]) =>
-    `${parts.map((part) => `--edge\r\nContent-Disposition: form-data; ${part}\r\n`).join('')}--edge--\r\n`;
-
   test.each<[string, string, string, string | undefined, string[]]>([
     ['with a byte order mark', 'AccountEndedCalls', `\ufeff${JSON.stringify(ended)}`, 'application/json', [call]],
     ['of plain text that is JSON', 'AccountSMS', JSON.stringify(text), 'text/plain', [thread]],
@@ -127,34 +117,36 @@ describe('a body', () => {
       undefined,
       [call],
     ],
-    [
-      'of a form with brackets',
-      'AccountSMS',
-      'sms[0][from]=18455008085&sms[0][to]=18457511133&sms[0][direction]=in',
-      undefined,
-      [thread],
-    ],
-    [
-      'of many parts',
-      'AccountEndedCalls',
-      multipart('name="status"\r\n\r\nmissed', 'name="callId"\r\n\r\n1783386668.111111'),
-      'multipart/form-data; boundary=edge',
-      [call],
-    ],
-    [
-      'of many parts, one of them JSON',
-      'AccountSMS',
-      multipart(
-        'name="picture"; filename="a.png"\r\nContent-Type: image/png\r\n\r\n\u0000\u0001',
-        `name="payload"\r\nContent-Type: application/json\r\n\r\n${JSON.stringify(text)}`,
-      ),
-      'multipart/form-data; boundary="edge"',
-      [thread],
-    ],
   ])('%s is understood', async (_name, type, body, contentType, expected) => {
     const headers = contentType === undefined ? {} : { 'content-type': contentType };
     expect((await send(`/${type}`, { body: new Uint8Array(Buffer.from(body)), headers })).status).toBe(202);
     expect(await targets()).toEqual(expected.toSorted());
+  });
+
+  test.each<[string, string, string | Buffer]>([
+    [
+      'of many parts',
+      'multipart/form-data; boundary=b',
+      '--b\r\nContent-Disposition: form-data; name="callId"\r\n\r\n1783386668.1\r\n--b--\r\n',
+    ],
+    ['of lines of JSON', 'application/x-ndjson', `${JSON.stringify(ended)}\n${JSON.stringify(ended)}\n`],
+    ['of a form with brackets', 'application/x-www-form-urlencoded', 'call[callId]=1783386668.1&secret=hush'],
+    ['in UTF-16', 'application/json; charset=utf-16', Buffer.from(JSON.stringify(ended), 'utf16le')],
+    ['compressed without a header', 'application/json', deflateRawSync(json)],
+    ['compressed in another way', 'application/json', brotliCompressSync(json)],
+    ['with a quote in a text', 'application/json', '{"message":"said "call me"","callId":"1783386668.1"}'],
+  ])('%s is accepted, kept whole, and named as not recognized', async (_name, contentType, sent) => {
+    const body = Buffer.from(sent);
+    const answer = await send('/AccountEndedCalls', {
+      body: new Uint8Array(body),
+      headers: { 'content-type': contentType },
+    });
+    expect([answer.status, await answer.json()]).toMatchObject([202, { received: 0 }]);
+    expect(await targets()).toEqual([]);
+    expect(await kept()).toEqual([{ body: '', is_recognized: false }]);
+    expect(await world.query('select bytes, received_at <= now() as is_dated from secrets.bodies')).toEqual([
+      { bytes: body, is_dated: true },
+    ]);
   });
 });
 

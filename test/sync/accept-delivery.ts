@@ -6,7 +6,7 @@ import type { TestDatabase } from '../world/database.ts';
 export function deliveryAcceptor(database: TestDatabase) {
   const inbox = createInbox(database, { activeMs: 0, refusedMs: 0 }, () => undefined);
   return async (eventType: EventType, ...targets: ReferencedTarget[]): Promise<void> => {
-    const rest = { claimedType: undefined, contentType: undefined, userAgent: undefined, fingerprint: 'f' };
+    const rest = { claimedType: undefined, contentType: undefined, userAgent: undefined };
     await inbox.accept({ ...rest, eventType, body: '{}', targets });
   };
 }

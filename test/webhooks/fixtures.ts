@@ -15,6 +15,6 @@ export function isOurLine(number: string): boolean {
 }
 
 /** What comes of a body posted to the path of `pathType` in an account with two lines. */
-export function received(body: Buffer | string, pathType?: string, limit?: number): DeliveryFacts {
-  return extract({ pathType, query: '', body: Buffer.from(body) }, isOurLine, limit);
+export function received(body: Buffer | string, pathType?: string): DeliveryFacts {
+  return extract({ pathType, query: '', body: Buffer.from(body) }, isOurLine);
 }

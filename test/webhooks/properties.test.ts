@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { eventTypes } from '../../src/shared/event-types.ts';
 import { extract } from '../../src/webhooks/extract.ts';
 import { busyMs, growthOf } from '../busy.ts';
-import { fixture, fixtureNames, isOurLine, received } from './fixtures.ts';
+import { fixture, isOurLine, received } from './fixtures.ts';
 
 const words =
   '{ } [ ] " : , = & \\ \\" \\u0000 \\ud800 0 1783385492.057900 callId id data message fromNumber toNumber secret url ' +
@@ -56,7 +56,7 @@ test('call ids survive byte for byte, bare or quoted, as JSON or as a form', () 
       const quoted = nesting.reduce(wrap, `{"callId":"${callId}"}`);
       expect(received(bare, 'AccountEndedCalls').references).toEqual(references);
       expect(received(quoted, 'AccountEndedCalls').references).toEqual(references);
-      expect(received(`data[call_id]=${callId}`, 'AccountEndedCalls').references).toEqual(references);
+      expect(received(`call_id=${callId}`, 'AccountEndedCalls').references).toEqual(references);
       expect(received(received(bare, 'AccountEndedCalls').body, 'AccountEndedCalls').references).toEqual(references);
     }),
   );
@@ -77,21 +77,11 @@ test('no secret value is kept, wherever and however it is written', () => {
   const write = fc.constantFrom(...Object.values(writings));
   fc.assert(
     fc.property(key, secret, wrappers, write, (name, value, nesting, writing) => {
-      const { body } = received(writing(name, value, nesting), 'AccountSMS');
+      const { body } = received(writing(name, value, nesting), 'AccountEndedCalls');
+      expect(body).toContain('1783385492.1');
       expect(body).not.toMatch(/hush/i);
     }),
     { numRuns: 1_000 },
-  );
-});
-
-test('no secret is kept of a delivery that was cut off anywhere', () => {
-  fc.assert(
-    fc.property(fc.constantFrom(...fixtureNames), fc.double({ min: 0, max: 1, noNaN: true }), (file, share) => {
-      const body = fixture(file);
-      const kept = received(body.subarray(0, Math.ceil(body.length * share))).body;
-      expect(kept).not.toMatch(/hush|<echo|https:\/\/media/);
-    }),
-    { numRuns: 500 },
   );
 });
 
@@ -99,7 +89,10 @@ test('the words of a message are kept as they are', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), (message) => {
       fc.pre(!message.includes('\0'));
-      const { body } = received(JSON.stringify({ fromNumber: '18455008085', message }), 'AccountSMS');
+      const { body } = received(
+        JSON.stringify({ fromNumber: '18455008085', toNumber: '18457511133', message }),
+        'AccountSMS',
+      );
       expect(JSON.parse(body)).toMatchObject({ message });
     }),
   );
@@ -123,12 +116,10 @@ test.each([
     JSON.stringify(Object.fromEntries(Array.from({ length: 100_000 }, (_, at) => [`key${at}`, at]))),
   ],
   ['a form of half a million pairs', 'a&'.repeat(mebibyte / 2)],
-  ['a form with a huge index', 'a[4294967294]=1&a[999999999999]=2'],
   ['a key of a million letters', `{"${'k'.repeat(mebibyte)}":1}`],
   ['a secret of a million escapes', `{"secret":"${'\\"'.repeat(mebibyte / 2)}`],
   ['a million secrets', 'secret=\\"'.repeat(mebibyte / 9)],
   ['a million names of secrets', 'secret'.repeat(mebibyte / 6)],
-  ['a million multipart lines', '"secret"\r\n'.repeat(mebibyte / 10)],
   ['a million digits', '1'.repeat(mebibyte)],
   [
     'a message to fifty thousand',
@@ -148,25 +139,8 @@ test.each([
   ],
   ['an endless direction above each of many texts', `{"direction":"${' '.repeat(400_000)}","events":[${texts}]}`],
   ['an endless status above each of many calls', `{"status":"${' '.repeat(400_000)}","events":[${calls}]}`],
-  ['parts without a head', '--a\r\n'.repeat(mebibyte / 5)],
   ['lines that begin like JSON', '{}\n'.repeat(mebibyte / 3)],
-  ['lines that only begin like JSON', '{\n'.repeat(mebibyte / 2)],
   ['line breaks after an object', `{}${'\n'.repeat(mebibyte)}x`],
-  ['a boundary of blanks', `--${' '.repeat(200)}\n`.repeat(5_150)],
-  ['a boundary before endless blanks', `--a${' '.repeat(mebibyte)}`],
-  ['a boundary before many lines of blanks', `--a${`${' '.repeat(200)}\r\n--a`.repeat(5_150)}`],
-  ['lines that are almost the boundary', `--${'a'.repeat(70)}\r\n${`--${'a'.repeat(69)}\r\n`.repeat(14_000)}`],
-  ['a boundary in a body of its letter', `--${'a'.repeat(70)}\r\n${'a'.repeat(mebibyte)}`],
-  [
-    'parts whose heads are endless names',
-    `${`--a\r\ncontent-disposition: form-data; name="${' ;='.repeat(320)}\r\n\r\n\r\n`.repeat(990)}--a--`,
-  ],
-  [
-    'parts whose heads are escapes',
-    `${`--a\r\ncontent-disposition: form-data; name="${'\\"'.repeat(480)}\r\n\r\n\r\n`.repeat(990)}--a--`,
-  ],
-  ['parts of endless heads', `--a\r\n${`${'x'.repeat(50_000)}\r\n`.repeat(20)}`],
-  ['parts of nothing', `--a\r\ncontent-disposition: form-data${'\r\n--a\r\n'.repeat(mebibyte / 9)}`],
   ['a quarter of a million texts that begin like JSON', `{"data":[${'"{",'.repeat(250_000)}0]}`],
   ['as many under an unknown key', `{"unknown":[${'"[",'.repeat(250_000)}0]}`],
   ['unknown objects', `{"a":[${'{"b":{"c":{"d":1}}},'.repeat(50_000)}0]}`],
@@ -184,24 +158,16 @@ function wrap(inner: string, wrapper: string): string {
   return wrapper === 'text' ? JSON.stringify({ payload: inner }) : `{"${wrapper}":${inner}}`;
 }
 
+const callId = '1783385492.1';
 const writings: Record<string, (name: string, value: string, nesting: string[]) => string> = {
-  json: (name, value, nesting) => nesting.reduce(wrap, JSON.stringify({ [name]: value, note: 'kept' })),
-  list: (name, value) => JSON.stringify({ deep: { er: [{ [name]: [{ any: value }] }] } }),
-  form: (name, value) => `note=kept&${name}=${encodeURIComponent(value)}`,
-  nestedForm: (name, value) => `data[${name}]=${encodeURIComponent(value)}`,
-  cutOff: (name, value) => JSON.stringify({ note: 'kept', [name]: value, more: 'kept' }).slice(0, -1),
-  cutOffTwice: (name, value) => JSON.stringify({ raw: JSON.stringify({ [name]: value }) }).slice(0, -1),
-  jsonInUnknownText: (name, value) => JSON.stringify({ raw: JSON.stringify({ [name]: value }) }),
+  json: (name, value, nesting) => nesting.reduce(wrap, JSON.stringify({ [name]: value, callId })),
+  list: (name, value) => JSON.stringify({ callId, deep: { er: [{ [name]: [{ any: value }] }] } }),
+  form: (name, value) => `callId=${callId}&${name}=${encodeURIComponent(value)}`,
+  jsonInUnknownText: (name, value) => JSON.stringify({ callId, raw: JSON.stringify({ [name]: value }) }),
 };
 
 // Each of these made some reader begin again at every line or letter.
 test.each([
-  ['boundaries with blanks after them', `--${' '.repeat(200)}\n`],
-  ['boundaries with tabs after them', `--a${'\t'.repeat(190)}\n`],
-  ['boundaries alone', '--b\n'],
-  ['long boundaries', `--${'b'.repeat(201)}\n`],
-  ['heads without an end', '--b\r\ncontent-disposition: \r\n'],
-  ['parts', '--b\r\nContent-Disposition: form-data; name="a"\r\n\r\nx\r\n'],
   ['schemes', 'a-scheme.'],
   ['addresses', 'a://'],
   ['form pairs', 'a[b]=c&'],
@@ -210,9 +176,11 @@ test.each([
   const unitsOf32Kib = Math.ceil(32_768 / unit.length);
   for (const [before, after] of [
     ['', ''],
-    ['{"status":"', '://x"}'],
+    ['{"callId":"1783385492.1","status":"', '://x"}'],
   ]) {
-    const growth = growthOf((times) => received(`${before}${unit.repeat(unitsOf32Kib * times)}${after}`, 'AccountSMS'));
+    const growth = growthOf((times) =>
+      received(`${before}${unit.repeat(unitsOf32Kib * times)}${after}`, 'AccountEndedCalls'),
+    );
     expect(growth).toBeLessThan(80);
   }
 });

@@ -105,7 +105,9 @@ function addEvents(program: Command): void {
   group
     .command('show')
     .argument('<id>', `its id, as ${toType('events list')} shows it`, deliveryId)
-    .description('Shows one delivery in full, with its stored body: secrets and addresses are redacted.')
+    .description(
+      'Shows one delivery in full. A body that was recognized has lost secrets and addresses; another is shown as it came.',
+    )
     .action(async (id) => (await import('../events.ts')).showEvent(id));
   group
     .command('replay')
@@ -119,21 +121,7 @@ function addEvents(program: Command): void {
   group
     .command('reparse')
     .description('Parses again the deliveries that were not recognized, and reads what they refer to.')
-    .option('--all', 'also deliveries that were recognized')
-    .option('--unlimited', 'take all references of a delivery, also beyond 500')
-    .action(async (options) => (await import('../events.ts')).reparseEvents(options));
-  addConsent(group.command('discard'))
-    .argument('[id]', 'one delivery', deliveryId)
-    .description('Removes deliveries from the inbox. What was mirrored stays. It asks first, unless --yes.')
-    .option('--before <moment>', `all before ${momentWords}`, momentArgument)
-    .option('--unrecognized', 'with --before: only those that were not recognized')
-    .action(async (id, options, command: Command) => {
-      needsOne(command, id, options.before, '--before');
-      if (options.unrecognized && options.before === undefined) {
-        command.error('error: --unrecognized needs --before', { exitCode: exitCodes.wrongUse });
-      }
-      return (await import('../events.ts')).discardEvents(id, options);
-    });
+    .action(async () => (await import('../events.ts')).reparseEvents());
 }
 
 function needsOne(command: Command, id: unknown, other: unknown, flag: string): void {
@@ -163,16 +151,6 @@ function addSubscriptions(program: Command): void {
     .command('ensure')
     .description('Creates, enables or corrects ours; prints those that you have to create in the portal.')
     .action(async () => (await import('../subscriptions.ts')).ensureOurs());
-  group
-    .command('disable')
-    .addArgument(subscriptionId())
-    .description('Disables one. A running receiver enables ours again.')
-    .action(async (id) => (await import('../subscriptions.ts')).switchSubscription('disable', id));
-  group
-    .command('enable')
-    .addArgument(subscriptionId())
-    .description('Enables one.')
-    .action(async (id) => (await import('../subscriptions.ts')).switchSubscription('enable', id));
   group
     .command('remove')
     .addArgument(subscriptionId())

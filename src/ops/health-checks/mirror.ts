@@ -47,7 +47,7 @@ const deliveriesUnrecognized = defineCheck({
   level: 'notice',
   sentence: (count) =>
     `${quantity(count)} ${count === 1 ? 'delivery' : 'deliveries'} of the last day could not be parsed.`,
-  remedy: `They are kept: ${toType('events list --unrecognized')} shows them; ${toType('events discard --before DATE --unrecognized')} removes them.`,
+  remedy: `They are kept whole until EVENT_RETENTION_DAYS are over, and a release that knows them reads them: ${toType('events list --unrecognized')} shows them.`,
 });
 
 const gapOpen = defineCheck({

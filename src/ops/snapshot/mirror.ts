@@ -288,10 +288,10 @@ const countedTables = [
 export async function readRowCounts(db: Database): Promise<RowCount[]> {
   const sizes = await query<{ table: string; bytes: number; estimate: number }>(
     db,
-    sql`select t.name as table, sum(pg_relation_size(c.oid))::float8 as bytes,
-       sum(greatest(c.reltuples, pg_stat_get_live_tuples(c.oid), 0))::float8 as estimate
+    sql`select t.name as table, pg_relation_size(c.oid)::float8 as bytes,
+       greatest(c.reltuples, pg_stat_get_live_tuples(c.oid), 0)::float8 as estimate
      from ${relation('t', countedTables, { name: ['text', (table) => table] }, 'at')}
-     left join pg_partition_tree(t.name::regclass) p on p.isleaf join pg_class c on c.oid = coalesce(p.relid, t.name::regclass) group by t.name, t.at order by t.at`,
+     join pg_class c on c.oid = t.name::regclass order by t.at`,
   );
   const counts: RowCount[] = [];
   for (const { table, bytes, estimate } of sizes) {

@@ -4,7 +4,6 @@ import { countOf, quantity } from '../../ops/format.ts';
 import { trace } from '../../ops/trace.ts';
 import { commandName } from '../../shared/command-name.ts';
 import { maskNumbers, maskTarget } from '../../shared/masking.ts';
-import { isUnread, unreadMark } from '../../webhooks/extract.ts';
 import { BadAddress } from '../answering.ts';
 import { type Html, html, link } from '../html.ts';
 import { areWordsShown, hiddenWords } from '../row-list.ts';
@@ -16,8 +15,7 @@ const shownTargets = 50;
 /** The page of a delivery: what arrived, what it references, and what followed. */
 export async function deliveryPage(db: Database, id: string, view: View): Promise<RecordPage> {
   const found = await findDelivery(db, id);
-  if (!found)
-    throw new BadAddress(`There is no delivery ${id}: it was discarded, or is older than EVENT_RETENTION_DAYS.`, 404);
+  if (!found) throw new BadAddress(`There is no delivery ${id}: it is older than EVENT_RETENTION_DAYS.`, 404);
   const isTextShown = await areWordsShown(db);
   const led = await trace(db, 'delivery', id);
   const { targets, isErased } = found;
@@ -43,7 +41,7 @@ export async function deliveryPage(db: Database, id: string, view: View): Promis
           ['content type', found.contentType ?? 'none'],
           ['sender', found.userAgent ?? 'none'],
           ['recognized', recognition(found)],
-          ['body', `${Buffer.byteLength(found.body)} bytes`],
+          ['body', `${quantity(found.unreadBytes ?? Buffer.byteLength(found.body))} bytes`],
         ]),
       ),
       section(
@@ -66,12 +64,12 @@ function recognition({ isRecognized, targets }: StoredDelivery): string {
   return targets.length === 0 ? 'no' : 'in part: it has more references than are taken from one delivery';
 }
 
-function body({ isErased, body, contentType }: StoredDelivery, isTextShown: boolean): Html {
+function body({ isErased, body, unreadBytes, contentType }: StoredDelivery, isTextShown: boolean): Html {
   if (isErased) return soft('It mentioned a person who was erased, so its body was removed.');
-  if (body === '') return soft('It was empty.');
-  if (isUnread(body)) {
-    return html`<p class="soft">It is no text that this release can read: ${quantity(Math.floor((body.length - unreadMark.length) * 0.75))} bytes are kept as they came. A later release may: <code>${commandName} events reparse</code>.</p>`;
+  if (unreadBytes !== null) {
+    return html`<p class="soft">This release does not recognize it. It is kept whole where no page can read it (${quantity(unreadBytes)} bytes), and a later release may read it: <code>${commandName} events reparse</code>.</p>`;
   }
+  if (body === '') return soft('It was empty.');
   return html`<pre class="words-of" tabindex="0" role="region" aria-label="Body">${shownBody(body, contentType, isTextShown)}</pre>
 <p class="note">Secrets and links were removed before it was stored; numbers are masked here.</p>`;
 }

@@ -19,11 +19,11 @@ beforeAll(async () => {
   // In the order of their arrival, as the receiver stores them.
   await query(
     db,
-    sql`insert into ops.deliveries (event_type, content_type, body, body_hash, targets, is_recognized, received_at) values
-      ('AccountSMS', 'application/json', ${JSON.stringify(body)}, 'h', '{"thread 18005550100/18455550123"}', true, now() - interval '40 days'),
-      ('AccountSMS', null, 'what was said', 'h', '{"thread 18005550100/18455550123"}', true, now() - interval '3 hours'),
-      ('AccountSMS', null, 'what was said', 'h', '{"thread 18005550100/18455550123"}', true, now() - interval '90 seconds'),
-      ('AccountEndedCalls', null, '<script>alert(1)</script>', 'h', '{}', false, now())`,
+    sql`insert into ops.deliveries (event_type, content_type, body, targets, is_recognized, received_at) values
+      ('AccountSMS', 'application/json', ${JSON.stringify(body)}, '{"thread 18005550100/18455550123"}', true, now() - interval '40 days'),
+      ('AccountSMS', null, 'what was said', '{"thread 18005550100/18455550123"}', true, now() - interval '3 hours'),
+      ('AccountSMS', null, 'what was said', '{"thread 18005550100/18455550123"}', true, now() - interval '90 seconds'),
+      ('AccountEndedCalls', null, '<script>alert(1)</script>', '{}', false, now())`,
   );
 });
 afterAll(() => world[Symbol.asyncDispose]());

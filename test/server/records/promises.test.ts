@@ -38,12 +38,12 @@ beforeAll(async () => {
   for (const text of [
     'update reporting.params set is_text_shown = true',
     'update ops.deliveries set claimed_type = $1, content_type = $1, user_agent = $1, body = $1, targets = array[$1]',
-    `insert into ops.deliveries (event_type, body, body_hash, targets, is_recognized)
-     select $1, $1, 'h', array['call ' || $1], true from generate_series(1, 98)`,
+    `insert into ops.deliveries (event_type, body, targets, is_recognized)
+     select $1, $1, array['call ' || $1], true from generate_series(1, 98)`,
     'update ops.sync_targets set last_error = $1',
     `update warehouse.calls set caller_name = $1, caller_number = $1, called_name = $1, direction = 'inbound', external_number = '18455550123'`,
-    `insert into warehouse.sms_conversations (conversation_id, line, number, discovered_via)
-     overriding system value select 7, '18005550100', '18455550123', $1`,
+    `insert into warehouse.sms_conversations (conversation_id, line, number)
+     overriding system value select 7, '18005550100', '18455550123'`,
     `insert into warehouse.sms_messages (conversation_id, message_id, line, number, from_number, direction, body, sent_at, delivery_error, opt_out_verdict,
        content_hash, source, fetch_seq, fetched_at)
      values (7, 70, '18005550100', '18455550123', $1, 'in', $1, now(), $1, 'unsure', 'h', $1, 1, now())`,

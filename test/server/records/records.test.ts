@@ -30,8 +30,8 @@ beforeAll(async () => {
   );
   await query(
     db,
-    sql`insert into warehouse.sms_conversations (conversation_id, line, number, discovered_via)
-      overriding system value values (7, ${line}, '18455550199', 'webhook')`,
+    sql`insert into warehouse.sms_conversations (conversation_id, line, number)
+      overriding system value values (7, ${line}, '18455550199')`,
   );
   await query(
     db,
@@ -389,7 +389,7 @@ describe('in a browser', () => {
     const before = await tab.locator('tbody tr').count();
     await query(
       db,
-      sql`insert into ops.deliveries (event_type, body, body_hash, targets, is_recognized) values ('AccountSMS', '{}', 'new', '{}', false)`,
+      sql`insert into ops.deliveries (event_type, body, targets, is_recognized) values ('AccountSMS', '{}', '{}', false)`,
     );
     await expect.poll(() => tab.locator('tbody tr').count()).toBe(before + 1);
     expect(await tab.evaluate('document.activeElement.getAttribute("href")')).toBe('/deliveries/1');
