@@ -296,11 +296,6 @@ export const operations = {
       takes: (id: ObjectId, body: SubscriptionChanges) => ({ path: { id }, body }),
       gives: readSubscription,
     }),
-    /** The update that enables: `POST …/enable` is not shown. */
-    enable: webhooks('PUT /webhooks/{id}', 'webhooks:write', {
-      takes: (id: ObjectId) => ({ path: { id }, body: { enabled: true } }),
-      gives: readSubscription,
-    }),
     /** `not_found` when it is not the account's. */
     disable: webhooks('POST /webhooks/{id}/disable', 'webhooks:write', { takes: ofId, gives: readSubscription }),
     remove: webhooks('DELETE /webhooks/{id}', 'webhooks:write', { takes: ofId, gives: nothing }),

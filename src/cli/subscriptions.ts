@@ -1,11 +1,10 @@
 import { type Service, ServiceError } from '../api-client/client.ts';
 import type { Context } from '../context.ts';
-import type { Database } from '../db/database.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { ensureSubscriptions } from '../sync/subscriptions/ensure.ts';
 import { isOurAddress } from '../sync/subscriptions/matching.ts';
-import { type Ensured, markBroken } from '../sync/subscriptions/store.ts';
+import type { Ensured } from '../sync/subscriptions/store.ts';
 import { api, openContext } from './environment.ts';
 import { type Output, tableOf } from './output.ts';
 
@@ -41,25 +40,11 @@ export function ensureOurs(): Promise<Output> {
     if (publicUrl === undefined || secret === undefined) {
       throw new UserError('Set PUBLIC_URL and WEBHOOK_SECRET: the webhook addresses are made of them.');
     }
-    const ensured = await ensureSubscriptions({
-      ...{ service, db: database.db, log, publicUrl, secret, previousSecret },
-      takesOver: true,
-    });
+    const ensured = await ensureSubscriptions({ service, db: database.db, log, publicUrl, secret, previousSecret });
     return {
       json: ensured.map(withoutSecret),
       text: ensured.map(sentenceOf).join('\n'),
       failed: ensured.some(({ outcome }) => outcome === 'to_create_by_hand'),
-    };
-  });
-}
-
-export function switchSubscription(verb: 'enable' | 'disable', id: number): Promise<Output> {
-  return asking(async (service, { database, settings }) => {
-    if (verb === 'enable') await expectGap(service, database.db, settings.receiver, id);
-    const { data } = await service.webhooks[verb](id).catch(explainMissing(id));
-    return {
-      json: { id: data.id, enabled: data.enabled ?? null },
-      text: `Subscription ${data.id} is ${data.enabled ? 'enabled' : 'disabled'}.`,
     };
   });
 }
@@ -78,19 +63,6 @@ export function removeSubscription(id: number, { yes = false }: { yes?: boolean 
     await service.webhooks.remove(id).catch(explainMissing(id));
     return { json: { id, isRemoved: true }, text: `Subscription ${id} is removed.` };
   });
-}
-
-/** Records that our subscription is losing deliveries. When the receiver finds it enabled again, it records the gap. */
-async function expectGap(
-  service: Service,
-  db: Database,
-  ours: Context['settings']['receiver'],
-  id: number,
-): Promise<void> {
-  const { data } = await service.webhooks.list();
-  const found = data.find((each) => each.id === id);
-  if (found?.enabled !== false || found.type === undefined) return;
-  if (isOurAddress(ours, found.url)) await markBroken(db, found.type);
 }
 
 function explainMissing(id: number): (error: unknown) => never {

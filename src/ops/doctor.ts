@@ -92,7 +92,7 @@ export async function diagnose(settings: ReadySettings, log: Log): Promise<Diagn
     const api = service && (await probeApi(service, db));
     found.push(...(api?.found ?? [noApi]), ...(await diagnoseServiceClock(serviceAheadMs, db)));
     const held = mirror?.snapshot && known(mirror.snapshot.subscriptions);
-    const isDelivered = held?.ours.some(({ isEnabled }) => isEnabled) ?? false;
+    const isDelivered = (held?.ours.length ?? 0) > 0;
     found.push(...(await diagnoseReceiver(settings, api?.subscriptions, isDelivered)));
   } finally {
     await service?.close();

@@ -4,7 +4,7 @@ import { type Database, query, sql } from '../db/database.ts';
 import { type ConnectionLimit, connectionLimits, goneAfterSeconds, judgeConnections } from '../db/limits.ts';
 import type { Mode } from '../ledger/limits.ts';
 import { startLoop } from '../shared/loop.ts';
-import { receiverAt, secretHash } from '../sync/subscriptions/matching.ts';
+import { receiverAt } from '../sync/subscriptions/matching.ts';
 import { countingReport, type Report, reportColumns, watchForLostWrites } from './lost-writes.ts';
 
 /**
@@ -74,7 +74,6 @@ export function reportProcess(context: Context, role: RunningProcess['role']) {
   } = context;
   const lostWrites = watchForLostWrites(context);
   const { publicUrl, secret } = settings.receiver;
-  // The other receivers must know it before the webhooks move to this one.
   const addressHash =
     receives({ role }) && publicUrl !== undefined && secret !== undefined ? receiverAt(publicUrl, secret) : null;
 
@@ -88,7 +87,6 @@ export function reportProcess(context: Context, role: RunningProcess['role']) {
       rules_mode: works({ role }) ? settings.rulesMode : null,
       connections: connections ?? null,
       address_hash: addressHash,
-      secret_hash: receives({ role }) && secret !== undefined ? secretHash(secret) : null,
       api_answered_at: before(waiting?.answeredMs),
       api_waiting_from: before(oldest?.ms),
       api_waiting_operation: oldest?.operation ?? null,

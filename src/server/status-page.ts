@@ -283,19 +283,21 @@ function subscriptions({ subscriptions }: Snapshot, moment: Moment): Html {
     'Webhook subscriptions',
     undefined,
     subscriptions,
-    ({ ours, othersCount, readAt }) => {
-      const rows = ours.map(
-        ({ type, isEnabled }) =>
-          html`<tr><td>${type ?? 'no type'}</td><td class="number ${isEnabled ? 'ok' : 'warning'}">${isEnabled ? 'enabled' : 'disabled'}</td></tr>`,
-      );
-      const others = othersCount > 0 && html` · ${countOf(othersCount, 'other')}`;
+    ({ ours, broken, otherReceivers, checkedAt }) => {
+      const row = (type: string, level: string, words: string) =>
+        html`<tr><td>${type}</td><td class="number ${level}">${words}</td></tr>`;
+      const rows = [
+        ...ours.map((type) => row(type, 'ok', 'enabled')),
+        ...broken.map((type) => row(type, 'warning', 'disabled or missing')),
+      ];
+      const others = otherReceivers.length > 0 && html` · ${countOf(otherReceivers.length, 'other receiver')}`;
       return html`${rows.length > 0 ? html`<table><tbody>${rows}</tbody></table>` : html`<p class="soft">None of ours.</p>`}
-<p class="note">read ${moment(readAt)}${others}</p>`;
+<p class="note">checked ${moment(checkedAt)}${others}</p>`;
     },
-    ({ ours }) => {
-      const enabled = ours.filter(({ isEnabled }) => isEnabled).length;
-      return { words: `${quantity(enabled)} enabled`, isFine: enabled > 0 && enabled === ours.length };
-    },
+    ({ ours, broken }) => ({
+      words: `${quantity(ours.length)} enabled`,
+      isFine: ours.length > 0 && broken.length === 0,
+    }),
   );
 }
 

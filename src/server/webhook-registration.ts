@@ -1,12 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../../config/settings.ts';
 import { ServiceError } from '../api-client/client.ts';
 import type { Context } from '../context.ts';
 import { backoffMs } from '../shared/backoff.ts';
 import { startLoop } from '../shared/loop.ts';
-import { ensureSubscriptions, leaveSubscriptions } from '../sync/subscriptions/ensure.ts';
-import { receiverAt } from '../sync/subscriptions/matching.ts';
-import { announcementMs, checkSeconds } from '../sync/subscriptions/store.ts';
+import { ensureSubscriptions } from '../sync/subscriptions/ensure.ts';
+import { checkSeconds } from '../sync/subscriptions/store.ts';
 
 export interface WebhookRegistration {
   /** False without an API or credentials. */
@@ -44,20 +42,8 @@ export function startWebhookRegistration(
     job: () => ensureSubscriptions(deps).catch(withScope),
     retryAfterMs: (failures) => backoffMs({ firstMs: firstRetryMs, maxMs: everyMs }, failures),
   });
-  const stopping = new AbortController();
-  void announcementMs(database.db, receiverAt(publicUrl, secret))
-    .catch(() => 0)
-    .then((ms) => sleep(ms, undefined, { signal: stopping.signal }))
-    .then(loop.kick, () => undefined);
-  return {
-    isStarted: true,
-    async stop() {
-      stopping.abort();
-      await loop.stop();
-      // If this fails, the other receivers notice within minutes.
-      await leaveSubscriptions(deps).catch(() => undefined);
-    },
-  };
+  void loop.kick();
+  return { isStarted: true, stop: loop.stop };
 }
 
 function withScope(error: unknown): never {

@@ -182,7 +182,6 @@ const operations: Record<string, Row[]> = {
       request: 'PUT /webhooks/7 {"description":"d"}',
       data: subscription,
     },
-    { call: ({ webhooks }) => webhooks.enable(7), request: 'PUT /webhooks/7 {"enabled":true}', data: subscription },
     { call: ({ webhooks }) => webhooks.disable(7), request: 'POST /webhooks/7/disable', data: subscription },
     { call: ({ webhooks }) => webhooks.remove(7), request: 'DELETE /webhooks/7' },
   ],

@@ -36,8 +36,8 @@ beforeEach(async () => {
   webhook.status = slack.status = 200;
   // A mirror of which nothing is known to be wrong: a subscription delivers.
   await query(
-    `insert into warehouse.webhook_subscriptions (subscription_id, event_type, is_enabled, is_ours, content_hash, source, fetch_seq, fetched_at)
-     values (1, 'AccountSMS', true, true, 'h', 'test', 1, now()) on conflict do nothing`,
+    `insert into ops.subscription_watch (event_type, is_created_here, state, in_place_at)
+     values ('AccountSMS', true, 'in_place', now()) on conflict do nothing`,
   );
 });
 

@@ -36,10 +36,7 @@ beforeAll(async () => {
   world = await openReceiver(settingsFor(databaseUrl));
   const { db } = world.context.database;
   const { line, number } = await sandbox.emit.sms();
-  await query(db, `insert into warehouse.sms_conversations (line, number, discovered_via) values ($1, $2, 'test')`, [
-    line,
-    number,
-  ]);
+  await query(db, `insert into warehouse.sms_conversations (line, number) values ($1, $2)`, [line, number]);
   const service = createService({ baseUrl: sandbox.url, apiKey: sandbox.apiKey, log });
   await ensureSubscriptions({ service, db, log, publicUrl: world.receiver.url, secret });
   await service.close();

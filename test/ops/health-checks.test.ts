@@ -32,7 +32,7 @@ async function allIsWell(): Promise<void> {
     truncate ops.attribution_days, ops.sends, ops.send_events, ops.send_budgets, ops.rule_runs, ops.rule_actions, ops.rule_versions, ops.processes,
       ops.deliveries, ops.sync_targets, ops.streams, ops.coverage, ops.backfills, ops.gaps, ops.drift, ops.alerts,
       ops.alert_messages, ops.rollup_markers, ops.rollup_troubles, ops.subscription_watch, ops.opt_outs, rollups.audits,
-      warehouse.webhook_subscriptions, warehouse.sms_unread_snapshots, warehouse.users, warehouse.calls cascade;
+      warehouse.sms_unread_snapshots, warehouse.users, warehouse.calls cascade;
     update ops.send_control set is_paused = false, pause_reason = null, paused_by = null;
     update ops.last_report set noticed_at = null;
     update ops.rollup_state set wanted_time_zone = null;
@@ -40,8 +40,7 @@ async function allIsWell(): Promise<void> {
     update ops.migrations set name = substr(name, 2) where name like '!%';
     insert into ops.processes (process_id, role, started_at, seen_at, rules_mode, api_answered_at, address_hash)
     values ('s', 'start', now() - interval '1 hour', now(), 'live', now(), 'one');
-    insert into warehouse.webhook_subscriptions (subscription_id, event_type, is_enabled, is_ours, ${provenance})
-    values (1, 'AccountSMS', true, true, ${given});
+    insert into ops.subscription_watch (event_type, is_created_here, state, in_place_at) values ('AccountAITranscription', true, 'in_place', now());
     insert into ops.coverage (stream, from_at, to_at, state, is_watched, due_at, checked_at)
     select 'calls', hour, hour + interval '1 hour', 'proven', false, 'infinity', now()
     from generate_series(date_trunc('hour', now()) - interval '15 days', date_trunc('hour', now()) - interval '1 hour', interval '1 hour') hour;
@@ -320,7 +319,7 @@ const faults: readonly Fault[] = [
   {
     check: 'deliveries_unrecognized',
     level: 'notice',
-    sql: `insert into ops.deliveries (body, body_hash, targets, is_recognized) values ('odd', 'h', '{}', false)`,
+    sql: `insert into ops.deliveries (body, targets, is_recognized) values ('odd', '{}', false)`,
     says: /^1 delivery of the last day could not be parsed\.$/,
     remedy: /events list --unrecognized/,
   },
@@ -598,12 +597,12 @@ const faults: readonly Fault[] = [
     sql: `${process('address_hash', `'one'`, 9)}; ${process('address_hash', `'other'`, 2)};
       update ops.processes set role = 'web' where address_hash is not null`,
     says: /different values of WEBHOOK_SECRET or PUBLIC_URL/,
-    remedy: /: .*web of 20.*both secrets/,
+    remedy: /: .*web of 20.*webhooks of its own/,
   },
   {
     check: 'subscription_broken',
     level: 'warning',
-    sql: `delete from warehouse.webhook_subscriptions`,
+    sql: 'delete from ops.subscription_watch',
     says: /^No webhook subscription delivers to this receiver/,
     remedy: /PUBLIC_URL.*subscriptions ensure/,
   },
@@ -620,7 +619,7 @@ const faults: readonly Fault[] = [
   {
     check: 'polling',
     level: 'notice',
-    sql: `update ops.processes set address_hash = null; delete from warehouse.webhook_subscriptions`,
+    sql: `update ops.processes set address_hash = null; delete from ops.subscription_watch`,
     says: /^Without webhooks, calls and texts are polled every 15 seconds\..*sent elsewhere/,
     remedy: /^Set PUBLIC_URL/,
   },
@@ -643,10 +642,9 @@ const faults: readonly Fault[] = [
     check: 'account_shared',
     level,
     sql: `${level === 'warning' ? rules('rules', `'[]'`) : 'select'};
-      insert into warehouse.webhook_subscriptions (subscription_id, event_type, name, url_host, is_enabled, is_ours, ${provenance})
-      values (2, 'AccountSMS', 'Trunkline AccountSMS', 'other.example', true, false, ${given})`,
-    says: /^Another deployment of Trunkline receives the webhooks of this account\.$/,
-    remedy: /^They go to other\.example\. .*subscriptions remove/,
+      update ops.subscription_watch set other_receivers = '{https://other.example/hooks}'`,
+    says: /^Another receiver of Trunkline gets the webhooks of this account too\.$/,
+    remedy: /^They go to https:\/\/other\.example\/hooks\. .*subscriptions remove/,
   })),
   {
     check: 'status_unknown',

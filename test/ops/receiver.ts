@@ -45,7 +45,7 @@ export async function openReceiver(settings: ReadySettings): Promise<TestReceive
 /** Fills a migrated database with one row or more of everything that the page tells of. */
 export async function fill(db: Database): Promise<void> {
   await query(db, 'truncate ops.deliveries, ops.sync_targets, ops.streams, ops.drift restart identity', []);
-  await query(db, 'truncate warehouse.sms_messages, warehouse.calls, warehouse.webhook_subscriptions', []);
+  await query(db, 'truncate warehouse.sms_messages, warehouse.calls, ops.subscription_watch', []);
   const provenance = `'h', 'test', 1, now() - interval '1 minute'`;
   for (const text of [
     `insert into warehouse.sms_messages (conversation_id, message_id, line, number, sent_at, content_hash, source, fetch_seq, fetched_at)
@@ -54,8 +54,8 @@ export async function fill(db: Database): Promise<void> {
     `insert into warehouse.calls (call_id, started_at, recording_count, recordings_fetched_at, recordings_state, transcripts_state, content_hash, source, fetch_seq, fetched_at)
      values ('1783385492.057900', now() - interval '10 minutes', 1, now(), 'complete', 'pending', ${provenance}),
        ('1783385493.057901', now() - interval '5 minutes', 0, null, 'forbidden', null, ${provenance})`,
-    `insert into warehouse.webhook_subscriptions (subscription_id, event_type, is_enabled, is_ours, content_hash, source, fetch_seq, fetched_at)
-     values (1, 'AccountSMS', true, true, ${provenance}), (2, 'AccountEndedCalls', true, false, ${provenance})`,
+    `insert into ops.subscription_watch (event_type, is_created_here, state, in_place_at, other_receivers)
+     values ('AccountSMS', true, 'in_place', now(), '{https://other.example/hooks}')`,
     `insert into ops.sync_targets (kind, key, dirty_version, clean_version, due_at, attempts, last_error, read_at, state)
      values ('thread', '18005550100/18455550123', 2, 1, now() + interval '1 hour', 3, 'refused for 18455550123', now(), 'active'),
        ('call', '1783385492.057900', 2, 1, now() - interval '20 seconds', 0, null, null, 'active'),
@@ -64,10 +64,10 @@ export async function fill(db: Database): Promise<void> {
     `insert into ops.streams (kind, parked_until, reason, missing_scope)
      values ('transcripts', now() + interval '1 minute', 'calls.transcripts: no', 'recordings:read')`,
     `insert into ops.drift (operation, path, what, sample, seen_count) values ('calls.get', 'legs[].queue', 'unknown_key', 'string', 12)`,
-    `insert into ops.deliveries (event_type, body, body_hash, targets, is_recognized, received_at)
-     values ('AccountSMS', 'what was said', 'h', '{"thread 18005550100/18455550123"}', true, now() - interval '3 hours'),
-       ('AccountSMS', 'what was said', 'h', '{"thread 18005550100/18455550123"}', true, now() - interval '90 seconds'),
-       ('AccountEndedCalls', '<script>alert(1)</script>', 'h', '{}', false, now())`,
+    `insert into ops.deliveries (event_type, body, targets, is_recognized, received_at)
+     values ('AccountSMS', 'what was said', '{"thread 18005550100/18455550123"}', true, now() - interval '3 hours'),
+       ('AccountSMS', 'what was said', '{"thread 18005550100/18455550123"}', true, now() - interval '90 seconds'),
+       ('AccountEndedCalls', '<script>alert(1)</script>', '{}', false, now())`,
   ]) {
     await query(db, text, []);
   }

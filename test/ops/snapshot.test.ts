@@ -106,8 +106,8 @@ test('deliveries are counted by type and minute', () => {
 
 test('subscriptions and rows are told', () => {
   expect(known(snapshot.subscriptions, undefined)).toMatchObject({
-    ours: [{ type: 'AccountSMS', isEnabled: true }],
-    othersCount: 1,
+    ours: ['AccountSMS'],
+    otherReceivers: ['https://other.example/hooks'],
   });
   expect(known(snapshot.holdings, [])).toContainEqual({ table: 'warehouse.calls', rows: 2, isExact: true });
   expect(known(snapshot.schema, undefined)).toMatchObject({ isMigrated: true });
@@ -124,8 +124,8 @@ test('a table too large to count is estimated, and says so', async () => {
   await context.database.db.connection().execute(async (db) => {
     await query(
       db,
-      `insert into ops.deliveries (body, body_hash, targets, is_recognized)
-       select repeat(md5(i::text), 60), 'h', '{}', true from generate_series(1, 6000) i`,
+      `insert into ops.deliveries (body, targets, is_recognized)
+       select repeat(md5(i::text), 60), '{}', true from generate_series(1, 6000) i`,
       [],
     );
     await query(db, 'select pg_stat_force_next_flush()', []);

@@ -89,14 +89,13 @@ function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
     holdings: known([{ table: 'warehouse.calls', rows: 1_234_567, isExact: false }]),
     drift: known({ partial: [] }),
     subscriptions: known({
-      ours: [{ type: 'AccountSMS', isEnabled: true }],
+      ours: ['AccountSMS'],
       broken: [],
       repaired: [],
       polled: [],
       lost: [],
-      othersCount: 0,
-      otherDeployments: [],
-      readAt: before(60),
+      otherReceivers: [],
+      checkedAt: before(60),
     }),
     queues: known({
       ...{ backend: 'postgres', isReachable: true, faults: [] },
@@ -208,14 +207,13 @@ test('escapes whatever the service, the database or a sender wrote', () => {
   const page = render({
     drift: known({ partial: [{ operation: hostile, path: hostile, lastSeenAt: takenAt }] }),
     subscriptions: known({
-      ours: [{ type: hostile, isEnabled: false }],
-      broken: [],
+      ours: [],
+      broken: [hostile],
       repaired: [],
       polled: [],
       lost: [],
-      othersCount: 0,
-      otherDeployments: [],
-      readAt: null,
+      otherReceivers: [],
+      checkedAt: null,
     }),
     holdings: { state: 'unknown', reason: hostile },
   });

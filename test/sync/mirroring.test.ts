@@ -1,5 +1,4 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { wantedTypes } from '../../src/sync/subscriptions/ensure.ts';
 import { backends } from '../stores/backends.ts';
 import { createWorld, until, type World } from '../world.ts';
 
@@ -14,19 +13,10 @@ describe.each(backends)('on %s', (backend) => {
   const world = worlds.get(backend) as World;
   const { sandbox, query, value } = world;
 
-  test('users, lines and subscriptions are mirrored at the start', async () => {
+  test('users and lines are mirrored at the start', async () => {
     await world.settled();
     expect(await value('select count(*)::integer from warehouse.users')).toBeGreaterThan(0);
     expect(await value('select count(*)::integer from warehouse.sms_lines')).toBeGreaterThan(0);
-    expect(
-      await query('select event_type, is_ours, is_enabled from warehouse.webhook_subscriptions order by 1'),
-    ).toEqual(
-      [...wantedTypes].sort().map((event_type) => ({
-        event_type,
-        is_ours: true,
-        is_enabled: true,
-      })),
-    );
   });
 
   test('a text is mirrored, and so is its receipt', async () => {
@@ -59,17 +49,6 @@ describe.each(backends)('on %s', (backend) => {
     expect(
       await query('select body from warehouse.sms_messages where number = $1 order by message_id', number),
     ).toEqual([{ body: 'At nine' }, { body: 'Nobody told of this' }]);
-  });
-
-  test('a receipt that is here before the text that it names is no less read', async () => {
-    const { id, number, line } = await sandbox.emit.sms({ direction: 'out', number: '15551115002', announce: false });
-    expect(await (await world.deliver('AccountSMS', { messageId: id, status: 'sent' })).json()).toMatchObject({
-      received: 0,
-    });
-    await world.deliver('AccountSMS', { id, direction: 'sent', fromNumber: line, toNumber: number });
-    await world.settled();
-    const body = JSON.stringify({ messageId: id, status: 'sent' });
-    await until(async () => (await value('select is_recognized from ops.deliveries where body = $1', body)) === true);
   });
 
   test('a call is mirrored with legs, recording and transcript', async () => {

@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, expect, test } from 'vitest';
-import { subscription, user } from '../../src/api-client/entities/account.ts';
+import { user } from '../../src/api-client/entities/account.ts';
 import { call, recording, transcript } from '../../src/api-client/entities/calls.ts';
 import { line, message } from '../../src/api-client/entities/texts.ts';
 import type { Transaction } from '../../src/db/database.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { lines } from '../../src/warehouse/lines.ts';
 import { writeRecordings } from '../../src/warehouse/recordings.ts';
-import { writeSubscriptions } from '../../src/warehouse/subscriptions.ts';
 import { writeTranscripts } from '../../src/warehouse/transcripts.ts';
 import { users } from '../../src/warehouse/users.ts';
 import { writeCalls } from '../../src/warehouse/write-calls.ts';
@@ -113,12 +112,6 @@ const writers: Record<string, (tx: Transaction, odd: string) => Promise<unknown>
     }),
   lines: (tx, odd) =>
     lines.write(tx, ignored, { ...whole(), rows: asRead(line, [{ number: '15550000001', name: odd, [odd]: odd }]) }),
-  subscriptions: (tx, odd) =>
-    writeSubscriptions(tx, {
-      ...whole(),
-      isOurs: () => false,
-      subscriptions: asRead(subscription, [{ id: made, name: odd, description: odd, url: odd, type: odd, [odd]: odd }]),
-    }),
 };
 
 const oddities = {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { subscription, user } from '../../src/api-client/entities/account.ts';
+import { user } from '../../src/api-client/entities/account.ts';
 import { call, recording, transcript } from '../../src/api-client/entities/calls.ts';
 import { line, message } from '../../src/api-client/entities/texts.ts';
 import { createSealer } from '../../src/credentials/sealer.ts';
@@ -9,7 +9,6 @@ import { redactUrls } from '../../src/warehouse/extra.ts';
 import { lines } from '../../src/warehouse/lines.ts';
 import { belongingOf } from '../../src/warehouse/links.ts';
 import { writeRecordings } from '../../src/warehouse/recordings.ts';
-import { writeSubscriptions } from '../../src/warehouse/subscriptions.ts';
 import { writeTranscripts } from '../../src/warehouse/transcripts.ts';
 import { users } from '../../src/warehouse/users.ts';
 import { writeCalls } from '../../src/warehouse/write-calls.ts';
@@ -79,12 +78,6 @@ const writes: ((tx: Transaction) => Promise<unknown>)[] = [
   (tx) => users.write(tx, ignored, { ...whole, rows: asRead(user, [{ id: 1, avatar: url('j'), ...odd }]) }),
   (tx) =>
     lines.write(tx, ignored, { ...whole, rows: asRead(line, [{ number: '15550000001', hook: url('k'), ...odd }]) }),
-  (tx) =>
-    writeSubscriptions(tx, {
-      ...whole,
-      isOurs: () => true,
-      subscriptions: asRead(subscription, [{ id: 1, name: 'Ours', url: url('hook'), type: 'AccountSMS', ...odd }]),
-    }),
 ];
 
 beforeAll(async () => {

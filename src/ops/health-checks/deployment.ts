@@ -1,5 +1,4 @@
 import { toType } from '../../shared/command-name.ts';
-import { eventTypeOf } from '../../shared/event-types.ts';
 import { countOf } from '../format.ts';
 import { type RunningProcess, receives, works } from '../processes.ts';
 import { known } from '../snapshot.ts';
@@ -74,7 +73,7 @@ const settingsDiffer = defineCheck({
   level: 'warning',
   sentence: ({ names }) => `Processes have different values of ${names}.`,
   remedy: ({ having }) =>
-    `Give them the same settings, and restart the ones that are out of date: ${startsOf(having)}. Meanwhile both secrets are accepted, and rules act as the worker that takes them may.`,
+    `Give them the same settings, and restart the ones that are out of date: ${startsOf(having)}. Meanwhile each receiver registers webhooks of its own, and rules act as the worker that takes them may.`,
   since: ({ since }) => since,
 });
 
@@ -103,7 +102,7 @@ const subscriptionBroken = defineCheck<Told>({
     const status = known(subscriptions);
     if (status === undefined) return undefined;
     const { ours, broken, repaired } = status;
-    if (!ours.some(({ isEnabled }) => isEnabled)) {
+    if (ours.length === 0) {
       // Without PUBLIC_URL, manually created subscriptions can't be recognized as ours, but they deliver.
       const arrives = known(inbox)?.types.some(({ lastDay }) => lastDay > 0) ?? false;
       if (broken.length === 0 && (arrives || !isRegistering(known(processes, [])))) return undefined;
@@ -111,12 +110,10 @@ const subscriptionBroken = defineCheck<Told>({
       const remedy = `The receiver registers them when it runs with PUBLIC_URL. ${ensures}`;
       return { level: 'warning', sentence, remedy };
     }
-    const disabled = ours.filter(({ isEnabled }) => !isEnabled).map(({ type }) => eventTypeOf(type ?? '') ?? 'unknown');
-    const types = [...new Set([...disabled, ...broken])].join(', ');
-    if (types !== '')
+    if (broken.length > 0)
       return {
         level: 'warning',
-        sentence: `The subscription of ${types} is disabled or missing.`,
+        sentence: `The subscription of ${broken.join(', ')} is disabled or missing.`,
         remedy: ensures,
       };
     if (repaired.length === 0) return undefined;
@@ -146,13 +143,13 @@ const deliveriesMissing = defineCheck({
 const accountShared = defineCheck({
   id: 'account_shared',
   measure({ subscriptions, rules }) {
-    const hosts = known(subscriptions)?.otherDeployments ?? [];
-    return hosts.length > 0 && { hosts, isLive: known(rules)?.mode === 'live' };
+    const others = known(subscriptions)?.otherReceivers ?? [];
+    return others.length > 0 && { others, isLive: known(rules)?.mode === 'live' };
   },
   level: ({ isLive }) => (isLive ? 'warning' : 'notice'),
-  sentence: 'Another deployment of Trunkline receives the webhooks of this account.',
+  sentence: 'Another receiver of Trunkline gets the webhooks of this account too.',
   remedy: `If both have RULES_MODE=live, each text may be answered twice: let one of them send. If it does not run any more, remove its subscriptions (${toType('subscriptions list')}, ${toType('subscriptions remove')}).`,
-  detail: ({ hosts }) => `They go to ${hosts.join(', ')}.`,
+  detail: ({ others }) => `They go to ${others.join(', ')}.`,
 });
 
 /** While a part is unknown, its checks may miss something. */

@@ -15,9 +15,10 @@ export interface DriftStatus {
   readonly partial: readonly { readonly operation: string; readonly path: string; readonly lastSeenAt: Date }[];
 }
 
-/** The webhook subscriptions that deliver to this receiver, as last mirrored. */
+/** The webhook subscriptions that deliver to this receiver, as last checked. */
 export interface SubscriptionsStatus {
-  readonly ours: readonly { readonly type: string | null; readonly isEnabled: boolean }[];
+  /** The event types whose subscription is in place. */
+  readonly ours: readonly string[];
   /** Event types without a subscription that the receiver needs but could neither find nor repair. */
   readonly broken: readonly string[];
   /** Repaired in the last minutes, because somebody had changed them at the service. */
@@ -26,10 +27,9 @@ export interface SubscriptionsStatus {
   readonly polled: readonly ('calls' | 'texts')[];
   /** The streams whose subscription is in place and whose events do not arrive. */
   readonly lost: readonly Announcing[];
-  readonly othersCount: number;
-  /** Hosts of enabled subscriptions that another Trunkline deployment created. */
-  readonly otherDeployments: readonly string[];
-  readonly readAt: Date | null;
+  /** The addresses of other receivers with enabled subscriptions, without their secrets. */
+  readonly otherReceivers: readonly string[];
+  readonly checkedAt: Date | null;
 }
 
 export interface SchemaStatus {
@@ -59,44 +59,34 @@ export async function readDrift(db: Database): Promise<DriftStatus> {
 }
 
 export async function readSubscriptions(db: Database): Promise<SubscriptionsStatus> {
-  const rows = await query<{
-    type: string | null;
-    isEnabled: boolean;
-    isOurs: boolean;
-    isNamedLikeOurs: boolean;
-    host: string | null;
-    readAt: Date;
-  }>(
-    db,
-    sql`select event_type as type, coalesce(is_enabled, true) as "isEnabled", coalesce(is_ours, false) as "isOurs",
-       coalesce(name = 'Trunkline ' || event_type, false) as "isNamedLikeOurs", url_host as host, fetched_at as "readAt"
-     from warehouse.webhook_subscriptions where deleted_at is null order by event_type, subscription_id`,
-  );
-  const ours = rows.filter(({ isOurs }) => isOurs);
   // The check before the repair still found it in place.
-  const watched = await query<SubscriptionsStatus['repaired'][number] & { isBroken: boolean; isRepaired: boolean }>(
+  const watched = await query<
+    SubscriptionsStatus['repaired'][number] & {
+      isBroken: boolean;
+      isRepaired: boolean;
+      others: readonly string[];
+      checkedAt: Date | null;
+    }
+  >(
     db,
     sql`select event_type as type, last_fault as fault, changed_at - ${checkSeconds} * interval '1 second' as since,
        state <> 'in_place' as "isBroken", state = 'in_place' and last_fault is not null
-         and changed_at > now() - ${repairedMinutes} * interval '1 minute' as "isRepaired"
+         and changed_at > now() - ${repairedMinutes} * interval '1 minute' as "isRepaired",
+       other_receivers as others, in_place_at as "checkedAt"
      from ops.subscription_watch order by 1`,
   );
   const announcing = await readAnnouncing(db);
   return {
-    ours: ours.map(({ type, isEnabled }) => ({ type, isEnabled })),
+    ours: watched.flatMap(({ type, isBroken }) => (isBroken ? [] : [type])),
     broken: watched.flatMap(({ type, isBroken }) => (isBroken ? [type] : [])),
     repaired: watched.flatMap(({ type, fault, since, isRepaired }) => (isRepaired ? [{ type, fault, since }] : [])),
     polled: announcing.filter(({ isInPlace }) => !isInPlace).map(({ stream }) => stream),
     lost: announcing.filter(({ lost }) => lost > 0),
-    othersCount: rows.length - ours.length,
-    otherDeployments: [
-      ...new Set(
-        rows.flatMap(({ host, isOurs, isEnabled, isNamedLikeOurs }) =>
-          host !== null && !isOurs && isEnabled && isNamedLikeOurs ? [host] : [],
-        ),
-      ),
-    ],
-    readAt: rows.reduce<Date | null>((latest, { readAt }) => (latest && latest > readAt ? latest : readAt), null),
+    otherReceivers: [...new Set(watched.flatMap(({ others }) => others))],
+    checkedAt: watched.reduce<Date | null>(
+      (latest, { checkedAt }) => (latest && (!checkedAt || latest > checkedAt) ? latest : checkedAt),
+      null,
+    ),
   };
 }
 

@@ -5,22 +5,16 @@ import {
   type Subscription,
   type SubscriptionChanges,
 } from '../../api-client/client.ts';
-import { type Database, query } from '../../db/database.ts';
+import type { Database } from '../../db/database.ts';
 import { whileLocked } from '../../db/locks.ts';
 import { type EventType, eventTypeOf } from '../../shared/event-types.ts';
 import type { Log } from '../../shared/log.ts';
-import { writeSubscriptions } from '../../warehouse/subscriptions.ts';
-import { beginRead } from '../../warehouse/upsert.ts';
-import { deliversTo, hookUrl, isOurAddress, receiverAt, receiverOf } from './matching.ts';
+import { deliversTo, hookUrl, otherReceiverOf } from './matching.ts';
 import {
   type Ensured,
   type Fault,
-  forgetChecks,
-  isNewcomer,
+  isFirstCheck,
   markBroken,
-  type OtherReceivers,
-  ReceiversDiffer,
-  readReceivers,
   recordCheck,
   type StoredSubscription,
   storedSubscriptions,
@@ -39,8 +33,6 @@ export interface SubscriptionDeps {
   readonly secret: string;
   /** Subscriptions with this secret in their address are ours too, and get an address with the current secret. */
   readonly previousSecret?: string | undefined;
-  /** Takes over the subscriptions of another running receiver, because the operator requested it. */
-  readonly takesOver?: boolean;
   /** The receiver's id in ops.processes; undefined in commands. */
   readonly processId?: string;
 }
@@ -48,26 +40,18 @@ export interface SubscriptionDeps {
 /**
  * Ensures that each wanted event type is delivered to its own address (section 4.7). Adopts a subscription with that address, or
  * creates one; repairs its state and type, and its address if the daemon created it or it has the previous secret; disables
- * duplicates. Never changes other people's subscriptions. If the service refuses, the outcome is `to_create_by_hand`, and the
- * other types continue. Records a gap if deliveries may have been lost since the last check.
+ * duplicates. Never changes subscriptions of other people or of another receiver. If the service refuses, the outcome is
+ * `to_create_by_hand`, and the other types continue. Records a gap if deliveries may have been lost since the last check.
  *
- * Rejects, after trying each type, when the service is unavailable, and with `ReceiversDiffer` when another receiver owns the
- * subscriptions, unless `takesOver`.
+ * Rejects, after trying each type, when the service is unavailable.
  */
 export function ensureSubscriptions(deps: SubscriptionDeps): Promise<Ensured[]> {
   // Two receivers that check at the same time must not both create a subscription.
   return whileLocked(deps.db, 'subscriptions', () => ensureAll(deps));
 }
 
-/** Lets the next receiver that checks own the subscriptions. Changes nothing at the service. */
-export function leaveSubscriptions(
-  deps: Pick<SubscriptionDeps, 'db' | 'publicUrl' | 'secret' | 'processId'>,
-): Promise<void> {
-  return forgetChecks(deps.db, receiverAt(deps.publicUrl, deps.secret), deps.processId);
-}
-
 async function ensureAll(deps: SubscriptionDeps): Promise<Ensured[]> {
-  const { service, db, publicUrl, secret } = deps;
+  const { service, db, publicUrl, secret, processId } = deps;
   const stored = await storedSubscriptions(db);
   const { data: listed, isComplete } = await service.webhooks.list();
   if (!isComplete) {
@@ -75,32 +59,40 @@ async function ensureAll(deps: SubscriptionDeps): Promise<Ensured[]> {
     const details = { operation: 'webhooks.list', effect: 'none' } as const;
     throw new ServiceError('unreadable', 'the list of webhook subscriptions is not whole', details);
   }
-  const own = receiverAt(publicUrl, secret);
-  const others = await readReceivers(db, own);
   const ensured: Ensured[] = [];
   const failures: unknown[] = [];
   for (const type of wantedTypes) {
     const url = hookUrl(publicUrl, secret, type);
     try {
-      ensured.push(await ensureOne(deps, listed, stored.get(type), { type, url }, others));
+      ensured.push(await ensureOne(deps, listed, stored.get(type), { type, url }));
     } catch (error) {
       failures.push(error);
     }
   }
   // Stored even if this rejects: each repair has a gap to record.
   for (const each of changedOf(ensured)) logResult(deps, each);
-  const { processId } = deps;
-  await storeSubscriptions(db, ensured, { isNewcomer: processId !== undefined && (await isNewcomer(db, processId)) });
-  // After a failed check, a newcomer stays one: it has not taken over all types yet.
-  if (failures.every((each) => each instanceof ReceiversDiffer)) await recordCheck(db, own, processId);
+  const isFirst = processId !== undefined && (await isFirstCheck(db, processId));
+  await storeSubscriptions(db, ensured, { isFirst, others: otherReceivers(deps, listed) });
   if (failures.length > 0) throw failures[0];
-  // A check runs every half minute and rarely finds a change, so the mirror is written only after one.
-  if (changedOf(ensured).length > 0 || !(await isMirrored(db, listed))) {
-    const ids = new Set(ensured.map(({ subscriptionId }) => subscriptionId));
-    const isOurs = ({ id, url }: Subscription) => ids.has(id) || isOurAddress(deps, url);
-    await mirrorSubscriptions(deps, isOurs);
-  }
+  if (processId !== undefined) await recordCheck(db, processId);
   return ensured;
+}
+
+/** The enabled subscriptions that another receiver created, by type, each with its address up to the secret. */
+function otherReceivers(
+  { publicUrl, secret, previousSecret }: SubscriptionDeps,
+  listed: readonly Subscription[],
+): Map<EventType, string[]> {
+  const own = { publicUrl, secret, previousSecret };
+  return new Map(
+    wantedTypes.map((type) => [
+      type,
+      listed.flatMap(({ name, enabled, url }) => {
+        const other = name === nameOf(type) && enabled !== false && url !== undefined && otherReceiverOf(own, url);
+        return other ? [other] : [];
+      }),
+    ]),
+  );
 }
 
 function changedOf(ensured: readonly Ensured[]): Ensured[] {
@@ -108,24 +100,23 @@ function changedOf(ensured: readonly Ensured[]): Ensured[] {
 }
 
 async function ensureOne(
-  { service, db, publicUrl, previousSecret, takesOver }: SubscriptionDeps,
+  { service, db, publicUrl, secret, previousSecret }: SubscriptionDeps,
   listed: readonly Subscription[],
   stored: StoredSubscription | undefined,
   wish: WantedSubscription,
-  others: OtherReceivers,
 ): Promise<Ensured> {
   const { type, url } = wish;
-  const atUrl = listed.filter((each) => deliversTo(each, url));
-  const [adopted, ...spare] = atUrl.sort((a, b) => rank(a, type) - rank(b, type));
-  const isRedirected = ({ id, name }: Subscription) =>
-    stored?.isCreatedHere && stored.subscriptionId === id && name === nameOf(type);
+  const ranked = (address: string) =>
+    listed.filter((each) => deliversTo(each, address)).sort((a, b) => rank(a, type) - rank(b, type));
+  const previous = previousSecret === undefined ? [] : ranked(hookUrl(publicUrl, previousSecret, type));
+  const [adopted, ...spare] = [...ranked(url), ...previous];
+  const isRotated = adopted !== undefined && !deliversTo(adopted, url);
+  const isRedirected = ({ id, name, url: other }: Subscription) =>
+    stored?.isCreatedHere &&
+    stored.subscriptionId === id &&
+    name === nameOf(type) &&
+    (other === undefined || otherReceiverOf({ publicUrl, secret, previousSecret }, other) === undefined);
   const redirected = adopted ? undefined : listed.find(isRedirected);
-  const otherReceiver = redirected?.url === undefined ? undefined : receiverOf(redirected.url);
-  const isOfOther = others.has(otherReceiver);
-  const isPrevious = previousSecret !== undefined && otherReceiver === receiverAt(publicUrl, previousSecret);
-  if (isOfOther && !isPrevious && !others.isNewcomer && !takesOver) throw new ReceiversDiffer();
-  // Deliveries with the former secret were accepted, so this is neither a fault nor a gap.
-  const isRotated = isPrevious || isOfOther;
   const faults: Fault[] = [];
   const ours = adopted ?? redirected;
   let created: Subscription | undefined;
@@ -137,7 +128,9 @@ async function ensureOne(
       faults.push('duplicated');
     }
     if (ours === undefined) {
-      if (stored?.subscriptionId !== undefined) faults.push('deleted');
+      if (stored?.subscriptionId !== undefined && !listed.some(({ id }) => id === stored.subscriptionId)) {
+        faults.push('deleted');
+      }
       await markBroken(db, type);
       created = await create(service, wish);
       const { id: subscriptionId } = created;
@@ -145,12 +138,12 @@ async function ensureOne(
       if (created.enabled === false) await service.webhooks.update(subscriptionId, { enabled: true });
       return { type, url, outcome: 'created', faults, subscriptionId, isCreated: true };
     }
-    if (redirected && !isRotated) faults.push('redirected');
+    if (redirected) faults.push('redirected');
     if (ours.enabled === false) faults.push('disabled');
     if (!isOfType(ours, type)) faults.push('retyped');
     if (faults.length === 0 && !isRotated) return { type, url, outcome: 'in_place', faults, subscriptionId: ours.id };
     const changes = {
-      ...(redirected && { url }),
+      ...((redirected || isRotated) && { url }),
       ...(ours.enabled === false && { enabled: true }),
       ...(!isOfType(ours, type) && { type }),
     };
@@ -179,35 +172,6 @@ function isTransient({ advice, code, status }: ServiceError): boolean {
 /** Sort key for duplicates, lowest kept: the right type first, then enabled before disabled. */
 function rank(subscription: Subscription, type: EventType): number {
   return (isOfType(subscription, type) ? 0 : 2) + (subscription.enabled === false ? 1 : 0);
-}
-
-/** Whether the mirror holds exactly the listed subscriptions, as they are. */
-async function isMirrored(db: Database, listed: readonly Subscription[]): Promise<boolean> {
-  const held = await query<{ subscription_id: string; updated_at: Date | null; is_enabled: boolean | null }>(
-    db,
-    'select subscription_id, updated_at, is_enabled from warehouse.webhook_subscriptions where deleted_at is null',
-    [],
-  );
-  const mirrored = new Map(held.map((row) => [String(row.subscription_id), row]));
-  return (
-    mirrored.size === listed.length &&
-    listed.every(({ id, updatedAt, enabled }) => {
-      const row = mirrored.get(String(id));
-      const isAsRecent = (row?.updated_at?.getTime() ?? 0) === (updatedAt === undefined ? 0 : Date.parse(updatedAt));
-      return row !== undefined && isAsRecent && row.is_enabled === (enabled ?? null);
-    })
-  );
-}
-
-/** Reads all subscriptions into the mirror. */
-async function mirrorSubscriptions(
-  { service, db }: SubscriptionDeps,
-  isOurs: (subscription: Subscription) => boolean,
-): Promise<void> {
-  const read = await beginRead(db, 'webhooks.list');
-  const { data: subscriptions, isComplete } = await service.webhooks.list();
-  const found = { subscriptions, isOurs, isComplete, read };
-  await db.transaction().execute((tx) => writeSubscriptions(tx, found));
 }
 
 /** Logs the address without its secret. */

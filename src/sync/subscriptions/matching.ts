@@ -41,14 +41,15 @@ export function receiverAt(publicUrl: string, secret: string): string {
   return receiverOf(hookUrl(publicUrl, secret, 'any'));
 }
 
-/** Identifies a secret, whatever the address, without revealing it. */
-export function secretHash(secret: string): string {
-  return hash('sha256', secret, 'hex');
-}
-
 /** Identifies the receiver of an address without revealing its secret. */
 export function receiverOf(url: string): string {
   return hash('sha256', partsOf(url)?.receiver ?? normalized(url), 'hex');
+}
+
+/** The address of another receiver, up to its secret; undefined for one of ours, and for what is no receiver's. */
+export function otherReceiverOf(own: ReceiverAddress, url: string): string | undefined {
+  const receiver = partsOf(url)?.receiver;
+  return receiver === undefined || isOurAddress(own, url) ? undefined : receiver.slice(0, receiver.lastIndexOf('/'));
 }
 
 /** The last `/hooks/{secret}` counts: PUBLIC_URL may contain such a path itself. */

@@ -1,7 +1,6 @@
 import { type ObjectId, objectId } from '../../api-client/client.ts';
 import { type Database, query, relation, sql, type Transaction } from '../../db/database.ts';
 import { goneAfterSeconds } from '../../db/limits.ts';
-import { UserError } from '../../shared/errors.ts';
 import type { EventType } from '../../shared/event-types.ts';
 
 /** What was wrong with a subscription; all but `duplicated` lose deliveries. */
@@ -29,7 +28,7 @@ export interface Ensured {
 
 /*
  * ops.subscription_watch: the subscription of each wanted event type as the last check left it. ops.gaps gets a row for
- * each time in which deliveries may have been lost. ops.processes knows which receivers check the subscriptions.
+ * each time in which deliveries may have been lost. ops.processes knows which receivers have checked the subscriptions.
  */
 
 export interface StoredSubscription {
@@ -160,12 +159,13 @@ export async function markBroken(db: Database, type: string): Promise<void> {
 
 /**
  * Stores the result of a check. Records a gap for each subscription that is in place again after it lost deliveries or was not
- * checked, from a little before it was last in place until now. `isNewcomer`: the receiver has not checked before.
+ * checked, from a little before it was last in place until now. `isFirst`: the receiver has not checked before. `others`: the
+ * addresses of other receivers by event type, without their secrets.
  */
 export async function storeSubscriptions(
   db: Database,
   ensured: readonly Ensured[],
-  { isNewcomer }: { readonly isNewcomer: boolean },
+  { isFirst, others }: { readonly isFirst: boolean; readonly others: ReadonlyMap<EventType, readonly string[]> },
 ): Promise<void> {
   const inPlace = ensured.flatMap(({ type, faults, outcome }) => {
     const stream = streamOf[type];
@@ -179,27 +179,28 @@ export async function storeSubscriptions(
       sql`
         insert into ops.gaps (stream, from_at, to_at, reason)
         select e.stream, w.in_place_at - e.overlap * interval '1 second', now(),
-          case when e.faults = '' and w.state = 'in_place' then ${isNewcomer ? 'no receiver ran' : 'no receiver checked the webhook subscriptions'}
+          case when e.faults = '' and w.state = 'in_place' then ${isFirst ? 'no receiver ran' : 'no receiver checked the webhook subscriptions'}
             else format('the webhook subscription of %s was %s', e.event_type, coalesce(nullif(e.faults, ''), 'not there')) end
         from ${relation('e', inPlace, { event_type: 'text', stream: 'text', faults: 'text', overlap: 'integer' })}
         join ops.subscription_watch w using (event_type)
         where w.in_place_at is not null and (e.faults <> '' or w.state <> 'in_place'
-          or w.in_place_at < now() - ${isNewcomer ? unreceivedSeconds : uncheckedSeconds}::integer * interval '1 second')`,
+          or w.in_place_at < now() - ${isFirst ? unreceivedSeconds : uncheckedSeconds}::integer * interval '1 second')`,
     );
     await query(
       tx,
       sql`
-        insert into ops.subscription_watch as w (event_type, subscription_id, is_created_here, state, in_place_at, last_fault)
-        select event_type, subscription_id, is_created, state, case when state = 'in_place' then now() end, fault
+        insert into ops.subscription_watch as w (event_type, subscription_id, is_created_here, state, in_place_at, last_fault, other_receivers)
+        select event_type, subscription_id, is_created, state, case when state = 'in_place' then now() end, fault, others
         from ${relation('e', ensured, {
           event_type: ['text', ({ type }) => type],
           subscription_id: ['bigint', ({ subscriptionId }) => subscriptionId],
           is_created: ['boolean', ({ isCreated }) => isCreated === true],
           state: ['text', ({ outcome }) => (outcome === 'to_create_by_hand' ? outcome : 'in_place')],
           fault: ['text', ({ faults }) => (faults.length > 0 ? faults.join(', ') : null)],
+          others: ['text[]', ({ type }) => others.get(type) ?? []],
         })}
         on conflict (event_type) do update set
-          subscription_id = excluded.subscription_id, state = excluded.state,
+          subscription_id = excluded.subscription_id, state = excluded.state, other_receivers = excluded.other_receivers,
           is_created_here = excluded.is_created_here
             or (w.is_created_here and w.subscription_id is not distinct from excluded.subscription_id),
           in_place_at = coalesce(excluded.in_place_at, w.in_place_at),
@@ -209,91 +210,17 @@ export async function storeSubscriptions(
   });
 }
 
-/*
- * If two receivers with different PUBLIC_URLs or secrets use one database, for example while a secret is rotated, the one started
- * last owns the subscriptions while it checks them. The other logs one warning, and accepts both secrets (server/hooks.ts).
- *
- * newcomer ─ takes over ─▶ owner ─ another takes over ─▶ left out ─ the owner is gone ─▶ owner
- *     ▲                      │                              │
- *     └───── is stopped ─────┴──────────────────────────────┘
- */
-
-/** Another running receiver owns the subscriptions, with addresses of its own. */
-export class ReceiversDiffer extends UserError {
-  readonly code = 'receivers_differ';
-
-  constructor() {
-    super(
-      'Two receivers of this database differ in WEBHOOK_SECRET or PUBLIC_URL, and the one that was started last has the webhooks. ' +
-        'Both accept either secret meanwhile. Stop the one that is out of date, or give it the settings of the other.',
-    );
-  }
-}
-
-/** The other receivers that check the subscriptions. */
-export interface OtherReceivers {
-  /** Whether one of them has this address. */
-  has(receiver: string | undefined): boolean;
-  /** Whether this receiver has not checked yet, so that it takes the subscriptions over. */
-  readonly isNewcomer: boolean;
-}
-
-/** The receivers that run beside this one; `own` and all below: its `receiverAt`. */
-export async function readReceivers(db: Database, own: string): Promise<OtherReceivers> {
-  const rows = await query(
-    db,
-    sql<{ address_hash: string }>`select distinct address_hash from ops.processes
-     where address_hash is not null and checked_at > now() - ${uncheckedSeconds}::integer * interval '1 second'`,
-  );
-  const running = new Set(rows.map((row) => row.address_hash));
-  const isNewcomer = !running.delete(own);
-  return { isNewcomer, has: (receiver) => receiver !== undefined && running.has(receiver) };
-}
-
-/** Milliseconds between two reads of {@link receiverSecrets} in a receiver. */
-export const receiversRefreshMs = 2_000;
-/** Milliseconds within which every receiver knows a new one. */
-const knownWithinMs = 2 * receiversRefreshMs + 1_000;
-
-/** The secrets of the running receivers, each as `secretHash`. */
-export async function receiverSecrets(db: Database): Promise<string[]> {
-  const rows = await query<{ secret: string }>(
-    db,
-    sql`select distinct secret_hash as secret from ops.processes
-     where secret_hash is not null and seen_at > now() - ${goneAfterSeconds} * interval '1 second'`,
-  );
-  return rows.map(({ secret }) => secret);
-}
-
-/**
- * How many milliseconds a receiver waits before it moves the webhooks to its own address, so that the others accept its
- * secret by then; 0 when none has another address.
- */
-export async function announcementMs(db: Database, own: string): Promise<number> {
-  const others = sql`select from ops.processes
-    where address_hash <> ${own} and seen_at > now() - ${goneAfterSeconds} * interval '1 second' limit 1`;
-  return (await query(db, others)).length > 0 ? knownWithinMs : 0;
-}
-
 /** Whether a process has not checked the subscriptions yet. */
-export async function isNewcomer(db: Database, processId: string): Promise<boolean> {
+export async function isFirstCheck(db: Database, processId: string): Promise<boolean> {
   const checked = sql`select from ops.processes where process_id = ${processId} and checked_at is not null`;
   return (await query(db, checked)).length === 0;
 }
 
-/** Records that the receiver of `own` has checked the subscriptions: it is no newcomer from now on. */
-export async function recordCheck(db: Database, own: string, processId = own): Promise<void> {
+/** Records that a receiver has checked the subscriptions. */
+export async function recordCheck(db: Database, processId: string): Promise<void> {
   await query(
     db,
-    sql`insert into ops.processes (process_id, address_hash, checked_at) values (${processId}, ${own}, now())
-     on conflict (process_id) do update set address_hash = excluded.address_hash, checked_at = excluded.checked_at`,
+    sql`insert into ops.processes (process_id, checked_at) values (${processId}, now())
+     on conflict (process_id) do update set checked_at = excluded.checked_at`,
   );
-}
-
-/**
- * Records that one receiver stopped checking. Others with the same address go on, and are no newcomers: a receiver that comes
- * back with another secret is the one that takes over.
- */
-export async function forgetChecks(db: Database, own: string, processId = own): Promise<void> {
-  await query(db, sql`update ops.processes set address_hash = null, checked_at = null where process_id = ${processId}`);
 }

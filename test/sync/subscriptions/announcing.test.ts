@@ -35,15 +35,15 @@ const happens = {
       values ('1.${next()}', ${ago(minutes + 1)}, ${ago(minutes)}, ${provenance})`),
   text: (minutes: number, direction = 'in') =>
     query(`with held as (
-        insert into warehouse.sms_conversations (line, number, discovered_via) values ('16465550100', '1212555${1000 + next()}', 'test')
+        insert into warehouse.sms_conversations (line, number) values ('16465550100', '1212555${1000 + next()}')
         returning conversation_id, line, number
       )
       insert into warehouse.sms_messages (conversation_id, message_id, line, number, direction, sent_at, content_hash, source, fetch_seq, fetched_at)
       select conversation_id, ${count}, line, number, '${direction}', ${ago(minutes)}, ${provenance} from held`),
   delivery: (type: string | null, minutes: number) =>
     query(
-      `insert into ops.deliveries (event_type, body, body_hash, targets, named, is_recognized, is_erased, received_at)
-       values ($1, '', '', '{}', '{}', true, false, ${ago(minutes)})`,
+      `insert into ops.deliveries (event_type, body, targets, named, is_recognized, is_erased, received_at)
+       values ($1, '', '{}', '{}', true, false, ${ago(minutes)})`,
       type,
     ),
 };

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createService, type ObjectId } from '../../../src/api-client/client.ts';
-import { ensureSubscriptions, leaveSubscriptions, wantedTypes } from '../../../src/sync/subscriptions/ensure.ts';
+import { ensureSubscriptions, wantedTypes } from '../../../src/sync/subscriptions/ensure.ts';
 import { hookUrl } from '../../../src/sync/subscriptions/matching.ts';
 import { openAccount } from './account.ts';
 
@@ -35,9 +35,8 @@ describe('a subscription of ours', () => {
   test('under the previous secret is known as ours', async () => {
     const { id } = await create(hookUrl(publicUrl, 'the-previous-one', 'AccountSMS'));
     await ensure(service, 'the-previous-one');
-    expect(
-      await database.value('select is_ours from warehouse.webhook_subscriptions where subscription_id = $1', id),
-    ).toBe(true);
+    expect((await service.webhooks.list()).data.find((each) => each.id === id)?.url).toBe(url);
+    expect(await listed()).toHaveLength(wantedTypes.length);
   });
 });
 
@@ -66,59 +65,27 @@ describe('two receivers with different secrets', () => {
     expect((await as(younger, secret)).map(({ outcome }) => outcome)).toEqual(each('in_place'));
   });
 
-  test('of which none knows the other: the one that came last has the deliveries, and nothing was lost', async () => {
-    expect((await as(younger)).flatMap(({ faults }) => faults)).toEqual([]);
-    expect(await gaps()).toEqual([]);
-    for (let look = 0; look < 2; look += 1) {
-      await expect(as(secret)).rejects.toMatchObject({ code: 'receivers_differ', message: /WEBHOOK_SECRET/ });
+  test('of which none knows the other: each has subscriptions of its own, and is told of the other', async () => {
+    expect((await as(younger)).map(({ outcome }) => outcome)).toEqual(each('created'));
+    for (const own of [secret, younger, secret]) {
+      expect((await as(own)).map(({ outcome }) => outcome)).toEqual(each('in_place'));
+      expect(await database.query('select distinct other_receivers from ops.subscription_watch')).toEqual([
+        { other_receivers: [`${publicUrl}/hooks`] },
+      ]);
     }
-    expect(await secrets()).toEqual([younger]);
-    expect((await as(younger)).map(({ outcome }) => outcome)).toEqual(each('in_place'));
+    expect(await secrets()).toEqual([secret, younger]);
   });
 
-  test('of which the younger is stopped: the elder takes its address back at once', async () => {
+  test('of which one is told the other’s as its previous: what has the previous one is disabled', async () => {
+    await as(younger);
     await as(younger, secret);
-    await leaveSubscriptions({ db: database.db, publicUrl, secret: younger });
-    expect((await as(secret)).map(({ outcome }) => outcome)).toEqual(each('repaired'));
-  });
-
-  test('of which one comes back with another secret: it takes over once, beside a third that keeps the old one', async () => {
-    const process = (own: string, processId: string) => ({
-      service,
-      db: database.db,
-      log,
-      publicUrl,
-      secret: own,
-      processId,
-    });
-    await ensureSubscriptions(process(secret, 'first'));
-    await ensureSubscriptions(process(secret, 'second'));
-    await leaveSubscriptions(process(secret, 'first'));
-    await leaveSubscriptions({ db: database.db, publicUrl, secret });
-    await ensureSubscriptions(process(younger, 'first again'));
-    for (let check = 0; check < 3; check += 1) {
-      await expect(ensureSubscriptions(process(secret, 'second'))).rejects.toMatchObject({ code: 'receivers_differ' });
-      const outcomes = await ensureSubscriptions(process(younger, 'first again'));
-      expect(outcomes.map(({ outcome }) => outcome)).toEqual(each('in_place'));
-    }
-    expect(await secrets()).toEqual([younger]);
-    expect(await gaps()).toEqual([]);
-  });
-
-  test('of which a person asks for the one that was left out: it has them, and the other leaves it so', async () => {
-    await as(younger, secret);
-    await ensureSubscriptions({ service, db: database.db, log, publicUrl, secret, takesOver: true });
-    expect(await secrets()).toEqual([secret]);
-    await expect(as(younger)).rejects.toMatchObject({ code: 'receivers_differ' });
-    expect(await secrets()).toEqual([secret]);
-  });
-
-  test('of which the younger is gone: the elder takes its address back', async () => {
-    await as(younger, secret);
-    await expect(as(secret)).rejects.toMatchObject({ code: 'receivers_differ' });
-    await database.query(`update ops.processes set checked_at = checked_at - interval '1 hour'`);
-    expect((await as(secret)).map(({ outcome }) => outcome)).toEqual(each('repaired'));
-    expect(await secrets()).toEqual([secret]);
+    expect(
+      (await service.webhooks.list()).data.map(({ url: at, enabled }) => [at?.includes(younger), enabled]),
+    ).toEqual([...each('').map(() => [false, false]), ...each('').map(() => [true, true])]);
+    expect((await as(younger, secret)).map(({ outcome }) => outcome)).toEqual(each('in_place'));
+    expect(await database.query('select distinct other_receivers from ops.subscription_watch')).toEqual([
+      { other_receivers: [] },
+    ]);
   });
 
   test('that was disabled under the previous secret leaves its gap', async () => {
@@ -128,20 +95,11 @@ describe('two receivers with different secrets', () => {
     expect(await gaps()).toEqual([{ reason: 'the webhook subscription of AccountSMS was disabled' }]);
   });
 
-  test('of which the younger’s first look failed: it takes the address over at its next', async () => {
-    // Its own, since a service that fails is given a rest.
-    const asked = createService({ baseUrl: sandbox.url, apiKey: sandbox.apiKey, log });
-    sandbox.faults({ kind: 'answer', status: 500, operation: 'updateWebhook' });
-    await expect(as(younger, undefined, asked)).rejects.toThrow('webhooks.update');
-    sandbox.faults();
-    await asked.close();
-    await as(younger);
-    expect(await secrets()).toEqual([younger]);
-  });
-
   test('are kept without their secrets', async () => {
-    await as(younger, secret);
-    expect(JSON.stringify(await database.query('select * from ops.processes'))).not.toContain('secret-of-hooks');
+    await as(younger);
+    expect(JSON.stringify(await database.query('select * from ops.subscription_watch'))).not.toContain(
+      'secret-of-hooks',
+    );
   });
 });
 
