@@ -86,11 +86,9 @@ async function conversationsOf(tx: Transaction, reads: readonly ThreadRead[]): P
   const wanted = [...new Map(missing.map(({ thread }) => [threadKey(thread), thread])).entries()].sort();
   const added = await hotQuery(
     tx,
-    sql<ConversationRow>`insert into warehouse.sms_conversations as c (line, number, participants_key, participants, discovered_via)
-     select line, number, participants_key, string_to_array(participants_key, ','),
-       case when p.probed_at is null then 'webhook' when p.evidence = 'import' then 'import' else 'probe' end
+    sql<ConversationRow>`insert into warehouse.sms_conversations as c (line, number, participants_key, participants)
+     select line, number, participants_key, string_to_array(participants_key, ',')
      from ${keys(wanted.map(([, thread]) => thread))}
-     left join ops.thread_candidates p using (line, number)
      on conflict (line, number, participants_key) do nothing
      returning ${conversationColumns}`,
   );

@@ -91,8 +91,8 @@ export async function factsDatabase(url?: string): Promise<Facts> {
       const thread = { line: '15559990000', number: `1555100${String(id).padStart(4, '0')}`, ...values };
       const lastIn = messages.filter(([, direction]) => direction === 'in').at(-1)?.[0];
       await database.query(
-        `insert into warehouse.sms_conversations (conversation_id, line, number, participants_key, discovered_via, last_direction, last_inbound_at)
-         overriding system value values ($1, $2, $3, $4, 'webhook', $5, $6)`,
+        `insert into warehouse.sms_conversations (conversation_id, line, number, participants_key, last_direction, last_inbound_at)
+         overriding system value values ($1, $2, $3, $4, $5, $6)`,
         id,
         thread.line,
         thread.number,

@@ -116,10 +116,10 @@ export async function recordState(tx: Transaction, observed: ObservedState): Pro
     tx,
     sql`
       with conversation as (
-        insert into warehouse.sms_conversations as c (line, number, discovered_via, is_resolved, resolved_by, resolved_at,
+        insert into warehouse.sms_conversations as c (line, number, is_resolved, resolved_by, resolved_at,
           resolved_observed_at, resolved_observed_via, assigned_user_id, is_assignment_known, assigned_observed_at,
           assigned_observed_via)
-        values (${line}, ${number}, 'rule', ${resolved}, ${resolvedBy}, ${resolvedAt}, now(), ${via}, ${assignedTo},
+        values (${line}, ${number}, ${resolved}, ${resolvedBy}, ${resolvedAt}, now(), ${via}, ${assignedTo},
           ${isAssignment}, case when ${isAssignment} then now() end, case when ${isAssignment} then ${via} end)
         on conflict (line, number, participants_key) do update set
           is_resolved = coalesce(excluded.is_resolved, c.is_resolved),

@@ -39,11 +39,11 @@ where q.utc_date = $1::date and sent_at < now()`;
 
 /** What the mirror keeps of each conversation beside its texts; of most it never learned who it is assigned to. */
 export const conversations = `
-insert into warehouse.sms_conversations (conversation_id, line, number, participants_key, participants, discovered_via, first_message_at, last_message_at,
+insert into warehouse.sms_conversations (conversation_id, line, number, participants_key, participants, first_message_at, last_message_at,
   last_inbound_at, last_outbound_at, last_direction, message_count, is_resolved, resolved_at, resolved_observed_at, resolved_observed_via,
   assigned_user_id, is_assignment_known, assigned_observed_at, is_thread_complete)
 overriding system value
-select conversation_id, min(line), min(number), case when conversation_id % 50 = 0 or is_twin then conversation_id::text else '' end, '{}', 'webhook',
+select conversation_id, min(line), min(number), case when conversation_id % 50 = 0 or is_twin then conversation_id::text else '' end, '{}',
   min(sent_at), max(sent_at), max(sent_at) filter (where direction = 'in'), max(sent_at) filter (where direction = 'out'),
   (array_agg(direction order by sent_at desc, message_id desc))[1], count(*),
   case when bench.draw(conversation_id, 120) < 0.3 then bench.draw(conversation_id, 121) < 0.8 end,

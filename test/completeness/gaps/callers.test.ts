@@ -29,10 +29,7 @@ beforeEach(async () => {
       ...[`2.${at}`, age, number, called],
     );
   }
-  await query(
-    `insert into warehouse.sms_conversations (line, number, discovered_via) values ($1, $2, 'test')`,
-    ...[otherLine, withThread],
-  );
+  await query(`insert into warehouse.sms_conversations (line, number) values ($1, $2)`, ...[otherLine, withThread]);
 });
 
 const ofBoth = (number = '') => [`${line} ${number}`, `${otherLine} ${number}`];

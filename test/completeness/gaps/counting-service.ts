@@ -63,8 +63,8 @@ export async function startCountingService({ db, query }: TestDatabase): Promise
       const number = `1718555${String(++held).padStart(4, '0')}`;
       await query(
         `with c as (
-           insert into warehouse.sms_conversations (line, number, discovered_via, thread_fetched_at)
-           values ($1, $2, 'test', now() - interval '1 hour') returning conversation_id
+           insert into warehouse.sms_conversations (line, number, thread_fetched_at)
+           values ($1, $2, now() - interval '1 hour') returning conversation_id
          ), m as (
            insert into warehouse.sms_messages (conversation_id, message_id, line, number, direction, is_read, is_read_by_others, sent_at,
              content_hash, source, fetch_seq, fetched_at)

@@ -33,11 +33,7 @@ beforeEach(async () => {
       number,
       line,
     );
-    await query(
-      `insert into warehouse.sms_conversations (line, number, discovered_via) values ($1, $2, 'test')`,
-      otherLine,
-      number,
-    );
+    await query(`insert into warehouse.sms_conversations (line, number) values ($1, $2)`, otherLine, number);
   }
 });
 

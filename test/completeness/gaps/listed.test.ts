@@ -22,11 +22,7 @@ beforeEach(async () => {
     `insert into warehouse.sms_lines (line, content_hash, source, fetch_seq, fetched_at) values ($1, 'h', 'test', 1, now())`,
     line,
   );
-  await query(
-    `insert into warehouse.sms_conversations (line, number, discovered_via) values ($1, $2, 'test')`,
-    line,
-    number,
-  );
+  await query(`insert into warehouse.sms_conversations (line, number) values ($1, $2)`, line, number);
 });
 
 const reread = () => rereadListedNumbers(db, listed, { max: 10, pauses: defaultReadPauses });
