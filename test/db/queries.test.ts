@@ -1,29 +1,10 @@
 import { afterAll, expect, test } from 'vitest';
-import { hotQuery, query, relation, sql, type Transaction } from '../../src/db/database.ts';
+import { hotQuery, query, relation, sql } from '../../src/db/database.ts';
 import { migratedDatabase } from '../world/database.ts';
 
 const database = await migratedDatabase();
 const { db } = database;
 afterAll(() => database[Symbol.asyncDispose]());
-
-const preparedTexts = async (tx: Transaction) =>
-  (await query<{ statement: string }>(tx, 'select statement from pg_prepared_statements', [])).map(
-    ({ statement }) => statement,
-  );
-
-test('a hot statement is prepared once by each connection, and any other is planned again', async () => {
-  const hot = 'select $1::integer + 1 as answer';
-  const rare = 'select $1::integer + 2 as answer';
-  await db.transaction().execute(async (tx) => {
-    for (const value of [1, 2, 3]) {
-      expect(await hotQuery(tx, hot, [value])).toEqual([{ answer: value + 1 }]);
-      expect(await query(tx, rare, [value])).toEqual([{ answer: value + 2 }]);
-    }
-    const texts = await preparedTexts(tx);
-    expect(texts.filter((text) => text === hot)).toHaveLength(1);
-    expect(texts).not.toContain(rare);
-  });
-});
 
 test('a hot statement that fails can be asked again, and takes whatever text can be stored', async () => {
   const text = 'select 1 / $1::integer as answer, $2::text as said';
@@ -43,14 +24,6 @@ test('a hot statement outlives a change of the tables that it reads', async () =
 test('a statement of the sql tag stores what text cannot hold as U+FFFD, in lists too', async () => {
   const statement = sql<{ one: string; more: string[] }>`select ${'a\0b'}::text as one, ${['c\ud800']}::text[] as more`;
   expect(await query(db, statement)).toEqual([{ one: 'a\ufffdb', more: ['c\ufffd'] }]);
-});
-
-test('a statement of the sql tag with the same text is prepared once', async () => {
-  const doubled = (value: number) => sql<{ answer: number }>`select 2 * ${value}::integer as answer`;
-  await db.transaction().execute(async (tx) => {
-    for (const value of [1, 2, 3]) expect(await hotQuery(tx, doubled(value))).toEqual([{ answer: 2 * value }]);
-    expect((await preparedTexts(tx)).filter((text) => text.startsWith('select 2 *'))).toHaveLength(1);
-  });
 });
 
 test('a relation has the rows, under the names of its columns', async () => {

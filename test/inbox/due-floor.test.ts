@@ -1,6 +1,5 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
-import { query as ask, sql } from '../../src/db/database.ts';
-import { claimDue, claimingDue } from '../../src/inbox/claims.ts';
+import { claimDue } from '../../src/inbox/claims.ts';
 import { createDueFloor } from '../../src/inbox/due-floor.ts';
 import { priorities } from '../../src/inbox/targets.ts';
 import { databaseForTest } from '../stores/databases.ts';
@@ -64,34 +63,4 @@ test('what became due below it is found by the next scan from the start', async 
       { interval: 500 },
     )
     .toEqual(['exception']);
-});
-
-test('a claim touches few pages while a snapshot is held, however many targets were read since', async () => {
-  await using holder = openDatabase(url);
-  await holder.db
-    .transaction()
-    .setIsolationLevel('repeatable read')
-    .execute(async (tx) => {
-      await ask(tx, sql`select from ops.sync_targets`);
-      await query(`insert into ops.sync_targets (kind, key, due_at, dirty_version, clean_version)
-      select 'call', 'c' || n, now() - interval '1 hour' + n * interval '100 ms', 1, 0 from generate_series(1, 5000) n`);
-      await query('update ops.sync_targets set clean_version = dirty_version');
-      await pending('new', 'now()');
-      const floor = createDueFloor(db);
-      const pages = async () => {
-        const { sql, parameters } = claimingDue(['call'], 10, floor).compile(db);
-        const [row] = await query<{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }>(
-          `explain (analyze, buffers, format json) ${sql}`,
-          ...parameters,
-        );
-        await query(`update ops.sync_targets set claimed_until = '-infinity' where key = 'new'`);
-        const plan = row?.['QUERY PLAN'][0].Plan ?? {};
-        return (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0);
-      };
-      const before = await pages();
-      await floor.raise();
-      const after = await pages();
-      expect(before).toBeGreaterThan(100);
-      expect(after).toBeLessThan(40);
-    });
 });

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { reading, readReport } from '../../src/server/reports/report.ts';
 import { factsDatabase } from './facts.ts';
 
 const facts = await factsDatabase();
@@ -108,32 +107,6 @@ test('a hang-up in the menu tells where, flagged as abandoned or not', async () 
   ]);
   const hangUps = [{ calls: 2 }];
   expect(await query('select sum(menu_count)::integer as calls from reporting.call_hourly')).toEqual(hangUps);
-});
-
-const headlinesOf = (parameters: object) =>
-  reading(facts.db, { from: '2026-03-02', to: '2026-03-02', ...parameters }, async (each) => {
-    const { drawn } = await readReport(each);
-    return Object.fromEntries(
-      drawn.flatMap(({ headlines }) => headlines?.now ?? []).map(({ name, value }) => [name, value]),
-    );
-  });
-
-test('the headlines of /reports say how many could have been answered, and why others were not', async () => {
-  // 16 unanswered calls in business hours, two of them in the menu alone, and two answered: 2 of 16.
-  const all = {
-    'Answered in business hours, past the menu': (100 * 2) / 16,
-    Answered: 14.29,
-    'Missed, not returned': 18,
-    'Of these, customers who wait for a call': 12,
-    'Of these, came while closed': 2,
-    'Of these, menu only': 2,
-    'Of these, mailbox without a message': 2,
-  };
-  expect(await headlinesOf({})).toMatchObject(all);
-  expect(await headlinesOf({ number: '15559990000' })).toMatchObject(all);
-  expect(await headlinesOf({ queue: 'queue:601' })).toMatchObject({
-    ...{ 'Missed, not returned': 3 },
-  });
 });
 
 test('a customer who called several times waits once, by the newest call that needs a call-back, until somebody calls', async () => {

@@ -109,27 +109,6 @@ test('a call with an agent is told to those who watch users, others are not', as
   expect(delivery?.json).toMatchObject({ callId: made.id, webhookType: 'UserEndedCalls' });
 });
 
-test('a transcription is told when the transcript can be read', async () => {
-  await subscribe('AccountAITranscription');
-  const made = await sandbox.emit.call({ ...answered, transfers: 0, transcriptAfterMs: 30 });
-  const [delivery] = await receiver.until(1);
-  const [transcriptId] = made.transcriptIds;
-  expect(delivery?.json).toEqual({ callId: made.id, transcriptId, webhookType: 'AccountAITranscription' });
-  expect((await ask('GET', `/calls/${made.id}/transcripts`)).body.data).toMatchObject([{ id: transcriptId }]);
-});
-
-test('only enabled subscriptions of the type hear of an event, and silent events reach none', async () => {
-  await subscribe('AccountEndedCalls');
-  const disabled = await subscribe('AccountSMS', '/disabled');
-  await subscribe('AccountSMS', '/one');
-  await subscribe('AccountSMS', '/two');
-  await ask('POST', `/webhooks/${disabled}/disable`);
-  await sandbox.emit.sms({ line, number, announce: false });
-  await sandbox.emit.sms({ line, number });
-  await settled();
-  expect(receiver.received.map((delivery) => delivery.path).toSorted()).toEqual(['/one', '/two']);
-});
-
 test('a refused delivery is tried again until it is taken', async () => {
   await subscribe('AccountSMS');
   receiver.answers.push(500, 302);
@@ -148,13 +127,6 @@ test('a delivery fails after the last try', async () => {
   await sandbox.emit.sms({ line, number });
   await settled();
   expect(sandbox.deliveries()).toMatchObject([{ outcome: 'failed', attempts: [{}, {}, {}, {}] }]);
-});
-
-test('a receiver that is away is an attempt without a status', async () => {
-  await ask('POST', '/webhooks', { type: 'AccountSMS', url: 'http://127.0.0.1:1/closed' });
-  await sandbox.emit.sms({ line, number });
-  await settled();
-  expect(sandbox.deliveries()[0]?.attempts[0]).toMatchObject({ status: null, error: expect.stringMatching(/./) });
 });
 
 test('a reset cuts what is under way', async () => {

@@ -19,10 +19,6 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.close());
 
-async function read(path: string): Promise<Anything> {
-  return (await ask('GET', path)).body.data;
-}
-
 test('holds 400 calls of the last fourteen days, most of them in business hours', () => {
   expect(calls).toHaveLength(400);
   const hours = calls.map((call) => (new Date(call.startTime).getUTCHours() + 24 - 5) % 24);
@@ -34,43 +30,6 @@ test('holds 400 calls of the last fourteen days, most of them in business hours'
   expect(calls.some((call) => call.transferred > 0)).toBe(true);
   expect(calls.some((call) => call.repeated > 0)).toBe(true);
   expect(calls.some((call) => call.callerType === 'user' && call.calledType === 'user')).toBe(true);
-});
-
-test('every recorded call has its recordings, and transcripts name their leg', async () => {
-  const recorded = calls.filter((call) => call.recorded);
-  expect(recorded.length).toBeGreaterThan(150);
-  const absent = { summary: 0, score: 0 };
-  for (const { id } of recorded) {
-    const [{ legs }, recordings, transcripts] = await Promise.all(
-      ['', '/recordings', '/transcripts'].map((part) => read(`/calls/${id}${part}`)),
-    );
-    expect(recordings.length).toBeGreaterThan(0);
-    const legIds = legs.map((leg: Anything) => leg.uniqueId);
-    for (const recording of recordings) expect(legIds).toContain(recording.uniqueId);
-    for (const transcript of transcripts) {
-      expect(transcript.callId).toBe(id);
-      const files = recordings.map((recording: Anything) => recording.uniqueId.replace('.', ''));
-      expect(files.filter((file: string) => transcript.recording.includes(file))).toHaveLength(1);
-      const starts = transcript.segments.map((segment: Anything) => segment.start);
-      expect(starts).toEqual(starts.toSorted((one: number, other: number) => one - other));
-      if (transcript.shortSummary === undefined) absent.summary++;
-      if (transcript.customerSatisfactionScore === undefined) absent.score++;
-    }
-  }
-  expect(absent.summary).toBeGreaterThan(0);
-  expect(absent.score).toBeGreaterThan(0);
-});
-
-test('called back leads from an abandoned call to a later outbound one to the same number', () => {
-  const byId = new Map(calls.map((call) => [call.id, call]));
-  const returned = calls.filter((call) => call.calledBack !== undefined);
-  expect(returned.length).toBeGreaterThan(3);
-  for (const call of returned) {
-    expect(call).toMatchObject({ abandoned: true, status: 'missed', talkTimeSeconds: 0 });
-    const back = byId.get(call.calledBack);
-    expect(back).toMatchObject({ direction: 'outbound', calledNumber: call.callerNumber });
-    expect(back.startTime > call.endTime).toBe(true);
-  }
 });
 
 test('threads know every kind of message', async () => {
@@ -104,25 +63,6 @@ test('the same seed and moment tell the same story, another seed another', async
   expect(same).toEqual(one);
   expect(another.calls).not.toEqual(one.calls);
   expect(another.threads).not.toEqual(one.threads);
-});
-
-test('a history of many calls goes back as far as a company of that size needs', async () => {
-  const large = await createSandbox({ calls: 30_000, threads: 0, now });
-  try {
-    const search = caller(large);
-    const count = async (from: number, to: number) => {
-      const part = { start: startedAt / 1000 - from * 86_400, end: startedAt / 1000 - to * 86_400, limit: 1 };
-      return (await search('POST', '/calls/search', part)).body.data.total;
-    };
-    expect(await count(31, 0)).toBe(30_000);
-    for (const week of [1, 2, 3, 4]) {
-      const held = await count(week * 7, week * 7 - 7);
-      expect(held).toBeGreaterThan(5_000);
-      expect(held).toBeLessThan(9_000);
-    }
-  } finally {
-    await large.close();
-  }
 });
 
 /** Threads of two on any line, with anyone who called: conversations cannot be listed. */

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
-import { assignedLine, type Cast, castOf, line, refusal } from './account.ts';
+import { type Cast, castOf, line, refusal } from './account.ts';
 
 let dataDir: string;
 let sandbox: Sandbox;
@@ -93,59 +93,4 @@ test('an id is not given twice, not even after a restart, and what was deleted s
   expect((await second.emit.sms({ line, number })).id).toBe(id + 2);
   await second.close();
   await rm(folder, { recursive: true });
-});
-
-describe('unread counts', () => {
-  const [one, two] = ['13125550601', '13125550602'] as const;
-  beforeEach(async () => {
-    await sandbox.reset();
-    cast = await castOf(sandbox);
-  });
-
-  const count = (query = '', token?: string) => cast.ask('GET', `/sms/unread${query}`, undefined, token);
-  const total = async (query = '', token?: string) => (await count(query, token)).body.data.total;
-  async function arrive(on = line, number: string = one, sentAt?: string): Promise<number> {
-    const { id } = await sandbox.emit.sms({ line: on, number, announce: false, ...(sentAt && { sentAt }) });
-    return id;
-  }
-
-  test('only messages that came in count; groups do too, the deleted do not', async () => {
-    const id = await arrive();
-    await sandbox.emit.sms({ line, number: one, direction: 'out', delivery: null, announce: false });
-    await sandbox.emit.sms({ line, number: one, participants: [one, two], announce: false });
-    expect(await total()).toBe(2);
-    await cast.ask('DELETE', `/sms/conversations/${line}/${one}/messages/${id}`);
-    expect(await total()).toBe(1);
-  });
-
-  test('lines narrows to the named ones, once each and in their order, and total is their sum', async () => {
-    await arrive();
-    await arrive('16465550101');
-    await arrive(assignedLine);
-    const query = `?lines=${assignedLine},${encodeURIComponent('(646) 555-0100')},${line}`;
-    expect((await count(query)).body).toEqual({
-      data: {
-        total: 2,
-        lines: [
-          { line: assignedLine, count: 1 },
-          { line, count: 1 },
-        ],
-      },
-    });
-  });
-
-  test.each([
-    ['2026-05-04T12:00:09Z', 3],
-    ['2026-05-04T12:00:10Z', 2],
-    ['2026-05-04T12:00:10.100Z', 3],
-    ['2026-05-04T12:00:10.900Z', 2],
-    ['2026-05-04T08:00:10-04:00', 2],
-    ['2026-05-04T12:00:20Z', 1],
-    ['2026-05-04T12:00:30Z', 0],
-  ])('since %s counts %i messages: those after it, and a whole second is over at its end', async (since, expected) => {
-    for (const at of ['10.400', '20.000', '30.999']) await arrive(line, one, `2026-05-04T12:00:${at}Z`);
-    for (const token of [undefined, cast.other.token]) {
-      expect(await total(`?since=${encodeURIComponent(since)}`, token)).toBe(expected);
-    }
-  });
 });
