@@ -27,15 +27,13 @@ insert into ops.locks (name) values ('alerts'), ('audits'), ('bi_role'), ('direc
 
 create table ops.routines (
   file_name text primary key,
-  text_hash text not null, -- When it differs, the file is applied again.
-  applied_at timestamptz not null default now()
+  text_hash text not null -- When it differs, the file is applied again.
 );
 
 -- The views of the schema reporting that a release created.
 create table ops.views (
   view_name text primary key,
-  text_hash text not null, -- When it differs, the view is created again.
-  applied_at timestamptz not null default now()
+  text_hash text not null -- When it differs, the view is created again.
 );
 
 -- The running processes, as each last reported itself, and the receivers that recently checked the subscriptions.
@@ -278,7 +276,6 @@ create table ops.erasures (
   erasure_id bigint generated always as identity primary key,
   number_hash text not null unique, -- SHA-256 of the salt and the normalised number.
   erased_at timestamptz not null default now(),
-  repeated_at timestamptz,
   removed jsonb not null default '{}', -- Rows removed or blanked, by table.
   -- Of each other spelling: with and without a digit for mobiles, with an exit code, as dialled inside its country.
   spelling_hashes text[] not null default '{}'

@@ -109,7 +109,6 @@ create table ops.rollup_troubles (
   error text not null,
   try_count integer not null default 1,
   first_failed_at timestamptz not null default now(),
-  last_failed_at timestamptz not null default now(),
   retry_at timestamptz not null default now() + interval '1 minute', -- After a minute, and up to a quarter of an hour.
   check ((kind = 'thread') = (conversation_id is not null) and (kind <> 'thread') = (bucket_at is not null))
 );

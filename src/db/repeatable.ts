@@ -57,7 +57,7 @@ export async function applyRoutines(tx: Transaction): Promise<string[]> {
       tx,
       sql`
         insert into ops.routines (file_name, text_hash) values (${name}, ${textHash})
-        on conflict (file_name) do update set text_hash = excluded.text_hash, applied_at = now()`,
+        on conflict (file_name) do update set text_hash = excluded.text_hash`,
     );
   }
   return changed.map(({ name }) => name);

@@ -104,7 +104,7 @@ async function storeHash(db: Database, number: string): Promise<void> {
       tx,
       sql`insert into ops.erasures (number_hash, spelling_hashes)
        values (ops.erasure_hash(${number}), array(select ops.erasure_hash(s) from unnest(${otherSpellings}::text[]) s))
-       on conflict (number_hash) do update set repeated_at = now()`,
+       on conflict (number_hash) do nothing`,
     );
   });
 }

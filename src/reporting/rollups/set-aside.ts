@@ -42,7 +42,7 @@ export function setAside(tx: Transaction, trouble: Trouble): Promise<SetAside[]>
      insert into ops.rollup_troubles as t (kind, bucket_at, conversation_id, error)
      select kind, bucket_at, conversation_id, error from ${failed}
      on conflict (kind, coalesce(bucket_at, '-infinity'), coalesce(conversation_id, 0)) do update set
-       error = excluded.error, last_failed_at = now(), try_count = t.try_count + (t.retry_at <= now())::integer,
+       error = excluded.error, try_count = t.try_count + (t.retry_at <= now())::integer,
        retry_at = case when t.retry_at <= now() then now() + ${retryDelay('t.try_count')} else t.retry_at end
      returning
        format('%s (%s)', case kind when 'thread' then 'turns of conversation ' || conversation_id
