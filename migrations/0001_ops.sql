@@ -14,8 +14,8 @@ create sequence ops.fetch_seq as bigint;
 
 create table ops.migrations (
   name text primary key, -- Name of the file in the folder migrations, without .sql.
-  timestamp text not null,
-  text_hash text -- When the text is edited, which only happens before the first release, the database cannot be upgraded.
+  applied_at timestamptz not null default now(),
+  text_hash text not null -- When the text is edited, which only happens before the first release, the database cannot be upgraded.
 );
 
 -- Locks for work that only one process may do at a time. Only the daemon may read the table; any role could take an advisory lock.

@@ -5,7 +5,7 @@ import { Client } from 'pg';
 import type { WorkName } from '../../config/queues.ts';
 import type { Context, ReadySettings } from '../context.ts';
 import { createDatabase } from '../db/database.ts';
-import { type DatabaseFacts, refuseUnusable, selectFacts } from '../db/migrate.ts';
+import { refuseOtherEncoding, selectEncoding } from '../db/migrate.ts';
 import { isPostgresAway, isVagueRefusal } from '../db/refusals.ts';
 import { isPooled, refuseSharedSessions } from '../db/session.ts';
 import { areMigrated } from '../migrations.ts';
@@ -214,7 +214,7 @@ async function tryToConnect(databaseUrl: string, connections = 1, onConnected = 
     const [client] = clients;
     if (!client) return;
     if (await isPooled(client)) await refuseSharedSessions(databaseUrl);
-    refuseUnusable((await client.query<DatabaseFacts>(selectFacts)).rows[0]);
+    refuseOtherEncoding((await client.query(selectEncoding)).rows);
   } finally {
     await Promise.allSettled(clients.map((client) => client.end()));
   }

@@ -33,13 +33,12 @@ export interface MigrationOutcome {
 /**
  * Migrates the schema: migrations, then functions and triggers, then the `reporting` views. Many processes may run it
  * at once. A failed migration is rolled back and throws. Does nothing if a newer release has migrated the database.
- * Throws `OldDatabase` if the schema is older than the baseline or made by another text of it, and `OtherEncoding` if
- * the database doesn't store UTF-8.
+ * Throws `OldDatabase` if another text of a migration was applied, and `OtherEncoding` if the database doesn't store UTF-8.
  */
 export async function migrate(databaseUrl: string, log: Log, folder = releaseFolder): Promise<MigrationOutcome> {
   await using database = createDatabase({ url: databaseUrl, log, maxConnections: 2, name: 'migrate' });
   const { db } = database;
-  refuseUnusable((await query<DatabaseFacts>(db, selectFacts, []))[0]);
+  refuseOtherEncoding(await query<Encoding>(db, selectEncoding, []));
   const changed = await changedMigrations(db, folder);
   if (changed.length > 0) throw new OldDatabase(changed);
   const ahead = await migrationsAhead(db, folder);
@@ -75,21 +74,15 @@ async function createViews(db: Database, log: Log, isAhead: () => Promise<boolea
   }
 }
 
-export interface DatabaseFacts {
-  /** Whether the schema is older than the baseline. The baseline creates both tables in one transaction. */
-  readonly is_old: boolean;
+interface Encoding {
   readonly encoding: string;
 }
 
-export const selectFacts = `
-  select to_regclass('ops.deliveries') is not null and to_regclass('ops.routines') is null as is_old,
-    current_setting('server_encoding') as encoding`;
+export const selectEncoding = `select current_setting('server_encoding') as encoding`;
 
-/** Throws `OldDatabase` or `OtherEncoding` if no release can use the database. */
-export function refuseUnusable(facts: DatabaseFacts | undefined): void {
-  if (facts === undefined) return;
-  if (facts.encoding !== 'UTF8') throw new OtherEncoding(facts.encoding);
-  if (facts.is_old) throw new OldDatabase();
+/** Throws `OtherEncoding` if no release can use the database. */
+export function refuseOtherEncoding([found]: readonly Encoding[]): void {
+  if (found && found.encoding !== 'UTF8') throw new OtherEncoding(found.encoding);
 }
 
 /** In other encodings, Postgres would count bytes as characters, or refuse characters it has no code for. */
@@ -103,10 +96,9 @@ export class OtherEncoding extends UserError {
 
 export class OldDatabase extends UserError {
   /** `changed`: the migrations whose text was edited since. */
-  constructor(changed: readonly string[] = []) {
-    const since = changed.length === 0 ? '' : ` (since then ${changed.join(', ')} changed)`;
+  constructor(changed: readonly string[]) {
     super(
-      `A version from before the first release created this database, and its schema cannot be upgraded${since}: point DATABASE_URL at an empty database (\`start\` without DATABASE_URL: set DATA_DIR to an empty folder) and let Trunkline mirror the account again. Keep a dump of this one: opt-outs, contacts, sends and versions of rules are nowhere else.`,
+      `A version from before the first release created this database, and its schema cannot be upgraded (since then ${changed.join(', ')} changed): point DATABASE_URL at an empty database (\`start\` without DATABASE_URL: set DATA_DIR to an empty folder) and let Trunkline mirror the account again. Keep a dump of this one: opt-outs, contacts, sends and versions of rules are nowhere else.`,
     );
   }
 }
@@ -121,7 +113,7 @@ async function changedMigrations(db: Database, folder: URL): Promise<string[]> {
   const [known, applied] = await Promise.all([namesIn(folder), appliedMigrations(db)]);
   const both = known.filter((name) => applied.has(name));
   const texts = await Promise.all(both.map((name) => readMigration(folder, name)));
-  return both.filter((name, at) => ![null, texts[at]?.textHash].includes(applied.get(name)));
+  return both.filter((name, at) => texts[at]?.textHash !== applied.get(name));
 }
 
 async function readMigration(folder: URL, name: string) {
@@ -156,15 +148,11 @@ function isDuplicate(error: unknown): boolean {
   return error instanceof Error && 'code' in error && duplicateCodes.has(error.code);
 }
 
-/** The applied migrations with the hashes of their texts: null if it is not known, empty if the table is too old for it. */
-async function appliedMigrations(db: Database | Transaction): Promise<ReadonlyMap<string, string | null>> {
+/** The applied migrations with the hashes of their texts. */
+async function appliedMigrations(db: Database | Transaction): Promise<ReadonlyMap<string, string>> {
   if (!(await hasMigrations(db))) return new Map();
-  const rows = await query(
-    db,
-    sql<{ name: string; hash: string | null }>`select name,
-       case when to_jsonb(m) ? 'text_hash' then to_jsonb(m) ->> 'text_hash' else '' end as hash from ops.migrations m`,
-  );
-  return new Map(rows.map((row) => [row.name, row.hash]));
+  const rows = await query(db, sql<{ name: string; text_hash: string }>`select name, text_hash from ops.migrations`);
+  return new Map(rows.map((row) => [row.name, row.text_hash]));
 }
 
 const lockRetryMs = 3_000;
@@ -231,11 +219,7 @@ async function applySchema(db: Database, folder: URL): Promise<{ applied: string
         failed = `Migration ${name} failed`;
         const { text, textHash } = await readMigration(folder, name);
         await tx.executeQuery(CompiledQuery.raw(withComments(text)));
-        await query(
-          tx,
-          sql`insert into ops.migrations (name, timestamp, text_hash)
-            values (${name}, to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), ${textHash})`,
-        );
+        await query(tx, sql`insert into ops.migrations (name, text_hash) values (${name}, ${textHash})`);
       }
       failed = 'The functions and triggers could not be applied';
       return { applied, routines: await applyRoutines(tx) };

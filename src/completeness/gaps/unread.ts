@@ -154,7 +154,7 @@ async function missingSinceCreation(
   { db, service, onAnswer }: GapDetectionDeps,
   lines: Iterable<string>,
 ): Promise<Map<string, number> | undefined> {
-  const [created] = await query<{ at: Date }>(db, 'select min(timestamp)::timestamptz as at from ops.migrations', []);
+  const [created] = await query<{ at: Date }>(db, 'select min(applied_at) as at from ops.migrations', []);
   if (!created) return undefined;
   const answer = await service.unread.counts({ since: created.at.toISOString() });
   onAnswer('unread.counts', answer);

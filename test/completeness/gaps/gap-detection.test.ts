@@ -150,12 +150,10 @@ describe('looking for texts that no webhook announced', async () => {
     await lostText(number());
     await stateNow();
     await world.query(`update warehouse.sms_unread_snapshots set observed_at = observed_at - interval '20 minutes'`);
-    await world.query('create table made as select name, timestamp from ops.migrations');
-    await world.query(
-      `update ops.migrations set timestamp = to_char(now() + interval '1 day', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`,
-    );
+    await world.query('create table made as select name, applied_at from ops.migrations');
+    await world.query(`update ops.migrations set applied_at = now() + interval '1 day'`);
     expect(await stateNow()).toBe('older');
-    await world.query('update ops.migrations m set timestamp = made.timestamp from made where made.name = m.name');
+    await world.query('update ops.migrations m set applied_at = made.applied_at from made where made.name = m.name');
     expect(await stateNow(), 'a text can be on its way beside them').toBe('behind');
     await world.query(`update warehouse.sms_unread_snapshots set observed_at = observed_at - interval '20 minutes'`);
     expect(await stateNow()).toBe('unexplained');
