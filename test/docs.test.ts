@@ -60,34 +60,6 @@ test.each(samples)('the sample query runs: %s', async (statement) => {
   await expect(database.query(statement)).resolves.toBeInstanceOf(Array);
 });
 
-const sampleOf = (words: string) => samples.find((each) => each.includes(words)) ?? '';
-
-test('the time to the row is that of the texts of today', async () => {
-  const thread = { line: '15559990000', number: '15550000001' };
-  const text = async (id: number, receivedAt: string, seenAt: string) => {
-    await database.insert('ops.deliveries', {
-      received_at: receivedAt,
-      body: '',
-      targets: [`thread ${thread.line}/${thread.number}`],
-      is_recognized: true,
-    });
-    await database.insert('warehouse.sms_messages', {
-      ...thread,
-      conversation_id: 1,
-      message_id: id,
-      direction: 'in',
-      sent_at: receivedAt,
-      body: 'text',
-      first_seen_at: seenAt,
-    });
-  };
-  const midnight = (await database.value('select current_date::timestamptz')) as Date;
-  const at = (seconds: number) => new Date(Number(midnight) + seconds * 1_000).toISOString();
-  await text(1, at(-3_600), at(-3_550));
-  await text(2, at(60), at(62));
-  expect(await database.query(sampleOf('how long the mirror takes'))).toEqual([{ median_seconds: 2 }]);
-});
-
 test('there are sample queries to run', () => {
   expect(samples.length).toBeGreaterThan(2);
 });

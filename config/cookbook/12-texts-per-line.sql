@@ -1,8 +1,6 @@
 -- How many texts does each line get and send, and who sends them?
--- Segments are estimated from the words of the texts that people sent; what rules sent was billed, see 21.
 select line, sum(inbound_count) as received, sum(outbound_count) as sent, sum(outbound_user_count) as by_people,
-  sum(outbound_automatic_count) as by_rules, sum(outbound_unknown_count) as by_unknown_senders,
-  sum(outbound_user_estimated_segment_count) as estimated_segments_of_people
+  sum(outbound_automatic_count) as by_rules, sum(outbound_unknown_count) as by_unknown_senders
 from reporting.sms_daily
 where local_date > reporting.local_day(now()) - 30
 group by 1

@@ -2,7 +2,6 @@ import { appendFile, writeFile } from 'node:fs/promises';
 import { Client } from 'pg';
 import { type Question, questionsOf, unasked } from './account/dashboards.ts';
 import { inventHistory } from './account/history.ts';
-import { missedBurst } from './missed-burst.ts';
 import { atMost, type Finding, quantity } from './report.ts';
 import type { Rig } from './rig/rig.ts';
 import { type Spread, spreadOf } from './spread.ts';
@@ -13,8 +12,7 @@ const goalMs = 100;
 const warmUps = 2;
 
 /**
- * What dashboards ask of the views, warm, over an invented history of `--rows` calls and 0.6 times as many texts; and how a burst of
- * missed calls is worked in.
+ * What dashboards ask of the views, warm, over an invented history of `--rows` calls and 0.6 times as many texts.
  */
 export async function reporting(rig: Rig): Promise<Finding[]> {
   const calls = rig.rows ?? usualCalls;
@@ -26,7 +24,6 @@ export async function reporting(rig: Rig): Promise<Finding[]> {
   const views = await viewsOf(client);
   if (unasked(views).length > 0) throw new Error(`No dashboard asks ${unasked(views).join(', ')}: add a question.`);
 
-  const burst = rig.isKept ? [] : await missedBurst(await rig.stores.database('missed_burst'));
   const began = performance.now();
   if (!rig.isKept) await inventHistory(url, { calls, messages: Math.round(calls * textsPerCall) }, rig.progress);
   const seconds = (performance.now() - began) / 1_000;
@@ -42,7 +39,6 @@ export async function reporting(rig: Rig): Promise<Finding[]> {
   if (rig.explainFile) await explain(client, rig.explainFile, timed.slice(0, 10));
 
   return [
-    ...burst,
     {
       bench: 'reporting',
       what: `${rig.isKept ? 'open' : 'invent and roll up'} ${amount}`,
