@@ -173,12 +173,6 @@ export function roughMentionPattern(number: string): string {
   return nationalDigits(number, roughGap);
 }
 
-/** As {@link roughMentionPattern}, in texts with the escapes that {@link mayMention} decodes. */
-export function escapedMentionPattern(number: string): string {
-  const gap = String.raw`(?:${roughGap}|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2}|&[a-z]+;|&#x?[0-9A-Fa-f]+;)*`;
-  return nationalDigits(number, gap);
-}
-
 /** Every spelling ends with these digits. */
 function nationalDigits(number: string, gap: string): string {
   const { digits } = postgresClasses();
