@@ -46,9 +46,6 @@ create table ops.processes (
   checked_at timestamptz, -- Of a receiver: when it last checked the subscriptions.
   connections integer,
   rules_mode text check (rules_mode in ('off', 'dry-run', 'live')),
-  api_answered_at timestamptz, -- Whatever the status.
-  api_waiting_from timestamptz, -- Start of the oldest request without an answer.
-  api_waiting_operation text,
   api_failing_from timestamptz, -- Since when every request has failed, if that lasts or its circuit breaker is open.
   account_problem text, -- Why the account that answers is not the mirrored one.
   watches_until timestamptz, -- End of the lease of the one process that watches the health checks for alerts.

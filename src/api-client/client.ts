@@ -5,8 +5,8 @@ import { createExchanger, defaultLimits, type Limits } from './transport/exchang
 import { parseBase } from './transport/operation.ts';
 import { type CircuitPolicy, createThrottle, defaultCircuit } from './transport/throttle.ts';
 import {
+  createRequestCount,
   createTransport,
-  createWaitingRequests,
   defaultRetry,
   type RequestAttempt,
   type RetryPolicy,
@@ -64,9 +64,9 @@ export function createService(options: ServiceOptions) {
   const retry = { ...defaultRetry, ...options.retry };
   const policy = { ...defaultCircuit, ...options.circuit, ...limits, ...retry };
   const throttle = createThrottle(policy, clock, log);
-  const waiting = createWaitingRequests(clock.now);
+  const count = createRequestCount(clock.now);
   const ungated = createTransport({
-    ...{ base, exchanger, throttle, waiting, retry, clock, log, onAnswer },
+    ...{ base, exchanger, throttle, count, retry, clock, log, onAnswer },
     authorization: authorizationOf(apiKey),
   });
   const gate = options.checkAccount && createAccountGate(ungated, options.checkAccount, clock);
@@ -81,10 +81,8 @@ export function createService(options: ServiceOptions) {
     accountProblem: () => gate?.problem(),
     /** Resolves if the mirrored account answers now: before what a list leaves out is deleted, or proven not to exist. */
     confirmAccount: async (operation: string, signal?: AbortSignal) => gate?.confirm(operation, signal),
-    /** Whether requests wait for an answer, and for how long. */
-    waiting: waiting.state,
     /** How many requests this process made in the last minute. */
-    requestsOfLastMinute: waiting.lastMinute,
+    requestsOfLastMinute: count.lastMinute,
     abandon: transport.abandon,
     /** Waits for the answers under way and closes the connections. */
     close: exchanger.close,

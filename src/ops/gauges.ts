@@ -48,10 +48,6 @@ export function createGauges(registry: Registry, takeSnapshot: () => Promise<Sna
     'unannounced_call_share',
     'Share of the calls of the last day that no webhook announced, from 0 to 1.',
   );
-  const apiWaiting = gauge(
-    'api_waiting_seconds',
-    'How long the oldest unanswered request to the service has waited, over all processes, in seconds; 0 without one.',
-  );
   const workers = gauge('workers', 'Running worker processes, by RULES_MODE.', ['mode']);
   const sends = gauge(
     'sends',
@@ -97,7 +93,6 @@ export function createGauges(registry: Registry, takeSnapshot: () => Promise<Sna
       cap.set(dailyMicros / 1_000_000);
     }
     if (processes.state === 'known') {
-      apiWaiting.set(Math.max(0, ...processes.value.map(({ waitingSeconds }) => waitingSeconds ?? 0)));
       for (const mode of modes) {
         workers.set({ mode }, processes.value.filter((each) => each.rulesMode === mode).length);
       }

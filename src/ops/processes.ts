@@ -19,11 +19,6 @@ export interface RunningProcess {
   readonly connections: number;
   /** Null if it evaluates no rules. */
   readonly rulesMode: Mode | null;
-  /** Seconds since the service last answered it. Null before the first answer. */
-  readonly answeredSeconds: number | null;
-  /** Seconds that its oldest unanswered request has waited. Null if there is none. */
-  readonly waitingSeconds: number | null;
-  readonly waitingOperation: string | null;
   /** Identifies the address at which it receives webhooks. Null if it has none. */
   readonly addressHash: string | null;
   /**
@@ -50,8 +45,6 @@ export function readProcesses(db: Database): Promise<RunningProcess[]> {
   return query<RunningProcess>(
     db,
     sql`select role, started_at as "startedAt", coalesce(connections, 0) as connections, rules_mode as "rulesMode",
-       extract(epoch from seen_at - api_answered_at)::float8 as "answeredSeconds",
-       extract(epoch from seen_at - api_waiting_from)::float8 as "waitingSeconds", api_waiting_operation as "waitingOperation",
        extract(epoch from seen_at - api_failing_from)::float8 as "failingSeconds",
        address_hash as "addressHash", account_problem as "accountProblem", is_refusing as "isRefusing"
      from ops.processes where seen_at > now() - ${goneAfterSeconds} * interval '1 second' order by started_at, process_id`,
@@ -78,8 +71,6 @@ export function reportProcess(context: Context, role: RunningProcess['role']) {
     receives({ role }) && publicUrl !== undefined && secret !== undefined ? receiverAt(publicUrl, secret) : null;
 
   async function report(): Promise<void> {
-    const waiting = service?.waiting();
-    const oldest = waiting?.oldest;
     const before = (ms: number | undefined) => sql`now() - ${ms ?? null} * interval '1 ms'`;
     const facts = {
       role,
@@ -87,9 +78,6 @@ export function reportProcess(context: Context, role: RunningProcess['role']) {
       rules_mode: works({ role }) ? settings.rulesMode : null,
       connections: connections ?? null,
       address_hash: addressHash,
-      api_answered_at: before(waiting?.answeredMs),
-      api_waiting_from: before(oldest?.ms),
-      api_waiting_operation: oldest?.operation ?? null,
       api_failing_from: before(service?.circuit.failingMs()),
       account_problem: service?.accountProblem() ?? null,
       disk_full_at: before(refusedMs(settings.databaseUrl, refusals.diskFull)),

@@ -135,19 +135,6 @@ test('a revoked key is told in one sentence, gives way to a worse fault, and rea
   await world.close();
 });
 
-test('a service that takes requests and answers none is told within seconds, by the request that waits', async () => {
-  const world = await open({ backend: 'postgres' });
-  await world.settled();
-  await control(world, 'POST', '/faults', [{ kind: 'slow', ms: 60_000 }]);
-  await world.query(
-    `update ops.sync_targets set dirty_version = dirty_version + 1, due_at = now() where kind = 'users'`,
-  );
-  await until(async () => (await problemsOf(world)).includes('service_silent'));
-  expect(await headlineOf(world)).toMatch(
-    /^The service does not answer: a request \(\S+\) has been waiting for \d+ s\.$/,
-  );
-});
-
 test('a revoked sms:read is told by the status and an alert, though nothing was announced', async () => {
   const receiver = await startHttpReceiver();
   closing.push(() => receiver[Symbol.asyncDispose]());

@@ -38,8 +38,8 @@ async function allIsWell(): Promise<void> {
     update ops.rollup_state set wanted_time_zone = null;
     update ops.views set text_hash = substr(text_hash, 2) where text_hash like '!%';
     update ops.migrations set name = substr(name, 2) where name like '!%';
-    insert into ops.processes (process_id, role, started_at, seen_at, rules_mode, api_answered_at, address_hash)
-    values ('s', 'start', now() - interval '1 hour', now(), 'live', now(), 'one');
+    insert into ops.processes (process_id, role, started_at, seen_at, rules_mode, address_hash)
+    values ('s', 'start', now() - interval '1 hour', now(), 'live', 'one');
     insert into ops.subscription_watch (event_type, is_created_here, state, in_place_at) values ('AccountAITranscription', true, 'in_place', now());
     insert into ops.coverage (stream, from_at, to_at, state, is_watched, due_at, checked_at)
     select 'calls', hour, hour + interval '1 hour', 'proven', false, 'infinity', now()
@@ -177,23 +177,6 @@ const faults: readonly Fault[] = [
       values ('transcripts', now(), 'no', 'recordings:read')`,
     says: /^Transcripts are not read: the API key lacks the scope recordings:read\.$/,
     remedy: /^Grant it to the key\./,
-  },
-  {
-    check: 'service_silent',
-    level: 'problem',
-    sql: process('api_waiting_from, api_waiting_operation', `now() - interval '9 seconds', 'calls.search'`),
-    says: /^The service does not answer: a request \(calls\.search\) has been waiting for 9 s\.$/,
-    remedy: /API_BASE_URL is reachable/,
-  },
-  {
-    check: 'service_silent',
-    level: 'warning',
-    sql: process(
-      'api_answered_at, api_waiting_from, api_waiting_operation',
-      `now(), now() - interval '20 seconds', 'calls.search'`,
-    ),
-    says: /^The service has not answered calls\.search for 20 s; it answers other requests\.$/,
-    remedy: /operator/,
   },
   {
     check: 'service_failing',
@@ -669,7 +652,7 @@ const findingsIn = async (seen: Partial<Snapshot> = {}) =>
 /** Parts of a snapshot that hold words of ours or checked settings; what any other part says may be a stranger's. */
 const isOurs = new RegExp(
   `^(?:${[
-    'processes\\.(?:role|rulesMode|waitingOperation)|drift\\.partial\\.operation|schema\\.outdatedViews',
+    'processes\\.(?:role|rulesMode)|drift\\.partial\\.operation|schema\\.outdatedViews',
     'subscriptions\\.(?:broken|repaired\\.type|repaired\\.fault)|alerts\\.undelivered\\.target',
     'rules\\.lastHoliday|reporting\\.(?:timeZone|wantedTimeZone)',
   ].join('|')})$`,
@@ -759,13 +742,6 @@ describe('nothing is wrong', () => {
     [
       'processes differ for less than a rolling deploy takes',
       [`${process('address_hash', `'one'`)}; ${process('address_hash', `'other'`, 0)}`],
-    ],
-    [
-      'a process ended while it waited for an answer',
-      [
-        `${process('api_waiting_from, api_answered_at', `now() - interval '12200 ms', now() - interval '13 seconds'`)};
-       update ops.processes set seen_at = now() - interval '12 seconds' where api_waiting_from is not null`,
-      ],
     ],
     [
       'an answer has a new key beside its data since long',

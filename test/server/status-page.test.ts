@@ -48,10 +48,9 @@ const runningWorker = {
     startedAt: before(3_600),
     rulesMode: 'dry-run',
     connections: 9,
-    answeredSeconds: 1,
     addressHash: null,
   } as const),
-  ...{ waitingSeconds: null, waitingOperation: null, failingSeconds: null, accountProblem: null, isRefusing: false },
+  ...{ failingSeconds: null, accountProblem: null, isRefusing: false },
 };
 const runningWeb = { ...runningWorker, role: 'web', rulesMode: null } as const;
 

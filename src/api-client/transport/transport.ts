@@ -44,58 +44,21 @@ function waitBeforeRetry(
   return backoffMs({ firstMs: baseMs, maxMs: capMs, jitter: 1 }, attempt, { askedMs, random });
 }
 
-/** Whether the service answers this process at all. An error status is an answer too. */
-export interface Waiting {
-  /** Milliseconds since its last answer; undefined before the first. */
-  readonly answeredMs: number | undefined;
-  /** The longest-waiting request: in flight, or failed without an answer and its operation not answered since. */
-  readonly oldest: { readonly operation: string; readonly ms: number } | undefined;
-}
-
 const minuteMs = 60_000;
 
-/** Tracks which requests the service has not answered, and how many were made lately. */
-export function createWaitingRequests(now: () => number) {
-  const inFlight = new Set<{ readonly operation: string; readonly began: number }>();
-  /** By operation: the start of its first request without an answer since its last answer. */
-  const unanswered = new Map<string, number>();
-  let answeredAt: number | undefined;
+/** Counts the requests of the last minute. */
+export function createRequestCount(now: () => number) {
   let begun: number[] = [];
-  const ofLastMinute = () => {
+  function lastMinute(): number {
     begun = begun.filter((at) => at > now() - minuteMs);
-    return begun;
-  };
-
+    return begun.length;
+  }
   return {
-    /** How many requests began in the last minute. */
-    lastMinute: () => ofLastMinute().length,
-    /** Starts a request. The caller must call exactly one of the three methods when it ends. */
-    begin(operation: string) {
-      const request = { operation, began: now() };
-      inFlight.add(request);
-      begun.push(request.began);
-      if (begun.length % 1_000 === 0) ofLastMinute();
-      return {
-        answered() {
-          inFlight.delete(request);
-          unanswered.delete(operation);
-          answeredAt = now();
-        },
-        unanswered() {
-          inFlight.delete(request);
-          if (!unanswered.has(operation)) unanswered.set(operation, request.began);
-        },
-        abandoned: () => void inFlight.delete(request),
-      };
+    begin(): void {
+      begun.push(now());
+      if (begun.length % 1_000 === 0) lastMinute();
     },
-    state(): Waiting {
-      const waiting = [...inFlight, ...[...unanswered].map(([operation, began]) => ({ operation, began }))];
-      const oldest = waiting.sort((a, b) => a.began - b.began)[0];
-      return {
-        answeredMs: answeredAt === undefined ? undefined : now() - answeredAt,
-        oldest: oldest && { operation: oldest.operation, ms: now() - oldest.began },
-      };
-    },
+    lastMinute,
   };
 }
 
@@ -136,7 +99,7 @@ export interface TransportDeps {
   /** The header's whole value. */
   authorization: string;
   throttle: Throttle;
-  waiting: ReturnType<typeof createWaitingRequests>;
+  count: ReturnType<typeof createRequestCount>;
   retry: RetryPolicy;
   clock: Clock;
   log: { debug(fields: object, message: string): void };
@@ -156,7 +119,7 @@ const userAgent = `trunkline/${manifest.version}`;
 // One try: slot and pause of the operation ──▶ circuit breaker ──▶ exchange
 
 export function createTransport(deps: TransportDeps): Transport {
-  const { base, exchanger, authorization, throttle, waiting, retry, clock, log, onAnswer } = deps;
+  const { base, exchanger, authorization, throttle, count, retry, clock, log, onAnswer } = deps;
   const inFlight = { repeatable: new Set<AbortController>(), once: new Set<AbortController>() };
   let isEnding = false;
 
@@ -239,7 +202,7 @@ export function createTransport(deps: TransportDeps): Transport {
   ): Promise<Answer<T>> {
     const { name } = operation;
     const began = performance.now();
-    const request = waiting.begin(name);
+    count.begin();
     let status: number | undefined;
     let date: string | undefined;
     const report = (outcome: RequestAttempt['outcome']): void => {
@@ -253,18 +216,11 @@ export function createTransport(deps: TransportDeps): Transport {
       date = received.header('date');
       if (status < 200 || status > 299) throw refusal(operation, received, authorization, clock.now());
       const answer = read(operation, received);
-      request.answered();
       report('ok');
       return answer;
     } catch (error) {
-      if (!(error instanceof ServiceError)) {
-        request.abandoned();
-        throw error;
-      }
+      if (!(error instanceof ServiceError)) throw error;
       status ??= error.status;
-      if (error.code === 'aborted' || error.code === 'stalled') request.abandoned();
-      else if (status === undefined) request.unanswered();
-      else request.answered();
       report(error.code);
       throw error;
     }

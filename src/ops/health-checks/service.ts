@@ -60,39 +60,6 @@ const scopeMissing = defineCheck({
   since: ({ since }) => since,
 });
 
-/** Seconds without any answer; and seconds without an answer from one operation while others are answered. */
-const unansweredSeconds = 5;
-const unansweredOperationSeconds = 15;
-
-/**
- * Every process reports how long its requests have been waiting, so a hanging service is found before a request times
- * out.
- */
-const serviceSilent = defineCheck({
-  id: 'service_silent',
-  measure({ processes, takenAt }) {
-    const waiting = known(processes, []).flatMap(({ waitingSeconds, waitingOperation, answeredSeconds }) => {
-      if (waitingSeconds === null) return [];
-      const isSilent = answeredSeconds === null || answeredSeconds >= waitingSeconds;
-      if (waitingSeconds <= (isSilent ? unansweredSeconds : unansweredOperationSeconds)) return [];
-      return [{ waitingSeconds, waitingOperation, answeredSeconds, isSilent, takenAt }];
-    });
-    return waiting.sort((a, b) => b.waitingSeconds - a.waitingSeconds)[0];
-  },
-  level: ({ isSilent }) => (isSilent ? 'problem' : 'warning'),
-  sentence: ({ isSilent, waitingSeconds, waitingOperation }) =>
-    isSilent
-      ? `The service does not answer: a request (${waitingOperation}) has been waiting for ${span(waitingSeconds)}.`
-      : `The service has not answered ${waitingOperation} for ${span(waitingSeconds)}; it answers other requests.`,
-  remedy({ isSilent, answeredSeconds }) {
-    if (!isSilent) return 'Pending reads are kept and retried. If this lasts, ask the service’s operator.';
-    const last =
-      answeredSeconds === null ? 'It has not answered yet' : `Its last answer was ${span(answeredSeconds)} ago`;
-    return `${last}. Pending reads are kept and retried. Check that API_BASE_URL is reachable from the worker, or ask the service’s operator.`;
-  },
-  since: ({ takenAt, waitingSeconds }) => new Date(takenAt.getTime() - waitingSeconds * 1_000),
-});
-
 const retried = 'Pending reads are kept and retried.';
 const asksService = `${toType('doctor')} asks the service and names the error. If this lasts, ask the service’s operator.`;
 
@@ -151,7 +118,6 @@ export const serviceChecks = [
   accountUnrecognized,
   credentialRefused,
   scopeMissing,
-  serviceSilent,
   serviceFailing,
   readsForbidden,
   answersPartial,
