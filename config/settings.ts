@@ -323,17 +323,6 @@ const variables = z.object({
     isSecret: true,
     otherwise: 'rules tell nobody',
   }),
-  NOTIFY_MIN_LEVEL: oneOf('warning', 'problem')
-    .default('warning')
-    .register(documentation, { doc: 'The health checks that alert: warnings and problems, or only problems.' }),
-  NOTIFY_QUIET_HOURS: z
-    .string()
-    .regex(/^(?:[01]\d|2[0-3]):[0-5]\d-(?:[01]\d|2[0-3]):[0-5]\d$/, { error: 'must be two times such as 22:00-07:00' })
-    .transform((text) => ({ from: text.slice(0, 5), to: text.slice(6) }))
-    .optional()
-    .register(documentation, {
-      doc: 'When warnings wait, such as `22:00-07:00`, in `TIME_ZONE`. Problems are always told at once.',
-    }),
   LOG_LEVEL: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal')
     .default('info')
     .register(documentation, { doc: 'How much is logged, to standard error.' }),
@@ -352,7 +341,6 @@ const variables = z.object({
 export type Variable = keyof typeof variables.shape;
 
 export type Settings = Readonly<ReturnType<typeof grouped>>;
-export type NotifySettings = Settings['notify'];
 
 /** The environment is invalid. The message lists every problem with its remedy, and no secret. */
 export class SettingsError extends UserError {
@@ -494,16 +482,13 @@ function grouped(read: z.output<typeof variables>, given: Readonly<Record<string
     eventRetentionDays: read.EVENT_RETENTION_DAYS,
     /** Empty: all content is kept. */
     retentionDays: read.RETENTION_DAYS ?? {},
-    /** Where alerts go, and which. */
+    /** Where alerts go, and whom rules can tell something. */
     notify: {
       webhook: url !== undefined && secret !== undefined ? { url, secret } : undefined,
       slackUrl: read.NOTIFY_SLACK_URL,
       email: smtpUrl !== undefined && to !== undefined && from !== undefined ? { smtpUrl, to, from } : undefined,
       /** Of rules, by name. */
       targets: new Map(targets),
-      minLevel: read.NOTIFY_MIN_LEVEL,
-      /** Local times, `22:00`. */
-      quietHours: read.NOTIFY_QUIET_HOURS,
     },
   };
 }

@@ -31,7 +31,7 @@ test('a break is told once by the processes that run, its remedy works, and its 
   const environment = {
     ...{ DATABASE_URL: databaseUrl, WEBHOOK_SECRET: 'a-secret-of-alerts-0123456', PORT: '0' },
     ...{ API_BASE_URL: 'http://127.0.0.1:1', API_KEY: 'of-nobody', RULES_FILE: 'config/rules.yaml' },
-    ...{ NOTIFY_SLACK_URL: slack.url, NOTIFY_MIN_LEVEL: 'warning' },
+    NOTIFY_SLACK_URL: slack.url,
   };
   const processes = [trunkline(environment, 'web'), trunkline(environment, 'worker', '--queues', 'sends')];
   await expect.poll(() => processes.map(({ err }) => / is listening| processes its/.test(err()))).toEqual([true, true]);

@@ -379,7 +379,6 @@ describe('a target of alerts', () => {
     [{ NOTIFY_SLACK_URL: 'https://owner:hunter2@slack.example' }, /^NOTIFY_SLACK_URL must not hold a user/],
     [{ NOTIFY_SMTP_URL: 'https://hunter2', NOTIFY_EMAIL_TO: 'a@b.example' }, /begins with smtp:\/\/ or smtps:/],
     [{ NOTIFY_SMTP_URL: 'smtp://mail.example', NOTIFY_EMAIL_TO: 'a@b.example, c' }, /^NOTIFY_EMAIL_TO must be/],
-    [{ NOTIFY_QUIET_HOURS: '22-7' }, /^NOTIFY_QUIET_HOURS must be two times/],
     [{ NOTIFY_TARGETS: 'support=https://x.example/hunter2' }, /^NOTIFY_TARGETS must be targets .*: support is none$/],
     [{ NOTIFY_TARGETS: `slack:https://x.example/hunter2` }, /^NOTIFY_TARGETS must be targets .* separated by blanks$/],
     [{ NOTIFY_TARGETS: `crm=https://u:hunter2@x.example#${whsec}` }, /: crm is none$/],
@@ -395,15 +394,12 @@ describe('a target of alerts', () => {
     const given = {
       ...{ NOTIFY_WEBHOOK_URL: 'https://alerts.example/in', NOTIFY_WEBHOOK_SECRET: whsec },
       ...{ NOTIFY_SMTP_URL: 'smtp://mail.example:587', NOTIFY_EMAIL_TO: 'a@b.example, c@d.example' },
-      NOTIFY_QUIET_HOURS: '22:00-07:00',
     };
     expect(readSettings(given).notify).toEqual({
       webhook: { url: 'https://alerts.example/in', secret: whsec },
       slackUrl: undefined,
       targets: new Map(),
       email: { smtpUrl: 'smtp://mail.example:587', to: ['a@b.example', 'c@d.example'], from: 'a@b.example' },
-      minLevel: 'warning',
-      quietHours: { from: '22:00', to: '07:00' },
     });
   });
 });

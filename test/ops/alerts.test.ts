@@ -255,32 +255,6 @@ test('a warning that becomes a problem is told again as one, and its end once', 
   await expect.poll(() => [slack, mail].map(({ received }) => received.length)).toEqual([3, 3]);
 });
 
-describe('quiet hours', () => {
-  const hour = 3_600_000;
-  const clock = (at: number) => new Date(at).toISOString().slice(11, 16);
-  const quiet = { NOTIFY_QUIET_HOURS: `${clock(Date.now() - hour)}-${clock(Date.now() + hour)}` };
-
-  test('keep warnings back until they are over, and not at all those that ended by then', async () => {
-    const night = await watching(quiet);
-    await pause('operator');
-    await expect.poll(() => value(`select count(*)::integer from ops.alert_messages`)).toBe(3);
-    await resume();
-    await expect.poll(() => value(`select count(*)::integer from ops.alert_messages`)).toBe(0);
-    await pause('operator');
-    await expect.poll(() => value(`select count(*)::integer from ops.alert_messages`)).toBe(3);
-    await night.stop();
-    expect(webhook.received).toEqual([]);
-    await watching();
-    await expect.poll(() => typesOf(webhook)).toEqual(['alert.began']);
-  });
-
-  test('let problems pass', async () => {
-    await watching(quiet);
-    await pause('ledger');
-    await expect.poll(() => typesOf(webhook)).toEqual(['alert.began']);
-  });
-});
-
 describe('what is told', () => {
   const finding: Finding = { check: 'mirror_behind', level: 'warning', sentence: 's', remedy: 'r', since: undefined };
   const record = (found: readonly Finding[], isWhole = true, holdMs = 0) =>
@@ -296,23 +270,22 @@ describe('what is told', () => {
   test('is told again, once, when a warning becomes a problem', async () => {
     const problem: Finding = { ...finding, level: 'problem', sentence: 'worse' };
     for (const found of [[finding], [finding]]) await record(found);
-    await claimMessage(db, 'slack', { isQuiet: false });
+    await claimMessage(db, 'slack');
     expect((await record([problem])).escalated).toEqual(['mirror_behind']);
     for (const found of [[problem], [finding], [problem]]) expect((await record(found)).escalated).toEqual([]);
     await query(`update ops.alert_messages set sent_at = now() where kind = 'began'`);
-    const again = await claimMessage(db, 'slack', { isQuiet: true });
+    const again = await claimMessage(db, 'slack');
     expect(again).toMatchObject({ kind: 'escalated', level: 'problem', sentence: 'worse' });
     for (const found of [[], []]) await record(found);
     await query(`update ops.alert_messages set sent_at = now() where kind = 'escalated'`);
-    expect(await claimMessage(db, 'slack', { isQuiet: true })).toMatchObject({ kind: 'ended', level: 'problem' });
-    expect(await claimMessage(db, 'slack', { isQuiet: true })).toBeUndefined();
+    expect(await claimMessage(db, 'slack')).toMatchObject({ kind: 'ended', level: 'problem' });
+    expect(await claimMessage(db, 'slack')).toBeUndefined();
   });
 
   test('is told as a problem at once to a target that was not told of the warning', async () => {
     for (const found of [[finding], [finding]]) await record(found);
-    expect(await claimMessage(db, 'slack', { isQuiet: true })).toBeUndefined();
     await record([{ ...finding, level: 'problem' }]);
-    expect(await claimMessage(db, 'slack', { isQuiet: true })).toMatchObject({ kind: 'began', level: 'problem' });
+    expect(await claimMessage(db, 'slack')).toMatchObject({ kind: 'began', level: 'problem' });
     expect(await value(`select count(*)::integer from ops.alert_messages`)).toBe(1);
   });
 
@@ -329,7 +302,7 @@ describe('what is told', () => {
     expect((await record([])).ended).toEqual(['mirror_behind']);
   });
 
-  test('is one finding of each check, of the level that is wished', () => {
+  test('is one finding of each check that is more than a notice', () => {
     const refused = { check: 'credential_refused', level: 'problem', remedy: 'r', since: undefined } as const;
     const checks = [
       ...['a', 'b', 'b', 'c', 'd'].map((sentence) => ({ ...refused, sentence: `${sentence}.` })),
@@ -342,12 +315,11 @@ describe('what is told', () => {
       },
       { ...refused, check: 'calls_unproven', level: 'notice', sentence: 'n' },
     ] as const;
-    expect(findingsOf(checks, 'warning')).toMatchObject([
+    expect(findingsOf(checks)).toMatchObject([
       { check: 'credential_refused', level: 'problem', sentence: 'a. b. c. And 1 more.' },
       { check: 'texts_missing', level: 'warning', sentence: 'a line', remedy: 'r `npx trunkline status` shows more.' },
     ]);
-    expect(JSON.stringify(findingsOf(checks, 'warning'))).not.toContain('0100');
-    expect(findingsOf(checks, 'problem').map(({ check }) => check)).toEqual(['credential_refused']);
+    expect(JSON.stringify(findingsOf(checks))).not.toContain('0100');
   });
 });
 
@@ -479,13 +451,10 @@ describe('trunkline notify', () => {
     expect(err).toContain('NOTIFY_WEBHOOK_URL');
   });
 
-  test('list and status show what is open', async () => {
+  test('status shows what is open', async () => {
     await watching();
     await pause('operator');
     await expect.poll(() => slack.received.length).toBe(1);
-    const list = await runInProcess({ DATABASE_URL: database.url }, 'notify', 'list', '--json');
-    expect(list.code).toBe(0);
-    expect(JSON.parse(list.out)).toMatchObject([{ check: 'sends_paused', level: 'warning', endedAt: null }]);
     const status = await runInProcess({ DATABASE_URL: database.url }, 'status');
     expect(status.out).toMatch(/^alerts +sends_paused since /m);
   });

@@ -675,7 +675,7 @@ function repeatedBy(snapshot: Snapshot): string[] {
   return [...asStrangersWrite(snapshot)].flatMap(([path, changed]) => {
     let told: readonly object[] = [];
     try {
-      told = findingsOf(healthChecks(changed as Snapshot), 'warning');
+      told = findingsOf(healthChecks(changed as Snapshot));
     } catch {
       // An unknown kind or level of ours.
     }

@@ -17,18 +17,12 @@ export function addAdministration(program: Command): void {
     )
     .action(async (options) => (await import('../reporting.ts')).rebuild(options));
 
-  const notify = program
+  program
     .command('notify')
-    .description('Alerts and targets of rules: send a test, list the newest alerts.');
-  notify
+    .description('The targets of alerts and of rules.')
     .command('test')
     .description('Sends a test message to each target of the settings, and says what became of it.')
     .action(async () => (await import('../notify.ts')).sendTest());
-  notify
-    .command('list')
-    .description('Lists the newest alerts, the open ones first.')
-    .option('--limit <count>', 'at most so many', wholeNumber(1, 1_000), 20)
-    .action(async (options) => (await import('../notify.ts')).listAlerts(options));
 
   const account = program
     .command('account')

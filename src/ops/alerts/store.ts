@@ -97,7 +97,7 @@ export function recordFindings(
        where ended_at is null and missed_at < now() and missed_at <= now() - ${hold} returning alert_id as id, check_name as check`,
     );
     const ids = ended.map(({ id }) => id);
-    // Messages that waited for the end of the quiet hours are no longer needed.
+    // Messages that were never sent are no longer needed.
     await query(tx, sql`delete from ops.alert_messages where alert_id = any(${ids}::uuid[]) and attempts = 0`);
     await query(
       tx,
@@ -143,26 +143,21 @@ export interface DueMessage extends AlertMessage {
 
 /**
  * Claims the oldest due message for a target; undefined if there is none. The message becomes due again after growing
- * intervals of up to ten minutes, unless `recordDelivery` settles it. Warnings wait during quiet hours. The begin of an
+ * intervals of up to ten minutes, unless `recordDelivery` settles it. The begin of an
  * alert is sent first. A message is given up after a day.
  */
-export async function claimMessage(
-  db: Database,
-  target: TargetName,
-  { isQuiet }: { isQuiet: boolean },
-): Promise<DueMessage | undefined> {
+export async function claimMessage(db: Database, target: TargetName): Promise<DueMessage | undefined> {
   const [message] = await query(
     db,
     sql<DueMessage>`update ops.alert_messages m
      set attempts = attempts + 1, due_at = now() + least(600, 15 * power(2, least(m.attempts, 10))) * interval '1 second'
      from ops.alerts a
      where a.alert_id = m.alert_id and (m.alert_id, m.target, m.kind) = (
-       select d.alert_id, d.target, d.kind from ops.alert_messages d join ops.alerts of using (alert_id)
+       select d.alert_id, d.target, d.kind from ops.alert_messages d
        where d.target = ${target} and d.sent_at is null and d.due_at <= now() and d.created_at > now() - interval '1 day'
-         and (of.level = 'problem' or not ${isQuiet}::boolean)
          and (d.kind = 'began' or not exists (select from ops.alert_messages b
            where b.alert_id = d.alert_id and b.target = d.target and b.kind = 'began' and b.sent_at is null))
-       order by d.created_at limit 1 for update of d skip locked)
+       order by d.created_at limit 1 for update skip locked)
      returning m.kind, m.attempts as attempt, a.alert_id as "alertId", a.check_name as check, a.level, a.sentence, a.remedy,
        a.known_at as since, a.ended_at as "endedAt"`,
   );

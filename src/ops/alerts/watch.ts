@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { NotifySettings } from '../../../config/settings.ts';
 import type { Context } from '../../context.ts';
 import type { Database } from '../../db/database.ts';
-import { firstAllowedMoment } from '../../ledger/gates/quiet-hours.ts';
 import { toType } from '../../shared/command-name.ts';
 import type { Log } from '../../shared/log.ts';
 import { startLoop } from '../../shared/loop.ts';
@@ -39,7 +37,7 @@ type AlertContext = Pick<Context, 'database' | 'queues' | 'service' | 'settings'
  * process. Does nothing without targets. The process must report itself (`reportProcess`).
  */
 export function startAlerts(context: AlertContext, outages: Outages): { stop(): Promise<void> } {
-  const { database, settings, log } = context;
+  const { database, log } = context;
   const { pace, targets } = outages;
   const { db } = database;
   if (targets.length === 0) return { stop: () => Promise.resolve() };
@@ -52,7 +50,7 @@ export function startAlerts(context: AlertContext, outages: Outages): { stop(): 
       log,
       async job(signal) {
         while (!signal.aborted) {
-          const message = await claimMessage(db, target.name, { isQuiet: isQuiet(new Date(), settings) });
+          const message = await claimMessage(db, target.name);
           if (message === undefined) return;
           const failure = await deliver(target, message, { attempt: message.attempt, log, signal: sending.signal });
           await recordDelivery(db, target.name, message, failure);
@@ -65,7 +63,7 @@ export function startAlerts(context: AlertContext, outages: Outages): { stop(): 
   async function evaluate(): Promise<void> {
     const snapshot = await takeSnapshot(context);
     const found = healthChecks(snapshot);
-    const { began, escalated, ended } = await recordFindings(db, findingsOf(found, settings.notify.minLevel), {
+    const { began, escalated, ended } = await recordFindings(db, findingsOf(found), {
       targets: targets.map(({ name }) => name),
       holdMs: pace.holdMs,
       isWhole: !found.some(({ check }) => check === statusUnknown.id),
@@ -110,21 +108,15 @@ async function deliver(
   }
 }
 
-/** Warnings wait during quiet hours. */
-function isQuiet(now: Date, { notify, timeZone }: { notify: NotifySettings; timeZone: string }): boolean {
-  const { quietHours } = notify;
-  return quietHours !== undefined && firstAllowedMoment(now, [timeZone], quietHours) !== now;
-}
-
 /** Maximum sentences per check in a message. */
 const maxSentences = 3;
 
-/** One finding for each check that is severe enough, without the details, since alerts are sent to third parties. */
-export function findingsOf(all: readonly Finding[], minLevel: NotifySettings['minLevel']): Finding[] {
-  const severe = all.filter(({ level }) => level === 'problem' || level === minLevel);
+/** One finding for each check, but for notices, and without the details, since alerts are sent to third parties. */
+export function findingsOf(all: readonly Finding[]): Finding[] {
+  const severe = all.filter(({ level }) => level !== 'notice');
   return [...Map.groupBy(severe, ({ check }) => check)].flatMap(([check, found]) => {
     const [worst] = found;
-    if (worst === undefined || worst.level === 'notice') return [];
+    if (worst === undefined) return [];
     const sentences = [...new Set(found.map(({ sentence }) => sentence))];
     const more = sentences.length - maxSentences;
     const since = found.flatMap((each) => each.since ?? []).sort((a, b) => Number(a) - Number(b))[0];
