@@ -5,11 +5,10 @@ import { readAllowedMode, readInForce, readVersions } from '../ledger/rules-in-f
 import { countOf } from '../ops/format.ts';
 import { parseRules } from '../rules/file/parse.ts';
 import type { Mode } from '../rules/rule.ts';
-import { applyRules, rollbackRules, setRulesMode } from '../rules/versions.ts';
-import { toType } from '../shared/command-name.ts';
+import { applyRules, setRulesMode } from '../rules/versions.ts';
 import { UserError } from '../shared/errors.ts';
 import { openDatabase } from './environment.ts';
-import { type Column, type Output, tableOf } from './output.ts';
+import type { Output } from './output.ts';
 import { describeVersion, printWarnings } from './rules.ts';
 import { operatorName } from './terminal.ts';
 
@@ -31,25 +30,6 @@ export async function apply(file: string, { why }: Reason): Promise<Output> {
   return await inForceNow(db, settings, isNew ? (waiting > 0 ? older : '') : `${file} was in force already. `);
 }
 
-export async function history({ limit }: { limit: number }): Promise<Output> {
-  await using database = await openDatabase('rules');
-  const { db, settings } = database;
-  const inForce = await readInForce(db);
-  const newest = sql`version > (select max(version) from ops.rule_versions) - ${limit}`;
-  const versions = (await readVersions(db, newest)).map(({ version, mode, rules, appliedAt, by, why, problem }) => ({
-    ...{ version, isInForce: version === inForce?.version, mode, rules: rules.length, appliedAt, by, why, problem },
-  }));
-  const columns: Column<(typeof versions)[number]>[] = [
-    ['version', ({ version, isInForce }) => `${version}${isInForce ? ' (in force)' : ''}`],
-    ['applied', ({ appliedAt }) => appliedAt],
-    ['by', ({ by }) => by],
-    ['mode', ({ mode }) => mode],
-    ['rules', ({ rules }) => rules],
-    ['why', ({ why, problem }) => (problem === null ? why : `refused: ${problem.split('\n', 1).join()}`)],
-  ];
-  return tableOf(versions, columns, { timeZone: settings.timeZone, empty: 'No rules were applied yet.' });
-}
-
 export async function show(version: number | undefined): Promise<Output> {
   await using database = await openDatabase('rules');
   const { db } = database;
@@ -58,17 +38,10 @@ export async function show(version: number | undefined): Promise<Output> {
     throw new UserError(
       version === undefined
         ? 'No rules were applied yet.'
-        : `There is no version ${version}: see ${toType('rules history')}.`,
+        : `There is no version ${version}: see the page /rules/history.`,
     );
   }
   return { json: found, text: found.text.trimEnd() };
-}
-
-export async function rollback(to: number | undefined, { why }: Reason): Promise<Output> {
-  await using database = await openDatabase('rules');
-  const { db, settings } = database;
-  const { from } = await rollbackRules(db, { to, by: operatorName(), why });
-  return await inForceNow(db, settings, `The text is that of version ${from}. `);
 }
 
 export async function changeMode(mode: Mode, { why }: Reason): Promise<Output> {

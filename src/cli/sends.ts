@@ -3,84 +3,17 @@ import { approveSend, listProposals } from '../ledger/approvals.ts';
 import { pauseSends, readControl, resumeSends } from '../ledger/control.ts';
 import { settleManually } from '../ledger/outcome.ts';
 import { cancelSend, rejectSend } from '../ledger/plans.ts';
-import { findSend, listSends, readSend, type Send, type SendState } from '../ledger/send.ts';
-import {
-  countOf,
-  decidedWords,
-  price,
-  sendCost,
-  sendMode,
-  sendModeWords,
-  sendReasonWords,
-  sendStateWords,
-  sendWords,
-  toTheSecond,
-} from '../ops/format.ts';
-import { toType } from '../shared/command-name.ts';
+import { findSend, readSend, type SendState } from '../ledger/send.ts';
+import { countOf, decidedWords, price } from '../ops/format.ts';
 import { UserError } from '../shared/errors.ts';
 import { maskNumbers } from '../shared/masking.ts';
 import { openDatabase } from './environment.ts';
-import { type Column, type Output, pairsOf, tableOf } from './output.ts';
+import type { Output } from './output.ts';
 import { type ConsentFlags, confirm, operatorName } from './terminal.ts';
 
 /** Who decides. Default: the user of the machine. */
 interface Who {
   readonly by?: string;
-}
-
-export function listOfSends({ state, limit }: { state?: SendState; limit: number }): Promise<Output> {
-  return inLedger(async (db, timeZone) => {
-    const sends = (await listSends(db, state, limit)).map(listed);
-    // Shortened on a terminal. Commands accept the beginning of an id.
-    const idLength = process.stdout.isTTY ? 8 : undefined;
-    const columns: Column<(typeof sends)[number]>[] = [
-      ['id', ({ sendId }) => sendId.slice(0, idLength)],
-      ['planned', ({ plannedAt }) => plannedAt],
-      ['rule', ({ rule }) => rule],
-      ['line', ({ line }) => line],
-      ['to', ({ number }) => number],
-      ['mode', sendMode],
-      ['state', ({ state, reason }) => sendStateWords(state, reason)],
-      ['why', ({ state, reason }) => reason && sendReasonWords(state, reason)],
-      ['cost', ({ settledMicros }) => (settledMicros === null ? null : price(settledMicros))],
-    ];
-    const simulated = sends.filter((send) => sendMode(send) === 'dry-run').length;
-    const { isPaused, reason } = await readControl(db);
-    return tableOf(sends, columns, {
-      timeZone,
-      empty: state === undefined ? 'There is no send.' : `No send is ${state}.`,
-      remarks: [
-        simulated > 0 && `${simulated} of ${sends.length} are dry-run: they were only simulated and are never sent.`,
-        isPaused && `All sends are paused: ${reason}. ${toType('sends resume')} resumes them.`,
-      ],
-    });
-  });
-}
-
-function listed({ text: _, baseline: __, number, line, trigger: { kind, at }, ...send }: Send) {
-  return { ...send, line: maskNumbers(line), number: maskNumbers(number), trigger: { kind, at } };
-}
-
-export function showSend(given: string): Promise<Output> {
-  return inLedger(async (db, timeZone) => {
-    const { send, events } = await sendOf(db, given);
-    const facts = pairsOf({
-      state: `${sendWords(send.state, send.reason)} (${send.state})`,
-      rule: send.ruleVersion === null ? send.rule : `${send.rule}, version ${send.ruleVersion}`,
-      mode: sendModeWords(send),
-      from: send.line,
-      to: send.number,
-      answers: `${send.trigger.kind} ${send.trigger.id} of ${toTheSecond(send.trigger.at, timeZone)}`,
-      segments: send.units ?? 'not counted',
-      cost: sendCost(send),
-      message: send.messageId ?? 'none known',
-    });
-    const history = events.map(
-      ({ at, to, reason, actor, by, why }) =>
-        `${toTheSecond(at, timeZone)}  ${actor.padEnd(8)}  ${sendWords(to, reason)}${byWords(by, why)}`,
-    );
-    return { json: { ...send, events }, text: [facts, '', send.text, '', ...history].join('\n') };
-  });
 }
 
 /** Records the outcome of a send in manual review; with `force`, also of one that is still being reconciled. */
@@ -114,11 +47,6 @@ function needsNoReview(state: string): UserError {
   return new UserError(`This send is ${state}: only sends in NEEDS_HUMAN can be settled by hand.`);
 }
 
-/** ` (command line, lea: wrong price)`. */
-function byWords(by: string | null, why: string | null): string {
-  return by === null ? '' : ` (${by}${why === null ? '' : `: ${why}`})`;
-}
-
 /** Approves the text of a send, which it shows first. */
 export function approve(given: string, { by = operatorName(), ...flags }: ConsentFlags & Who): Promise<Output> {
   return inLedger(async (db) => {
@@ -141,7 +69,7 @@ export function approve(given: string, { by = operatorName(), ...flags }: Consen
     if (result === 'not_waiting') throw new UserError(decidedWords(await sendOf(db, sendId)));
     return {
       json: { sendId, by, isDone: true },
-      text: `Approved by ${by}. It leaves within seconds if every gate still lets it pass: ${toType(`sends show ${sendId.slice(0, 8)}`)}`,
+      text: `Approved by ${by}. It leaves within seconds if every gate still lets it pass.`,
     };
   });
 }
@@ -214,7 +142,7 @@ async function sendOf(db: Database, given: string) {
   );
   if (ids.length > 1) throw new UserError(`Several sends begin with ${given}: give more characters of the id.`);
   const found = ids[0] && (await readSend(db, ids[0].id));
-  if (!found) throw new UserError(`There is no send ${given}: ${toType('sends list')} shows them.`);
+  if (!found) throw new UserError(`There is no send ${given}: the page /sends lists them.`);
   return found;
 }
 

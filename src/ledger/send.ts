@@ -135,16 +135,6 @@ export async function lockSend(tx: Transaction, sendId: string): Promise<Send | 
   return rows.map(toSend)[0];
 }
 
-/** The newest sends, in one state or in all. */
-export async function listSends(db: Database, state: SendState | undefined, limit: number): Promise<Send[]> {
-  const rows = await query(
-    db,
-    sql<SendRow>`select ${sendColumns} from ops.sends s where ${state ?? null}::text is null or s.state = ${state ?? null}
-      order by s.planned_at desc limit ${limit}`,
-  );
-  return rows.map(toSend);
-}
-
 /** One change of state. */
 interface SendEvent {
   readonly at: Date;

@@ -304,7 +304,7 @@ const faults: readonly Fault[] = [
     level: 'notice',
     sql: `insert into ops.deliveries (body, targets, is_recognized) values ('odd', '{}', false)`,
     says: /^1 delivery of the last day could not be parsed\.$/,
-    remedy: /events list --unrecognized/,
+    remedy: /page \/deliveries/,
   },
   {
     check: 'settings_differ',

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { afterAll, describe, expect, test } from 'vitest';
-import { applyRulesFile, createRulesReader } from '../../src/rules/versions.ts';
+import { applyRulesFile, createRulesReader, rollbackRules } from '../../src/rules/versions.ts';
 import { runInProcess } from '../cli/in-process.ts';
 import { trunkline } from '../credentials/commands.ts';
 import { until } from '../world.ts';
@@ -142,12 +142,16 @@ describe('by command', async () => {
     );
     expect(await replyTo('12125557002')).toBe('DENIED dry_run Words of the lead');
     expect((await rules('mode', 'live')).code).toBe(0);
-    expect((await rules('rollback')).out).toContain('The text is that of version 1. Version 5 is in force');
+    expect((await rollbackRules(context.database.db, { by: 'a test' })).from).toBe(1);
     expect(await replyTo('12125557003')).toBe('SENT Words of the file');
-    const { out } = await rules('history');
-    expect(out).toMatch(
-      /5 \(in force\) .*back to version 1\n4 .*\n3 .*dry-run .*a closer look\n2 .*friendlier\n1 .*RULES_FILE/,
-    );
+    const history = await world.query<{ row: string }>("select concat_ws(' ', version, mode, applied_by, why) as row from ops.rule_versions order by 1");
+    expect(history.map(({ row }) => row)).toEqual([
+      expect.stringMatching(/^1 .*RULES_FILE/),
+      expect.stringMatching(/^2 .*friendlier$/),
+      expect.stringMatching(/^3 dry-run .* a closer look$/),
+      expect.stringMatching(/^4 live/),
+      expect.stringMatching(/^5 .*back to version 1$/),
+    ]);
     expect((await rules('show', '2')).out).toContain('Words of the lead');
     expect((await rules('list')).out).toContain('Version 5 is in force');
   });
@@ -171,12 +175,13 @@ describe('by command', async () => {
     await writeFile(`${rulesFile}.bad`, 'rules: [{ name: broken }]\n');
     const before = await value('select max(version) from ops.rule_versions');
     expect((await rules('apply', `${rulesFile}.bad`)).code).toBe(1);
-    expect(await rules('rollback', '99')).toMatchObject({ code: 1, err: expect.stringContaining('no version 99') });
+    const never = rollbackRules(context.database.db, { by: 'a test', to: 99 });
+    await expect(never).rejects.toThrow('no version 99');
     expect(await value('select max(version) from ops.rule_versions')).toBe(before);
   });
 
   test('the file is applied again once it has changed, and not before', async () => {
-    await rules('rollback', '2');
+    await rollbackRules(context.database.db, { by: 'a test', to: 2 });
     const byHand = await value('select max(version) from ops.rule_versions');
     const applyFile = () => applyRulesFile(context.database.db, { rulesFile }, context.log);
     await applyFile();

@@ -1,5 +1,4 @@
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
-import { states } from '../../ledger/states.ts';
 import { modes } from '../../rules/rule.ts';
 import { triggerKinds } from '../../rules/triggers.ts';
 import { toType } from '../../shared/command-name.ts';
@@ -68,21 +67,10 @@ function addRuleVersions(group: Command): void {
     .addOption(why)
     .action(async (file, options) => (await import('../rule-versions.ts')).apply(file, options));
   group
-    .command('history')
-    .description('List the versions of the rules: who applied each, when and why.')
-    .option('--limit <count>', 'at most so many', wholeNumber(1, 100_000), 20)
-    .action(async (options) => (await import('../rule-versions.ts')).history(options));
-  group
     .command('show')
     .addArgument(new Argument('[version]', 'default: the one in force').argParser(wholeNumber(1)))
     .description('Print the rules of a version as YAML.')
     .action(async (version) => (await import('../rule-versions.ts')).show(version));
-  group
-    .command('rollback')
-    .addArgument(new Argument('[version]', 'default: the newest with another text').argParser(wholeNumber(1)))
-    .description('Make the text of an earlier version the one in force again, as a new version.')
-    .addOption(why)
-    .action(async (version, options) => (await import('../rule-versions.ts')).rollback(version, options));
   group
     .command('mode')
     .addArgument(new Argument('<mode>', 'for all rules').choices(modes))
@@ -96,17 +84,6 @@ function addRuleVersions(group: Command): void {
 /** The send ledger, and its kill switch. */
 function addSends(program: Command): void {
   const group = program.command('sends').description('Sends of rules, and the kill switch that stops them.');
-  group
-    .command('list')
-    .description('Lists the newest sends; numbers are masked.')
-    .addOption(new Option('--state <state>', 'only those in a state').choices(states))
-    .option('--limit <count>', 'at most so many', wholeNumber(1, 100_000), 50)
-    .action(async (options) => (await import('../sends.ts')).listOfSends(options));
-  group
-    .command('show')
-    .addArgument(sendArgument())
-    .description('Shows one send in full: its text, its cost and its history.')
-    .action(async (id) => (await import('../sends.ts')).showSend(id));
   addConsent(group.command('settle'))
     .addArgument(sendArgument())
     .description(
@@ -138,7 +115,7 @@ function addSends(program: Command): void {
     .action(async (id, options) => (await import('../sends.ts')).reject(id, options));
   group
     .command('cancel')
-    .argument('<id...>', `their ids, as ${toType('sends list')} shows them`, (text, before?: readonly string[]) => [
+    .argument('<id...>', `their ids, as the page /sends shows them`, (text, before?: readonly string[]) => [
       ...(before ?? []),
       sendId(text),
     ])
@@ -164,11 +141,6 @@ function addOptOuts(program: Command): void {
   const group = program
     .command('opt-outs')
     .description('Numbers that may have opted out. No automatic text goes to them until somebody decides.');
-  group
-    .command('list')
-    .description('Lists the numbers that wait for a decision, each in full with its newest text.')
-    .option('--limit <count>', 'at most so many', wholeNumber(1, 100_000), 50)
-    .action(async (options) => (await import('../opt-outs.ts')).listWaitingNumbers(options));
   for (const [decision, description] of [
     [
       'confirm',
@@ -185,7 +157,7 @@ function addOptOuts(program: Command): void {
 }
 
 function sendArgument(): Argument {
-  return new Argument('<id>', `its id, as ${toType('sends list')} shows it`).argParser(sendId);
+  return new Argument('<id>', `its id, as the page /sends shows it`).argParser(sendId);
 }
 
 function sendId(text: string): string {

@@ -3,7 +3,6 @@ import { listProposals } from '../../ledger/approvals.ts';
 import { readControl } from '../../ledger/control.ts';
 import { countWaiting, listWaiting, type WaitingNumber } from '../../ledger/opt-outs.ts';
 import { countOf } from '../../ops/format.ts';
-import { commandName } from '../../shared/command-name.ts';
 import { maskNumbers } from '../../shared/masking.ts';
 import { type Html, html, link } from '../html.ts';
 import { areWordsShown } from '../row-list.ts';
@@ -46,7 +45,7 @@ async function waitingNumbers(tx: Transaction, view: View): Promise<Html> {
     `${countOf(count, 'number')} may have opted out`,
     html`<p class="note">No automatic text goes to them until somebody decides, or they write START.</p>
 ${waiting.map((each) => waitingNumber(each, isTextShown, view))}
-${count > waiting.length && html`<p class="note">Only the newest are shown: <code>${commandName} opt-outs list</code> has all of them.</p>`}`,
+${count > waiting.length && html`<p class="note">Only the newest are shown.</p>`}`,
     'opt-outs',
   );
 }
@@ -54,7 +53,7 @@ ${count > waiting.length && html`<p class="note">Only the newest are shown: <cod
 function waitingNumber(waiting: WaitingNumber, isTextShown: boolean, view: View): Html {
   const { number, lines, textCount, lastAt, seenAt, text } = waiting;
   const path = (decision: string) => `/opt-outs/${number}/${decision}/${seenAt.getTime()}`;
-  const hidden = html`Words are hidden here: <code>${commandName} opt-outs list</code> shows them.`;
+  const hidden = html`Words are hidden here: read them at the service.`;
   const words = text !== null && isTextShown && html`<p class="body" dir="auto">${text}</p>`;
   const question = ask({
     label: 'Decide',
