@@ -59,12 +59,9 @@ export async function backfillCallHistory({
       onWait: (error, ms) => printNote(`${error.message}. Waiting ${Math.ceil(ms / 1_000)} s.`),
     },
     { range: { from: secondsOf(from), to: secondsOf(to) }, withArtefacts: !withoutLegs },
-    ({ share, mirrored }) => progress.show(share, mirrored),
+    ({ share, mirrored }) => progress(share, mirrored),
     stopping.signal,
-  ).finally(async () => {
-    progress.end();
-    await drift.flush();
-  });
+  ).finally(() => drift.flush());
 
   const { mirrored, resumedFrom, unproven, isFinished } = outcome;
   const doneUntil = new Date(outcome.doneUntil * 1_000);
@@ -136,9 +133,8 @@ export async function backfillThreads({
     const next = await readProgress();
     if (next.underWay !== now.underWay) movedAt = performance.now();
     now = next;
-    progress.show(asked === 0 ? 1 : Math.max(0, 1 - now.underWay / asked), Math.max(0, asked - now.underWay));
+    progress(asked === 0 ? 1 : Math.max(0, 1 - now.underWay / asked), Math.max(0, asked - now.underWay));
   }
-  progress.end();
   const done = { added, probed, ...now, found: now.found - before.found, reread: reread.pending.length };
   const left = { ...omitted, rereadLeft: reread.left };
   if (now.underWay === 0 && now.open === 0) await recordTextSearch(db, period, done.found);

@@ -44,7 +44,7 @@ export async function reconcile(given: RangeFlags): Promise<Output> {
     compared += round.compared;
     failed += round.failed;
     changed += round.changed;
-    progress.show(Math.min(1, asked === 0 ? 1 : (compared + failed) / asked), compared);
+    progress(Math.min(1, asked === 0 ? 1 : (compared + failed) / asked), compared);
     if (round.compared + round.failed > 0) continue;
     // Workers may be comparing some of these hours.
     if ((await countHours(db, range)).due === 0) break;
@@ -56,7 +56,6 @@ export async function reconcile(given: RangeFlags): Promise<Output> {
   const now = secondsOf(new Date());
   const current = { from: Math.max(range.from, now - (now % 3_600)), to: range.to };
   if (failed === 0 && current.from < current.to) changed += await reconciler.mirror(current);
-  progress.end();
   await drift.flush();
   await notifier.idle();
   const { unproven } = await countHours(db, range);

@@ -48,87 +48,22 @@ export function pairsOf(pairs: Readonly<Record<string, string | number | null | 
 
 /** The space between two columns. */
 const gap = '  ';
-/** A longer word, such as an id or a link, is broken. */
-const longestWord = 24;
-
-/** The width of the terminal in characters. Undefined (unlimited) if standard output isn't a terminal. */
-function terminalWidth(): number | undefined {
-  return process.stdout.isTTY ? process.stdout.columns || 80 : undefined;
+/** A table with a head: padded columns, one row a line. */
+export function renderColumns(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
+  const cells = [head, ...rows].map((row) => row.map((cell) => String(cell).replaceAll('\n', '; ')));
+  const widths = head.map((_, at) => cells.reduce((most, row) => Math.max(most, row[at]?.length ?? 0), 0));
+  return cells
+    .map((row) =>
+      row
+        .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+        .join(gap)
+        .trimEnd(),
+    )
+    .join('\n');
 }
 
-/**
- * A table with a head. Without a width limit, each row is one line. Within a limit, the widest columns are wrapped
- * until it fits. If that would break words, each cell gets its own line.
- */
-export function renderColumns(
-  head: readonly string[],
-  rows: readonly (readonly (string | number)[])[],
-  width = terminalWidth(),
-): string {
-  const texts = [head, ...rows].map((row) => row.map(String));
-  const cells = width === undefined ? texts.map((row) => row.map((cell) => cell.replaceAll('\n', '; '))) : texts;
-  const longest = (lines: readonly string[]) => lines.reduce((most, { length }) => Math.max(most, length), 0);
-  const widest = (linesOf: (cell: string) => string[]) =>
-    head.map((_, at) => cells.reduce((most, row) => Math.max(most, longest(linesOf(row[at] ?? ''))), 0));
-  const natural = widest((cell) => cell.split('\n'));
-  const least = widest((cell) => wrapped(cell, longestWord).flatMap(wordsOf));
-  const available = (width ?? Number.POSITIVE_INFINITY) - gap.length * (head.length - 1);
-  const widths = fitted(natural, least, available);
-  if (!widths) return renderRecords(head, cells.slice(1), width);
-  return cells.flatMap((row) => alignedLines(row, widths)).join('\n');
-}
-
-/** Narrows the widest column repeatedly until all fit. Undefined if they can't. */
-function fitted(natural: readonly number[], least: readonly number[], available: number): number[] | undefined {
-  const widths = [...natural];
-  for (let excess = widths.reduce((sum, each) => sum + each, 0) - available; excess > 0; excess -= 1) {
-    const free = widths.map((each, at) => (each > (least[at] ?? 0) ? each : 0));
-    const widest = Math.max(...free);
-    if (widest === 0) return undefined;
-    widths[free.indexOf(widest)] = widest - 1;
-  }
-  return widths;
-}
-
-function alignedLines(row: readonly string[], widths: readonly number[]): string[] {
-  const columns = row.map((cell, at) => wrapped(cell, widths[at] ?? 0));
-  const height = Math.max(...columns.map(({ length }) => length));
-  return Array.from({ length: height }, (_, line) =>
-    columns
-      .map((lines, at) => (lines[line] ?? '').padEnd(widths[at] ?? 0))
-      .join(gap)
-      .trimEnd(),
-  );
-}
-
-function renderRecords(head: readonly string[], rows: readonly (readonly string[])[], width?: number): string {
-  const margin = Math.max(...head.map(({ length }) => length));
-  const cellOf = (cell: string, at: number) => labelled((head[at] ?? '').padEnd(margin), cell, width);
-  return rows.map((row) => row.flatMap((cell, at) => (cell === '' ? [] : cellOf(cell, at))).join('\n')).join('\n\n');
-}
-
-/** A text after a label, wrapped within the width, with continuation lines indented. */
-export function labelled(label: string, text: string, width = terminalWidth()): string {
-  const margin = label.length + gap.length;
-  const lines = width === undefined ? text.split('\n') : wrapped(text, Math.max(longestWord, width - margin));
-  return `${label}${gap}${lines.join(`\n${' '.repeat(margin)}`)}`.trimEnd();
-}
-
-/** A command in backquotes counts as one word, so that it can be copied. */
-function wordsOf(line: string): string[] {
-  return line.match(/(?:`[^`]*`|[^ ])+/g) ?? [];
-}
-
-/** Lines of at most `width` characters. Words are only broken if they are longer. */
-function wrapped(text: string, width: number): string[] {
-  return text.split('\n').flatMap((line) => {
-    if (line.length <= width) return [line];
-    const lines: string[] = [];
-    for (const word of wordsOf(line).flatMap((each) => each.match(new RegExp(`.{1,${width}}`, 'gu')) ?? [])) {
-      const longer = `${lines.at(-1)} ${word}`;
-      if (lines.length > 0 && longer.length <= width) lines[lines.length - 1] = longer;
-      else lines.push(word);
-    }
-    return lines;
-  });
+/** A text after a label, with further lines indented. */
+export function labelled(label: string, text: string): string {
+  const margin = ' '.repeat(label.length + gap.length);
+  return `${label}${gap}${text.replaceAll('\n', `\n${margin}`)}`.trimEnd();
 }

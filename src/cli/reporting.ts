@@ -32,10 +32,9 @@ export async function rebuild({ from, to, timeZone, shortAbandon }: RebuildFlags
     to,
     onDay: (share) => {
       done += 1;
-      progress.show(share, done);
+      progress(share, done);
     },
   });
-  progress.end();
   const used = await reportsTimeZone(db);
   return {
     json: { ...rebuilt, timeZone: used },

@@ -314,9 +314,8 @@ export async function simulateRules({ file: named, ...given }: RangeFlags & { fi
     set,
     from,
     to,
-    onProgress: (done, of) => progress.show(done / of, done),
+    onProgress: (done, of) => progress(done / of, done),
   });
-  progress.end();
   return {
     json: { ...report, ...(inForce ? { version: inForce.version } : { file }), timeZone },
     text: `${renderReport(report, timeZone)}

@@ -49,98 +49,26 @@ export function messageOf(line: string): string {
   return err?.message === undefined ? msg : `${msg} (${err.message})`;
 }
 
-/** Progress of a long command: a bar with rate and remaining time on a terminal, else a line every ten seconds. */
-export interface Progress {
-  /** `share` is the completed fraction, from 0 to 1; `count` is what this run has done. Neither decreases. */
-  show(share: number, count: number): void;
-  /** Writes a line above the bar. */
-  note(text: string): void;
-  end(): void;
+type Stream = NodeJS.WritableStream & { readonly isTTY?: boolean };
+
+/** Writes a line to standard error, because standard output is for data. */
+export function printNote(text: string, stream: Stream = process.stderr): void {
+  stream.write(`${printable(text)}\n`);
 }
 
-type Stream = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
+const lineEveryMs = 5_000;
 
-const lineEveryMs = 10_000;
-const drawEveryMs = 100;
-
-/** The bar on the terminal, if there is one. All other output must go above it. */
-let current: Progress | undefined;
-
-/** Writes a line to standard error, above the bar if there is one. */
-export function printNote(text: string): void {
-  if (current) current.note(text);
-  else console.error(text);
-}
-
-/** Writes to standard error, because standard output is for data. */
-export function createProgress(unit: string, stream: Stream = process.stderr): Progress {
-  const began = performance.now();
-  const isBar = stream.isTTY === true && process.env.TERM !== 'dumb';
-  const clear = isBar ? '\r\u001b[K' : '';
-  let done = { share: 0, count: 0 };
-  /** Where this run started: not at 0 if it was resumed. */
-  let start: { readonly share: number; readonly at: number } | undefined;
-  let shownAt = isBar ? 0 : began;
-
-  function draw(): void {
-    shownAt = performance.now();
-    const { share, count } = done;
-    const rate = Math.round(count / Math.max(0.001, (shownAt - began) / 1_000));
-    const words = [`${Math.floor(share * 100)}%`, `${count} ${unit}`, `${rate}/s`, `${left()} left`];
-    stream.write(isBar ? `${clear}${barOf(share, words, stream.columns || 80)}` : `${words.join(', ')}\n`);
-  }
-
-  function left(): string {
-    if (done.share >= 1) return '0 s';
-    if (start === undefined || done.share <= start.share) return '?';
-    const rest = (1 - done.share) / (done.share - start.share);
-    const seconds = Math.round(((shownAt - start.at) / 1_000) * rest);
-    if (seconds < 60) return `${seconds} s`;
-    const minutes = Math.round(seconds / 60);
-    return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
-  }
-
-  const progress: Progress = {
-    show(share, count) {
-      const at = performance.now();
-      start ??= { share, at };
-      // The total can grow meanwhile, and a read that is retried counts as not done again.
-      done = {
-        share: Math.max(done.share, Number.isNaN(share) ? 0 : Math.min(1, share)),
-        count: Math.max(done.count, count),
-      };
-      if (at - shownAt >= (isBar ? drawEveryMs : lineEveryMs)) draw();
-    },
-    note(text) {
-      stream.write(`${clear}${printable(text)}\n`);
-      if (isBar) draw();
-    },
-    end() {
-      current = undefined;
-      if (!isBar) return;
-      draw();
-      stream.write('\n');
-    },
+/**
+ * Tells the progress of a long command, by a line every five seconds. `share` is the completed fraction, from 0 to 1;
+ * `count` is what this run has done.
+ */
+export function createProgress(unit: string, stream?: Stream): (share: number, count: number) => void {
+  let toldAt = performance.now();
+  return (share, count) => {
+    if (performance.now() - toldAt < lineEveryMs) return;
+    toldAt = performance.now();
+    printNote(`${Math.floor((share || 0) * 100)}%, ${count} ${unit}`, stream);
   };
-  current = progress;
-  if (isBar) draw();
-  return progress;
-}
-
-const maxBar = 40;
-const minBar = 10;
-
-/** The bar and as much text next to it as fits: a line that wraps can't be redrawn. */
-function barOf(share: number, [done = '', counted = '', rate = '', left = '']: string[], columns: number): string {
-  const percent = done.padStart(4);
-  // The last column stays empty, because some terminals wrap after writing it.
-  const words = [[percent, counted, rate, left], [percent, counted, left], [percent, left], [percent]]
-    .map((each) => each.join('  '))
-    .find((each) => each.length + 1 + minBar < columns);
-  if (words === undefined) return percent.slice(0, Math.max(0, columns - 1));
-  const width = Math.min(maxBar, columns - 2 - words.length);
-  const filled = Math.floor(share * width);
-  return `${'█'.repeat(filled)}${'░'.repeat(width - filled)} ${words}`;
 }
 
 export interface ConsentFlags {

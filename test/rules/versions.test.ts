@@ -144,7 +144,9 @@ describe('by command', async () => {
     expect((await rules('mode', 'live')).code).toBe(0);
     expect((await rollbackRules(context.database.db, { by: 'a test' })).from).toBe(1);
     expect(await replyTo('12125557003')).toBe('SENT Words of the file');
-    const history = await world.query<{ row: string }>("select concat_ws(' ', version, mode, applied_by, why) as row from ops.rule_versions order by 1");
+    const history = await world.query<{ row: string }>(
+      "select concat_ws(' ', version, mode, applied_by, why) as row from ops.rule_versions order by 1",
+    );
     expect(history.map(({ row }) => row)).toEqual([
       expect.stringMatching(/^1 .*RULES_FILE/),
       expect.stringMatching(/^2 .*friendlier$/),
