@@ -9,13 +9,12 @@ import { routingBelow } from '../src/server/hooks.ts';
 import { html } from '../src/server/html.ts';
 import { plainKey } from '../src/shared/json.ts';
 import { maskKey, maskNumbers, maskTarget } from '../src/shared/masking.ts';
-import { normalizeNumber } from '../src/shared/numbers.ts';
+import { normalizeNumber, numbersIn } from '../src/shared/numbers.ts';
 import { typedNumber } from '../src/shared/phone-numbers.ts';
 import { storableJson, storableText } from '../src/shared/storable.ts';
 import { foldText, readPhrases } from '../src/shared/text-search.ts';
 import { typedThreadKey } from '../src/shared/thread.ts';
 import { receiverOf, sameAddress } from '../src/sync/subscriptions/matching.ts';
-import { mayMention, numbersMentioned, withoutNumbers } from '../src/warehouse/erasure/mentions.ts';
 import { redactUrls } from '../src/warehouse/extra.ts';
 import { optOutPhrases, optOutVerdict } from '../src/warehouse/opt-out.ts';
 import { reactionIn } from '../src/warehouse/reaction.ts';
@@ -53,8 +52,7 @@ const readers: Readonly<Record<string, (words: string) => unknown>> = {
   masking: (words) => maskNumbers(words),
   'masking of keys': (words) => [maskKey('thread', words), maskTarget(words)],
   numbers: normalizeNumber,
-  'numbers of an erasure': (words) => [...numbersMentioned(words)].length,
-  'mentions of an erased number': (words) => [mayMention(words, () => false), withoutNumbers(words, () => false)],
+  'numbers of an erasure': numbersIn,
   'a typed number': typedNumber,
   'a page': (words) => html`${words}`,
   storage: (words) => [storableText(words), storableJson({ x: words })],

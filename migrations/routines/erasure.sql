@@ -66,14 +66,11 @@ begin
     select 'ops.opt_outs', count(*) from gone;
 end $$;
 
--- Removes a person from the history of rules. Call it after the conversations are deleted.
-create or replace function ops.erase_rules(erased text) returns table (place text, removed bigint)
-language plpgsql as $$
-begin
-  return query with gone as (delete from ops.rule_runs where number = erased returning 1)
-    select 'ops.rule_runs', count(*) from gone;
-  return query with gone as (
-    delete from warehouse.sms_conversation_events e
-    where not exists (select from warehouse.sms_conversations c where c.conversation_id = e.conversation_id) returning 1)
-    select 'warehouse.sms_conversation_events', count(*) from gone;
-end $$;
+-- Whether a column or body names one of these numbers: a whole value of digits and what people type between them, as numbersIn in
+-- src/shared/numbers.ts.
+create or replace function ops.names_number(body text, numbers text[]) returns boolean
+language sql immutable parallel safe as $$
+  select exists (
+    select from regexp_split_to_table(body, '[^0-9+() .-]+') value cross join lateral (select regexp_replace(value, '[^0-9]', '', 'g') as digits) d
+    where case when length(digits) = 10 then '1' || digits else digits end = any(numbers))
+$$;

@@ -9,7 +9,7 @@ import {
 } from '../privacy/erase-at-service.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
-import { spellingsOf } from '../warehouse/erasure/mentions.ts';
+import { spellingsOf } from '../shared/phone-numbers.ts';
 import { api, openContext } from './environment.ts';
 import { describeFailure } from './failures.ts';
 import { type Output, renderColumns } from './output.ts';
@@ -81,7 +81,8 @@ function remaining({ settings }: Context, isAtService: boolean): string[] {
     '- Postgres’ write-ahead log and its archive, and pages of its files until VACUUM and later writes reuse them.',
     settings.redisUrl !== undefined &&
       '- Redis’ append-only file and dumps, until it rewrites them (BGREWRITEAOF, BGSAVE).',
-    '- the planner’s statistics of a table that is empty now, until it holds rows again.',
+    '- numbers in what others wrote or said: texts, transcripts, notes, names and the rules file.',
+    '- the planner’s statistics in Postgres, until it analyzes the tables again (ANALYZE).',
   ].filter((each) => each !== false);
 }
 

@@ -2,11 +2,13 @@ import { hash } from 'node:crypto';
 import { type Database, query, sql } from '../db/database.ts';
 import type { Log } from '../shared/log.ts';
 import { startLoop } from '../shared/loop.ts';
-import { mayMention } from '../warehouse/erasure/mentions.ts';
+import { numbersIn } from '../shared/numbers.ts';
 import type { Delivery, ErasedNumbers } from './deliveries.ts';
 
 /** The interval at which receivers load new erasures; an erasure waits for it. */
 export const erasedRefreshMs = 2_000;
+/** A body with more numbers cannot be judged in time, and is not kept. */
+const maxNumbers = 20_000;
 
 export function createErasedNumbers(db: Database, log: Log): ErasedNumbers {
   const hashes = new Set<string>();
@@ -29,7 +31,10 @@ export function createErasedNumbers(db: Database, log: Log): ErasedNumbers {
   }
 
   const isErased = (number: string) => hashes.has(hash('sha256', salt + number, 'hex'));
-  const isMentioned = (text: string) => mayMention(text, isErased);
+  const namesErased = (text: string) => {
+    const numbers = new Set(numbersIn(text));
+    return numbers.size > maxNumbers || [...numbers].some(isErased);
+  };
 
   /** Mirrored calls of people who were erased: an event can name a call without a number. */
   async function erasedCallsOf(deliveries: readonly Delivery[]): Promise<ReadonlySet<string>> {
@@ -55,10 +60,10 @@ export function createErasedNumbers(db: Database, log: Log): ErasedNumbers {
       const calls = await erasedCallsOf(deliveries);
       return deliveries.map((delivery) => {
         const { targets, body, unread } = delivery;
-        const isOfErased = targets.some(({ kind, key }) => (kind === 'thread' ? isMentioned(key) : calls.has(key)));
-        if (!isOfErased && !isMentioned(body) && !isMentioned(unread?.toString('latin1') ?? '')) return delivery;
+        const isOfErased = targets.some(({ kind, key }) => (kind === 'thread' ? namesErased(key) : calls.has(key)));
+        if (!isOfErased && !namesErased(body) && !namesErased(unread?.toString('latin1') ?? '')) return delivery;
         // Targets of calls stay: a call id identifies nobody, and the mirror keeps the calls without the person.
-        const left = targets.filter(({ kind, key }) => kind !== 'thread' || !isMentioned(key));
+        const left = targets.filter(({ kind, key }) => kind !== 'thread' || !namesErased(key));
         return { ...delivery, body: '', unread: undefined, isErased: true, targets: left };
       });
     },

@@ -1,7 +1,6 @@
 import { type Service, ServiceError } from '../api-client/client.ts';
 import { type Database, query, sql } from '../db/database.ts';
-import { sameNumbers } from '../shared/phone-numbers.ts';
-import { mentionPattern, roughMentionPattern, spellingsOf } from '../warehouse/erasure/mentions.ts';
+import { sameNumbers, spellingsOf } from '../shared/phone-numbers.ts';
 
 /** A thread of the person at the service, or one text of another thread. */
 export interface ErasableAtService {
@@ -18,8 +17,8 @@ export interface ServiceErasure {
 }
 
 /**
- * Lists what to delete at the service: the thread with the number on each line, mirrored or not, and each mirrored text of
- * other threads that mentions the number. A delete cannot address a group, so the texts of a group are listed one by one.
+ * Lists what to delete at the service: the thread with the number on each line, mirrored or not, and each mirrored text of its
+ * groups: a delete cannot address a group.
  */
 export async function listErasableAtService(db: Database, number: string): Promise<ErasableAtService[]> {
   const spellings = spellingsOf(number);
@@ -30,14 +29,12 @@ export async function listErasableAtService(db: Database, number: string): Promi
      select line, number from warehouse.sms_conversations where participants_key = '' and number = any(${spellings})
      order by 1, 2`,
   );
-  const text = sql`concat_ws('|', m.body, m.from_number, m.to_number, array_to_string(m.group_participants, '|'))`;
-  const isMentioned = sql`(${text} ~ ${roughMentionPattern(number)} and ${text} ~ ${mentionPattern(number)})`;
   const messages = await query(
     db,
     sql<Required<ErasableAtService>>`select m.line, m.number, m.message_id::text as "messageId"
      from warehouse.sms_messages m join warehouse.sms_conversations c using (conversation_id)
      where m.deleted_at is null and (c.participants_key <> '' or c.number <> all(${spellings}))
-       and (c.participants && ${spellings}::text[] or ${isMentioned})
+       and (c.participants && ${spellings}::text[] or m.group_participants && ${spellings}::text[])
      order by 1, 2, m.message_id`,
   );
   return [...threads, ...messages];

@@ -4,14 +4,13 @@ import { type Database, inTransaction, query, sql, type Transaction } from '../d
 import { erasedRefreshMs } from '../inbox/redact-erased.ts';
 import type { Queues } from '../queues/queues.ts';
 import { UserError } from '../shared/errors.ts';
-import { typedNumber } from '../shared/phone-numbers.ts';
+import { spellingsOf, typedNumber } from '../shared/phone-numbers.ts';
 import type { Removed } from '../warehouse/erasure/calls.ts';
-import { spellingsOf } from '../warehouse/erasure/mentions.ts';
 import {
-  eraseHistory,
   eraseInbox,
-  eraseMentions,
+  eraseNumbered,
   eraseParty,
+  eraseSends,
   eraseTexts,
   findCalls,
   preserveOptOuts,
@@ -21,7 +20,7 @@ import {
  * The steps of an erasure:
  *
  *   commit the hash ─▶ wait for transactions that may not know it ─▶ erase all rows ─▶ wait until every receiver knows the hash
- *   ─▶ erase from the inbox and the queues again ─▶ analyze the tables
+ *   ─▶ erase from the inbox and the queues again
  *
  * An interrupted erasure is repeated from the first step.
  */
@@ -75,23 +74,22 @@ export async function eraseNumber(deps: ErasureDeps, number: string): Promise<Er
   const forgotten = await forgetJobs(queues, number);
   await sleep(knownAfterMs);
   await waitForDeliveries(db);
-  const late = await inTransaction(db, (tx) => eraseInbox(tx, number, []));
+  const late = await inTransaction(db, (tx) => eraseInbox(tx, spellingsOf(number), []));
   const forgottenLate = await forgetJobs(queues, number);
   const afterwards = sum([late, { queues: forgotten + forgottenLate }]);
   await storeCounts(db, number, afterwards);
-  await analyzeTables(db);
   return { number: lastDigits(number), removed: sum([purged, afterwards]) };
 }
 
 async function eraseRows(tx: Transaction, number: string): Promise<Removed> {
-  const calls = await findCalls(tx, number);
+  const spellings = spellingsOf(number);
+  const calls = await findCalls(tx, spellings);
   return sum([
-    await eraseInbox(tx, number, calls),
-    await eraseTexts(tx, number),
-    await eraseParty(tx, number, calls),
-    await eraseHistory(tx, 'rules', number),
-    await eraseHistory(tx, 'sends', number),
-    await eraseMentions(tx, number),
+    await eraseInbox(tx, spellings, calls),
+    await eraseTexts(tx, spellings),
+    await eraseParty(tx, spellings, calls),
+    await eraseNumbered(tx, spellings),
+    await eraseSends(tx, spellings),
   ]);
 }
 
@@ -127,21 +125,6 @@ async function forgetJobs(queues: ErasureDeps['queues'], number: string): Promis
     counts.push(await queues.forget(name, ({ kind, key }) => kind === 'thread' && isOfNumber(key)));
   }
   return counts.reduce((total, count) => total + count, 0);
-}
-
-/**
- * The planner's statistics hold the most common values of each column. Analyzes every table, so that a repeated erasure completes
- * an interrupted one.
- */
-async function analyzeTables(db: Database): Promise<void> {
-  const tables = await query(
-    db,
-    sql<{
-      name: string;
-    }>`select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where n.nspname in ('warehouse', 'secrets', 'ops', 'rollups', 'reporting', 'bullmq') and c.relkind = 'r' and pg_has_role(c.relowner, 'usage')`,
-  );
-  for (const { name } of tables) await query(db, sql`analyze ${sql.raw(name)}`);
 }
 
 async function storeCounts(db: Database, number: string, removed: Removed): Promise<void> {

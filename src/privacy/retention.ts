@@ -16,8 +16,6 @@ interface Content {
   readonly time: { readonly table: string; readonly column: string };
   /** Removes content where a condition holds, at most `maxAtOnce` rows, and returns a row for each. */
   remove(condition: RawBuilder<unknown>): RawBuilder<unknown>;
-  /** Tables whose statistics hold words of it. */
-  readonly analyzed: readonly string[];
   /** What counts where that time is missing; undefined if it never is. */
   readonly otherwise?: RawBuilder<unknown>;
 }
@@ -45,7 +43,6 @@ const contents: readonly Content[] = [
     table: 'warehouse.sms_messages',
     time: { table: 'warehouse.sms_messages', column: 'sent_at' },
     otherwise: sql`m.first_seen_at`,
-    analyzed: ['warehouse.sms_messages'],
     remove: (condition) => sql`
       with expired as materialized (
         select m.conversation_id, m.message_id from warehouse.sms_messages m
@@ -64,7 +61,6 @@ const contents: readonly Content[] = [
     kind: 'texts',
     table: 'ops.sends',
     time: { table: 'ops.sends', column: 'planned_at' },
-    analyzed: ['ops.sends'],
     remove: (condition) => sql`
       update ops.sends set body = '' where send_id in (
         select m.send_id from ops.sends m
@@ -76,7 +72,6 @@ const contents: readonly Content[] = [
     kind: 'texts',
     table: 'ops.rule_actions',
     time: { table: 'ops.rule_actions', column: 'settled_at' },
-    analyzed: ['ops.rule_actions'],
     remove: (condition) => sql`
       update ops.rule_actions set argument = null where (run_id, ordinal) in (
         select m.run_id, m.ordinal from ops.rule_actions m
@@ -89,7 +84,6 @@ const contents: readonly Content[] = [
     table: 'warehouse.transcripts',
     time: { table: 'warehouse.calls', column: 'started_at' },
     otherwise: startOf('t.call_id', 't.first_seen_at'),
-    analyzed: ['warehouse.transcripts', 'warehouse.transcript_bodies', 'warehouse.transcript_kpis'],
     remove: (condition) => sql`
       with expired as materialized (
         select t.transcript_id from warehouse.transcripts t left join warehouse.calls m on m.call_id = t.call_id
@@ -110,7 +104,6 @@ const contents: readonly Content[] = [
     table: 'secrets.links',
     time: { table: 'warehouse.calls', column: 'started_at' },
     otherwise: startOf('r.owner', 'r.first_seen_at'),
-    analyzed: [],
     remove: (condition) => sql`
       delete from secrets.links where kind = 'recording' and (owner, part) in (
         select r.owner, r.part from secrets.links r left join warehouse.calls m on m.call_id = r.owner
@@ -153,8 +146,6 @@ export function createRetention({ db, log, days }: { db: Database; log: Log; day
       });
       if (Object.keys(removed).length === 0) return removed;
       log.info({ removed }, 'Content that is older than RETENTION_DAYS was removed');
-      const analyzed = contents.filter(({ table }) => table in removed).flatMap((content) => content.analyzed);
-      for (const table of analyzed) await query(db, sql`analyze ${sql.table(table)}`);
       return removed;
     },
   };

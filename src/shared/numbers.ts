@@ -7,6 +7,17 @@ export function normalizeNumber(text: string): string {
   return digits.length === 10 ? `1${digits}` : digits;
 }
 
+/** Shorter numbers are extensions and short codes, which identify nobody. */
+const shortestNumber = 7;
+
+/** The phone numbers in a column or a body, normalised: whole values of digits and what people type between them. */
+export function numbersIn(text: string): string[] {
+  return text
+    .split(/[^\d+() .-]+/)
+    .map(normalizeNumber)
+    .filter((number) => number.length >= shortestNumber);
+}
+
 const asciiDigit = /^[0-9]+$/;
 const decimal = /\p{Nd}/u;
 const known = new Map<string, string>();

@@ -58,7 +58,7 @@ export function countryCodeOf(number: string): string {
 }
 
 /** Country codes without a trunk prefix before the national number. */
-export const withoutTrunkPrefix: ReadonlySet<string> = new Set(
+const withoutTrunkPrefix: ReadonlySet<string> = new Set(
   '1 30 34 39 45 47 48 52 56 57 65 216 221 225 237 350 351 352 354 356 357 371 372 376 377 378 420 423 500 501 502 503 504 505 506 507 590 594 596 852 853 965 968 973 974 975'.split(
     ' ',
   ),
@@ -141,4 +141,36 @@ const writtenTwice: readonly { readonly pattern: RegExp; readonly forms: readonl
 export function sameNumbers(number: string): readonly string[] {
   const { pattern, forms } = writtenTwice.find((each) => each.pattern.test(number)) ?? {};
   return pattern && forms ? forms.map((form) => number.replace(pattern, form)) : [number];
+}
+
+/** International call prefixes: most countries; North America; Australia; Japan; Russia. */
+const exitCodes = ['00', '011', '0011', '010', '810'];
+
+/** A national spelling with fewer digits is too ambiguous. */
+const shortestNational = 8;
+
+/** Trunk prefixes other than 0. */
+const trunkPrefixes: Readonly<Record<string, string>> = { 7: '8', 36: '06', 375: '8' };
+
+/**
+ * All digit sequences that mean a number, normalised: the number itself, with and without its country's digit for mobiles, with an
+ * exit code, with a 0 after the country code, and in its national form. Whatever compares numbers of people compares these.
+ */
+export function spellingsOf(number: string): string[] {
+  return [...new Set([number, ...sameNumbers(number).flatMap(spelled).map(normalizeNumber)])];
+}
+
+function spelled(number: string): string[] {
+  const country = countryCodeOf(number);
+  const national = number.slice(country.length);
+  if (number.length < shortestNational || number.startsWith('0')) return [number];
+  const trunk = withoutTrunkPrefix.has(country) ? '' : (trunkPrefixes[country] ?? '0');
+  const international = trunk === '0' ? [country, `${country}0`] : [country];
+  const abroad = ['', ...exitCodes].flatMap((exitCode) => international.map((code) => exitCode + code));
+  // The service reads ten digits as a North American number, and so are eleven that begin with 1.
+  const isNorthAmerican = country === '1' && national.length === 10;
+  const local = trunk + national;
+  const isSpelledAlone =
+    isNorthAmerican || (local.length >= shortestNational && !/^(?:1\d{10}|[2-9]\d{9})$/.test(local));
+  return [...abroad, ...(isSpelledAlone ? [trunk] : [])].map((prefix) => prefix + national);
 }

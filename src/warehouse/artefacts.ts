@@ -68,10 +68,7 @@ export async function writeArtefacts<Read extends ArtefactRead, Each extends Ans
     const ofRead = { callId, read, sealer, isExpired: isExpired(retentionDays, startedAt) };
     return kind.listedBy(found).map((each) => ({ ...ofRead, each }));
   });
-  const extras = await extrasOf(
-    tx,
-    listed.map(({ each }) => each),
-  );
+  const extras = extrasOf(listed.map(({ each }) => each));
   const rows = listed.map((one, at) => {
     const extra = one.isExpired ? undefined : extras[at];
     return { row: kind.table.row(one), read: one.read, extra };

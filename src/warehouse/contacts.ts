@@ -1,6 +1,6 @@
 import { query, relationOf, sql, type Transaction } from '../db/database.ts';
 import { storableJson } from '../shared/storable.ts';
-import { withoutMentions } from './erasure/erased.ts';
+import { erasedAmong } from './erasure/erased.ts';
 
 /** What the owner's list of customers can say of a number. */
 export const contactFields = ['name', 'company', 'owner', 'language', 'tags'] as const;
@@ -27,9 +27,8 @@ export async function storeContacts(
   contacts: readonly Contact[],
   { fields, replace }: { readonly fields: readonly ContactField[]; readonly replace: boolean },
 ): Promise<Imported> {
-  const clean = await withoutMentions(tx, contacts);
-  const isErased = (at: number) => clean[at]?.number !== contacts[at]?.number;
-  const kept = clean.filter((_, at) => !isErased(at));
+  const erased = await erasedAmong(tx, () => contacts.map(({ number }) => number));
+  const kept = contacts.filter(({ number }) => !erased.has(number));
   const types = Object.fromEntries(fields.map((field) => [field, field === 'tags' ? 'text[]' : 'text']));
   const given = relationOf(sql`${storableJson(kept)}`, 'given', { number: 'text', ...types });
   const columns = (of: string) => sql.join(['number', ...fields].map((field) => sql.ref(of + field)));
@@ -58,6 +57,6 @@ export async function storeContacts(
     added: counts?.added ?? 0,
     changed: counts?.changed ?? 0,
     removed: removed.length,
-    erased: new Set(contacts.filter((_, at) => isErased(at)).map(({ number }) => number)),
+    erased,
   };
 }

@@ -1,6 +1,6 @@
 import { type Database, hotQuery, query, relation, sql, type Transaction } from '../db/database.ts';
 import { type Thread, threadKey } from '../shared/thread.ts';
-import { erasedAmong, withoutMentions } from './erasure/erased.ts';
+import { erasedAmong } from './erasure/erased.ts';
 import type { JsonRow } from './held-calls.ts';
 import { type ThreadRead, writeMessages } from './messages.ts';
 import type { Provenance } from './upsert.ts';
@@ -29,10 +29,7 @@ export async function writeThreads(tx: Transaction, follow: Follow, all: readonl
 async function withoutErased(tx: Transaction, reads: readonly ThreadRead[]): Promise<readonly ThreadRead[]> {
   const partiesOf = ({ thread }: ThreadRead) => [thread.number, ...thread.participants];
   const erased = await erasedAmong(tx, () => reads.flatMap(partiesOf));
-  return withoutMentions(
-    tx,
-    reads.filter((each) => !partiesOf(each).some((number) => erased.has(number))),
-  );
+  return reads.filter((each) => !partiesOf(each).some((number) => erased.has(number)));
 }
 
 /** A thread that three spaced reads didn't find. */

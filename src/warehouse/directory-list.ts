@@ -1,7 +1,6 @@
 import type { Answer, CallOptions, Scope, Service } from '../api-client/client.ts';
 import { type Database, query, sql, type Transaction } from '../db/database.ts';
 import { takeLock } from '../db/locks.ts';
-import { withoutMentions } from './erasure/erased.ts';
 import { type Answered, extrasOf } from './extra.ts';
 import { type Columns, type MirrorTable, type Provenance, upsert } from './upsert.ts';
 import type { Follow } from './what-follows.ts';
@@ -23,8 +22,6 @@ interface Declared<Row, C extends Columns> {
   ask(service: Service, call: CallOptions): Promise<Answer<readonly Row[]>>;
   /** Its table, with a single key column. */
   readonly table: MirrorTable<Row, C>;
-  /** Its texts may mention people, so erased numbers are removed from them. */
-  readonly isPersonal?: true;
   /** Mirrors what doesn't fit into the columns. */
   writeParts?(tx: Transaction, follow: Follow, parts: ListParts<Row>): Promise<void>;
 }
@@ -52,15 +49,14 @@ export interface DirectoryList<Row = unknown> {
 export function directoryList<Row extends Answered, C extends Columns>(
   declared: Declared<Row, C>,
 ): DirectoryList<Row> & Pick<Declared<Row, C>, 'table'> {
-  const { label, operation, scope, table, isPersonal, writeParts } = declared;
+  const { label, operation, scope, table, writeParts } = declared;
   const [key = ''] = table.key;
 
   async function write(tx: Transaction, follow: Follow, given: ListRead<Row>): Promise<void> {
-    const { isComplete, read } = given;
+    const { rows, isComplete, read } = given;
     if (!(await isCurrent(tx, table.name, read.fetchSeq))) return;
-    const rows = isPersonal ? await withoutMentions(tx, given.rows) : given.rows;
     const held = writeParts ? await heldKeys(tx, table.name, key) : [];
-    const extras = await extrasOf(tx, rows);
+    const extras = extrasOf(rows);
     const mirrored = rows.map((row, at) => ({ row: table.row(row), read, extra: extras[at] }));
     await upsert(tx, table, mirrored);
     if (isComplete) await deleteUnlisted(tx, table.name, read.fetchSeq);

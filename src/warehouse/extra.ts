@@ -1,5 +1,3 @@
-import type { Transaction } from '../db/database.ts';
-import { withoutMentions } from './erasure/erased.ts';
 import type { Extra } from './upsert.ts';
 
 /** An answer, and its keys that have no column. */
@@ -8,18 +6,13 @@ export interface Answered {
   readonly unknownKeys: readonly string[];
 }
 
-/**
- * The unknown keys of answers, for the column `extra` of their rows. URLs are redacted and erased numbers removed.
- * Undefined for an answer without unknown keys.
- */
-export async function extrasOf(tx: Transaction, answers: readonly Answered[]): Promise<(Extra | undefined)[]> {
-  const extras = answers.map(({ raw, unknownKeys }) =>
+/** The unknown keys of answers, for the column `extra` of their rows, with URLs redacted. Undefined for an answer without any. */
+export function extrasOf(answers: readonly Answered[]): (Extra | undefined)[] {
+  return answers.map(({ raw, unknownKeys }) =>
     unknownKeys.length === 0
       ? undefined
       : (redactUrls(Object.fromEntries(unknownKeys.map((key) => [key, raw[key]]))) as Extra),
   );
-  if (extras.every((each) => each === undefined)) return extras;
-  return [...(await withoutMentions(tx, extras))];
 }
 
 /*

@@ -94,10 +94,7 @@ export async function writeMessages(
     })),
   );
   const [expired, listed] = [all.filter((each) => each.isExpired), all.filter((each) => !each.isExpired)];
-  const extras = await extrasOf(
-    tx,
-    listed.map(({ message }) => message),
-  );
+  const extras = extrasOf(listed.map(({ message }) => message));
   const rows = listed.map((each, at) => ({ row: smsMessages.row(each), read: each.read, extra: extras[at] }));
   const written = await upsert(tx, smsMessages, [...rows, ...(await withoutBodies(tx, expired))], textsCompared);
   const lost = await markUnlisted(

@@ -1,9 +1,9 @@
 import { type Recording, withFields } from '../api-client/client.ts';
 import type { Transaction } from '../db/database.ts';
+import { numbersIn } from '../shared/numbers.ts';
 import { type ArtefactKind, type ArtefactRead, type Listed, writeArtefacts } from './artefacts.ts';
 import { eraseCalls, erasedCalls } from './erasure/calls.ts';
 import { erasedAmong } from './erasure/erased.ts';
-import { numbersMentioned } from './erasure/mentions.ts';
 import type { HeldCalls } from './held-calls.ts';
 import { storeLinks } from './links.ts';
 import { mirrorTable } from './upsert.ts';
@@ -48,7 +48,7 @@ async function withoutErasedEnds(
   reads: readonly RecordingsRead[],
 ): Promise<readonly RecordingsRead[]> {
   const endsOf = ({ recordings }: RecordingsRead) =>
-    recordings.flatMap(({ from, to }) => [from, to].flatMap((end) => [...numbersMentioned(end ?? '')]));
+    recordings.flatMap(({ from, to }) => [from, to].flatMap((end) => numbersIn(end ?? '')));
   const numbers = await erasedAmong(tx, () => reads.flatMap(endsOf));
   const named = reads.filter((each) => endsOf(each).some((number) => numbers.has(number))).map(({ callId }) => callId);
   if (named.length > 0) await eraseCalls(tx, named);

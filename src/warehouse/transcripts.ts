@@ -2,7 +2,6 @@ import type { Segment, Transcript } from '../api-client/client.ts';
 import { hotQuery, relation, sql, type Transaction } from '../db/database.ts';
 import { type ArtefactKind, type ArtefactRead, type Listed, writeArtefacts } from './artefacts.ts';
 import { erasedCalls } from './erasure/calls.ts';
-import { withoutMentions } from './erasure/erased.ts';
 import type { HeldCalls } from './held-calls.ts';
 import { mirrorTable } from './upsert.ts';
 import { type Follow, followingTranscript } from './what-follows.ts';
@@ -76,8 +75,7 @@ async function withoutErased(tx: Transaction, reads: readonly TranscriptsRead[])
     tx,
     reads.map(({ callId }) => callId),
   );
-  const kept = reads.map((each) => (erased.has(each.callId) ? { ...each, transcripts: [] } : each));
-  return withoutMentions(tx, kept);
+  return reads.map((each) => (erased.has(each.callId) ? { ...each, transcripts: [] } : each));
 }
 
 async function storeWords(tx: Transaction, listed: readonly Listed<Transcript>[]): Promise<string[]> {

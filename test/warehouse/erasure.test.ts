@@ -1,5 +1,4 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { user } from '../../src/api-client/entities/account.ts';
 import { call, recording, transcript } from '../../src/api-client/entities/calls.ts';
 import { message } from '../../src/api-client/entities/texts.ts';
 import { createSealer } from '../../src/credentials/sealer.ts';
@@ -9,7 +8,6 @@ import { eraseNumber } from '../../src/privacy/erase.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { writeRecordings } from '../../src/warehouse/recordings.ts';
 import { writeTranscripts } from '../../src/warehouse/transcripts.ts';
-import { users } from '../../src/warehouse/users.ts';
 import { writeCalls } from '../../src/warehouse/write-calls.ts';
 import { callId, shownCall, shownRecording, shownTranscript } from '../sync/call-service.ts';
 import { locksHere, migratedDatabase } from '../world/database.ts';
@@ -205,26 +203,6 @@ describe('what belongs to an erased call', () => {
     expect(await parties(id)).toMatchObject({ is_erased: true });
     expect(await value('select count(*)::integer from warehouse.transcripts where call_id = $1', id)).toBe(0);
   });
-});
-
-test('what others say of the number is mirrored without it', async () => {
-  await remember();
-  const id = callId();
-  await mirrorCall(id, { callerNumber: '15550000009' });
-  await mirrorTranscripts(id, 905, 'Call 555-000-0002 then');
-  expect(await value('select full_text from warehouse.transcript_bodies where transcript_id = 905')).toBe(
-    'Call [erased] then',
-  );
-  await inTransaction((tx) =>
-    users.write(tx, ignored, {
-      rows: asRead(user, [{ id: 5, mobile: '(555) 000-0002', lastName: 'Kept' }]),
-      isComplete: true,
-      read: read(),
-    }),
-  );
-  expect(await query('select mobile, last_name from warehouse.users where user_id = 5')).toEqual([
-    { mobile: '[erased]', last_name: 'Kept' },
-  ]);
 });
 
 describe('a thread', () => {

@@ -1,8 +1,8 @@
 import { type Call, type CallSummary, type Leg, withFields } from '../../api-client/client.ts';
 import { query, type Transaction } from '../../db/database.ts';
+import { numbersIn } from '../../shared/numbers.ts';
 import { recordFollowing } from '../what-follows.ts';
 import { erasedAmong, hasErasures } from './erased.ts';
-import { numbersMentioned } from './mentions.ts';
 
 /**
  * Removes erased parties from reads of calls. Resolves to the cleared reads and the ids of the calls to mark as erased. Their rows
@@ -139,11 +139,11 @@ function legsOf(call: CallSummary | Call): readonly Leg[] {
 }
 
 function numbersOf(parties: Parties): string[] {
-  return partyFields.flatMap((field) => [...numbersMentioned(parties[field] ?? '')]);
+  return partyFields.flatMap((field) => numbersIn(parties[field] ?? ''));
 }
 
 function isNamed(text: string | undefined, isErased: (number: string) => boolean): boolean {
-  return numbersMentioned(text ?? '').some(isErased);
+  return numbersIn(text ?? '').some(isErased);
 }
 
 function isCaller(of: Parties, isErased: (number: string) => boolean): boolean {

@@ -1,6 +1,4 @@
-import { withFields } from '../../api-client/client.ts';
 import { hotQuery, type Transaction } from '../../db/database.ts';
-import { numbersMentioned, withoutNumbers } from './mentions.ts';
 
 /** Caches {@link hasErasures} per transaction. */
 const cached = new WeakMap<Transaction, Promise<boolean>>();
@@ -17,7 +15,7 @@ export function hasErasures(tx: Transaction): Promise<boolean> {
 }
 
 const nobody: ReadonlySet<string> = new Set();
-/** Numbers per query: a long text of single digits has many thousand candidates. */
+/** Numbers per query: an import of contacts can have many thousand. */
 const maxPerQuery = 10_000;
 
 /** The erased ones among normalised numbers. `numbers` is called only if anybody was ever erased. */
@@ -34,31 +32,4 @@ export async function erasedAmong(
     for (const { number } of rows) erased.add(number);
   }
   return erased;
-}
-
-/** Removes all mentions of erased numbers from values. Returns values without such mentions unchanged. */
-export async function withoutMentions<T>(tx: Transaction, values: readonly T[]): Promise<readonly T[]> {
-  const erased = await erasedAmong(tx, () => numbersIn(textsIn(values)));
-  if (erased.size === 0) return values;
-  return values.map((value) => blanked(value, (number) => erased.has(number)) as T);
-}
-
-function* numbersIn(texts: readonly string[]): Generator<string> {
-  for (const text of texts) yield* numbersMentioned(text);
-}
-
-function textsIn(value: unknown): string[] {
-  if (typeof value === 'string') return [value];
-  if (typeof value === 'number') return [String(value)];
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.values(value).flatMap(textsIn);
-}
-
-function blanked(value: unknown, isErased: (number: string) => boolean): unknown {
-  if (typeof value === 'string') return withoutNumbers(value, isErased);
-  if (typeof value === 'number') return numbersMentioned(String(value)).some(isErased) ? null : value;
-  if (Array.isArray(value)) return value.map((each) => blanked(each, isErased));
-  if (typeof value !== 'object' || value === null) return value;
-  const copy = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, blanked(inner, isErased)]));
-  return 'raw' in value && !Object.hasOwn(copy, 'raw') ? withFields(value as { raw: unknown }, copy) : copy;
 }
