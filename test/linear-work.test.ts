@@ -59,7 +59,7 @@ const readers: Readonly<Record<string, (words: string) => unknown>> = {
   'a typed thread': typedThreadKey,
   'the path of a request': (words) => route(`/below/hooks/${words}`),
   'the address of a subscription': (words) => [receiverOf(words), sameAddress(`https://x/${words}`, words)],
-  'a refusal': (words) => quoted(words, ['secret']),
+  'a refusal': (words) => quoted(words, 'secret'),
   'Retry-After': (words) => retryAfterMs(words, words, 0),
   'a time': isInstant,
   'a list of contacts': (words) => parseContacts(`number,name,tags\n12125550123,${words}`, 'contacts.csv'),

@@ -23,7 +23,6 @@ import {
   type SendRequest,
   type SubscriptionChanges,
   sendBody,
-  sendProblem,
   type ThreadAddress,
   type ThreadPage,
 } from './requests.ts';
@@ -36,9 +35,6 @@ export type Scope =
   | `${'reports' | 'users' | 'recordings'}:read`
   | 'sms:send';
 
-/** What the portal must permit an OAuth user (section 5.2): `permission_denied` without it. */
-type Permission = 'Users' | 'Phone numbers' | 'Call reports' | 'Call reports, allow recordings';
-
 type Route = `${Operation<unknown>['method']} /${string}`;
 
 type ParametersOf<R extends string> = R extends `${string}{${infer Name}}${infer Rest}`
@@ -49,8 +45,6 @@ type ParametersOf<R extends string> = R extends `${string}{${infer Name}}${infer
 type Sent<R extends Route> = {
   readonly query?: Query | undefined;
   readonly body?: unknown;
-  /** Why it is not sent. */
-  readonly problem?: string | undefined;
   /** Whether this call must not be repeated although others may. */
   readonly isOnce?: boolean;
 } & ([ParametersOf<R>] extends [never] ? object : { readonly path: Readonly<Record<ParametersOf<R>, ObjectId>> });
@@ -58,10 +52,7 @@ type Sent<R extends Route> = {
 interface Row<R extends Route, T, A extends unknown[]> {
   /** Method, and path below `/api/public/v1`. */
   readonly route: R;
-  /** Section of the specification. */
-  readonly section: string;
   readonly scope: Scope;
-  readonly permission: Permission | undefined;
   /** Not idempotent: one request is sent at most, and errors say whether it may have been carried out. */
   readonly isOnce?: true;
   /** Costs money. Section 7 promises that an error with the envelope had no effect. */
@@ -71,24 +62,13 @@ interface Row<R extends Route, T, A extends unknown[]> {
   readonly gives: Read<T>;
 }
 
-/** Declares operations of one section and permission. */
-function family(section: string, permission?: Permission) {
-  return <const R extends Route, T, A extends unknown[] = []>(
-    route: R,
-    scope: Scope,
-    row: Omit<Row<R, T, A>, 'route' | 'scope' | 'section' | 'permission'>,
-  ): Row<R, T, A> => ({ route, scope, section, permission, ...row });
+function operation<const R extends Route, T, A extends unknown[] = []>(
+  route: R,
+  scope: Scope,
+  row: Omit<Row<R, T, A>, 'route' | 'scope'>,
+): Row<R, T, A> {
+  return { route, scope, ...row };
 }
-
-const sending = family('4.1', 'Phone numbers');
-const conversation = family('4.2', 'Phone numbers');
-const lines = family('4.3', 'Phone numbers');
-const drafts = family('4.4', 'Phone numbers');
-const templates = family('4.4');
-const users = family('4.5', 'Users');
-const calls = family('4.6', 'Call reports');
-const recordings = family('4.6', 'Call reports, allow recordings');
-const webhooks = family('4.7');
 
 const at = ({ line, number }: { line: string; number: string }) => ({
   line: normalizeNumber(line),
@@ -107,9 +87,9 @@ const readSubscription = one('webhook', subscription);
 export const operations = {
   lines: {
     /** Every number that `messages.send` takes as `from`. */
-    list: sending('GET /sms/lines', 'sms:read', { gives: listOf('lines', smsLine) }),
+    list: operation('GET /sms/lines', 'sms:read', { gives: listOf('lines', smsLine) }),
     /** Idempotent; no operation undoes it. The blocked party never sees the `reason`. */
-    block: lines('POST /sms/lines/{line}/blocked', 'sms:write', {
+    block: operation('POST /sms/lines/{line}/blocked', 'sms:write', {
       takes: (line: string, { number, reason }: { number: string; reason?: string | undefined }) => ({
         path: { line: normalizeNumber(line) },
         body: { number: normalizeNumber(number), reason },
@@ -117,12 +97,12 @@ export const operations = {
       gives: one('blocked', blockedSender),
     }),
     /** `not_found` when the number is not blocked. */
-    blocked: lines('GET /sms/lines/{line}/blocked/{number}', 'sms:read', {
+    blocked: operation('GET /sms/lines/{line}/blocked/{number}', 'sms:read', {
       takes: (line: string, number: string) => ({ path: at({ line, number }) }),
       gives: one('blocked', blockedSender),
     }),
     /** Marks the line's messages read for the calling user, all or those after `since` (RFC 3339). Refuses an API key. */
-    markRead: lines('POST /sms/lines/{line}/read', 'messages:write', {
+    markRead: operation('POST /sms/lines/{line}/read', 'messages:write', {
       takes: (line: string, body?: { since?: string | undefined }) => ({
         path: { line: normalizeNumber(line) },
         body: body ?? {},
@@ -139,20 +119,20 @@ export const operations = {
      * charged. With effect `unknown` and the advice `reconcile` (a timeout, a broken connection, an answer that is not the
      * service's own) the message may have been sent: read the thread to find out, and never send it again for that reason.
      *
-     * A request over a limit of section 8 is refused locally with `invalid_request`. The service refuses a `from` that is not
-     * yours or has no SMS with `permission_denied`, and a destination without a rate with `invalid_request` (422).
+     * The service refuses a `from` that is not yours or has no SMS with `permission_denied`, and a destination without a rate or a
+     * request over a limit of section 8 with `invalid_request`.
      * `skipped[].to` holds a recipient as given here; the service skips one that is no phone number as `invalid`.
      */
-    send: sending('POST /sms/messages', 'sms:send', {
+    send: operation('POST /sms/messages', 'sms:send', {
       isOnce: true,
       isBilled: true,
-      takes: (request: SendRequest) => ({ body: sendBody(request), problem: sendProblem(request) }),
+      takes: (request: SendRequest) => ({ body: sendBody(request) }),
       gives: one('sent', sent),
     }),
   },
 
   conversations: {
-    read: conversation('GET /sms/conversations/{line}/{number}', 'messages:read', {
+    read: operation('GET /sms/conversations/{line}/{number}', 'messages:read', {
       takes: (thread: ThreadAddress, page?: ThreadPage) => ({
         path: at(thread),
         query: {
@@ -168,7 +148,7 @@ export const operations = {
      * Idempotent without a `comment`. With one it is never repeated, because each request adds the note: when in doubt, resolve
      * again without it.
      */
-    resolve: conversation('POST /sms/conversations/{line}/{number}/resolve', 'sms:write', {
+    resolve: operation('POST /sms/conversations/{line}/{number}/resolve', 'sms:write', {
       takes: (pair: Pair, resolution?: Resolution) => {
         const { resolvedBy, comment } = resolution ?? {};
         const isEmpty = resolvedBy === undefined && comment === undefined;
@@ -177,23 +157,23 @@ export const operations = {
       gives: readState,
     }),
     /** Adds an internal note and changes nothing else. */
-    comment: conversation('POST /sms/conversations/{line}/{number}/comments', 'sms:write', {
+    comment: operation('POST /sms/conversations/{line}/{number}/comments', 'sms:write', {
       isOnce: true,
       takes: (pair: Pair, comment: string) => ({ path: at(pair), body: { comment } }),
       gives: readState,
     }),
     /** To a user, or with null to nobody. Does not change whether it is resolved. */
-    assign: conversation('POST /sms/conversations/{line}/{number}/assign', 'sms:write', {
+    assign: operation('POST /sms/conversations/{line}/{number}/assign', 'sms:write', {
       takes: (pair: Pair, userId: number | null) => ({ path: at(pair), body: { userId } }),
       gives: readState,
     }),
     /** Also succeeds when it was never resolved. */
-    reopen: conversation('POST /sms/conversations/{line}/{number}/reopen', 'sms:write', {
+    reopen: operation('POST /sms/conversations/{line}/{number}/reopen', 'sms:write', {
       takes: (pair: Pair) => ({ path: at(pair) }),
       gives: readState,
     }),
     /** For the calling user only. */
-    markMessages: conversation('POST /sms/conversations/{line}/{number}/read', 'messages:write', {
+    markMessages: operation('POST /sms/conversations/{line}/{number}/read', 'messages:write', {
       takes: (pair: Pair, { messageIds, read }: ReadMarks) => ({
         path: at(pair),
         body: { messageIds: messageIds.map(idInJson), read },
@@ -201,12 +181,12 @@ export const operations = {
       gives: nothing,
     }),
     /** Cannot be undone. `permission_denied` also where the account restricts deleting. */
-    deleteMessage: conversation('DELETE /sms/conversations/{line}/{number}/messages/{id}', 'messages:write', {
+    deleteMessage: operation('DELETE /sms/conversations/{line}/{number}/messages/{id}', 'messages:write', {
       takes: (pair: Pair, id: ObjectId) => ({ path: { ...at(pair), id } }),
       gives: nothing,
     }),
     /** Destroys every message of the thread. Refused like `deleteMessage`. */
-    delete: conversation('DELETE /sms/conversations/{line}/{number}', 'messages:write', {
+    delete: operation('DELETE /sms/conversations/{line}/{number}', 'messages:write', {
       takes: (pair: Pair) => ({ path: at(pair) }),
       gives: nothing,
     }),
@@ -214,7 +194,7 @@ export const operations = {
 
   unread: {
     /** Of all lines, or of `lines`; `since` (RFC 3339) counts later messages only. */
-    counts: lines('GET /sms/unread', 'messages:read', {
+    counts: operation('GET /sms/unread', 'messages:read', {
       takes: (filter?: { lines?: readonly string[] | undefined; since?: string | undefined }) => ({
         query: { lines: filter?.lines?.map(normalizeNumber).join(','), since: filter?.since },
       }),
@@ -225,12 +205,12 @@ export const operations = {
   /** Unfinished texts, each under a key of 1 to 128 characters that the writer chooses. */
   drafts: {
     /** Creates or overwrites; an empty message is allowed. */
-    put: drafts('PUT /sms/drafts/{draftId}', 'sms:write', {
+    put: operation('PUT /sms/drafts/{draftId}', 'sms:write', {
       takes: (draftId: string, message: string) => ({ path: { draftId }, body: { message } }),
       gives: one('draft', draft),
     }),
     /** Also succeeds when there is no such draft. */
-    delete: drafts('DELETE /sms/drafts/{draftId}', 'sms:write', {
+    delete: operation('DELETE /sms/drafts/{draftId}', 'sms:write', {
       takes: (draftId: string) => ({ path: { draftId } }),
       gives: nothing,
     }),
@@ -238,39 +218,39 @@ export const operations = {
 
   /** Saved replies. The service refuses an API key here (section 5.3). */
   templates: {
-    create: templates('POST /sms/templates', 'sms:write', {
+    create: operation('POST /sms/templates', 'sms:write', {
       isOnce: true,
       takes: (body: { title: string; body: string }) => ({ body }),
       gives: one('template', template),
     }),
     /** One of the calling user's own. */
-    delete: templates('DELETE /sms/templates/{id}', 'sms:write', { takes: ofId, gives: nothing }),
+    delete: operation('DELETE /sms/templates/{id}', 'sms:write', { takes: ofId, gives: nothing }),
   },
 
   users: {
     /** Sorted by lastName, firstName and id. */
-    list: users('GET /users', 'users:read', { gives: listOf('users', user) }),
+    list: operation('GET /users', 'users:read', { gives: listOf('users', user) }),
   },
 
   /** Call ids are text (section 2.9). */
   calls: {
     /** Creates nothing. */
-    search: calls('POST /calls/search', 'reports:read', {
+    search: operation('POST /calls/search', 'reports:read', {
       takes: (body: CallSearch) => ({ body }),
       gives: callPage,
     }),
     /** `not_found` when it is not the account's. */
-    get: calls('GET /calls/{callid}', 'reports:read', { takes: ofCall, gives: one('call', call) }),
+    get: operation('GET /calls/{callid}', 'reports:read', { takes: ofCall, gives: one('call', call) }),
     /**
      * An empty list is normal. `not_found` when the call is not the account's. Everyone is refused where the account asks for
      * another verification before sensitive content.
      */
-    recordings: recordings('GET /calls/{callid}/recordings', 'recordings:read', {
+    recordings: operation('GET /calls/{callid}/recordings', 'recordings:read', {
       takes: ofCall,
       gives: listOf('recordings', recording),
     }),
     /** An empty list is normal. */
-    transcripts: recordings('GET /calls/{callid}/transcripts', 'recordings:read', {
+    transcripts: operation('GET /calls/{callid}/transcripts', 'recordings:read', {
       takes: ofCall,
       gives: listOf('transcripts', transcript),
     }),
@@ -279,26 +259,26 @@ export const operations = {
   /** The specification does not show `get`, `create` and `remove`: they follow its conventions. */
   webhooks: {
     /** The service filters by `enabled: true` only. */
-    list: webhooks('GET /webhooks', 'webhooks:read', {
+    list: operation('GET /webhooks', 'webhooks:read', {
       takes: (query?: { type?: NewSubscription['type']; enabled?: true }) => ({ query }),
       gives: listOf('webhooks', subscription),
     }),
     /** The live list of event types. The answer's shape is not specified. */
-    types: webhooks('GET /webhooks/types', 'webhooks:read', { gives: listOf('types', typeName) }),
-    get: webhooks('GET /webhooks/{id}', 'webhooks:read', { takes: ofId, gives: readSubscription }),
-    create: webhooks('POST /webhooks', 'webhooks:write', {
+    types: operation('GET /webhooks/types', 'webhooks:read', { gives: listOf('types', typeName) }),
+    get: operation('GET /webhooks/{id}', 'webhooks:read', { takes: ofId, gives: readSubscription }),
+    create: operation('POST /webhooks', 'webhooks:write', {
       isOnce: true,
       takes: (body: NewSubscription) => ({ body }),
       gives: readSubscription,
     }),
     /** Merges, and answers what is stored. PATCH does the same, and its details are not shown. */
-    update: webhooks('PUT /webhooks/{id}', 'webhooks:write', {
+    update: operation('PUT /webhooks/{id}', 'webhooks:write', {
       takes: (id: ObjectId, body: SubscriptionChanges) => ({ path: { id }, body }),
       gives: readSubscription,
     }),
     /** `not_found` when it is not the account's. */
-    disable: webhooks('POST /webhooks/{id}/disable', 'webhooks:write', { takes: ofId, gives: readSubscription }),
-    remove: webhooks('DELETE /webhooks/{id}', 'webhooks:write', { takes: ofId, gives: nothing }),
+    disable: operation('POST /webhooks/{id}/disable', 'webhooks:write', { takes: ofId, gives: readSubscription }),
+    remove: operation('DELETE /webhooks/{id}', 'webhooks:write', { takes: ofId, gives: nothing }),
   },
 };
 
@@ -331,13 +311,13 @@ function methodOf(name: string, row: AnyRow, { once, repeatable }: Transport) {
   const { isBilled = false, gives: read } = row;
   const takes = row.takes as ((...given: unknown[]) => Sent<Route> & { path?: Record<string, ObjectId> }) | undefined;
   return (...given: unknown[]) => {
-    const { path: parameters = {}, query, body, problem, isOnce = row.isOnce } = takes?.(...given) ?? {};
+    const { path: parameters = {}, query, body, isOnce = row.isOnce } = takes?.(...given) ?? {};
     const path = fillPath(template, parameters);
-    const operation = {
+    const asked = {
       ...{ name, method, query, body, isBilled, read },
       path: path ?? template,
-      problem: path === undefined ? 'a parameter of the path is empty or only dots' : problem,
+      problem: path === undefined ? 'a parameter of the path is empty or only dots' : undefined,
     };
-    return (isOnce ? once : repeatable)(given[takes?.length ?? 0] as CallOptions | undefined, operation);
+    return (isOnce ? once : repeatable)(given[takes?.length ?? 0] as CallOptions | undefined, asked);
   };
 }

@@ -38,11 +38,13 @@ export interface Operation extends Declared {
 
 export type Needed = Required<Request>;
 
-/** The row of the client's table for a method, such as `lines.list`. */
-export function declared(client: string): Declared {
+type InTable = Pick<Declared, 'route' | 'scope' | 'isOnce' | 'isBilled'>;
+
+/** The row of the client's table for a method, such as `lines.list`, with its section and what the portal must permit an OAuth user (5.2). */
+export function declared(client: string, section: string, permission?: string): Declared {
   const [resource = '', verb = ''] = client.split('.');
-  const rows = operations[resource as keyof typeof operations] as Record<string, Omit<Declared, 'client'>>;
-  const { section, route, scope, permission, isOnce, isBilled } = rows[verb] as Omit<Declared, 'client'>;
+  const rows = operations[resource as keyof typeof operations] as Record<string, InTable>;
+  const { route, scope, isOnce, isBilled } = rows[verb] as InTable;
   return { section, route, scope, permission, isOnce, isBilled, client };
 }
 

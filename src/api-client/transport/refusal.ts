@@ -31,7 +31,7 @@ const statuses: Record<number, ErrorCode> = {
 export function refusal(
   { name: operation, isBilled }: Pick<Operation<unknown>, 'name' | 'isBilled'>,
   answer: HttpResponse,
-  credential: string,
+  authorization: string,
   now: number,
 ): ServiceError {
   const { status } = answer;
@@ -49,7 +49,7 @@ export function refusal(
   }
   if (isBilled && (envelope?.isWhole || envelope?.type === 'internal_error')) details.effect = 'none';
   if (status >= 500) {
-    return new ServiceError('server', withMessage(`the service failed (${status})`, envelope, credential), details);
+    return new ServiceError('server', withMessage(`the service failed (${status})`, envelope, authorization), details);
   }
   if (status === 429) {
     if (envelope !== undefined) details.effect = 'none';
@@ -62,14 +62,14 @@ export function refusal(
     const isTransient = status === 408 || status === 425;
     return unexpected(
       { ...details, advice: isTransient ? 'retry' : 'refused' },
-      withMessage('unknown error', envelope, credential),
+      withMessage('unknown error', envelope, authorization),
     );
   }
   // A proxy can send a challenge without the envelope, which does not prove that a send was not carried out.
   if (envelope !== undefined || !isBilled) details.effect = 'none';
   if (code === 'insufficient_scope' || code === 'unauthenticated')
     details.scope = envelope?.scope ?? scopeOf(challenge);
-  const message = withMessage(`refused with ${code} (${status})`, envelope, credential);
+  const message = withMessage(`refused with ${code} (${status})`, envelope, authorization);
   return new ServiceError(code, message, details);
 }
 
@@ -82,55 +82,19 @@ function scopeOf(challenge: string | undefined): string | undefined {
   return match?.[1] ?? match?.[2];
 }
 
-function withMessage(message: string, envelope: Refusal | undefined, credential: string): string {
-  return message + quoted(envelope?.message ?? '', [credential.replace(/^\S+\s+/, '')]);
+function withMessage(message: string, envelope: Refusal | undefined, authorization: string): string {
+  return message + quoted(envelope?.message ?? '', authorization.replace(/^\S+\s+/, ''));
 }
 
-/** Words with which a sentence of the service begins. Any other word with a capital may be somebody's name. */
-const beginnings = new Set(
-  (
-    'A An The This That No Not None Only All Any At Each Either Both Must Missing Invalid Unknown Unsupported Unexpected Unable ' +
-    'Unauthorized Forbidden Cannot Could Too Rate Limit Request Resource Message Text Thread Conversation Call Line Number ' +
-    'Recipient Recipients User Account Webhook Subscription Token Key Scope Field Parameter Value Body Query Page Time Date Range ' +
-    'Please Try Access Permission Permissions Insufficient Required Internal Service Server Bad Method Media Attachment Template ' +
-    'Bearer Basic Redirect Client SMS MMS API ID IDs URL URI HTTP HTTPS TLS SSL OAuth JSON UTC'
-  ).split(' '),
-);
-
-/**
- * A message of the service, to append to one of ours: one line of at most 200 characters. It may quote what a request or a row
- * held, so only its plain words, codes and small figures are kept: no secret, address, number, name or quoted text.
- */
-export function quoted(message: string, secrets: readonly string[]): string {
+/** A message of the service, to append to one of ours: at most 200 characters, without the API key, addresses and phone numbers. */
+export function quoted(message: string, apiKey: string): string {
   if (message === '') return '';
-  const text = secrets
-    .filter((secret) => secret !== '')
-    .reduce((rest, secret) => rest.replaceAll(secret, '[credential]'), message)
+  const text = message
+    .replaceAll(apiKey, '[credential]')
     .slice(0, 2_000)
     .replaceAll(/[a-z][a-z+.-]{0,20}:\/\/\S+|\S{1,200}@\S+/gi, '[address]')
-    .replaceAll(/"[^"]*"|(?<!\w)'[^']*'(?!\w)|“[^”]*”|«[^»]*»|`[^`]*`/g, '[quoted]')
     .replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ');
-  const words = maskNumbers(text)
-    .replaceAll(/\+?…\p{Nd}{1,4}/gu, '[number]')
-    .replaceAll(/[^\s[\](),;:!?]+/g, (word) => (isPlain(word) ? word : '[…]'))
-    .replaceAll(/\[…\](?:,? \[…\])+/g, '[…]')
-    .slice(0, 200);
-  return `: ${words}`;
-}
-
-/** Words of English, names of fields and scopes, call ids, figures too short for a number, and punctuation. */
-const plainWords = [
-  /^[a-z][a-z'’-]*$/,
-  /^[a-z]+(?:[A-Z][a-z]+)+$/,
-  /^[a-z]+(?:[_.][a-z]+)+$/,
-  /^\d{1,6}(?:\.\d{1,6})?%?$/,
-  /^\d{9,11}\.\d{1,12}$/,
-  /^[.…–-]+$/,
-];
-
-function isPlain(word: string): boolean {
-  const bare = word.replace(/\.{1,3}$/, '');
-  return beginnings.has(bare) || plainWords.some((shape) => shape.test(bare));
+  return `: ${maskNumbers(text).slice(0, 200)}`;
 }
 
 /**
