@@ -171,18 +171,6 @@ create table ops.subscription_watch (
   other_receivers text[] not null default '{}' -- Addresses of other receivers that get these events too, without their secrets.
 );
 
--- Differences between the API's answers and its specification. The rows are mirrored anyway.
-create table ops.drift (
-  operation text not null,
-  path text not null,
-  what text not null, -- unknown_key, unknown_value, null, wrong_type, missing_key or sibling_key.
-  sample text not null,
-  seen_count bigint not null default 1,
-  first_seen_at timestamptz not null default now(),
-  last_seen_at timestamptz not null default now(),
-  primary key (operation, path, what, sample)
-);
-
 -- Call-history coverage and back-fills
 
 -- Call history compared with the service, hour by hour: how many calls it reports, and how many of them are mirrored.

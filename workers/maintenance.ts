@@ -12,7 +12,6 @@ import { drainOutcomes } from '../src/reporting/outcomes.ts';
 import { drainBehindMirror } from '../src/reporting/rollups.ts';
 import type { Log } from '../src/shared/log.ts';
 import { type LoopOptions, startLoop } from '../src/shared/loop.ts';
-import type { DriftLog } from '../src/warehouse/drift.ts';
 
 /** Milliseconds between two searches for what no webhook announced: hours of call history, texts, and what is polled. */
 export interface CompletenessPace {
@@ -22,7 +21,6 @@ export interface CompletenessPace {
 }
 
 /** Milliseconds between two rounds. */
-const driftEveryMs = 5_000;
 const deliveriesEveryMs = 300_000;
 const retentionEveryMs = 3_600_000;
 const forgetEveryMs = 60_000;
@@ -32,13 +30,12 @@ const rollupsEveryMs = 10_000;
 /** How often to check whether the hourly audit is due. All processes share its schedule. */
 const auditEveryMs = 60_000;
 
-/** Starts the periodic jobs of a worker: drift, completeness, reporting, retention. */
+/** Starts the periodic jobs of a worker: completeness, reporting, retention. */
 export function startMaintenance(deps: {
   inbox: InboxDeps;
   /** A connection of the roll-ups' own. */
   rollups: Database;
   log: Log;
-  drift: DriftLog;
   reconciler: Reconciler;
   gapDetection: GapDetection;
   polling: Polling;
@@ -47,8 +44,7 @@ export function startMaintenance(deps: {
   eventRetentionDays: number;
   retentionDays: RetentionDays;
 }) {
-  const { inbox, log, drift, reconciler, gapDetection, polling, attribution, pace, eventRetentionDays, retentionDays } =
-    deps;
+  const { inbox, log, reconciler, gapDetection, polling, attribution, pace, eventRetentionDays, retentionDays } = deps;
   const { db } = inbox;
   const every = (everyMs: number, name: string, job: LoopOptions['job']) => startLoop({ everyMs, name, job, log });
   const retention = createRetention({ db, log, days: retentionDays });
@@ -61,7 +57,6 @@ export function startMaintenance(deps: {
   );
   const loops = [
     removal,
-    every(driftEveryMs, 'Writing the drift of the API', () => drift.flush()),
     every(pace.callsMs, 'Comparing call history', (signal) => reconciler.round(signal)),
     every(pace.callsMs, 'Searching gaps of texts', (signal) => gapDetection.searchGaps(signal)),
     every(pace.textsMs, 'Detecting missing texts', (signal) => gapDetection.round(signal)),

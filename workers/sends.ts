@@ -6,7 +6,6 @@ import { createDispatcher } from '../src/ledger/dispatcher.ts';
 import { startLoop } from '../src/shared/loop.ts';
 import { withTimeout } from '../src/shared/timeout.ts';
 import type { RefreshThread } from '../src/sync/read-thread-now.ts';
-import type { OnAnswer } from '../src/warehouse/drift.ts';
 
 export interface SendWork {
   /** Takes up due sends now. Called when one was planned. */
@@ -31,7 +30,7 @@ const maxInHand = 50;
 /** Advances the sends that are due according to the ledger. */
 export function startSends(
   context: Context,
-  { onAnswer, readThread }: { readonly onAnswer: OnAnswer; readonly readThread: RefreshThread },
+  { readThread }: { readonly readThread: RefreshThread },
   options: SendWorkOptions = {},
 ): SendWork {
   const { database, notifier, service, log, pauses, settings } = context;
@@ -45,7 +44,7 @@ export function startSends(
     readThread,
     isBlocked: async (line, number) => {
       try {
-        onAnswer('lines.blocked', await service.lines.blocked(line, number));
+        await service.lines.blocked(line, number);
         return true;
       } catch (error) {
         if (error instanceof ServiceError && error.code === 'not_found') return false;

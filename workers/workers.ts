@@ -27,7 +27,6 @@ import { unannouncedStreams } from '../src/sync/subscriptions/store.ts';
 import { createSync, type Sync } from '../src/sync/sync.ts';
 import { startUnconfirmedReads } from '../src/sync/unconfirmed-targets.ts';
 import { directoryKinds, wholeList } from '../src/warehouse/directory.ts';
-import { createDriftLog, type OnAnswer } from '../src/warehouse/drift.ts';
 import { startDueWork } from './due-work.ts';
 import { type CompletenessPace, startMaintenance } from './maintenance.ts';
 import { type SendWork, type SendWorkOptions, startSends } from './sends.ts';
@@ -84,11 +83,9 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   const track = <Part extends { stop(): Promise<void> }>(part: Part): Part => started.adopt(part, () => part.stop());
   const reporting = track(reportProcess(context, options.role ?? 'worker'));
   const alerts = track(startAlerts(context, options.outages ?? createOutages(context)));
-  const drift = createDriftLog(db);
-  const onAnswer: OnAnswer = (operation, answer) => drift.add(operation, answer.drift);
   const { retentionDays } = settings;
   const readThread = createThreadRefresh({
-    ...{ db, service, onAnswer, pauses, notify: notifier.notify, sealer },
+    ...{ db, service, pauses, notify: notifier.notify, sealer },
     retentionDays: retentionDays.texts,
   });
   let sends: SendWork | undefined;
@@ -123,7 +120,6 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
     recheckDelays: options.recheckDelays ?? defaultRecheckDelays,
     directoryEverySeconds: options.directoryEverySeconds ?? directoryEverySeconds,
     now: () => new Date(),
-    onAnswer,
     notify: notifier.notify,
     sealer,
     retentionDays,
@@ -142,7 +138,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       const worker = queues.work(name, { concurrency }, createJobHandler(sync, name, closing.signal));
       return started.adopt(worker, () => worker.close(0));
     }
-    const own = startSends(context, { onAnswer, readThread }, options.sends);
+    const own = startSends(context, { readThread }, options.sends);
     sends = own;
     const close = (deadlineMs: number) => own.close(deadlineMs + settlingMs);
     return started.adopt({ close }, () => close(0));
@@ -165,11 +161,11 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
   );
   const pace = options.completenessPace ?? completenessPace;
   const unannounced = () => unannouncedStreams(db);
-  const reconciler = createReconciler({ db, service, log, pauses, onAnswer, notify: notifier.notify });
+  const reconciler = createReconciler({ db, service, log, pauses, notify: notifier.notify });
   const ofRollups = { url: settings.databaseUrl, log, maxConnections: rollupConnections, name: 'rollups' };
   const rollups = started.use(createDatabase(ofRollups));
   const gapDetection = createGapDetection({
-    ...{ db, service, log, pauses, onAnswer, notify: notifier.notify },
+    ...{ db, service, log, pauses, notify: notifier.notify },
     polledReads: async () =>
       (await unannounced()).includes('texts') ? readsOfRound(service.requestsOfLastMinute()) : undefined,
   });
@@ -178,11 +174,10 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       inbox: { db: database.unlimited, pauses, notify: notifier.notify },
       rollups: rollups.db,
       log,
-      drift,
       reconciler,
       gapDetection,
       polling: createPolling({ db, log, reconciler, gapDetection, unannounced }),
-      attribution: createAttribution({ db, service, log, onAnswer, pauses, notify: notifier.notify }),
+      attribution: createAttribution({ db, service, log, pauses, notify: notifier.notify }),
       pace,
       eventRetentionDays: settings.eventRetentionDays,
       retentionDays,
@@ -193,7 +188,7 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
       ? undefined
       : track(
           startFirstBackfill({
-            ...{ db, service, log, pauses, onAnswer, notify: notifier.notify, days: settings.backfillDays },
+            ...{ db, service, log, pauses, notify: notifier.notify, days: settings.backfillDays },
             everyMs: pace.callsMs,
           }),
         );
@@ -217,7 +212,6 @@ export async function startWorkers(context: Context, options: WorkerOptions = {}
         ]);
         await sync.idle();
         await Promise.all([rules.stop(), maintained.then(() => rollups[Symbol.asyncDispose]())]);
-        await drift.flush().catch((err: unknown) => log.warn({ err }, 'The last drift could not be written'));
         await reporting.stop();
       })();
       // Don't wait for work that hangs in a store.

@@ -132,7 +132,7 @@ function asErrorOf(operation: string, error: unknown): ServiceError {
     const details = { operation, effect: 'none', cause: error } as const;
     return new ServiceError('account_unrecognized', 'the mirror could not be read to recognize the account', details);
   }
-  const { code, advice, status, scope, retryAfterMs, isPage } = error;
-  const details = { operation, effect: 'none', advice, status, scope, retryAfterMs, isPage, cause: error } as const;
+  const { code, advice, status, scope, retryAfterMs } = error;
+  const details = { operation, effect: 'none', advice, status, scope, retryAfterMs, cause: error } as const;
   return new ServiceError(code, `the account could not be recognized: ${error.message}`, details);
 }

@@ -15,7 +15,7 @@ import {
 export { type AccountCheck, type AccountReads, accountReads } from './account-gate.ts';
 export type { Answer } from './answers/envelope.ts';
 export { withFields } from './answers/fields.ts';
-export type { Drift, Field } from './answers/values.ts';
+export type { Field } from './answers/values.ts';
 export type * from './entities/account.ts';
 export type * from './entities/calls.ts';
 export type * from './entities/texts.ts';
@@ -75,8 +75,6 @@ export function createService(options: ServiceOptions) {
     ...createResources(transport),
     /** Whether calls are let through at present. */
     circuit: { state: throttle.circuit, failingMs: throttle.failingMs },
-    /** Whether each operation that was used is paused because the service throttles it. */
-    throttled: throttle.throttled,
     /** Why the account that answers is not the mirrored one; undefined when it is, or when nothing is known yet. */
     accountProblem: () => gate?.problem(),
     /** Resolves if the mirrored account answers now: before what a list leaves out is deleted, or proven not to exist. */

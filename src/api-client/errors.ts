@@ -57,7 +57,6 @@ export interface ErrorDetails {
   status?: number | undefined;
   scope?: string | undefined;
   retryAfterMs?: number | undefined;
-  isPage?: boolean;
   cause?: unknown;
 }
 
@@ -77,8 +76,6 @@ export class ServiceError extends Error {
   readonly scope: string | undefined;
   /** Milliseconds to wait before another try, when the service or the open circuit asks for it. */
   readonly retryAfterMs: number | undefined;
-  /** With `unreadable`: the body of the success was HTML or XML, so a proxy may have answered instead of the service. */
-  readonly isPage: boolean;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails) {
     super(`${details.operation}: ${message}`, details.cause === undefined ? undefined : { cause: details.cause });
@@ -89,7 +86,6 @@ export class ServiceError extends Error {
     this.status = details.status;
     this.scope = details.scope;
     this.retryAfterMs = details.retryAfterMs;
-    this.isPage = details.isPage ?? false;
   }
 }
 
@@ -117,7 +113,7 @@ export async function untilAborted<T>(operation: string, signal: AbortSignal, wo
 
 /** The same error with the effect or advice of the whole call in the place of its last try's. */
 export function withOutcome(error: ServiceError, outcome: { effect?: Effect; advice?: Advice }): ServiceError {
-  const { code, message, operation, effect, advice, status, scope, retryAfterMs, isPage, cause } = error;
-  const details = { operation, effect, advice, status, scope, retryAfterMs, isPage, cause, ...outcome };
+  const { code, message, operation, effect, advice, status, scope, retryAfterMs, cause } = error;
+  const details = { operation, effect, advice, status, scope, retryAfterMs, cause, ...outcome };
   return new ServiceError(code, message.slice(operation.length + 2), details);
 }

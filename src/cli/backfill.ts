@@ -21,7 +21,6 @@ import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
 import { maskNumbers } from '../shared/masking.ts';
 import { typedNumber } from '../shared/phone-numbers.ts';
-import { createDriftLog } from '../warehouse/drift.ts';
 import { ourLines } from '../warehouse/lines.ts';
 import { type RangeFlags, rangeOf, secondsOf } from './arguments.ts';
 import { api, openContext } from './environment.ts';
@@ -46,7 +45,6 @@ export async function backfillCallHistory({
   const inWords = (moment: Date) => toTheSecond(moment, context.settings.timeZone);
   if (!given.from) console.error(`From ${inWords(from)} to ${inWords(to)}, since no --from was given.`);
   const { db } = context.database;
-  const drift = createDriftLog(db);
   const stopping = new AbortController();
   process.once('SIGINT', () => stopping.abort()).once('SIGTERM', () => stopping.abort());
   const progress = createProgress('calls');
@@ -55,13 +53,12 @@ export async function backfillCallHistory({
       service: context.service as Service,
       db,
       pauses: context.pauses,
-      onAnswer: (operation, answer) => drift.add(operation, answer.drift),
       onWait: (error, ms) => printNote(`${error.message}. Waiting ${Math.ceil(ms / 1_000)} s.`),
     },
     { range: { from: secondsOf(from), to: secondsOf(to) }, withArtefacts: !withoutLegs },
     ({ share, mirrored }) => progress(share, mirrored),
     stopping.signal,
-  ).finally(() => drift.flush());
+  );
 
   const { mirrored, resumedFrom, unproven, isFinished } = outcome;
   const doneUntil = new Date(outcome.doneUntil * 1_000);

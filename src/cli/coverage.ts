@@ -7,7 +7,6 @@ import { wereTextsCompared } from '../completeness/gaps/unread-comparisons.ts';
 import { countOf, missingTextWords, toTheSecond } from '../ops/format.ts';
 import { toType } from '../shared/command-name.ts';
 import { UserError } from '../shared/errors.ts';
-import { createDriftLog } from '../warehouse/drift.ts';
 import { type RangeFlags, rangeOf, secondsOf } from './arguments.ts';
 import { api, openContext, openDatabase } from './environment.ts';
 import { type Column, type Output, tableOf } from './output.ts';
@@ -24,13 +23,11 @@ export async function reconcile(given: RangeFlags): Promise<Output> {
   await using context = await openContext('reconcile', { needed: api });
   const { log, pauses, notifier } = context;
   const { db } = context.database;
-  const drift = createDriftLog(db);
   const reconciler = createReconciler({
     service: context.service as Service,
     db,
     log,
     pauses,
-    onAnswer: (operation, answer) => drift.add(operation, answer.drift),
     notify: notifier.notify,
   });
   const range = { from: secondsOf(from), to: secondsOf(to) };
@@ -56,7 +53,6 @@ export async function reconcile(given: RangeFlags): Promise<Output> {
   const now = secondsOf(new Date());
   const current = { from: Math.max(range.from, now - (now % 3_600)), to: range.to };
   if (failed === 0 && current.from < current.to) changed += await reconciler.mirror(current);
-  await drift.flush();
   await notifier.idle();
   const { unproven } = await countHours(db, range);
   const remarks = `${failed > 0 ? `, ${failed} could not be` : ''}${unproven > 0 ? `, ${unproven} not proven complete yet` : ''}`;

@@ -3,7 +3,6 @@ import { type Database, inTransaction, query, sql, type Transaction } from '../d
 import { type DueTarget, markDirty, type ReadPauses } from '../inbox/targets.ts';
 import type { Log } from '../shared/log.ts';
 import type { TimeRange } from '../shared/time-range.ts';
-import type { OnAnswer } from '../warehouse/drift.ts';
 import { recordFollowing } from '../warehouse/what-follows.ts';
 import { secondOf } from './coverage/listing.ts';
 
@@ -23,7 +22,6 @@ interface AttributionDeps {
   readonly db: Database;
   readonly service: Service;
   readonly log: Log;
-  readonly onAnswer: OnAnswer;
   readonly pauses: ReadPauses;
   readonly notify: (due: readonly DueTarget[]) => void;
 }
@@ -134,7 +132,7 @@ async function attribute(tx: Transaction, day: ClosedDay, figure: Figure, ids: r
 
 export type Attribution = ReturnType<typeof createAttribution>;
 
-export function createAttribution({ db, service, log, onAnswer, pauses, notify }: AttributionDeps) {
+export function createAttribution({ db, service, log, pauses, notify }: AttributionDeps) {
   /** The calls that the service lists by a figure; undefined when it refuses that. */
   async function list({ from, to }: ClosedDay, figure: Figure, signal: AbortSignal | undefined) {
     const calls = new Map<string, number | undefined>();
@@ -146,7 +144,6 @@ export function createAttribution({ db, service, log, onAnswer, pauses, notify }
         throw error;
       });
       if (answer === undefined) return { ids: undefined, isComplete: false, requests };
-      onAnswer('calls.search', answer);
       const before = calls.size;
       for (const call of answer.data.calls) calls.set(call.id, call.startTime === undefined ? from : secondOf(call));
       offset += answer.data.calls.length;

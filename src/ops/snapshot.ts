@@ -10,7 +10,6 @@ import { readRules, readSends } from './snapshot/automation.ts';
 import {
   readAlerts,
   readDisk,
-  readDrift,
   readLostWrites,
   readPostgres,
   readQueues,
@@ -41,7 +40,6 @@ const readers = {
   completeness: readCompleteness,
   inbox: readInbox,
   holdings: readRowCounts,
-  drift: readDrift,
   subscriptions: readSubscriptions,
   rules: readRules,
   reporting: readReporting,

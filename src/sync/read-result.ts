@@ -6,7 +6,6 @@ import type { CallGone, CallRead } from '../warehouse/calls.ts';
 import type { ThreadGone } from '../warehouse/conversations.ts';
 import type { DirectoryKind } from '../warehouse/directory.ts';
 import type { ListRead } from '../warehouse/directory-list.ts';
-import type { OnAnswer } from '../warehouse/drift.ts';
 import type { HeldCall } from '../warehouse/held-calls.ts';
 import type { ThreadRead } from '../warehouse/messages.ts';
 import type { RecordingsRead } from '../warehouse/recordings.ts';
@@ -44,7 +43,6 @@ export interface ReadContext {
   /** Seconds between two reads of a list of the account. */
   readonly directoryEverySeconds: number;
   readonly now: () => Date;
-  readonly onAnswer: OnAnswer;
 }
 
 /** Reads one target through the API and writes nothing. Rejects with a ServiceError. */

@@ -16,7 +16,7 @@ import { createThreadReader } from './readers/thread.ts';
 export type RefreshThread = (thread: Thread, signal?: AbortSignal) => Promise<boolean>;
 
 export function createThreadRefresh(
-  deps: Pick<ReadContext, 'service' | 'db' | 'onAnswer'> & {
+  deps: Pick<ReadContext, 'service' | 'db'> & {
     readonly pauses: ReadPauses;
     readonly notify: (due: readonly DueTarget[]) => void;
     /** Undefined: links are not stored. */
@@ -25,26 +25,20 @@ export function createThreadRefresh(
     readonly retentionDays?: number | undefined;
   },
 ): RefreshThread {
-  const { db, service, onAnswer, pauses, notify, sealer, retentionDays } = deps;
+  const { db, service, pauses, notify, sealer, retentionDays } = deps;
   const readThread = createThreadReader(async () => false);
 
   return async (thread, signal = new AbortController().signal) => {
     const key = threadKey(thread);
-    let isWhole = true;
     const { fetchSeq, fetchedAt } = await beginRead(db, 'conversations.read');
     const claim = { key, priority: priorities.live, fetchSeq, claimedAt: new Date(fetchedAt) };
-    const context: Parameters<typeof readThread>[1] = {
-      ...{ db, service, now: () => new Date() },
-      onAnswer(operation, answer) {
-        isWhole &&= answer.isComplete;
-        onAnswer(operation, answer);
+    const result = await readThread(claim, { db, service, now: () => new Date() }, signal).catch(
+      async (error: unknown) => {
+        // Section 4.2 does not say whether a pair without texts is an empty thread or not found.
+        if (!isNotFound(error) || (await heldThread(db, thread).holdsAny())) throw error;
+        return undefined;
       },
-    };
-    const result = await readThread(claim, context, signal).catch(async (error: unknown) => {
-      // Section 4.2 does not say whether a pair without texts is an empty thread or not found.
-      if (!isNotFound(error) || (await heldThread(db, thread).holdsAny())) throw error;
-      return undefined;
-    });
+    );
     if (!result) return true;
     const { entity, followUps = [] } = result;
     if (entity?.kind !== 'thread') return false;
@@ -55,7 +49,7 @@ export function createThreadRefresh(
       return markDirty(tx, followUps, pauses);
     });
     notify(due);
-    return isWhole && read.hasGap !== true && (read.isComplete || (await isHeldWhole(db, thread)));
+    return read.hasGap !== true && (read.isComplete || (await isHeldWhole(db, thread)));
   };
 }
 

@@ -5,10 +5,9 @@ import { type Answered, extrasOf } from './extra.ts';
 import { type Columns, type MirrorTable, type Provenance, upsert } from './upsert.ts';
 import type { Follow } from './what-follows.ts';
 
-/** One read of a list. `isComplete` is false if the answer may be partial. */
+/** One read of a list, which is always whole. */
 export interface ListRead<Row> {
   readonly rows: readonly Row[];
-  readonly isComplete: boolean;
   readonly read: Provenance;
 }
 
@@ -28,9 +27,9 @@ interface Declared<Row, C extends Columns> {
 
 interface ListParts<Row> {
   readonly rows: readonly Row[];
-  /** The keys of the previously mirrored rows; and those of all rows, if the read is complete. */
+  /** The keys of the previously mirrored rows, and of those that are listed now. */
   readonly held: readonly string[];
-  readonly all: readonly string[] | undefined;
+  readonly all: readonly string[];
 }
 
 export interface DirectoryList<Row = unknown> {
@@ -41,7 +40,7 @@ export interface DirectoryList<Row = unknown> {
   ask(service: Service, call: CallOptions): Promise<Answer<readonly Row[]>>;
   /** Whether there is any row that isn't deleted. */
   holdsAny(db: Database): Promise<boolean>;
-  /** Mirrors a read. If it is complete, marks rows deleted that it doesn't list. */
+  /** Mirrors a read, and marks rows deleted that it doesn't list. */
   write(tx: Transaction, follow: Follow, read: ListRead<Row>): Promise<void>;
 }
 
@@ -53,15 +52,14 @@ export function directoryList<Row extends Answered, C extends Columns>(
   const [key = ''] = table.key;
 
   async function write(tx: Transaction, follow: Follow, given: ListRead<Row>): Promise<void> {
-    const { rows, isComplete, read } = given;
+    const { rows, read } = given;
     if (!(await isCurrent(tx, table.name, read.fetchSeq))) return;
     const held = writeParts ? await heldKeys(tx, table.name, key) : [];
     const extras = extrasOf(rows);
     const mirrored = rows.map((row, at) => ({ row: table.row(row), read, extra: extras[at] }));
     await upsert(tx, table, mirrored);
-    if (isComplete) await deleteUnlisted(tx, table.name, read.fetchSeq);
-    const all = isComplete ? mirrored.map(({ row }) => String(row[key])) : undefined;
-    await writeParts?.(tx, follow, { rows, held, all });
+    await deleteUnlisted(tx, table.name, read.fetchSeq);
+    await writeParts?.(tx, follow, { rows, held, all: mirrored.map(({ row }) => String(row[key])) });
   }
 
   return {
@@ -89,7 +87,7 @@ export async function isCurrent(tx: Transaction, table: string, fetchSeq: string
   return row?.is_current === true;
 }
 
-/** Marks rows deleted that a complete read didn't list. Listed rows have the number of that read. */
+/** Marks rows deleted that a read didn't list. Listed rows have the number of that read. */
 export async function deleteUnlisted(tx: Transaction, table: string, fetchSeq: string): Promise<void> {
   await query(
     tx,

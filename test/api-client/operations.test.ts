@@ -198,7 +198,7 @@ describe.each(Object.entries(operations))('%s', (_, rows) => {
     expect(asked?.headers['content-type']).toBe(asked?.body === '' ? undefined : 'application/json');
     expect(seen).toHaveLength(1);
     expect(typed(answer.data)).toEqual(data);
-    expect(answer).toMatchObject({ status, siblings: [], drift: [], omitted: 0, isComplete: true });
+    expect(answer.status).toBe(status);
   });
 });
 
@@ -263,6 +263,5 @@ test('the list of event types may hold names or objects that carry them', async 
   const { url } = await listen((response) =>
     json(response, 200, { data: ['AccountSMS', { type: 'AccountEndedCalls' }, { name: 'New' }] }),
   );
-  const { data, omitted } = await open(url).webhooks.types();
-  expect({ data, omitted }).toEqual({ data: ['AccountSMS', 'AccountEndedCalls', 'New'], omitted: 0 });
+  expect((await open(url).webhooks.types()).data).toEqual(['AccountSMS', 'AccountEndedCalls', 'New']);
 });

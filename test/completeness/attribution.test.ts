@@ -19,7 +19,7 @@ beforeEach(() =>
 );
 
 const log = createLog('silent');
-const onAnswer = () => undefined;
+const notify = () => undefined;
 
 /** Yesterday, in Unix seconds: the tests' time zone is UTC. */
 const today = Math.floor(Date.now() / 86_400_000) * 86_400;
@@ -39,8 +39,7 @@ function clientOf(baseUrl: string, key: string): Service {
 }
 
 const pauses = { activeMs: 0, refusedMs: 0 };
-const attributionOf = (service: Service) =>
-  createAttribution({ db: facts.db, service, log, onAnswer, pauses, notify: onAnswer });
+const attributionOf = (service: Service) => createAttribution({ db: facts.db, service, log, pauses, notify });
 const endpoint = (kind: string, name: string) =>
   query(`insert into rollups.endpoints (kind, endpoint, last_date) values ($1, $2, current_date)`, kind, name);
 const days = () =>
@@ -54,7 +53,7 @@ test('calls are attributed to the queues, huntgroups and users that their legs w
   for (const name of ['601', '602', '603']) await endpoint('queue', name);
   await endpoint('huntgroup', '54344');
   await scheduleHours(facts.db, yesterday);
-  const reconciler = createReconciler({ db: facts.db, service, log, onAnswer, notify: onAnswer, pauses });
+  const reconciler = createReconciler({ db: facts.db, service, log, notify, pauses });
   await reconciler.round();
   // As if this did not run within the first minutes of a day.
   await query(

@@ -17,7 +17,7 @@ const reads = 2;
 
 const { pauses, notifier } = context;
 const log = createLog('silent');
-const deps = { db, log, pauses, service: context.service as Service, onAnswer: () => undefined };
+const deps = { db, log, pauses, service: context.service as Service };
 const reconciler = createReconciler({ ...deps, notify: notifier.notify });
 
 /** What one worker polls with; every round of it is due. */

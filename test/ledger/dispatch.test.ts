@@ -3,7 +3,6 @@ import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import { lines as ourLines } from '../../src/warehouse/lines.ts';
 import { beginRead } from '../../src/warehouse/upsert.ts';
 import { json, listen, open, refuse } from '../api-client/endpoint.ts';
-import { siblings } from '../sandbox/presets.ts';
 import { openLedgerStores } from './ledger-stores.ts';
 import { openLedger, type PlannedSend } from './ledger-world.ts';
 
@@ -316,8 +315,7 @@ test.each(['dry-run', 'off'] as const)('a worker that is %s leaves live sends to
 });
 
 test('a thread that cannot be read whole lets nothing out', async () => {
-  sandbox.faults({ ...siblings, operation: 'readThread' });
-  const ledger = await openLedger(database, sandbox);
+  const ledger = await openLedger(database, sandbox, { readThread: async () => false });
   const { sendId } = await ledger.answer();
   expect(await ledger.dispatcher.advance(sendId)).toBe('replanned');
   expect(await ledger.state(sendId)).toBe('PLANNED the thread could not be read whole');
@@ -378,11 +376,9 @@ test('a send names its line in the form in which the service lists it', async ()
     json(response, 201, { data: { from: number, messages: [{ id: 7 }] } });
   });
   const { lines, messages } = open(url);
-  const { data, isComplete } = await lines.list();
+  const { data } = await lines.list();
   const read = await beginRead(database.db, 'lines.list');
-  await database.db
-    .transaction()
-    .execute((tx) => ourLines.write(tx, () => undefined, { rows: data, isComplete, read }));
+  await database.db.transaction().execute((tx) => ourLines.write(tx, () => undefined, { rows: data, read }));
 
   const ledger = await openLedger(database, sandbox, {
     messages,

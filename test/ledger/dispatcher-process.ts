@@ -11,7 +11,7 @@ const { db } = createDatabase({ url: databaseUrl, log, maxConnections: 2, name: 
 const service = createService({ baseUrl: apiUrl, apiKey: key, log });
 const pauses = { activeMs: 0, refusedMs: 0 };
 const notify = () => undefined;
-const look = createThreadRefresh({ db, service, onAnswer: () => undefined, pauses, notify });
+const look = createThreadRefresh({ db, service, pauses, notify });
 
 async function arrive(step: string): Promise<void> {
   console.log(step);

@@ -87,7 +87,7 @@ export async function openLedger(
   });
   onTestFinished(() => service.close());
   const notify = () => undefined;
-  const readThread = createThreadRefresh({ db, service, onAnswer: () => undefined, pauses, notify });
+  const readThread = createThreadRefresh({ db, service, pauses, notify });
   const deps: LedgerDeps = {
     db,
     log: captured.log,

@@ -5,7 +5,7 @@ import { pauseSends, readControl, resumeSends } from '../../src/ledger/control.t
 import { settleManually } from '../../src/ledger/outcome.ts';
 import { findSend } from '../../src/ledger/send.ts';
 import type { FaultInput } from '../../src/sandbox/faults/spec.ts';
-import { bareRefusal, proxyPage, redirect, siblings, truncated } from '../sandbox/presets.ts';
+import { bareRefusal, proxyPage, redirect, truncated } from '../sandbox/presets.ts';
 import { openLedgerStores } from './ledger-stores.ts';
 import { type LedgerWorld, openLedger, type PlannedSend } from './ledger-world.ts';
 
@@ -159,34 +159,37 @@ async function waitMinutes(sendId: string, minutes: number): Promise<void> {
   );
 }
 
+const refused = new ServiceError('permission_denied', 'refused', { operation: 'conversations.read', effect: 'none' });
+
 const unreadable = [
-  { name: 'may not be whole', fault: siblings },
-  { name: 'is refused', fault: { kind: 'answer', status: 403 } },
-] as const;
+  { name: 'may not be whole', readThread: async () => false },
+  { name: 'is refused', readThread: () => Promise.reject(refused) },
+];
 
 test('one message that matches is enough, also where the read may not be whole', async () => {
   const ledger = await openLedger(database, sandbox);
-  const { sendId } = await ledger.answer();
+  const { sendId, line, number } = await ledger.answer();
   strike({ kind: 'reset', when: 'after' } as Strike);
   await ledger.dispatcher.advance(sendId);
-  sandbox.faults({ ...siblings, operation: 'readThread' });
+  await ledger.mirror(line, number);
+  const { dispatcher } = await openLedger(database, sandbox, { readThread: async () => false });
   await ledger.makeDue(sendId);
-  expect(await ledger.dispatcher.advance(sendId)).toBe('sent');
+  expect(await dispatcher.advance(sendId)).toBe('sent');
   expect(await ledger.state(sendId)).toBe('SENT reconciled');
 });
 
-test.each(unreadable)('a thread whose read $name for good is a person’s after some grace', async ({ fault }) => {
+test.each(unreadable)('a thread whose read $name for good is a person’s after some grace', async ({ readThread }) => {
   const ledger = await openLedger(database, sandbox);
   const { sendId } = await ledger.answer();
   strike({ kind: 'reset', when: 'before' } as Strike);
   await ledger.dispatcher.advance(sendId);
-  sandbox.faults({ ...fault, operation: 'readThread' } as FaultInput);
+  const { dispatcher } = await openLedger(database, sandbox, { readThread });
   await waitMinutes(sendId, 1);
-  expect(await ledger.dispatcher.advance(sendId)).toBe('unknown');
+  expect(await dispatcher.advance(sendId)).toBe('unknown');
   // It is asked the more rarely, the longer it lasts.
   expect(await database.value(`select due_at > clock_timestamp() + interval '5 seconds' from ops.sends`)).toBe(true);
   await waitMinutes(sendId, 1);
-  expect(await ledger.dispatcher.advance(sendId)).toBe('needs_human');
+  expect(await dispatcher.advance(sendId)).toBe('needs_human');
   expect(await ledger.state(sendId)).toBe('NEEDS_HUMAN no message matches in a thread that cannot be read whole');
 });
 

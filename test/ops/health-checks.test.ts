@@ -30,7 +30,7 @@ const given = `'h', 'test', 1, now()`;
 async function allIsWell(): Promise<void> {
   await database.query(`
     truncate ops.attribution_days, ops.sends, ops.send_events, ops.send_budgets, ops.rule_runs, ops.rule_actions, ops.rule_versions, ops.processes,
-      ops.deliveries, ops.sync_targets, ops.streams, ops.coverage, ops.backfills, ops.gaps, ops.drift, ops.alerts,
+      ops.deliveries, ops.sync_targets, ops.streams, ops.coverage, ops.backfills, ops.gaps, ops.alerts,
       ops.alert_messages, ops.rollup_markers, ops.rollup_troubles, ops.subscription_watch, ops.opt_outs, rollups.audits,
       warehouse.sms_unread_snapshots, warehouse.users, warehouse.calls cascade;
     update ops.send_control set is_paused = false, pause_reason = null, paused_by = null;
@@ -198,13 +198,6 @@ const faults: readonly Fault[] = [
     sql: target('state, last_error', `('call', '1783385492.057900', 1, 1, 'forbidden', 'not yours')`),
     says: /^The API key may not read 1 call\.$/,
     remedy: /portal.*trunkline resync/,
-  },
-  {
-    check: 'answers_partial',
-    level: 'warning',
-    sql: `insert into ops.drift (operation, path, what, sample) values ('users.list', 'paging', 'sibling_key', 'object')`,
-    says: /^Answers of users\.list may be incomplete\.$/,
-    remedy: /`paging`/,
   },
   {
     check: 'mirror_behind',
@@ -652,7 +645,7 @@ const findingsIn = async (seen: Partial<Snapshot> = {}) =>
 /** Parts of a snapshot that hold words of ours or checked settings; what any other part says may be a stranger's. */
 const isOurs = new RegExp(
   `^(?:${[
-    'processes\\.(?:role|rulesMode)|drift\\.partial\\.operation|schema\\.outdatedViews',
+    'processes\\.(?:role|rulesMode)|schema\\.outdatedViews',
     'subscriptions\\.(?:broken|repaired\\.type|repaired\\.fault)|alerts\\.undelivered\\.target',
     'rules\\.lastHoliday|reporting\\.(?:timeZone|wantedTimeZone)',
   ].join('|')})$`,
@@ -742,13 +735,6 @@ describe('nothing is wrong', () => {
     [
       'processes differ for less than a rolling deploy takes',
       [`${process('address_hash', `'one'`)}; ${process('address_hash', `'other'`, 0)}`],
-    ],
-    [
-      'an answer has a new key beside its data since long',
-      [
-        `insert into ops.drift (operation, path, what, sample, last_seen_at)
-       values ('lines.list', 'paging', 'sibling_key', 'object', now() - interval '2 days'), ('calls.get', 'legs[].queue', 'unknown_key', 'string', now())`,
-      ],
     ],
     [
       'a subscription was repaired an hour ago',

@@ -44,7 +44,7 @@ export async function openReceiver(settings: ReadySettings): Promise<TestReceive
 
 /** Fills a migrated database with one row or more of everything that the page tells of. */
 export async function fill(db: Database): Promise<void> {
-  await query(db, 'truncate ops.deliveries, ops.sync_targets, ops.streams, ops.drift restart identity', []);
+  await query(db, 'truncate ops.deliveries, ops.sync_targets, ops.streams restart identity', []);
   await query(db, 'truncate warehouse.sms_messages, warehouse.calls, ops.subscription_watch', []);
   const provenance = `'h', 'test', 1, now() - interval '1 minute'`;
   for (const text of [
@@ -63,7 +63,6 @@ export async function fill(db: Database): Promise<void> {
        ('recordings', '1783385493.057901', 1, 1, now(), 0, 'recordings: not yours', now() - interval '1 hour', 'forbidden')`,
     `insert into ops.streams (kind, parked_until, reason, missing_scope)
      values ('transcripts', now() + interval '1 minute', 'calls.transcripts: no', 'recordings:read')`,
-    `insert into ops.drift (operation, path, what, sample, seen_count) values ('calls.get', 'legs[].queue', 'unknown_key', 'string', 12)`,
     `insert into ops.deliveries (event_type, body, targets, is_recognized, received_at)
      values ('AccountSMS', 'what was said', '{"thread 18005550100/18455550123"}', true, now() - interval '3 hours'),
        ('AccountSMS', 'what was said', '{"thread 18005550100/18455550123"}', true, now() - interval '90 seconds'),

@@ -142,11 +142,11 @@ test('a table too large to count is estimated, and says so', async () => {
 test('a part that is locked shows so in its place, and the others are told', async () => {
   const { db } = context.database;
   await db.transaction().execute(async (tx) => {
-    await query(tx, 'lock table ops.drift in access exclusive mode', []);
+    await query(tx, 'lock table ops.streams in access exclusive mode', []);
     const partial = await takeSnapshot(context);
-    expect(partial.drift).toMatchObject({ state: 'unknown' });
+    expect(partial.parked).toMatchObject({ state: 'unknown' });
     expect(partial.inbox).toMatchObject({ state: 'known' });
     const warnings = healthChecks(partial).filter(({ level }) => level === 'warning');
-    expect(warnings.at(-1)?.sentence).toBe('Parts of this status could not be read: drift.');
+    expect(warnings.at(-1)?.sentence).toBe('Parts of this status could not be read: parked.');
   });
 });

@@ -77,7 +77,6 @@ async function readAgain(world: World): Promise<void> {
     service: service as Service,
     log,
     pauses,
-    onAnswer: () => undefined,
     notify: notifier.notify,
   });
   await reconciler.round();

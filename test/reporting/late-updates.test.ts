@@ -173,13 +173,20 @@ function someRecordings(): Draw {
   };
 }
 
+/** How many users have been listed. */
+let known = 0;
+
 /** A user is often learned after the calls of an extension. */
 function someUser(): Draw {
-  const id = between(1, 4);
-  const users = asRead(user, [{ id, firstName: 'User', lastName: String(id), extensions: [String(200 + id)] }]);
+  known = Math.max(known, between(1, 4));
+  const rows = Array.from({ length: known }, (_, at) => at + 1);
+  const users = asRead(
+    user,
+    rows.map((id) => ({ id, firstName: 'User', lastName: String(id), extensions: [String(200 + id)] })),
+  );
   return (read) => ({
     ...{ kind: 'users', key: '' },
-    entity: { kind: 'list', list: 'users', read: { rows: users, isComplete: false, read } },
+    entity: { kind: 'list', list: 'users', read: { rows: users, read } },
   });
 }
 

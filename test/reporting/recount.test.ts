@@ -21,7 +21,7 @@ const sandbox = await createSandbox({ seed: 34, calls: 300, threads: 40 });
 const log = createLog('silent');
 const service = createService({ baseUrl: sandbox.url, apiKey: sandbox.apiKey, log });
 const sync = createSync({
-  ...{ db, service, log, onAnswer: () => undefined, notify: () => undefined, recheckDelays: [60] },
+  ...{ db, service, log, notify: () => undefined, recheckDelays: [60] },
   ...{ pauses: { activeMs: 0, refusedMs: 0 }, directoryEverySeconds: 600, now: () => new Date() },
   onCallsGone: async () => undefined,
 });

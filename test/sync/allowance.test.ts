@@ -24,7 +24,7 @@ test('places for reads of unconfirmed targets come back when Postgres fails as t
   const client = createService({ baseUrl: service.url, apiKey: 'key', log, limits: { perOperation: 50 } });
   const sync = createSync({
     ...{ db, service: client, log, pauses, recheckDelays: [60], directoryEverySeconds: 600, now: () => new Date() },
-    ...{ onAnswer: () => undefined, notify: () => undefined },
+    ...{ notify: () => undefined },
   });
   /** Has more new calls read than there are places. Resolves to how many were mirrored. */
   async function readFlood(): Promise<number> {

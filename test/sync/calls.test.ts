@@ -109,14 +109,6 @@ test('a recording that vanished is marked deleted and its call settles gone', as
   );
 });
 
-test('a recording that a possibly partial answer leaves out stays held', async () => {
-  const { id, harness, readOnce, shows } = await withCall(whole);
-  await readOnce();
-  shows({ recordings: { data: [], beside: { next: 'cursor' } } });
-  await harness.read('recordings', id);
-  expect(await states(id)).toMatchObject({ recordings: 'complete', recording_count: 1 });
-});
-
 test('a transcript before its recording brings the read of recordings forward', async () => {
   later = 0;
   const { id, harness, readOnce, shows } = await withCall((own) => ({ call: { data: shownCall(own) } }), movable);

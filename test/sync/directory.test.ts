@@ -24,10 +24,10 @@ const holding = (kind: Kind) =>
 
 async function openDirectory(
   kind: Kind,
-): Promise<{ harness: ReaderHarness; shows: (listed: readonly object[], beside?: object) => void }> {
+): Promise<{ harness: ReaderHarness; shows: (listed: readonly object[]) => void }> {
   const harness = await openReaderHarness(database);
-  const shows = (listed: readonly object[], beside: object = {}) => {
-    harness.service.answer = () => ({ data: listed, beside: { ...beside } });
+  const shows = (listed: readonly object[]) => {
+    harness.service.answer = () => ({ data: listed });
   };
   shows(rows[kind]);
   expect(await harness.read(kind, '')).toBe('mirrored');
@@ -62,12 +62,5 @@ test.each(['users', 'lines'] as const)('an empty list of %s counts from the last
   expect(await readAgain(harness, kind)).toBe('mirrored');
   shows([]);
   expect(await readAgain(harness, kind)).toBe('later');
-  expect(await held(kind)).toBe(1);
-});
-
-test.each(['users', 'lines'] as const)('an empty list of %s that may be partial is taken as it is', async (kind) => {
-  const { harness, shows } = await openDirectory(kind);
-  shows([], { next: 'cursor' });
-  expect(await readAgain(harness, kind)).toBe('mirrored');
   expect(await held(kind)).toBe(1);
 });

@@ -97,16 +97,6 @@ describe.each(Object.keys(answers) as (keyof typeof answers)[])('a held thread t
   });
 });
 
-test('an empty list that may not be all of it has no thread looked at again and again', async () => {
-  const { harness, key } = await withThread(messages(3));
-  await harness.read('thread', key);
-  harness.service.answer = () => ({ ...answers['an empty list'], beside: { next: 'cursor' } });
-  await tell(key);
-  expect(await settle(harness, key)).toBe('mirrored');
-  expect(await nextRead(key)).toBeUndefined();
-  expect(await mirrored(key)).toEqual([1, 2, 3]);
-});
-
 describe('a thread that was never held', () => {
   test('is looked at once more after an event that it did not follow within minutes, and no more', async () => {
     const { harness, key } = await withThread([]);

@@ -54,7 +54,6 @@ export async function openReaderHarness(database: TestDatabase, options: Harness
     recheckDelays: options.recheckDelays ?? [60, 120],
     directoryEverySeconds: 600,
     now: options.now ?? (() => new Date()),
-    onAnswer: () => undefined,
     notify: (enqueued) => void due.push(...enqueued),
   });
   const never = new AbortController().signal;

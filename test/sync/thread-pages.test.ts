@@ -75,13 +75,6 @@ describe.each(['newest first', 'oldest first'] as const)('a thread of many pages
     await known.harness.read('thread', known.key);
     expect(await mirrored(known.key)).toEqual(ids(known.thread.messages));
   });
-
-  test('is not read whole again and again where its end is never certain', async () => {
-    known.behave({ order, limit: 25, beside: { next: 'cursor' } });
-    known.thread.messages = known.thread.messages.filter(({ id }) => id !== 95);
-    expect(await pagesOf(known)).toBeLessThanOrEqual(3);
-    expect(await mirrored(known.key, 'deleted_at is not null')).toEqual([]);
-  });
 });
 
 test('a text that was scheduled long ago, and has a late moment, is not taken for one that is missing', async () => {

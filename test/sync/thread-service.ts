@@ -16,7 +16,6 @@ export interface ThreadHabits {
   readonly heedsOffset?: boolean;
   /** An offset at which nothing stands is answered with this. */
   readonly beyond?: Reply;
-  readonly beside?: Readonly<Record<string, unknown>>;
   /** What happens to the thread after a page was shown. */
   readonly afterPage?: (page: number) => void;
 }
@@ -52,7 +51,6 @@ export function threadService(
     habits.afterPage?.(page);
     return {
       data: { line: '15550000001', number: '15550000002', messages: listed, markedRead: false },
-      beside: habits.beside ?? {},
     };
   };
 }

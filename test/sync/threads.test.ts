@@ -220,15 +220,6 @@ describe('an offset that is not heeded', () => {
   });
 });
 
-test('deletes nothing while a sibling key stands beside the data', async () => {
-  const { harness, key, thread, behave } = await withThread(messages(20));
-  await harness.read('thread', key);
-  behave({ beside: { next: 'cursor' } });
-  thread.messages = thread.messages.slice(5);
-  await harness.read('thread', key);
-  expect(await mirrored(key)).toEqual(ids(messages(20)));
-});
-
 test('a message that comes back is no longer deleted', async () => {
   const { harness, key, thread } = await withThread(messages(20));
   await harness.read('thread', key);

@@ -198,7 +198,6 @@ test('a user who left stays gone', async () => {
           user,
           ids.map((id) => ({ id, extensions: ['101'] })),
         ),
-        isComplete: true,
         read: readNumber(fetchSeq),
       }),
     );

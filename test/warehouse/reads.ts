@@ -14,7 +14,11 @@ export function readNumber(fetchSeq: number, source = 'test'): Provenance {
 /** Entities as the client reads them out of an answer. */
 export function asRead<T>(entity: Field<T>, rows: readonly object[]): readonly T[] {
   const body = JSON.stringify({ data: parseJson(JSON.stringify(rows)) });
-  return readAnswer(body, (data, reading) => requiredRows(data, entity, reading, 'rows')).data;
+  return readAnswer(
+    body,
+    (data, reading) => requiredRows(data, entity, reading, 'rows'),
+    () => undefined,
+  );
 }
 
 /** For tests of what is mirrored alone: nothing follows from it. */

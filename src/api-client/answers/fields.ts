@@ -1,5 +1,5 @@
 import type { Read } from './envelope.ts';
-import { type Field, isObject, jsonType, loggableKey, pathOf, type ReadReport, UnreadableData } from './values.ts';
+import { type Field, isObject, jsonType, loggableKey, pathOf, type Report, UnreadableData } from './values.ts';
 
 /** The keys of an entity, each with its reader. */
 type Shape = Readonly<Record<string, Field<unknown>>>;
@@ -36,12 +36,12 @@ export function fields<const S extends Shape>(shape: S): Field<Entity<S>> {
   return reader(shape, {});
 }
 
-/** The same where the specification leaves the object open: unknown keys are no drift. */
+/** The same where the specification leaves the object open: unknown keys are expected. */
 export function openFields<const S extends Shape>(shape: S): Field<Entity<S>> {
   return reader(shape, { isOpen: true });
 }
 
-/** Only a value that is no object or lacks its identity is rejected; any other deviation loses one field and is added as drift. */
+/** Only a value that is no object or lacks its identity is rejected; any other difference loses one field and is reported. */
 function reader<S extends Shape, Id extends keyof S & string>(
   shape: S,
   { identity, isOpen = false }: { identity?: Id; isOpen?: boolean },
@@ -56,7 +56,7 @@ function reader<S extends Shape, Id extends keyof S & string>(
   return (value, report, parent, key) => {
     const path = pathOf(parent, key);
     if (!isObject(value)) {
-      report.addDrift('wrong_type', path, '', jsonType(value));
+      report('wrong_type', path, '', jsonType(value));
       return undefined;
     }
     const entity: Record<string, unknown> = { ...blank };
@@ -65,15 +65,15 @@ function reader<S extends Shape, Id extends keyof S & string>(
       const field = readers.get(name);
       const held = value[name];
       if (field !== undefined && held !== null) entity[name] = field(held, report, path, name);
-      else if (field !== undefined) report.addDrift('null', path, name, 'null');
+      else if (field !== undefined) report('null', path, name, 'null');
       else {
         unknownKeys ??= [];
         unknownKeys.push(name);
-        if (!isOpen) report.addDrift('unknown_key', path, loggableKey(name), jsonType(held));
+        if (!isOpen) report('unknown_key', path, loggableKey(name), jsonType(held));
       }
     }
     if (identity !== undefined && entity[identity] === undefined) {
-      report.addDrift('missing_key', path, identity, jsonType(value[identity]));
+      report('missing_key', path, identity, jsonType(value[identity]));
       return undefined;
     }
     Object.defineProperty(entity, 'raw', { value });
@@ -87,27 +87,30 @@ export function withFields<E extends { readonly raw: unknown }, C extends object
   return Object.defineProperty({ ...entity, ...changes }, 'raw', { value: entity.raw });
 }
 
-/** A list of entities inside an entity; rows without identity are left out and counted. */
+/** A list of entities inside an entity; unusable when one of its rows is. */
 export function rows<T>(entity: Field<T>): Field<readonly T[]> {
   return (value, report, parent, key) => {
     if (Array.isArray(value)) return readRows(value, entity, report, pathOf(parent, `${key}[]`));
-    report.addDrift('wrong_type', parent, key, jsonType(value));
+    report('wrong_type', parent, key, jsonType(value));
     return undefined;
   };
 }
 
 /**
- * The rows of a list that the answer must have; throws `UnreadableData` for anything else. `null` is read as an empty
- * list that proves no absence.
+ * The rows of a list that the answer must have; `null` is read as an empty one. Throws `UnreadableData` for anything else, and when a
+ * row lacks its identity.
  */
-export function requiredRows<T>(value: unknown, entity: Field<T>, report: ReadReport, where: string): readonly T[] {
-  if (Array.isArray(value)) return readRows(value, entity, report, `${where}[]`);
+export function requiredRows<T>(value: unknown, entity: Field<T>, report: Report, where: string): readonly T[] {
   if (value === null) {
-    report.addDrift('null', '', where, 'null');
-    report.addOmittedRow();
+    report('null', '', where, 'null');
     return [];
   }
-  throw new UnreadableData(`\`${where}\` should be an array, but is ${jsonType(value)}`);
+  if (!Array.isArray(value)) {
+    throw new UnreadableData(`\`${where}\` should be an array, but is ${jsonType(value)}`);
+  }
+  const rows = readRows(value, entity, report, `${where}[]`);
+  if (rows !== undefined) return rows;
+  throw new UnreadableData(`a row of \`${where}\` is no object with its id`);
 }
 
 /** Reads data that is such a list. */
@@ -135,20 +138,25 @@ export function optional<T>(
   object: Record<string, unknown>,
   key: string,
   field: Field<T>,
-  report: ReadReport,
+  report: Report,
 ): T | undefined {
   // Inherited names, such as `constructor`, are not data.
   const value = Object.hasOwn(object, key) ? object[key] : undefined;
-  if (value === null) report.addDrift('null', '', key, 'null');
+  if (value === null) report('null', '', key, 'null');
   return value === undefined || value === null ? undefined : field(value, report, '', key);
 }
 
-function readRows<T>(values: readonly unknown[], entity: Field<T>, report: ReadReport, path: string): readonly T[] {
+function readRows<T>(
+  values: readonly unknown[],
+  entity: Field<T>,
+  report: Report,
+  path: string,
+): readonly T[] | undefined {
   const read: T[] = [];
   for (const value of values) {
     const row = entity(value, report, path, '');
-    if (row === undefined) report.addOmittedRow();
-    else read.push(row);
+    if (row === undefined) return undefined;
+    read.push(row);
   }
   return read;
 }

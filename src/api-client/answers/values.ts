@@ -1,60 +1,12 @@
-/** One way in which answers differed from the specification, and how often in this answer. */
-export interface Drift {
-  /** Such as `calls[].status`; a key that could be data rather than a name is written as `*`. */
-  path: string;
-  /** `sibling_key`: a key beside `data` that says there may be more. */
-  what: 'unknown_key' | 'unknown_value' | 'null' | 'wrong_type' | 'missing_key' | 'sibling_key';
-  /** The JSON type, or the new word of an enumeration: never content. */
-  sample: string;
-  count: number;
-}
+/** In which way an answer differs from the specification. */
+export type Difference = 'unknown_key' | 'unknown_value' | 'null' | 'wrong_type' | 'missing_key';
+
+/** Told of each difference, at `parent.key`. `sample`: the JSON type, or the new word of an enumeration, never content. */
+export type Report = (what: Difference, parent: string, key: string, sample: string) => void;
 
 /** The data of one answer cannot be read at all. The message describes the body without quoting it. */
 export class UnreadableData extends Error {
   override readonly name = 'UnreadableData';
-  /** The body is a page of HTML or XML, probably of a proxy. */
-  readonly isPage: boolean;
-
-  constructor(message: string, { isPage = false }: { readonly isPage?: boolean } = {}) {
-    super(message);
-    this.isPage = isPage;
-  }
-}
-
-/** Collects drift and omitted rows while one answer is read. */
-export interface ReadReport {
-  /** Counts a drift at `parent.key`. */
-  addDrift(what: Drift['what'], parent: string, key: string, sample: string): void;
-  /** Counts a row left out because nothing identifies it. */
-  addOmittedRow(): void;
-  readonly drift: readonly Drift[];
-  readonly omitted: number;
-}
-
-// Some answers use data as keys: each would be another drift.
-const maxDrifts = 200;
-
-export function createReadReport(): ReadReport {
-  const found = new Map<string, Drift>();
-  let omitted = 0;
-  return {
-    addDrift(what, parent, key, sample) {
-      const path = pathOf(parent, key);
-      const same = `${what} ${path} ${sample}`;
-      const known = found.get(same);
-      if (known) known.count += 1;
-      else if (found.size < maxDrifts) found.set(same, { path, what, sample, count: 1 });
-    },
-    addOmittedRow() {
-      omitted += 1;
-    },
-    get drift() {
-      return [...found.values()];
-    },
-    get omitted() {
-      return omitted;
-    },
-  };
 }
 
 export function pathOf(parent: string, key: string): string {
@@ -66,7 +18,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The JSON type of a value, for drift and error messages. */
+/** The JSON type of a value, for reports and error messages. */
 export function jsonType(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
@@ -86,10 +38,10 @@ export function loggableKey(key: string): string {
 }
 
 /**
- * Reads one value of an answer. Returns `undefined` when it is unusable, and adds drift at `parent.key`. Never called
+ * Reads one value of an answer. Returns `undefined` when it is unusable, and reports that at `parent.key`. Never called
  * with `undefined` or `null`: the reader of the surrounding object handles absence.
  */
-export type Field<T> = (value: unknown, report: ReadReport, parent: string, key: string) => T | undefined;
+export type Field<T> = (value: unknown, report: Report, parent: string, key: string) => T | undefined;
 
 /** A word of an enumeration, or one that the service has added since: kept unchanged. */
 type Word<W extends string> = W | (string & {});
@@ -98,7 +50,7 @@ type Word<W extends string> = W | (string & {});
 function ofType<T>(isOfType: (value: unknown) => value is T): Field<T> {
   return (value, report, parent, key) => {
     if (isOfType(value)) return value;
-    report.addDrift(
+    report(
       'wrong_type',
       parent,
       key,
@@ -122,18 +74,18 @@ const maxNameLength = 200;
 export const name: Field<string> = (value, report, parent, key) => {
   const read = text(value, report, parent, key);
   if (read === undefined || (read !== '' && read.length <= maxNameLength)) return read;
-  report.addDrift('unknown_value', parent, key, read === '' ? 'empty' : 'text');
+  report('unknown_value', parent, key, read === '' ? 'empty' : 'text');
   return undefined;
 };
 
 /**
  * A call id or a leg's uniqueId (section 2.9). A number is rejected, because it has already lost digits. Text of
- * another shape than documented is kept, and added as drift.
+ * another shape than documented is kept, and reported.
  */
 export const callId: Field<string> = (value, report, parent, key) => {
-  if (typeof value !== 'string') report.addDrift('wrong_type', parent, key, jsonType(value));
+  if (typeof value !== 'string') report('wrong_type', parent, key, jsonType(value));
   else if (/^\d{9,11}\.\d{1,12}$/.test(value)) return value;
-  else report.addDrift('unknown_value', parent, key, value === '' ? 'empty' : 'text');
+  else report('unknown_value', parent, key, value === '' ? 'empty' : 'text');
   return typeof value === 'string' && value !== '' && value.length <= maxNameLength ? value : undefined;
 };
 
@@ -143,7 +95,7 @@ const maxId = 2n ** 63n - 1n;
 export const id: Field<number | string> = (value, report, parent, key) => {
   if (typeof value !== 'string') return integer(value, report, parent, key);
   const isId = /^[1-9]\d{0,18}$/.test(value) && BigInt(value) <= maxId;
-  report.addDrift(isId ? 'unknown_value' : 'wrong_type', parent, key, isId ? 'long' : 'text');
+  report(isId ? 'unknown_value' : 'wrong_type', parent, key, isId ? 'long' : 'text');
   return isId && Number.isSafeInteger(Number(value)) ? Number(value) : isId ? value : undefined;
 };
 
@@ -153,7 +105,7 @@ const maxCount = 2 ** 31 - 1;
 export const count: Field<number> = (value, report, parent, key) => {
   const read = integer(value, report, parent, key);
   if (read === undefined || Math.abs(read) <= maxCount) return read;
-  report.addDrift('unknown_value', parent, key, 'number');
+  report('unknown_value', parent, key, 'number');
   return undefined;
 };
 
@@ -168,9 +120,9 @@ export function isInstant(text: string): boolean {
 
 /** An RFC 3339 instant with any offset, kept as text. */
 export const instant: Field<string> = (value, report, parent, key) => {
-  if (typeof value !== 'string') report.addDrift('wrong_type', parent, key, jsonType(value));
+  if (typeof value !== 'string') report('wrong_type', parent, key, jsonType(value));
   else if (isInstant(value)) return value;
-  else report.addDrift('unknown_value', parent, key, value === '' ? 'empty' : 'text');
+  else report('unknown_value', parent, key, value === '' ? 'empty' : 'text');
   return undefined;
 };
 
@@ -180,13 +132,13 @@ function isDay(date: string): boolean {
   return day <= 28 || day <= new Date(Date.UTC(Number(date.slice(0, 4)), Number(date.slice(5, 7)), 0)).getUTCDate();
 }
 
-/** A word of an enumeration; a new one is kept, and added as drift. */
+/** A word of an enumeration; a new one is kept, and reported. */
 export function word<const W extends string>(...words: W[]): Field<Word<W>> {
   const known = new Set<string>(words);
   return (value, report, parent, key) => {
-    if (typeof value !== 'string') report.addDrift('wrong_type', parent, key, jsonType(value));
+    if (typeof value !== 'string') report('wrong_type', parent, key, jsonType(value));
     else if (known.has(value)) return value;
-    else report.addDrift('unknown_value', parent, key, loggableWord(value));
+    else report('unknown_value', parent, key, loggableWord(value));
     return typeof value === 'string' && value !== '' && value.length <= maxNameLength ? value : undefined;
   };
 }
@@ -195,7 +147,7 @@ export function word<const W extends string>(...words: W[]): Field<Word<W>> {
 export const messageDirection: Field<'in' | 'out'> = (value, report, parent, key) => {
   const read = text(value, report, parent, key);
   if (read === 'in' || read === 'out' || read === undefined) return read;
-  report.addDrift('unknown_value', parent, key, loggableWord(read));
+  report('unknown_value', parent, key, loggableWord(read));
   return undefined;
 };
 
@@ -206,13 +158,13 @@ export const messageDirection: Field<'in' | 'out'> = (value, report, parent, key
 export function list<T>(element: Field<T>): Field<readonly T[]> {
   return (value, report, parent, key) => {
     if (!Array.isArray(value)) {
-      report.addDrift('wrong_type', parent, key, jsonType(value));
+      report('wrong_type', parent, key, jsonType(value));
       return undefined;
     }
     const read: T[] = [];
     for (const item of value) {
       const one = item === null ? undefined : element(item, report, parent, `${key}[]`);
-      if (item === null) report.addDrift('null', parent, `${key}[]`, 'null');
+      if (item === null) report('null', parent, `${key}[]`, 'null');
       if (one === undefined) return undefined;
       read.push(one);
     }

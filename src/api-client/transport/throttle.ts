@@ -117,9 +117,6 @@ export function createThrottle(policy: ThrottlePolicy, { now, sleep, random }: C
       const ms = now() - failing.from;
       return circuit.isOpen || (ms >= outageMs && failing.to - failing.from >= apartMs) ? ms : undefined;
     },
-    /** Whether each operation that was used is paused. */
-    throttled: (): ReadonlyMap<string, boolean> =>
-      new Map([...operations].map(([name, { pausedUntil }]) => [name, pausedUntil > now()])),
     /**
      * Runs `work` in a slot of the operation, first come first served, after its pause. Rejects with `circuit_open` when the
      * pause is long, or the call may not wait for it.

@@ -1,8 +1,9 @@
 import pRetry from 'p-retry';
 import manifest from '../../../package.json' with { type: 'json' };
 import { backoffMs } from '../../shared/backoff.ts';
+import { createDifferenceLog } from '../answers/differences.ts';
 import { type Answer, readAnswer } from '../answers/envelope.ts';
-import { UnreadableData } from '../answers/values.ts';
+import { type Report, UnreadableData } from '../answers/values.ts';
 import { abortedError, type ErrorCode, ServiceError, withOutcome } from '../errors.ts';
 import type { Clock } from './clock.ts';
 import type { Exchanger, HttpRequest, HttpResponse } from './exchange.ts';
@@ -102,7 +103,7 @@ export interface TransportDeps {
   count: ReturnType<typeof createRequestCount>;
   retry: RetryPolicy;
   clock: Clock;
-  log: { debug(fields: object, message: string): void };
+  log: Record<'debug' | 'info', (fields: object, message: string) => void>;
   onAnswer: ((moment: RequestAttempt) => void) | undefined;
 }
 
@@ -121,6 +122,7 @@ const userAgent = `trunkline/${manifest.version}`;
 export function createTransport(deps: TransportDeps): Transport {
   const { base, exchanger, authorization, throttle, count, retry, clock, log, onAnswer } = deps;
   const inFlight = { repeatable: new Set<AbortController>(), once: new Set<AbortController>() };
+  const reportOf = createDifferenceLog(log);
   let isEnding = false;
 
   async function abandonable<T>(
@@ -172,7 +174,7 @@ export function createTransport(deps: TransportDeps): Transport {
     return answer.catch((error: unknown) => {
       if (!isInDoubt || !(error instanceof ServiceError)) throw error;
       if (operation.method === 'DELETE' && error.code === 'not_found')
-        return read(operation, { status: 204, body: '' });
+        return read(operation, { status: 204, body: '' }, reportOf(operation.name));
       throw withOutcome(error, { effect: 'unknown' });
     });
   }
@@ -215,7 +217,7 @@ export function createTransport(deps: TransportDeps): Transport {
       status = received.status;
       date = received.header('date');
       if (status < 200 || status > 299) throw refusal(operation, received, authorization, clock.now());
-      const answer = read(operation, received);
+      const answer = read(operation, received, reportOf(name));
       report('ok');
       return answer;
     } catch (error) {
@@ -245,12 +247,16 @@ export function createTransport(deps: TransportDeps): Transport {
   };
 }
 
-function read<T>(operation: Operation<T>, { status, body }: Pick<HttpResponse, 'status' | 'body'>): Answer<T> {
+function read<T>(
+  operation: Operation<T>,
+  { status, body }: Pick<HttpResponse, 'status' | 'body'>,
+  report: Report,
+): Answer<T> {
   try {
-    return { status, ...readAnswer(body, operation.read) };
+    return { status, data: readAnswer(body, operation.read, report) };
   } catch (error) {
     if (!(error instanceof UnreadableData)) throw error;
-    const details = { operation: operation.name, status, effect: 'unknown', isPage: error.isPage } as const;
+    const details = { operation: operation.name, status, effect: 'unknown' } as const;
     throw new ServiceError('unreadable', `${error.message}, with status ${status}`, details);
   }
 }

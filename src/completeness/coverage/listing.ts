@@ -1,7 +1,6 @@
 import type { Answer, CallPage, CallSummary, Service } from '../../api-client/client.ts';
 import type { Database } from '../../db/database.ts';
 import type { TimeRange } from '../../shared/time-range.ts';
-import type { OnAnswer } from '../../warehouse/drift.ts';
 import { momentOf } from '../../warehouse/held-calls.ts';
 import { beginRead, type Provenance } from '../../warehouse/upsert.ts';
 
@@ -27,7 +26,6 @@ export type CallLister = ReturnType<typeof createCallLister>;
 export interface ListerDeps {
   readonly service: Service;
   readonly db: Database;
-  readonly onAnswer: OnAnswer;
 }
 
 /** The service caps larger limits (section 8). */
@@ -51,13 +49,11 @@ interface Pass {
   readonly total: number | undefined;
   /** Pages with calls that earlier pages did not list. */
   readonly pageCount: number;
-  /** Every row had an id. */
-  readonly hasAllIds: boolean;
   /** It ended after its first page, since the range has to be split. */
   readonly isTooLarge: boolean;
 }
 
-export function createCallLister({ service, db, onAnswer }: ListerDeps) {
+export function createCallLister({ service, db }: ListerDeps) {
   // Oldest first: calls that arrive meanwhile are mostly listed last.
   function search(range: TimeRange, offset: number, signal: AbortSignal | undefined): Promise<Answer<CallPage>> {
     const window = { start: range.from - margin, end: range.to + margin - 1, limit: pageSize, offset };
@@ -74,17 +70,14 @@ export function createCallLister({ service, db, onAnswer }: ListerDeps) {
     const calls = new Map<string, number>();
     const writing: Promise<void>[] = [];
     let total: number | undefined;
-    let hasAllIds = true;
     let isTooLarge = false;
     let pageCount = 0;
     try {
       for (let offset = 0; !isTooLarge; ) {
         const read = await beginRead(db, 'calls.search');
         const answer = await search(range, offset, signal);
-        onAnswer('calls.search', answer);
         const page = answer.data;
         total = page.total;
-        hasAllIds &&= answer.omitted === 0 || (total === 0 && page.calls.length === 0);
         const before = calls.size;
         for (const call of page.calls) calls.set(call.id, secondOf(call));
         if (calls.size === before) break;
@@ -99,7 +92,7 @@ export function createCallLister({ service, db, onAnswer }: ListerDeps) {
     } finally {
       await Promise.allSettled(writing);
     }
-    return { calls, total, pageCount, hasAllIds, isTooLarge };
+    return { calls, total, pageCount, isTooLarge };
   }
 
   /** Adds the calls of a range to `found`; resolves to the problem. `outerTotal` counts the range of which this is a half. */
@@ -122,7 +115,6 @@ export function createCallLister({ service, db, onAnswer }: ListerDeps) {
         break;
       }
       if (!isProof) return undefined;
-      if (!pass.hasAllIds) return 'the answer may be partial: rows without an id';
       if (pass.total === undefined) return 'the service does not say how many calls there are';
       total = pass.total;
       if (pass.calls.size === total) return undefined;
@@ -162,7 +154,6 @@ export function createCallLister({ service, db, onAnswer }: ListerDeps) {
       for (let pages = 0, offset = 0; pages < endedPage.max; pages += 1) {
         const read = await beginRead(db, 'calls.search');
         const answer = await service.calls.search({ ...window, offset, sort }, signal && { signal });
-        onAnswer('calls.search', answer);
         const { calls, total } = answer.data;
         await onPage(calls, read);
         offset += calls.length;

@@ -7,7 +7,6 @@ import { maskKey } from '../../shared/masking.ts';
 import { normalizeNumber } from '../../shared/numbers.ts';
 import type { Thread } from '../../shared/thread.ts';
 import type { TimeRange } from '../../shared/time-range.ts';
-import type { OnAnswer } from '../../warehouse/drift.ts';
 import { ourLines } from '../../warehouse/lines.ts';
 import {
   addCallers,
@@ -42,7 +41,6 @@ export interface GapDetectionDeps {
   readonly service: Service;
   readonly log: Log;
   readonly pauses: ReadPauses;
-  readonly onAnswer: OnAnswer;
   readonly notify: (due: readonly DueTarget[]) => void;
   /** How many threads a round may read while texts are polled; undefined while webhooks announce them. Default: they do. */
   readonly polledReads?: () => Promise<number | undefined>;
@@ -74,9 +72,8 @@ export async function compareUnread(
   signal?: AbortSignal,
   polledReads?: number,
 ): Promise<LineUnread[]> {
-  const { db, service, onAnswer, notify, log, pauses } = deps;
+  const { db, service, notify, log, pauses } = deps;
   const answer = await service.unread.counts({}, signal && { signal });
-  onAnswer('unread.counts', answer);
   const reported = countsOf(answer, await ourLines(db));
   const lines = [...reported.keys()];
   const at = await databaseTime(db);
@@ -151,13 +148,12 @@ function isGivenUp({ state }: LineUnread): boolean {
 
 /** For each line, how many more of the texts sent since the mirror was created the service counts than are held. */
 async function missingSinceCreation(
-  { db, service, onAnswer }: GapDetectionDeps,
+  { db, service }: GapDetectionDeps,
   lines: Iterable<string>,
 ): Promise<Map<string, number> | undefined> {
   const [created] = await query<{ at: Date }>(db, 'select min(applied_at) as at from ops.migrations', []);
   if (!created) return undefined;
   const answer = await service.unread.counts({ since: created.at.toISOString() });
-  onAnswer('unread.counts', answer);
   const reported = countsOf(answer, lines);
   const held = await heldUnread(db, [...reported.keys()], created.at);
   return new Map([...reported].map(([line, count]) => [line, count - (held.get(line) ?? 0)]));

@@ -2,7 +2,7 @@ import { operations } from '../../api-client/client.ts';
 import { accountRemedy } from '../../credentials/account.ts';
 import { toType } from '../../shared/command-name.ts';
 import { isDirectory } from '../../warehouse/directory.ts';
-import { ago, countOf, span, streamNames } from '../format.ts';
+import { countOf, span, streamNames } from '../format.ts';
 import { known } from '../snapshot.ts';
 import { defineCheck } from './check.ts';
 
@@ -97,22 +97,6 @@ const readsForbidden = defineCheck({
   remedy: `Give it the permission in the portal, or set API_KEY to one that has it. The reads are retried within a day, or now with ${toType('resync')}.`,
 });
 
-/**
- * A partial answer doesn't prove absence (section 8): nothing is marked deleted, and no rule texts into such a thread.
- */
-const answersPartial = defineCheck({
-  id: 'answers_partial',
-  measure({ drift, takenAt }) {
-    const partial = known(drift)?.partial ?? [];
-    return partial[0] && { latest: partial[0], partial, takenAt };
-  },
-  level: 'warning',
-  sentence: ({ partial }) => `Answers of ${partial.map(({ operation }) => operation).join(', ')} may be incomplete.`,
-  remedy: ({ latest, takenAt }) =>
-    `They contain something unknown beside their data, last seen ${ago(latest.lastSeenAt, takenAt)}: the service may have begun to page its lists. Until a release of Trunkline reads further pages, nothing counts as deleted because such an answer lacks it.`,
-  detail: ({ latest }) => `It is \`${latest.path}\`.`,
-});
-
 /** Whether the service answers, and which account. */
 export const serviceChecks = [
   accountUnrecognized,
@@ -120,5 +104,4 @@ export const serviceChecks = [
   scopeMissing,
   serviceFailing,
   readsForbidden,
-  answersPartial,
 ];

@@ -10,11 +10,6 @@ import type { Queues, QueuesHealth } from '../../queues/queues.ts';
 import { type Announcing, checkSeconds, readAnnouncing } from '../../sync/subscriptions/store.ts';
 import { readConnections } from '../processes.ts';
 
-/** Signs of partial answers in the last day, newest first, one per operation. */
-export interface DriftStatus {
-  readonly partial: readonly { readonly operation: string; readonly path: string; readonly lastSeenAt: Date }[];
-}
-
 /** The webhook subscriptions that deliver to this receiver, as last checked. */
 export interface SubscriptionsStatus {
   /** The event types whose subscription is in place. */
@@ -46,17 +41,6 @@ export interface SchemaStatus {
 
 /** How long the repair of a subscription is shown. */
 const repairedMinutes = 5;
-
-export async function readDrift(db: Database): Promise<DriftStatus> {
-  const partial = await query<DriftStatus['partial'][number]>(
-    db,
-    sql`select * from (
-       select distinct on (operation) operation, path, last_seen_at as "lastSeenAt" from ops.drift
-       where what = 'sibling_key' and last_seen_at > now() - interval '1 day' order by operation, last_seen_at desc
-     ) newest order by "lastSeenAt" desc`,
-  );
-  return { partial };
-}
 
 export async function readSubscriptions(db: Database): Promise<SubscriptionsStatus> {
   // The check before the repair still found it in place.

@@ -5,9 +5,8 @@ import { provenance, type TargetReader } from '../read-result.ts';
 import { nextRecheck, soonest, untilEndRecheck } from '../rechecks.ts';
 
 /** Reads one call with its legs (section 4.6), and marks the recordings that it should have dirty. */
-export const readCall: TargetReader = async (claim, { service, db, recheckDelays, now, onAnswer }, signal) => {
+export const readCall: TargetReader = async (claim, { service, db, recheckDelays, now }, signal) => {
   const answer = await service.calls.get(claim.key, { signal, requestId: claim.deliveryId });
-  onAnswer('calls.get', answer);
   const call = answer.data;
   const startedAt = call.startTime === undefined ? momentOf(claim.key) : new Date(call.startTime);
   const isEndAnnounced = call.endTime === undefined && claim.priority === priorities.live;

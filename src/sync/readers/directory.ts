@@ -10,17 +10,15 @@ import { isLastMiss } from '../retry-policy.ts';
 export function readerOfList(kind: DirectoryKind): TargetReader {
   const list = directory[kind];
   const { operation } = list;
-  return async (claim, { service, db, onAnswer, directoryEverySeconds }, signal) => {
-    const answer = await list.ask(service, { signal, requestId: claim.deliveryId });
-    onAnswer(operation, answer);
+  return async (claim, { service, db, directoryEverySeconds }, signal) => {
+    const { data: rows } = await list.ask(service, { signal, requestId: claim.deliveryId });
     await service.confirmAccount(operation, signal);
-    const { data: rows, isComplete } = answer;
-    if (rows.length === 0 && isComplete && !isLastMiss(claim) && (await list.holdsAny(db))) {
+    if (rows.length === 0 && !isLastMiss(claim) && (await list.holdsAny(db))) {
       const message = `the account lists none of the ${kind} that are held`;
       throw new ServiceError('not_found', message, { operation, effect: 'none' });
     }
     return {
-      entity: { kind: 'list', list: kind, read: { rows, isComplete, read: provenance(claim, operation) } },
+      entity: { kind: 'list', list: kind, read: { rows, read: provenance(claim, operation) } },
       recheckSeconds: directoryEverySeconds,
     };
   };

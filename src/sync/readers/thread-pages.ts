@@ -28,7 +28,7 @@ type Held = Pick<HeldThread, 'holdsAll' | 'holdsOnly' | 'holdsAnotherAmong' | 'h
 export interface PageSource extends Held {
   /** Messages that must be listed before the read may stop. */
   readonly wanted: ReadonlySet<string>;
-  read(page: { limit?: number; offset?: number }): Promise<{ messages: readonly Message[]; isComplete: boolean }>;
+  read(page: { limit?: number; offset?: number }): Promise<readonly Message[]>;
 }
 
 /**
@@ -70,19 +70,16 @@ async function readTail(pages: ThreadPages, source: PageSource): Promise<PagesRe
   if (!held || offset <= 0) return undefined;
   const listed = new Map<Message['id'], Message>();
   let before: readonly Message[] = [];
-  let isWhole = true;
   for (let count = 0; count < maxPages; count += 1) {
-    const page = await readPage(pages, source, offset, before);
-    if (!page) return undefined;
-    const { messages, isComplete } = page;
-    isWhole &&= isComplete;
+    const messages = await readPage(pages, source, offset, before);
+    if (!messages) return undefined;
     const isContiguous =
       count === 0 ? hasMessage(messages, held.newest) : before.length < 2 || overlap(messages, before);
     if (!isContiguous) return undefined;
     const isOver = messages.every(({ id }) => listed.has(id));
     for (const message of messages) listed.set(message.id, message);
     if (isOver) {
-      const isInsufficient = lacksWanted(source, listed) || (await lacksHeld(source, listed, isWhole));
+      const isInsufficient = lacksWanted(source, listed) || (await lacksHeld(source, listed));
       return isInsufficient ? undefined : { messages: [...listed.values()], end: 'partial' };
     }
     before = messages;
@@ -102,12 +99,8 @@ function lacksWanted({ wanted }: PageSource, listed: ReadonlyMap<Message['id'], 
 }
 
 /** Whether a held message is missing from the list: only a read to its end proves that it was deleted. */
-async function lacksHeld(
-  source: PageSource,
-  listed: ReadonlyMap<Message['id'], Message>,
-  isWhole: boolean,
-): Promise<boolean> {
-  return isWhole && (await source.holdsAnotherAmong([...listed.keys()]));
+function lacksHeld(source: PageSource, listed: ReadonlyMap<Message['id'], Message>): Promise<boolean> {
+  return source.holdsAnotherAmong([...listed.keys()]);
 }
 
 async function readOnce(
@@ -117,15 +110,12 @@ async function readOnce(
 ): Promise<PagesRead['end'] | 'shifted'> {
   let offset = 0;
   let before: readonly Message[] = [];
-  let isWhole = true;
   let isInOrder = true;
   let longest = 0;
   let repeated = 0;
   for (let count = 0; count < maxPages; count += 1) {
-    const page = await readPage(pages, source, offset, before);
-    if (!page) return 'shifted';
-    const { messages, isComplete } = page;
-    isWhole &&= isComplete;
+    const messages = await readPage(pages, source, offset, before);
+    if (!messages) return 'shifted';
     const fresh = messages.filter(({ id }) => !listed.has(id));
     for (const message of messages) listed.set(message.id, message);
     if (before.length > 1 && !overlap(messages, before)) return 'shifted';
@@ -134,7 +124,7 @@ async function readOnce(
     longest = Math.max(longest, messages.length);
     if (fresh.length === 0) {
       pages.order = orderBetween(before, messages) ?? pages.order;
-      if (!isWhole || !isBeyondEnd(messages, before)) return 'partial';
+      if (!isBeyondEnd(messages, before)) return 'partial';
       if (repeated === 0) return 'complete';
       // New messages in front only moved the others.
       if (isInOrder && (await source.holdsOnly([...listed.keys()]))) return 'partial';
@@ -150,7 +140,7 @@ async function readOnce(
       const isShort = pages.limit !== undefined && messages.length < pages.limit;
       if (isShort && (await source.holdsOnly([...listed.keys()]))) return 'partial';
       const isHeld = goesBack && (await source.holdsAll(fresh.map(({ id }) => id)));
-      if (isHeld && !(await lacksHeld(source, listed, isWhole))) return 'partial';
+      if (isHeld && !(await lacksHeld(source, listed))) return 'partial';
     }
     before = messages;
     offset += Math.max(1, messages.length - 1);
@@ -178,7 +168,7 @@ async function arrivedInFront(
   listed: Map<Message['id'], Message>,
   { count, isInOrder }: { readonly count: number; readonly isInOrder: boolean },
 ): Promise<boolean> {
-  const { messages = [] } = (await readPage(pages, source, 0, [])) ?? {};
+  const messages = (await readPage(pages, source, 0, [])) ?? [];
   const latest = newest([...listed.values()]);
   const fresh = messages.filter(({ id }) => !listed.has(id));
   // Times are mostly whole seconds, so two texts can have the same one.
@@ -204,13 +194,13 @@ async function readPage(pages: ThreadPages, source: PageSource, offset: number, 
     try {
       const page = await source.read({ ...(limit !== undefined && { limit }), ...(offset > 0 && { offset }) });
       if (limit !== from) pages.limit = limit;
-      pages.longest = Math.max(pages.longest, page.messages.length);
+      pages.longest = Math.max(pages.longest, page.length);
       return page;
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       const isRefused = error.code === 'invalid_request';
       if (offset > 0 && (isRefused || error.code === 'not_found')) {
-        return before.length === 1 ? { messages: [], isComplete: true } : undefined;
+        return before.length === 1 ? [] : undefined;
       }
       if (!isRefused || limit === undefined) throw error;
     }

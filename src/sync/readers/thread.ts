@@ -24,7 +24,7 @@ const maxGroups = 5;
 /** A {@link TargetReader} that needs only a part of the claim and of the context. */
 type ThreadReader = (
   claim: Pick<Claim, 'key' | 'priority' | 'fetchSeq' | 'claimedAt' | 'deliveryId'>,
-  context: Pick<ReadContext, 'service' | 'db' | 'now' | 'onAnswer'>,
+  context: Pick<ReadContext, 'service' | 'db' | 'now'>,
   signal: AbortSignal,
 ) => Promise<ReadResult>;
 
@@ -35,19 +35,16 @@ type ThreadReader = (
 export function createThreadReader(isProbe = isProbed): ThreadReader {
   const pages = createThreadPages();
   const announcedMessages = createAnnouncedMessages();
-  return async (claim, { service, db, now, onAnswer }, signal) => {
+  return async (claim, { service, db, now }, signal) => {
     const thread = threadOf(claim.key);
     const held = heldThread(db, thread);
     const isLive = claim.priority === priorities.live;
     const announced = isLive ? await announcedMessages(db, claim.key) : undefined;
     const { messages, end } = await readPages(pages, {
       read: async (page) => {
-        const answer = await service.conversations.read(addressOf(thread), page, {
-          signal,
-          requestId: claim.deliveryId,
-        });
-        onAnswer('conversations.read', answer);
-        return { messages: answer.data.messages, isComplete: answer.isComplete };
+        const call = { signal, requestId: claim.deliveryId };
+        const { data } = await service.conversations.read(addressOf(thread), page, call);
+        return data.messages;
       },
       ...held,
       wanted: announced?.wanted ?? new Set(),

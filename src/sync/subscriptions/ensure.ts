@@ -53,12 +53,7 @@ export function ensureSubscriptions(deps: SubscriptionDeps): Promise<Ensured[]> 
 async function ensureAll(deps: SubscriptionDeps): Promise<Ensured[]> {
   const { service, db, publicUrl, secret, processId } = deps;
   const stored = await storedSubscriptions(db);
-  const { data: listed, isComplete } = await service.webhooks.list();
-  if (!isComplete) {
-    // Lists without parameters stay whole (section 9). A part of one must not make each check create ours again.
-    const details = { operation: 'webhooks.list', effect: 'none' } as const;
-    throw new ServiceError('unreadable', 'the list of webhook subscriptions is not whole', details);
-  }
+  const { data: listed } = await service.webhooks.list();
   const ensured: Ensured[] = [];
   const failures: unknown[] = [];
   for (const type of wantedTypes) {

@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest';
 import { readAnswer } from '../../../src/api-client/answers/envelope.ts';
 import { requiredRows } from '../../../src/api-client/answers/fields.ts';
-import type { Field } from '../../../src/api-client/answers/values.ts';
+import { type Field, type Report, UnreadableData } from '../../../src/api-client/answers/values.ts';
 import { user } from '../../../src/api-client/entities/account.ts';
 import { callSummary, recording } from '../../../src/api-client/entities/calls.ts';
 import { line, message } from '../../../src/api-client/entities/texts.ts';
 import { type Json, type Row, readRow, typed } from '../row.ts';
+
+const ignored: Report = () => undefined;
 
 test.each<[string, Field<Row>, Json, Json]>([
   ['a number for text', user, { id: 1, mobile: 18455008085 }, { id: 1 }],
@@ -19,15 +21,15 @@ test.each<[string, Field<Row>, Json, Json]>([
   ['a call id of another shape', callSummary, { id: 'c-1' }, { id: 'c-1' }],
   ['a list that would lose an element', line, { number: '1', userIds: [1, 'x'] }, { number: '1' }],
 ])('%s is noted, and read where nothing is lost', (_, entity, came, expected) => {
-  const { row, drift } = readRow(entity, came);
+  const { row, differences } = readRow(entity, came);
   expect(typed(row)).toEqual(expected);
-  expect(drift.length).toBeGreaterThan(0);
+  expect(differences.length).toBeGreaterThan(0);
 });
 
 test('a bare call id keeps every digit', () => {
   const text = '{"data":[{"id":1783385492.057900,"calledBack":1783385999.10}]}';
-  const { data } = readAnswer(text, (rows, report) => requiredRows(rows, callSummary, report, 'calls'));
-  expect(data[0]).toMatchObject({ id: '1783385492.057900', calledBack: '1783385999.10' });
+  const [call] = readAnswer(text, (rows, report) => requiredRows(rows, callSummary, report, 'calls'), ignored);
+  expect(call).toMatchObject({ id: '1783385492.057900', calledBack: '1783385999.10' });
 });
 
 test.each([
@@ -36,14 +38,13 @@ test.each([
   ['9223372036854775807', '9223372036854775807'],
   ['"1234567890123456"', 1234567890123456],
 ])('the message id %s keeps every digit', (written, expected) => {
-  const { data } = readAnswer(`{"data":[{"id":${written}}]}`, (rows, report) =>
-    requiredRows(rows, message, report, 'messages'),
-  );
-  expect(data.map(({ id }) => id)).toEqual([expected]);
+  const read = (rows: unknown, report: Report) => requiredRows(rows, message, report, 'messages');
+  const messages = readAnswer(`{"data":[{"id":${written}}]}`, read, ignored);
+  expect(messages.map(({ id }) => id)).toEqual([expected]);
 });
 
 test('a message id that no column holds is none', () => {
-  expect(readRow(message, { id: '9223372036854775808' }).row).toBeUndefined();
+  expect(() => readRow(message, { id: '9223372036854775808' })).toThrow(UnreadableData);
 });
 
 test.each([
@@ -70,7 +71,7 @@ test.each([
   ['', false],
   ['yesterday', false],
 ])('%j is an instant: %s', (text, isInstant) => {
-  const { row, drift } = readRow(recording, { uniqueId: '1783385493.1', startTime: text });
+  const { row, differences } = readRow(recording, { uniqueId: '1783385493.1', startTime: text });
   expect(row?.startTime).toBe(isInstant ? text : undefined);
-  expect(drift).toHaveLength(isInstant ? 0 : 1);
+  expect(differences).toHaveLength(isInstant ? 0 : 1);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Field } from '../../../src/api-client/answers/values.ts';
+import { type Field, UnreadableData } from '../../../src/api-client/answers/values.ts';
 import { subscription, user } from '../../../src/api-client/entities/account.ts';
 import { call, callSummary, recording, transcript } from '../../../src/api-client/entities/calls.ts';
 import {
@@ -169,74 +169,71 @@ describe.each(Object.entries(samples))('%s', (_, { entity, identity, full }) => 
   const others = Object.keys(full).filter((key) => key !== identity);
 
   test('is read whole, with its raw object', () => {
-    const { row, drift, omitted, isComplete } = readRow(entity, full);
+    const { row, differences } = readRow(entity, full);
     expect(typed(row)).toEqual(full);
     expect(row?.raw).toEqual(full);
-    expect({ drift, omitted, isComplete }).toEqual({ drift: [], omitted: 0, isComplete: true });
+    expect(differences).toEqual([]);
   });
 
   test.each(others)('survives without %s', (key) => {
-    const { row, drift } = readRow(entity, without(full, key));
+    const { row, differences } = readRow(entity, without(full, key));
     expect(typed(row)).toEqual(without(full, key));
-    expect(drift).toEqual([]);
+    expect(differences).toEqual([]);
   });
 
   test.each(others)('survives null for %s', (key) => {
-    const { row, drift } = readRow(entity, { ...full, [key]: null });
+    const { row, differences } = readRow(entity, { ...full, [key]: null });
     expect(typed(row)).toEqual(without(full, key));
-    expect(drift).toEqual([{ path: `rows[].${key}`, what: 'null', sample: 'null', count: 1 }]);
+    expect(differences).toEqual([`null rows[].${key}: null`]);
   });
 
   test.each(others)('survives another type for %s', (key) => {
     const wrong = typeof full[key] === 'object' ? 1.5 : { secret: 'x' };
-    const { row, drift } = readRow(entity, { ...full, [key]: wrong });
+    const { row, differences } = readRow(entity, { ...full, [key]: wrong });
     expect(typed(row)).toEqual(without(full, key));
-    expect(drift.map(({ path, what }) => `${what} ${path}`)).toEqual([`wrong_type rows[].${key}`]);
-    expect(JSON.stringify(drift)).not.toContain('secret');
+    expect(differences).toEqual([expect.stringContaining(`wrong_type rows[].${key}: `)]);
+    expect(differences.join()).not.toContain('secret');
   });
 
   const unusable = [undefined, null, '', {}].flatMap((id) => (identity === undefined ? [] : [[identity, id] as const]));
 
-  test.each(unusable)('is left out and counted when its %s is %j', (identity, id) => {
-    const { row, drift, omitted, isComplete } = readRow(entity, { ...full, [identity]: id });
-    expect({ row, omitted, isComplete }).toEqual({ row: undefined, omitted: 1, isComplete: false });
-    expect(drift.at(-1)).toMatchObject({ path: `rows[].${identity}`, what: 'missing_key' });
+  test.each(unusable)('makes the answer unreadable when its %s is %j', (identity, id) => {
+    expect(() => readRow(entity, { ...full, [identity]: id })).toThrow(UnreadableData);
   });
 
-  test.each([null, 'text', 5, []])('is left out and counted when it is %j', (row) => {
-    expect(readRow(entity, row)).toMatchObject({ omitted: 1, isComplete: false, data: [] });
+  test.each([null, 'text', 5, []])('makes the answer unreadable when it is %j', (row) => {
+    expect(() => readRow(entity, row)).toThrow(UnreadableData);
   });
 
   test('keeps unknown keys aside', () => {
-    const { row, drift } = readRow(entity, { ...full, wrapUp: 'x', '18455008085': 1 });
+    const { row, differences } = readRow(entity, { ...full, wrapUp: 'x', '18455008085': 1 });
     expect(typed(row)).toEqual(full);
     expect(row?.unknownKeys).toEqual(['wrapUp', '18455008085']);
-    expect(drift).toEqual([
-      { path: 'rows[].wrapUp', what: 'unknown_key', sample: 'text', count: 1 },
-      { path: 'rows[].*', what: 'unknown_key', sample: 'number', count: 1 },
-    ]);
+    expect(differences).toEqual(['unknown_key rows[].wrapUp: text', 'unknown_key rows[].*: number']);
   });
 });
 
-test('undocumented fields of a leg are kept without being called drift', () => {
-  const { row, drift } = readRow(call, { id: '1783385492.1', legs: [{ queueWait: 5 }, 'x'] });
+test('undocumented fields of a leg are kept, and are no difference', () => {
+  const { row, differences } = readRow(call, { id: '1783385492.1', legs: [{ queueWait: 5 }] });
   expect(row?.legs).toMatchObject([{ raw: { queueWait: 5 }, unknownKeys: ['queueWait'] }]);
-  expect(drift).toEqual([{ path: 'rows[].legs[]', what: 'wrong_type', sample: 'text', count: 1 }]);
+  expect(differences).toEqual([]);
+});
+
+test('a leg that is none makes all legs of the call unknown', () => {
+  const { row, differences } = readRow(call, { id: '1783385492.1', legs: [{ queueWait: 5 }, 'x'] });
+  expect(typed(row)).toEqual({ id: '1783385492.1' });
+  expect(differences).toEqual(['wrong_type rows[].legs[]: text']);
 });
 
 test('a send without most of its answer is still a send', () => {
-  const { row, omitted } = readRow(sent, { messages: [{}, { id: null, status: 'queued' }], skipped: 'none' });
+  const { row } = readRow(sent, { messages: [{}, { id: null, status: 'queued' }], skipped: 'none' });
   expect(row).toMatchObject({ messages: [{ id: undefined }, { id: undefined, status: 'queued' }], skipped: undefined });
-  expect(omitted).toBe(0);
 });
 
-test('an unread line that cannot be named makes the counts incomplete', () => {
-  const { row, omitted, isComplete } = readRow(unreadCounts, {
-    total: 3,
-    lines: [{ count: 1 }, { line: '1', count: 2 }],
-  });
-  expect(typed(row)).toEqual({ total: 3, lines: [{ line: '1', count: 2 }] });
-  expect({ omitted, isComplete }).toEqual({ omitted: 1, isComplete: false });
+test('an unread line that cannot be named makes the counts unreadable', () => {
+  expect(() => readRow(unreadCounts, { total: 3, lines: [{ count: 1 }, { line: '1', count: 2 }] })).toThrow(
+    UnreadableData,
+  );
 });
 
 test('an entity that is written down or copied leaves out the object as it came', () => {

@@ -155,12 +155,13 @@ describe('a service that throttles one operation', () => {
   });
 
   test('is asked half as often after each refusal, but every ten seconds', async () => {
-    const { calls, pass, throttled } = await throttling(undefined, 1);
-    for (const ms of [100, 200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000]) {
-      pass(ms - 1);
-      expect(throttled().get('calls.transcripts')).toBe(true);
-      pass(1);
-      expect(throttled().get('calls.transcripts')).toBe(false);
+    const { calls, pass, slept } = await throttling(undefined, 1);
+    const short = [100, 200, 400, 800, 1_600, 3_200];
+    for (const _ of short) await refusalOf(calls.transcripts('1.1'));
+    expect(slept).toEqual(short);
+    for (const retryAfterMs of [6_400, 10_000, 10_000]) {
+      expect(await refusalOf(calls.transcripts('1.1'))).toMatchObject({ code: 'circuit_open', retryAfterMs });
+      pass(retryAfterMs);
       await refusalOf(calls.transcripts('1.1'));
     }
   });
@@ -168,15 +169,15 @@ describe('a service that throttles one operation', () => {
 
 test('refusals of requests that were in flight together make one pause', async () => {
   const refusals: (() => void)[] = [];
-  const { url } = await listen((response) => {
+  const { url } = await listen((response, _, number) => {
     refusals.push(() => refuse(response, 429, 'rate_limited'));
-    if (refusals.length === 20) for (const refuseNow of refusals) refuseNow();
+    if (number >= 20) for (const refuseNow of refusals.splice(0)) refuseNow();
   });
-  const { clock, pass } = unhurried(1);
-  const { calls, throttled } = open(url, { clock, retry: once });
+  const { clock, slept } = unhurried(1);
+  const { calls } = open(url, { clock, retry: once });
   await Promise.all(Array.from({ length: 20 }, () => refusalOf(calls.recordings('1.1'))));
-  pass(100);
-  expect(throttled().get('calls.recordings')).toBe(false);
+  await refusalOf(calls.recordings('1.1'));
+  expect(slept).toEqual([100]);
 });
 
 test('a paused operation does not let a send wait', async () => {

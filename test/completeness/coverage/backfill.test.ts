@@ -22,7 +22,6 @@ describe('filling in the history of calls', async () => {
     service: context.service as Service,
     db: context.database.db,
     pauses: context.pauses,
-    onAnswer: () => undefined,
   };
   const now = Math.floor(Date.now() / 1_000);
   const range = { from: now - 20 * day, to: now };

@@ -19,7 +19,7 @@ test('a back-fill counts each call once, however often the service has to be ask
   };
   const { client, searches } = await serveHistory(history);
   const { mirrored, unproven } = await backfillCalls(
-    { service: client, db: database.db, onAnswer: () => undefined, pauses: { activeMs: 0, refusedMs: 0 } },
+    { service: client, db: database.db, pauses: { activeMs: 0, refusedMs: 0 } },
     { range: { from: begin, to: begin + 3_600 }, withArtefacts: false },
     () => undefined,
     new AbortController().signal,

@@ -32,7 +32,6 @@ describe('comparing hours of calls', async () => {
       db: context.database.db,
       log: createLog('silent'),
       pauses: context.pauses,
-      onAnswer: () => undefined,
       notify: context.notifier.notify,
     });
   const reconciler = reconcilerBy(service.calls.search);

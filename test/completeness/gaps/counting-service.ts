@@ -40,7 +40,7 @@ export async function startCountingService({ db, query }: TestDatabase): Promise
   });
 
   const parts: GapDetectionDeps = {
-    ...{ db, service, log: createLog('silent'), onAnswer: () => undefined, notify: () => undefined },
+    ...{ db, service, log: createLog('silent'), notify: () => undefined },
     pauses: { activeMs: 0, refusedMs: 0 },
   };
   const counting: CountingService = {

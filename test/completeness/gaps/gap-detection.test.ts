@@ -39,7 +39,6 @@ describe('looking for texts that no webhook announced', async () => {
     service: context.service as Service,
     log: createLog('silent'),
     pauses: context.pauses,
-    onAnswer: () => undefined,
     notify: context.notifier.notify,
   };
   const rounds = createGapDetection(parts);

@@ -46,7 +46,7 @@ const counted = (counts: Record<string, number>): Reply => ({
 const compared = async () => {
   const due: unknown[] = [];
   const looks = await compareUnread({
-    ...{ db, service, log: createLog('silent'), onAnswer: () => undefined, notify: (some) => due.push(...some) },
+    ...{ db, service, log: createLog('silent'), notify: (some) => due.push(...some) },
     pauses: { activeMs: 0, refusedMs: 0 },
   });
   return Object.fromEntries(looks.map(({ line, state, reported }) => [line, `${state} ${reported}`]));

@@ -98,7 +98,7 @@ test('a text a minute that somebody reads costs ever fewer reads of the other th
     const before = harness.service.asked.length;
     const looks = await compareUnread({
       ...{ db: database.db, service: client, log: createLog('silent') },
-      ...{ pauses: { activeMs: 0, refusedMs: 0 }, onAnswer: () => undefined, notify: () => undefined },
+      ...{ pauses: { activeMs: 0, refusedMs: 0 }, notify: () => undefined },
     });
     const pending = await query<{ key: string }>(
       `select key from ops.sync_targets where kind = 'thread' and dirty_version > clean_version`,

@@ -189,16 +189,6 @@ test('a repair whose process dies before it is noted leaves its gap to the next 
 });
 
 describe('a service in other words', () => {
-  test('that shows one page of its list is not trusted with it: nothing is created', async () => {
-    await ensure();
-    const asked = await behind({
-      answers: ({ method, path }, answer) =>
-        method === 'GET' && path === '/webhooks' ? { ...answer, data: [], nextCursor: 'more' } : answer,
-    });
-    await expect(outcomes(asked)).rejects.toThrow('not whole');
-    expect(await listed()).toHaveLength(wantedTypes.length);
-  });
-
   test('that writes an address in its own way has the same one', async () => {
     await create('HTTP://127.0.0.1:9/in/hooks/a-secret-of-hooks/AccountSMS/');
     expect(await outcomes()).toMatchObject({ AccountSMS: 'in_place' });

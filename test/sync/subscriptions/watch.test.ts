@@ -95,7 +95,6 @@ describe.each(backends)('on %s', async (backend) => {
       db: context.database.db,
       log: createLog('silent'),
       pauses: context.pauses,
-      onAnswer: () => undefined,
       notify: context.notifier.notify,
     });
     await until(async () => {
