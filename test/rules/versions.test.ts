@@ -103,7 +103,7 @@ describe('with workers', async () => {
   test('a worker of a lower RULES_MODE leaves texts and steps to a live one', async () => {
     const workers = [start('off'), start('dry-run'), start('live')];
     // A killed worker leaves its row.
-    const modes = `select count(distinct rules_mode)::int from ops.processes where seen_at > now() - interval '4 seconds'`;
+    const modes = `select count(distinct rules_mode)::int from ops.processes where seen_at > now() - interval '8 seconds'`;
     await until(async () => (await value(modes)) === 3);
     const before = written;
     await write(10);
