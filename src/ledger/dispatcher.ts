@@ -4,7 +4,7 @@ import { endAutomaticPause, isPausedByLedger } from './control.ts';
 import { type DispatchResult, dispatch, endExpiredLease, reserveSend } from './dispatch.ts';
 import { isUnreleased, releaseAllSuperseded } from './plans.ts';
 import { isRefuted, isUnlinked, linkMessages, reconcile, settleAllFound } from './reconcile.ts';
-import { findSend, markSends } from './send.ts';
+import { findSend } from './send.ts';
 
 /** `nothing_due`: another worker has the send, or it is not due. */
 export type AdvanceResult = DispatchResult | 'nothing_due' | 'needs_human';
@@ -49,7 +49,7 @@ export function createDispatcher(deps: LedgerDeps): Dispatcher {
 
   async function sweep(max: number): Promise<string[]> {
     const failures: unknown[] = [];
-    for (const chore of [linkMessages, settleAllFound, correctClock, releaseAllSuperseded, endPause]) {
+    for (const chore of [linkMessages, settleAllFound, releaseAllSuperseded, endPause]) {
       await chore(ledger).catch((error: unknown) => void failures.push(error));
     }
     const due = await takeDueSends(ledger, max);
@@ -81,34 +81,6 @@ async function hasWork(db: Database): Promise<boolean> {
         or exists (select from ops.send_control where ${isPausedByLedger}) as has_work`,
   );
   return row?.has_work === true;
-}
-
-/** The clock of Postgres must have been wrong if a past event is further in the future than this. */
-const maxAhead = sql`interval '1 minute'`;
-
-/**
- * Corrects times written while the clock of Postgres was ahead. A send planned, dispatched or taken up in the future
- * gets the current time, and leases and short waits that end too late are shortened. Otherwise these sends would wait
- * for that future time.
- */
-async function correctClock({ db, timing: { leaseMs } }: Ledger): Promise<void> {
-  const isWaiting = sql`state = 'PLANNED' or (state = 'HELD' and reason is distinct from 'gate:quiet_hours')`;
-  const isLeased = sql`state in ('RESERVED', 'DISPATCHED')`;
-  await query(
-    db,
-    sql`with ahead as (
-        select send_id, planned_at, reserved_at, dispatched_at from ops.sends
-        where ${isOpen} and (greatest(planned_at, reserved_at, dispatched_at, unknown_at, enqueued_at) > now() + ${maxAhead}
-          or (${isLeased} and due_at > now() + 2 * ${leaseMs} * interval '1 ms')
-          or ((${isWaiting}) and due_at > greatest(expires_at, now()) + ${maxAhead})) for update
-      ), corrected as (
-        update ops.sends s set
-        due_at = case when ${isLeased} then least(due_at, now() + ${leaseMs} * interval '1 ms') else now() end,
-        planned_at = least(s.planned_at, now()), reserved_at = least(s.reserved_at, now()),
-          dispatched_at = least(s.dispatched_at, now()), unknown_at = least(unknown_at, now()), enqueued_at = '-infinity'
-        from ahead where s.send_id = ahead.send_id returning s.planned_at, s.reserved_at, s.dispatched_at
-      ) ${markSends('ahead', 'corrected')}`,
-  );
 }
 
 /**

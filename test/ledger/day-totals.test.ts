@@ -105,14 +105,3 @@ test('a send of somebody who is erased', async () => {
   await query('select ops.erase_sends($1)', sent.number);
   await expectEven();
 });
-
-test('times of a clock of Postgres that was ahead, on the day that they said and on the right one', async () => {
-  const ledger = await openLedger(database, sandbox);
-  const { sendId } = await ledger.answer();
-  await query(`update ops.sends set planned_at = now() + interval '2 days' where send_id = $1`, sendId);
-  await query('update ops.outcome_state set time_zone = null');
-  await drainOutcomes(db);
-  await ledger.dispatcher.sweep(10);
-  expect(await value('select planned_at <= now() from ops.sends where send_id = $1', sendId)).toBe(true);
-  await expectEven();
-});
