@@ -1,14 +1,11 @@
--- Each text of the rules that was applied or refused. In force, for all workers, is the newest that was not refused.
+-- Each text of the rules that was applied. In force, for all workers, is the newest.
 create table ops.rule_versions (
   version integer primary key,
   body text not null,
-  -- The most that its rules may do, beside RULES_MODE of each worker.
-  mode text not null default 'live' check (mode in ('off', 'dry-run', 'live')),
-  applied_at timestamptz not null default clock_timestamp(), -- When it came into force, or was refused.
+  applied_at timestamptz not null default clock_timestamp(), -- When it came into force.
   applied_by text not null, -- A name, or RULES_FILE.
   why text,
   file_hash text, -- Of RULES_FILE: a file that did not change is not applied again.
-  problem text, -- Why RULES_FILE was refused.
   rules jsonb not null default '[]', -- Name, trigger and mode of each, in order, and whether it depends on hours in TIME_ZONE.
   limits jsonb not null default '{}', -- Sends a day, and micro-dollars.
   since jsonb not null default '{}' -- Since when each rule has been in force without interruption, by name, trigger and idle time.

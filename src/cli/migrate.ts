@@ -22,7 +22,7 @@ export async function migrate({ biRole: biName }: MigrateOptions): Promise<Outpu
   const { ahead, applied, viewsBlocked } = outcome;
   await using database = createDatabase({ url: settings.databaseUrl, log, maxConnections: 1, name: 'migrate' });
   // The file of an older release is not for the workers of a newer one.
-  if (ahead.length === 0) await applyRulesFile(database.db, settings, log);
+  const refused = ahead.length === 0 ? await applyRulesFile(database.db, settings, log) : undefined;
   const biRole = biName === undefined ? undefined : await grantBiRole(database.db, biName);
   const done = applied.length === 0 ? 'The schemas are up to date.' : `Applied ${applied.join(', ')}.`;
   const lines = [
@@ -33,6 +33,7 @@ export async function migrate({ biRole: biName }: MigrateOptions): Promise<Outpu
   return {
     json: { ...outcome, ...(biRole && { biRole }) },
     text: lines.filter(Boolean).join('\n'),
+    failed: refused,
   };
 }
 

@@ -5,7 +5,7 @@ import { readAllowedMode, readInForce, readVersions } from '../ledger/rules-in-f
 import { countOf } from '../ops/format.ts';
 import { parseRules } from '../rules/file/parse.ts';
 import type { Mode } from '../rules/rule.ts';
-import { applyRules, setRulesMode } from '../rules/versions.ts';
+import { applyRules } from '../rules/versions.ts';
 import { UserError } from '../shared/errors.ts';
 import { openDatabase } from './environment.ts';
 import type { Output } from './output.ts';
@@ -44,13 +44,6 @@ export async function show(version: number | undefined): Promise<Output> {
   return { json: found, text: found.text.trimEnd() };
 }
 
-export async function changeMode(mode: Mode, { why }: Reason): Promise<Output> {
-  await using database = await openDatabase('rules');
-  const { db, settings } = database;
-  await setRulesMode(db, mode, { by: operatorName(), why });
-  return await inForceNow(db, settings, '');
-}
-
 /** Tells which version is in force after a change. */
 async function inForceNow(
   db: Database,
@@ -59,9 +52,9 @@ async function inForceNow(
 ): Promise<Output> {
   const inForce = await readInForce(db);
   const allowed = (await readAllowedMode(db)) ?? rulesMode;
-  const { version, mode, appliedAt, by, why } = inForce ?? {};
+  const { version, appliedAt, by, why } = inForce ?? {};
   return {
-    json: { version, mode, allowed, appliedAt, by, why },
+    json: { version, allowed, appliedAt, by, why },
     text: `${done}${describeVersion(inForce, allowed, timeZone)}`,
   };
 }

@@ -147,9 +147,9 @@ export async function retrySteps(runIds: readonly string[], { to }: { to?: strin
 /** Which version is in force, and what it may do. */
 export function describeVersion(inForce: RulesVersion | undefined, allowed: Mode, timeZone: string): string {
   if (!inForce) return 'No rules are in force: apply a file with rules apply.';
-  const { version, mode, appliedAt, by, why } = inForce;
+  const { version, appliedAt, by, why } = inForce;
   const reason = why === null ? '' : `: ${why}`;
-  return `Version ${version} is in force, applied ${toTheSecond(appliedAt, timeZone)} by ${by}${reason}. It is ${lesserMode(mode, allowed)} (rules mode ${mode}, RULES_MODE ${allowed}).`;
+  return `Version ${version} is in force, applied ${toTheSecond(appliedAt, timeZone)} by ${by}${reason}. RULES_MODE is ${allowed}.`;
 }
 
 export async function listFacts(on: TriggerKind | undefined): Promise<Output> {

@@ -3,20 +3,15 @@ import { type Database, query, sql, type Transaction } from '../db/database.ts';
 import { goneAfterSeconds } from '../db/limits.ts';
 import { type AccountLimits, accountLimits, type Mode, modes } from './limits.ts';
 
-/** A row of `ops.rule_versions`: rules that were applied, or refused. */
+/** A row of `ops.rule_versions`: rules that were applied. */
 export interface RulesVersion {
   readonly version: number;
   /** The rules as YAML. */
   readonly text: string;
-  /** The most that the rules may do, beside RULES_MODE of each worker. */
-  readonly mode: Mode;
   readonly appliedAt: Date;
   /** A name, or RULES_FILE. */
   readonly by: string;
   readonly why: string | null;
-  /** Why RULES_FILE was refused; null for a version that came into force. */
-  readonly problem: string | null;
-  /** Each with its mode, limited by that of the version. None of a refused one. */
   readonly rules: readonly {
     readonly name: string;
     readonly on: string;
@@ -28,7 +23,7 @@ export interface RulesVersion {
 }
 
 /** SQL: a row `v` of `ops.rule_versions` is in force. */
-export const isInForce = sql`v.version = (select max(version) from ops.rule_versions where problem is null)`;
+export const isInForce = sql`v.version = (select max(version) from ops.rule_versions)`;
 
 /** The chosen versions, the newest first; by default the one in force. */
 export function readVersions(
@@ -37,7 +32,7 @@ export function readVersions(
 ): Promise<RulesVersion[]> {
   return query<RulesVersion>(
     db,
-    sql`select version, body as text, mode, applied_at as "appliedAt", applied_by as by, why, problem, rules, limits
+    sql`select version, body as text, applied_at as "appliedAt", applied_by as by, why, rules, limits
       from ops.rule_versions v where ${which} order by version desc`,
   );
 }

@@ -9,10 +9,10 @@ import { UserError } from '../shared/errors.ts';
 import type { Log } from '../shared/log.ts';
 import { parseRules } from './file/parse.ts';
 import { RulesError, type RulesProblem } from './file/problems.ts';
-import { lesserMode, type Mode, type RuleSet } from './rule.ts';
+import type { RuleSet } from './rule.ts';
 import { recordInForce } from './rule-events.ts';
 
-/* ops.rule_versions: who changed the rules, when and why. The newest version that was not refused is in force for all workers. */
+/* ops.rule_versions: who changed the rules, when and why. The newest version is in force for all workers. */
 
 /** Who changes the rules, and the reason that was given. */
 export interface Change {
@@ -29,14 +29,9 @@ export class RulesChanged extends UserError {
   }
 }
 
-/** The rules of a version, with the modes that it allows. Throws a `RulesError` if this release does not understand them. */
-function rulesOf(
-  { version, text, mode }: Pick<RulesVersion, 'version' | 'text' | 'mode'>,
-  timeZone: string | undefined,
-): RuleSet {
-  const set = parseRules(text, { file: `version ${version}`, timeZone });
-  const rules = set.rules.map((rule) => ({ ...rule, mode: lesserMode(rule.mode, mode) }));
-  return { ...set, version: String(version), rules };
+/** The rules of a version. Throws a `RulesError` if this release does not understand them. */
+function rulesOf({ version, text }: Pick<RulesVersion, 'version' | 'text'>, timeZone: string | undefined): RuleSet {
+  return { ...parseRules(text, { file: `version ${version}`, timeZone }), version: String(version) };
 }
 
 export async function readRuleSet(
@@ -55,7 +50,7 @@ export function createRulesReader(timeZone: string | undefined, log: Log): Rules
   let known: { readonly of: string; readonly set: RuleSet | undefined } | undefined;
   return async (db) => {
     const inForce = await readInForce(db);
-    const of = inForce && JSON.stringify([inForce.version, inForce.mode, inForce.text]);
+    const of = inForce && JSON.stringify([inForce.version, inForce.text]);
     if (inForce && of !== undefined && of !== known?.of) {
       const { version } = inForce;
       known = { of, set: undefined };
@@ -120,14 +115,12 @@ export async function applyRules(
   parseRules(text, { file, timeZone: anyZone });
   return whileStill(db, async (tx) => {
     const inForce = await readInForce(tx);
-    const [newest] = await readVersions(tx, sql`true`);
-    // After a refused file, a new version says that it is mended.
-    if (inForce?.text === text && newest?.problem === null) {
+    if (inForce?.text === text) {
       return { version: inForce.version, waiting: 0, isNew: false };
     }
     refuseIfChanged(inForce, change);
     const applied = await insertVersion(tx, {
-      ...{ text, mode: inForce?.mode ?? 'live', ...change },
+      ...{ text, ...change },
       ...(isRulesFile && { fileHash: hash('sha256', text) }),
     });
     return { ...applied, isNew: true };
@@ -143,72 +136,59 @@ export function rollbackRules(
     const inForce = await readInForce(tx);
     refuseIfChanged(inForce, change);
     const wanted = to === undefined ? sql`body <> ${inForce?.text ?? ''}` : sql`version = ${to}`;
-    const [earlier] = await readVersions(tx, sql`problem is null and ${wanted}`);
+    const [earlier] = await readVersions(tx, wanted);
     if (!inForce || !earlier)
       throw new UserError(`There is no ${to === undefined ? 'earlier version' : `version ${to} that was in force`}.`);
     const { version } = await insertVersion(tx, {
-      ...{ text: earlier.text, mode: inForce.mode, by: change.by },
+      ...{ text: earlier.text, by: change.by },
       why: change.why ?? `back to version ${earlier.version}`,
     });
     return { version, from: earlier.version };
   });
 }
 
-/** Changes the most that all rules may do. RULES_MODE of the workers limits it. */
-export function setRulesMode(db: Database, mode: Mode, change: Change): Promise<{ readonly version: number }> {
-  return whileStill(db, async (tx) => {
-    const inForce = await readInForce(tx);
-    if (!inForce) throw new UserError('No rules were applied yet.');
-    refuseIfChanged(inForce, change);
-    if (inForce.mode === mode) return { version: inForce.version };
-    return insertVersion(tx, { text: inForce.text, mode, ...change });
-  });
-}
-
 /**
- * Applies RULES_FILE if it changed since it was last applied; what was applied by hand stays otherwise. A file that cannot be
- * used is recorded with its problem, and changes nothing. That it is missing is a problem only while no rules are in force.
+ * Applies RULES_FILE if it changed since it was last applied; what was applied by hand stays otherwise. A file with errors changes
+ * nothing: returns why. That it is missing is a problem only while no rules are in force.
  */
 export async function applyRulesFile(
   db: Database,
   { rulesFile }: { readonly rulesFile: string },
   log: Log,
-): Promise<void> {
-  let text: string | undefined;
-  let problem: string | undefined;
-  let warnings: RuleSet['warnings'] = [];
-  try {
-    text = await readFile(rulesFile, 'utf8').catch((error: NodeJS.ErrnoException) => {
-      throw new Error(`${rulesFile} cannot be read (${error.code}). Set RULES_FILE, or create it.`);
-    });
-    ({ warnings } = parseRules(text, { file: rulesFile, timeZone: anyZone }));
-  } catch (error) {
-    problem = error instanceof Error ? error.message : String(error);
-  }
-  const isMissing = text === undefined;
-  const fileHash = hash('sha256', text ?? '');
-  const applied = await whileStill(db, async (tx) => {
-    const inForce = await readInForce(tx);
-    const [last] = await query<{ hash: string; problem: string | null }>(
-      tx,
-      sql`select file_hash as hash, problem from ops.rule_versions where file_hash is not null order by version desc limit 1`,
-    );
-    const isSame = last?.hash === fileHash && (last.problem === null || last.problem === problem);
-    if (isSame || (isMissing && inForce) || (inForce?.text === text && last?.problem === null))
-      return { inForce, version: undefined };
-    const change = { text: text ?? '', mode: inForce?.mode ?? 'live', by: 'RULES_FILE', fileHash, problem };
-    return { inForce, ...(await insertVersion(tx, change)) };
+): Promise<RulesError | undefined> {
+  const inForce = await readInForce(db);
+  const effect = inForce ? 'the rules applied before stay in force' : 'no rules are in force. Mirroring goes on';
+  const text = await readFile(rulesFile, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    const problem = `${rulesFile} cannot be read (${error.code}). Set RULES_FILE, or create it.`;
+    if (!inForce) log.error({ problem }, `RULES_FILE is missing: ${effect}`);
+    return undefined;
   });
-  if (problem !== undefined) {
-    const effect = applied.inForce
-      ? 'RULES_FILE has an error; the rules applied before stay in force'
-      : 'No rules are in force: the rules file cannot be used. Mirroring goes on';
-    log.error({ problem }, effect);
-  } else if (applied.version !== undefined) {
+  if (text === undefined) return undefined;
+  try {
+    const { warnings } = parseRules(text, { file: rulesFile, timeZone: anyZone });
+    if (!(await applyIfChanged(db, text))) return undefined;
     for (const { line, column, message, remedy } of warnings) {
       log.warn({ place: `${rulesFile}:${line}:${column}`, remedy }, `The rules file: ${message}`);
     }
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof RulesError)) throw error;
+    log.error({ problem: error.message }, `RULES_FILE has an error: ${effect}`);
+    return error;
   }
+}
+
+function applyIfChanged(db: Database, text: string): Promise<boolean> {
+  const fileHash = hash('sha256', text);
+  return whileStill(db, async (tx) => {
+    const [last] = await query<{ hash: string }>(
+      tx,
+      sql`select file_hash as hash from ops.rule_versions where file_hash is not null order by version desc limit 1`,
+    );
+    if (last?.hash === fileHash || (await readInForce(tx))?.text === text) return false;
+    await insertVersion(tx, { text, by: 'RULES_FILE', fileHash });
+    return true;
+  });
 }
 
 function refuseIfChanged(inForce: RulesVersion | undefined, { basedOn }: Change): void {
@@ -226,27 +206,21 @@ function whileStill<T>(db: Database, change: (tx: Transaction) => Promise<T>): P
 
 interface NewVersion extends Change {
   readonly text: string;
-  readonly mode: Mode;
   readonly fileHash?: string;
-  /** Why it is refused. */
-  readonly problem?: string | undefined;
 }
 
 /** What is stored of a version depends on its text alone, and not on TIME_ZONE or RULES_MODE of who applies it. */
 const anyZone = 'UTC';
 
-/** Throws a `RulesError` if the text has errors, unless it is refused. */
-async function insertVersion(
-  tx: Transaction,
-  { text, mode, by, why, fileHash, problem }: NewVersion,
-): Promise<Applied> {
+/** Throws a `RulesError` if the text has errors. */
+async function insertVersion(tx: Transaction, { text, by, why, fileHash }: NewVersion): Promise<Applied> {
   const [newest] = await query<{ version: number }>(
     tx,
     sql`select coalesce(max(version), 0) as version from ops.rule_versions`,
   );
   const version = (newest?.version ?? 0) + 1;
-  const set = problem === undefined ? rulesOf({ version, text, mode }, anyZone) : undefined;
-  const rules = set?.rules.map((rule) => ({
+  const set = rulesOf({ version, text }, anyZone);
+  const rules = set.rules.map((rule) => ({
     name: rule.name,
     on: rule.on,
     mode: rule.mode,
@@ -254,12 +228,11 @@ async function insertVersion(
   }));
   await query(
     tx,
-    sql`insert into ops.rule_versions (version, body, mode, applied_by, why, file_hash, problem, rules, limits, since)
-      values (${version}, ${text}, ${mode}, ${by}, ${why ?? null}, ${fileHash ?? null}, ${problem ?? null},
-        ${JSON.stringify(rules ?? [])}, ${JSON.stringify(set?.accountLimits ?? {})},
-        coalesce((select since from ops.rule_versions where problem is null order by version desc limit 1), '{}'))`,
+    sql`insert into ops.rule_versions (version, body, applied_by, why, file_hash, rules, limits, since)
+      values (${version}, ${text}, ${by}, ${why ?? null}, ${fileHash ?? null},
+        ${JSON.stringify(rules)}, ${JSON.stringify(set.accountLimits)},
+        coalesce((select since from ops.rule_versions order by version desc limit 1), '{}'))`,
   );
-  if (!set) return { version, waiting: 0 };
   await recordInForce(tx, set);
   const active = set.rules.filter((rule) => rule.mode !== 'off');
   const waiting = await dropOthers(

@@ -310,21 +310,17 @@ function rules({ rules }: Snapshot, moment: Moment): Html {
     rules,
     (status) => {
       if (!status) return html``;
-      const { mode, version, appliedAt, by, ruleCount, problem, today } = status;
+      const { mode, version, appliedAt, by, ruleCount, today } = status;
       const rows = today.map(
         ({ rule, tried, matched }) =>
           html`<tr><td>${rule}</td><td class="number"><a href="${matchesPath(rule)}">${quantity(matched)}</a></td><td class="number soft">${quantity(tried)}</td></tr>`,
       );
       const table = html`<table><thead><tr><th>today</th><th class="number">matched</th><th class="number">evaluated</th></tr></thead><tbody>${rows}</tbody></table>`;
-      const inForce =
-        version === null
-          ? html`none in force`
-          : html`${quantity(ruleCount)} in force, version ${version}, applied ${moment(appliedAt)} by ${by}`;
-      return html`${rows.length > 0 && table}<p class="note">${mode} · ${inForce}</p>${problem !== null && html`<pre class="warning">${problem}</pre>`}`;
+      return html`${rows.length > 0 && table}<p class="note">${mode} · ${quantity(ruleCount)} in force, version ${version}, applied ${moment(appliedAt)} by ${by}</p>`;
     },
     (status) => ({
       words: status ? `${quantity(status.ruleCount)} in force, ${status.mode}` : '',
-      isFine: !status || status.problem === null,
+      isFine: !status || status.unreadable === null,
     }),
   );
 }

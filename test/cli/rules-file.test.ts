@@ -19,39 +19,36 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 const broken = 'rules:\n  - name: greet\n    on: message_recieved\n    do: [{ resolve: true }]\n';
 
 test.each([
-  { file: 'is missing', text: undefined, place: 'cannot be read (ENOENT)', remedy: 'Set RULES_FILE, or create it.' },
-  { file: 'has a mistake', text: broken, place: 'rules.yaml:3:9: ', remedy: 'rules check` shows all errors' },
-])(
-  'a worker whose named rules file $file mirrors without rules, and says what to do',
-  async ({ text, place, remedy }) => {
-    const RULES_FILE = join(folder, 'rules.yaml');
-    await rm(RULES_FILE, { force: true });
-    if (text !== undefined) await writeFile(RULES_FILE, text);
-    const database = await migratedDatabase();
-    onTestFinished(() => database[Symbol.asyncDispose]());
-    const sandbox = await createSandbox({ calls: 0, threads: 0 });
-    onTestFinished(() => sandbox.close());
-    const environment = { DATABASE_URL: database.url, RULES_FILE, RULES_MODE: 'live', TIME_ZONE: 'America/New_York' };
-    const worker = trunkline({ ...environment, API_BASE_URL: sandbox.url, API_KEY: sandbox.apiKey }, 'worker');
-    const { value } = database;
-    await until(
-      async () => Number(await value('select count(*) from warehouse.sms_lines')) > 0,
-      () => worker.err() + worker.out(),
-    );
-    expect(worker.out() + worker.err()).toContain('No rules are in force: the rules file cannot be used.');
-    const { code, out } = await runInProcess(environment, 'status');
-    expect(out).toContain('No rules are in force: the rules file cannot be used. Mirroring goes on.');
-    expect(out).toContain(place);
-    expect(out).toContain(remedy);
-    expect(code).toBe(1);
-    const checked = await runInProcess({ RULES_FILE }, 'rules', 'check');
-    expect(checked.code).toBe(1);
-    await writeFile(RULES_FILE, 'rules: []\n');
-    expect((await runInProcess(environment, 'rules', 'apply', RULES_FILE)).code).toBe(0);
-    await until(() => worker.err().includes('The rules are in force'), worker.err);
-    expect(worker.process.exitCode).toBeNull();
-  },
-);
+  { file: 'is missing', text: undefined, place: 'cannot be read (ENOENT). Set RULES_FILE, or create it.' },
+  { file: 'has a mistake', text: broken, place: 'rules.yaml:3:9: ' },
+])('a worker whose named rules file $file mirrors without rules, and says what to do', async ({ text, place }) => {
+  const RULES_FILE = join(folder, 'rules.yaml');
+  await rm(RULES_FILE, { force: true });
+  if (text !== undefined) await writeFile(RULES_FILE, text);
+  const database = await migratedDatabase();
+  onTestFinished(() => database[Symbol.asyncDispose]());
+  const sandbox = await createSandbox({ calls: 0, threads: 0 });
+  onTestFinished(() => sandbox.close());
+  const environment = { DATABASE_URL: database.url, RULES_FILE, RULES_MODE: 'live', TIME_ZONE: 'America/New_York' };
+  const worker = trunkline({ ...environment, API_BASE_URL: sandbox.url, API_KEY: sandbox.apiKey }, 'worker');
+  const { value } = database;
+  await until(
+    async () => Number(await value('select count(*) from warehouse.sms_lines')) > 0,
+    () => worker.err() + worker.out(),
+  );
+  expect(worker.out() + worker.err()).toContain('no rules are in force. Mirroring goes on');
+  expect(worker.out() + worker.err()).toContain(place);
+  const { code, out } = await runInProcess(environment, 'status');
+  expect(out).toContain('No rules are in force: the rules file cannot be used. Mirroring goes on.');
+  expect(out).toContain('rules check` shows all errors');
+  expect(code).toBe(1);
+  const checked = await runInProcess({ RULES_FILE }, 'rules', 'check');
+  expect(checked.code).toBe(1);
+  await writeFile(RULES_FILE, 'rules: []\n');
+  expect((await runInProcess(environment, 'rules', 'apply', RULES_FILE)).code).toBe(0);
+  await until(() => worker.err().includes('The rules are in force'), worker.err);
+  expect(worker.process.exitCode).toBeNull();
+});
 
 test('rules that speak of hours do not act until TIME_ZONE is chosen, and the zone of most users is proposed', async () => {
   const RULES_FILE = join(folder, 'hours.yaml');
@@ -112,12 +109,8 @@ test('what is stored of a version is the same wherever it is applied', async () 
       runInProcess({ DATABASE_URL: database.url, ...environment }, 'rules', ...words);
     await writeFile(file, `${text}# ${at}\n`);
     expect((await rules('apply', file)).code).toBe(0);
-    expect((await rules('mode', 'dry-run')).code).toBe(0);
-    expect((await rules('mode', 'live')).code).toBe(0);
   }
-  const [one, ...others] = await database.query(
-    `select distinct rules, limits from ops.rule_versions where mode = 'live'`,
-  );
+  const [one, ...others] = await database.query('select distinct rules, limits from ops.rule_versions');
   expect(others).toEqual([]);
   expect(one?.rules).toMatchObject([
     { name: 'closed', mode: 'live' },
@@ -136,9 +129,8 @@ test('a simulation is of the version in force, of the file while none is, and sa
   expect(await simulated()).toMatchObject({ file: RULES_FILE, rules: [{ rule: 'of-the-file' }] });
   await writeFile(`${RULES_FILE}.other`, rule('of-the-page'));
   await rules('apply', `${RULES_FILE}.other`);
-  await rules('mode', 'off');
   const { file, ...inForce } = await simulated();
-  expect([file, inForce]).toMatchObject([undefined, { version: 2, rules: [{ rule: 'of-the-page' }] }]);
-  expect((await rules('simulate')).out).toContain('Simulated with version 2, which is in force, in the time zone UTC.');
+  expect([file, inForce]).toMatchObject([undefined, { version: 1, rules: [{ rule: 'of-the-page' }] }]);
+  expect((await rules('simulate')).out).toContain('Simulated with version 1, which is in force, in the time zone UTC.');
   expect(await simulated('--file', RULES_FILE)).toMatchObject({ file: RULES_FILE, rules: [{ rule: 'of-the-file' }] });
 });

@@ -40,6 +40,7 @@ async function allIsWell(): Promise<void> {
     update ops.migrations set name = substr(name, 2) where name like '!%';
     insert into ops.processes (process_id, role, started_at, seen_at, rules_mode, address_hash)
     values ('s', 'start', now() - interval '1 hour', now(), 'live', 'one');
+    insert into ops.rule_versions (version, body, applied_by) values (1, 'rules: []', 'a test');
     insert into ops.subscription_watch (event_type, is_created_here, state, in_place_at) values ('AccountAITranscription', true, 'in_place', now());
     insert into ops.coverage (stream, from_at, to_at, state, is_watched, due_at, checked_at)
     select 'calls', hour, hour + interval '1 hour', 'proven', false, 'infinity', now()
@@ -308,17 +309,10 @@ const faults: readonly Fault[] = [
   },
   {
     check: 'rules_unusable',
-    level: 'warning',
-    sql: `${rules('rules', `'[]'`)}; ${rules('problem', `'rules.yaml:3:5: no such fact'`)}`,
-    says: /^The rules file has an error; the rules applied before stay in force\.$/,
-    remedy: /^rules\.yaml:3:5: no such fact .*rules check/,
-  },
-  {
-    check: 'rules_unusable',
     level: 'problem',
-    sql: rules('problem', `'rules.yaml:3:5: no such fact'`),
-    says: /^No rules are in force/,
-    remedy: /rules check/,
+    sql: 'truncate ops.rule_versions',
+    says: /^No rules are in force: the rules file cannot be used\./,
+    remedy: /rules check.*rules apply/,
   },
   {
     check: 'rules_unusable',
@@ -328,7 +322,7 @@ const faults: readonly Fault[] = [
       `'[]'`,
       `rules:\n  - { name: later, on: call_ended, do: [reopen: true],\n      someday: 5m }\n`,
     ),
-    says: /^This release does not understand line 3 of version 1 of the rules, so rules do nothing\. Mirroring goes on\.$/,
+    says: /^This release does not understand line 3 of version 2 of the rules, so rules do nothing\. Mirroring goes on\.$/,
     remedy: /someday.*\/rules\/edit.*rules apply/,
   },
   {
@@ -617,7 +611,7 @@ const faults: readonly Fault[] = [
   ...(['warning', 'notice'] as const).map((level) => ({
     check: 'account_shared',
     level,
-    sql: `${level === 'warning' ? rules('rules', `'[]'`) : 'select'};
+    sql: `${level === 'warning' ? 'select' : `update ops.processes set rules_mode = 'dry-run'`};
       update ops.subscription_watch set other_receivers = '{https://other.example/hooks}'`,
     says: /^Another receiver of Trunkline gets the webhooks of this account too\.$/,
     remedy: /^They go to https:\/\/other\.example\/hooks\. .*subscriptions remove/,

@@ -165,9 +165,8 @@ test('another version is in force without a restart, and a bad file leaves the r
   await world.rulesSettled();
   await until(async () => (await world.runs('report')).filter(({ is_matched }) => is_matched).length === 2);
   await writeFile(world.rulesFile, rules.replace('"spam"', '"spam'));
-  await applyRulesFile(world.context.database.db, world, world.context.log);
-  const newest = 'from ops.rule_versions order by version desc limit 1';
-  expect(await value(`select problem ${newest}`)).toContain('rules.yaml:18:26');
+  const refused = await applyRulesFile(world.context.database.db, world, world.context.log);
+  expect(refused?.message).toContain('rules.yaml:18:26');
   await sandbox.emit.sms({ number: '17185550309', text: 'junk' });
   await world.rulesSettled();
   await until(async () => (await world.runs('report')).filter(({ is_matched }) => is_matched).length === 3);

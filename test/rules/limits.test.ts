@@ -46,11 +46,9 @@ describe.each(backends)('on %s', async (backend) => {
   test('a bad file leaves the budgets as they were', async () => {
     await world.rules(rules('budgets: { daily_dollars: 0 }'));
     await writeFile(world.rulesFile, rules('budgets: { daily_dollars: unlimited }'));
-    await applyRulesFile(context.database.db, world, context.log);
+    const refused = await applyRulesFile(context.database.db, world, context.log);
+    expect(refused?.message).toContain('expected number, received string');
     await sandbox.emit.sms({ number: '17185550405', text: 'Hello?' });
     await until(async () => (await stateOf('17185550405')) === 'DENIED gate:budget_money');
-    expect(await value('select problem from ops.rule_versions order by version desc limit 1')).toContain(
-      'expected number, received string',
-    );
   });
 });

@@ -133,29 +133,26 @@ describe('by command', async () => {
     const file = `${rulesFile}.lead`;
     await writeFile(file, rulesSaying('Words of the lead'));
     expect((await rules('apply', file, '--why', 'friendlier')).out).toMatch(
-      /^Version 2 is in force, .*: friendlier\. It is live/,
+      /^Version 2 is in force, .*: friendlier\. RULES_MODE is live/,
     );
     expect((await rules('apply', file)).out).toContain('was in force already');
     expect(await replyTo('12125557001')).toBe('SENT Words of the lead');
-    expect((await rules('mode', 'dry-run', '--why', 'a closer look')).out).toContain(
-      'It is dry-run (rules mode dry-run, RULES_MODE live)',
-    );
+    await writeFile(file, rulesSaying('Words of the lead').replaceAll('    do:', '    mode: dry-run\n    do:'));
+    expect((await rules('apply', file, '--why', 'a closer look')).code).toBe(0);
     expect(await replyTo('12125557002')).toBe('DENIED dry_run Words of the lead');
-    expect((await rules('mode', 'live')).code).toBe(0);
-    expect((await rollbackRules(context.database.db, { by: 'a test' })).from).toBe(1);
+    expect((await rollbackRules(context.database.db, { to: 1, by: 'a test' })).from).toBe(1);
     expect(await replyTo('12125557003')).toBe('SENT Words of the file');
     const history = await world.query<{ row: string }>(
-      "select concat_ws(' ', version, mode, applied_by, why) as row from ops.rule_versions order by 1",
+      "select concat_ws(' ', version, applied_by, why) as row from ops.rule_versions order by 1",
     );
     expect(history.map(({ row }) => row)).toEqual([
       expect.stringMatching(/^1 .*RULES_FILE/),
       expect.stringMatching(/^2 .*friendlier$/),
-      expect.stringMatching(/^3 dry-run .* a closer look$/),
-      expect.stringMatching(/^4 live/),
-      expect.stringMatching(/^5 .*back to version 1$/),
+      expect.stringMatching(/^3 .* a closer look$/),
+      expect.stringMatching(/^4 .*back to version 1$/),
     ]);
     expect((await rules('show', '2')).out).toContain('Words of the lead');
-    expect((await rules('list')).out).toContain('Version 5 is in force');
+    expect((await rules('list')).out).toContain('Version 4 is in force');
   });
 
   test('a version with the number of one that is lost is used as it is', async () => {
@@ -166,11 +163,14 @@ describe('by command', async () => {
     await rules('apply', file);
     const lost = await read(db);
     await value('delete from ops.rule_versions where version::text = $1', lost?.version);
-    await rules('mode', 'dry-run');
+    await writeFile(
+      file,
+      `${rulesSaying('Other words')}  - { name: third, on: call_missed, do: [{ reopen: true }] }\n`,
+    );
+    await rules('apply', file);
     const found = await read(db);
     expect(found?.version).toBe(lost?.version);
-    expect(found?.rules.map(({ mode }) => mode)).toEqual(['dry-run', 'dry-run']);
-    await rules('mode', 'live');
+    expect(found?.rules).toHaveLength(3);
   });
 
   test('a text with an error is not applied, and no version that never was', async () => {

@@ -1,5 +1,4 @@
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
-import { modes } from '../../rules/rule.ts';
 import { triggerKinds } from '../../rules/triggers.ts';
 import { toType } from '../../shared/command-name.ts';
 import { addConsent, momentArgument, momentWords, numberArguments, wholeNumber } from '../arguments.ts';
@@ -71,14 +70,6 @@ function addRuleVersions(group: Command): void {
     .addArgument(new Argument('[version]', 'default: the one in force').argParser(wholeNumber(1)))
     .description('Print the rules of a version as YAML.')
     .action(async (version) => (await import('../rule-versions.ts')).show(version));
-  group
-    .command('mode')
-    .addArgument(new Argument('<mode>', 'for all rules').choices(modes))
-    .description(
-      'Limit what all rules may do, as a new version. RULES_MODE of the workers is the most that is allowed.',
-    )
-    .addOption(why)
-    .action(async (mode, options) => (await import('../rule-versions.ts')).changeMode(mode, options));
 }
 
 /** The send ledger, and its kill switch. */

@@ -4,28 +4,25 @@ import type { SendTrouble } from '../snapshot/automation.ts';
 import { known, type Snapshot } from '../snapshot.ts';
 import { asTold, defineCheck, type Told } from './check.ts';
 
-/** The file, or a version in force that this release does not understand. */
+/** No version in force, or one that this release does not understand. */
 const rulesUnusable = defineCheck<Told>({
   id: 'rules_unusable',
-  measure({ rules }) {
-    const { version = null, problem, unreadable, mode = 'off' } = known(rules) ?? {};
-    if (mode === 'off') return undefined;
-    if (unreadable)
+  measure({ rules, processes }) {
+    const status = known(rules);
+    const areAwaited = known(processes, []).some(({ rulesMode }) => rulesMode !== null && rulesMode !== 'off');
+    if (rules.state === 'known' && !status && areAwaited)
       return {
         level: 'problem',
-        sentence: `This release does not understand line ${unreadable.line} of version ${version} of the rules, so rules do nothing. Mirroring goes on.`,
-        remedy: `Mend the rules on the page /rules/edit, or with ${toType('rules apply')}.`,
-        detail: `${unreadable.message} ${unreadable.remedy}`,
+        sentence: 'No rules are in force: the rules file cannot be used. Mirroring goes on.',
+        remedy: `${toType('rules check')} shows all errors with their remedies, and ${toType('rules apply')} applies the mended file.`,
       };
-    if (!problem) return undefined;
+    if (!status?.unreadable || status.mode === 'off') return undefined;
+    const { line, message, remedy } = status.unreadable;
     return {
-      level: version === null ? 'problem' : 'warning',
-      sentence:
-        version === null
-          ? 'No rules are in force: the rules file cannot be used. Mirroring goes on.'
-          : 'The rules file has an error; the rules applied before stay in force.',
-      remedy: `${toType('rules check')} shows all errors with their remedies, and ${toType('rules apply')} applies the mended file.`,
-      detail: problem.split('\n', 1).join(),
+      level: 'problem',
+      sentence: `This release does not understand line ${line} of version ${status.version} of the rules, so rules do nothing. Mirroring goes on.`,
+      remedy: `Mend the rules on the page /rules/edit, or with ${toType('rules apply')}.`,
+      detail: `${message} ${remedy}`,
     };
   },
   ...asTold,

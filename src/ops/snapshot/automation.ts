@@ -1,25 +1,22 @@
 import { type Database, query, sql } from '../../db/database.ts';
 import { type LedgerSummary, summarizeSends } from '../../ledger/control.ts';
 import { countWaiting } from '../../ledger/opt-outs.ts';
-import { readAllowedMode, readVersions } from '../../ledger/rules-in-force.ts';
+import { readAllowedMode, readInForce } from '../../ledger/rules-in-force.ts';
 import { type RuleCounts, readRuleCounts } from '../../reporting/outcomes.ts';
 import type { RulesProblem } from '../../rules/file/problems.ts';
-import { lesserMode, type Mode } from '../../rules/rule.ts';
+import type { Mode } from '../../rules/rule.ts';
 import { checkVersion } from '../../rules/versions.ts';
 import { maskKey } from '../../shared/masking.ts';
 
 /** The rules in force, and their results. */
 export interface RulesStatus {
-  /** What they may do: the lower of the version's mode and the highest RULES_MODE of the running workers. */
+  /** What they may do: the highest RULES_MODE of the running workers. */
   readonly mode: Mode;
-  /** Null until rules were applied. */
-  readonly version: number | null;
-  readonly appliedAt: Date | null;
-  readonly by: string | null;
+  readonly version: number;
+  readonly appliedAt: Date;
+  readonly by: string;
   readonly why: string | null;
   readonly ruleCount: number;
-  /** Why a newer rules file was refused. */
-  readonly problem: string | null;
   /** The first error in the version in force, if this release does not understand it. */
   readonly unreadable: RulesProblem | null;
   /** The last date of the calendar whose dated holidays end first. Null without any. */
@@ -53,27 +50,16 @@ export interface ActionFailure {
   readonly count: number;
 }
 
-/** Undefined until rules were applied or refused. */
+/** Undefined until rules were applied. */
 export async function readRules(db: Database): Promise<RulesStatus | undefined> {
-  const newest = await readVersions(
-    db,
-    sql`version >= (select coalesce(max(version) filter (where problem is null), max(version)) from ops.rule_versions)`,
-  );
-  const [last] = newest;
-  if (!last) return undefined;
-  const inForce = newest.find(({ problem }) => problem === null);
-  const checked = inForce && checkVersion(inForce);
+  const inForce = await readInForce(db);
+  if (!inForce) return undefined;
+  const { version, appliedAt, by, why, rules } = inForce;
+  const { problem = null, lastHoliday = null } = checkVersion(inForce);
   const loaded = {
-    mode: lesserMode(inForce?.mode ?? 'live', (await readAllowedMode(db)) ?? 'live'),
-    version: inForce?.version ?? null,
-    appliedAt: inForce?.appliedAt ?? null,
-    by: inForce?.by ?? null,
-    why: inForce?.why ?? null,
-    ruleCount: inForce?.rules.length ?? 0,
-    problem: last.problem,
-    unreadable: checked?.problem ?? null,
-    lastHoliday: checked?.lastHoliday ?? null,
-    usesHours: inForce?.rules.some(({ usesHours, mode }) => usesHours && mode !== 'off') ?? false,
+    mode: (await readAllowedMode(db)) ?? 'live',
+    ...{ version, appliedAt, by, why, ruleCount: rules.length, unreadable: problem, lastHoliday },
+    usesHours: rules.some(({ usesHours, mode }) => usesHours && mode !== 'off'),
     usersZone: await readUsersZone(db),
   };
   const failing = await query<RulesStatus['failing'][number]>(

@@ -195,7 +195,7 @@ function duplicateNames(rules: Judged['rules'], positions: Positions): RulesProb
 type Judged = Omit<RulesFile, 'rules'> & { readonly rules: readonly (WrittenRule | undefined)[] };
 
 function buildRules(
-  { rules, business_hours: hours, offices, missed }: Judged,
+  { rules, business_hours: hours }: Judged,
   chosenZone: string | undefined,
   positions: Positions,
   { problems, warnings }: { readonly problems: RulesProblem[]; readonly warnings: RulesProblem[] },

@@ -1,13 +1,12 @@
 import { query, sql, type Transaction } from '../../db/database.ts';
-import { type RulesVersion, readAllowedMode, readInForce, readVersions } from '../../ledger/rules-in-force.ts';
+import { type RulesVersion, readAllowedMode, readInForce } from '../../ledger/rules-in-force.ts';
 import type { SendState } from '../../ledger/states.ts';
 import { actionStateWords, quantity, sendStateWords } from '../../ops/format.ts';
 import { type RuleCounts, readRuleCounts } from '../../reporting/outcomes.ts';
 import { wantedTimeZone } from '../../reporting/params.ts';
-import { heldBackWords, lesserMode, type Mode, modes } from '../../rules/rule.ts';
+import { heldBackWords, lesserMode, type Mode } from '../../rules/rule.ts';
 import { type Html, html } from '../html.ts';
 import { asks, section, soft } from './page-parts.ts';
-import { changeFields } from './rules-forms.ts';
 import type { View } from './view.ts';
 
 interface Did {
@@ -20,8 +19,7 @@ interface Did {
 }
 
 /** Shown above the list of runs: the rules in force, how often each was evaluated today, and what it did in the last day. */
-export async function aboveRules(tx: Transaction, view: View, user: string | undefined): Promise<Html> {
-  const [newest] = await readVersions(tx, sql`true`);
+export async function aboveRules(tx: Transaction, view: View): Promise<Html> {
   const inForce = await readInForce(tx);
   const allowed = (await readAllowedMode(tx)) ?? 'live';
   const zone = await wantedTimeZone(tx);
@@ -40,20 +38,12 @@ export async function aboveRules(tx: Transaction, view: View, user: string | und
     }),
   );
   const link = (path: string, text: string) => html`<a class="ask" href="${path}">${text}</a>`;
-  return html`${asks(link('/rules/edit', 'Edit the rules'), link('/rules/history', 'Versions'), inForce !== undefined && modeSwitch(inForce, allowed, user))}
+  return html`${asks(link('/rules/edit', 'Edit the rules'), link('/rules/history', 'Versions'))}
 ${section(
   'In force',
   html`${rows.length > 0 && html`<table class="in-force"><thead><tr><th scope="col">Rule</th><th scope="col">Today</th><th scope="col">What it did in the last day</th></tr></thead><tbody>${rows}</tbody></table>`}
-${versionWords(inForce, allowed, view)}
-${newest?.problem != null && html`<p class="warning">The newest file is not used:</p><pre class="words-of warning">${newest.problem}</pre>`}`,
+${versionWords(inForce, allowed, view)}`,
 )}`;
-}
-
-function modeSwitch(inForce: RulesVersion, allowed: Mode, user: string | undefined): Html {
-  const options = modes.map((mode) => html`<option${mode === inForce.mode && html` selected`}>${mode}</option>`);
-  return html`<details class="ask"><summary>Change the mode …</summary><p>The most that all rules may do. RULES_MODE is ${allowed}, and they never do more than that.</p><form class="change" method="post" action="/rules/mode"><label class="field">Mode<select name="mode">${options}</select></label>
-${changeFields(user, inForce)}
-<button class="act">Change the mode</button></form></details>`;
 }
 
 interface Shown {
@@ -93,8 +83,6 @@ function didWords(did: readonly Did[]): string {
 /** Which version is in force, and who applied it, when and why. */
 function versionWords(inForce: RulesVersion | undefined, allowed: Mode, view: View): Html {
   if (!inForce) return soft('No rules were applied yet.');
-  const { version, mode, appliedAt, by, why } = inForce;
-  return html`<p class="note">Version ${version}, applied ${view.time(appliedAt)} by ${by}${why !== null && html`: ${why}`}. The rules are ${lesserMode(mode, allowed)}${
-    mode !== allowed && html` (their mode is ${mode}, RULES_MODE is ${allowed})`
-  }.</p>`;
+  const { version, appliedAt, by, why } = inForce;
+  return html`<p class="note">Version ${version}, applied ${view.time(appliedAt)} by ${by}${why !== null && html`: ${why}`}. RULES_MODE is ${allowed}.</p>`;
 }

@@ -11,8 +11,7 @@ import { readSend } from '../../ledger/send.ts';
 import { decidedWords } from '../../ops/format.ts';
 import { readTargetStates } from '../../ops/target-states.ts';
 import { retryTelling } from '../../rules/actions/tell.ts';
-import { modes } from '../../rules/rule.ts';
-import { rollbackRules, setRulesMode } from '../../rules/versions.ts';
+import { rollbackRules } from '../../rules/versions.ts';
 import { UserError } from '../../shared/errors.ts';
 import { maskKey } from '../../shared/masking.ts';
 import { readAgain } from '../../sync/read-again.ts';
@@ -20,7 +19,7 @@ import { isProgram, signInOf } from '../admin.ts';
 import { answering, BadAddress } from '../answering.ts';
 import { renderOutage } from './page-parts.ts';
 import { registerRulesEditor } from './rules-edit.ts';
-import { changeOf, formOf, maxFormBytes } from './rules-forms.ts';
+import { changeOf, maxFormBytes } from './rules-forms.ts';
 import { versionOf } from './rules-version.ts';
 import { sendIdOf } from './send.ts';
 import { targetOf } from './target.ts';
@@ -111,16 +110,6 @@ const actions: Readonly<Record<string, Action>> = {
   },
   'opt-out-confirm': decision('confirm', 'Recorded as opted out: no automatic text goes to the number, from any line.'),
   'opt-out-clear': decision('clear', 'Recorded as no opt-out: rules may answer the next text.'),
-  'rules-mode': {
-    path: '/rules/mode',
-    done: 'The mode of the rules is changed, for all workers.',
-    act: ({ db }, _params, _by, request) =>
-      changingRules(async () => {
-        const mode = modes.find((each) => each === formOf(request).get('mode'));
-        if (!mode) throw new BadAddress(`mode must be one of ${modes.join(', ')}.`);
-        await setRulesMode(db, mode, changeOf(request));
-      }),
-  },
   'rules-rollback': {
     path: '/rules/history/:id/roll-back',
     done: 'The earlier text is in force again, for all workers, as a new version.',

@@ -54,8 +54,8 @@ export interface ListDefinition {
   readonly span: SpanName | undefined;
   readonly columns: readonly ListColumn[];
   readonly rows: (choice: ListChoice) => Omit<RowSource, 'columns'>;
-  /** Shown above its rows, such as actions that affect all of them. `user`: who signed in with a name. */
-  readonly above?: (tx: Transaction, view: View, user: string | undefined) => Promise<Html>;
+  /** Shown above its rows, such as actions that affect all of them. */
+  readonly above?: (tx: Transaction, view: View) => Promise<Html>;
   /** What an empty list means, and what comes next. */
   readonly empty: Html;
 }

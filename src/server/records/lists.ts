@@ -351,7 +351,7 @@ const versions: ListDefinition = {
   path: '/rules/history',
   current: '/rules',
   title: 'Versions of the rules',
-  about: html`Each text of the rules that was applied, and each rules file that was refused. The newest that was not refused is in force for all workers; RULES_MODE limits its mode. <a href="/rules/edit">Edit the rules</a> · <a href="/rules">What they did</a>`,
+  about: html`Each text of the rules that was applied. The newest is in force for all workers. <a href="/rules/edit">Edit the rules</a> · <a href="/rules">What they did</a>`,
   span: 'all',
   filters: [],
   columns: [
@@ -360,13 +360,11 @@ const versions: ListDefinition = {
     column(
       'state',
       'State',
-      sql`case when r.problem is not null then 'refused'
-        when r.version = (select max(version) from ops.rule_versions where problem is null) then 'in force' else 'earlier' end`,
+      sql`case when r.version = (select max(version) from ops.rule_versions) then 'in force' else 'earlier' end`,
     ),
     column('applied_by', 'By'),
-    column('mode', 'Mode'),
     count('rules', 'Rules', sql`jsonb_array_length(r.rules)`),
-    words('why', 'Why', sql`coalesce(split_part(r.problem, E'\n', 1), r.why)`),
+    words('why', 'Why'),
   ],
   rows: (choice) => ({
     from: sql`from ops.rule_versions r where ${chosen(choice, sql`r.applied_at`)}`,

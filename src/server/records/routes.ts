@@ -86,7 +86,7 @@ export function registerRecords(app: FastifyInstance, context: Context): void {
         const window = { page: pageNumberOf(query.page), maxCounted: maxCsvRows };
         return read(async (connection) => {
           const rows = await readPage(connection, sourceOf(list, choice), window);
-          const above = await limited(connection, async (tx) => list.above?.(tx, view, signInOf(request).user));
+          const above = await limited(connection, async (tx) => list.above?.(tx, view));
           return renderList(list, choice, { rows, above, done: doneOf(query) });
         });
       });

@@ -6,7 +6,7 @@ import { countOf } from '../../ops/format.ts';
 import { priceWords, remarksOn } from '../../ops/rules-check.ts';
 import { parseRules } from '../../rules/file/parse.ts';
 import { RulesError, type RulesProblem } from '../../rules/file/problems.ts';
-import { lesserMode, type Mode, type RuleSet } from '../../rules/rule.ts';
+import type { Mode, RuleSet } from '../../rules/rule.ts';
 import { applyRules, RulesChanged } from '../../rules/versions.ts';
 import { commandName } from '../../shared/command-name.ts';
 import { linesOf } from '../../shared/line-diff.ts';
@@ -130,16 +130,14 @@ export function registerRulesEditor(app: FastifyInstance, context: Context, done
     const { inForce } = standing;
     if (!inForce) return {};
     const [opened] = await read((connection) => readVersions(connection, sql`version = ${basedOn}`));
-    const { version, by, why, appliedAt, mode } = inForce;
+    const { version, by, why, appliedAt } = inForce;
     const what = renderDifference(opened?.text ?? '', inForce.text, `Changes of version ${version}`);
-    const isOtherMode = opened !== undefined && opened.mode !== mode;
     return {
       ...{ status: 409, standing },
       above:
         refusalNote(html`<p>Version ${version} came into force since you opened this page, applied ${view.time(appliedAt)} by ${by}${
           why !== null && html`: ${why}`
         }. Your text was not applied; it stands below as you left it.</p>
-${isOtherMode && html`<p>The mode is ${mode} now; it was ${opened.mode}.</p>`}
 ${what ? html`<p>What changed. Take it over into your text if it should last:</p>${what}` : html`<p>The text is the same.</p>`}`),
     };
   }
@@ -227,15 +225,10 @@ ${section(
   'Apply',
   html`<div class="change">${changeFields(user, { version: basedOn }, draft)}
 <button class="act" name="do" value="apply">${review.standing ? `Apply over version ${basedOn}` : 'Apply'}</button></div>
-<p class="note">In force for all workers at once${standing && html`, ${modeWords(standing)}`}. A text with an error is never applied.</p>`,
+<p class="note">In force for all workers at once${standing && html`; RULES_MODE is ${standing.allowed}`}. A text with an error is never applied.</p>`,
 )}
 </form>`,
   });
-}
-
-function modeWords({ inForce, allowed }: Standing): string {
-  const mode = inForce?.mode ?? 'live';
-  return `as ${lesserMode(mode, allowed)}${mode === allowed ? '' : ` (the mode of the rules is ${mode}, RULES_MODE is ${allowed})`}`;
 }
 
 const maxExcerpt = 160;

@@ -23,11 +23,11 @@ export async function versionPage(
   const [shown] = await readVersions(tx, sql`version = ${version}`);
   if (!shown) throw new BadAddress(`There is no version ${version} of the rules.`, 404);
   const inForce = await readInForce(tx);
-  const before = sql`version = (select max(version) from ops.rule_versions where problem is null and version < ${version})`;
+  const before = sql`version = (select max(version) from ops.rule_versions where version < ${version})`;
   const [earlier] = await readVersions(tx, before);
-  const { text, mode, appliedAt, by, why, problem, rules } = shown;
+  const { text, appliedAt, by, why, rules } = shown;
   const isInForce = version === inForce?.version;
-  const state = problem !== null ? 'refused' : isInForce ? 'in force, for all workers' : 'was in force';
+  const state = isInForce ? 'in force, for all workers' : 'was in force';
   return {
     title: `Version ${version} of the rules`,
     about: html`<a class="link" href="/rules/history">All versions</a>`,
@@ -36,15 +36,13 @@ export async function versionPage(
         'Version',
         facts(view, [
           ['State', state],
-          [problem === null ? 'Applied' : 'Refused', appliedAt],
+          ['Applied', appliedAt],
           ['By', by],
           ['Why', why],
-          ['Mode', mode],
-          ['Rules', problem === null && countOf(rules.length, 'rule')],
+          ['Rules', countOf(rules.length, 'rule')],
         ]),
       ),
-      problem !== null && section('Why it was refused', html`<pre class="words-of">${problem}</pre>`),
-      problem === null && inForce !== undefined && inForce.text !== text && rollBack(version, inForce, user),
+      inForce !== undefined && inForce.text !== text && rollBack(version, inForce, user),
       earlier !== undefined && changes(`Changes since version ${earlier.version}, the one before`, earlier, shown),
       inForce !== undefined &&
         !isInForce &&
@@ -56,13 +54,12 @@ export async function versionPage(
 }
 
 function changes(title: string, from: RulesVersion, to: RulesVersion): Html {
-  const modes = from.mode !== to.mode && html`<p class="note">Mode: ${from.mode} → ${to.mode}</p>`;
-  return section(title, html`${modes}${renderDifference(from.text, to.text, title) ?? soft('The text is the same.')}`);
+  return section(title, renderDifference(from.text, to.text, title) ?? soft('The text is the same.'));
 }
 
 function rollBack(version: number, inForce: RulesVersion, user: string | undefined): Html {
   return asks(
-    html`<details class="ask"><summary>Roll back …</summary><p>The text of version ${version} comes into force for all workers, as a new version. The mode stays ${inForce.mode}.</p><form class="change" method="post" action="/rules/history/${version}/roll-back">${changeFields(user, inForce)}
+    html`<details class="ask"><summary>Roll back …</summary><p>The text of version ${version} comes into force for all workers, as a new version.</p><form class="change" method="post" action="/rules/history/${version}/roll-back">${changeFields(user, inForce)}
 <button class="act">Roll back to version ${version}</button></form></details>`,
   );
 }

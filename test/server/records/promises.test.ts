@@ -24,7 +24,6 @@ const records = [
   `/sends/${sendId}`,
   '/rules/runs/1',
   '/rules/history/1',
-  '/rules/history/2',
   explained,
 ];
 const listPaths = lists.map(({ path, span }) => (span === undefined ? path : `${path}?span=all`));
@@ -55,7 +54,7 @@ beforeAll(async () => {
     `insert into ops.rule_actions (run_id, ordinal, kind, state, reason, send_id) values (1, 1, 'reply', 'done', $1, '${sendId}')`,
     `insert into ops.coverage (stream, from_at, to_at, state, is_watched, due_at, checked_at, last_error)
      values ('calls', date_trunc('hour', now()) - interval '2 hours', date_trunc('hour', now()) - interval '1 hour', 'differs', true, 'infinity', now(), $1)`,
-    `insert into ops.rule_versions (version, body, applied_by, why, problem) values (1, $1, $1, $1, null), (2, $1, $1, $1, $1)`,
+    `insert into ops.rule_versions (version, body, applied_by, why) values (1, $1, $1, $1)`,
   ]) {
     await query(db, text, text.includes('$1') ? [hostile] : []);
   }
