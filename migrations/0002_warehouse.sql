@@ -189,7 +189,6 @@ create table warehouse.sms_conversation_events (
   resolved_at timestamptz, -- When it was resolved, according to the answer.
   actor text not null, -- The rule that did it.
   observed_at timestamptz not null default clock_timestamp(), -- When the answer came.
-  observed_via text not null, -- The operation.
   run_id bigint -- The run in ops.rule_runs.
 );
 create index sms_conversation_events_of on warehouse.sms_conversation_events (conversation_id, axis, observed_at);

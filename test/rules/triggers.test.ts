@@ -36,11 +36,11 @@ describe.each(backends)('on %s', (backend) => {
     expect(await world.actions('text-in')).toEqual([{ kind: 'comment', state: 'done', reason: null }]);
     expect(
       await query(
-        `select e.axis, e.actor, e.observed_via from warehouse.sms_conversation_events e
+        `select e.axis, e.actor from warehouse.sms_conversation_events e
          join warehouse.sms_conversations using (conversation_id) where number = $1 and axis = 'comment'`,
         number,
       ),
-    ).toEqual([{ axis: 'comment', actor: 'rule text-in', observed_via: 'conversations.comment' }]);
+    ).toEqual([{ axis: 'comment', actor: 'rule text-in' }]);
   });
 
   test('silence is a trigger, by the mirror and not by a timer', async () => {

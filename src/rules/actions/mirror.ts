@@ -132,9 +132,9 @@ export async function recordState(tx: Transaction, observed: ObservedState): Pro
         returning conversation_id
       )
       insert into warehouse.sms_conversation_events
-        (conversation_id, axis, is_resolved, user_id, resolved_at, actor, observed_via, run_id)
+        (conversation_id, axis, is_resolved, user_id, resolved_at, actor, run_id)
       select conversation_id, ${axis}, ${resolved}, ${isAssignment ? assignedTo : resolvedBy}, ${resolvedAt},
-        ${`rule ${rule}`}, ${via}, ${runId}
+        ${`rule ${rule}`}, ${runId}
       from conversation`,
   );
 }

@@ -38,8 +38,8 @@ beforeAll(async () => {
   );
   await facts.call({ call_id: call, started_at: minute(5), external_number: number, account_number: '15559990001' });
   await facts.query(
-    `insert into warehouse.sms_conversation_events (conversation_id, axis, is_resolved, actor, observed_at, observed_via)
-     values (1, 'resolved', true, 'rule thanks', $1, 'conversations.resolve')`,
+    `insert into warehouse.sms_conversation_events (conversation_id, axis, is_resolved, actor, observed_at)
+     values (1, 'resolved', true, 'rule thanks', $1)`,
     minute(4),
   );
   await facts.insert('warehouse.contacts', {
