@@ -494,7 +494,7 @@ function grouped(read: z.output<typeof variables>, given: Readonly<Record<string
 }
 
 /** Minimum length, in characters, of a secret that cannot be guessed. */
-export const shortestUnguessed = 16;
+const shortestUnguessed = 16;
 
 /** Warnings about settings that work but are insecure, mended or of no effect: one sentence each, with its remedy, and no secret. */
 export function weaknessesOf({ api, receiver, databaseUrl }: Settings): string[] {
@@ -515,16 +515,13 @@ export function weaknessesOf({ api, receiver, databaseUrl }: Settings): string[]
     );
   }
   const host = plainTextHost(databaseUrl);
-  return host === undefined ? weaknesses : [...weaknesses, `${plainText.sentence(host)} ${plainText.remedy}`];
+  if (host !== undefined) {
+    weaknesses.push(
+      `The connection to Postgres at ${host} is not encrypted: whoever is on the way reads the password and all data. Append sslmode=verify-full to DATABASE_URL, with sslrootcert=FILE where its certificate authority is your own.`,
+    );
+  }
+  return weaknesses;
 }
-
-/** The warning about an unencrypted connection to Postgres. */
-export const plainText = {
-  sentence: (host: string) =>
-    `The connection to Postgres at ${host} is not encrypted: whoever is on the way reads the password and all data.`,
-  remedy:
-    'Append sslmode=verify-full to DATABASE_URL, with sslrootcert=FILE where its certificate authority is your own.',
-};
 
 /** The modes that the driver treats as verify-full; it says so on every start, since a later version of it may not. */
 const likeVerifyFull = /([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/;

@@ -1,5 +1,5 @@
 import { request } from 'undici';
-import { isLoopbackUrl, plainText, plainTextHost, type Settings, shortestUnguessed } from '../../config/settings.ts';
+import { isLoopbackUrl, type Settings, weaknessesOf } from '../../config/settings.ts';
 import type { Subscription } from '../api-client/client.ts';
 import {
   accountReads,
@@ -17,7 +17,6 @@ import { describeRefusal } from '../db/refusals.ts';
 import { SharedSessions } from '../db/session.ts';
 import { writeProbe } from '../db/write-probe.ts';
 import { createQueues, type Queues } from '../queues/queues.ts';
-import { statementsForSuperuser } from '../reporting/bi-role.ts';
 import { otherZone, timeZoneRemedy } from '../reporting/params.ts';
 import { toType } from '../shared/command-name.ts';
 import { eventTypeOf } from '../shared/event-types.ts';
@@ -28,7 +27,7 @@ import { wantedTypes } from '../sync/subscriptions/ensure.ts';
 import { deliversTo, hookUrl } from '../sync/subscriptions/matching.ts';
 import { directory } from '../warehouse/directory.ts';
 import { adviceOf, type Finding, type Level } from './health-checks/check.ts';
-import { databaseTakesNoWrites, schemaOld } from './health-checks/postgres.ts';
+import { schemaOld } from './health-checks/postgres.ts';
 import { healthChecks } from './health-checks.ts';
 import { known, type Snapshot, takeSnapshot } from './snapshot.ts';
 
@@ -111,8 +110,8 @@ async function diagnoseSettings(settings: ReadySettings, db: Database): Promise<
   const zoneRemedy = await timeZoneRemedy(db, settings.timeZone).catch(() => undefined);
   if (zoneRemedy !== undefined)
     found.push(onSettings.problem(`TIME_ZONE=${settings.timeZone} ${otherZone}`, zoneRemedy));
-  const host = plainTextHost(settings.databaseUrl);
-  if (host !== undefined) found.push(onPostgres.warning(plainText.sentence(host), plainText.remedy));
+  const remedy = `${toType('settings')} describes each variable.`;
+  for (const weakness of weaknessesOf(settings)) found.push(onSettings.warning(weakness, remedy));
   return found;
 }
 
@@ -182,7 +181,6 @@ interface Server {
   asynchronous: number;
   readOnly: boolean;
   now: Date;
-  jit: boolean;
 }
 
 /** Probes the server. `isUsable`: it answers and has the schema, so the health checks can run. */
@@ -197,7 +195,7 @@ async function probePostgres(db: Database): Promise<{ found: Diagnosis[]; isUsab
          (select count(*) from pg_stat_replication r where current_setting('synchronous_standby_names') = ''
            and not exists (select from pg_replication_slots s where s.active_pid = r.pid and s.slot_type = 'logical'))::int as asynchronous,
          pg_is_in_recovery() or current_setting('default_transaction_read_only')::boolean as "readOnly",
-         clock_timestamp() as now, current_setting('jit')::boolean and pg_jit_available() as jit`,
+         clock_timestamp() as now`,
     );
   } catch (error) {
     return { found: [diagnoseConnection(error)], isUsable: false };
@@ -211,8 +209,7 @@ async function probePostgres(db: Database): Promise<{ found: Diagnosis[]; isUsab
     isUsable
       ? onPostgres.ok('The schema has all migrations of this release.')
       : onPostgres.found(schemaOld.findingOf({ isMigrated: false, outdatedViews: [] })),
-    ...(server.readOnly ? [] : await probeWrites(db)),
-    ...(await diagnoseReaders(db)),
+    ...(server.readOnly ? [] : [await probeWrites(db)]),
   ];
   return { found, isUsable };
 }
@@ -234,7 +231,7 @@ const lossyRemedy =
 
 /** The settings of the server. `skewSeconds`: by how much its clock is ahead of this machine’s. */
 export function diagnoseServer(
-  { number, version, fsync, commits, asynchronous, jit }: Server,
+  { number, version, fsync, commits, asynchronous }: Server,
   skewSeconds: number,
 ): Diagnosis[] {
   const { ok, warning, problem } = onPostgres;
@@ -259,63 +256,15 @@ export function diagnoseServer(
           'Set both clocks by NTP: rechecks for late recordings shift by the difference.',
         )
       : ok('The clocks of Postgres and of this machine agree.'),
-    jit
-      ? warning(
-          'Postgres compiles statements (jit is on) although our sessions switch that off; a write may then take seconds.',
-          'Run `alter role … set jit = off` for the user of DATABASE_URL.',
-        )
-      : ok('Each connection has a session of its own, with our settings.'),
   ];
 }
 
-/** Kilobytes that the probe writes: more than the free space in the pages of any table. */
-const probeKilobytes = 1_024;
-
-/**
- * Commits an empty write, which a missing standby would block. Then writes to a table and rolls back: a tablespace can
- * be full while small writes still fit into existing pages.
- */
-async function probeWrites(db: Database): Promise<Diagnosis[]> {
+/** Commits an empty write, which a missing standby would block. */
+async function probeWrites(db: Database): Promise<Diagnosis> {
   const refusal = await query(db, writeProbe, []).then(() => undefined, messageOf);
-  if (refusal !== undefined) {
-    const remedy = 'Check that its disk is not full, and that the standbys it waits for run.';
-    return [onPostgres.problem(`Postgres accepts no writes: ${refusal}.`, remedy)];
-  }
-  const takenBack = new Error('only a probe');
-  const failure = await db
-    .transaction()
-    .execute(async (tx) => {
-      await query(tx, sql`set local lock_timeout = '1s'`);
-      await query(tx, sql`create table ops.disk_probe (bytes text)`);
-      await query(tx, sql`alter table ops.disk_probe alter bytes set storage plain`);
-      await query(
-        tx,
-        sql`insert into ops.disk_probe select repeat('x', 1000) from generate_series(1, ${probeKilobytes})`,
-      );
-      throw takenBack;
-    })
-    .catch((error: unknown) => error);
-  const isFull = failure instanceof Error && 'code' in failure && failure.code === '53100';
-  if (isFull) return [onPostgres.found(databaseTakesNoWrites.findingOf('disk'))];
-  // Without the schema or the permission, other checks report it.
-  return failure === takenBack ? [onPostgres.ok('Postgres has room to write.')] : [];
-}
-
-/**
- * Reporting roles that may do more, as every role may. A notice, because many hosts give their customers no superuser.
- */
-async function diagnoseReaders(db: Database): Promise<Diagnosis[]> {
-  const statements = await statementsForSuperuser(db).catch(() => undefined);
-  if (statements === undefined) return [];
-  return [
-    {
-      level: 'notice',
-      subject: 'Postgres',
-      sentence:
-        'A role that reads the schema reporting may also store large objects, write to the write-ahead log, and hold up the queues in Postgres by advisory locks: Postgres allows this to everybody.',
-      remedy: `If no other program in this database needs them, have a superuser run ${statements.map((each) => `\`${each}\``).join(' and ')}.`,
-    },
-  ];
+  if (refusal === undefined) return onPostgres.ok('Postgres accepts writes.');
+  const remedy = 'Check that its disk is not full, and that the standbys it waits for run.';
+  return onPostgres.problem(`Postgres accepts no writes: ${refusal}.`, remedy);
 }
 
 const probeTimeoutMs = 15_000;
@@ -447,7 +396,7 @@ export async function diagnoseReceiver(
       ),
     ];
   }
-  const found = [diagnoseSecret(secret)];
+  const found: Diagnosis[] = [];
   if (publicUrl === undefined) {
     const unset =
       'PUBLIC_URL is not set here, and no webhook of ours is known to be registered: workers poll the service.';
@@ -469,14 +418,6 @@ export async function diagnoseReceiver(
   return found;
 }
 
-function diagnoseSecret(secret: string): Diagnosis {
-  if (secret.length >= shortestUnguessed) return onReceiver.ok('The webhook secret is long enough.');
-  return onReceiver.warning(
-    `The webhook secret has ${secret.length} characters and might be guessed.`,
-    'Make one with `openssl rand -hex 24`, and set the old one as WEBHOOK_SECRET_PREVIOUS until the subscriptions are renewed.',
-  );
-}
-
 async function diagnoseReachability(publicUrl: string, secret: string): Promise<Diagnosis> {
   const remedy = `Check that ${toType('web')} runs behind PUBLIC_URL, with the same WEBHOOK_SECRET, and that what stands in front of it passes POST requests to /hooks on.`;
   try {
@@ -488,17 +429,11 @@ async function diagnoseReachability(publicUrl: string, secret: string): Promise<
     // Other programs may answer 200 to everything.
     const isReceiver = answer.statusCode === 200 && reply === '{"ready":true}';
     if (isReceiver) return onReceiver.ok('The receiver answers at PUBLIC_URL.');
-    const who = otherAnswers[answer.statusCode] ?? 'something other than the receiver';
-    return onReceiver.problem(`PUBLIC_URL answers ${answer.statusCode}: ${who} runs there.`, remedy);
+    return onReceiver.problem(`PUBLIC_URL answers ${answer.statusCode}, not as our receiver does.`, remedy);
   } catch (error) {
     return onReceiver.problem(`Nothing answers at PUBLIC_URL: ${messageOf(error)}.`, remedy);
   }
 }
-
-const otherAnswers: Readonly<Record<number, string>> = {
-  200: 'another program',
-  404: 'a receiver with another secret, or another program,',
-};
 
 function diagnoseSubscription(type: (typeof wantedTypes)[number], ours: readonly Subscription[]): Diagnosis {
   if (ours.some((each) => each.enabled !== false && eventTypeOf(each.type ?? '') === type)) {

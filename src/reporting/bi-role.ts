@@ -104,21 +104,6 @@ export function closingStatements(functions: readonly { readonly name: string }[
   ];
 }
 
-/** What a superuser should run, because a reporting role can write or hold something. Undefined if none can. */
-export async function statementsForSuperuser(db: Database): Promise<readonly string[] | undefined> {
-  const [roles] = await query<{ readers: string[] }>(
-    db,
-    `select array(select rolname from pg_roles r
-       where r.rolcanlogin and not r.rolsuper and has_schema_privilege(r.oid, to_regnamespace('reporting'), 'usage')
-         and not has_schema_privilege(r.oid, to_regnamespace('ops'), 'usage')) as readers`,
-    [],
-  );
-  if (!roles || roles.readers.length === 0) return undefined;
-  const open = await query<{ name: string }>(db, selectOpenFunctions, []);
-  const daemons = await daemonRoles(db);
-  return open.length === 0 ? undefined : closingStatements(open, daemons);
-}
-
 /** The roles that may use our schemas, quoted: they run the daemon. */
 async function daemonRoles(db: Database | Transaction): Promise<string[]> {
   const rows = await query<{ name: string }>(

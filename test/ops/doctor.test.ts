@@ -73,10 +73,10 @@ test('finds nothing wrong where nothing is', async () => {
 test('warns of a connection to Postgres that is not encrypted', async () => {
   const findings = await diagnose(settingsFor('postgres://app:hunter2@nosuch.invalid/app', environment()), log);
   expect(findings).toContainEqual({
-    subject: 'Postgres',
+    subject: 'Settings',
     level: 'warning',
-    sentence: expect.stringContaining('at nosuch.invalid is not encrypted'),
-    remedy: expect.stringContaining('sslmode=verify-full'),
+    sentence: expect.stringMatching(/at nosuch\.invalid is not encrypted.*sslmode=verify-full/),
+    remedy: expect.any(String),
   });
   expect(JSON.stringify(findings)).not.toContain('hunter2');
 });
@@ -115,9 +115,9 @@ test('tells a zone that Postgres reads in another way', async () => {
 test('tells a wrong key, a weak secret and a receiver with another one', async () => {
   const wrong = environment({ API_KEY: 'no-such-key', WEBHOOK_SECRET: 'short123' });
   expect(faults(await diagnose(settingsFor(databaseUrl, wrong), log))).toEqual([
+    expect.stringMatching(/^WEBHOOK_SECRET has 8 characters/),
     'The service refuses the API key.',
-    'The webhook secret has 8 characters and might be guessed.',
-    'PUBLIC_URL answers 404: a receiver with another secret, or another program, runs there.',
+    'PUBLIC_URL answers 404, not as our receiver does.',
   ]);
 });
 
@@ -137,16 +137,12 @@ test.each(['<p>Welcome</p>', '{"ready":false}', ''])(
     const { port } = other.address() as AddressInfo;
     const settings = settingsFor(databaseUrl, environment({ PUBLIC_URL: `http://127.0.0.1:${port}` }));
     expect(faults(await diagnoseReceiver(settings, undefined, false))).toEqual([
-      'PUBLIC_URL answers 200: another program runs there.',
+      'PUBLIC_URL answers 200, not as our receiver does.',
     ]);
   },
 );
 
-test.each<[string, number, string]>([
-  ['403', 403, 'PUBLIC_URL answers 403: something other than the receiver runs there.'],
-  ['a redirect', 301, 'PUBLIC_URL answers 301: something other than the receiver runs there.'],
-  ['200 with a page', 200, 'PUBLIC_URL answers 200: another program runs there.'],
-])('tells a proxy that answers POST with %s and lets GET through', async (_, status, sentence) => {
+test.each([403, 301])('tells a proxy that answers POST with %i and lets GET through', async (status) => {
   await using proxy = createServer(async ({ method, url }, response) => {
     if (method === 'POST')
       return void response.writeHead(status, { location: 'https://example.com/' }).end('<p>No</p>');
@@ -155,7 +151,9 @@ test.each<[string, number, string]>([
   await once(proxy, 'listening');
   const { port } = proxy.address() as AddressInfo;
   const settings = settingsFor(databaseUrl, environment({ PUBLIC_URL: `http://127.0.0.1:${port}` }));
-  expect(faults(await diagnoseReceiver(settings, undefined, false))).toEqual([sentence]);
+  expect(faults(await diagnoseReceiver(settings, undefined, false))).toEqual([
+    `PUBLIC_URL answers ${status}, not as our receiver does.`,
+  ]);
 });
 
 test('posts to the receiver without leaving a delivery', async () => {
@@ -186,7 +184,6 @@ test.each([
   [{ number: 140_020 }, 0, 'Postgres 14 is too old.'],
   [{ fsync: 'off' }, 0, 'A crash of the machine can corrupt the database (fsync is off).'],
   [{ commits: 'off' }, 0, 'A crash can lose deliveries that were answered 202 (synchronous_commit is off).'],
-  [{ jit: true }, 0, expect.stringContaining('jit is on')],
   [{}, -90, 'The clock of Postgres is 90.0 s behind this machine’s.'],
   [{}, 1, undefined],
 ])('tells a server with %j whose clock is %i s ahead', (setting, skewSeconds, sentence) => {
@@ -198,7 +195,6 @@ test.each([
     asynchronous: 0,
     readOnly: false,
     now: new Date(),
-    jit: false,
   };
   expect(faults(diagnoseServer({ ...server, ...setting }, skewSeconds))).toEqual(sentence ? [sentence] : []);
 });
