@@ -2,15 +2,16 @@
 // Plain JavaScript in the oldest module format: a Node that is too old for the sources must still be able to load this.
 const { spawn } = require('node:child_process');
 const { existsSync } = require('node:fs');
+const { enableCompileCache } = require('node:module');
 const { constants } = require('node:os');
 const { dirname, join } = require('node:path');
 
 const needed = 24;
 const found = process.versions.node;
-const loading = join(__dirname, 'load-sources.cjs');
 
 if (Number.parseInt(found, 10) >= needed) {
-  require(loading);
+  // Before main.ts, since what is loaded earlier is compiled anew at every start.
+  enableCompileCache();
   import('./main.ts');
 } else {
   const installed = findInstalled();
@@ -19,10 +20,8 @@ if (Number.parseInt(found, 10) >= needed) {
 }
 
 function refuse() {
-  const isPackage = /[\\/]node_modules[\\/]/.test(__dirname);
-  const remedy = isPackage ? 'install it again' : `run \`npm ci\` in ${join(__dirname, '..')}`;
   console.error(
-    `Trunkline needs Node ${needed} or newer and this is Node ${found}: ${remedy} ` +
+    `Trunkline needs Node ${needed} or newer and this is Node ${found}: run \`npm ci\` in ${join(__dirname, '..')} ` +
       `with install scripts allowed, which brings Node ${needed} along, or install Node ${needed}.`,
   );
   process.exitCode = 1;
@@ -42,7 +41,7 @@ function findInstalled() {
 function continueWith(node) {
   // Only flags that stand alone: `-e` and its code would load this file again.
   const flags = process.execArgv.filter((flag, at, all) => /^--/.test(flag) && /^-/.test(all[at + 1] || '-'));
-  const args = [...flags, '--require', loading, join(__dirname, 'main.ts'), ...process.argv.slice(2)];
+  const args = [...flags, __filename, ...process.argv.slice(2)];
   if (process.execve) process.execve(node, [node, ...args], process.env);
   const child = spawn(node, args, { stdio: 'inherit' });
   const isAtTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import manifest from '../../package.json' with { type: 'json' };
 
@@ -11,7 +11,7 @@ const commitVariables = ['TRUNKLINE_COMMIT', 'RENDER_GIT_COMMIT', 'HEROKU_BUILD_
 /** The version that is running. */
 export interface Release {
   readonly version: string;
-  /** The first 12 digits. `unknown` if neither a checkout, an image, a package nor a platform provides it. */
+  /** The first 12 digits. `unknown` if neither a checkout, an image nor a platform provides it. */
   readonly commit: string;
   /** The newest migration of this release. After a rollback, the database may have a newer schema. */
   readonly schema: string;
@@ -31,7 +31,7 @@ export const describeRelease = ({ version, commit, schema }: Release): string =>
 
 function findCommit(): string {
   const named = commitVariables.map((name) => process.env[name]).find(Boolean);
-  return named || commitOfCheckout() || commitOfPackage() || 'unknown';
+  return named || commitOfCheckout() || 'unknown';
 }
 
 function commitOfCheckout(): string | undefined {
@@ -42,12 +42,6 @@ function commitOfCheckout(): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** The file is written by `npm pack`. */
-function commitOfPackage(): string | undefined {
-  const file = `${root}.commit`;
-  return existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;
 }
 
 function newestMigration(): string {
