@@ -12,13 +12,10 @@ import { type Running, startNode } from './rig/processes.ts';
 import type { Rig } from './rig/rig.ts';
 import { type Backend, backends } from './rig/stores.ts';
 import { costShown, type Usage, watching } from './rig/usage.ts';
-import { ratiosOf, spreadOf } from './spread.ts';
+import { ratiosOf, type Spread, spreadOf } from './spread.ts';
 
 const connections = 64;
 const settleMs = 1_000;
-
-/** A leader of a group commit waits so long before it flushes, holding the lock that all others wait for. */
-const slowDisk = { commit_delay: '2000', commit_siblings: '0' };
 
 type Deliveries = 'texts' | 'calls';
 
@@ -41,7 +38,7 @@ interface Contender extends AsyncDisposable {
 }
 
 /**
- * Accept, commit delivery and target, enqueue: against bare Fastify, and against one INSERT per request. Nothing consumes
+ * Accept, commit delivery and target, enqueue: against bare Fastify. Nothing consumes
  * the jobs; instead, all targets turn clean and the queue is emptied each second, so that every thread is enqueued each second.
  * Once with texts of a thousand threads, once with calls, of which each delivery makes a new target and a new job.
  */
@@ -91,143 +88,68 @@ export async function ingest(rig: Rig): Promise<Finding[]> {
     return { load, usage, jobs };
   }
 
-  const bare = stack.use(await openBare());
-  const insert = stack.use(await openInsert(await rig.stores.database('ingest_insert')));
-  const subjects = new Map<Backend, Contender>();
-  const calls = new Map<Backend, Contender>();
-  const slow = new Map<Backend, Contender>();
-  for (const backend of backends) {
-    subjects.set(backend, stack.use(await openWeb(rig, backend, await rig.stores.database(`ingest_${backend}`))));
+  const findings: Finding[] = [];
+  for (const [deliveries, goal] of [
+    ['texts', 0.4],
+    ['calls', 0.3],
+  ] as const) {
+    rig.progress(`${deliveries}, against bare Fastify`);
+    const bare = stack.use(await openBare(deliveries));
+    const webs: Contender[] = [];
+    for (const backend of backends) webs.push(stack.use(await openWeb(rig, backend, deliveries)));
+    await play([bare, ...webs]);
+    findings.push(...webs.flatMap((web, at) => againstBare(backends[at] ?? '', web, bare, goal)));
   }
-  rig.progress('against bare Fastify and one INSERT per request');
-  await play([bare, ...subjects.values(), insert]);
-
-  const bareCalls = stack.use(await openBare('calls'));
-  for (const backend of backends) {
-    const url = await rig.stores.database(`ingest_${backend}_calls`);
-    calls.set(backend, stack.use(await openWeb(rig, backend, url, 'calls')));
-  }
-  rig.progress('with a new call in each delivery');
-  await play([bareCalls, ...calls.values()]);
-
-  const slowInsert = stack.use(await openInsert(await rig.stores.database('ingest_insert_slow', slowDisk)));
-  for (const backend of backends) {
-    const url = await rig.stores.database(`ingest_${backend}_slow`, slowDisk);
-    slow.set(backend, stack.use(await openWeb(rig, backend, url)));
-  }
-  rig.progress('with a disk that takes 2 ms longer');
-  await play([slowInsert, ...slow.values()]);
-
-  return [
-    ...backends.flatMap((backend) => againstBare(backend, subjects.get(backend) ?? bare, bare, 0.4)),
-    ...backends.flatMap((backend) => againstBare(backend, calls.get(backend) ?? bare, bareCalls, 0.3)),
-    line('one INSERT per request', 'one INSERT', insert, 'bare Fastify', bare),
-    ...backends.map((backend) => {
-      const subject = slow.get(backend) ?? slowInsert;
-      const finding = line(`2 ms fsync, queue in ${backend}`, 'web', subject, 'one INSERT', slowInsert);
-      return finding.ratio ? { ...finding, goal: atLeast(finding.ratio, 3) } : finding;
-    }),
-  ];
+  return findings;
 }
 
-function againstBare(backend: Backend, subject: Contender, bare: Contender, goal: number): Finding[] {
-  const { deliveries } = subject;
-  const finding = line(`${deliveries} accepted, queue in ${backend}`, 'web', subject, 'bare Fastify', bare);
-  const p99 = spreadOf(subject.loads.map((load) => load.p99));
-  const resident = spreadOf(subject.usages.map(({ residentMb }) => residentMb.web ?? 0));
-  const jobs = spreadOf(subject.jobs);
-  return [
-    finding.ratio ? { ...finding, goal: atLeast(finding.ratio, goal) } : finding,
-    {
-      bench: 'ingest',
-      what: `${deliveries}, p99, queue in ${backend}`,
-      baseline: quantity('bare Fastify', 'ms', spreadOf(bare.loads.map((load) => load.p99))),
-      subject: quantity('web', 'ms', p99),
-      goal: atMost(p99, 15, ' ms'),
-      limits: `${Math.round(jobs.median)} jobs a second`,
-    },
-    {
-      bench: 'ingest',
-      what: `${deliveries}, memory at full load, queue in ${backend}`,
-      baseline: quantity('bare Fastify', 'MB', spreadOf(bare.usages.map(({ residentMb }) => residentMb.web ?? 0))),
-      subject: quantity('web', 'MB', resident),
-      goal: { text: '≤ 300 MB', holds: resident.highest <= 300 },
-    },
-  ];
-}
-
-function line(what: string, name: string, subject: Contender, baselineName: string, baseline: Contender): Finding {
+function againstBare(backend: string, subject: Contender, bare: Contender, goal: number): Finding[] {
   const rate = (each: Contender) => each.loads.map((load) => load.perSecond);
-  return {
-    bench: 'ingest',
-    what,
-    baseline: quantity(baselineName, '/s', spreadOf(rate(baseline))),
-    subject: quantity(name, '/s', spreadOf(rate(subject))),
-    ratio: ratiosOf(rate(subject), rate(baseline)),
-    limits: `${costShown(subject.usages, rate(subject))}${baselineName === 'bare Fastify' ? bareCost(baseline) : ''}`,
-  };
-}
-
-function bareCost({ usages, loads }: Contender): string {
-  const costs = usages.map(({ cores }, round) => (cores.web ?? 0) / (loads[round]?.perSecond ?? 1));
-  return `. Bare Fastify: ${Math.round(1e6 * spreadOf(costs).median)} µs`;
+  const p99 = (each: Contender) => spreadOf(each.loads.map((load) => load.p99));
+  const resident = (each: Contender) => spreadOf(each.usages.map(({ residentMb }) => residentMb.web ?? 0));
+  const ratio = ratiosOf(rate(subject), rate(bare));
+  const line = (what: string, unit: string, of: (each: Contender) => Spread) => ({
+    ...{ bench: 'ingest', what: `${subject.deliveries} ${what}, queue in ${backend}` },
+    ...{ baseline: quantity('bare Fastify', unit, of(bare)), subject: quantity('web', unit, of(subject)) },
+  });
+  return [
+    {
+      ...line('accepted', '/s', (each) => spreadOf(rate(each))),
+      ...{ ratio, goal: atLeast(ratio, goal) },
+      limits: `${costShown(subject.usages, rate(subject))}. Bare Fastify: ${costShown(bare.usages, rate(bare))}`,
+    },
+    {
+      ...line('p99', 'ms', p99),
+      goal: atMost(p99(subject), 15, ' ms'),
+      limits: `${Math.round(spreadOf(subject.jobs).median)} jobs a second`,
+    },
+    {
+      ...line('memory at full load', 'MB', resident),
+      goal: { text: '≤ 300 MB', holds: resident(subject).highest <= 300 },
+    },
+  ];
 }
 
 function contender(
-  process: Running<string>,
+  { pid, [Symbol.asyncDispose]: dispose }: Running<string>,
   url: string,
   parts: Pick<Contender, 'besides' | 'rest' | 'stored'>,
-  deliveries: Deliveries = 'texts',
+  deliveries: Deliveries,
 ): Contender {
-  return {
-    url,
-    deliveries,
-    pid: process.pid,
-    loads: [],
-    usages: [],
-    jobs: [],
-    ...parts,
-    [Symbol.asyncDispose]: () => process[Symbol.asyncDispose](),
-  };
+  return { url, deliveries, pid, loads: [], usages: [], jobs: [], ...parts, [Symbol.asyncDispose]: dispose };
 }
 
 const urlIn = (line: string): string | undefined => /"url":"([^"]+)"/.exec(line)?.[1];
 const typeOf = { texts: 'AccountSMS', calls: 'AccountEndedCalls' } as const;
-const nothing = { besides: async () => 0, rest: async () => undefined };
 
-async function openBare(deliveries: Deliveries = 'texts'): Promise<Contender> {
+async function openBare(deliveries: Deliveries): Promise<Contender> {
   const process = await startNode(['test/bench/rig/bare.ts'], {}, urlIn);
+  const nothing = { besides: async () => 0, rest: async () => undefined };
   return contender(process, hookOf(process.ready, typeOf[deliveries]), nothing, deliveries);
 }
 
-async function openInsert(databaseUrl: string): Promise<Contender> {
-  const client = new Client({ connectionString: databaseUrl });
-  await client.connect();
-  await client.query(`create table plain_deliveries (
-    delivery_id bigint generated always as identity primary key,
-    received_at timestamptz not null default clock_timestamp(), event_type text, body text not null)`);
-  const process = await startNode(['test/bench/rig/insert.ts'], { DATABASE_URL: databaseUrl }, urlIn);
-  const opened = contender(process, hookOf(process.ready, 'AccountSMS'), {
-    ...nothing,
-    rest: () => emptied(client, 'plain_deliveries'),
-    stored: () => countOf(client, 'plain_deliveries'),
-  });
-  return {
-    ...opened,
-    [Symbol.asyncDispose]: () =>
-      closeAll(
-        () => opened[Symbol.asyncDispose](),
-        () => client.end(),
-      ),
-  };
-}
-
-async function openWeb(
-  rig: Rig,
-  backend: Backend,
-  databaseUrl: string,
-  deliveries: Deliveries = 'texts',
-): Promise<Contender> {
+async function openWeb(rig: Rig, backend: Backend, deliveries: Deliveries): Promise<Contender> {
+  const databaseUrl = await rig.stores.database(`ingest_${backend}_${deliveries}`);
   const redisUrl = rig.stores.redisUrl(backend);
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();
@@ -270,34 +192,25 @@ async function openWeb(
       },
       async rest() {
         await settle();
-        await emptied(client, 'ops.deliveries');
+        await client.query('truncate ops.deliveries');
+        await client.query('checkpoint');
       },
-      stored: () => countOf(client, 'ops.deliveries where is_recognized'),
+      async stored() {
+        const { rows } = await client.query(
+          'select count(*)::integer as count from ops.deliveries where is_recognized',
+        );
+        return rows[0].count;
+      },
     },
     deliveries,
   );
   return {
     ...opened,
-    [Symbol.asyncDispose]: () =>
-      closeAll(
-        () => opened[Symbol.asyncDispose](),
-        () => queues.close(),
-        () => database[Symbol.asyncDispose](),
-        () => client.end(),
-      ),
+    async [Symbol.asyncDispose]() {
+      await opened[Symbol.asyncDispose]();
+      await queues.close();
+      await database[Symbol.asyncDispose]();
+      await client.end();
+    },
   };
-}
-
-async function countOf(client: Client, table: string): Promise<number> {
-  const { rows } = await client.query<{ count: string }>(`select count(*) from ${table}`);
-  return Number(rows[0]?.count);
-}
-
-async function emptied(client: Client, table: string): Promise<void> {
-  await client.query(`truncate ${table}`);
-  await client.query('checkpoint');
-}
-
-async function closeAll(...closings: (() => PromiseLike<void>)[]): Promise<void> {
-  for (const close of closings) await close();
 }

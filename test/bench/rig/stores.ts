@@ -17,8 +17,8 @@ export interface Stores extends AsyncDisposable {
   readonly redisPid: number;
   /** The `REDIS_URL` that selects a backend. */
   redisUrl(backend: Backend): string | undefined;
-  /** A new migrated database; `settings` are server settings of its sessions. */
-  database(name: string, settings?: Readonly<Record<string, string>>): Promise<string>;
+  /** A new migrated database. */
+  database(name: string): Promise<string>;
   /** A database that an earlier run left in the folder, migrated up to now. Throws when there is none. */
   keptDatabase(name: string): Promise<string>;
 }
@@ -49,12 +49,9 @@ export async function openStores(kept?: string): Promise<Stores> {
       await migrateAll(url, log);
       return url;
     },
-    async database(name, settings = {}) {
+    async database(name) {
       const url = at(postgres.url, name);
-      await run(postgres.superuserUrl, [
-        `create database ${name} owner ${owner}`,
-        ...Object.entries(settings).map(([setting, value]) => `alter database ${name} set ${setting} = ${value}`),
-      ]);
+      await run(postgres.superuserUrl, [`create database ${name} owner ${owner}`]);
       await migrateAll(url, log);
       return url;
     },
