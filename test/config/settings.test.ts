@@ -18,32 +18,18 @@ function problemsOf(...given: Parameters<typeof readSettings>): readonly string[
   return [];
 }
 
-test('an empty environment has usable settings', () => {
-  expect(readSettings({})).toMatchObject({
-    receiver: { host: '127.0.0.1', port: 3000, secret: undefined },
-    databaseUrl: undefined,
-    redisUrl: undefined,
-    dataDir: '.data',
-    timeZone: 'UTC',
-    isTimeZoneSet: false,
-    logLevel: 'info',
-    eventRetentionDays: 30,
-  });
-});
+type Environment = Readonly<Record<string, string>>;
+const pages = { servesPages: true };
 
-test('an empty variable counts as not set', () => {
-  const names = [
-    'API_BASE_URL',
-    'API_KEY',
-    'DATABASE_URL',
-    'REDIS_URL',
-    'PORT',
-    'HOST',
-    'LOG_LEVEL',
-    'TIME_ZONE',
-    'WEBHOOK_SECRET',
-  ];
-  expect(readSettings(Object.fromEntries(names.map((name) => [name, ''])))).toEqual(readSettings({}));
+test('an empty environment has usable settings, and an empty variable counts as not set', () => {
+  expect(readSettings({})).toMatchObject({
+    ...{ receiver: { host: '127.0.0.1', port: 3000, secret: undefined }, databaseUrl: undefined, redisUrl: undefined },
+    ...{ dataDir: '.data', timeZone: 'UTC', isTimeZoneSet: false, logLevel: 'info', eventRetentionDays: 30 },
+    retentionDays: {},
+  });
+  const names = ['API_BASE_URL', 'API_KEY', 'DATABASE_URL', 'REDIS_URL', 'PORT', 'HOST', 'LOG_LEVEL', 'TIME_ZONE'];
+  const empty = [...names, 'WEBHOOK_SECRET', 'RETENTION_DAYS'].map((name) => [name, '']);
+  expect(readSettings(Object.fromEntries(empty))).toEqual(readSettings({}));
   expect(problemsOf({ API_KEY: '' }, { needed: ['API_KEY'] })).toHaveLength(1);
 });
 
@@ -58,152 +44,123 @@ test('a line break around a value is no part of it', () => {
   expect(readSettings(broken)).toEqual(readSettings(clean));
 });
 
-test('an address that Kubernetes sets for a service of that name is no port', () => {
-  const linked = { WORKER_PORT: 'tcp://10.96.0.12:80', PORT: 'tcp://10.96.0.12:80' };
-  expect(readSettings(linked)).toEqual(readSettings({}));
-});
-
 test('all problems come at once, each with its variable', () => {
-  const problems = problemsOf(
-    {
-      API_BASE_URL: 'not an address',
-      DATABASE_URL: 'mysql://x/y',
-      REDIS_URL: 'http://x',
-      PORT: '99999',
-      LOG_LEVEL: 'loud',
-      TIME_ZONE: 'Nowhere/Land',
-      EVENT_RETENTION_DAYS: '0',
-      WEBHOOK_SECRET: 'with spaces',
-      HOST: '0.0.0.0',
-    },
-    { needed: ['API_KEY'], servesPages: true },
-  );
+  const wrong = {
+    ...{ API_BASE_URL: 'not an address', DATABASE_URL: 'mysql://x/y', REDIS_URL: 'http://x', PORT: '99999' },
+    ...{ LOG_LEVEL: 'loud', TIME_ZONE: 'Nowhere/Land', EVENT_RETENTION_DAYS: '0', WEBHOOK_SECRET: 'with spaces' },
+  };
+  const problems = problemsOf({ ...wrong, HOST: '0.0.0.0' }, { needed: ['API_KEY'], ...pages });
   const named = problems.map((problem) => problem.split(' ')[0]);
-  expect(named.sort()).toEqual([
-    'ADMIN_TOKEN',
-    'API_BASE_URL',
-    'API_KEY',
-    'DATABASE_URL',
-    'EVENT_RETENTION_DAYS',
-    'LOG_LEVEL',
-    'PORT',
-    'REDIS_URL',
-    'TIME_ZONE',
-    'WEBHOOK_SECRET',
-  ]);
+  expect(named.sort()).toEqual([...Object.keys(wrong), 'ADMIN_TOKEN', 'API_KEY'].sort());
 });
 
-describe('a message', () => {
-  test.each([
-    ['DATABASE_URL', 'mysql://owner:hunter2@host/db'],
-    ['REDIS_URL', 'http://:hunter2@host'],
-    ['WEBHOOK_SECRET', 'hunter 2'],
-    ['WEBHOOK_SECRET_PREVIOUS', 'hunter2/'],
-    ['API_BASE_URL', 'ftp://user:hunter2@host'],
-    ['PUBLIC_URL', 'ftp://user:hunter2@host'],
-    ['API_BASE_URL', 'https://host/api?key=hunter2'],
-    ['API_BASE_URL', 'https:host/api?key=hunter2'],
-    ['API_BASE_URL', 'https://user:hunter2@host'],
-    ['API_BASE_URL', 'https://user:hunt/er2@host'],
-    ['PUBLIC_URL', 'https://user:hunter2@host/path'],
-    ['PUBLIC_URL', 'https://hunter2@host'],
-    ['PUBLIC_URL', 'https:user:hunter2@host'],
-    ['PUBLIC_URL', 'https:\\\\user:hunter2@host'],
-    ['PUBLIC_URL', 'https://user:pass@hunter2@host'],
-    ['PUBLIC_URL', 'user:hunter2@host'],
-    ['PUBLIC_URL', 'https://user:hunter2/x@host'],
-    ['NOTIFY_SLACK_URL', 'https:user:hunter2@host'],
-    ['NOTIFY_WEBHOOK_URL', 'https://user:hunter2@host'],
-    ['NOTIFY_SMTP_URL', 'http://user:hunter2@host'],
-    ['NOTIFY_TARGETS', 'x=slack:https:user:hunter2@host'],
-  ])('about %s = %j names the variable, and not its secret', (name, value) => {
-    const problems = problemsOf({ [name]: value }).join('\n');
-    expect(problems).toContain(name);
-    expect(problems).not.toContain('hunter');
-  });
-
-  test.each([
-    ['DATABASE_URL', 'postgres://owner:hunter#2@host/db', '# is written %23'],
-    ['DATABASE_URL', 'postgres://owner:8080#hunter@host/db', 'must not hold a #'],
-    ['DATABASE_URL', 'postgresql://owner:hunter/2@host/db', '/ is %2F'],
-    ['REDIS_URL', 'redis://:hunter?2@host:6379', '? is %3F'],
-    ['DATABASE_URL', 'postgres://owner:hunter2@%zz/db', 'cannot be read'],
-    ['API_BASE_URL', 'https://host:port', 'cannot be read'],
-    ['DATABASE_URL', 'postgres://owner:hunter2@host:99999/db', 'a port is at most 65535'],
-    ['DATABASE_URL', '"postgres://owner:hunter2@host/db"', 'without quotes'],
-    ['DATABASE_URL', 'postgres://owner:hunter%2@host/db', '% is %25'],
-    ['REDIS_URL', 'redis://:100%hunter@host:6379', '% is %25'],
-    ['API_BASE_URL', "'https://host/api'", 'without quotes'],
-    ['API_KEY', '"hunter2hunter2"', 'without quotes'],
-    ['ADMIN_TOKEN', "'hunter2-hunter2-hunter2'", 'without quotes'],
-    ['ENCRYPTION_KEY', `"${'hunter2'.repeat(6)}"`, 'without quotes'],
-    ['PORT', '"3000"', 'without quotes'],
-  ])('about %s = %j says what is to be written another way', (name, value, cure) => {
-    const problems = problemsOf({ [name]: value });
-    expect(problems).toEqual([expect.stringMatching(new RegExp(`^${name} `))]);
-    expect(problems.join()).toContain(cure);
-    expect(problems.join()).not.toContain('hunter');
-  });
-
-  test('about a value that is no secret shows it', () => {
-    expect(problemsOf({ PORT: 'http' }).join()).toContain('"http"');
-  });
-});
-
-describe('RETENTION_DAYS', () => {
-  test.each([
-    ['texts=365', { texts: 365 }],
-    ['texts=365,transcripts=90,recordings=7', { texts: 365, transcripts: 90, recordings: 7 }],
-    [' recordings = 36500 , texts=30\n', { recordings: 36_500, texts: 30 }],
-  ])('is read from %j', (RETENTION_DAYS, retentionDays) => {
-    expect(readSettings({ RETENTION_DAYS })).toMatchObject({ retentionDays });
-  });
-
-  test('limits nothing by default', () => {
-    expect(readSettings({ RETENTION_DAYS: '' }).retentionDays).toEqual({});
-  });
-
-  test.each([
-    '365',
-    'texts',
-    'texts=',
-    'texts=6',
-    'texts=0',
-    'texts=-90',
-    'texts=1e2',
-    'texts=36501',
-    'texts=90,',
-    'calls=90',
-  ])('is refused as %j, with what may be written instead', (RETENTION_DAYS) => {
-    expect(problemsOf({ RETENTION_DAYS })).toEqual([
-      'RETENTION_DAYS must be kinds with days, such as texts=365,transcripts=90: each of texts, transcripts, recordings at most once, ' +
-        `and from 7 to 36500 days (it is ${JSON.stringify(RETENTION_DAYS)})`,
-    ]);
-  });
-
-  test('is refused with a kind named twice', () => {
-    expect(problemsOf({ RETENTION_DAYS: 'texts=90,transcripts=90,texts=30' })).toHaveLength(1);
-  });
-});
-
-describe('a database is named', () => {
-  test.each([
+/** What is given, and the one setting that is made of it. */
+test.each<[Environment, unknown]>([
+  // An address that Kubernetes sets for a service of that name is no port.
+  [{ WORKER_PORT: 'tcp://10.96.0.12:80', PORT: 'tcp://10.96.0.12:80' }, {}],
+  ...[0, 65_535, 8_080].map((port): [Environment, object] => [{ PORT: `${port}` }, { receiver: { port } }]),
+  [{ RETENTION_DAYS: 'texts=365' }, { retentionDays: { texts: 365 } }],
+  [
+    { RETENTION_DAYS: 'texts=365,transcripts=90,recordings=7' },
+    { retentionDays: { texts: 365, transcripts: 90, recordings: 7 } },
+  ],
+  [{ RETENTION_DAYS: ' recordings = 36500 , texts=30\n' }, { retentionDays: { recordings: 36_500, texts: 30 } }],
+  ...[
     'postgres://owner:pass%40word@host:5432/db',
     'postgresql://owner:pass@host/db?sslmode=verify-full&channel_binding=require',
     'postgresql://owner:pass@[::1]:5432/db',
     'postgresql:///db?host=/run/postgresql&user=owner',
     'postgresql://owner:pass@%2Frun%2Fpostgresql/db',
     'postgresql://owner:pass@/db?host=/cloudsql/project:region:instance',
-  ])('by %s', (DATABASE_URL) => {
-    expect(readSettings({ DATABASE_URL }).databaseUrl).toBe(DATABASE_URL);
-  });
+  ].map((url): [Environment, object] => [{ DATABASE_URL: url }, { databaseUrl: url }]),
+  // A mode of TLS is what the driver makes of it.
+  ...[
+    ['require', 'verify-full'],
+    ['prefer', 'verify-full'],
+    ['verify-ca', 'verify-full'],
+    ['verify-full', 'verify-full'],
+    ['no-verify', 'no-verify'],
+    ['disable', 'disable'],
+    ['require&uselibpqcompat=true', 'require&uselibpqcompat=true'],
+  ].map((modes): [Environment, object] => {
+    const [given, used] = modes.map((mode) => `postgres://host/db?application_name=x&sslmode=${mode}`);
+    return [{ DATABASE_URL: given ?? '' }, { databaseUrl: used }];
+  }),
+  // Slashes at its end do not stand in the hooks.
+  [{ PUBLIC_URL: 'https://hooks.example/in//' }, { receiver: { publicUrl: 'https://hooks.example/in' } }],
+  ...['https://host', 'https://host/in/', 'https://host/api', 'https://host/api/public/v1/users'].map(
+    (baseUrl): [Environment, object] => [{ API_BASE_URL: baseUrl }, { api: { baseUrl } }],
+  ),
+  [{ API_BASE_URL: 'https://host/api/public/v1' }, { api: { baseUrl: 'https://host' } }],
+  [{ API_BASE_URL: 'https://host/api/public/v1/' }, { api: { baseUrl: 'https://host' } }],
+  [{ API_BASE_URL: 'https://host/in/API/public' }, { api: { baseUrl: 'https://host/in' } }],
+])('%j makes %j', (given, made) => {
+  expect(readSettings(given)).toMatchObject(made as object);
+});
 
-  test.each(['host:5432/db', 'postgres', 'mysql://owner@/db?host=/run', 'owner:pass@/db'])(
-    'not by %s',
-    (DATABASE_URL) => {
-      expect(problemsOf({ DATABASE_URL })).toHaveLength(1);
-    },
-  );
+/** A variable, values that it refuses, and what is said of each; a hunter is a secret, which is said of none. */
+test.each<[string, readonly string[], RegExp]>([
+  ['DATABASE_URL', ['mysql://owner:hunter2@host/db', 'host:5432/db', 'postgres', 'owner:pass@/db'], /^DATABASE_URL /],
+  ['DATABASE_URL', ['mysql://owner@/db?host=/run'], /^DATABASE_URL /],
+  ['DATABASE_URL', ['postgres://owner:hunter#2@host/db'], /# is written %23/],
+  ['DATABASE_URL', ['postgres://owner:8080#hunter@host/db'], /must not hold a #/],
+  ['DATABASE_URL', ['postgresql://owner:hunter/2@host/db'], /\/ is %2F/],
+  ['DATABASE_URL', ['postgres://owner:hunter2@%zz/db'], /cannot be read/],
+  ['DATABASE_URL', ['postgres://owner:hunter2@host:99999/db'], /a port is at most 65535/],
+  ['DATABASE_URL', ['"postgres://owner:hunter2@host/db"'], /without quotes/],
+  ['DATABASE_URL', ['postgres://owner:hunter%2@host/db'], /% is %25/],
+  ['REDIS_URL', ['http://:hunter2@host'], /^REDIS_URL /],
+  ['REDIS_URL', ['redis://:hunter?2@host:6379'], /\? is %3F/],
+  ['REDIS_URL', ['redis://:100%hunter@host:6379'], /% is %25/],
+  ['WEBHOOK_SECRET', ['hunter 2', '.', '..'], /^WEBHOOK_SECRET may hold only/],
+  ['WEBHOOK_SECRET_PREVIOUS', ['hunter2/'], /^WEBHOOK_SECRET_PREVIOUS /],
+  ['API_BASE_URL', ['https://host:port'], /cannot be read/],
+  ['API_BASE_URL', ["'https://host/api'"], /without quotes/],
+  ['API_BASE_URL', ['ftp://user:hunter2@host', 'https://host/api?key=hunter2', 'https:host/api?key=hunter2'], /./],
+  ['API_BASE_URL', ['https://user:hunter2@host', 'https://user:hunt/er2@host'], /./],
+  ['PUBLIC_URL', ['ftp://user:hunter2@host', 'https://user:hunter2@host/path', 'https://hunter2@host'], /./],
+  ['PUBLIC_URL', ['https:user:hunter2@host', 'https:\\\\user:hunter2@host', 'https://user:pass@hunter2@host'], /./],
+  ['PUBLIC_URL', ['user:hunter2@host', 'https://user:hunter2/x@host'], /./],
+  ['NOTIFY_SLACK_URL', ['https:user:hunter2@host'], /./],
+  ['NOTIFY_TARGETS', ['x=slack:https:user:hunter2@host'], /./],
+  ['API_KEY', ['hunt\ner2', 'hunter 2', 'huntér2', 'hunter2\r\nX: y'], /^API_KEY has spaces, line breaks or letters/],
+  ['API_KEY', ['"hunter2hunter2"'], /without quotes/],
+  ['ADMIN_TOKEN', ["'hunter2-hunter2-hunter2'"], /without quotes/],
+  ['ENCRYPTION_KEY', [`"${'hunter2'.repeat(6)}"`], /without quotes/],
+  ['ENCRYPTION_KEY', ['hunter2'], /^ENCRYPTION_KEY must have at least 32 characters/],
+  ['PORT', ['"3000"'], /without quotes/],
+  ['PORT', ['-1', '65536', '80.5', '0x50', '8 0', '1e3'], /^PORT must be/],
+  // What is no secret is shown.
+  ['PORT', ['http'], /"http"/],
+  [
+    'RETENTION_DAYS',
+    ['365', 'texts', 'texts=', 'texts=6', 'texts=0', 'texts=-90', 'texts=1e2', 'texts=36501', 'texts=90,', 'calls=90'],
+    /must be kinds with days, such as texts=365,transcripts=90: each of .* at most once, and from 7 to 36500 days \(it is "/,
+  ],
+  ['RETENTION_DAYS', ['texts=90,transcripts=90,texts=30'], /at most once/],
+  ...['PUBLIC_URL', 'API_BASE_URL'].flatMap((name): [string, string[], RegExp][] => [
+    [
+      name,
+      ['http://host/?k=v', 'http://host/in#x', 'http://host/?', 'http://host#'],
+      /must end with its path.* \? or #/,
+    ],
+    [name, ['nowhere?k=v'], /begins with http:\/\//],
+  ]),
+])('%s may not be one of %j: %s', (name, values, says) => {
+  for (const value of values) {
+    const problems = problemsOf({ [name]: value });
+    expect(problems, value).toEqual([expect.stringMatching(says)]);
+    expect(problems[0]).toMatch(new RegExp(`^${name}\\b`));
+    expect(problems[0]).not.toContain('hunt');
+  }
+});
+
+test('an address of alerts with a password in it is refused, and not shown', () => {
+  for (const name of ['NOTIFY_WEBHOOK_URL', 'NOTIFY_SMTP_URL']) {
+    const problems = problemsOf({ [name]: 'http://user:hunter2@host' }).join('\n');
+    expect(problems).toContain(name);
+    expect(problems).not.toContain('hunter');
+  }
 });
 
 test('whoever has no Postgres learns that `npm start` brings one', () => {
@@ -211,161 +168,63 @@ test('whoever has no Postgres learns that `npm start` brings one', () => {
   expect(problem).toMatch(/^DATABASE_URL is missing: .* Run `npm start` here, which brings one along, or set it\.$/);
 });
 
-test('an encryption key that is short is refused, and not shown', () => {
-  const [problem] = problemsOf({ ENCRYPTION_KEY: 'hunter2' });
-  expect(problem).toMatch(/^ENCRYPTION_KEY must have at least 32 characters/);
-  expect(problem).not.toContain('hunter2');
+const shop = { PORT: '8080', PUBLIC_URL: 'https://trunkline.example' };
+/** What is given, and what is said of its weakness. */
+test.each<[Environment, RegExp | undefined]>([
+  [{}, undefined],
+  [{ WEBHOOK_SECRET: 'hunter2' }, /^WEBHOOK_SECRET has 7 characters/],
+  [{ WEBHOOK_SECRET: 's'.repeat(16), WEBHOOK_SECRET_PREVIOUS: 'old' }, /^WEBHOOK_SECRET_PREVIOUS has 3 characters/],
+  [shop, /^PORT and a public PUBLIC_URL are set, but HOST is not/],
+  [{ ...shop, HOST: '127.0.0.1' }, undefined],
+  [{ ...shop, PUBLIC_URL: 'http://localhost:8080' }, undefined],
+  [{ PUBLIC_URL: shop.PUBLIC_URL }, undefined],
+  [{ API_BASE_URL: 'https://host/api/public/v1' }, /ends with the path of the API/],
+  [{ API_BASE_URL: 'https://host/in/API/public' }, /ends with the path of the API/],
+  [{ API_BASE_URL: 'https://host/api/public/v1/users' }, undefined],
+])('the weakness of %j: %s', (given, says) => {
+  const weaknesses = weaknessesOf(readSettings(given));
+  expect(weaknesses).toEqual(says === undefined ? [] : [expect.stringMatching(says)]);
+  expect(weaknesses.join()).not.toContain('hunter2');
 });
 
-test.each(['hunt\ner2', 'hunter 2', 'huntér2', 'hunter2\r\nX: y'])(
-  'an API key of %j is refused, since no header can carry it, and is not shown',
-  (API_KEY) => {
-    const [problem, ...others] = problemsOf({ API_KEY });
-    expect(problem).toMatch(/^API_KEY has spaces, line breaks or letters/);
-    expect(problem).not.toContain('hunt');
-    expect(others).toEqual([]);
-  },
-);
+describe('pages', () => {
+  test.each<[boolean, Environment]>([
+    ...['127.0.0.1', '127.1.2.3', 'localhost', '::1'].map((HOST): [boolean, Environment] => [true, { HOST }]),
+    ...['0.0.0.0', '::', '10.0.0.1', 'trunkline.example', '127.trunkline.example', 'localhost.example'].map(
+      (HOST): [boolean, Environment] => [false, { HOST }],
+    ),
+    ...['http://127.0.0.1:3000', 'http://localhost/in', 'https://[::1]:3000'].map(
+      (PUBLIC_URL): [boolean, Environment] => [true, { PUBLIC_URL }],
+    ),
+    ...[
+      'https://trunkline.example.com',
+      'http://10.0.0.1',
+      'https://127.0.0.1.example',
+      'http://localhost.example',
+    ].map((PUBLIC_URL): [boolean, Environment] => [false, { PUBLIC_URL }]),
+  ])('need no token, %s, with %j, where a proxy of this machine may stand', (isServed, given) => {
+    if (given.HOST !== undefined) expect(isLoopback(given.HOST)).toBe(isServed);
+    expect(problemsOf(given, pages)).toEqual(isServed ? [] : [expect.stringMatching(/^ADMIN_TOKEN is missing/)]);
+    expect(problemsOf(given, { ...pages, makesToken: given.HOST === undefined })).toHaveLength(
+      isServed || given.HOST === undefined ? 0 : 1,
+    );
+    expect(problemsOf(given)).toEqual([]);
+    expect(problemsOf({ ...given, ADMIN_TOKEN: 'long-enough-a-token' }, pages)).toEqual([]);
+  });
 
-test.each(['.', '..'])('a webhook secret %s, which no address can hold, is refused', (secret) => {
-  expect(problemsOf({ WEBHOOK_SECRET: secret })).toEqual([expect.stringMatching(/^WEBHOOK_SECRET may hold only/)]);
-});
-
-test('a webhook secret that can be guessed is warned of, and not shown', () => {
-  const [weakness, ...others] = weaknessesOf(readSettings({ WEBHOOK_SECRET: 'hunter2' }));
-  expect(weakness).toMatch(/^WEBHOOK_SECRET has 7 characters/);
-  expect(weakness).not.toContain('hunter2');
-  expect(others).toEqual([]);
-  const previous = weaknessesOf(readSettings({ WEBHOOK_SECRET: 's'.repeat(16), WEBHOOK_SECRET_PREVIOUS: 'old' }));
-  expect(previous).toEqual([expect.stringMatching(/^WEBHOOK_SECRET_PREVIOUS has 3 characters/)]);
-  expect(weaknessesOf(readSettings({}))).toEqual([]);
-});
-
-test('a port that only this machine reaches, behind a public address, is warned of', () => {
-  const warnings = (given: Record<string, string>) => weaknessesOf(readSettings(given));
-  const given = { PORT: '8080', PUBLIC_URL: 'https://trunkline.example' };
-  expect(warnings(given)).toEqual([expect.stringMatching(/^PORT and a public PUBLIC_URL are set, but HOST is not/)]);
-  expect(warnings({ ...given, HOST: '127.0.0.1' })).toEqual([]);
-  expect(warnings({ ...given, PUBLIC_URL: 'http://localhost:8080' })).toEqual([]);
-  expect(warnings({ PUBLIC_URL: given.PUBLIC_URL })).toEqual([]);
-});
-
-test.each(['0', '65535', '8080'])('a port of %s is taken', (PORT) => {
-  expect(readSettings({ PORT }).receiver.port).toBe(Number(PORT));
-});
-
-test.each(['-1', '65536', '80.5', '0x50', '8 0', '1e3'])('a port of %j is refused', (PORT) => {
-  expect(problemsOf({ PORT })).toHaveLength(1);
-});
-
-describe.each(['PUBLIC_URL', 'API_BASE_URL'])('%s is what paths are appended to', (name) => {
-  test.each(['http://host/?k=v', 'http://host/in#x', 'http://host/?', 'http://host#'])(
-    'so that %s is none',
-    (address) => {
-      expect(problemsOf({ [name]: address })).toEqual([
-        expect.stringMatching(new RegExp(`^${name} must end with its path.* \\? or #`)),
-      ]);
+  test.each([{}, { HOST: '0.0.0.0' }, { PUBLIC_URL: 'https://trunkline.example.com' }])(
+    'refuse a token that might be guessed, with %j',
+    (given) => {
+      const weak = 'fifteen-letters';
+      for (const makesToken of [true, false]) {
+        const problems = problemsOf({ ...given, ADMIN_TOKEN: weak }, { ...pages, makesToken });
+        expect(problems).toEqual([expect.stringMatching(/^ADMIN_TOKEN has 15 characters/)]);
+        expect(problems[0]).not.toContain(weak);
+      }
+      expect(problemsOf({ ...given, ADMIN_TOKEN: `${weak}.` }, pages)).toEqual([]);
+      expect(problemsOf({ ...given, ADMIN_TOKEN: weak })).toEqual([]);
     },
   );
-
-  test('and what is no address at all is told of once', () => {
-    expect(problemsOf({ [name]: 'nowhere?k=v' })).toEqual([expect.stringContaining('begins with http://')]);
-  });
-});
-
-test.each([
-  ['require', 'verify-full'],
-  ['prefer', 'verify-full'],
-  ['verify-ca', 'verify-full'],
-  ['verify-full', 'verify-full'],
-  ['no-verify', 'no-verify'],
-  ['disable', 'disable'],
-  ['require&uselibpqcompat=true', 'require&uselibpqcompat=true'],
-])('sslmode=%s of the database is what the driver makes of it: %s', (given, mode) => {
-  const url = (sslmode: string) => `postgres://host/db?application_name=x&sslmode=${sslmode}`;
-  expect(readSettings({ DATABASE_URL: url(given) }).databaseUrl).toBe(url(mode));
-});
-
-test.each([
-  ['https://host/api/public/v1', 'https://host'],
-  ['https://host/api/public/v1/', 'https://host'],
-  ['https://host/in/API/public', 'https://host/in'],
-])('the path of the API is left out of %s, and that is said', (given, used) => {
-  const settings = readSettings({ API_BASE_URL: given });
-  expect(settings.api.baseUrl).toBe(used);
-  expect(weaknessesOf(settings).join()).toContain('ends with the path of the API');
-});
-
-test.each(['https://host', 'https://host/in/', 'https://host/api', 'https://host/api/public/v1/users'])(
-  'the address %s is used as it is',
-  (given) => {
-    const settings = readSettings({ API_BASE_URL: given });
-    expect([settings.api.baseUrl, weaknessesOf(settings)]).toEqual([given, []]);
-  },
-);
-
-test('slashes at the end of the public address do not stand in the hooks', () => {
-  expect(readSettings({ PUBLIC_URL: 'https://hooks.example/in//' }).receiver.publicUrl).toBe(
-    'https://hooks.example/in',
-  );
-});
-
-describe('pages without a token', () => {
-  test.each(['127.0.0.1', '127.1.2.3', 'localhost', '::1'])('are served on %s', (HOST) => {
-    expect(isLoopback(HOST)).toBe(true);
-    expect(problemsOf({ HOST }, { servesPages: true })).toEqual([]);
-  });
-
-  test.each(['0.0.0.0', '::', '10.0.0.1', 'trunkline.example', '127.trunkline.example', 'localhost.example'])(
-    'are refused on %s',
-    (HOST) => {
-      expect(problemsOf({ HOST }, { servesPages: true })).toHaveLength(1);
-    },
-  );
-
-  test('are served anywhere with one', () => {
-    expect(problemsOf({ HOST: '0.0.0.0', ADMIN_TOKEN: 'long-enough-a-token' }, { servesPages: true })).toEqual([]);
-  });
-
-  test.each(['http://127.0.0.1:3000', 'http://localhost/in', 'https://[::1]:3000'])(
-    'are served where PUBLIC_URL is %s',
-    (PUBLIC_URL) => {
-      expect(problemsOf({ PUBLIC_URL }, { servesPages: true })).toEqual([]);
-    },
-  );
-
-  test.each([
-    'https://trunkline.example.com',
-    'http://10.0.0.1',
-    'https://127.0.0.1.example',
-    'http://localhost.example',
-  ])('are refused where PUBLIC_URL is %s, since a proxy of this machine may stand there', (PUBLIC_URL) => {
-    expect(problemsOf({ PUBLIC_URL }, { servesPages: true })).toEqual([
-      expect.stringMatching(/^ADMIN_TOKEN is missing/),
-    ]);
-    expect(problemsOf({ PUBLIC_URL }, { servesPages: true, makesToken: true })).toEqual([]);
-    expect(problemsOf({ PUBLIC_URL })).toEqual([]);
-  });
-});
-
-describe('a token that might be guessed', () => {
-  const weak = 'fifteen-letters';
-
-  test.each([{ HOST: '0.0.0.0' }, { PUBLIC_URL: 'https://trunkline.example.com' }])('is refused with %j', (given) => {
-    for (const makesToken of [true, false]) {
-      const problems = problemsOf({ ...given, ADMIN_TOKEN: weak }, { servesPages: true, makesToken });
-      expect(problems).toEqual([expect.stringMatching(/^ADMIN_TOKEN has 15 characters/)]);
-      expect(problems[0]).not.toContain(weak);
-    }
-    expect(problemsOf({ ...given, ADMIN_TOKEN: `${weak}.` }, { servesPages: true })).toEqual([]);
-  });
-
-  test('is refused where only this machine seems to reach it too, since a proxy may stand there', () => {
-    expect(problemsOf({ ADMIN_TOKEN: weak }, { servesPages: true })).toEqual([
-      expect.stringMatching(/^ADMIN_TOKEN has 15 characters/),
-    ]);
-    expect(problemsOf({ ADMIN_TOKEN: weak })).toEqual([]);
-  });
 });
 
 describe('a target of alerts', () => {
