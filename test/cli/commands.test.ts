@@ -1,16 +1,16 @@
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { wantedTypes } from '../../src/sync/subscriptions/ensure.ts';
 import { trunkline } from '../credentials/commands.ts';
 import { databaseForTest } from '../stores/databases.ts';
-import { migrated } from '../world/database.ts';
+import { migrated, openDatabase } from '../world/database.ts';
 import { runInProcess } from './in-process.ts';
 
 const databaseUrl = await databaseForTest(migrated);
+const { query, ...database } = openDatabase(databaseUrl);
 const emptyUrl = await databaseForTest();
 let sandbox: Sandbox;
 let environment: Record<string, string>;
@@ -26,7 +26,10 @@ beforeAll(async () => {
     PORT: '0',
   };
 });
-afterAll(() => sandbox.close());
+afterAll(async () => {
+  await sandbox.close();
+  await database[Symbol.asyncDispose]();
+});
 
 const run = (args: readonly string[], given: Readonly<Record<string, string>> = {}) =>
   runInProcess({ ...environment, ...given }, ...args);
@@ -131,12 +134,10 @@ describe('does what is asked, and says it in JSON', () => {
 });
 
 test('a search for conversations that the service refuses ends at once, and says why', async () => {
-  const database = new Client({ connectionString: databaseUrl });
-  await database.connect();
-  await database.query(
+  await query(
     `insert into ops.thread_candidates (line, number, evidence) values ('18005550100', '18455550123', 'import')`,
   );
-  await database.query(
+  await query(
     `insert into ops.streams (kind, reason, missing_scope, parked_until)
      values ('thread', 'sms.thread: insufficient scope', 'sms:read', now() + interval '1 minute')`,
   );
@@ -144,9 +145,8 @@ test('a search for conversations that the service refuses ends at once, and says
   expect(code).toBe(1);
   expect(err.trim().split('\n').at(-1)).toMatch(/insufficient scope.*Grant sms:read to the API key/);
   expect(err).not.toContain('does a worker run');
-  await database.query(`delete from ops.streams`);
-  await database.query(`truncate ops.thread_candidates, ops.sync_targets`);
-  await database.end();
+  await query(`delete from ops.streams`);
+  await query(`truncate ops.thread_candidates, ops.sync_targets`);
 });
 
 test('a back-fill without --from takes the year before its end, and says so', async () => {
@@ -170,58 +170,35 @@ test('a comparison says how many hours it could not prove', async () => {
 test('a comparison adds the calls of the current hour too', async () => {
   const { id } = await sandbox.emit.call({ status: 'missed', announce: false });
   expect((await run(['reconcile', '--from', '1h'])).out).toMatch(/ [1-9]\d* calls? new or changed/);
-  const client = new Client({ connectionString: databaseUrl });
-  await client.connect();
-  expect((await client.query('select from warehouse.calls where call_id = $1', [id])).rowCount).toBe(1);
-  await client.end();
+  expect(await query('select from warehouse.calls where call_id = $1', id)).toHaveLength(1);
 });
 
 test('a comparison ends when the hours are through that a worker took', async () => {
-  const client = new Client({ connectionString: databaseUrl });
-  await client.connect();
-  await client.query('begin');
-  await client.query(`create function ops.take_hours() returns trigger language plpgsql as $$
-    begin new.claimed_until = now() + interval '2 seconds'; return new; end $$`);
-  await client.query(`create trigger take_hours before update on ops.coverage for each row
-    when (new.due_at = now()) execute function ops.take_hours()`);
-  await client.query('commit');
+  await query(`create function ops.take_hours() returns trigger language plpgsql as $$
+    begin new.claimed_until = now() + interval '2 seconds'; return new; end $$;
+    create trigger take_hours before update on ops.coverage for each row when (new.due_at = now()) execute function ops.take_hours()`);
   const ran = await run(['reconcile', '--json']);
-  await client.query('drop function ops.take_hours cascade');
-  const { rows } = await client.query('select from ops.coverage where due_at <= now()');
-  await client.end();
-  expect(rows).toEqual([]);
+  await query('drop function ops.take_hours cascade');
+  expect(await query('select from ops.coverage where due_at <= now()')).toEqual([]);
   const { asked, ...counts } = JSON.parse(ran.out);
   expect(counts).toMatchObject({ compared: asked, failed: 0, unproven: 0 });
 });
 
 test('a comparison that failed in a worker is not done', async () => {
-  const client = new Client({ connectionString: databaseUrl });
-  await client.connect();
-  await client.query('begin');
-  await client.query(`create function ops.fail_hours() returns trigger language plpgsql as $$
-    begin
-      new.due_at = now() + interval '2 minutes';
-      new.last_error = 'the API could not be reached';
-      return new;
-    end $$`);
-  await client.query(`create trigger fail_hours before update on ops.coverage for each row
-    when (new.due_at = now()) execute function ops.fail_hours()`);
-  await client.query('commit');
+  await query(`create function ops.fail_hours() returns trigger language plpgsql as $$
+    begin new.due_at = now() + interval '2 minutes'; new.last_error = 'the API could not be reached'; return new; end $$;
+    create trigger fail_hours before update on ops.coverage for each row when (new.due_at = now()) execute function ops.fail_hours()`);
   const { code, out } = await run(['reconcile', '--json']);
-  await client.query('drop function ops.fail_hours cascade');
-  await client.end();
+  await query('drop function ops.fail_hours cascade');
   const { asked, ...counts } = JSON.parse(out);
   expect({ code, ...counts }).toMatchObject({ code: 1, compared: 0, failed: asked, unproven: 0 });
 });
 
 test('coverage names the lines whose unread texts are missed, below the days', async () => {
-  const client = new Client({ connectionString: databaseUrl });
-  await client.connect();
-  await client.query(
+  await query(
     `insert into warehouse.sms_unread_snapshots (line, observed_at, reported_count, held_count, state)
      values ('16465550109', '2026-03-03T09:15:00Z', 3, 1, 'unexplained')`,
   );
-  await client.end();
   const { code, out } = await run(['coverage', '--from', '2026-03-02', '--to', '2026-03-04'], {
     TIME_ZONE: 'America/New_York',
   });
@@ -354,15 +331,14 @@ test('settings are told as JSON', async () => {
 });
 
 test('opt-outs records decisions', async () => {
-  const database = new Client({ connectionString: databaseUrl });
-  await database.connect();
   const numbers = ['12125550141', '12125550142', '12125550143'];
   for (const [at, number] of numbers.entries()) {
-    await database.query(
+    await query(
       `insert into warehouse.sms_messages (conversation_id, message_id, line, number, from_number, direction, body, sent_at, opt_out_verdict,
          content_hash, source, fetch_seq, fetched_at)
        values (901, $1::bigint, '15550000001', $2, $2, 'in', 'leave me alone', now() - $1::bigint * interval '1 minute', 'unsure', 'h', 'test', 1, now())`,
-      [at + 1, number],
+      at + 1,
+      number,
     );
   }
   const [, second = '', third = ''] = numbers;
@@ -381,23 +357,20 @@ test('opt-outs records decisions', async () => {
   expect(again.err).toContain('nothing to clear');
   expect((await run(['opt-outs', 'confirm', 'somebody'])).code).toBe(2);
   expect((await run(['opt-outs', 'confirm'])).code).toBe(2);
-  await database.query(`delete from warehouse.sms_messages where conversation_id = 901`);
-  await database.query('truncate ops.opt_outs');
-  await database.end();
+  await query(`delete from warehouse.sms_messages where conversation_id = 901`);
+  await query('truncate ops.opt_outs');
 });
 
 describe('sends settle', () => {
   const sendId = '00000000-0000-4000-8000-000000000001';
   async function inState(state: string): Promise<void> {
-    const client = new Client(databaseUrl);
-    await client.connect();
-    await client.query('delete from ops.sends where send_id = $1', [sendId]);
-    await client.query(
+    await query('delete from ops.sends where send_id = $1', sendId);
+    await query(
       `insert into ops.sends (send_id, rule, line, number, trigger_kind, trigger_id, trigger_at, mode, body, state, expires_at)
        values ($1, 'r', '18457511133', '18455008085', 'message', '1', now(), 'live', 'x', $2, now())`,
-      [sendId, state],
+      sendId,
+      state,
     );
-    await client.end();
   }
 
   test.each([
@@ -423,27 +396,23 @@ describe('what strangers wrote changes nothing on a terminal', () => {
   let delivery = '';
 
   beforeAll(async () => {
-    const client = new Client(databaseUrl);
-    await client.connect();
-    const { rows } = await client.query(
+    const [row] = await query<{ delivery_id: string }>(
       `insert into ops.deliveries (claimed_type, content_type, user_agent, body, targets, is_recognized)
        values ($1, $1, $1, $2, array['thread ' || $1::text], true) returning delivery_id`,
-      [hostile, `not JSON: ${hostile}`],
+      hostile,
+      `not JSON: ${hostile}`,
     );
-    delivery = rows[0].delivery_id;
-    await client.query(
+    delivery = row?.delivery_id ?? '';
+    await query(
       `insert into ops.sends (send_id, rule, line, number, trigger_kind, trigger_id, trigger_at, mode, body, state, reason, expires_at)
        values ($2, $1, '18457511134', '18455008086', 'message', $1, now(), 'live', $1, 'NEEDS_HUMAN', $1, now())`,
-      [hostile, sendId],
+      hostile,
+      sendId,
     );
-    await client.end();
   });
   afterAll(async () => {
-    const client = new Client(databaseUrl);
-    await client.connect();
-    await client.query('delete from ops.sends where send_id = $1', [sendId]);
-    await client.query('truncate ops.deliveries');
-    await client.end();
+    await query('delete from ops.sends where send_id = $1', sendId);
+    await query('truncate ops.deliveries');
   });
 
   test.each([
