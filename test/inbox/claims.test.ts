@@ -63,6 +63,16 @@ async function row(target: { kind: string; key: string } = call) {
 }
 
 const failure = { error: 'the service failed', afterMs: 30_000, countsAsAttempt: true };
+const fail = async (more = {}) => failTarget(db, await claim(), { ...failure, ...more });
+const calm = { is_owed: false, state: 'active', attempts: 0, last_error: null };
+
+/** A read ends after another one that began later, and settled. */
+async function overtaken(end: (first: Claim) => Promise<unknown>): Promise<void> {
+  const first = await claim();
+  await bump(call);
+  await settle(await claimAbandoned());
+  await end(first);
+}
 
 describe('a bump', () => {
   test('of a pending target is not lost when it commits after the claim', async () => {
@@ -82,70 +92,49 @@ describe('a bump', () => {
     expect(sawIt || (await row())?.is_owed).toBe(true);
   });
 
-  test('of a target that is new or clean enqueues it once', async () => {
-    expect(await bump(call)).toEqual([{ ...call, afterMs: 0 }]);
-    await settle(await claim());
-    expect(await bump(call)).toEqual([{ ...call, afterMs: 0 }]);
-  });
-
-  test('of a target that is pending already does not enqueue it again', async () => {
+  const settled = async (more = {}) => {
     await bump(call);
-    expect(await bump(call)).toEqual([]);
-    expect(await row()).toMatchObject({ is_owed: true });
+    await settle(await claim(), more);
+  };
+  const failed = async () => {
+    await bump(call);
+    await failTarget(db, await claim(), failure);
+  };
+  const later = (afterSeconds: number) => ({ ...call, afterSeconds });
+
+  test.each<[string, () => Promise<unknown>, DirtyTarget[], 'enqueued' | 'not enqueued', number]>([
+    ['that is new', async () => undefined, [call], 'enqueued', 0],
+    ['that is clean', settled, [call], 'enqueued', 0],
+    ['that is pending', () => bump(call), [call], 'not enqueued', 0],
+    ['given several times at once', async () => undefined, [later(60), call, later(30)], 'enqueued', 0],
+    ['for later', async () => undefined, [later(60)], 'not enqueued', 60],
+    ['whose due time it makes earlier', () => bump(later(60)), [call], 'enqueued', 0],
+    ['whose due time it would make later', () => bump(later(10)), [later(60)], 'not enqueued', 10],
+    ['with a recheck ahead', () => settled({ recheckSeconds: 600 }), [call], 'enqueued', 0],
+    ['that fails, and keeps its back-off', failed, [call], 'not enqueued', 30],
+    [
+      'that settled refused, and waits for the longer pause',
+      () => settled({ state: 'refused' }),
+      [call],
+      'not enqueued',
+      60,
+    ],
+  ])('of a target %s', async (_, before, bumps, enqueued, dueIn) => {
+    await before();
+    expect(await bump(...bumps)).toEqual(enqueued === 'enqueued' ? [{ ...call, afterMs: 0 }] : []);
+    const now = await row();
+    expect(now).toMatchObject({ is_owed: true });
+    expect(Math.max(0, Number(now?.due_in))).toBeCloseTo(dueIn, 0);
   });
 
   test('of a target in its pause enqueues it once, for the end of the pause', async () => {
     const slow: ReadPauses = { activeMs: 1_000, refusedMs: 1_000 };
-    await bump(call);
-    await settle(await claim());
+    await settled();
     const [target, ...more] = await markDirty(db, [call], slow);
     expect(more).toEqual([]);
     expect(target?.afterMs).toBeGreaterThan(500);
     expect(target?.afterMs).toBeLessThanOrEqual(1_000);
     expect(await markDirty(db, [call], slow)).toEqual([]);
-  });
-
-  test('given several times at once counts once, at its earliest', async () => {
-    expect(await bump({ ...call, afterSeconds: 60 }, call, { ...call, afterSeconds: 30 })).toEqual([
-      { ...call, afterMs: 0 },
-    ]);
-  });
-
-  test('for later enqueues nothing now, and is due then', async () => {
-    expect(await bump({ ...call, afterSeconds: 60 })).toEqual([]);
-    expect((await row())?.due_in).toBeCloseTo(60, 0);
-  });
-
-  test('makes a due time earlier, and enqueues', async () => {
-    await bump({ ...call, afterSeconds: 60 });
-    expect(await bump(call)).toEqual([{ ...call, afterMs: 0 }]);
-  });
-
-  test('never makes a due time later', async () => {
-    await bump({ ...call, afterSeconds: 10 });
-    expect(await bump({ ...call, afterSeconds: 60 })).toEqual([]);
-    expect((await row())?.due_in).toBeCloseTo(10, 0);
-  });
-
-  test('of a target with a recheck ahead brings it forward', async () => {
-    await bump(call);
-    await settle(await claim(), { recheckSeconds: 600 });
-    expect((await row())?.due_in).toBeCloseTo(600, 0);
-    expect(await bump(call)).toEqual([{ ...call, afterMs: 0 }]);
-  });
-
-  test('of a target that fails keeps its back-off', async () => {
-    await bump(call);
-    await failTarget(db, await claim(), failure);
-    expect(await bump(call)).toEqual([]);
-    expect((await row())?.due_in).toBeCloseTo(30, 0);
-  });
-
-  test('of a target that settled refused waits for the longer pause', async () => {
-    await bump(call);
-    await settle(await claim(), { state: 'refused' });
-    expect(await bump(call)).toEqual([]);
-    expect((await row())?.due_in).toBeCloseTo(60, 0);
   });
 
   test('during a read leaves the target pending after it', async () => {
@@ -298,16 +287,35 @@ describe('a lease', () => {
   });
 });
 
-describe('a settled read', () => {
-  test('that began before another changes nothing of what that one settled', async () => {
-    await bump(call);
-    const first = await claim();
-    await bump(call);
-    await settle(await claimAbandoned());
-    await settle(first, { state: 'refused' });
-    expect(await row()).toMatchObject({ is_owed: false, state: 'active' });
-  });
+/** What a target is after reads that each begin with a bump: the last one settles or fails, or the one before it does late. */
+test.each<[string, () => Promise<unknown>, object]>([
+  ['a failed read is counted', () => fail(), { is_owed: true, attempts: 1, last_error: 'the service failed' }],
+  [
+    'one for which the service was not asked is not',
+    () => fail({ countsAsAttempt: false }),
+    { is_owed: true, attempts: 0 },
+  ],
+  [
+    'a settled read forgets the failures before it',
+    async () => {
+      await fail({ afterMs: 0 });
+      await settle(await claim());
+    },
+    { attempts: 0, last_error: null, is_owed: false },
+  ],
+  [
+    'a read that began before a settled one settles nothing',
+    () => overtaken((first) => settle(first, { state: 'refused' })),
+    calm,
+  ],
+  ['nor does it fail', () => overtaken((first) => failTarget(db, first, failure)), calm],
+])('%s', async (_, read, after) => {
+  await bump(call);
+  await read();
+  expect(await row()).toMatchObject(after);
+});
 
+describe('a settled read', () => {
   test('owes the look that it asks for', async () => {
     await bump(call);
     expect(await settle(await claim(), { recheckSeconds: 0.5 })).toEqual([{ ...call, afterMs: expect.any(Number) }]);
@@ -317,37 +325,6 @@ describe('a settled read', () => {
   test('enqueues what it points at', async () => {
     await bump(call);
     expect(await settle(await claim(), {}, [other])).toEqual([{ ...other, afterMs: 0 }]);
-  });
-
-  test('forgets the failures before it', async () => {
-    await bump(call);
-    await failTarget(db, await claim(), { ...failure, afterMs: 0 });
-    await settle(await claim());
-    expect(await row()).toMatchObject({ attempts: 0, last_error: null, is_owed: false });
-  });
-});
-
-describe('a failed read', () => {
-  test('is counted, and pending again after its back-off', async () => {
-    await bump(call);
-    await failTarget(db, await claim(), failure);
-    expect(await row()).toMatchObject({ is_owed: true, attempts: 1, last_error: 'the service failed' });
-    expect((await row())?.due_in).toBeCloseTo(30, 0);
-  });
-
-  test('is not counted when the service was not asked', async () => {
-    await bump(call);
-    await failTarget(db, await claim(), { ...failure, countsAsAttempt: false });
-    expect(await row()).toMatchObject({ is_owed: true, attempts: 0 });
-  });
-
-  test('that began before a settled one changes nothing', async () => {
-    await bump(call);
-    const first = await claim();
-    await bump(call);
-    await settle(await claimAbandoned());
-    await failTarget(db, first, failure);
-    expect(await row()).toMatchObject({ is_owed: false, attempts: 0, last_error: null });
   });
 });
 
