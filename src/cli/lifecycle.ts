@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import closeWithGrace from 'close-with-grace';
 import pRetry from 'p-retry';
 import { Client } from 'pg';
-import type { WorkName } from '../../config/queues.ts';
 import type { Context, ReadySettings } from '../context.ts';
 import { createDatabase } from '../db/database.ts';
 import { refuseOtherEncoding, selectEncoding } from '../db/migrate.ts';
@@ -38,7 +37,7 @@ const sameCtrlCMs = 500;
 export interface Entry {
   startWorkers(
     context: Context,
-    options?: { readonly role?: 'start'; readonly queues?: readonly WorkName[]; readonly outages?: Outages },
+    options?: { readonly role?: 'start'; readonly outages?: Outages },
   ): Promise<{ close(deadlineMs: number): Promise<void> }>;
 }
 

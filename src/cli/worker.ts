@@ -1,4 +1,3 @@
-import { type WorkName, workNames } from '../../config/queues.ts';
 import { weaknessesOf } from '../../config/settings.ts';
 import { connectionsOf, createContext, readySettings } from '../context.ts';
 import { pagesToken } from '../local/data-folder.ts';
@@ -16,7 +15,7 @@ const minConnections = 4;
 // Loaded on demand, because most workers serve no HTTP.
 const server = () => import('../server/metrics.ts');
 
-export async function runWorker(entry: Entry, options: { queues?: WorkName[] }): Promise<Output> {
+export async function runWorker(entry: Entry): Promise<Output> {
   const given = readySettings(
     await commandSettings({
       needed: ['DATABASE_URL', 'API_BASE_URL', 'API_KEY'],
@@ -38,9 +37,8 @@ export async function runWorker(entry: Entry, options: { queues?: WorkName[] }):
   });
   const heartbeat = startHeartbeat(log);
   const port = workerPort === undefined ? undefined : await (await server()).openWorkerPort(context, workerPort);
-  const workers = await entry.startWorkers(context, { outages, ...options });
+  const workers = await entry.startWorkers(context, { outages });
   const { connections } = context;
-  const queues = options.queues ?? workNames;
   runUntilStopped(log, {
     abandon: (what) => context.service?.abandon(what),
     async close() {
@@ -50,7 +48,7 @@ export async function runWorker(entry: Entry, options: { queues?: WorkName[] }):
     },
   });
   // Printed last, because a reader of this line may send a signal at once.
-  log.info({ queues, connections, url: port?.url }, 'The worker processes its queues');
+  log.info({ connections, url: port?.url }, 'The worker processes its queues');
   void reportConnections(context);
-  return { json: { queues, connections, url: port?.url } };
+  return { json: { connections, url: port?.url } };
 }

@@ -33,7 +33,7 @@ test('a break is told once by the processes that run, its remedy works, and its 
     ...{ API_BASE_URL: 'http://127.0.0.1:1', API_KEY: 'of-nobody', RULES_FILE: 'config/rules.yaml' },
     NOTIFY_SLACK_URL: slack.url,
   };
-  const processes = [trunkline(environment, 'web'), trunkline(environment, 'worker', '--queues', 'sends')];
+  const processes = [trunkline(environment, 'web'), trunkline(environment, 'worker')];
   await expect.poll(() => processes.map(({ err }) => / is listening| processes its/.test(err()))).toEqual([true, true]);
   const textsOf = (check: string) =>
     slack.received.map(({ body }) => JSON.parse(body).text as string).filter((text) => text.includes(check));

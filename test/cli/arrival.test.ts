@@ -144,7 +144,7 @@ describe('a database that lacks migrations', () => {
       );
       expect(rows).toEqual([{ processes: 0, targets: 0 }]);
       await catchUp();
-      await expect.poll(command.out).toContain('"queues"');
+      await expect.poll(command.out).toContain('"connections"');
       command.process.kill('SIGTERM');
       expect(await command.ended).toBe(0);
     },
@@ -155,7 +155,7 @@ describe('a database that lacks migrations', () => {
     const command = trunkline({ ...environment, DATABASE_URL: url }, 'worker', '--json');
     await expect.poll(command.err).toContain(lacks);
     await migrateAll(url, createLog('silent'));
-    await expect.poll(command.out).toContain('"queues"');
+    await expect.poll(command.out).toContain('"connections"');
   });
 
   test('ends a worker that waits with 0 when it is told to stop', async () => {
@@ -199,7 +199,7 @@ describe('a database that lacks migrations', () => {
     await client.query(`insert into ops.migrations (name, text_hash) values ('9999_of_tomorrow', '')`);
     await client.end();
     const command = trunkline({ ...environment, DATABASE_URL: url }, 'worker', '--json');
-    await expect.poll(command.out).toContain('"queues"');
+    await expect.poll(command.out).toContain('"connections"');
     expect(command.err()).not.toContain(lacks);
   });
 });

@@ -132,7 +132,7 @@ test('the health check of the image asks the port of the command that runs, if i
     );
   expect(await isHealthy('web', { PORT: open, WORKER_PORT: '1' })).toBe(true);
   expect(await isHealthy('web', { PORT: '1', WORKER_PORT: open })).toBe(false);
-  expect(await isHealthy('worker --queues calls', { PORT: '1', WORKER_PORT: open })).toBe(true);
+  expect(await isHealthy('worker', { PORT: '1', WORKER_PORT: open })).toBe(true);
   expect(await isHealthy('worker', { WORKER_PORT: '1' })).toBe(false);
   expect(await isHealthy('worker', { PORT: '1' })).toBe(true);
   expect(await isHealthy('worker', { WORKER_PORT: 'tcp://10.0.0.5:80' })).toBe(true);

@@ -1,9 +1,8 @@
-import { type Command, InvalidArgumentError } from 'commander';
-import { type WorkName, workNames } from '../../../config/queues.ts';
+import type { Command } from 'commander';
 import { wholeNumber } from '../arguments.ts';
 import type { Entry } from '../lifecycle.ts';
 
-const whenReady = ['--json', 'once ready, print the address or the queues as JSON'] as const;
+const whenReady = ['--json', 'once ready, print the address as JSON'] as const;
 
 /** The processes, and the commands that operators need first. */
 export function addProcesses(program: Command, entry: Entry): void {
@@ -21,9 +20,8 @@ export function addProcesses(program: Command, entry: Entry): void {
   program
     .command('worker')
     .description('Processes the queues: reads due targets through the API and mirrors them. Any number may run.')
-    .option('--queues <names>', `only these queues, separated by commas: ${workNames.join(', ')}`, queueList)
     .option(...whenReady)
-    .action(async (options) => (await import('../worker.ts')).runWorker(entry, options));
+    .action(async () => (await import('../worker.ts')).runWorker(entry));
   program
     .command('sandbox')
     .description('Runs an implementation of the telephony service, with its own account and live traffic.')
@@ -66,14 +64,4 @@ export function addProcesses(program: Command, entry: Entry): void {
       const { settingsRows, settingsTable } = await import('../../../config/settings.ts');
       return { json: settingsRows(), text: settingsTable() };
     });
-}
-
-function queueList(text: string): WorkName[] {
-  return text.split(',').map((word) => {
-    const name = workNames.find((each) => each === word.trim());
-    if (name === undefined) {
-      throw new InvalidArgumentError(`There is no queue "${word.trim()}". The queues are ${workNames.join(', ')}.`);
-    }
-    return name;
-  });
 }

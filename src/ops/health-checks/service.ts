@@ -98,10 +98,4 @@ const readsForbidden = defineCheck({
 });
 
 /** Whether the service answers, and which account. */
-export const serviceChecks = [
-  accountUnrecognized,
-  credentialRefused,
-  scopeMissing,
-  serviceFailing,
-  readsForbidden,
-];
+export const serviceChecks = [accountUnrecognized, credentialRefused, scopeMissing, serviceFailing, readsForbidden];
