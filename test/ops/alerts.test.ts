@@ -34,7 +34,10 @@ beforeEach(async () => {
   await resume();
   for (const each of [webhook, slack, mail]) each.received.length = 0;
   webhook.status = slack.status = 200;
-  // A mirror of which nothing is known to be wrong: a subscription delivers.
+  // A mirror of which nothing is known to be wrong: rules are in force, and a subscription delivers.
+  await query(
+    `insert into ops.rule_versions (version, body, applied_by) values (1, 'rules: []', 'a test') on conflict do nothing`,
+  );
   await query(
     `insert into ops.subscription_watch (event_type, is_created_here, state, in_place_at)
      values ('AccountSMS', true, 'in_place', now()) on conflict do nothing`,

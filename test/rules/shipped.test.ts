@@ -225,6 +225,7 @@ test('the commands tell of it beside the running start', async () => {
     '--from',
     hourAgo,
   );
-  expect(report.rules.filter(({ matched }) => matched > 0)).toHaveLength(7);
+  // Two match only on what others of them did.
+  expect(report.rules.filter(({ matched }) => matched > 0)).toHaveLength(5);
   expect(report.messages).toBeGreaterThanOrEqual(3);
 });

@@ -99,7 +99,11 @@ function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
       ...{ backend: 'postgres', isReachable: true, faults: [] },
       waiting: { conversations: 0, calls: 0, transcripts: 0, directory: 0, sends: 0 },
     }),
-    rules: known(undefined),
+    rules: known({
+      ...{ mode: 'dry-run', version: 1, appliedAt: before(3_600), by: 'a test', why: null, ruleCount: 1 },
+      ...{ today: [], failing: [], failures: [], refusingTargets: [] },
+      ...{ unreadable: null, lastHoliday: null, usesHours: false, usersZone: null },
+    }),
     reporting: known({
       ...{
         timeZone: 'UTC',

@@ -47,7 +47,9 @@ const writers: Record<string, (tx: Transaction, odd: string) => Promise<unknown>
         ...whole(),
         callId: '1700000001.1',
         state: 'complete',
-        recordings: asRead(recording, [{ uniqueId: odd, callId: odd, url: odd, from: odd, to: odd, [odd]: odd }]),
+        recordings: asRead(recording, [
+          { uniqueId: '1700000001.1', callId: odd, url: odd, from: odd, to: odd, [odd]: odd },
+        ]),
       },
     ]),
   transcript: (tx, odd) =>
