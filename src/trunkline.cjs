@@ -3,7 +3,7 @@
 const { spawn } = require('node:child_process');
 const { existsSync } = require('node:fs');
 const { enableCompileCache } = require('node:module');
-const { constants } = require('node:os');
+const { constants, tmpdir } = require('node:os');
 const { dirname, join } = require('node:path');
 
 const needed = 24;
@@ -41,7 +41,9 @@ function findInstalled() {
 function continueWith(node) {
   // Only flags that stand alone: `-e` and its code would load this file again.
   const flags = process.execArgv.filter((flag, at, all) => /^--/.test(flag) && /^-/.test(all[at + 1] || '-'));
-  const args = [...flags, __filename, ...process.argv.slice(2)];
+  const args = [...flags, join(__dirname, 'main.ts'), ...process.argv.slice(2)];
+  // As enableCompileCache does: this file is not loaded again.
+  process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache');
   if (process.execve) process.execve(node, [node, ...args], process.env);
   const child = spawn(node, args, { stdio: 'inherit' });
   const isAtTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;

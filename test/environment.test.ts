@@ -15,7 +15,7 @@ const run = promisify(execFile);
 /** What names an account, its stores or who is told; besides what libraries and libpq read by themselves. */
 const ofAnAccount = [
   ...settingsRows().map(({ name }) => name),
-  ...['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'TRUNKLINE_COMMAND', 'NODE_OPTIONS'],
+  ...['TRUNKLINE_COMMAND', 'NODE_OPTIONS'],
   ...['PGHOST', 'PGPORT', 'PGUSER', 'PGPASSWORD', 'PGDATABASE', 'PGSERVICE', 'PGSERVICEFILE', 'PGPASSFILE'],
   ...['PGOPTIONS', 'PGSSLMODE', 'HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy', 'CONFORMANCE_BASE_URL'],
 ];

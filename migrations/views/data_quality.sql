@@ -47,7 +47,7 @@ union all
 select 'quality', 'delivery words not mapped', count(distinct lower(trim(f.status))), null, 'Words of carriers that reporting.delivery_status_map lacks; their texts count as undetermined.'
 from rollups.sms_day_rollup r cross join jsonb_to_recordset(r.failures) f (class text, status text) where f.class = 'unmapped'
 union all
-select 'quality', 'texts of rules that may have been sent', count(*), null, 'Their outcome is not known yet, or somebody must look: `npx trunkline sends list`. Nothing is sent again by itself.'
+select 'quality', 'texts of rules that may have been sent', count(*), null, 'Their outcome is not known yet, or somebody must look: page /sends. Nothing is sent again by itself.'
 from ops.sends where state in ('UNKNOWN', 'NEEDS_HUMAN')
 union all
 select 'quality', 'texts of rules without a price', coalesce(sum(unpriced_count), 0), null, 'They were sent, and the answer with the price was lost: no sum of cost has them.'

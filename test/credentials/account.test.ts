@@ -110,7 +110,7 @@ describe('another account at the address', () => {
   });
 
   test('may be accepted: what it does not have goes, and its own comes', async () => {
-    const [ours, theirs] = [await account(1), await account(2)];
+    const [ours, theirs] = [await account(1), await account(2, 1_000)];
     const { databaseUrl } = await mirrorOf(ours);
     const database = openDatabase(databaseUrl);
     opened.push(async () => database[Symbol.asyncDispose]());
@@ -198,8 +198,9 @@ test('the commands show whose account answers, and take it as the mirrored one',
 
 async function theirsNewest({ url, apiKey: key }: Sandbox): Promise<string> {
   const service = createService({ baseUrl: url, apiKey: key });
-  const end = Math.ceil(Date.now() / 1_000);
-  const { data } = await service.calls.search({ start: end - 20 * 3_600, end, limit: 1 });
+  // The hour that runs is compared after its end.
+  const end = Math.floor(Date.now() / 3_600_000) * 3_600;
+  const { data } = await service.calls.search({ start: end - 24 * 3_600, end, limit: 1 });
   await service.close();
   return data.calls[0]?.id ?? '';
 }
@@ -397,7 +398,8 @@ describe('an account that changes while a process runs', () => {
     expect(await codeOf(service.calls.get(callId))).toBe('answered');
     fail(/^\/calls\/[\d.]+$|^\/sms\/lines|^\/users/);
     pass(120_000);
-    const end = Math.ceil(Date.now() / 1_000);
+    // The hour that runs is compared after its end.
+    const end = Math.floor(Date.now() / 3_600_000) * 3_600;
     expect(await codeOf(service.calls.search({ start: end - 3_600, end }))).toBe('answered');
     expect(await codeOf(service.confirmAccount('calls.search'))).toBe('rate_limited');
     pass(2_000);

@@ -78,6 +78,7 @@ test('a back-up made while all runs is restored, migrated and found sound', asyn
     API_KEY: sandbox.apiKey,
     WEBHOOK_SECRET: secret,
     RULES_MODE: 'off',
+    TIME_ZONE: 'America/New_York',
   };
   const migrate = trunkline(environment, 'migrate', '--json');
   expect(await migrate.ended, migrate.err()).toBe(0);

@@ -44,7 +44,7 @@ export async function openReceiver(settings: ReadySettings): Promise<TestReceive
 
 /** Fills a migrated database with one row or more of everything that the page tells of. */
 export async function fill(db: Database): Promise<void> {
-  await query(db, 'truncate ops.deliveries, ops.sync_targets, ops.streams restart identity', []);
+  await query(db, 'truncate ops.deliveries, secrets.bodies, ops.sync_targets, ops.streams restart identity', []);
   await query(db, 'truncate warehouse.sms_messages, warehouse.calls, ops.subscription_watch', []);
   const provenance = `'h', 'test', 1, now() - interval '1 minute'`;
   for (const text of [

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { factsDatabase } from './facts.ts';
 
 const facts = await factsDatabase();
-const { query } = facts;
+const { lines, query } = facts;
 afterAll(() => facts[Symbol.asyncDispose]());
 
 beforeAll(() => facts.params({ time_zone: 'America/New_York' }));
@@ -59,27 +59,15 @@ describe('dials and internal calls', () => {
     connected_count as connected, placed_connected_count as reached, unconnected_count as unconnected, rang_count as rang,
     talk_seconds::integer as talk, talk_count as n`;
   const worked = [
-    {
-      ...{ id: 6, direction: 'internal', handled: 2, answered: 0, placed: 2, connected: 1, reached: 1, unconnected: 1 },
-      ...{ rang: 0, talk: 30, n: 1 },
-    },
-    {
-      ...{ id: 6, direction: 'outbound', handled: 5, answered: 0, placed: 5, connected: 2, reached: 2, unconnected: 2 },
-      ...{ rang: 0, talk: 180, n: 2 },
-    },
-    {
-      ...{ id: 7, direction: 'inbound', handled: 1, answered: 1, placed: 0, connected: 1, reached: 0, unconnected: 0 },
-      ...{ rang: 0, talk: 90, n: 1 },
-    },
-    {
-      ...{ id: 7, direction: 'internal', handled: 1, answered: 1, placed: 0, connected: 1, reached: 0, unconnected: 0 },
-      ...{ rang: 1, talk: 30, n: 1 },
-    },
+    '6 | internal | 2 | 0 | 2 | 1 | 1 | 1 | 0 | 30 | 1',
+    '6 | outbound | 5 | 0 | 5 | 2 | 2 | 2 | 0 | 180 | 2',
+    '7 | inbound | 1 | 1 | 0 | 1 | 0 | 0 | 0 | 90 | 1',
+    '7 | internal | 1 | 1 | 0 | 1 | 0 | 0 | 1 | 30 | 1',
   ];
 
   test('internal calls stand apart, and unanswered dials are not connected', async () => {
     expect(
-      await query(
+      await lines(
         `select ${columns} from reporting.agent_hourly where local_date = '${day}' and user_key in (6, 7) order by 1, 2`,
       ),
     ).toEqual(worked);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { factsDatabase } from './facts.ts';
 
 const facts = await factsDatabase();
-const { call, query } = facts;
+const { call, lines, query } = facts;
 afterAll(() => facts[Symbol.asyncDispose]());
 
 describe('a call that was read whole', () => {
@@ -50,27 +50,20 @@ describe('a call that was read whole', () => {
 
   test('is attributed to what its legs touched, with the source', async () => {
     expect(
-      await query(
+      await lines(
         `select kind, endpoint, role, user_id::integer, talk_seconds, source from warehouse.call_attributions
          where call_id = $1 order by kind, endpoint, role`,
         id,
       ),
     ).toEqual([
-      { kind: 'extension', endpoint: '201', role: 'answered', user_id: 2, talk_seconds: 60, source: 'legs' },
-      { kind: 'extension', endpoint: '201', role: 'transferred_out', user_id: 2, talk_seconds: null, source: 'legs' },
-      { kind: 'extension', endpoint: '202', role: 'answered', user_id: 2, talk_seconds: 40, source: 'legs' },
-      { kind: 'extension', endpoint: '202', role: 'rang', user_id: 2, talk_seconds: null, source: 'legs' },
-      { kind: 'extension', endpoint: '202', role: 'transferred_to', user_id: 2, talk_seconds: null, source: 'legs' },
-      { kind: 'huntgroup', endpoint: 'Q', role: 'entered', user_id: null, talk_seconds: null, source: 'legs' },
-      {
-        kind: 'number',
-        endpoint: '15559990000',
-        role: 'entered',
-        user_id: null,
-        talk_seconds: null,
-        source: 'summary',
-      },
-      { kind: 'queue', endpoint: '601', role: 'entered', user_id: null, talk_seconds: null, source: 'legs' },
+      'extension | 201 | answered | 2 | 60 | legs',
+      'extension | 201 | transferred_out | 2 | - | legs',
+      'extension | 202 | answered | 2 | 40 | legs',
+      'extension | 202 | rang | 2 | - | legs',
+      'extension | 202 | transferred_to | 2 | - | legs',
+      'huntgroup | Q | entered | - | - | legs',
+      'number | 15559990000 | entered | - | - | summary',
+      'queue | 601 | entered | - | - | legs',
     ]);
   });
 
@@ -93,16 +86,11 @@ describe('a call that was read whole', () => {
 
   test('counts once for a user whom it reached twice', async () => {
     expect(
-      await query(
+      await lines(
         `select user_key::integer as user, user_name, handled_count, rang_count, transferred_to_count, talk_seconds::integer, talk_count
          from reporting.agent_hourly where local_date = '2026-03-05'`,
       ),
-    ).toEqual([
-      {
-        ...{ user: 2, user_name: 'User 2', handled_count: 1, rang_count: 0, transferred_to_count: 1 },
-        ...{ talk_seconds: 100, talk_count: 1 },
-      },
-    ]);
+    ).toEqual(['2 | User 2 | 1 | 0 | 1 | 100 | 1']);
   });
 
   test('is credited when the users are read after it', async () => {

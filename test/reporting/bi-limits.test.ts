@@ -1,9 +1,7 @@
 import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
-import { readSettings } from '../../config/settings.ts';
 import { inTransaction, limitLockWait, query, sql } from '../../src/db/database.ts';
 import { retryWhileLocked } from '../../src/db/migrate.ts';
-import { diagnose } from '../../src/ops/doctor.ts';
 import { eraseNumber } from '../../src/privacy/erase.ts';
 import { grantBiRole } from '../../src/reporting/bi-role.ts';
 import { drainRollups } from '../../src/reporting/rollups.ts';
@@ -112,22 +110,4 @@ test('a role that a superuser granted stores no large object, and takes no advis
   }
   await using owner = openDatabase(url);
   await owner.query('select pg_advisory_lock(1), pg_advisory_unlock(1)');
-});
-
-test('where only a superuser could keep it from both, doctor has the statements', async () => {
-  const url = await databaseForTest(migrated);
-  await using owner = openDatabase(url);
-  const reader = await biSession(url, owner);
-  const diagnosed = async () => {
-    const settings = { ...readSettings({ DATABASE_URL: url }), databaseUrl: url };
-    const found = await diagnose(settings, createLog('silent'));
-    return found.find(({ sentence }) => sentence.includes('large objects'));
-  };
-  const notice = await diagnosed();
-  expect(notice).toMatchObject({ level: 'notice' });
-  const remedy = notice && 'remedy' in notice ? notice.remedy : '';
-  await using admin = openDatabase(superuserUrlOf(url));
-  for (const [, statement = ''] of remedy.matchAll(/`([^`]+)`/g)) await admin.query(statement);
-  expect(await diagnosed()).toBeUndefined();
-  await expect(reader.query(writes[0] ?? '')).rejects.toMatchObject({ code: '42501' });
 });

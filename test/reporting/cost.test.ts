@@ -4,7 +4,7 @@ import { factsDatabase } from './facts.ts';
 import { line, numberOf, ruleFacts, unsent } from './rule-facts.ts';
 
 const facts = await factsDatabase();
-const { query, insert, thread, value } = facts;
+const { lines, query, insert, thread, value } = facts;
 const { run, send, change } = ruleFacts(facts);
 afterAll(() => facts[Symbol.asyncDispose]());
 await facts.params({ time_zone: 'America/New_York' });
@@ -42,21 +42,12 @@ describe('the cost of sms_daily', () => {
     await send('cost', '2026-11-02T13:00:00Z', 76, { ...unsent, state: 'DENIED', reason: 'dry_run', mode: 'dry-run' });
     await drainOutcomes(facts.db);
     expect(
-      await query(
+      await lines(
         `select local_date::text as day, rule_sent_count as sent, rule_segment_count as segments, charged_usd::float8 as charged,
            unpriced_count as unpriced, unpriced_set_aside_usd::float8 as unpriced_usd, open_count as open, open_set_aside_usd::float8 as open_usd
          from reporting.sms_daily where local_date >= '2026-11-01' order by 1`,
       ),
-    ).toEqual([
-      {
-        ...{ day: '2026-11-01', sent: 3, segments: 5, charged: 0.0516, unpriced: 0, unpriced_usd: 0 },
-        ...{ open: 0, open_usd: 0 },
-      },
-      {
-        ...{ day: '2026-11-02', sent: 1, segments: 1, charged: 0, unpriced: 1, unpriced_usd: 0.05 },
-        ...{ open: 1, open_usd: 0.05 },
-      },
-    ]);
+    ).toEqual(['2026-11-01 | 3 | 5 | 0.0516 | 0 | 0 | 0 | 0', '2026-11-02 | 1 | 1 | 0 | 1 | 0.05 | 1 | 0.05']);
     expect(await outcomes('local_date::text as day, planned_count', `rule = 'cost' and mode = 'live'`)).toEqual([
       { day: '2026-11-01', planned_count: 4 },
       { day: '2026-11-02', planned_count: 1 },

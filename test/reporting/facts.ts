@@ -12,6 +12,8 @@ type Values = Readonly<Record<string, unknown>>;
 
 /** Facts of the warehouse as a test states them; what it does not state has a plain value or is not reported. */
 export interface Facts extends TestDatabase {
+  /** Rows as a table of text: their values in the order of the columns, `-` for NULL. */
+  lines(text: string, ...parameters: readonly unknown[]): Promise<string[]>;
   /** Inserts rows; the columns that every mirrored row has are filled in. */
   insert(table: string, ...rows: readonly Values[]): Promise<void>;
   /** An inbound external call of two minutes that was answered after ten seconds, unless told otherwise. */
@@ -34,6 +36,10 @@ export interface Facts extends TestDatabase {
 
 const provenance = { content_hash: 'h', source: 'test', fetch_seq: 1, fetched_at: '2026-01-01T00:00:00Z' };
 const mirrored = new Set(['users', 'sms_messages', 'calls', 'call_legs', 'recordings', 'transcripts']);
+
+function shown(value: unknown): string {
+  return value instanceof Date ? value.toISOString().replace('.000Z', 'Z') : value === null ? '-' : String(value);
+}
 
 /** As `warehouse/messages.ts` judges an inbound text. */
 function verdictOf(table: string, { direction, body }: Values): Values {
@@ -58,6 +64,8 @@ export async function factsDatabase(url?: string): Promise<Facts> {
   return {
     ...database,
     insert,
+    lines: async (text, ...parameters) =>
+      (await database.query(text, ...parameters)).map((row) => Object.values(row).map(shown).join(' | ')),
     async call(values) {
       await insert('warehouse.calls', {
         direction: 'inbound',

@@ -3,7 +3,7 @@ import { auditQuality } from '../../src/reporting/audits.ts';
 import { factsDatabase } from './facts.ts';
 
 const facts = await factsDatabase();
-const { call, query, insert } = facts;
+const { call, lines, query, insert } = facts;
 afterAll(() => facts[Symbol.asyncDispose]());
 
 const transcript = (id: number, callId: string, values = {}) =>
@@ -65,50 +65,17 @@ beforeAll(async () => {
 
 test('fct_transcript has NULL for what was not analysed, and zero as a score', async () => {
   expect(
-    await query(
+    await lines(
       `select agent_name, heard_agent_name as heard, call_purpose as purpose, call_sentiment as sentiment, csat_score as csat,
          agent_performance_score as performance, is_action_required as action, is_urgent_action_required as urgent,
          leg_unique_id is not null as is_paired
        from reporting.fct_transcript where local_date = '2026-03-02' order by transcript_id`,
     ),
   ).toEqual([
-    {
-      ...{
-        agent_name: 'User 1',
-        heard: 'Somebody heard',
-        purpose: 'Billing',
-        sentiment: 'calm',
-        csat: 5,
-        performance: 80,
-      },
-      ...{ action: null, urgent: null, is_paired: true },
-    },
-    {
-      ...{
-        agent_name: null,
-        heard: 'Somebody heard',
-        purpose: 'Billing',
-        sentiment: 'angry',
-        csat: 0,
-        performance: null,
-      },
-      ...{ action: true, urgent: null, is_paired: false },
-    },
-    {
-      ...{
-        agent_name: null,
-        heard: 'Somebody heard',
-        purpose: 'Billing',
-        sentiment: null,
-        csat: null,
-        performance: null,
-      },
-      ...{ action: false, urgent: true, is_paired: false },
-    },
-    {
-      ...{ agent_name: null, heard: null, purpose: null, sentiment: null, csat: null, performance: null },
-      ...{ action: null, urgent: null, is_paired: false },
-    },
+    'User 1 | Somebody heard | Billing | calm | 5 | 80 | - | - | true',
+    '- | Somebody heard | Billing | angry | 0 | - | true | - | false',
+    '- | Somebody heard | Billing | - | - | - | false | true | false',
+    '- | - | - | - | - | - | - | - | false',
   ]);
 });
 

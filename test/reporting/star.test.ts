@@ -3,7 +3,7 @@ import { rebuildRollups } from '../../src/reporting/rebuild.ts';
 import { factsDatabase } from './facts.ts';
 
 const facts = await factsDatabase();
-const { call, insert, query, value } = facts;
+const { call, insert, lines, query, value } = facts;
 afterAll(() => facts[Symbol.asyncDispose]());
 
 /** Monday; New York is five hours behind UTC until the 8th. */
@@ -130,7 +130,7 @@ describe('fct_call', () => {
     });
     expect(await rowOf('1.9', keys)).toMatchObject({ number_key: 'unknown', contact_key: 'unknown' });
     expect(
-      await query(
+      await lines(
         `select c.call_id, d.day_name, n.is_line, k.area_code, q.queue_name, u.user_name
          from reporting.fct_call c
            join reporting.dim_date d on d.local_date = c.local_date
@@ -141,9 +141,9 @@ describe('fct_call', () => {
          where c.call_id in ('1.1', '1.3', '1.9') order by 1`,
       ),
     ).toEqual([
-      { call_id: '1.1', day_name: 'Mon', is_line: false, area_code: '555', queue_name: 'Support', user_name: 'User 1' },
-      { call_id: '1.3', day_name: 'Mon', is_line: false, area_code: '555', queue_name: 'Front', user_name: null },
-      { call_id: '1.9', day_name: 'Mon', is_line: false, area_code: null, queue_name: null, user_name: 'User 3' },
+      '1.1 | Mon | false | 555 | Support | User 1',
+      '1.3 | Mon | false | 555 | Front | -',
+      '1.9 | Mon | false | - | - | User 3',
     ]);
   });
 
@@ -256,27 +256,15 @@ describe('the dimensions', () => {
     await facts.thread(1, [[at(0), 'in']], { number: '12125550123' });
     await facts.drain();
     expect(
-      await query(
+      await lines(
         `select number_key, account_number, number_name, user_key::integer as owner, is_line, last_call_date is not null as has_calls
          from reporting.dim_number order by 1`,
       ),
     ).toEqual([
-      {
-        ...{ number_key: '15559990000', account_number: '15559990000', number_name: '15559990000', owner: null },
-        ...{ is_line: false, has_calls: true },
-      },
-      {
-        ...{ number_key: '15559990001', account_number: '15559990001', number_name: 'Shop', owner: null },
-        ...{ is_line: true, has_calls: false },
-      },
-      {
-        ...{ number_key: '15559990002', account_number: '15559990002', number_name: '15559990002', owner: 2 },
-        ...{ is_line: false, has_calls: false },
-      },
-      {
-        ...{ number_key: 'unknown', account_number: null, number_name: 'unknown', owner: null },
-        ...{ is_line: false, has_calls: false },
-      },
+      '15559990000 | 15559990000 | 15559990000 | - | false | true',
+      '15559990001 | 15559990001 | Shop | - | true | false',
+      '15559990002 | 15559990002 | 15559990002 | 2 | false | false',
+      'unknown | - | unknown | - | false | false',
     ]);
   });
 
@@ -287,14 +275,10 @@ describe('the dimensions', () => {
     await query(`insert into ops.erasures (number_hash) select ops.erasure_hash('15550000008')`);
     await facts.drain();
     expect(
-      await query(
+      await lines(
         `select contact_key, contact_name, area_code from reporting.dim_contact where contact_key <> '15550000001' order by 1`,
       ),
-    ).toEqual([
-      { contact_key: '12125550123', contact_name: null, area_code: '212' },
-      { contact_key: '15550000007', contact_name: 'New', area_code: '555' },
-      { contact_key: 'unknown', contact_name: 'unknown', area_code: null },
-    ]);
+    ).toEqual(['12125550123 | - | 212', '15550000007 | New | 555', 'unknown | unknown | -']);
     await query(
       `insert into warehouse.contacts (number, name, owner, tags) values ('15550000007', 'Listed', 'Sam', '{vip}')`,
     );

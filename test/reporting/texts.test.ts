@@ -5,157 +5,65 @@ import { ruleFacts } from './rule-facts.ts';
 import { line, otherLine, stateThreads } from './threads.ts';
 
 const facts = await factsDatabase();
-const { query, thread } = facts;
+const { lines, query, thread } = facts;
 beforeAll(() => stateThreads(facts));
 afterAll(() => facts[Symbol.asyncDispose]());
 
 describe('sms_daily', () => {
   test('counts by local day and line, a group once', async () => {
     expect(
-      await query(
+      await lines(
         `select local_date::text as day, line, inbound_count, outbound_count, outbound_user_count, outbound_automatic_count,
            outbound_unknown_count, number_count, conversation_count, blocked_count
          from reporting.sms_daily where local_date in ('2026-03-02', '2026-03-10', '2026-03-11') order by 1, 2`,
       ),
     ).toEqual([
-      {
-        day: '2026-03-02',
-        line,
-        inbound_count: 4,
-        outbound_count: 3,
-        outbound_user_count: 2,
-        outbound_automatic_count: 0,
-        outbound_unknown_count: 1,
-        number_count: 2,
-        conversation_count: 2,
-        blocked_count: 0,
-      },
-      {
-        day: '2026-03-10',
-        line,
-        inbound_count: 1,
-        outbound_count: 1,
-        outbound_user_count: 1,
-        outbound_automatic_count: 0,
-        outbound_unknown_count: 0,
-        number_count: 1,
-        conversation_count: 1,
-        blocked_count: 1,
-      },
-      {
-        day: '2026-03-10',
-        line: otherLine,
-        inbound_count: 1,
-        outbound_count: 0,
-        outbound_user_count: 0,
-        outbound_automatic_count: 0,
-        outbound_unknown_count: 0,
-        number_count: 1,
-        conversation_count: 1,
-        blocked_count: 0,
-      },
-      {
-        day: '2026-03-11',
-        line: otherLine,
-        inbound_count: 0,
-        outbound_count: 1,
-        outbound_user_count: 0,
-        outbound_automatic_count: 0,
-        outbound_unknown_count: 1,
-        number_count: 1,
-        conversation_count: 1,
-        blocked_count: 0,
-      },
+      `2026-03-02 | ${line} | 4 | 3 | 2 | 0 | 1 | 2 | 2 | 0`,
+      `2026-03-10 | ${line} | 1 | 1 | 1 | 0 | 0 | 1 | 1 | 1`,
+      `2026-03-10 | ${otherLine} | 1 | 0 | 0 | 0 | 0 | 1 | 1 | 0`,
+      `2026-03-11 | ${otherLine} | 0 | 1 | 0 | 0 | 1 | 1 | 1 | 0`,
     ]);
   });
 
   test('shows the failure rate beside the coverage of receipts', async () => {
     expect(
-      await query(
+      await lines(
         `select local_date::text as day, delivered_count, failed_count, no_receipt_count, undetermined_count,
            failure_rate_pct::float8 as failed, receipt_coverage_pct::float8 as covered
          from reporting.sms_daily where outbound_count > 0 and local_date in ('2026-03-02', '2026-03-10', '2026-03-11') order by 1`,
       ),
     ).toEqual([
-      {
-        day: '2026-03-02',
-        delivered_count: 1,
-        failed_count: 1,
-        no_receipt_count: 1,
-        undetermined_count: 0,
-        failed: 50,
-        covered: 66.67,
-      },
-      {
-        day: '2026-03-10',
-        delivered_count: 0,
-        failed_count: 0,
-        no_receipt_count: 0,
-        undetermined_count: 0,
-        failed: null,
-        covered: null,
-      },
-      {
-        day: '2026-03-11',
-        delivered_count: 0,
-        failed_count: 0,
-        no_receipt_count: 0,
-        undetermined_count: 1,
-        failed: null,
-        covered: 0,
-      },
+      '2026-03-02 | 1 | 1 | 1 | 0 | 50 | 66.67',
+      '2026-03-10 | 0 | 0 | 0 | 0 | - | -',
+      '2026-03-11 | 0 | 0 | 0 | 1 | - | 0',
     ]);
   });
 });
 
 test('sms_daily keeps the words of the carrier', async () => {
   expect(
-    await query(
+    await lines(
       `select local_date::text as day, f.* from reporting.sms_daily s
          cross join jsonb_to_recordset(s.failures) f (class text, status text, error text, texts integer) order by 1`,
     ),
   ).toEqual([
-    { day: '2026-03-02', class: 'failed', status: 'undelivered', error: '30005', texts: 1 },
-    { day: '2026-03-10', class: 'blocked', status: null, error: null, texts: 1 },
-    { day: '2026-03-11', class: 'unmapped', status: 'martian', error: null, texts: 1 },
+    '2026-03-02 | failed | undelivered | 30005 | 1',
+    '2026-03-10 | blocked | - | - | 1',
+    '2026-03-11 | unmapped | martian | - | 1',
   ]);
 });
 
 test('fct_sms_message has no scheduled text', async () => {
   expect(
-    await query(
+    await lines(
       `select sender_kind, delivery_class, sent_by_name, is_group, body from reporting.fct_sms_message
        where conversation_id in (1, 4, 5) and direction = 'out' order by sent_at`,
     ),
   ).toEqual([
-    {
-      sender_kind: 'unknown',
-      delivery_class: 'delivered',
-      sent_by_name: null,
-      is_group: false,
-      body: null,
-    },
-    {
-      sender_kind: 'user',
-      delivery_class: 'failed',
-      sent_by_name: 'User 1',
-      is_group: false,
-      body: null,
-    },
-    {
-      sender_kind: 'user',
-      delivery_class: 'blocked',
-      sent_by_name: 'User 1',
-      is_group: false,
-      body: null,
-    },
-    {
-      sender_kind: 'unknown',
-      delivery_class: 'unmapped',
-      sent_by_name: null,
-      is_group: true,
-      body: null,
-    },
+    'unknown | delivered | - | false | -',
+    'user | failed | User 1 | false | -',
+    'user | blocked | User 1 | false | -',
+    'unknown | unmapped | - | true | -',
   ]);
 });
 
@@ -176,10 +84,10 @@ test('sms_opt_status has the status of each number, since when', async () => {
     [['2026-03-14T15:03:00Z', 'in', { body: 'STOP', from_number: participants[1], group_participants: participants }]],
     { number: participants[0], participants_key: participants.join(',') },
   );
-  expect(await query('select number, is_opted_out, decided_at from reporting.sms_opt_status order by 1')).toEqual([
-    { number: '15551000020', is_opted_out: true, decided_at: new Date('2026-03-14T15:00:00Z') },
-    { number: '15551000021', is_opted_out: false, decided_at: new Date('2026-03-14T15:01:00Z') },
-    { number: '15551000022', is_opted_out: true, decided_at: new Date('2026-03-14T15:03:00Z') },
+  expect(await lines('select number, is_opted_out, decided_at from reporting.sms_opt_status order by 1')).toEqual([
+    '15551000020 | true | 2026-03-14T15:00:00Z',
+    '15551000021 | false | 2026-03-14T15:01:00Z',
+    '15551000022 | true | 2026-03-14T15:03:00Z',
   ]);
 });
 
@@ -200,14 +108,14 @@ test('sms_opt_status knows the words that the gate knows, and of two in one seco
     participants_key: participants.join(','),
   });
   expect(
-    await query(
+    await lines(
       `select number, is_opted_out, opt_status from reporting.sms_opt_status where number >= '15551000024' order by 1`,
     ),
   ).toEqual([
-    { number: '15551000024', is_opted_out: true, opt_status: 'opt_out' },
-    { number: '15551000025', is_opted_out: false, opt_status: 'unsure' },
-    { number: '15551000027', is_opted_out: true, opt_status: 'opt_out' },
-    { number: '15551000029', is_opted_out: true, opt_status: 'opt_out' },
+    '15551000024 | true | opt_out',
+    '15551000025 | false | unsure',
+    '15551000027 | true | opt_out',
+    '15551000029 | true | opt_out',
   ]);
   expect(await query(`select decided_at from reporting.sms_opt_status where number = '15551000025'`)).toEqual([
     { decided_at: new Date('2026-03-14T16:00:00Z') },
@@ -243,32 +151,14 @@ test('conversation_state says how far what was observed can be trusted', async (
     '2026-03-10T14:00:00Z',
   );
   expect(
-    await query(
+    await lines(
       `select conversation_id::integer, is_resolved, resolved_confidence, assigned_user_id::integer, assigned_name
        from reporting.conversation_state where conversation_id in (1, 3, 4) order by 1`,
     ),
   ).toEqual([
-    {
-      conversation_id: 1,
-      is_resolved: null,
-      resolved_confidence: 'never_observed',
-      assigned_user_id: null,
-      assigned_name: null,
-    },
-    {
-      conversation_id: 3,
-      is_resolved: true,
-      resolved_confidence: 'as_observed',
-      assigned_user_id: 1,
-      assigned_name: 'User 1',
-    },
-    {
-      conversation_id: 4,
-      is_resolved: false,
-      resolved_confidence: 'stale_since_inbound',
-      assigned_user_id: null,
-      assigned_name: null,
-    },
+    '1 | - | never_observed | - | -',
+    '3 | true | as_observed | 1 | User 1',
+    '4 | false | stale_since_inbound | - | -',
   ]);
 });
 

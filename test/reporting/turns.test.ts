@@ -3,7 +3,7 @@ import { factsDatabase } from './facts.ts';
 import { line, stateThreads } from './threads.ts';
 
 const facts = await factsDatabase();
-const { query, thread } = facts;
+const { lines, query, thread } = facts;
 beforeAll(async () => {
   await stateThreads(facts);
   // A text that failed is no reply.
@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => facts[Symbol.asyncDispose]());
 
 const turns = (conversation: number) =>
-  query(
+  lines(
     `select turn_number, is_session_start, is_last, inbound_count, first_reply_kind, reply_seconds, user_reply_seconds,
        user_reply_business_seconds, user_key::integer as by
      from reporting.fct_sms_turn where conversation_id = $1 order by 1`,
@@ -23,85 +23,38 @@ const turns = (conversation: number) =>
   );
 
 describe('a turn', () => {
-  test('is replied to by a person even when one of an unknown sender came first', async () => {
-    expect(await turns(1)).toEqual([
-      {
-        turn_number: 1,
-        is_session_start: true,
-        is_last: false,
-        inbound_count: 1,
-        first_reply_kind: 'unknown',
-        reply_seconds: 5,
-        user_reply_seconds: 1200,
-        user_reply_business_seconds: 1200,
-        by: 1,
-      },
-      {
-        turn_number: 2,
-        is_session_start: false,
-        is_last: true,
-        inbound_count: 1,
-        first_reply_kind: 'user',
-        reply_seconds: 600,
-        user_reply_seconds: 600,
-        user_reply_business_seconds: 600,
-        by: 1,
-      },
-    ]);
+  // Its number, whether it begins a session and is the last, its texts, the first reply, and seconds until a reply, a user's, in
+  // business time, and of whom.
+  test.each([
+    [
+      'is replied to by a person even when one of an unknown sender came first',
+      1,
+      ['1 | true | false | 1 | unknown | 5 | 1200 | 1200 | 1', '2 | false | true | 1 | user | 600 | 600 | 600 | 1'],
+    ],
+    [
+      'begins again after a silence, so that an old "thanks" does not wait for days',
+      2,
+      [
+        '1 | true | false | 1 | user | 60 | 60 | 60 | 1',
+        '2 | false | false | 1 | - | - | - | - | -',
+        '3 | true | true | 1 | - | - | - | - | -',
+      ],
+    ],
+    ['is replied to after a weekend, in business time', 3, ['1 | true | true | 1 | user | 229500 | 229500 | 2700 | 1']],
+    ['is not ended by a blocked text, nor by a scheduled one', 4, ['1 | true | true | 1 | - | - | - | - | -']],
+    ['needs a text of the customer', 6, []],
+  ])('%s', async (_, conversation, expected) => {
+    expect(await turns(conversation)).toEqual(expected);
   });
 
-  test('begins again after a silence, so that an old "thanks" does not wait for days', async () => {
-    const none = {
-      first_reply_kind: null,
-      reply_seconds: null,
-      user_reply_seconds: null,
-      user_reply_business_seconds: null,
-      by: null,
-    };
-    expect(await turns(2)).toEqual([
-      {
-        turn_number: 1,
-        is_session_start: true,
-        is_last: false,
-        inbound_count: 1,
-        first_reply_kind: 'user',
-        reply_seconds: 60,
-        user_reply_seconds: 60,
-        user_reply_business_seconds: 60,
-        by: 1,
-      },
-      { turn_number: 2, is_session_start: false, is_last: false, inbound_count: 1, ...none },
-      { turn_number: 3, is_session_start: true, is_last: true, inbound_count: 1, ...none },
-    ]);
+  test('is replied to when the reply comes days later', async () => {
+    await facts.insert('warehouse.sms_messages', {
+      ...{ conversation_id: 4, message_id: 4900, line, number: '15551000004', direction: 'out' },
+      ...{ sent_at: '2026-03-11T15:00:00Z', sent_by: 1, body: 'text' },
+    });
+    await facts.drain();
+    expect(await turns(4)).toEqual(['1 | true | true | 1 | user | 86400 | 86400 | 28800 | 1']);
   });
-
-  test('is replied to after a weekend, in business time within the hour', async () => {
-    expect(await turns(3)).toMatchObject([
-      {
-        reply_seconds: (64 * 60 + 45 - 60) * 60,
-        user_reply_seconds: (64 * 60 + 45 - 60) * 60,
-        user_reply_business_seconds: 45 * 60,
-      },
-    ]);
-  });
-
-  test('is not ended by a blocked text, nor by a scheduled one', async () => {
-    expect(await turns(4)).toMatchObject([{ is_last: true, first_reply_kind: null }]);
-  });
-
-  test('needs a text of the customer', async () => {
-    expect(await turns(6)).toEqual([]);
-  });
-});
-
-test('a turn is replied to when the reply comes days later', async () => {
-  expect(await turns(4)).toMatchObject([{ user_reply_seconds: null }]);
-  await facts.insert('warehouse.sms_messages', {
-    ...{ conversation_id: 4, message_id: 4900, line, number: '15551000004', direction: 'out' },
-    ...{ sent_at: '2026-03-11T15:00:00Z', sent_by: 1, body: 'text' },
-  });
-  await facts.drain();
-  expect(await turns(4)).toMatchObject([{ user_reply_seconds: 86_400, user_reply_business_seconds: 8 * 3600 }]);
 });
 
 describe('business time', () => {
@@ -172,29 +125,14 @@ describe('conversation_state', () => {
     );
     await facts.drain();
     expect(
-      await query(
+      await lines(
         `select conversation_id::integer, waiting_since_at, waiting_count, assigned_user_id
          from reporting.conversation_state where waiting_since_at > '2026-03-01' order by 1`,
       ),
     ).toEqual([
-      {
-        conversation_id: 2,
-        waiting_since_at: new Date('2026-03-07T15:00:00Z'),
-        waiting_count: 1,
-        assigned_user_id: null,
-      },
-      {
-        conversation_id: 10,
-        waiting_since_at: new Date('2026-03-13T15:00:00Z'),
-        waiting_count: 1,
-        assigned_user_id: null,
-      },
-      {
-        conversation_id: 12,
-        waiting_since_at: new Date('2026-03-13T15:00:00Z'),
-        waiting_count: 1,
-        assigned_user_id: null,
-      },
+      '2 | 2026-03-07T15:00:00Z | 1 | -',
+      '10 | 2026-03-13T15:00:00Z | 1 | -',
+      '12 | 2026-03-13T15:00:00Z | 1 | -',
     ]);
   });
 
@@ -219,7 +157,7 @@ test('a reaction is no turn, and nobody waits because of one', async () => {
     ['2026-03-12T15:01:00Z', 'in', { is_reaction: true }],
   ]);
   await facts.drain();
-  expect(await turns(20)).toMatchObject([{ is_last: true, inbound_count: 1, reply_seconds: 60 }]);
+  expect(await turns(20)).toEqual(['1 | true | true | 1 | user | 60 | 60 | 60 | 1']);
   expect(
     await query(
       `select conversation_id::integer as id, waiting_count from reporting.conversation_state

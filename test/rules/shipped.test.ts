@@ -225,7 +225,12 @@ test('the commands tell of it beside the running start', async () => {
     '--from',
     hourAgo,
   );
-  // Two match only on what others of them did.
-  expect(report.rules.filter(({ matched }) => matched > 0)).toHaveLength(5);
+  // The others match on what these did.
+  const certain = [
+    ...['thanks-resolves', 'out-of-hours-reply', 'missed-call-text-back', 'voicemail-acknowledgement'],
+    'urgent-call-assigns',
+  ];
+  const matched = report.rules.flatMap((each) => (each.matched > 0 ? [each.rule] : []));
+  expect(matched).toEqual(expect.arrayContaining(certain));
   expect(report.messages).toBeGreaterThanOrEqual(3);
 });

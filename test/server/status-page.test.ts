@@ -150,7 +150,7 @@ test('folds on a phone what is fine, and leaves open what is not', () => {
     [...page.matchAll(/<details class="card fold"( open)?><summary><h2>(?:<a [^>]*>)?([^<]*)/g)].map(
       ([, open, title]) => `${title}${open ?? ''}`,
     );
-  const fine = ['Deliveries', 'Compared with the service', 'Automatic texts', 'Webhook subscriptions'];
+  const fine = ['Deliveries', 'Compared with the service', 'Automatic texts', 'Rules', 'Webhook subscriptions'];
   expect(folds(render())).toEqual(fine);
   const control = { ...quietLedger.control, isPaused: true, reason: 'by the operator' };
   const bad = render({
