@@ -1,6 +1,6 @@
-import { type Database, query, sql, type Transaction } from './database.ts';
+import { type Database, query, sql } from './database.ts';
 
-/** A session or prepared transaction that our sessions wait for. */
+/** A session or prepared transaction that a migration waits for. */
 export interface Blocker {
   /** Null for a prepared transaction. */
   readonly pid: number | null;
@@ -9,10 +9,6 @@ export interface Blocker {
   /** Start of its transaction; null if Postgres hides it from our role. */
   readonly since: Date | null;
 }
-
-/** Whether a session is one of ours. Its name alone proves nothing, because any session may use it. */
-const isOurs = (alias: string) =>
-  sql.raw(`coalesce(${alias}.usename = current_user and ${alias}.application_name like 'trunkline%', false)`);
 
 /** Describes it within a sentence: `"bi" (metabase, pid 4711)`. */
 export function blockerName({ pid, role, application }: Omit<Blocker, 'since'>): string {
@@ -27,35 +23,6 @@ export function blockerRemedy(blockers: readonly Pick<Blocker, 'pid'>[]): string
     return 'Run `select gid from pg_prepared_xacts`, then `rollback prepared` with the gid.';
   }
   return `Ask whoever it is, or run ${pids.map((pid) => `\`select pg_terminate_backend(${pid})\``).join(' and ')}.`;
-}
-
-export interface LockWait extends Blocker {
-  readonly waiting: number;
-  /** Since when the first of our sessions has waited. */
-  readonly waitingSince: Date;
-}
-
-/** Milliseconds after which a wait for somebody else's lock is reported. */
-const waitMs = 3_000;
-
-/**
- * Sessions of others that hold a lock which ours have waited for, for some seconds. At most three, longest first.
- */
-export function readLockWaits(db: Database | Transaction): Promise<LockWait[]> {
-  return query(
-    db,
-    sql<LockWait>`
-      select a.pid, a.usename as role, nullif(a.application_name, '') as application, a.xact_start as since,
-        count(distinct w.pid)::integer as waiting, min(l.waitstart) as "waitingSince"
-      from pg_stat_activity w
-        join pg_locks l on l.pid = w.pid and not l.granted
-        cross join lateral (select distinct pid from unnest(pg_blocking_pids(w.pid)) pid) b
-        left join pg_stat_activity a on a.pid = b.pid
-      where w.datname = current_database() and w.wait_event_type = 'Lock' and ${isOurs('w')}
-        and l.waitstart < clock_timestamp() - ${waitMs} * interval '1 ms' and not ${isOurs('a')}
-      group by a.pid, a.usename, a.application_name, a.xact_start
-      order by "waitingSince" limit 3`,
-  );
 }
 
 /**

@@ -9,7 +9,6 @@ import { readProcesses } from './processes.ts';
 import { readRules, readSends } from './snapshot/automation.ts';
 import {
   readAlerts,
-  readDisk,
   readLostWrites,
   readPostgres,
   readQueues,
@@ -67,7 +66,6 @@ export interface Snapshot extends StoredParts {
   readonly uptimeSeconds: number;
   readonly postgres: PartOf<typeof readPostgres>;
   readonly queues: PartOf<typeof readQueues>;
-  readonly disk: PartOf<typeof readDisk>;
   /** Of this process; undefined when it has no API client. */
   readonly circuit: CircuitState | undefined;
   /** For this process: Postgres recently refused a write because its disk was full. */
@@ -109,7 +107,6 @@ export async function takeSnapshot(parts: SnapshotParts): Promise<Snapshot> {
         ...{ takenAt: moment?.now ?? new Date(), release, commit, uptimeSeconds: Math.round(process.uptime()) },
         ...(Object.fromEntries(parts) as unknown as StoredParts),
         postgres: await ask((db) => readPostgres(db, settings.poolSize)),
-        disk: await part(() => readDisk(settings)),
         queues: await queueFacts,
         circuit: service?.circuit.state(),
         isDiskFull: (refusedMs(settings.databaseUrl, refusals.diskFull) ?? Number.POSITIVE_INFINITY) < diskFullMaxMs,

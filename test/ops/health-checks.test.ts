@@ -117,11 +117,6 @@ const faults: readonly Fault[] = [
     /^The reports are not all those of this release\. → The views are \w+.*trunkline migrate/,
   ],
   [
-    'warning disk_low',
-    { disk: knownAs({ freeBytes: 0.1 * 1024 ** 3, totalBytes: 20 * 1024 ** 3 }) },
-    /^The disk of the database has 0\.1 GiB of 20\.0 GiB left\. .* → .*DATA_DIR/,
-  ],
-  [
     'problem account_unrecognized',
     process('account_problem', `'another account answers'`),
     /^The account of 1 of 2 processes is not recognized, so nothing is read, proven or sent\. → .*another account answers\. .*API_BASE_URL and API_KEY/,
@@ -513,31 +508,21 @@ describe('a fault is found while it lasts', () => {
     expect(repeatedBy(snapshot)).toEqual([]);
   });
 
-  test('what others call themselves in Postgres is not repeated by an alert', async () => {
+  test('what a limit of Postgres is called is not repeated by an alert', async () => {
     await allIsWell();
     const { postgres, ...others } = await takeSnapshot(world.context);
-    const session = { pid: 4711, role: 'bi', application: 'metabase', since: new Date(0), waitingSince: new Date(0) };
-    const slot = { name: 'copy', isLost: false, keptBytes: 2 ** 40 };
+    const connections = { sentence: 'The role bi allows 3.', remedy: 'Raise it.', isTooMuch: true };
     const snapshot: Snapshot = {
       ...others,
-      postgres: knownAs({
-        ...(known(postgres) as PostgresStatus),
-        waits: [{ ...session, waiting: 2 }],
-        slots: [slot, { ...slot, isLost: true }],
-        connections: { sentence: 'The role bi allows 3.', remedy: 'Raise it.', isTooMuch: true },
-      }),
+      postgres: knownAs({ ...(known(postgres) as PostgresStatus), connections }),
     };
-    expect(new Set(healthChecks(snapshot).map(({ check }) => check))).toEqual(
-      new Set(['lock_waited', 'replication_slot', 'connections_short']),
-    );
+    expect(healthChecks(snapshot).map(({ check }) => check)).toEqual(['connections_short']);
     expect(repeatedBy(snapshot)).toEqual([]);
   });
 
   test('so is every check, but for those that need a Postgres of their own', () => {
     const shown = new Set(faults.map(([name]) => name.split(' ')[1]));
-    expect(allChecks.map(({ id }) => id).filter((id) => !shown.has(id))).toEqual([
-      ...['database_unavailable', 'lock_waited', 'replication_slot'],
-    ]);
+    expect(allChecks.map(({ id }) => id).filter((id) => !shown.has(id))).toEqual(['database_unavailable']);
   });
 });
 

@@ -5,15 +5,12 @@ import { join } from 'node:path';
 import { MIGRATION_ADVISORY_LOCK_KEY } from 'bullmq';
 import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
-import { createDatabase as openPool, query, sql } from '../../src/db/database.ts';
 import { migrateAll } from '../../src/migrations.ts';
-import { findingsOf } from '../../src/ops/alerts/watch.ts';
 import { healthChecks } from '../../src/ops/health-checks.ts';
 import { takeSnapshot } from '../../src/ops/snapshot.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { runInProcess } from '../cli/in-process.ts';
 import { databaseForTest, dropDatabase, superuserUrlOf } from '../stores/databases.ts';
-import { migrated } from '../world/database.ts';
 import { captureLog } from '../world/log.ts';
 import { createWorld, type World } from '../world.ts';
 
@@ -36,45 +33,6 @@ async function idle(options: Partial<Parameters<typeof createWorld>[0]> = {}): P
 
 const found = async ({ context }: World, check: string) =>
   healthChecks(await takeSnapshot(context)).filter((each) => each.check === check);
-
-test('who holds a lock that ours wait for is named, with what ends it', async () => {
-  const url = await databaseForTest(migrated);
-  const world = await idle({ databaseUrl: url });
-  const dashboard = await otherProgram(url, 'a dashboard');
-  const { rows } = await dashboard.query('select pg_backend_pid() as pid, current_user as role');
-  const [{ pid, role }] = rows;
-  await dashboard.query('begin; lock table ops.locks in access exclusive mode');
-  await using waiting = openPool({ url, log: silent, maxConnections: 1, name: 'waiting' });
-  const waited = query(waiting.db, sql`select from ops.locks`);
-  await expect.poll(() => found(world, 'lock_waited'), { interval: 500 }).toHaveLength(1);
-  const [check] = await found(world, 'lock_waited');
-  expect(check?.detail).toBe(`It is "${role}" (a dashboard, pid ${pid}).`);
-  expect(check?.remedy).toContain(`select pg_terminate_backend(${pid})`);
-  expect(JSON.stringify(findingsOf(check ? [check] : []))).not.toMatch(/dashboard|"detail"/);
-  const status = await runInProcess({ DATABASE_URL: url }, 'status');
-  expect(status.out).toContain(`select pg_terminate_backend(${pid})`);
-  await dashboard.query('commit');
-  await waited;
-  expect(await found(world, 'lock_waited')).toEqual([]);
-});
-
-test('a replication slot that keeps much is named before it fills the disk', async () => {
-  const snapshot = await takeSnapshot((await idle({ databaseUrl: await databaseForTest(migrated) })).context);
-  const told = (keptBytes: number, isLost = false) => {
-    const slots = [{ name: 'copy', isLost, keptBytes }];
-    const status = { waits: [], diskFullAt: null, readOnlyAt: null, connections: null, slots };
-    const found = healthChecks({ ...snapshot, postgres: { state: 'known', value: status } });
-    return found.find(({ check }) => check === 'replication_slot');
-  };
-  expect(told(0)).toBeUndefined();
-  expect(told(2 * 1024 ** 3)).toMatchObject({
-    level: 'warning',
-    sentence: 'A replication slot is not read: Postgres keeps 2.0 GiB of write-ahead log for it.',
-    detail: `The slot is 'copy'.`,
-    remedy: expect.stringContaining('pg_drop_replication_slot'),
-  });
-  expect(told(0, true)?.sentence).toContain('is lost');
-});
 
 test('a release waits for an advisory lock of the queue library, and names who holds it', async () => {
   const url = await databaseForTest();

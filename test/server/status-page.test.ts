@@ -62,9 +62,8 @@ function snapshotWith(changes: Partial<Snapshot> = {}): Snapshot {
     commit: '0123456789ab',
     uptimeSeconds: 90_000,
     alerts: known({ open: [], undelivered: [] }),
-    disk: known(undefined),
     lostWrites: known(null),
-    postgres: known({ waits: [], long: [], diskFullAt: null, readOnlyAt: null, connections: null, slots: [] }),
+    postgres: known({ diskFullAt: null, readOnlyAt: null, connections: null }),
     isDiskFull: false,
     isReadOnly: false,
     schema: known({

@@ -1,7 +1,5 @@
-import { blockerName, blockerRemedy } from '../../db/blockers.ts';
 import { freeDisk } from '../../db/refusals.ts';
 import { toType } from '../../shared/command-name.ts';
-import { countOf } from '../format.ts';
 import type { PostgresStatus, SchemaStatus } from '../snapshot/deployment.ts';
 import { known } from '../snapshot.ts';
 import { defineCheck } from './check.ts';
@@ -68,54 +66,6 @@ export const schemaOld = defineCheck<Pick<SchemaStatus, 'isMigrated' | 'outdated
   detail: ({ isMigrated, outdatedViews }) => (isMigrated ? `The views are ${outdatedViews.join(', ')}.` : undefined),
 });
 
-const lockWaited = defineCheck({
-  id: 'lock_waited',
-  measure: ({ postgres }) => known(postgres)?.waits,
-  level: 'warning',
-  sentence: ({ waiting }) =>
-    `Another session holds a lock in Postgres, and ${countOf(waiting, 'session')} of Trunkline wait for it.`,
-  remedy: (wait) => blockerRemedy([wait]),
-  since: ({ waitingSince }) => waitingSince,
-  // Role and application are named by their users, so they can be anything.
-  detail: (wait) => `It is ${blockerName(wait)}.`,
-});
-
-/** Reported if less than this fraction, or fewer than these bytes, are free. */
-const lowDisk = { share: 0.1, bytes: 1024 ** 3 };
-
-const gigabytes = (bytes: number) => `${(bytes / 1024 ** 3).toFixed(1)} GiB`;
-
-/** The disk of another Postgres than the embedded one cannot be seen. */
-const diskLow = defineCheck({
-  id: 'disk_low',
-  measure({ disk }) {
-    const { freeBytes = 0, totalBytes = 0 } = known(disk) ?? {};
-    return (
-      freeBytes < Math.max(lowDisk.bytes, lowDisk.share * totalBytes) && totalBytes > 0 && { freeBytes, totalBytes }
-    );
-  },
-  level: 'warning',
-  sentence: ({ freeBytes, totalBytes }) =>
-    `The disk of the database has ${gigabytes(freeBytes)} of ${gigabytes(totalBytes)} left. When it is full, deliveries are answered 503 and nothing is mirrored.`,
-  remedy: 'Free space on the disk of DATA_DIR, or enlarge it. Nothing has to be restarted.',
-});
-
-/** Bytes of write-ahead log that a slot may keep. */
-const keptUnread = 1024 ** 3;
-
-const replicationSlot = defineCheck({
-  id: 'replication_slot',
-  measure: ({ postgres }) => known(postgres)?.slots.filter(({ isLost, keptBytes }) => isLost || keptBytes > keptUnread),
-  level: 'warning',
-  sentence: ({ isLost, keptBytes }) =>
-    isLost
-      ? 'A replication slot is lost: Postgres removed changes that its copy had not read.'
-      : `A replication slot is not read: Postgres keeps ${gigabytes(keptBytes)} of write-ahead log for it.`,
-  remedy:
-    'Start its copy, or drop it with `select pg_drop_replication_slot(…)`. max_slot_wal_keep_size keeps slots from filling the disk.',
-  detail: ({ name }) => `The slot is '${name}'.`,
-});
-
 const minute = (at: Date) => `${at.toISOString().slice(0, 19)}Z`;
 
 const writesLost = defineCheck({
@@ -131,13 +81,4 @@ const writesLost = defineCheck({
   since: ({ until }) => until,
 });
 
-export const postgresChecks = [
-  databaseUnavailable,
-  lockWaited,
-  connectionsShort,
-  databaseTakesNoWrites,
-  writesLost,
-  schemaOld,
-  diskLow,
-  replicationSlot,
-];
+export const postgresChecks = [databaseUnavailable, connectionsShort, databaseTakesNoWrites, writesLost, schemaOld];

@@ -1,8 +1,4 @@
-import { readFile, statfs } from 'node:fs/promises';
-import { join } from 'node:path';
 import { type QueueName, queueNames } from '../../../config/queues.ts';
-import { isLoopbackUrl, type Settings } from '../../../config/settings.ts';
-import { type LockWait, readLockWaits } from '../../db/blockers.ts';
 import { type Database, query, sql } from '../../db/database.ts';
 import { isAhead, isMigrated } from '../../db/migrate.ts';
 import { outdatedViews } from '../../db/repeatable.ts';
@@ -95,25 +91,14 @@ export async function readSchema(db: Database): Promise<SchemaStatus> {
   };
 }
 
-/** A replication slot. Postgres keeps its write-ahead log until the copy behind the slot has read it. */
-interface ReplicationSlot {
-  readonly name: string;
-  readonly keptBytes: number;
-  /** Postgres removed log that the copy had not read, because max_slot_wal_keep_size was reached. */
-  readonly isLost: boolean;
-}
-
 /** Problems of the server, or caused by other sessions. */
 export interface PostgresStatus {
-  /** Sessions that ours wait for. */
-  readonly waits: readonly LockWait[];
   /** When Postgres last told one of our processes that the disk is full. Null if that was more than two minutes ago. */
   readonly diskFullAt: Date | null;
   /** When a session of a running process was last read-only. Null if that was more than fifteen seconds ago. */
   readonly readOnlyAt: Date | null;
   /** The connection limit, if it is lower than what the processes may open. Null otherwise. */
   readonly connections: { readonly sentence: string; readonly remedy: string; readonly isTooMuch: boolean } | null;
-  readonly slots: readonly ReplicationSlot[];
 }
 
 export async function readPostgres(db: Database, poolSize: number): Promise<PostgresStatus> {
@@ -124,18 +109,9 @@ export async function readPostgres(db: Database, poolSize: number): Promise<Post
   );
   const { remedy, ...limit } = await readConnections(db, poolSize);
   return {
-    waits: await readLockWaits(db),
     diskFullAt: refused?.diskFullAt ?? null,
     readOnlyAt: refused?.readOnlyAt ?? null,
     connections: remedy === undefined ? null : { ...limit, remedy },
-    // Of all databases of the server, since they share its disk.
-    slots: await query(
-      db,
-      sql<ReplicationSlot>`
-        select slot_name::text as name, wal_status = 'lost' as "isLost", coalesce(greatest(0, pg_wal_lsn_diff(
-          case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end, restart_lsn)), 0)::float8 as "keptBytes"
-        from pg_replication_slots where not temporary and wal_status is not null order by 3 desc, 1`,
-    ),
   };
 }
 
@@ -173,25 +149,6 @@ export async function readQueues(queues: Pick<Queues, 'health' | 'waiting'>): Pr
     }),
   );
   return { ...health, waiting: Object.fromEntries(waiting) as Record<QueueName, number | null> };
-}
-
-/** The disk that the database is on. */
-export interface DiskStatus {
-  readonly freeBytes: number;
-  readonly totalBytes: number;
-}
-
-/** Undefined unless the database is the embedded Postgres in DATA_DIR: others don't reveal their disk. */
-export async function readDisk({
-  dataDir,
-  databaseUrl,
-}: Pick<Settings, 'dataDir' | 'databaseUrl'>): Promise<DiskStatus | undefined> {
-  const folder = join(dataDir, 'postgres');
-  const port = await readFile(join(folder, 'port'), 'utf8').catch(() => '');
-  if (databaseUrl === undefined || !isLoopbackUrl(databaseUrl)) return undefined;
-  if (port.trim() === '' || new URL(databaseUrl).port !== port.trim()) return undefined;
-  const { bavail, blocks, bsize } = await statfs(folder);
-  return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
 }
 
 /** Open alerts, and alerts that a target didn't accept. */
