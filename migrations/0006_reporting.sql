@@ -200,8 +200,6 @@ create table rollups.call_agent_rollup (
   placed_connected_count integer not null, -- Of the placed, those that somebody answered.
   unconnected_count integer not null, -- Of the placed, those that nobody or a mailbox answered.
   rang_count integer not null, -- Calls that rang at the user's and that the user did not answer.
-  transferred_to_count integer not null,
-  transferred_out_count integer not null, -- Calls that the user transferred to somebody else.
   talk_seconds bigint not null, -- The user's connected time on the connected calls, where legs or the call report it.
   talk_count integer not null, -- Of the connected calls, those whose connected time is reported.
   primary key (local_date, user_id, direction, local_hour)
@@ -250,8 +248,8 @@ create table rollups.missed_call_returns (
   reached_at timestamptz, -- First call within the window on which somebody spoke with the caller.
   -- 1 business day: by the end of the next one.
   returned_within text check (returned_within in ('1 hour', '4 hours', '1 business day', 'later')),
-  return_business_seconds bigint, -- NULL also when the schedule was closed all the way.
-  return_seconds integer
+  return_seconds integer,
+  return_business_seconds bigint -- NULL also when the schedule was closed all the way.
 );
 create index missed_call_returns_local_date on rollups.missed_call_returns (local_date);
 create index missed_call_returns_returned_at on rollups.missed_call_returns (returned_at);
@@ -271,7 +269,6 @@ create table rollups.sms_turns (
   line text not null,
   turn_started_at timestamptz not null, -- A text of the customer after a text of ours, or after a pause longer than the session gap.
   inbound_count integer not null,
-  is_session_start boolean not null, -- It began the conversation, or followed a pause longer than the session gap.
   is_last boolean not null, -- No later turn is held.
   first_reply_at timestamptz, -- Scheduled texts count when they are sent, blocked ones never.
   -- automatic: through the ledger; unknown: the service names no user either.
@@ -285,7 +282,7 @@ create table rollups.sms_turns (
   primary key (conversation_id, turn_number)
 );
 create index sms_turns_unanswered on rollups.sms_turns (turn_started_at) where first_reply_at is null and is_last;
-create index sms_turns_times on rollups.sms_turns (turn_started_at) include (line, is_session_start, reply_seconds, user_reply_seconds, user_reply_business_seconds);
+create index sms_turns_times on rollups.sms_turns (turn_started_at) include (line, reply_seconds, user_reply_seconds, user_reply_business_seconds);
 
 -- Texts by local day and line; read it through sms_daily.
 create table rollups.sms_day_rollup (
@@ -398,10 +395,7 @@ create table rollups.rule_outcome_rollup (
   error_count integer not null default 0, -- Not to act: its condition or template failed.
   action_done_count integer not null default 0,
   action_would_count integer not null default 0, -- Steps other than replies that dry-run recorded and did not execute.
-  action_skipped_count integer not null default 0, -- Steps other than replies that there was a reason not to do.
   action_failed_count integer not null default 0, -- Steps other than replies that the service refused.
-  action_unclear_count integer not null default 0, -- Steps other than replies whose answer was lost.
-  reply_unplanned_count integer not null default 0,
   planned_count integer not null default 0,
   sent_count integer not null default 0,
   would_send_count integer not null default 0, -- Of these, not sent only because of dry-run.

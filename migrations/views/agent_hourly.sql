@@ -19,9 +19,6 @@ select
   -- Calls that rang at the user's telephone and that the user neither answered nor placed. Only known for calls read with their legs, and
   -- for calls to the user's own extension. Picked up: answered_count / (answered_count + rang_count).
   a.rang_count,
-  a.transferred_to_count, -- Calls that were transferred to the user.
-  -- Calls that the user transferred to somebody else, a queue or an outside party. Only known for calls read with their legs.
-  a.transferred_out_count,
   -- The user's connected time on the connected calls that report it, including hold time. Answered calls include those transferred to the
   -- user, in the direction of the whole call; fct_call_agent tells the roles apart.
   a.talk_seconds,

@@ -2,10 +2,8 @@
 create view reporting.dim_date as
 select
   day::date as local_date, -- The day.
-  extract(isodow from day)::integer as isodow, -- Day of the week, 1 = Monday to 7 = Sunday.
   to_char(day, 'Dy') as day_name, -- Mon to Sun.
   date_trunc('week', day)::date as week_start_date, -- The Monday of its week.
-  date_trunc('month', day)::date as month_start_date, -- First day of its month.
   h.name as holiday_name, -- Holiday of the schedule in use; NULL on other days.
   exists (select from reporting.hours_on(p.schedule_id, day::date)) as is_business_day -- Whether the schedule in use opens on this day.
 from reporting.params p

@@ -6,7 +6,6 @@ select
   a.call_started_at, -- Start of the call.
   a.local_date, -- Its local day.
   a.is_urgent, -- Whether one of its transcripts says that action is urgent.
-  cardinality(a.transcript_ids) as transcript_count, -- Transcripts of the call that ask for action.
   a.transcript_ids[1] as transcript_id, -- The first of these, urgent ones first.
   case when (select is_text_shown from reporting.params) then (
     select string_agg(coalesce(nullif(x.urgent_action_required_note, ''), x.action_required_note), e'\n' order by n.ordinal)
@@ -17,7 +16,6 @@ select
   case when (select is_text_shown from reporting.params) then t.short_summary end as short_summary,
   w.agent_user_id as user_key, -- User who had the extension of that leg; NULL = not known. See dim_user.
   u.user_name as agent_name, -- That user's name; NULL where the user is not known.
-  nullif(t.agent_name, '') as heard_agent_name, -- The agent's name as the analysis heard it. It is not matched to a user.
   c.external_number, -- The customer; NULL for internal calls, which cannot be followed up here.
   c.account_number, -- The account's number.
   -- First call, or text that a user sent, to the number after the call ended; NULL = none yet.

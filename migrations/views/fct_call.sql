@@ -111,9 +111,7 @@ select
   c.called_back_call_id, -- The call that returned this abandoned one, by the service.
   c.repeated_count, -- Earlier calls of the same caller within the service's own window. The service does not say how long that is.
   -- Whether the call was read with its legs. Its path through queues and users is only known then.
-  c.legs_fetched_at is not null as has_legs,
-  c.recording_count, -- Recordings held; NULL = never read.
-  c.transcript_count -- Transcripts held; NULL = never read.
+  c.legs_fetched_at is not null as has_legs
 from warehouse.calls c
   cross join reporting.params p
   -- Length less connected time is no wait where several legs are held: it has the ringing of transfers and the menu in it.

@@ -6,7 +6,6 @@ select
   m.message_id, -- The service's id of the message.
   m.line, -- The account's line.
   m.number, -- The other party; for a group, the first participant.
-  c.participants_key <> '' as is_group, -- Whether it belongs to a group thread. It counts once, however many take part.
   m.direction, -- in: they texted us; out: we texted them.
   m.sent_at, -- When it was sent.
   (m.sent_at at time zone p.time_zone)::date as local_date, -- Local day.

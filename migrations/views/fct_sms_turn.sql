@@ -10,8 +10,6 @@ select
   -- The first user to reply, possibly after an automatic reply; NULL = no user did. first_reply_kind says who replied first. See dim_user.
   t.first_user_reply_by as user_key,
   t.inbound_count, -- Texts of the customer in the turn.
-  t.is_session_start, -- Whether the turn began the conversation, or followed a pause longer than the session gap.
-  t.is_last, -- Whether it is the newest turn of the conversation.
   -- First outbound text of the turn. Scheduled texts count when they are sent, blocked and failed ones never: these end no turn.
   t.first_reply_at,
   -- Who sent it: user; automatic: a rule of the ledger; unknown: the service names no user and the ledger did not send it. NULL = no reply.

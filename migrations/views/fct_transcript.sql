@@ -6,7 +6,6 @@ select
   a.call_id, -- The call.
   a.call_started_at, -- Start of the call.
   a.local_date, -- Its local day.
-  t.leg_unique_id, -- The recorded leg; NULL = unknown (never guessed).
   a.call_purpose, -- The account's own word; NULL = not analysed.
   a.call_sentiment, -- The account's own word; NULL = not analysed.
   -- Customer satisfaction as judged by the analysis (the customer was not asked); NULL = not analysed, which does not mean zero.

@@ -19,12 +19,7 @@ select
   r.error_count, -- No action: the condition or template failed. The run has the reason.
   r.action_done_count, -- Steps other than replies (resolve, assign, notify and the like) that were done.
   r.action_would_count, -- Steps other than replies that were only recorded because of dry-run.
-  r.action_skipped_count, -- Steps other than replies that were skipped for a reason.
   r.action_failed_count, -- Steps other than replies that the service refused.
-  r.action_unclear_count, -- Steps other than replies whose answer was lost; they are not repeated.
-  -- Replies that were not even planned: no recipient or nothing to answer, an empty text, answered before, or another open send in the
-  -- thread.
-  r.reply_unplanned_count,
   r.planned_count, -- Texts planned. The counts from sent_count to unclear_count add up to it.
   r.sent_count, -- Of the planned, sent. Includes texts found in the thread after their answer was lost.
   r.would_send_count, -- Of the planned, those that passed every gate and were not sent only because of dry-run.
@@ -41,7 +36,6 @@ select
   r.unpriced_count, -- Sent texts without a reported price, such as those found in the thread. Not included in charged_usd.
   -- Dollars that the budgets reserve for texts with an unknown price or outcome: the worst case.
   (r.set_aside_micros / 1000000.0)::numeric(12, 6) as set_aside_usd,
-  r.would_segment_count, -- Segments of the texts not sent because of dry-run, worst case.
   -- Maximum cost of these, at the highest price charged for a segment lately; NULL while none was charged.
   (case when c.highest_unit_micros > 0 then r.would_segment_count * c.highest_unit_micros / 1000000.0 end)::numeric(12, 6) as would_cost_usd,
   -- Sent texts after which the recipient texted the same line within 24 hours, not counting words such as STOP. They might have texted

@@ -191,10 +191,7 @@ const columnOf: Readonly<Record<string, readonly string[]>> = {
   error_count: ['error'],
   action_done_count: ['action_done'],
   action_would_count: ['action_dry_run'],
-  action_skipped_count: ['action_skipped'],
   action_failed_count: ['action_failed'],
-  action_unclear_count: ['action_unclear'],
-  reply_unplanned_count: ['reply_unplanned'],
 };
 
 const tallied = ['evaluation_count', ...Object.keys(columnOf)];

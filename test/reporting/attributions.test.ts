@@ -87,10 +87,10 @@ describe('a call that was read whole', () => {
   test('counts once for a user whom it reached twice', async () => {
     expect(
       await lines(
-        `select user_key::integer as user, user_name, handled_count, rang_count, transferred_to_count, talk_seconds::integer, talk_count
+        `select user_key::integer as user, user_name, handled_count, rang_count, talk_seconds::integer, talk_count
          from reporting.agent_hourly where local_date = '2026-03-05'`,
       ),
-    ).toEqual(['2 | User 2 | 1 | 0 | 1 | 100 | 1']);
+    ).toEqual(['2 | User 2 | 1 | 0 | 100 | 1']);
   });
 
   test('is credited when the users are read after it', async () => {

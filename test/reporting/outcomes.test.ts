@@ -86,15 +86,14 @@ test('steps count by the state in which they ended', async () => {
   for (const word of ['action_done', 'action_dry_run', 'action_skipped', 'action_failed', 'reply_unplanned']) {
     await run('tidy', '2026-06-03T12:00:00Z', { word });
   }
-  await run('tidy', '2026-06-03T12:00:00Z', { word: 'action_unclear', count: 2 });
+  await run('tidy', '2026-06-03T12:00:00Z', { word: 'action_done', count: 2 });
   await drainOutcomes(facts.db);
   expect(
     await outcomes(
-      `evaluation_count as tried, action_done_count as done, action_would_count as would, action_skipped_count as skipped,
-       action_failed_count as failed, action_unclear_count as unclear, reply_unplanned_count as unplanned`,
+      'evaluation_count as tried, action_done_count as done, action_would_count as would, action_failed_count as failed',
       `rule = 'tidy'`,
     ),
-  ).toEqual([{ tried: 0, done: 1, would: 1, skipped: 1, failed: 1, unclear: 2, unplanned: 1 }]);
+  ).toEqual([{ tried: 0, done: 3, would: 1, failed: 1 }]);
 });
 
 describe('texts', () => {
@@ -118,7 +117,7 @@ describe('texts', () => {
       await outcomes(
         `local_date::text, planned_count, sent_count, would_send_count, blocked_count, blocked_by_gate, skipped_count, rejected_count,
          not_sent_count, waiting_count, unclear_count, segment_count, charged_usd::float8, unpriced_count, set_aside_usd::float8,
-         would_segment_count, would_cost_usd, evaluation_count`,
+         would_cost_usd, evaluation_count`,
         `rule = 'reply'`,
       ),
     ).toEqual([
@@ -126,7 +125,7 @@ describe('texts', () => {
         ...{ local_date: '2026-06-10', planned_count: 12, sent_count: 2, would_send_count: 0, blocked_count: 4 },
         ...{ blocked_by_gate: { opted_out: 2, superseded: 1, too_old: 1 }, skipped_count: 1, rejected_count: 1 },
         ...{ not_sent_count: 1, waiting_count: 1, unclear_count: 2, segment_count: 2, charged_usd: 0.0079 },
-        ...{ unpriced_count: 1, set_aside_usd: 0.2, would_segment_count: 0, would_cost_usd: null, evaluation_count: 0 },
+        ...{ unpriced_count: 1, set_aside_usd: 0.2, would_cost_usd: null, evaluation_count: 0 },
       },
     ]);
   });
@@ -138,11 +137,8 @@ describe('texts', () => {
     await send('try', '2026-06-11T12:00:00Z', 33, { ...kept, units: null, reason: 'gate:budget_daily' });
     await drainOutcomes(facts.db);
     const would = () =>
-      outcomes(
-        'mode, would_send_count, blocked_count, would_segment_count, would_cost_usd::float8 as cost, sent_count',
-        `rule = 'try'`,
-      );
-    const expected = { mode: 'dry-run', would_send_count: 2, blocked_count: 1, would_segment_count: 3, sent_count: 0 };
+      outcomes('mode, would_send_count, blocked_count, would_cost_usd::float8 as cost, sent_count', `rule = 'try'`);
+    const expected = { mode: 'dry-run', would_send_count: 2, blocked_count: 1, sent_count: 0 };
     expect(await would()).toEqual([{ ...expected, cost: null }]);
     await query('update ops.send_control set highest_unit_micros = 8000');
     expect(await would()).toEqual([{ ...expected, cost: 0.024 }]);

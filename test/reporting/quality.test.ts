@@ -67,15 +67,14 @@ test('fct_transcript has NULL for what was not analysed, and zero as a score', a
   expect(
     await lines(
       `select agent_name, heard_agent_name as heard, call_purpose as purpose, call_sentiment as sentiment, csat_score as csat,
-         agent_performance_score as performance, is_action_required as action, is_urgent_action_required as urgent,
-         leg_unique_id is not null as is_paired
+         agent_performance_score as performance, is_action_required as action, is_urgent_action_required as urgent
        from reporting.fct_transcript where local_date = '2026-03-02' order by transcript_id`,
     ),
   ).toEqual([
-    'User 1 | Somebody heard | Billing | calm | 5 | 80 | - | - | true',
-    '- | Somebody heard | Billing | angry | 0 | - | true | - | false',
-    '- | Somebody heard | Billing | - | - | - | false | true | false',
-    '- | - | - | - | - | - | - | - | false',
+    'User 1 | Somebody heard | Billing | calm | 5 | 80 | - | -',
+    '- | Somebody heard | Billing | angry | 0 | - | true | -',
+    '- | Somebody heard | Billing | - | - | - | false | true',
+    '- | - | - | - | - | - | - | -',
   ]);
 });
 
@@ -88,8 +87,8 @@ test('a transcript counts on the day of its call once that is held', async () =>
 });
 
 describe('fct_action', () => {
-  const columns = `call_id as call, transcript_count as transcripts, transcript_id::integer as id, is_urgent, note, external_number as number,
-    user_key::integer as user_id, agent_name, heard_agent_name as heard`;
+  const columns = `call_id as call, transcript_id::integer as id, is_urgent, note, external_number as number,
+    user_key::integer as user_id, agent_name`;
   const backlog = () => query(`select ${columns} from reporting.fct_action where is_open order by 1`);
   const actions = () =>
     query('select call_id as call, is_open, followed_up_at as at, followed_up_by as by from reporting.fct_action');
@@ -99,21 +98,21 @@ describe('fct_action', () => {
     await facts.params({ is_text_shown: true });
     expect(await backlog()).toEqual([
       {
-        ...{ call: second, transcripts: 2, id: 3, is_urgent: true, note: 'Now\nCall back', number: '15553000002' },
-        ...{ user_id: null, agent_name: null, heard: 'Somebody heard' },
+        ...{ call: second, id: 3, is_urgent: true, note: 'Now\nCall back', number: '15553000002' },
+        ...{ user_id: null, agent_name: null },
       },
     ]);
     await facts.params({ is_text_shown: false });
     expect(await actions()).toEqual([{ call: second, is_open: true, at: null, by: null }]);
   });
 
-  test('names the user who had the leg, and a name that was heard as such', async () => {
+  test('names the user who had the leg', async () => {
     await query(
       `update warehouse.transcripts set is_action_required = true, content_hash = 'asked' where transcript_id = 1`,
     );
     await facts.drain();
     expect(await backlog()).toMatchObject([
-      { call: first, user_id: 1, agent_name: 'User 1', heard: 'Somebody heard' },
+      { call: first, user_id: 1, agent_name: 'User 1' },
       { call: second, user_id: null, agent_name: null },
     ]);
     await query(
@@ -144,13 +143,12 @@ describe('fct_action', () => {
   });
 
   test('goes on with what is still asked for', async () => {
-    const asking = () =>
-      query('select transcript_id::integer as id, transcript_count as n, is_urgent from reporting.fct_action');
+    const asking = () => query('select transcript_id::integer as id, is_urgent from reporting.fct_action');
     await query(
       `update warehouse.transcripts set is_urgent_action_required = false, content_hash = 'new' where transcript_id = 3`,
     );
     await facts.drain();
-    expect(await asking()).toEqual([{ id: 2, n: 1, is_urgent: false }]);
+    expect(await asking()).toEqual([{ id: 2, is_urgent: false }]);
     await query(
       `update warehouse.transcripts set is_action_required = false, content_hash = 'new' where transcript_id = 2`,
     );

@@ -56,14 +56,14 @@ test('sms_daily keeps the words of the carrier', async () => {
 test('fct_sms_message has no scheduled text', async () => {
   expect(
     await lines(
-      `select sender_kind, delivery_class, sent_by_name, is_group, body from reporting.fct_sms_message
+      `select sender_kind, delivery_class, sent_by_name, body from reporting.fct_sms_message
        where conversation_id in (1, 4, 5) and direction = 'out' order by sent_at`,
     ),
   ).toEqual([
-    'unknown | delivered | - | false | -',
-    'user | failed | User 1 | false | -',
-    'user | blocked | User 1 | false | -',
-    'unknown | unmapped | - | true | -',
+    'unknown | delivered | - | -',
+    'user | failed | User 1 | -',
+    'user | blocked | User 1 | -',
+    'unknown | unmapped | - | -',
   ]);
 });
 

@@ -16,32 +16,28 @@ afterAll(() => facts[Symbol.asyncDispose]());
 
 const turns = (conversation: number) =>
   lines(
-    `select turn_number, is_session_start, is_last, inbound_count, first_reply_kind, reply_seconds, user_reply_seconds,
+    `select turn_number, inbound_count, first_reply_kind, reply_seconds, user_reply_seconds,
        user_reply_business_seconds, user_key::integer as by
      from reporting.fct_sms_turn where conversation_id = $1 order by 1`,
     conversation,
   );
 
 describe('a turn', () => {
-  // Its number, whether it begins a session and is the last, its texts, the first reply, and seconds until a reply, a user's, in
+  // Its number, its texts, the first reply, and seconds until a reply, a user's, in
   // business time, and of whom.
   test.each([
     [
       'is replied to by a person even when one of an unknown sender came first',
       1,
-      ['1 | true | false | 1 | unknown | 5 | 1200 | 1200 | 1', '2 | false | true | 1 | user | 600 | 600 | 600 | 1'],
+      ['1 | 1 | unknown | 5 | 1200 | 1200 | 1', '2 | 1 | user | 600 | 600 | 600 | 1'],
     ],
     [
       'begins again after a silence, so that an old "thanks" does not wait for days',
       2,
-      [
-        '1 | true | false | 1 | user | 60 | 60 | 60 | 1',
-        '2 | false | false | 1 | - | - | - | - | -',
-        '3 | true | true | 1 | - | - | - | - | -',
-      ],
+      ['1 | 1 | user | 60 | 60 | 60 | 1', '2 | 1 | - | - | - | - | -', '3 | 1 | - | - | - | - | -'],
     ],
-    ['is replied to after a weekend, in business time', 3, ['1 | true | true | 1 | user | 229500 | 229500 | 2700 | 1']],
-    ['is not ended by a blocked text, nor by a scheduled one', 4, ['1 | true | true | 1 | - | - | - | - | -']],
+    ['is replied to after a weekend, in business time', 3, ['1 | 1 | user | 229500 | 229500 | 2700 | 1']],
+    ['is not ended by a blocked text, nor by a scheduled one', 4, ['1 | 1 | - | - | - | - | -']],
     ['needs a text of the customer', 6, []],
   ])('%s', async (_, conversation, expected) => {
     expect(await turns(conversation)).toEqual(expected);
@@ -53,7 +49,7 @@ describe('a turn', () => {
       ...{ sent_at: '2026-03-11T15:00:00Z', sent_by: 1, body: 'text' },
     });
     await facts.drain();
-    expect(await turns(4)).toEqual(['1 | true | true | 1 | user | 86400 | 86400 | 28800 | 1']);
+    expect(await turns(4)).toEqual(['1 | 1 | user | 86400 | 86400 | 28800 | 1']);
   });
 });
 
@@ -157,7 +153,7 @@ test('a reaction is no turn, and nobody waits because of one', async () => {
     ['2026-03-12T15:01:00Z', 'in', { is_reaction: true }],
   ]);
   await facts.drain();
-  expect(await turns(20)).toEqual(['1 | true | true | 1 | user | 60 | 60 | 60 | 1']);
+  expect(await turns(20)).toEqual(['1 | 1 | user | 60 | 60 | 60 | 1']);
   expect(
     await query(
       `select conversation_id::integer as id, waiting_count from reporting.conversation_state

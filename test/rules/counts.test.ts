@@ -47,7 +47,7 @@ const outcomes = async () => {
   await drainOutcomes(db);
   return query(
     `select rule, mode, evaluation_count as tried, matched_count as matched, condition_false_count as false, limited_count as limited,
-       action_done_count as done, action_would_count as would, action_failed_count as failed, reply_unplanned_count as unplanned,
+       action_done_count as done, action_would_count as would, action_failed_count as failed,
        planned_count as planned, sent_count as sent
      from reporting.rule_outcomes where rule <> 'silent' order by rule`,
   );
@@ -60,7 +60,6 @@ const nothing = {
   done: 0,
   would: 0,
   failed: 0,
-  unplanned: 0,
   planned: 0,
   sent: 0,
 };

@@ -30,8 +30,6 @@ const agentCounts: Readonly<Record<string, string>> = {
   placed_connected_count: `count(*) filter (where is_placed and status = 'answered')`,
   unconnected_count: `count(*) filter (where is_placed and status in ('missed', 'voicemail'))`,
   rang_count: 'count(*) filter (where is_rung and not is_answered and not is_placed)',
-  transferred_to_count: 'count(*) filter (where is_transferred)',
-  transferred_out_count: 'count(*) filter (where is_passed_on)',
   talk_seconds: 'coalesce(sum(talk_seconds) filter (where is_connected), 0)',
   talk_count: 'count(talk_seconds) filter (where is_connected)',
 };
@@ -78,7 +76,6 @@ export async function rebuildAgentHours(tx: Transaction, { date }: Day, { from, 
             select a.call_id, extract(hour from a.started_at at time zone p.time_zone)::integer as local_hour, a.user_key as user_id,
               a.direction, coalesce(a.status, '') as status, bool_or(a.role = 'answered') as is_answered,
               bool_or(a.role = 'placed') as is_placed, bool_or(a.role = 'rang') as is_rung,
-              bool_or(a.role = 'transferred_to') as is_transferred, bool_or(a.role = 'transferred_out') as is_passed_on,
               sum(a.talk_seconds) filter (where a.role in ('answered', 'placed')) as talk_seconds
             from reporting.fct_call_agent a cross join reporting.params p
             where a.started_at >= $2 and a.started_at < $3

@@ -73,7 +73,7 @@ const freshTurns = `
     window sent as (partition by m.conversation_id order by m.sent_at, m.message_id)
   ),
   numbered as (
-    select t.*, ${beginsSession} as is_session_start,
+    select t.*,
       sum((${beginsSession})::integer) over sent as session_number,
       sum((t.direction = 'in' and (t.before_direction is distinct from 'in' or t.sent_at - t.before_at > p.session_gap))::integer)
         over sent as turn_number
@@ -91,7 +91,6 @@ const freshTurns = `
     select conversation_id, turn_number::integer, min(line) as line,
       min(sent_at) filter (where direction = 'in') as turn_started_at,
       (count(*) filter (where direction = 'in'))::integer as inbound_count,
-      bool_or(is_session_start) as is_session_start,
       turn_number = max(turn_number) over (partition by conversation_id) as is_last,
       min(sent_at) filter (where direction = 'out') as first_reply_at,
       (array_agg(sender_kind order by sent_at, message_id) filter (where direction = 'out'))[1] as first_reply_kind,
@@ -99,7 +98,7 @@ const freshTurns = `
     from answered where turn_number > 0
     group by conversation_id, turn_number
   )
-  select t.conversation_id, t.turn_number, t.line, t.turn_started_at, t.inbound_count, t.is_session_start, t.is_last,
+  select t.conversation_id, t.turn_number, t.line, t.turn_started_at, t.inbound_count, t.is_last,
     t.first_reply_at, t.first_reply_kind, r.replied_at as first_user_reply_at, r.replied_by as first_user_reply_by,
     ${seconds('extract(epoch from t.first_reply_at - t.turn_started_at)')} as reply_seconds,
     ${seconds('extract(epoch from r.replied_at - t.turn_started_at)')} as user_reply_seconds,
@@ -118,7 +117,6 @@ const columns = [
   'line',
   'turn_started_at',
   'inbound_count',
-  'is_session_start',
   'is_last',
   'first_reply_at',
   'first_reply_kind',

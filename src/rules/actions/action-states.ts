@@ -284,15 +284,8 @@ export async function recordOutcome(tx: Database | Transaction, claim: Claim, ou
 export async function dropWaitingActions(tx: Transaction, reason: string): Promise<void> {
   await query(
     tx,
-    sql`
-      with doubted as (
-        update ops.rule_actions set state = 'unclear', reason = ${reason}, settled_at = now(), argument = null
-        where state = 'waiting' and kind <> 'reply' and target is null returning run_id
-      )
-      insert into ops.rule_tallies (happened_at, version, counts)
-      select r.evaluated_at, r.version,
-        jsonb_build_array(jsonb_build_object('rule', r.rule, 'mode', r.mode, 'word', 'action_unclear', 'count', 1))
-      from doubted join ops.rule_runs r using (run_id)`,
+    sql`update ops.rule_actions set state = 'unclear', reason = ${reason}, settled_at = now(), argument = null
+     where state = 'waiting' and kind <> 'reply' and target is null`,
   );
 }
 
