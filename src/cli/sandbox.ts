@@ -12,13 +12,11 @@ interface SandboxFlags {
   readonly calls: number;
   readonly threads: number;
   readonly traffic: boolean;
-  readonly plainRedirects?: boolean;
 }
 
-export async function runSandbox({ plainRedirects, ...chosen }: SandboxFlags): Promise<Output> {
+export async function runSandbox(options: SandboxFlags): Promise<Output> {
   const log = createLog(readSettings(process.env).logLevel);
-  const { port } = chosen;
-  const options = { ...chosen, plainLoopbackRedirects: plainRedirects === true };
+  const { port } = options;
   const sandbox = await createSandbox(options).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EADDRINUSE') throw error;
     throw new UserError(`Another program listens on port ${port}: name a free one with --port, or 0 for any.`);

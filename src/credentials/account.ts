@@ -193,16 +193,8 @@ export async function acceptAccount(db: Database, isSandbox = false): Promise<vo
   );
 }
 
-/** Whether the mirror knows an account, and since when; for `account show`. */
-export async function readAccount(db: Database): Promise<{
-  readonly recognizedAt: Date | null;
-  readonly acceptedAt: Date | null;
-  readonly isSandbox: boolean;
-} | null> {
-  const [row] = await query(
-    db,
-    sql<{ recognizedAt: Date | null; acceptedAt: Date | null; isSandbox: boolean }>`
-     select recognized_at as "recognizedAt", accepted_at as "acceptedAt", is_sandbox as "isSandbox" from ops.account`,
-  );
-  return row ?? null;
+/** Whether the mirror holds the data of the sandbox; undefined where it knows no account yet. */
+export async function isOfSandbox(db: Database): Promise<boolean | undefined> {
+  const [row] = await query(db, sql<{ isSandbox: boolean }>`select is_sandbox as "isSandbox" from ops.account`);
+  return row?.isSandbox;
 }

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Settings } from '../../config/settings.ts';
 import { type Context, connectionsOf, createContext } from '../context.ts';
-import { readAccount } from '../credentials/account.ts';
+import { isOfSandbox } from '../credentials/account.ts';
 import type { Database } from '../db/database.ts';
 import { migrateAll } from '../migrations.ts';
 import { startHeartbeat } from '../ops/heartbeat.ts';
@@ -115,7 +115,7 @@ export async function start(settings: Settings, options: StartOptions): Promise<
     );
     opened.push(() => context[Symbol.asyncDispose]());
     opened.push(startHeartbeat(log).stop);
-    if (!sandbox && (await readAccount(context.database.db))?.isSandbox) {
+    if (!sandbox && (await isOfSandbox(context.database.db))) {
       throw new UserError(
         'The database holds the data of the sandbox: for a real account, set DATA_DIR to another folder, or DATABASE_URL to another database.',
       );
@@ -169,7 +169,7 @@ export async function start(settings: Settings, options: StartOptions): Promise<
   }
 
   async function ownSandbox() {
-    const sandboxOptions = { dataDir: join(settings.dataDir, 'sandbox'), traffic: true, plainLoopbackRedirects: true };
+    const sandboxOptions = { dataDir: join(settings.dataDir, 'sandbox'), traffic: true };
     const sandbox = await createSandbox({ ...sandboxOptions, port: defaultSandboxPort }).catch(
       (error: NodeJS.ErrnoException) => {
         if (error.code !== 'EADDRINUSE') throw error;

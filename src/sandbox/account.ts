@@ -296,8 +296,6 @@ export const settingsSchema = z.strictObject({
   rates: z.array(rateSchema).max(500),
   /** Allowed hosts of redirect URIs (5.3). */
   redirectHosts: z.array(z.string().regex(/^[a-z0-9.[\]:-]{1,253}$/, 'must be a host in small letters, without port')),
-  /** Redirects to the loopback address may do without TLS, against 5.3. */
-  plainLoopbackRedirects: z.boolean(),
   accessTokenSeconds: z.int().min(0).max(31_536_000),
 });
 export type AccountSettings = z.output<typeof settingsSchema>;
@@ -310,7 +308,6 @@ export const defaultSettings: AccountSettings = {
     { prefix: '44', smsMicros: 45_000, mmsMicros: 90_000 },
   ],
   redirectHosts: ['localhost', '127.0.0.1', 'example.com', 'app.example.com'],
-  plainLoopbackRedirects: false,
   accessTokenSeconds: 3600,
 };
 

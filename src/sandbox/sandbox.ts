@@ -47,8 +47,6 @@ export interface SandboxOptions {
   traffic?: boolean | { everyMs: number };
   /** Folder where the state survives a restart; without it, the state is in memory only. */
   dataDir?: string;
-  /** Allows redirect URIs on loopback without TLS, against 5.3. Default false. */
-  plainLoopbackRedirects?: boolean;
   now?: () => Date;
   /** Delay before each retry of a delivery. Default 1, 5 and 30 s. */
   deliveryRetriesMs?: readonly number[];
@@ -85,7 +83,7 @@ const defaultTrafficMs = 1_500;
 
 /** Starts the sandbox. Rejects when it cannot listen on the port or open the data folder. */
 export async function createSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const { now = () => new Date(), traffic = false, plainLoopbackRedirects = false } = options;
+  const { now = () => new Date(), traffic = false } = options;
   const { origin, journal } = openState(options, now);
   const directory = directoryOf(origin);
   const store = createStore((change) => journal?.append(change));
@@ -120,7 +118,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     seedStore(target, origin, directory);
     for (const message of target.messages.values()) applyOptOut(target, message, false);
     target.keys.load({ key: apiKey, name: 'default', scopes: [...scopes] });
-    target.settings.load({ ...defaultSettings, plainLoopbackRedirects });
+    target.settings.load(defaultSettings);
     for (const role of rolesOf(directory.users)) target.roles.load(role);
   }
 

@@ -36,7 +36,6 @@ export function addProcesses(program: Command, entry: Entry): void {
     )
     .option('--threads <count>', 'text conversations at the start', wholeNumber(), 60)
     .option('--no-traffic', 'generate no live traffic')
-    .option('--plain-redirects', 'allow OAuth clients a redirect address without TLS on the loopback address')
     .action(async (options) => (await import('../sandbox.ts')).runSandbox(options));
   program
     .command('status')

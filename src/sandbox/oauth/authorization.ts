@@ -17,19 +17,13 @@ export const addresses = {
   token: '/api/v1/oauth/token',
 } as const;
 
-const loopback = ['localhost', '127.0.0.1'];
-
 /** Why the address is not allowed as a redirect URI (5.3); undefined when it is. */
-export function redirectProblem(
-  uri: string,
-  { redirectHosts, plainLoopbackRedirects }: AccountSettings,
-): string | undefined {
+export function redirectProblem(uri: string, { redirectHosts }: AccountSettings): string | undefined {
   if (!URL.canParse(uri)) return 'is not an address';
   const { protocol, hostname, username, password } = new URL(uri);
   if (uri.includes('#')) return 'must not have a fragment';
   if (username !== '' || password !== '') return 'must not have a user or a password';
-  const isPlainLoopback = plainLoopbackRedirects && protocol === 'http:' && loopback.includes(hostname);
-  if (protocol !== 'https:' && !isPlainLoopback) return 'must be HTTPS';
+  if (protocol !== 'https:') return 'must be HTTPS';
   if (!redirectHosts.includes(hostname)) return `has the host ${hostname}, which is not on the operator's allow-list`;
   return undefined;
 }
