@@ -7,7 +7,6 @@ import { settingsTable } from '../config/settings.ts';
 import { createProgram } from '../src/cli/program.ts';
 import { createContext } from '../src/context.ts';
 import { query, sql } from '../src/db/database.ts';
-import { states } from '../src/ledger/states.ts';
 import { allChecks } from '../src/ops/health-checks.ts';
 import { declaredFacts } from '../src/rules/facts/declared.ts';
 import { registerPages } from '../src/server/pages.ts';
@@ -15,7 +14,10 @@ import { createLog } from '../src/shared/log.ts';
 import { migrated, settingsFor } from './ops/receiver.ts';
 import { databaseForTest } from './stores/databases.ts';
 
-/** The most doors that the house may have: what a person meets and has to learn. A new one needs an old one that goes. */
+/**
+ * The most doors that the house may have: commands, flags, variables, checks, addresses of pages (their formats CSV and JSON are no
+ * others), columns of views and facts. A new one needs an old one that goes.
+ */
 const mostDoors = 600;
 
 /** Words of what Trunkline is not. Who needs one of them again changes the design first. */
@@ -26,6 +28,7 @@ const died = [
   ...['lost_reads', 'claimSuspects', 'isBlamed', 'kept-outside', 'lost-sends', 'createDriftLog', 'ops.drift'],
   ...['body_hash', 'discovered_via', 'field_changes', 'addPartitions', 'multipart-parser'],
   ...['NOTIFY_QUIET_HOURS', 'NOTIFY_MIN_LEVEL', 'same_texts', 'quick_answers', 'segment_dollars', 'waiting-replies'],
+  ...['trunkline sends list', 'lock_waited', 'disk_low', 'plain-redirects'],
   ...['swagger', 'tie-outs', 'tie_outs', 'coverage/hours', 'dbt_project'],
 ];
 
@@ -67,13 +70,17 @@ test('the house has few doors', async () => {
     maxConnections: 1,
   });
   const { db } = context.database;
-  const columns = await query<{ view: string }>(
+  const columns = await query(
     db,
-    sql`select table_name as view from information_schema.columns where table_schema = 'reporting'`,
+    sql`select from information_schema.columns join information_schema.views using (table_schema, table_name)
+      where table_schema = 'reporting'`,
   );
-  const routes: string[] = [];
+  const routes = new Set<string>();
   const app = Fastify();
-  app.addHook('onRoute', ({ method, url }) => void (method === 'HEAD' || routes.push(`${method} ${url}`)));
+  app.addHook(
+    'onRoute',
+    ({ method, url }) => void (method === 'HEAD' || routes.add(`${method} ${url.replace(/\.(csv|json)$/, '')}`)),
+  );
   registerPages(app, context);
   await app.ready();
   await app.close();
@@ -83,11 +90,9 @@ test('the house has few doors', async () => {
     flags: flags.length,
     variables: settingsTable().match(/^\| `[A-Z]/gm)?.length ?? 0,
     checks: allChecks.length,
-    routes: new Set(routes).size,
-    views: new Set(columns.map(({ view }) => view)).size,
+    routes: routes.size,
     columns: columns.length,
     facts: Object.values(declaredFacts).reduce((sum, group) => sum + Object.keys(group).length, 0),
-    'states of a send': states.length,
   };
   for (const [kind, count] of Object.entries(doors)) expect(count, kind).toBeGreaterThan(0);
   const all = Object.values(doors).reduce((sum, count) => sum + count, 0);

@@ -17,19 +17,10 @@ import { maxReferences } from '../webhooks/extract.ts';
 import { openContext, openDatabase } from './environment.ts';
 import { type Column, type Output, pairsOf, tableOf } from './output.ts';
 
-export async function listEvents({
-  unrecognized,
-  type,
-  since,
-  limit,
-}: {
-  unrecognized?: boolean;
-  type?: string;
-  since?: Date;
-  limit: number;
-}): Promise<Output> {
+/** The newest deliveries, of each its targets without whole numbers. */
+export async function listEvents({ unrecognized, since }: { unrecognized?: boolean; since?: Date }): Promise<Output> {
   await using database = await openDatabase('events');
-  const found = await listDeliveries(database.db, { isUnrecognized: unrecognized, type, since }, limit);
+  const found = await listDeliveries(database.db, { isUnrecognized: unrecognized, since });
   const columns: Column<Listed>[] = [
     ['id', ({ id }) => id],
     ['received', ({ receivedAt }) => receivedAt],

@@ -40,22 +40,17 @@ const columns =
   content_type as "contentType", user_agent as "userAgent", targets, is_recognized as "isRecognized", is_erased as "isErased", body,
   (select octet_length(bytes) from secrets.bodies b where b.delivery_id = d.delivery_id) as "unreadBytes"`);
 
-/** Returns the newest deliveries that meet all given conditions, newest first. */
+/** The newest deliveries that meet all given conditions, newest first, at most 1,000. */
 export function listDeliveries(
   db: Database,
-  {
-    isUnrecognized = false,
-    type,
-    since,
-  }: { isUnrecognized?: boolean | undefined; type?: string | undefined; since?: Date | undefined },
-  limit: number,
+  { isUnrecognized = false, since }: { isUnrecognized?: boolean | undefined; since?: Date | undefined },
 ): Promise<StoredDelivery[]> {
   return query(
     db,
     sql<StoredDelivery>`select ${columns} from ops.deliveries d
-     where (not ${isUnrecognized}::boolean or not is_recognized) and (${type ?? null}::text is null or event_type = ${type ?? null})
+     where (not ${isUnrecognized}::boolean or not is_recognized)
        and (${since ?? null}::timestamptz is null or received_at >= ${since ?? null})
-     order by delivery_id desc limit ${limit}`,
+     order by delivery_id desc limit 1000`,
   );
 }
 

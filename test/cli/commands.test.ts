@@ -41,7 +41,6 @@ async function runAsProcess(args: readonly string[], given: Readonly<Record<stri
 
 describe('wrong use ends with 2 and says what would do', () => {
   test.each([
-    ['events list --type Foo', 'AccountSMS'],
     ['resync lines foo', 'resync lines'],
     ['resync call', 'Name the call: `npx trunkline resync call 1783385492.057900`'],
     ['resync thread', 'Name the thread: write line/number'],

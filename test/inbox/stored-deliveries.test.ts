@@ -72,13 +72,11 @@ test('lists the newest first, those that are asked for', async () => {
   await keep(1, { days: 2 });
   await keep(2, { type: 'AccountSMS', isRecognized: false });
   await keep(3);
-  const ids = async (...how: Parameters<typeof listDeliveries> extends [unknown, ...infer Rest] ? Rest : never) =>
-    (await listDeliveries(db, ...how)).map(({ id }) => id);
-  expect(await ids({}, 50)).toEqual(['3', '2', '1']);
-  expect(await ids({}, 1)).toEqual(['3']);
-  expect(await ids({ isUnrecognized: true }, 50)).toEqual(['2']);
-  expect(await ids({ type: 'AccountEndedCalls' }, 50)).toEqual(['3', '1']);
-  expect(await ids({ since: daysAgo(1) }, 50)).toEqual(['3', '2']);
+  const ids = async (which: Parameters<typeof listDeliveries>[1]) =>
+    (await listDeliveries(db, which)).map(({ id }) => id);
+  expect(await ids({})).toEqual(['3', '2', '1']);
+  expect(await ids({ isUnrecognized: true })).toEqual(['2']);
+  expect(await ids({ since: daysAgo(1) })).toEqual(['3', '2']);
 });
 
 test('shows one as it was kept', async () => {
@@ -170,7 +168,7 @@ describe('reparsing', () => {
   test('reads a body that was kept whole, and keeps it without its secret from then on', async () => {
     await keep(1, { isRecognized: false, body: '', unread: '{"callId":"1700000001.9","secret":"hush"}' });
     await keep(2, { isRecognized: false, body: '', unread: '--b\r\nstill nothing' });
-    expect(await listDeliveries(db, {}, 50)).toMatchObject([{ unreadBytes: 18 }, { unreadBytes: 41 }]);
+    expect(await listDeliveries(db, {})).toMatchObject([{ unreadBytes: 18 }, { unreadBytes: 41 }]);
     expect(await reparseDeliveries(openReaderHarness())).toEqual({ deliveries: 1, targets: 1 });
     const body = '{"callId":"1700000001.9","secret":"[redacted]"}';
     expect(await findDelivery(db, '1')).toMatchObject({ isRecognized: true, unreadBytes: null, body });
@@ -215,7 +213,7 @@ test('what is older than the retention goes, over as many rounds as it needs, an
   await database.query(`insert into secrets.bodies values (1, 'old', now() - interval '31 days'), (2, 'new', now())`);
   await keep(1, { days: 29.99 });
   expect(await deleteExpired(db, 30)).toBe(12_000);
-  expect(await listDeliveries(db, {}, 50)).toHaveLength(1);
+  expect(await listDeliveries(db, {})).toHaveLength(1);
   expect(await database.query('select delivery_id from secrets.bodies')).toEqual([{ delivery_id: '2' }]);
   expect(await deleteExpired(db, 30)).toBe(0);
 });

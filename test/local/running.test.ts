@@ -99,7 +99,7 @@ describe('beside a running start', () => {
     const body = JSON.stringify({ callId: '1700000001.5', callerNumber: '18455550123' });
     const sent = await fetch(`${publicUrl}/hooks/${webhookSecret}/AccountEndedCalls`, { method: 'POST', body });
     expect(sent.status).toBe(202);
-    const list = await trunkline(['events', 'list', '--type', 'AccountEndedCalls', '--json'], env);
+    const list = await trunkline(['events', 'list', '--json'], env);
     const found = (JSON.parse(list.out) as { id: string; targets: string[] }[]).find(
       ({ targets }) => targets[0] === 'call 1700000001.5',
     );

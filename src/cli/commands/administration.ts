@@ -27,10 +27,6 @@ export function addAdministration(program: Command): void {
   const account = program
     .command('account')
     .description('The mirrored account: while another one answers, nothing is read.');
-  account
-    .command('show')
-    .description('Shows whether the account that answers is the mirrored one; exit code 1 if not.')
-    .action(async () => (await import('../account.ts')).showAccount());
   addConsent(account.command('accept'))
     .description(
       'Takes the account that answers as the mirrored one, after its data was replaced. It asks first, unless --yes.',

@@ -1,6 +1,5 @@
 import { Argument, type Command, InvalidArgumentError } from 'commander';
 import { commandName, toType } from '../../shared/command-name.ts';
-import { type EventType, eventTypeOf, eventTypes } from '../../shared/event-types.ts';
 import { addConsent, momentArgument, momentWords, wholeNumber } from '../arguments.ts';
 import { exitCodes } from '../failures.ts';
 
@@ -96,11 +95,9 @@ function addEvents(program: Command): void {
   const group = program.command('events').description('Webhook deliveries kept in the inbox.');
   group
     .command('list')
-    .description('Lists the newest deliveries; numbers are masked.')
+    .description('Lists the newest deliveries, at most 1,000; numbers are masked.')
     .option('--unrecognized', 'only those that were not recognized')
-    .option('--type <type>', 'only those of an event type, such as AccountSMS', eventType)
     .option('--since <moment>', `only those since ${momentWords}`, momentArgument)
-    .option('--limit <count>', 'at most so many', wholeNumber(1, 100_000), 50)
     .action(async (options) => (await import('../events.ts')).listEvents(options));
   group
     .command('show')
@@ -133,12 +130,6 @@ function needsOne(command: Command, id: unknown, other: unknown, flag: string): 
 function deliveryId(text: string): string {
   if (!/^[1-9]\d{0,17}$/.test(text)) throw new InvalidArgumentError('It must be the id of a delivery, a whole number.');
   return text;
-}
-
-function eventType(text: string): EventType {
-  const type = eventTypeOf(text);
-  if (type === undefined) throw new InvalidArgumentError(`It must be one of ${eventTypes.join(', ')}.`);
-  return type;
 }
 
 function addSubscriptions(program: Command): void {
