@@ -16,7 +16,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const campaigns: Readonly<Record<string, readonly string[]>> = {
   kills: ['test/faults/long/campaigns/kills.test.ts'],
   'random-kills': ['test/faults/long/campaigns/random-kills.test.ts'],
-  ledger: ['test/ledger/model.test.ts', 'test/faults/long/ledger.test.ts'],
+  ledger: ['test/ledger/model.all.test.ts', 'test/faults/long/ledger.test.ts'],
   stores: ['test/faults/long/campaigns/stores.test.ts', 'test/faults/long/stores.test.ts'],
   process: ['test/faults/long/process.test.ts'],
   releases: ['test/faults/long/releases.test.ts'],

@@ -129,7 +129,7 @@ scrape_configs:
       - targets: ['127.0.0.1:3000']
 \`\`\`
 
-This page is generated: \`npm test -- test/ops/metrics.test.ts -u\`.
+This page is generated: \`npm test -- test/ops/metrics.all.test.ts -u\`.
 
 ## State that all processes share
 
