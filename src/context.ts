@@ -65,6 +65,8 @@ export async function createContext(
     /** Of the database alone, or as a long-running process divides them. */
     maxConnections: number | ConnectionShares;
     pauses?: ReadPauses;
+    /** Default: those of the store that the settings name. */
+    queues?: Queues;
     isReadOnly?: boolean;
     /** The service is the sandbox that this process runs. */
     isOwnSandbox?: boolean;
@@ -79,12 +81,12 @@ export async function createContext(
   // A command may run statements that take long.
   const limit = shares && { statementMs };
   const database = createDatabase({ url: databaseUrl, log, maxConnections, name, ...limit });
-  const queues = await createQueues({ redisUrl, databaseUrl, log, isReadOnly, pools: shares }).catch(
-    async (error: unknown) => {
+  const queues =
+    options.queues ??
+    (await createQueues({ redisUrl, databaseUrl, log, isReadOnly, pools: shares }).catch(async (error: unknown) => {
       await database[Symbol.asyncDispose]();
       throw error;
-    },
-  );
+    }));
   const notifier = createNotifier(queues, log);
   const service =
     api.baseUrl !== undefined && api.key !== undefined

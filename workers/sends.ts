@@ -3,6 +3,7 @@ import { ServiceError } from '../src/api-client/client.ts';
 import type { Context } from '../src/context.ts';
 import type { LedgerTiming } from '../src/ledger/context.ts';
 import { createDispatcher } from '../src/ledger/dispatcher.ts';
+import { beat } from '../src/shared/beat.ts';
 import { startLoop } from '../src/shared/loop.ts';
 import { withTimeout } from '../src/shared/timeout.ts';
 import type { RefreshThread } from '../src/sync/read-thread-now.ts';
@@ -72,7 +73,8 @@ export function startSends(
   });
 
   function begin(sendId: string): void {
-    const advanced = limit(async () => (isClosing ? undefined : dispatcher.advance(sendId)))
+    const advanced = beat
+      .busy(limit(async () => (isClosing ? undefined : dispatcher.advance(sendId))))
       .catch((err: unknown) => log.warn({ err, sendId }, 'A send could not be advanced; it stays due'))
       .finally(() => inHand.delete(sendId));
     inHand.set(sendId, advanced);

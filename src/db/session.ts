@@ -6,7 +6,7 @@ import { UserError } from '../shared/errors.ts';
  * `default_transaction_read_only` isn't included: hosting providers set it when a disk is full, and `doctor` reports
  * it.
  */
-const settings = {
+export const sessionSettings = {
   // How values are written and read.
   array_nulls: 'on',
   bytea_output: 'hex',
@@ -50,7 +50,7 @@ const settings = {
 };
 
 /** Settings for some sessions only. */
-export type SessionOverrides = Partial<Record<keyof typeof settings | 'default_transaction_read_only', string>>;
+export type SessionOverrides = Partial<Record<keyof typeof sessionSettings | 'default_transaction_read_only', string>>;
 
 /**
  * Applies the settings that our statements rely on to a new session. Uses a statement, because poolers refuse start-up
@@ -58,7 +58,7 @@ export type SessionOverrides = Partial<Record<keyof typeof settings | 'default_t
  * and `synchronous_commit` if it is stricter. Resolves to whether the session took writes before.
  */
 export async function setUpSession(client: ClientBase, overrides: SessionOverrides = {}): Promise<boolean> {
-  const wanted = Object.entries({ ...settings, ...overrides }).map(([name, value]) => `('${name}', '${value}')`);
+  const wanted = Object.entries({ ...sessionSettings, ...overrides }).map(([name, value]) => `('${name}', '${value}')`);
   // All in one message: with a very short timeout, the statement that lifts the timeout could exceed it.
   const results = await client.query(
     `set statement_timeout = 0; select pg_catalog.set_config(s.name, s.value, false)

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { QueueName } from '../../config/queues.ts';
 import type { TargetJob } from '../queues/backend.ts';
 import type { Queues } from '../queues/queues.ts';
+import { beat } from '../shared/beat.ts';
 import type { Log } from '../shared/log.ts';
 import { withTimeout } from '../shared/timeout.ts';
 import type { DirectoryKind } from '../warehouse/directory.ts';
@@ -45,7 +46,7 @@ const closeMs = 500;
 export function createNotifier(queues: Pick<Queues, 'enqueue'>, log: Log): Notifier {
   const waiting = new Map<QueueName, Map<string, TargetJob>>();
   const enqueuing = new Map<QueueName, Promise<void>>();
-  const timers = new Map<string, { readonly at: number; readonly timer: NodeJS.Timeout }>();
+  const timers = new Map<string, { readonly at: number; readonly cancel: () => void }>();
   let isFailing = false;
 
   function enqueue({ kind, key }: Target): void {
@@ -53,7 +54,7 @@ export function createNotifier(queues: Pick<Queues, 'enqueue'>, log: Log): Notif
     const targets = waiting.get(queue) ?? new Map<string, TargetJob>();
     waiting.set(queue, targets);
     targets.set(`${kind} ${key}`, { kind, key });
-    if (!enqueuing.has(queue)) enqueuing.set(queue, enqueueAll(queue, targets));
+    if (!enqueuing.has(queue)) enqueuing.set(queue, beat.busy(enqueueAll(queue, targets)));
   }
 
   async function enqueueAll(queue: QueueName, targets: Map<string, TargetJob>): Promise<void> {
@@ -92,22 +93,22 @@ export function createNotifier(queues: Pick<Queues, 'enqueue'>, log: Log): Notif
           continue;
         }
         const id = `${target.kind} ${target.key}`;
-        const at = performance.now() + afterMs;
+        const at = beat.now() + afterMs;
         const set = timers.get(id);
         if (set && set.at <= at) continue;
-        clearTimeout(set?.timer);
-        const timer = setTimeout(() => {
+        set?.cancel();
+        const cancel = beat.after(afterMs, () => {
           timers.delete(id);
           enqueue(target);
-        }, afterMs);
-        timers.set(id, { at, timer });
+        });
+        timers.set(id, { at, cancel });
       }
     },
     async idle() {
       while (enqueuing.size > 0) await Promise.all(enqueuing.values());
     },
     async close() {
-      for (const { timer } of timers.values()) clearTimeout(timer);
+      for (const { cancel } of timers.values()) cancel();
       timers.clear();
       await withTimeout(closeMs, this.idle(), () => {
         for (const targets of waiting.values()) targets.clear();

@@ -1,6 +1,7 @@
 import type { RawBuilder } from 'kysely';
 import { type QueueName, queueNames, queueSettings } from '../../config/queues.ts';
 import { type Database, query, sql } from '../db/database.ts';
+import { beat } from '../shared/beat.ts';
 import type { Log } from '../shared/log.ts';
 import { type Loop, startLoop } from '../shared/loop.ts';
 import { withTimeout } from '../shared/timeout.ts';
@@ -75,7 +76,8 @@ export function startSweep({ db, log, floor, queues = queueNames, read }: SweepD
   function begin(target: Target, reading: Map<string, Promise<void>>, reads: number): void {
     const id = `${target.kind} ${target.key}`;
     if (reading.has(id)) return;
-    const ended = read(target, stopping.signal)
+    const ended = beat
+      .busy(read(target, stopping.signal))
       .catch((err: unknown) => log.warn({ err, kind: target.kind }, 'A target could not be read; it stays due'))
       .then(() => {
         reading.delete(id);

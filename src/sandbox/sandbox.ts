@@ -13,7 +13,7 @@ import { directoryOf, seedStore } from './seed/seed.ts';
 import { applyOptOut } from './sending/carrier.ts';
 import { type Journal, type Origin, openJournal } from './store/journal.ts';
 import { createStore, type Store } from './store/store.ts';
-import { createTimers } from './timers.ts';
+import { type Beat, createTimers, realBeat } from './timers.ts';
 import {
   announceTranscripts,
   type CallEvent,
@@ -50,6 +50,8 @@ export interface SandboxOptions {
   now?: () => Date;
   /** Delay before each retry of a delivery. Default 1, 5 and 30 s. */
   deliveryRetriesMs?: readonly number[];
+  /** Default: timers. */
+  beat?: Beat;
 }
 
 export interface Sandbox {
@@ -93,7 +95,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
   let url = '';
   const history = createHistory();
   const faults = createFaults(origin.seed);
-  const timers = createTimers();
+  const timers = createTimers(options.beat ?? realBeat);
   // After a restart with a longer journal, new events differ from those already recorded.
   const liveSeed = () => deriveSeed(origin.seed, `live ${store.messages.highestKey()} ${store.calls.size()}`);
   const random = createRandom(liveSeed());

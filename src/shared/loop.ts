@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { beat } from './beat.ts';
 import type { Log } from './log.ts';
 
 export interface Loop {
@@ -34,7 +34,7 @@ export function startLoop({ name, everyMs, log, job, restMs, retryAfterMs }: Loo
   let failures = 0;
   let isWanted = false;
   let running: Promise<void> | undefined;
-  let timer = setTimeout(kick, everyMs);
+  let cancel = beat.after(everyMs, kick, name);
 
   async function round(): Promise<void> {
     try {
@@ -50,20 +50,21 @@ export function startLoop({ name, everyMs, log, job, restMs, retryAfterMs }: Loo
   }
 
   async function run(): Promise<void> {
-    clearTimeout(timer);
+    cancel();
     while (isWanted && !signal.aborted) {
       isWanted = false;
       await round();
-      if (isWanted && restMs !== undefined) await sleep(restMs, undefined, { signal }).catch(() => undefined);
+      if (isWanted && restMs !== undefined) await beat.rest(restMs, signal);
     }
     running = undefined;
-    if (!signal.aborted) timer = setTimeout(kick, failures > 0 && retryAfterMs ? retryAfterMs(failures) : everyMs);
+    if (signal.aborted) return;
+    cancel = beat.after(failures > 0 && retryAfterMs ? retryAfterMs(failures) : everyMs, kick, name);
   }
 
   function kick(): Promise<void> {
     if (signal.aborted) return running ?? Promise.resolve();
     isWanted = true;
-    running ??= run();
+    running ??= beat.busy(run());
     return running;
   }
 
@@ -71,7 +72,7 @@ export function startLoop({ name, everyMs, log, job, restMs, retryAfterMs }: Loo
     kick,
     async stop() {
       stopping.abort();
-      clearTimeout(timer);
+      cancel();
       await running;
     },
   };

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import type { EventType, Subscription } from '../account.ts';
 import { type Faults, faultNames } from '../faults/faults.ts';
@@ -69,10 +68,10 @@ export function createDispatcher(deps: DispatcherDeps) {
   async function deliver(delivery: DeliveryRecord, waitMs: number, signal: AbortSignal): Promise<void> {
     try {
       for (const delayMs of [waitMs, ...deliveryRetriesMs]) {
-        if (delayMs > 0) await sleep(delayMs, undefined, { signal });
+        if (delayMs > 0) await waited(delayMs, signal, timers);
         const subscription = store.subscriptions.get(delivery.subscriptionId);
         if (!subscription?.enabled) break;
-        if (await attempt(delivery, subscription.url, signal)) {
+        if (await timers.busy(attempt(delivery, subscription.url, signal))) {
           delivery.outcome = 'delivered';
           return;
         }
@@ -130,6 +129,21 @@ export function createDispatcher(deps: DispatcherDeps) {
       await agent.destroy();
     },
   };
+}
+
+/** Resolves after `ms` milliseconds. Rejects with the reason of the signal. */
+function waited(ms: number, signal: AbortSignal, timers: Timers): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const cancel = timers.after(ms, () => {
+      signal.removeEventListener('abort', abort);
+      resolve();
+    });
+    const abort = () => {
+      cancel();
+      reject(signal.reason);
+    };
+    signal.addEventListener('abort', abort, { once: true });
+  });
 }
 
 function isAbort(error: unknown): boolean {

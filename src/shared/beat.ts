@@ -1,0 +1,30 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** How loops and hints wait: by timers, or in stepped tests by a list that the test runs. */
+export interface Beat {
+  /** Milliseconds, from any start. */
+  now(): number;
+  /** Calls `run` after `ms` milliseconds unless the returned function is called first. `loop` names a loop's next round. */
+  after(ms: number, run: () => void, loop?: string): () => void;
+  /** Pauses only to spare others. Never rejects. */
+  rest(ms: number, signal: AbortSignal): Promise<void>;
+  /** Returns `work`. A stepped test waits until it has ended. */
+  busy<T>(work: Promise<T>): Promise<T>;
+}
+
+const timers: Beat = {
+  now: () => performance.now(),
+  after(ms, run) {
+    const timer = setTimeout(run, ms);
+    return () => clearTimeout(timer);
+  },
+  rest: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => undefined),
+  busy: (work) => work,
+};
+
+export let beat = timers;
+
+/** For tests. Without an argument, back to timers. */
+export function useBeat(other: Beat = timers): void {
+  beat = other;
+}
