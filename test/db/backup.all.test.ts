@@ -11,7 +11,7 @@ import { debianPrograms } from '../stores/debian.ts';
 import { openDatabase, type TestDatabase } from '../world/database.ts';
 import { createWorld, secret } from '../world.ts';
 
-const world = await createWorld({ backend: 'postgres' });
+const world = await createWorld({ backend: 'postgres', environment: { TIME_ZONE: 'America/New_York' } });
 afterAll(() => world.close());
 const programs = debianPrograms();
 const server = Number(await world.value(`select current_setting('server_version_num')::int / 10000`));
@@ -78,7 +78,6 @@ test('a back-up made while all runs is restored, migrated and found sound', asyn
     API_KEY: sandbox.apiKey,
     WEBHOOK_SECRET: secret,
     RULES_MODE: 'off',
-    TIME_ZONE: 'America/New_York',
   };
   const migrate = trunkline(environment, 'migrate', '--json');
   expect(await migrate.ended, migrate.err()).toBe(0);
