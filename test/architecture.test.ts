@@ -127,6 +127,14 @@ test('every file has the name of a thing of the domain', () => {
   expect(files.filter((file) => words(file).some((word) => nameless.test(word)))).toEqual([]);
 });
 
+test('what a test draws can be drawn again', () => {
+  const exempt = new Set(['test/draws.ts', 'test/architecture.test.ts']);
+  const drawing = sources.filter(
+    (file) => within('test')(file) && !exempt.has(file) && texts.get(file)?.includes('Math.random'),
+  );
+  expect(drawing).toEqual([]);
+});
+
 test('nothing is exported by default or in an enum', () => {
   const exempt = new Set(['test/vitest.config.ts', 'test/stores/setup.ts']);
   const odd = sources.filter(

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { draw } from '../draws.ts';
 import { atMost, type Finding, quantity } from './report.ts';
 import { hookOf, startSandbox } from './rig/daemon.ts';
 import { type Mirror, startMirrors, untilQuiet } from './rig/mirror.ts';
@@ -112,7 +113,7 @@ async function oneRound(service: ServiceControl, mirror: Mirror, kind: Kind, sec
   const began = performance.now();
   let at = began;
   while (at < began + seconds * 1_000) {
-    at += (-Math.log(1 - Math.random()) * 1_000) / perSecond;
+    at += (-Math.log(1 - draw()) * 1_000) / perSecond;
     const { body, key } = await kind.happen();
     await sleep(Math.max(0, at - performance.now()));
     const sent = performance.now();

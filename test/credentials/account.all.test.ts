@@ -325,7 +325,7 @@ describe('an account that changes while a process runs', () => {
       baseUrl: url,
       apiKey: 'key',
       checkAccount: createAccountCheck({ db: database.db, log }),
-      clock: { now: () => now, sleep: async () => undefined, random: Math.random } as never,
+      clock: { now: () => now, sleep: async () => undefined, random: () => 0.5 } as never,
     });
     opened.push(service.close);
     const codeOf = (asked: Promise<unknown>) =>

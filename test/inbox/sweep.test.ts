@@ -111,7 +111,7 @@ test('history goes on while events outrun what they tell of', async () => {
     effect: 'none',
     status: 404,
   });
-  const outcome = decideRetry(notFound, claim, Math.random);
+  const outcome = decideRetry(notFound, claim, () => 0.5);
   if (outcome.kind !== 'retry') throw new Error(`a first miss is to ${outcome.kind}`);
   await failTarget(db, claim, { error: notFound.message, ...outcome });
   expect(await sweep.once()).toBe(6);

@@ -4,6 +4,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { queueNames } from '../../config/queues.ts';
 import { createQueues } from '../../src/queues/queues.ts';
 import { createLog, type Log } from '../../src/shared/log.ts';
+import { draw } from '../draws.ts';
 import { databaseForTest, superuserUrlOf } from '../stores/databases.ts';
 import { conditionTimeoutMs } from '../timeouts.ts';
 import { migrated } from '../world/database.ts';
@@ -94,7 +95,7 @@ async function ownDatabase() {
              where datname = current_database() and pid <> pg_backend_pid() and application_name = any($1)`,
             [['trunkline queues', ...queueNames]],
           );
-          await sleep(Math.random() * 8);
+          await sleep(draw() * 8);
         }
       })();
       return {

@@ -1,3 +1,4 @@
+import { draw } from '../draws.ts';
 import type { Asked, Reply } from '../world/service.ts';
 
 /** A message as section 2.6 shows it. */
@@ -44,7 +45,7 @@ export function threadService(
     const offset = heedsOffset ? Number(query.get('offset') ?? 0) : 0;
     if (habits.beyond && offset > 0 && offset >= thread().length) return habits.beyond;
     const ordered = order === 'oldest first' ? [...thread()] : thread().toReversed();
-    if (order === 'another each time') ordered.sort(() => Math.random() - 0.5);
+    if (order === 'another each time') ordered.sort(() => draw() - 0.5);
     const shown = ordered.slice(offset, offset + Math.min(limit, habits.cut ?? limit));
     const listed = order === 'newest first, shuffled inside pages' ? shuffled(shown) : shown;
     page += 1;
