@@ -27,4 +27,4 @@ for (const [name, value] of Object.entries(process.env)) {
 }
 
 // Nothing is written to the home of whoever runs the tests.
-process.env.XDG_STATE_HOME = join(tmpdir(), 'trunkline-test-state');
+process.env.XDG_STATE_HOME = join(tmpdir(), `trunkline-test-state-${process.getuid?.() ?? ''}`);

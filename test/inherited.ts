@@ -7,7 +7,7 @@ import { join } from 'node:path';
  */
 export const inherited = {
   BACKFILL_DAYS: '0',
-  DATA_DIR: join(tmpdir(), 'trunkline-commands'),
+  DATA_DIR: join(tmpdir(), `trunkline-commands-${process.getuid?.() ?? ''}`),
   HOME: process.env.HOME,
   PATH: process.env.PATH,
   NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
