@@ -5,6 +5,7 @@ import { Client } from 'pg';
 import type { TestProject } from 'vitest/node';
 import { startPostgres } from '../../src/local/postgres.ts';
 import { createLog } from '../../src/shared/log.ts';
+import { redis } from '../selection.ts';
 import { startDebianPostgres } from './debian.ts';
 import { startRedis } from './redis.ts';
 
@@ -13,6 +14,7 @@ declare module 'vitest' {
     /** As the owner of the tests' databases. */
     postgresUrl: string;
     postgresSuperuserUrl: string;
+    /** Empty where there is no Redis. */
     redisUrl: string;
   }
 }
@@ -30,16 +32,17 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const postgres = isDebian
     ? await startDebianPostgres(folder, settings)
     : await startPostgres({ dataDir: folder, log: createLog('warn'), settings });
-  const redis = await startRedis({ args: ['--databases', '4000'] }).catch(async (error: unknown) => {
+  const server = redis.isThere() ? startRedis({ args: ['--databases', '4000'] }) : undefined;
+  const redisServer = await server?.catch(async (error: unknown) => {
     await postgres.stop();
     throw error;
   });
   project.provide('postgresUrl', postgres.url);
   project.provide('postgresSuperuserUrl', postgres.superuserUrl);
-  project.provide('redisUrl', redis.url);
+  project.provide('redisUrl', redisServer?.url ?? '');
   return async () => {
     const kept = await leftDatabases(postgres.url);
-    await Promise.all([postgres.stop(), redis.stop()]);
+    await Promise.all([postgres.stop(), redisServer?.stop()]);
     if (kept.length === 0) await rm(folder, { recursive: true, force: true });
     else if (isDebian) console.error(`kept ${kept.join(' ')} in ${folder}`);
     else console.error(`kept ${kept.join(' ')}; to read: node test/stores/open.ts ${folder}`);
