@@ -1,57 +1,57 @@
 import { expect } from 'vitest';
-import { outcome, type Reply } from './harness/reply.ts';
-import type { CaseContext, Driver, Need } from './harness/suite.ts';
-import type { Request } from './operation.ts';
-import type { OperationId, StepId } from './operations.ts';
+import type { OperationId, Request } from './operations.ts';
+import { ask, type Need, token } from './service.ts';
 
-/** One fact about the service, to be looked at through each driver that can express it. */
+/** One fact about the service. */
 export interface Case {
   readonly name: string;
   /** Section of the specification, such as `4.2`. */
   readonly section: string;
-  readonly operations: readonly (OperationId | StepId)[];
   readonly needs: Need;
-  /** The one driver that can express it. */
-  readonly only?: Driver;
-  run(context: CaseContext): Promise<void>;
+  run(): Promise<void>;
 }
 
-/** One request and what comes back for it. */
-export interface Row {
-  name: string;
-  section: string;
-  operation: OperationId;
-  needs: Need;
-  only?: Driver;
-  request: Request | ((context: CaseContext) => Request | Promise<Request>);
-  /** Who asks; without it the API key. */
-  as?: (context: CaseContext) => Promise<string>;
-  expect: Pick<Reply, 'status' | 'type' | 'scope' | 'data'>;
+/** Section and need of cases, such as `4.2 read`. */
+type At = `${string} ${Need}`;
+
+/** A fact by each name. */
+export function cases(at: At, looks: Record<string, () => Promise<void>>): Case[] {
+  const [section, needs] = at.split(' ') as [string, Need];
+  return Object.entries(looks).map(([name, run]) => ({ name, section, needs, run }));
 }
 
-/** Makes a case of one request. What is expected of `data` may be a part of it. */
-export function row({ operation, request, as, expect: expected, ...rest }: Row): Case {
-  return {
-    ...rest,
-    operations: [operation],
-    async run(context) {
-      const credential = await as?.(context);
-      const asked = typeof request === 'function' ? await request(context) : request;
-      const reply = await context.ask(operation, asked, credential);
-      if (expected.data === undefined) expect({ ...outcome(reply), data: undefined }).toEqual({ ...expected });
-      else expect(outcome(reply)).toMatchObject(expected);
-    },
-  };
+type Made<T> = T | (() => T | Promise<T>);
+type As = () => Promise<string>;
+
+/** What comes back: an outcome such as `404 not_found`, or a status with a part of the data. */
+type Answer = string | [status: number, data: object];
+
+/** An operation, asked with the API key or with the token of a user who may do everything. */
+type Asking = OperationId | `${OperationId} as user`;
+
+/** One request by each name, and what comes back for it; the third is who asks instead. */
+export function rows(
+  at: At,
+  asking: Asking,
+  table: Record<string, [request: Made<Request>, answer: Answer, as?: As]>,
+): Case[] {
+  const [operation, asUser] = asking.split(/ (?=as user)/) as [OperationId, string?];
+  return Object.entries(table).flatMap(([name, [request, answer, as = asUser && token]]) =>
+    cases(at, {
+      async [name]() {
+        const credential = as ? await as() : undefined;
+        const reply = await ask(operation, typeof request === 'function' ? await request() : request, credential);
+        const [expected, data] = typeof answer === 'string' ? [answer] : [String(answer[0]), answer[1]];
+        expect(reply.outcome).toBe(expected);
+        if (data !== undefined) expect(reply.data).toMatchObject(data);
+      },
+    }),
+  );
 }
 
-type Refused = [name: string, request: Row['request'], options?: { only?: Driver; as?: NonNullable<Row['as']> }];
-
-/** Cases that are refused with 400 `invalid_request`, by the service and, where it can, by the client before. */
-export function refusals(
-  common: Pick<Row, 'section' | 'operation' | 'needs'>,
-  rows: readonly Refused[],
-): readonly Case[] {
-  return rows.map(([name, request, options = {}]) =>
-    row({ ...common, name, request, ...options, expect: { status: 400, type: 'invalid_request' } }),
+/** Requests that are refused with 400 `invalid_request`. */
+export function refusals(at: At, asking: Asking, requests: Record<string, Made<Request>>): Case[] {
+  return Object.entries(requests).flatMap(([name, request]) =>
+    rows(at, asking, { [name]: [request, '400 invalid_request'] }),
   );
 }

@@ -1,142 +1,165 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { type Ask, caller } from './client/caller.ts';
-import { createReceiver, type Receiver } from './client/receiver.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { everything, line, sandboxOfFile } from './client/caller.ts';
+import { createReceiver } from './client/receiver.ts';
 
-let sandbox: Sandbox;
-let ask: Ask;
-let receiver: Receiver;
+const { sandbox, ask } = await sandboxOfFile({ deliveryRetriesMs: [20, 20, 20] });
 
-beforeAll(async () => {
-  sandbox = await createSandbox({ calls: 0, threads: 0, deliveryRetriesMs: [20, 20, 20] });
-  ask = caller(sandbox);
-});
-beforeEach(async () => {
-  await sandbox.reset();
-  receiver = await createReceiver();
-});
-afterEach(() => receiver[Symbol.asyncDispose]());
-afterAll(() => sandbox.close());
-
-async function subscribe(type: string, path = `/${type}`): Promise<number> {
-  const { body } = await ask('POST', '/webhooks', { type, url: `${receiver.url}${path}` });
-  return body.data.id;
+/** A receiver that is subscribed to types, each on a path of its own. */
+async function subscribed(...types: string[]) {
+  const receiver = await createReceiver();
+  onTestFinished(() => receiver[Symbol.asyncDispose]());
+  for (const type of types) await ask('POST', '/webhooks', { type, url: `${receiver.url}/${type}?secret=x&tenant=7` });
+  const bodies = async (count: number) => (await receiver.until(count)).map(({ json }) => json);
+  return { ...receiver, bodies };
 }
 
 async function settled(): Promise<void> {
   await expect.poll(() => sandbox.deliveries().filter((one) => one.outcome === 'pending')).toEqual([]);
 }
+const outcomes = () => sandbox.deliveries().map(({ type, outcome }) => `${type} ${outcome}`);
 
-const line = '16465550100';
 const number = '12125550142';
+const pair = { line, number };
 const answered = { direction: 'inbound', status: 'answered', recorded: true, number, durationSeconds: 120 } as const;
+const thread = async () => (await ask('GET', `/sms/conversations/${line}/${number}`)).body.data.messages;
 
 test('a text arrives in the captured shape, query values of the address included', async () => {
-  await subscribe('AccountSMS', '/hooks/token/AccountSMS?secret=x&tenant=7');
-  const made = await sandbox.emit.sms({ line, number, text: '3rd', sentAt: '2026-04-21T22:47:50Z' });
+  const receiver = await subscribed('AccountSMS');
+  const { id } = await sandbox.emit.sms({ ...pair, text: '3rd', sentAt: '2026-04-21T22:47:50Z' });
   const [delivery] = await receiver.until(1);
-  expect(delivery).toMatchObject({
-    path: '/hooks/token/AccountSMS?secret=x&tenant=7',
-    contentType: 'application/json',
-  });
+  expect([delivery?.path, delivery?.contentType]).toEqual(['/AccountSMS?secret=x&tenant=7', 'application/json']);
   expect(delivery?.json).toEqual({
-    id: made.id,
-    direction: 'received',
-    startTime: '2026-04-21T18:47:50-04:00',
-    fromNumber: number,
-    toNumber: line,
-    message: '3rd',
-    media: null,
-    webhookType: 'AccountSMS',
-    secret: 'x',
-    tenant: '7',
+    ...{ id, direction: 'received', startTime: '2026-04-21T18:47:50-04:00', fromNumber: number, toNumber: line },
+    ...{ message: '3rd', media: null, webhookType: 'AccountSMS', secret: 'x', tenant: '7' },
   });
 });
 
 test('an outbound text is told again when its receipt comes', async () => {
-  await subscribe('AccountSMS');
-  const made = await sandbox.emit.sms({ line, number, direction: 'out', delivery: 'undelivered' });
-  const [sent, receipt] = await receiver.until(2);
-  expect(sent?.json).toMatchObject({ id: made.id, direction: 'sent', fromNumber: line, toNumber: number });
-  expect(receipt?.json).toMatchObject({ id: made.id, deliveryStatus: 'undelivered' });
-  const { body } = await ask('GET', `/sms/conversations/${line}/${number}`);
-  expect(body.data.messages[0].delivery).toMatchObject({ status: 'undelivered', error: expect.stringMatching(/./) });
+  const { bodies } = await subscribed('AccountSMS');
+  const { id } = await sandbox.emit.sms({ ...pair, direction: 'out', delivery: 'undelivered' });
+  expect(await bodies(2)).toMatchObject([
+    { id, direction: 'sent', fromNumber: line, toNumber: number },
+    { id, deliveryStatus: 'undelivered' },
+  ]);
+  const receipt = { status: 'undelivered', error: expect.stringMatching(/./) };
+  expect((await thread())[0].delivery).toMatchObject(receipt);
 });
 
 test('an ended call arrives in the captured shape and can be read by then', async () => {
-  await subscribe('AccountEndedCalls');
-  const made = await sandbox.emit.call({ ...answered, group: 'Service', transfers: 0 });
-  const [delivery] = await receiver.until(1);
-  expect(delivery?.json).toMatchObject({
-    callId: made.id,
-    direction: 'incoming',
-    status: 'answered',
-    webhookType: 'AccountEndedCalls',
-    callerNumber: number,
-    externalCallerId: number,
-    externalCallerName: expect.any(String),
-    callDuration: 120,
-    recordingUrl: expect.stringContaining(`/recordings/${made.recordings[0]}.wav?signature=`),
+  const { bodies } = await subscribed('AccountEndedCalls');
+  const { id, recordings } = await sandbox.emit.call({ ...answered, group: 'Service', transfers: 0 });
+  const [body] = await bodies(1);
+  expect(body).toMatchObject({
+    ...{ callId: id, direction: 'incoming', status: 'answered', webhookType: 'AccountEndedCalls', callDuration: 120 },
+    ...{ callerNumber: number, externalCallerId: number, externalCallerName: expect.any(String) },
+    recordingUrl: expect.stringContaining(`/recordings/${recordings[0]}.wav?signature=`),
   });
-  expect(delivery?.json.cdrs[0]).toMatchObject({ callerType: 'external', calledType: 'ivr', status: 'answer' });
-  expect(delivery?.json.cdrs.at(-1)).toMatchObject({ calledType: 'phone', status: 'answer' });
-  expect((await ask('GET', `/calls/${delivery?.json.callId}`)).status).toBe(200);
+  expect(body.cdrs[0]).toMatchObject({ callerType: 'external', calledType: 'ivr', status: 'answer' });
+  expect(body.cdrs.at(-1)).toMatchObject({ calledType: 'phone', status: 'answer' });
+  expect((await ask('GET', `/calls/${id}`)).status).toBe(200);
 });
 
 test('whoever watches calls in progress hears that a provoked one ended', async () => {
-  await subscribe('AccountRealTimeCalls');
+  const { bodies } = await subscribed('AccountRealTimeCalls');
   const { id } = await sandbox.emit.call({ direction: 'inbound', status: 'answered' });
   await sandbox.emit.call({ announce: false });
-  const [live, ...more] = await receiver.until(1);
-  expect(live?.json).toMatchObject({ callId: id, status: 'ended', webhookType: 'AccountRealTimeCalls' });
-  expect(more).toEqual([]);
+  const ended = { callId: id, status: 'ended', webhookType: 'AccountRealTimeCalls' };
+  expect(await bodies(1)).toEqual([expect.objectContaining(ended)]);
 });
 
 test('outgoing and internal calls use the captured words', async () => {
-  await subscribe('AccountEndedCalls');
+  const { bodies } = await subscribed('AccountEndedCalls');
   await sandbox.emit.call({ direction: 'outbound', status: 'answered', number });
   await sandbox.emit.call({ direction: 'internal', status: 'missed' });
-  const bodies = (await receiver.until(2)).map((delivery) => delivery.json);
-  expect(bodies.find((body) => body.direction === 'outgoing')).toMatchObject({ calledNumber: number });
-  expect(bodies.find((body) => body.direction === 'Internal')).toMatchObject({ status: 'missed', talkDuration: 0 });
+  const byDirection = Object.fromEntries((await bodies(2)).map((body) => [body.direction, body]));
+  expect(byDirection).toMatchObject({
+    outgoing: { calledNumber: number },
+    Internal: { status: 'missed', talkDuration: 0 },
+  });
 });
 
 test('a call with an agent is told to those who watch users, others are not', async () => {
-  await subscribe('UserEndedCalls');
+  const { bodies } = await subscribed('UserEndedCalls');
   await sandbox.emit.call({ ...answered, status: 'missed', abandoned: true, recorded: false, group: 'Service' });
-  const made = await sandbox.emit.call(answered);
-  const [delivery] = await receiver.until(1);
-  expect(delivery?.json).toMatchObject({ callId: made.id, webhookType: 'UserEndedCalls' });
+  const { id } = await sandbox.emit.call(answered);
+  expect((await bodies(1))[0]).toMatchObject({ callId: id, webhookType: 'UserEndedCalls' });
 });
 
-test('a refused delivery is tried again until it is taken', async () => {
-  await subscribe('AccountSMS');
-  receiver.answers.push(500, 302);
-  await sandbox.emit.sms({ line, number });
-  await receiver.until(3);
+test.each([
+  ['is tried again until it is taken', [500, 302], 'delivered', [500, 302, 200]],
+  ['fails after the last try', [503, 503, 503, 503], 'failed', [503, 503, 503, 503]],
+])('a refused delivery %s', async (_, answers, outcome, statuses) => {
+  const receiver = await subscribed('AccountSMS');
+  receiver.answers.push(...answers);
+  await sandbox.emit.sms(pair);
   await settled();
   const [delivery] = sandbox.deliveries();
-  expect(delivery?.outcome).toBe('delivered');
-  expect(delivery?.attempts.map((attempt) => attempt.status)).toEqual([500, 302, 200]);
-  expect(new Set(receiver.received.map((one) => one.text)).size).toBe(1);
-});
-
-test('a delivery fails after the last try', async () => {
-  await subscribe('AccountSMS');
-  receiver.answers.push(503, 503, 503, 503);
-  await sandbox.emit.sms({ line, number });
-  await settled();
-  expect(sandbox.deliveries()).toMatchObject([{ outcome: 'failed', attempts: [{}, {}, {}, {}] }]);
+  expect([delivery?.outcome, delivery?.attempts.map(({ status }) => status)]).toEqual([outcome, statuses]);
+  expect(new Set(receiver.received.map(({ text }) => text)).size).toBe(1);
 });
 
 test('a reset cuts what is under way', async () => {
-  await subscribe('AccountSMS');
+  const { received } = await subscribed('AccountSMS');
   sandbox.faults({ kind: 'delayed', ms: 60_000 });
-  await sandbox.emit.sms({ line, number });
+  await sandbox.emit.sms(pair);
   const [pending] = sandbox.deliveries();
   expect(pending?.outcome).toBe('pending');
   await sandbox.reset();
-  expect(pending?.outcome).toBe('cut');
-  expect(sandbox.deliveries()).toEqual([]);
-  expect(receiver.received).toEqual([]);
+  expect([pending?.outcome, sandbox.deliveries(), received]).toEqual(['cut', [], []]);
+});
+
+test('deliveries are dropped and repeated', async () => {
+  const { received } = await subscribed('AccountSMS');
+  sandbox.faults({ kind: 'dropped' });
+  await sandbox.emit.sms({ ...pair, text: 'lost' });
+  sandbox.faults({ kind: 'repeated' });
+  await sandbox.emit.sms({ ...pair, text: 'twice' });
+  await settled();
+  expect(received.map(({ json }) => json.message)).toEqual(['twice', 'twice']);
+  expect(outcomes()).toEqual(['AccountSMS dropped', 'AccountSMS delivered', 'AccountSMS delivered']);
+});
+
+test('the next delivery overtakes a delayed one', async () => {
+  const { bodies } = await subscribed('AccountSMS');
+  sandbox.faults({ kind: 'delayed', ms: 300, times: 1 });
+  await sandbox.emit.sms({ ...pair, text: 'first' });
+  await sandbox.emit.sms({ ...pair, text: 'second' });
+  expect((await bodies(2)).map(({ message }) => message)).toEqual(['second', 'first']);
+});
+
+test('copies come later, and count as pending until then', async () => {
+  const { until } = await subscribed('AccountSMS');
+  sandbox.faults({ kind: 'repeated', copies: 3, afterMs: 80 });
+  const began = performance.now();
+  await sandbox.emit.sms(pair);
+  expect(new Set((await until(3)).map(({ text }) => text)).size).toBe(1);
+  expect(performance.now() - began).toBeGreaterThan(75);
+  sandbox.faults({ kind: 'repeated', afterMs: 604_800_000 });
+  await sandbox.emit.sms(pair);
+  await until(4);
+  expect(sandbox.deliveries().at(-1)?.outcome).toBe('pending');
+});
+
+test('an event can be ahead of the API', async () => {
+  const { until } = await subscribed('AccountSMS', 'AccountEndedCalls');
+  sandbox.faults({ kind: 'early', ms: 2_000 });
+  await sandbox.emit.sms(pair);
+  const { id } = await sandbox.emit.call(answered);
+  await until(2);
+  const shown = async () => {
+    const calls = (await ask('POST', '/calls/search', everything())).body.data.total;
+    return [(await thread()).length, calls, (await ask('GET', `/calls/${id}`)).status];
+  };
+  expect(await shown()).toEqual([0, 0, 404]);
+  await expect.poll(shown).toEqual([1, 1, 200]);
+});
+
+test('faults of deliveries can be narrowed to a type, and counted', async () => {
+  await subscribed('AccountSMS', 'AccountEndedCalls');
+  sandbox.faults({ kind: 'dropped', type: 'AccountSMS', times: 2 });
+  await sandbox.emit.call(answered);
+  for (const text of ['1', '2', '3']) await sandbox.emit.sms({ ...pair, text });
+  await settled();
+  const texts = ['AccountSMS dropped', 'AccountSMS dropped', 'AccountSMS delivered'];
+  expect(outcomes()).toEqual(['AccountEndedCalls delivered', ...texts]);
 });

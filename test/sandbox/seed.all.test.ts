@@ -1,82 +1,60 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { type Ask, caller } from './client/caller.ts';
+import { expect, test } from 'vitest';
+import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { type Ask, sandboxOfTest } from './client/caller.ts';
 
 const startedAt = Date.parse('2026-03-12T17:00:00Z');
-const now = () => new Date(startedAt);
 const window = { start: startedAt / 1000 - 15 * 86_400, end: startedAt / 1000, limit: 500 };
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look at whatever came
 type Anything = any;
-let sandbox: Sandbox;
-let ask: Ask;
-let calls: Anything[];
 
-beforeAll(async () => {
-  sandbox = await createSandbox({ seed: 7, now });
-  ask = caller(sandbox);
-  calls = (await ask('POST', '/calls/search', window)).body.data.calls;
-});
-afterAll(() => sandbox.close());
+const seeded = (seed: number) => sandboxOfTest({ seed, calls: 400, threads: 60, now: () => new Date(startedAt) });
+const callsOf = async (ask: Ask): Promise<Anything[]> => (await ask('POST', '/calls/search', window)).body.data.calls;
 
-test('holds 400 calls of the last fourteen days, most of them in business hours', () => {
+/** Conversations cannot be listed, so the store says which there are. */
+async function messagesOf({ store }: Sandbox, ask: Ask): Promise<Anything[]> {
+  const paths = new Set([...store.messages.values()].map(({ line, number }) => `${line}/${number}`));
+  const threads = await Promise.all([...paths].map((path) => ask('GET', `/sms/conversations/${path}`)));
+  return threads.flatMap(({ body }) => body.data.messages);
+}
+
+test('400 calls of the last fourteen days, most in business hours, and threads with every kind of message', async () => {
+  const { sandbox, ask, control } = await seeded(7);
+  const calls = await callsOf(ask);
   expect(calls).toHaveLength(400);
-  const hours = calls.map((call) => (new Date(call.startTime).getUTCHours() + 24 - 5) % 24);
+  const hours = calls.map(({ startTime }) => (new Date(startTime).getUTCHours() + 24 - 5) % 24);
   expect(hours.filter((hour) => hour >= 7 && hour <= 19).length).toBeGreaterThan(370);
-  const statuses = Map.groupBy(calls, (call) => call.status);
-  expect(statuses.get('answered')?.length).toBeGreaterThan(200);
-  expect(statuses.get('missed')?.length).toBeGreaterThan(20);
-  expect(statuses.get('voicemail')?.length).toBeGreaterThan(5);
-  expect(calls.some((call) => call.transferred > 0)).toBe(true);
-  expect(calls.some((call) => call.repeated > 0)).toBe(true);
-  expect(calls.some((call) => call.callerType === 'user' && call.calledType === 'user')).toBe(true);
-});
-
-test('threads know every kind of message', async () => {
-  const messages = (await allMessages(ask)).flatMap((thread) => thread.messages);
+  const many = (fits: (one: Anything) => boolean, of = calls) => of.filter(fits).length;
+  expect(many(({ status }) => status === 'answered')).toBeGreaterThan(200);
+  expect(many(({ status }) => status === 'missed')).toBeGreaterThan(20);
+  expect(many(({ status }) => status === 'voicemail')).toBeGreaterThan(5);
+  const messages = await messagesOf(sandbox, ask);
   expect(messages.length).toBeGreaterThan(150);
-  expect(messages.some((message) => /[\u0590-\u05ff]/.test(message.text))).toBe(true);
-  expect(messages.some((message) => /[\u0600-\u06ff]/.test(message.text))).toBe(true);
-  expect(messages.some((message) => message.text.includes('¿'))).toBe(true);
-  expect(messages.some((message) => message.text === '' && message.media.length > 0)).toBe(true);
-  expect(messages.some((message) => message.scheduled && message.scheduledAt > '2026-03-12T17')).toBe(true);
-  expect(messages.some((message) => message.blocked && message.blockReason !== '')).toBe(true);
-  expect(messages.some((message) => message.delivery?.error)).toBe(true);
-  expect(messages.some((message) => message.direction === 'out' && message.sentBy === undefined)).toBe(true);
-  const { body } = await caller(sandbox, '/_sandbox')('GET', '/state');
-  expect(body.data).toMatchObject({ users: 12, lines: 4, conversations: 60 });
+  const kinds: Record<string, number> = {
+    'transferred calls': many(({ transferred }) => transferred > 0),
+    'repeated calls': many(({ repeated }) => repeated > 0),
+    'internal calls': many(({ callerType, calledType }) => callerType === 'user' && calledType === 'user'),
+    Hebrew: many(({ text }) => /[\u0590-\u05ff]/.test(text), messages),
+    Arabic: many(({ text }) => /[\u0600-\u06ff]/.test(text), messages),
+    Spanish: many(({ text }) => text.includes('¿'), messages),
+    'pictures alone': many(({ text, media }) => text === '' && media.length > 0, messages),
+    scheduled: many(({ scheduled, scheduledAt }) => scheduled && scheduledAt > '2026-03-12T17', messages),
+    blocked: many(({ blocked, blockReason }) => blocked && blockReason !== '', messages),
+    undelivered: many(({ delivery }) => delivery?.error, messages),
+    'of no user': many(({ direction, sentBy }) => direction === 'out' && sentBy === undefined, messages),
+  };
+  expect(Object.keys(kinds).filter((kind) => kinds[kind] === 0)).toEqual([]);
+  expect((await control('GET', '/state')).body.data).toMatchObject({ users: 12, lines: 4, conversations: 60 });
 });
 
 test('the same seed and moment tell the same story, another seed another', async () => {
   const story = async (seed: number) => {
-    const other = await createSandbox({ seed, now });
-    try {
-      const tell = caller(other);
-      const found = await tell('POST', '/calls/search', window);
-      const threads = JSON.stringify(await allMessages(tell)).replaceAll(other.url, '');
-      return { calls: found.body.data, threads };
-    } finally {
-      await other.close();
-    }
+    const { ask, sandbox } = await seeded(seed);
+    const calls = await callsOf(ask);
+    return { calls, texts: JSON.stringify(await messagesOf(sandbox, ask)).replaceAll(sandbox.url, '') };
   };
   const [one, same, another] = [await story(3), await story(3), await story(4)];
   expect(same).toEqual(one);
   expect(another.calls).not.toEqual(one.calls);
-  expect(another.threads).not.toEqual(one.threads);
+  expect(another.texts).not.toEqual(one.texts);
 });
-
-/** Threads of two on any line, with anyone who called: conversations cannot be listed. */
-async function allMessages(tell: Ask): Promise<Anything[]> {
-  const lines = (await tell('GET', '/sms/lines')).body.data;
-  const found = (await tell('POST', '/calls/search', window)).body.data.calls;
-  const numbers = new Set<string>(
-    found
-      .flatMap((call: Anything) => [call.callerNumber, call.calledNumber])
-      .filter((number: string) => number.length > 6),
-  );
-  const paths = [...numbers].flatMap((number) => lines.map((line: Anything) => `${line.number}/${number}`));
-  const threads = await Promise.all(
-    paths.map(async (path) => (await tell('GET', `/sms/conversations/${path}`)).body.data),
-  );
-  return threads.filter((thread) => thread.messages.length > 0);
-}

@@ -1,24 +1,18 @@
 import { expect } from 'vitest';
-import type { Case } from '../case.ts';
-import type { CaseContext } from '../harness/suite.ts';
+import { type Case, cases } from '../case.ts';
+import { formatted, freshNumber, send, told } from '../service.ts';
+import { file } from './sending.ts';
 
-const operation = 'sendMessage';
-const gif = {
-  filename: 'a.gif',
-  contentType: 'image/gif',
-  content: 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7',
-};
-
-async function bill(context: CaseContext, changes: Record<string, unknown>, recipients = 1) {
-  const to = Array.from({ length: recipients }, () => context.freshNumber());
-  const body = { from: await context.line(), to, message: 'hello', ...changes };
-  const { status, data } = await context.ask(operation, { body });
-  expect(status).toBe(201);
-  return { ...data, ...data.billing, body };
+/** The answer of a send, its bill, and what was asked. */
+async function bill(changes: Record<string, unknown>, recipients = 1) {
+  const { body } = await send(changes, recipients)();
+  const answer = await told('sendMessage', { body });
+  return { ...answer, ...answer.billing, body };
 }
+const picture = { attachments: [file()] };
 
 /** Text, and the segments that section 2.4 makes of it. */
-const segments: readonly [string, string, number][] = [
+const segments: readonly [what: string, message: string, segments: number][] = [
   ['160 characters', 'a'.repeat(160), 1],
   ['161 characters', 'a'.repeat(161), 2],
   ['306 characters', 'a'.repeat(306), 2],
@@ -46,104 +40,66 @@ const segments: readonly [string, string, number][] = [
 
 /** Section 2.4: what a send costs. */
 export const billing: readonly Case[] = [
-  ...segments.map(
-    ([what, message, units]): Case => ({
-      name: `${what} are ${units} segment${units === 1 ? '' : 's'}`,
-      section: '2.4',
-      operations: [operation],
-      needs: 'send',
-      async run(context) {
-        const sent = await bill(context, { message });
-        expect([sent.type, sent.units, sent.messages[0].units]).toEqual(['sms', units, units]);
-        expect(sent.totalPrice).toBeCloseTo(sent.messages[0].unitPrice * units, 6);
-        expect(sent.messages[0].price).toBeCloseTo(sent.totalPrice, 6);
+  ...segments.flatMap(([what, message, units]) =>
+    cases('2.4 send', {
+      async [`${what} are ${units} segment${units === 1 ? '' : 's'}`]() {
+        const { type, totalPrice, messages, ...bills } = await bill({ message });
+        expect([type, bills.units, messages[0].units]).toEqual(['sms', units, units]);
+        expect(totalPrice).toBeCloseTo(messages[0].unitPrice * units, 6);
+        expect(messages[0].price).toBeCloseTo(totalPrice, 6);
       },
     }),
   ),
-  {
-    name: 'one recipient without attachments is an sms at its own rate; a picture or a second one makes an mms',
-    section: '2.4',
-    operations: [operation],
-    needs: 'send',
-    async run(context) {
-      const sms = await bill(context, {});
-      const picture = await bill(context, { attachments: [gif] });
-      const group = await bill(context, {}, 2);
-      expect([sms, picture, group].map(({ type, units }) => [type, units])).toEqual([
-        ['sms', 1],
-        ['mms', 1],
-        ['mms', 1],
-      ]);
-      expect(picture.totalPrice).toBe(group.totalPrice);
-      expect(picture.messages[0].unitPrice).not.toBe(sms.messages[0].unitPrice);
+  ...cases('2.4 send', {
+    async 'one recipient without attachments is an sms at its own rate; a picture or a second one makes an mms'() {
+      const [sms, mms, group] = [await bill({}), await bill(picture), await bill({}, 2)];
+      const types = [sms, mms, group].map(({ type, units }) => `${units} ${type}`);
+      expect(types).toEqual(['1 sms', '1 mms', '1 mms']);
+      expect(mms.totalPrice).toBe(group.totalPrice);
+      expect(mms.messages[0].unitPrice).not.toBe(sms.messages[0].unitPrice);
     },
-  },
-  {
-    name: 'an mms costs the same whatever its length and its recipients',
-    section: '2.4',
-    operations: [operation],
-    needs: 'send',
-    async run(context) {
-      const small = await bill(context, { message: 'a' }, 2);
-      const large = await bill(context, { message: 'ж'.repeat(1_000) }, 20);
+    async 'an mms costs the same whatever its length and its recipients'() {
+      const small = await bill({ message: 'a' }, 2);
+      const large = await bill({ message: 'ж'.repeat(1_000) }, 20);
       expect([large.units, large.recipientCount, large.totalPrice]).toEqual([1, 20, small.totalPrice]);
       expect(large.messages[0].price).toBe(large.messages[0].unitPrice * large.messages[0].units);
     },
-  },
-  {
-    name: 'a group on different rates pays the highest',
-    section: '2.3',
-    operations: [operation],
-    needs: 'control',
-    async run(context) {
+  }),
+  ...cases('2.3 control', {
+    async 'a group on different rates pays the highest'() {
       const dear = '442079460123';
-      const own = await bill(context, { attachments: [gif] });
-      const foreign = await bill(context, { to: [dear], attachments: [gif] });
-      const both = await bill(context, { to: [context.freshNumber(), dear] });
-      const dearest = Math.max(own.messages[0].unitPrice, foreign.messages[0].unitPrice);
-      expect(own.messages[0].unitPrice).not.toBe(foreign.messages[0].unitPrice);
-      expect([both.messages[0].unitPrice, both.totalPrice]).toEqual([dearest, dearest]);
+      const own = (await bill(picture)).messages[0].unitPrice;
+      const foreign = (await bill({ to: [dear], ...picture })).messages[0].unitPrice;
+      const both = await bill({ to: [freshNumber(), dear] });
+      expect(own).not.toBe(foreign);
+      expect([both.messages[0].unitPrice, both.totalPrice]).toEqual(Array(2).fill(Math.max(own, foreign)));
     },
-  },
-  {
-    name: 'several recipients are one conversation, which is none of theirs alone',
-    section: '2.4',
-    operations: [operation, 'readThread'],
-    needs: 'send',
-    async run(context) {
-      const { body, messages } = await bill(context, { message: 'to all of you' }, 3);
+  }),
+  ...cases('2.4 send', {
+    async 'several recipients are one conversation, which is none of theirs alone'() {
+      const { body, messages } = await bill({ message: 'to all of you' }, 3);
       expect(messages).toHaveLength(1);
       expect(new Set(messages[0].to)).toEqual(new Set(body.to));
-      const [number] = body.to;
-      const path = { line: body.from, number };
-      const group = await context.ask('readThread', { path, query: { groupParticipants: body.to.join(',') } });
-      expect(group.data.messages).toMatchObject([{ text: 'to all of you', direction: 'out' }]);
-      expect(new Set(group.data.messages[0].groupParticipants)).toEqual(new Set(body.to));
-      expect((await context.ask('readThread', { path })).data.messages).toEqual([]);
+      const path = { line: body.from, number: body.to[0] ?? '' };
+      const group = await told('readThread', { path, query: { groupParticipants: body.to.join() } });
+      expect(group.messages).toMatchObject([{ text: 'to all of you', direction: 'out' }]);
+      expect(new Set(group.messages[0].groupParticipants)).toEqual(new Set(body.to));
+      expect((await told('readThread', { path })).messages).toEqual([]);
     },
-  },
-  {
-    name: 'recipients are normalised: formatting goes, ten digits get a 1, other countries stay',
-    section: '2.4',
-    operations: [operation],
-    needs: 'control',
-    async run(context) {
-      const [one, two] = [context.freshNumber(), context.freshNumber()];
-      const written = [`(${one.slice(1, 4)}) ${one.slice(4, 7)}-${one.slice(7)}`, `+${two}`, '+44 20 7946 0124'];
-      const { messages } = await bill(context, { to: written });
+  }),
+  ...cases('2.4 control', {
+    async 'recipients are normalised: formatting goes, ten digits get a 1, other countries stay'() {
+      const [one, two] = [freshNumber(), freshNumber()];
+      const { messages } = await bill({ to: [formatted(one), `+${two}`, '+44 20 7946 0124'] });
       expect(new Set(messages[0].to)).toEqual(new Set([one, two, '442079460124']));
     },
-  },
-  {
-    name: 'the same number written twice is one recipient and one duplicate',
-    section: '2.4',
-    operations: [operation],
-    needs: 'send',
-    async run(context) {
-      const number = context.freshNumber();
-      const sent = await bill(context, { to: [number, number.slice(1)] });
-      expect([sent.type, sent.recipientCount, sent.skippedCount]).toEqual(['sms', 1, 1]);
-      expect(sent.skipped).toMatchObject([{ reason: 'duplicate' }]);
+  }),
+  ...cases('2.4 send', {
+    async 'the same number written twice is one recipient and one duplicate'() {
+      const number = freshNumber();
+      const { type, recipientCount, skippedCount, skipped } = await bill({ to: [number, number.slice(1)] });
+      expect([type, recipientCount, skippedCount]).toEqual(['sms', 1, 1]);
+      expect(skipped).toMatchObject([{ reason: 'duplicate' }]);
     },
-  },
+  }),
 ];

@@ -1,21 +1,13 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { type Case, refusals, row } from '../case.ts';
-import { outcome } from '../harness/reply.ts';
-import type { CaseContext } from '../harness/suite.ts';
-import type { Request } from '../operation.ts';
+import { type Case, cases, refusals, rows } from '../case.ts';
 import type { OperationId } from '../operations.ts';
+import { ask, formatted, freshNumber, freshPair, inPair, line, rfc3339, token, told, userId } from '../service.ts';
 
 const stranger = 987_654_321;
-const inPair =
-  (body?: unknown) =>
-  async (context: CaseContext): Promise<Request> => ({
-    path: await context.freshPair(),
-    ...(body !== undefined && { body }),
-  });
-const bare = { only: 'bare' } as const;
-const rfc3339 = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
+const unresolved = { resolved: false };
 
-const ofPairs: readonly [OperationId, Request['body']?][] = [
+const ofPairs: readonly [OperationId, body?: unknown][] = [
   ['readThread'],
   ['resolveConversation'],
   ['commentOnConversation', { comment: 'a note' }],
@@ -27,152 +19,95 @@ const ofPairs: readonly [OperationId, Request['body']?][] = [
 
 /** Sections 2.5, 3 and 4.2: the state of conversations. */
 export const conversations: readonly Case[] = [
-  ...ofPairs.flatMap(([operation, body]): Case[] => [
-    ...refusals({ operation, needs: operation === 'readThread' ? 'read' : 'write', section: '7' }, [
-      [`${operation} refuses a line that is no number`, { path: { line: 'reception', number: '12125550142' }, body }],
-      [
-        `${operation} refuses a number that is none`,
-        async (context) => ({ path: { line: await context.line(), number: 'someone' }, body }),
-      ],
-    ]),
-    row({
-      name: `${operation} denies a line that is not the account's`,
-      section: '4.2',
-      operation,
-      needs: operation === 'readThread' ? 'read' : 'write',
-      request: async (context) => ({ path: { line: context.freshNumber(), number: context.freshNumber() }, body }),
-      expect: { status: 403, type: 'permission_denied' },
-    }),
-  ]),
+  ...ofPairs.flatMap(([operation, body]): Case[] => {
+    const needs = operation === 'readThread' ? 'read' : 'write';
+    const foreign = () => ({ path: { line: freshNumber(), number: freshNumber() }, body });
+    return [
+      ...refusals(`7 ${needs}`, operation, {
+        [`${operation} refuses a line that is no number`]: { path: { line: 'reception', number: '12125550142' }, body },
+        [`${operation} refuses a number that is none`]: async () => ({
+          path: { line: await line(), number: 'someone' },
+          body,
+        }),
+      }),
+      ...rows(`4.2 ${needs}`, operation, {
+        [`${operation} denies a line that is not the account's`]: [foreign, '403 permission_denied'],
+      }),
+    ];
+  }),
 
-  {
-    name: 'resolving a pair without any state creates one, credited to nobody when an integration did it',
-    section: '3',
-    operations: ['resolveConversation'],
-    needs: 'write',
-    async run(context) {
-      const path = await context.freshPair();
-      const { status, data } = await context.ask('resolveConversation', { path });
-      expect([status, data]).toEqual([200, { ...path, resolved: true, resolvedAt: rfc3339 }]);
+  ...cases('3 write', {
+    async 'resolving a pair without any state creates one, credited to nobody when an integration did it'() {
+      const path = await freshPair();
+      expect(await told('resolveConversation', { path })).toEqual({ ...path, resolved: true, resolvedAt: rfc3339 });
     },
-  },
-  {
-    name: 'an API key may credit a user; resolving again changes neither user nor time',
-    section: '3',
-    operations: ['resolveConversation', 'listUsers'],
-    needs: 'write',
-    async run(context) {
-      const path = await context.freshPair();
-      const [first, second] = (await context.bare('listUsers')).data;
-      const resolved = await context.ask('resolveConversation', { path, body: { resolvedBy: first.id } });
-      expect(resolved.data).toMatchObject({ ...path, resolved: true, resolvedBy: first.id });
-      await secondsPass();
-      const again = await context.ask('resolveConversation', { path, body: { resolvedBy: second.id } });
-      expect([again.status, again.data]).toEqual([200, resolved.data]);
+    async 'an API key may credit a user; resolving again changes neither user nor time'() {
+      const path = await freshPair();
+      const [first, second] = await told('listUsers');
+      const resolved = await told('resolveConversation', { path, body: { resolvedBy: first.id } });
+      expect(resolved).toMatchObject({ ...path, resolved: true, resolvedBy: first.id });
+      // Times have whole seconds: what is stamped again in the next one would show another.
+      await wait(1_011 - (Date.now() % 1_000));
+      expect(await told('resolveConversation', { path, body: { resolvedBy: second.id } })).toEqual(resolved);
     },
-  },
-  {
-    name: 'a token credits its owner, also when it names somebody else or is refused for it',
-    section: '4.2',
-    operations: ['resolveConversation'],
-    needs: 'control',
-    async run(context) {
-      const [path, token, owner] = [await context.freshPair(), await context.token(), await context.userId()];
-      const { data: users } = await context.bare('listUsers');
-      const other = users.find(({ id }: { id: number }) => id !== owner);
-      const named = await context.ask('resolveConversation', { path, body: { resolvedBy: other.id } }, token);
-      if (named.status !== 200) expect(outcome(named)).toEqual({ status: 400, type: 'invalid_request' });
-      expect((await context.ask('resolveConversation', { path }, token)).data.resolvedBy).toBe(owner);
+  }),
+  ...cases('4.2 control', {
+    async 'a token credits its owner, also when it names somebody else or is refused for it'() {
+      const [path, asker, owner] = [await freshPair(), await token(), await userId()];
+      const resolvedBy = (await told('listUsers')).find(({ id }: { id: number }) => id !== owner).id;
+      const { outcome } = await ask('resolveConversation', { path, body: { resolvedBy } }, asker);
+      expect(['200', '400 invalid_request']).toContain(outcome);
+      expect((await told('resolveConversation', { path }, asker)).resolvedBy).toBe(owner);
     },
-  },
-  {
-    name: 'reopening opens what was resolved and forgets when; it can be resolved again by another',
-    section: '3',
-    operations: ['reopenConversation', 'resolveConversation'],
-    needs: 'write',
-    async run(context) {
-      const path = await context.freshPair();
-      const [first, second] = (await context.bare('listUsers')).data;
-      await context.ask('resolveConversation', { path, body: { resolvedBy: first.id } });
-      const formatted = { line: `+${path.line}`, number: `(${path.number.slice(1, 4)}) ${path.number.slice(4)}` };
-      const { status, data } = await context.ask('reopenConversation', { path: formatted });
-      expect([status, data]).toEqual([200, { ...path, resolved: false }]);
-      const resolvedAgain = await context.ask('resolveConversation', { path, body: { resolvedBy: second.id } });
-      expect(resolvedAgain.data.resolvedBy).toBe(second.id);
+  }),
+  ...cases('3 write', {
+    async 'reopening opens what was resolved and forgets when; it can be resolved again by another'() {
+      const path = await freshPair();
+      const [first, second] = await told('listUsers');
+      await told('resolveConversation', { path, body: { resolvedBy: first.id } });
+      const written = { line: `+${path.line}`, number: formatted(path.number) };
+      expect(await told('reopenConversation', { path: written })).toEqual({ ...path, ...unresolved });
+      const again = await told('resolveConversation', { path, body: { resolvedBy: second.id } });
+      expect(again.resolvedBy).toBe(second.id);
     },
-  },
-  {
-    name: 'reopening what was never resolved succeeds',
-    section: '3',
-    operations: ['reopenConversation'],
-    needs: 'write',
-    async run(context) {
-      const path = await context.freshPair();
-      const { status, data } = await context.ask('reopenConversation', { path });
-      expect([status, data]).toEqual([200, { ...path, resolved: false }]);
+    async 'reopening what was never resolved succeeds'() {
+      const path = await freshPair();
+      expect(await told('reopenConversation', { path })).toEqual({ ...path, ...unresolved });
     },
-  },
-  {
-    name: 'assigning and unassigning leave a conversation open or resolved as it was',
-    section: '3',
-    operations: ['assignConversation'],
-    needs: 'write',
-    async run(context) {
-      const [user] = (await context.bare('listUsers')).data;
+    async 'assigning and unassigning leave a conversation open or resolved as it was'() {
+      const [{ id: userId }] = await told('listUsers');
       for (const isResolved of [false, true]) {
-        const path = await context.freshPair();
-        if (isResolved) await context.ask('resolveConversation', { path });
-        const before = isResolved
-          ? (await context.ask('resolveConversation', { path })).data
-          : { ...path, resolved: false };
-        for (const body of [{ userId: user.id }, { userId: null }, { userId: user.id }, {}]) {
-          const { status, data } = await context.ask('assignConversation', { path, body });
-          expect([status, data]).toEqual([200, before]);
+        const path = await freshPair();
+        const state = isResolved ? await told('resolveConversation', { path }) : { ...path, ...unresolved };
+        for (const body of [{ userId }, { userId: null }, { userId }, {}]) {
+          expect(await told('assignConversation', { path, body })).toEqual(state);
         }
       }
     },
-  },
-  {
-    name: 'comments leave the state as it was and never stand among the messages',
-    section: '3',
-    operations: ['commentOnConversation', 'resolveConversation', 'readThread'],
-    needs: 'write',
-    async run(context) {
-      const path = await context.freshPair();
-      const open = await context.ask('commentOnConversation', { path, body: { comment: 'call her back' } });
-      expect([open.status, open.data]).toEqual([201, { ...path, resolved: false }]);
-      const resolved = await context.ask('resolveConversation', { path, body: { comment: 'all done' } });
-      const noted = await context.ask('commentOnConversation', { path, body: { comment: 'was it?' } });
-      expect([noted.status, noted.data]).toEqual([201, resolved.data]);
-      expect((await context.ask('readThread', { path })).data.messages).toEqual([]);
+    async 'comments leave the state as it was and never stand among the messages'() {
+      const path = await freshPair();
+      const noted = (comment: string) => told('commentOnConversation', { path, body: { comment } });
+      expect(await noted('call her back')).toEqual({ ...path, ...unresolved });
+      const resolved = await told('resolveConversation', { path, body: { comment: 'all done' } });
+      expect(await noted('was it?')).toEqual(resolved);
+      expect((await told('readThread', { path })).messages).toEqual([]);
     },
-  },
-  ...refusals({ operation: 'resolveConversation', needs: 'write', section: '4.2' }, [
-    ['a resolver who is not on the account is refused', inPair({ resolvedBy: stranger })],
-    ['a resolver that is no number is refused', inPair({ resolvedBy: 'Miriam' })],
-  ]),
-  ...refusals({ operation: 'resolveConversation', needs: 'write', section: '4.2' }, [
-    ['an unknown field of a resolve is refused', inPair({ note: 'x' }), bare],
-  ]),
-  ...refusals({ operation: 'resolveConversation', needs: 'write', section: '4' }, [
-    ['a body that is not JSON is refused', inPair('{"comment":'), bare],
-  ]),
-  ...refusals({ operation: 'commentOnConversation', needs: 'write', section: '4.2' }, [
-    ['an empty comment is refused', inPair({ comment: '' })],
-    ['a missing comment is refused', inPair({}), bare],
-    ['a comment that is no text is refused', inPair({ comment: 7 }), bare],
-    ['an unknown field of a comment is refused', inPair({ comment: 'x', colour: 'red' }), bare],
-  ]),
-  ...refusals({ operation: 'assignConversation', needs: 'write', section: '4.2' }, [
-    ['assigning to a user who is not on the account is refused', inPair({ userId: stranger })],
-    ['assigning to a name is refused', inPair({ userId: 'Miriam' })],
-    ['an unknown field of an assignment is refused', inPair({ userId: null, queue: 'Sales' }), bare],
-  ]),
+  }),
+  ...refusals('4.2 write', 'resolveConversation', {
+    'a resolver who is not on the account is refused': inPair({ resolvedBy: stranger }),
+    'a resolver that is no number is refused': inPair({ resolvedBy: 'Miriam' }),
+    'an unknown field of a resolve is refused': inPair({ note: 'x' }),
+  }),
+  ...refusals('4 write', 'resolveConversation', { 'a body that is not JSON is refused': inPair('{"comment":') }),
+  ...refusals('4.2 write', 'commentOnConversation', {
+    'an empty comment is refused': inPair({ comment: '' }),
+    'a missing comment is refused': inPair({}),
+    'a comment that is no text is refused': inPair({ comment: 7 }),
+    'an unknown field of a comment is refused': inPair({ comment: 'x', colour: 'red' }),
+  }),
+  ...refusals('4.2 write', 'assignConversation', {
+    'assigning to a user who is not on the account is refused': inPair({ userId: stranger }),
+    'assigning to a name is refused': inPair({ userId: 'Miriam' }),
+    'an unknown field of an assignment is refused': inPair({ userId: null, queue: 'Sales' }),
+  }),
 ];
-
-/** Times have whole seconds: what is stamped again now would show another. */
-function secondsPass(): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  setTimeout(resolve, 1_001 - (Date.now() % 1_000) + 10);
-  return promise;
-}

@@ -1,92 +1,58 @@
 import { expect } from 'vitest';
-import { type Case, refusals, row } from '../case.ts';
-import { outcome } from '../harness/reply.ts';
-import type { CaseContext } from '../harness/suite.ts';
+import { type Case, cases, refusals, rows } from '../case.ts';
+import { ask, token, told } from '../service.ts';
 
-const bare = { only: 'bare' } as const;
 const key = () => ({ path: { draftId: `conformance ${Date.now()} / ü` } });
-const asUser = { as: (context: CaseContext) => context.token() };
+const keyOf = (length: number) => ({ path: { draftId: 'k'.repeat(length) } });
+const message = { body: { message: 'hello' } };
+const reply = { title: 'Thanks', body: 'Thank you.' };
 
 /** Sections 2.7 and 4.4: drafts and saved replies. */
 export const savedTexts: readonly Case[] = [
-  {
-    name: 'a draft is created, put again, overwritten, and deleted any number of times',
-    section: '3',
-    operations: ['putDraft', 'deleteDraft'],
-    needs: 'write',
-    async run(context) {
+  ...cases('3 write', {
+    async 'a draft is created, put again, overwritten, and deleted any number of times'() {
       const { path } = key();
       for (const message of ['dear', 'dear', 'dear all']) {
-        const { status, data } = await context.ask('putDraft', { path, body: { message } });
-        expect([status, data]).toEqual([200, { draftId: path.draftId, message }]);
+        expect(await told('putDraft', { path, body: { message } })).toEqual({ draftId: path.draftId, message });
       }
-      for (let times = 0; times < 2; times++) {
-        const { status, text = '' } = await context.ask('deleteDraft', { path });
-        expect([status, text]).toEqual([204, '']);
-      }
+      for (const _ of [1, 2]) expect(await ask('deleteDraft', { path })).toMatchObject({ outcome: '204', text: '' });
     },
-  },
-  row({
-    name: 'an empty draft is a draft',
-    section: '4.4',
-    operation: 'putDraft',
-    needs: 'write',
-    request: () => ({ ...key(), body: { message: '' } }),
-    expect: { status: 200, data: { message: '' } },
   }),
-  row({
-    name: 'a draft key of 128 characters is taken',
-    section: '8',
-    operation: 'putDraft',
-    needs: 'write',
-    request: { path: { draftId: 'k'.repeat(128) }, body: { message: 'hello' } },
-    expect: { status: 200, data: { draftId: 'k'.repeat(128) } },
+  ...rows('4.4 write', 'putDraft', {
+    'an empty draft is a draft': [() => ({ ...key(), body: { message: '' } }), [200, { message: '' }]],
   }),
-  ...refusals({ operation: 'putDraft', needs: 'write', section: '8' }, [
-    ['a draft key of 129 characters is refused', { path: { draftId: 'k'.repeat(129) }, body: { message: 'hello' } }],
-  ]),
-  ...refusals({ operation: 'putDraft', needs: 'write', section: '8' }, [
-    ['a draft without a key is refused', { path: { draftId: '' }, body: { message: 'hello' } }, bare],
-  ]),
-  ...refusals({ operation: 'deleteDraft', needs: 'write', section: '8' }, [
-    ['deleting under a key of 129 characters is refused', { path: { draftId: 'k'.repeat(129) } }],
-  ]),
-  ...refusals({ operation: 'putDraft', needs: 'write', section: '4.4' }, [
-    ['a draft without message is refused', () => ({ ...key(), body: {} }), bare],
-    ['a draft whose message is no text is refused', () => ({ ...key(), body: { message: null } }), bare],
-    ['an unknown field of a draft is refused', () => ({ ...key(), body: { message: '', to: [] } }), bare],
-  ]),
+  ...rows('8 write', 'putDraft', {
+    'a draft key of 128 characters is taken': [{ ...keyOf(128), ...message }, [200, keyOf(128).path]],
+  }),
+  ...refusals('8 write', 'putDraft', {
+    'a draft key of 129 characters is refused': { ...keyOf(129), ...message },
+    'a draft without a key is refused': { ...keyOf(0), ...message },
+  }),
+  ...refusals('8 write', 'deleteDraft', { 'deleting under a key of 129 characters is refused': keyOf(129) }),
+  ...refusals('4.4 write', 'putDraft', {
+    'a draft without message is refused': () => ({ ...key(), body: {} }),
+    'a draft whose message is no text is refused': () => ({ ...key(), body: { message: null } }),
+    'an unknown field of a draft is refused': () => ({ ...key(), body: { message: '', to: [] } }),
+  }),
 
-  {
-    name: 'a reply is saved with an id of its own, and deleted once',
-    section: '4.4',
-    operations: ['createTemplate', 'deleteTemplate'],
-    needs: 'control',
-    async run(context) {
-      const token = await context.token();
-      const body = { title: 'Thanks', body: 'Thank you.' };
-      const first = await context.ask('createTemplate', { body }, token);
-      expect([first.status, first.data]).toEqual([201, { id: expect.any(Number), ...body }]);
-      const second = await context.ask('createTemplate', { body }, token);
-      expect(second.data.id).not.toBe(first.data.id);
-      const path = { id: first.data.id };
-      expect((await context.ask('deleteTemplate', { path }, token)).status).toBe(204);
-      expect(outcome(await context.ask('deleteTemplate', { path }, token))).toEqual({ status: 404, type: 'not_found' });
+  ...cases('4.4 control', {
+    async 'a reply is saved with an id of its own, and deleted once'() {
+      const asker = await token();
+      const first = await told('createTemplate', { body: reply }, asker);
+      expect(first).toEqual({ id: expect.any(Number), ...reply });
+      expect((await told('createTemplate', { body: reply }, asker)).id).not.toBe(first.id);
+      const path = { id: first.id };
+      await told('deleteTemplate', { path }, asker);
+      expect((await ask('deleteTemplate', { path }, asker)).outcome).toBe('404 not_found');
     },
-  },
-  ...refusals({ operation: 'createTemplate', needs: 'write', section: '4.4' }, [
-    ['an API key cannot save a reply', { body: { title: 'Thanks', body: 'Thank you.' } }],
-  ]),
-  ...refusals({ operation: 'createTemplate', needs: 'control', section: '4.4' }, [
-    ['a saved reply without title is refused', { body: { body: 'Thank you.' } }, { ...asUser, ...bare }],
-    ['a saved reply without body is refused', { body: { title: 'Thanks' } }, { ...asUser, ...bare }],
-    [
-      'an unknown field of a saved reply is refused',
-      { body: { title: 'a', body: 'b', tag: 'c' } },
-      { ...asUser, ...bare },
-    ],
-  ]),
-  ...refusals({ operation: 'deleteTemplate', needs: 'control', section: '7' }, [
-    ['an id of a saved reply that is no integer is refused', { path: { id: 'last' } }, asUser],
-  ]),
+  }),
+  ...refusals('4.4 write', 'createTemplate', { 'an API key cannot save a reply': { body: reply } }),
+  ...refusals('4.4 control', 'createTemplate as user', {
+    'a saved reply without title is refused': { body: { body: 'Thank you.' } },
+    'a saved reply without body is refused': { body: { title: 'Thanks' } },
+    'an unknown field of a saved reply is refused': { body: { ...reply, tag: 'c' } },
+  }),
+  ...refusals('7 control', 'deleteTemplate as user', {
+    'an id of a saved reply that is no integer is refused': { path: { id: 'last' } },
+  }),
 ];

@@ -1,311 +1,212 @@
-import { expect, vi } from 'vitest';
-import { type Case, refusals, row } from '../case.ts';
-import { outcome } from '../harness/reply.ts';
-import type { CaseContext } from '../harness/suite.ts';
+import { expect } from 'vitest';
+import { type Case, cases, refusals, rows } from '../case.ts';
+import {
+  type Anything,
+  ask,
+  changeRole,
+  eventually,
+  filled,
+  formatted,
+  freshNumber,
+  freshPair,
+  inPair,
+  rfc3339,
+  sandbox,
+  send,
+  token,
+  told,
+  userId,
+  withSetting,
+} from '../service.ts';
 
+type Pair = Awaited<ReturnType<typeof freshPair>>;
 interface Shown {
   id: number;
   read: boolean;
   readBy: number[];
-  text: string;
 }
 
 /** A conversation with so many inbound texts; their ids, oldest first. */
-async function received(context: CaseContext, count: number) {
-  const path = await context.freshPair();
+async function received(count: number) {
+  const path = await freshPair();
   const ids: number[] = [];
-  for (let i = 0; i < count; i++) ids.push((await context.control.sms({ ...path, text: `text ${i}` })).id);
+  for (let i = 0; i < count; i++) ids.push((await sandbox.emit.sms({ ...path, text: `text ${i}` })).id);
   return { path, ids };
 }
 
-async function messagesOf(
-  context: CaseContext,
-  path: { line: string; number: string },
-  credential?: string,
-): Promise<Shown[]> {
-  return (await context.ask('readThread', { path }, credential)).data.messages;
-}
-
-const thread = (query: Record<string, string | number>) => async (context: CaseContext) => ({
-  path: await context.freshPair(),
-  query,
-});
-/** Receipts and artefacts come by themselves some seconds later. */
-const patience = { timeout: 60_000, interval: 100 };
-
-const bare = { only: 'bare' } as const;
-const rfc3339 = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
+const messagesOf = async (path: Pair, credential?: string): Promise<Shown[]> =>
+  (await told('readThread', { path }, credential)).messages;
 
 /** Sections 2.6 and 4.2: messages of a conversation. */
 export const threads: readonly Case[] = [
-  ...refusals({ operation: 'readThread', needs: 'read', section: '4.2' }, [
-    ['a limit of 0 is refused', thread({ limit: 0 })],
-    ['a limit below 0 is refused', thread({ limit: -1 })],
-    ['a limit of a million is refused and not clamped', thread({ limit: 1_000_000 })],
-    ['a limit that is no integer is refused', thread({ limit: 'many' })],
-  ]),
-  ...refusals({ operation: 'readThread', needs: 'read', section: '7' }, [
-    ['an offset below 0 is refused', thread({ offset: -1 })],
-    ['a markRead that is neither true nor false is refused', thread({ markRead: 'maybe' }), bare],
-    ['a group participant that is no number is refused', thread({ groupParticipants: 'someone' }), bare],
-  ]),
-  row({
-    name: 'a pair that never spoke has no messages, and nothing was marked',
-    section: '4.2',
-    operation: 'readThread',
-    needs: 'read',
-    request: thread({}),
-    expect: { status: 200, data: { messages: [], markedRead: false } },
+  ...refusals('4.2 read', 'readThread', {
+    'a limit of 0 is refused': inPair(undefined, { limit: 0 }),
+    'a limit below 0 is refused': inPair(undefined, { limit: -1 }),
+    'a limit of a million is refused and not clamped': inPair(undefined, { limit: 1_000_000 }),
+    'a limit that is no integer is refused': inPair(undefined, { limit: 'many' }),
   }),
-  {
-    name: 'formatted path segments meet the same conversation and are echoed as digits',
-    section: '2.5',
-    operations: ['readThread'],
-    needs: 'read',
-    async run(context) {
-      const { line, number } = await context.freshPair();
-      const path = { line: `+${line}`, number: `(${number.slice(1, 4)}) ${number.slice(4, 7)}-${number.slice(7)}` };
-      expect((await context.ask('readThread', { path })).data).toMatchObject({ line, number });
+  ...refusals('7 read', 'readThread', {
+    'an offset below 0 is refused': inPair(undefined, { offset: -1 }),
+    'a markRead that is neither true nor false is refused': inPair(undefined, { markRead: 'maybe' }),
+    'a group participant that is no number is refused': inPair(undefined, { groupParticipants: 'someone' }),
+  }),
+  ...rows('4.2 read', 'readThread', {
+    'a pair that never spoke has no messages, and nothing was marked': [
+      inPair(),
+      [200, { messages: [], markedRead: false }],
+    ],
+  }),
+  ...cases('2.5 read', {
+    async 'formatted path segments meet the same conversation and are echoed as digits'() {
+      const { line, number } = await freshPair();
+      const path = { line: `+${line}`, number: formatted(number) };
+      expect(await told('readThread', { path })).toMatchObject({ line, number });
     },
-  },
-  {
-    name: 'an inbound text comes from the other party to the line and has no receipt',
-    section: '2.6',
-    operations: ['readThread'],
-    needs: 'control',
-    async run(context) {
-      const { path, ids } = await received(context, 1);
-      const [message] = await messagesOf(context, path);
-      const { line, number } = path;
-      const shown = { id: ids[0], direction: 'in', from: number, to: line, text: 'text 0', sentAt: rfc3339 };
+  }),
+  ...cases('2.6 control', {
+    async 'an inbound text comes from the other party to the line and has no receipt'() {
+      const { path, ids } = await received(1);
+      const [message] = await messagesOf(path);
+      const shown = { id: ids[0], direction: 'in', from: path.number, to: path.line, text: 'text 0', sentAt: rfc3339 };
       expect(message).toMatchObject({ ...shown, read: false, readBy: [] });
-      expect(message).not.toHaveProperty('delivery');
-      expect(message).not.toHaveProperty('sentBy');
+      for (const absent of ['delivery', 'sentBy']) expect(message).not.toHaveProperty(absent);
     },
-  },
-  {
-    name: 'a sent text goes from the line to the other party and gets its receipt later',
-    section: '2.6',
-    operations: ['sendMessage', 'readThread'],
-    needs: 'send',
-    async run(context) {
-      const { line, number } = await context.freshPair();
-      await context.ask('sendMessage', { body: { from: line, to: [number], message: 'hello' } });
-      const [fresh] = await messagesOf(context, { line, number });
-      expect(fresh).toMatchObject({ direction: 'out', from: line, to: number, text: 'hello' });
+  }),
+  ...cases('2.6 send', {
+    async 'a sent text goes from the line to the other party and gets its receipt later'() {
+      const path = await freshPair();
+      await told('sendMessage', await send({ to: [path.number] })());
+      const [fresh] = await messagesOf(path);
+      expect(fresh).toMatchObject({ direction: 'out', from: path.line, to: path.number, text: 'hello' });
       expect(fresh).not.toHaveProperty('sentBy');
-      const { delivery } = await vi.waitFor(async () => {
-        const [message] = (await context.ask('readThread', { path: { line, number } })).data.messages;
-        expect(message).toHaveProperty('delivery');
-        return message;
-      }, patience);
-      expect(delivery).toMatchObject({ status: expect.stringMatching(/./), error: expect.any(String), at: rfc3339 });
-    },
-  },
-  {
-    name: "a failed delivery carries the carrier's detail, a good one none",
-    section: '2.6',
-    operations: ['readThread'],
-    needs: 'control',
-    async run(context) {
-      const path = await context.freshPair();
-      await context.control.sms({ ...path, direction: 'out', delivery: 'undelivered' });
-      await context.control.sms({ ...path, direction: 'out', delivery: 'delivered' });
-      const receipts = await vi.waitFor(async () => {
-        const { messages } = (await context.ask('readThread', { path })).data;
-        const found = messages.map(({ delivery }: { delivery?: object }) => delivery);
-        expect(found).toEqual([expect.any(Object), expect.any(Object)]);
-        return found;
-      }, patience);
-      const errors = Object.fromEntries(
-        receipts.map((one: { status: string; error: string }) => [one.status, one.error]),
+      await eventually(async () =>
+        expect(await messagesOf(path)).toMatchObject([
+          { delivery: { status: filled, error: expect.any(String), at: rfc3339 } },
+        ]),
       );
-      expect(errors).toEqual({ delivered: '', undelivered: expect.stringMatching(/./) });
     },
-  },
-  {
-    name: 'a picture alone has no text, and anyone can read its address',
-    section: '2.6',
-    operations: ['readThread'],
-    needs: 'control',
-    async run(context) {
-      const path = await context.freshPair();
-      await context.control.sms({ ...path, media: ['leak.gif'] });
-      const { messages } = (await context.ask('readThread', { path })).data;
+  }),
+  ...cases('2.6 control', {
+    async "a failed delivery carries the carrier's detail, a good one none"() {
+      const path = await freshPair();
+      for (const delivery of ['undelivered', 'delivered'] as const) {
+        await sandbox.emit.sms({ ...path, direction: 'out', delivery });
+      }
+      await eventually(async () => {
+        const receipts = (await messagesOf(path)).map(({ delivery }: Anything) => [delivery?.status, delivery?.error]);
+        expect(Object.fromEntries(receipts)).toEqual({ delivered: '', undelivered: filled });
+      });
+    },
+    async 'a picture alone has no text, and anyone can read its address'() {
+      const path = await freshPair();
+      await sandbox.emit.sms({ ...path, media: ['leak.gif'] });
+      const { messages } = await told('readThread', { path });
       expect(messages).toMatchObject([{ text: '', media: [expect.stringMatching(/^https?:/)] }]);
       expect((await fetch(messages[0].media[0])).status).toBe(200);
     },
-  },
-  {
-    name: 'limit and offset walk through a thread without gap or overlap',
-    section: '4.2',
-    operations: ['readThread'],
-    needs: 'control',
-    async run(context) {
-      const { path, ids } = await received(context, 5);
+  }),
+  ...cases('4.2 control', {
+    async 'limit and offset walk through a thread without gap or overlap'() {
+      const { path, ids } = await received(5);
       const seen: number[] = [];
-      for (let offset = 0; offset < 6; offset += 2) {
-        const { data } = await context.ask('readThread', { path, query: { limit: 2, offset } });
-        seen.push(...data.messages.map(({ id }: Shown) => id));
+      for (const offset of [0, 2, 4]) {
+        const { messages } = await told('readThread', { path, query: { limit: 2, offset } });
+        seen.push(...messages.map(({ id }: Shown) => id));
       }
       expect(seen.toSorted()).toEqual(ids.toSorted());
-      expect(seen).toEqual((await messagesOf(context, path)).map(({ id }) => id));
+      expect(seen).toEqual((await messagesOf(path)).map(({ id }) => id));
     },
-  },
-  {
-    name: 'a group is addressed by its participants, in any order, apart from the pair',
-    section: '4.2',
-    operations: ['readThread'],
-    needs: 'control',
-    async run(context) {
-      const [{ line, number }, other] = [await context.freshPair(), context.freshNumber()];
-      await context.control.sms({ line, number, text: 'me alone' });
-      await context.control.sms({ line, number: other, participants: [number, other], text: 'both of us' });
+    async 'a group is addressed by its participants, in any order, apart from the pair'() {
+      const [path, other] = [await freshPair(), freshNumber()];
+      const { line, number } = path;
+      await sandbox.emit.sms({ line, number, text: 'me alone' });
+      await sandbox.emit.sms({ line, number: other, participants: [number, other], text: 'both of us' });
       for (const groupParticipants of [`${number},${other}`, `${other},${number}`]) {
-        const { data } = await context.ask('readThread', { path: { line, number }, query: { groupParticipants } });
-        expect(data.messages).toMatchObject([{ text: 'both of us' }]);
-        expect(new Set(data.messages[0].groupParticipants)).toEqual(new Set([number, other]));
+        const { messages } = await told('readThread', { path, query: { groupParticipants } });
+        expect(messages).toMatchObject([{ text: 'both of us' }]);
+        expect(new Set(messages[0].groupParticipants)).toEqual(new Set([number, other]));
       }
-      expect(await messagesOf(context, { line, number })).toMatchObject([{ text: 'me alone' }]);
+      expect(await messagesOf(path)).toMatchObject([{ text: 'me alone' }]);
     },
-  },
-  {
-    name: 'markRead marks what it returned, for the calling user, and nothing is marked without it',
-    section: '4.2',
-    operations: ['readThread'],
-    needs: 'control',
-    async run(context) {
-      const { path, ids } = await received(context, 2);
-      const [token, user] = [await context.token(), await context.userId()];
-      await messagesOf(context, path, token);
-      const marked = await context.ask('readThread', { path, query: { limit: 1, markRead: true } }, token);
-      expect(marked.data.markedRead).toBe(true);
-      const [returned] = marked.data.messages;
-      const after = await messagesOf(context, path, token);
-      const stateOf = (id: number | undefined) => {
-        const { read, readBy } = after.find((message) => message.id === id) ?? {};
-        return { read, readBy };
-      };
-      expect(stateOf(returned.id)).toEqual({ read: true, readBy: [user] });
-      expect(stateOf(ids.find((id) => id !== returned.id))).toEqual({ read: false, readBy: [] });
+    async 'markRead marks what it returned, for the calling user, and nothing is marked without it'() {
+      const { path, ids } = await received(2);
+      const [asker, user] = [await token(), await userId()];
+      await messagesOf(path, asker);
+      const marked = await told('readThread', { path, query: { limit: 1, markRead: true } }, asker);
+      expect(marked.markedRead).toBe(true);
+      const [{ id: returned }] = marked.messages;
+      const after = (await messagesOf(path, asker)).map(({ id, read, readBy }) => [id, { read, readBy }]);
+      const left = ids.filter((id) => id !== returned).map((id) => [id, { read: false, readBy: [] }]);
+      expect(Object.fromEntries(after)).toEqual({
+        [returned]: { read: true, readBy: [user] },
+        ...Object.fromEntries(left),
+      });
     },
-  },
-  {
-    name: 'messages are marked read by default and unread when told so, for the calling user alone',
-    section: '4.2',
-    operations: ['markMessages', 'readThread'],
-    needs: 'control',
-    async run(context) {
-      const { path, ids: messageIds } = await received(context, 1);
-      const [mine, user] = [await context.token(), await context.userId()];
-      const { data: users } = await context.bare('listUsers');
-      const other = users.find((each: { id: number; username: string }) => each.id !== user && each.username !== '');
-      await context.control.role(other.id, { phoneNumbers: true });
-      const others = await context.control.token(other.id, ['messages:read', 'messages:write']);
+    async 'messages are marked read by default and unread when told so, for the calling user alone'() {
+      const { path, ids: messageIds } = await received(1);
+      const [mine, user, users] = [await token(), await userId(), await told('listUsers')];
+      const other = users.find(({ id, username }: Anything) => id !== user && username !== '').id;
+      await changeRole(other, { phoneNumbers: true });
+      const others = await token(['messages:read', 'messages:write'], other);
 
-      const { status, text = '' } = await context.ask('markMessages', { path, body: { messageIds } }, mine);
-      expect([status, text]).toEqual([204, '']);
-      expect(await messagesOf(context, path, mine)).toMatchObject([{ read: true, readBy: [user] }]);
-      expect(await messagesOf(context, path, others)).toMatchObject([{ read: false, readBy: [user] }]);
-      await context.ask('markMessages', { path, body: { messageIds, read: true } }, others);
-      await context.ask('markMessages', { path, body: { messageIds, read: false } }, mine);
-      expect(await messagesOf(context, path, mine)).toMatchObject([{ read: false, readBy: [other.id] }]);
+      const mark = (asker: string, read?: boolean) => ask('markMessages', { path, body: { messageIds, read } }, asker);
+      expect(await mark(mine)).toMatchObject({ outcome: '204', text: '' });
+      expect(await messagesOf(path, mine)).toMatchObject([{ read: true, readBy: [user] }]);
+      expect(await messagesOf(path, others)).toMatchObject([{ read: false, readBy: [user] }]);
+      await mark(others, true);
+      await mark(mine, false);
+      expect(await messagesOf(path, mine)).toMatchObject([{ read: false, readBy: [other] }]);
     },
-  },
-  {
-    name: 'fifty message ids can be marked at once',
-    section: '8',
-    operations: ['markMessages'],
-    needs: 'control',
-    async run(context) {
-      const { path, ids } = await received(context, 50);
-      expect((await context.ask('markMessages', { path, body: { messageIds: ids } })).status).toBe(204);
-      expect((await messagesOf(context, path)).every(({ read }) => read)).toBe(true);
-    },
-  },
-  ...refusals({ operation: 'markMessages', needs: 'write', section: '8' }, [
-    [
-      'fifty-one message ids are refused',
-      async (context) => ({
-        path: await context.freshPair(),
-        body: { messageIds: Array.from({ length: 51 }, (_, i) => i + 1) },
-      }),
-    ],
-  ]),
-  ...refusals({ operation: 'markMessages', needs: 'write', section: '4.2' }, [
-    ['marking without ids is refused', async (context) => ({ path: await context.freshPair(), body: {} }), bare],
-    [
-      'ids that are no integers are refused',
-      async (context) => ({ path: await context.freshPair(), body: { messageIds: ['one'] } }),
-    ],
-    [
-      'an unknown field of a marking is refused',
-      async (context) => ({ path: await context.freshPair(), body: { messageIds: [1], user: 4 } }),
-      bare,
-    ],
-  ]),
-  {
-    name: 'a deleted message is gone for good, and deleting it again is not_found',
-    section: '4.2',
-    operations: ['deleteMessage', 'readThread'],
-    needs: 'control',
-    async run(context) {
-      const { path, ids } = await received(context, 2);
-      const [id = 0, kept] = ids;
-      expect((await context.ask('deleteMessage', { path: { ...path, id } })).status).toBe(204);
-      expect((await messagesOf(context, path)).map((message) => message.id)).toEqual([kept]);
-      const again = await context.ask('deleteMessage', { path: { ...path, id } });
-      expect(outcome(again)).toEqual({ status: 404, type: 'not_found' });
-    },
-  },
-  row({
-    name: 'a message of another conversation is not_found in this one',
-    section: '4.2',
-    operation: 'deleteMessage',
-    needs: 'control',
-    request: async (context) => ({
-      path: { ...(await context.freshPair()), id: (await received(context, 1)).ids[0] ?? 0 },
-    }),
-    expect: { status: 404, type: 'not_found' },
   }),
-  ...refusals({ operation: 'deleteMessage', needs: 'write', section: '4.2' }, [
-    [
-      'a message id that is no integer is refused',
-      async (context) => ({ path: { ...(await context.freshPair()), id: 'last' } }),
-    ],
-    [
-      'a message id with a fraction is refused',
-      async (context) => ({ path: { ...(await context.freshPair()), id: 1.5 } }),
-    ],
-  ]),
-  {
-    name: 'a deleted conversation has no message left, and no other lost any',
-    section: '4.2',
-    operations: ['deleteThread', 'readThread'],
-    needs: 'control',
-    async run(context) {
-      const [one, other] = [await received(context, 3), await received(context, 1)];
-      expect((await context.ask('deleteThread', { path: one.path })).status).toBe(204);
-      expect(await messagesOf(context, one.path)).toEqual([]);
-      expect(await messagesOf(context, other.path)).toHaveLength(1);
+  ...cases('8 control', {
+    async 'fifty message ids can be marked at once'() {
+      const { path, ids } = await received(50);
+      await told('markMessages', { path, body: { messageIds: ids } });
+      expect((await messagesOf(path)).every(({ read }) => read)).toBe(true);
     },
-  },
-  {
-    name: 'where the account restricts deleting, no scope is enough to delete',
-    section: '4.2',
-    operations: ['deleteMessage', 'deleteThread'],
-    needs: 'control',
-    async run(context) {
-      const { path, ids } = await received(context, 1);
-      await context.control.account({ restrictDeletingSms: true });
-      try {
-        const denied = { status: 403, type: 'permission_denied' };
-        const one = await context.ask('deleteMessage', { path: { ...path, id: ids[0] ?? 0 } });
-        expect([outcome(one), outcome(await context.ask('deleteThread', { path }))]).toEqual([denied, denied]);
-      } finally {
-        await context.control.account({ restrictDeletingSms: false });
-      }
-      expect(await messagesOf(context, path)).toHaveLength(1);
+  }),
+  ...refusals('8 write', 'markMessages', {
+    'fifty-one message ids are refused': inPair({ messageIds: Array.from({ length: 51 }, (_, i) => i + 1) }),
+  }),
+  ...refusals('4.2 write', 'markMessages', {
+    'marking without ids is refused': inPair({}),
+    'ids that are no integers are refused': inPair({ messageIds: ['one'] }),
+    'an unknown field of a marking is refused': inPair({ messageIds: [1], user: 4 }),
+  }),
+  ...cases('4.2 control', {
+    async 'a deleted message is gone for good, and deleting it again is not_found'() {
+      const { path, ids } = await received(2);
+      const [id = 0, kept] = ids;
+      await told('deleteMessage', { path: { ...path, id } });
+      expect((await messagesOf(path)).map((message) => message.id)).toEqual([kept]);
+      expect((await ask('deleteMessage', { path: { ...path, id } })).outcome).toBe('404 not_found');
     },
-  },
+  }),
+  ...rows('4.2 control', 'deleteMessage', {
+    'a message of another conversation is not_found in this one': [
+      async () => ({ path: { ...(await freshPair()), id: (await received(1)).ids[0] ?? 0 } }),
+      '404 not_found',
+    ],
+  }),
+  ...refusals('4.2 write', 'deleteMessage', {
+    'a message id that is no integer is refused': async () => ({ path: { ...(await freshPair()), id: 'last' } }),
+    'a message id with a fraction is refused': async () => ({ path: { ...(await freshPair()), id: 1.5 } }),
+  }),
+  ...cases('4.2 control', {
+    async 'a deleted conversation has no message left, and no other lost any'() {
+      const [one, other] = [await received(3), await received(1)];
+      await told('deleteThread', { path: one.path });
+      expect(await messagesOf(one.path)).toEqual([]);
+      expect(await messagesOf(other.path)).toHaveLength(1);
+    },
+    async 'where the account restricts deleting, no scope is enough to delete'() {
+      const { path, ids } = await received(1);
+      await withSetting('restrictDeletingSms', async () => {
+        const one = await ask('deleteMessage', { path: { ...path, id: ids[0] ?? 0 } });
+        const denied = '403 permission_denied';
+        expect([one.outcome, (await ask('deleteThread', { path })).outcome]).toEqual([denied, denied]);
+      });
+      expect(await messagesOf(path)).toHaveLength(1);
+    },
+  }),
 ];

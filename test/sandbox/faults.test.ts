@@ -1,19 +1,8 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { FaultInput } from '../../../src/sandbox/faults/spec.ts';
-import { createSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
-import { type Ask, caller } from '../client/caller.ts';
+import { expect, test } from 'vitest';
+import type { FaultInput } from '../../src/sandbox/faults/spec.ts';
+import { caller, sandboxOfFile, sandboxOfTest } from './client/caller.ts';
 
-let sandbox: Sandbox;
-let ask: Ask;
-let control: Ask;
-
-beforeAll(async () => {
-  sandbox = await createSandbox({ calls: 0, threads: 0 });
-  ask = caller(sandbox);
-  control = caller(sandbox, '/_sandbox');
-});
-beforeEach(() => sandbox.reset());
-afterAll(() => sandbox.close());
+const { sandbox, ask, control } = await sandboxOfFile();
 
 async function statuses(count: number, asking = ask): Promise<number[]> {
   const found: number[] = [];
@@ -30,10 +19,9 @@ test('a rate applies to its share of requests: the same ones for the same seed, 
   expect(failed).toBeLessThan(30);
   sandbox.faults(fault);
   expect(await statuses(60)).toEqual(first);
-  const other = await createSandbox({ calls: 0, threads: 0, seed: 2 });
-  other.faults(fault);
-  expect(await statuses(60, caller(other))).not.toEqual(first);
-  await other.close();
+  const other = await sandboxOfTest({ seed: 2 });
+  other.sandbox.faults(fault);
+  expect(await statuses(60, other.ask)).not.toEqual(first);
 });
 
 test('requests of other operations do not change which ones fail', async () => {
