@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import { type Database, query, sql } from '../../src/db/database.ts';
 import { drainRollups } from '../../src/reporting/rollups.ts';
 import { callFacts } from '../../src/warehouse/call-facts.ts';
@@ -14,10 +15,17 @@ type Values = Readonly<Record<string, unknown>>;
 export interface Facts extends TestDatabase {
   /** Rows as a table of text: their values in the order of the columns, `-` for NULL. */
   lines(text: string, ...parameters: readonly unknown[]): Promise<string[]>;
-  /** Inserts rows; the columns that every mirrored row has are filled in. */
+  /** Expects of {@link lines}: `await expectRows('select …').toEqual(['1 | -'])`. */
+  expectRows(text: string, ...parameters: readonly unknown[]): ReturnType<typeof expect<Promise<string[]>>>['resolves'];
+  /** Inserts rows; the columns that every mirrored row has are filled in. Moments may be written as {@link momentOf} reads them. */
   insert(table: string, ...rows: readonly Values[]): Promise<void>;
-  /** An inbound external call of two minutes that was answered after ten seconds, unless told otherwise. */
-  call(values: Values): Promise<void>;
+  /**
+   * An inbound external call of two minutes that was answered after ten seconds, unless told otherwise. With legs, which
+   * {@link legOf} reads, it was read whole, and what follows from them is computed.
+   */
+  call(values: Values, legs?: readonly string[]): Promise<void>;
+  /** Calls as {@link rowsOf} reads them. */
+  calls(table: string): Promise<void>;
   user(
     userId: number,
     extensions: readonly (string | { endpoint: string; from?: string; to?: string })[],
@@ -36,6 +44,48 @@ export interface Facts extends TestDatabase {
 
 const provenance = { content_hash: 'h', source: 'test', fetch_seq: 1, fetched_at: '2026-01-01T00:00:00Z' };
 const mirrored = new Set(['users', 'sms_messages', 'calls', 'call_legs', 'recordings', 'transcripts']);
+
+/** `15:00` is on Monday 2026-03-02, and `03-07T15:00` in 2026; in UTC. */
+export function momentOf(text: string): string {
+  const [, day = '03-02T', time] = /^(\d\d-\d\dT)?(\d\d:\d\d(?::\d\d)?)$/.exec(text) ?? [];
+  return time === undefined ? text : `2026-${day}${time}Z`;
+}
+
+/** Rows as text: values under a line of names, parted by blanks, or by `|` where some have blanks. `-` is NULL. */
+export function rowsOf(table: string): Values[] {
+  const [names = [], ...rows] = table
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(line.includes('|') ? /\s*\|\s*/ : /\s+/));
+  return rows.map((row) => Object.fromEntries(row.map((value, at) => [names[at], value === '-' ? null : value])));
+}
+
+/**
+ * `ivr>queue:601:Sales 12 30 0`: who called (`external` unless told), whom, the start in seconds from the call's, how
+ * long it rang and how long it talked. `-` is not reported.
+ */
+function legOf(text: string, startedAt: unknown) {
+  const [parties = '', start = '-', ring = '-', talk = '-'] = text.split(' ');
+  const [called, caller = 'external'] = parties.split('>').reverse();
+  const end = (side: string, party = '') => {
+    const [type, number = '', name = ''] = party.split(':');
+    return {
+      [`${side}_type`]: type === '-' ? null : type,
+      [`${side}_number`]: number || null,
+      [`${side}_name`]: name || null,
+    };
+  };
+  const seconds = (word: string) => (word === '-' ? null : Number(word));
+  const from = start === '-' ? null : new Date(momentOf(String(startedAt))).getTime() + Number(start) * 1_000;
+  const length = ring === '-' ? null : Number(ring) + Number(talk);
+  return {
+    values: {
+      ...{ ...end('caller', caller), ...end('called', called), talk_seconds: seconds(talk), duration_seconds: length },
+      started_at: from === null ? null : new Date(from),
+    },
+    endedAt: from === null || length === null ? null : from + length * 1_000,
+  };
+}
 
 function shown(value: unknown): string {
   return value instanceof Date ? value.toISOString().replace('.000Z', 'Z') : value === null ? '-' : String(value);
@@ -57,47 +107,69 @@ export async function factsDatabase(url?: string): Promise<Facts> {
       const values: Values = isMirrored ? { ...provenance, ...verdictOf(table, row), ...row } : row;
       const names = Object.keys(values);
       const places = names.map((_, at) => `$${at + 1}`).join(', ');
-      await database.query(`insert into ${table} (${names.join(', ')}) values (${places})`, ...Object.values(values));
+      const given = Object.entries(values).map(([name, value]) =>
+        name.endsWith('_at') && typeof value === 'string' ? momentOf(value) : value,
+      );
+      await database.query(`insert into ${table} (${names.join(', ')}) values (${places})`, ...given);
     }
+  }
+
+  async function call(values: Values, texts?: readonly string[]): Promise<void> {
+    const legs = (texts ?? []).map((text) => legOf(text, values.started_at));
+    const ends = legs.flatMap(({ endedAt }) => endedAt ?? []);
+    const ended = Math.max(...ends);
+    const isTimed = legs.length > 0 && ends.length === legs.length;
+    const length = isTimed ? (ended - new Date(momentOf(String(values.started_at))).getTime()) / 1_000 : 120;
+    await insert('warehouse.calls', {
+      ...{ direction: 'inbound', status: 'answered', duration_seconds: length, talk_seconds: 110, is_abandoned: false },
+      ...{ caller_type: 'external', called_type: 'user', is_internal: false, external_number: '15550000001' },
+      ...{ account_number: '15559990000', ended_at: isTimed ? new Date(ended) : null },
+      ...(texts && { leg_count: legs.length, legs_fetched_at: '2026-12-31T00:00:00Z' }),
+      ...values,
+    });
+    for (const [at, leg] of legs.entries()) {
+      const ordinal = at + 1;
+      await insert('warehouse.call_legs', { call_id: values.call_id, leg_key: `#${ordinal}`, ordinal, ...leg.values });
+    }
+    if (texts) await measure(String(values.call_id));
+  }
+
+  async function measure(...callIds: readonly string[]): Promise<void> {
+    await database.db.transaction().execute((tx) => refreshFacts(tx, callIds));
+  }
+
+  async function lines(text: string, ...parameters: readonly unknown[]): Promise<string[]> {
+    const counted = `select (select count(*)::integer from json_each(row_to_json(t))) as column_count, t.* from (${text}) t`;
+    const rows = await database.query(counted, ...parameters);
+    return rows.map(({ column_count, ...row }) => {
+      const values = Object.values(row);
+      // Of two columns of one name, such as two sums, the driver gives one.
+      if (values.length !== column_count) throw new Error(`Name the columns: ${text}`);
+      return values.map(shown).join(' | ');
+    });
   }
 
   return {
     ...database,
     insert,
-    lines: async (text, ...parameters) =>
-      (await database.query(text, ...parameters)).map((row) => Object.values(row).map(shown).join(' | ')),
-    async call(values) {
-      await insert('warehouse.calls', {
-        direction: 'inbound',
-        status: 'answered',
-        duration_seconds: 120,
-        talk_seconds: 110,
-        is_abandoned: false,
-        caller_type: 'external',
-        called_type: 'user',
-        is_internal: false,
-        external_number: '15550000001',
-        account_number: '15559990000',
-        ...values,
-      });
+    lines,
+    expectRows: (text, ...parameters) => expect(lines(text, ...parameters)).resolves,
+    call,
+    async calls(table) {
+      for (const row of rowsOf(table)) await call(row);
     },
     async user(userId, extensions) {
       await insert('warehouse.users', { user_id: userId, first_name: 'User', last_name: String(userId) });
       for (const each of extensions) {
         const { endpoint, from = '-infinity', to = 'infinity' } = typeof each === 'string' ? { endpoint: each } : each;
-        await insert('warehouse.user_endpoints', {
-          user_id: userId,
-          kind: 'extension',
-          endpoint,
-          valid_from: from,
-          valid_to: to,
-        });
+        const held = { user_id: userId, kind: 'extension', endpoint, valid_from: from, valid_to: to };
+        await insert('warehouse.user_endpoints', held);
         await credit(endpoint, from);
       }
     },
     async thread(id, messages, values = {}) {
       const thread = { line: '15559990000', number: `1555100${String(id).padStart(4, '0')}`, ...values };
-      const lastIn = messages.filter(([, direction]) => direction === 'in').at(-1)?.[0];
+      const lastIn = messages.findLast(([, direction]) => direction === 'in')?.[0];
       await database.query(
         `insert into warehouse.sms_conversations (conversation_id, line, number, participants_key, last_direction, last_inbound_at)
          overriding system value values ($1, $2, $3, $4, $5, $6)`,
@@ -106,18 +178,12 @@ export async function factsDatabase(url?: string): Promise<Facts> {
         thread.number,
         values.participants_key ?? '',
         messages.at(-1)?.[1],
-        lastIn,
+        lastIn && momentOf(lastIn),
       );
       for (const [at, [sentAt, direction, own]] of messages.entries()) {
         await insert('warehouse.sms_messages', {
-          conversation_id: id,
-          message_id: id * 1000 + at,
-          line: thread.line,
-          number: thread.number,
-          direction,
-          sent_at: sentAt,
-          body: 'text',
-          ...own,
+          ...{ conversation_id: id, message_id: id * 1000 + at, line: thread.line, number: thread.number },
+          ...{ direction, sent_at: sentAt, body: 'text', ...own },
         });
       }
     },
@@ -126,9 +192,7 @@ export async function factsDatabase(url?: string): Promise<Facts> {
       await database.query(`update reporting.params set ${sets.join(', ')}`, ...Object.values(values));
     },
     credit,
-    async measure(...callIds) {
-      await database.db.transaction().execute((tx) => refreshFacts(tx, callIds));
-    },
+    measure,
     mark,
     async drain() {
       await stateReached(database.db);
@@ -139,31 +203,22 @@ export async function factsDatabase(url?: string): Promise<Facts> {
 
   async function credit(endpoint: string, from = '-infinity'): Promise<void> {
     const validFrom = from === '-infinity' ? Number.NEGATIVE_INFINITY : new Date(from);
-    await database.db
-      .transaction()
-      .execute((tx) => creditCalls(tx, [{ kind: 'extension', endpoint, valid_from: validFrom }]));
+    const extension = { kind: 'extension', endpoint, valid_from: validFrom } as const;
+    await database.db.transaction().execute((tx) => creditCalls(tx, [extension]));
   }
 
   async function mark(): Promise<void> {
     await database.db.transaction().execute(async (tx) => {
       const moments = async (statement: string) =>
         (await query<{ at: Date }>(tx, statement, [])).map(({ at }) => at.toISOString());
+      const threads =
+        'select conversation_id as id from warehouse.sms_conversations union select conversation_id from rollups.sms_turns';
+      const replies = `select line, number, sent_at as at from warehouse.sms_messages where direction = 'in' and sent_at is not null`;
       await recordFollowing(tx, {
         calls: await moments('select started_at as at from warehouse.calls where started_at is not null'),
         texts: await moments('select sent_at as at from warehouse.sms_messages where sent_at is not null'),
-        threads: (
-          await query<{ id: string }>(
-            tx,
-            `select conversation_id as id from warehouse.sms_conversations
-             union select conversation_id from rollups.sms_turns`,
-            [],
-          )
-        ).map(({ id }) => id),
-        replies: await query(
-          tx,
-          `select line, number, sent_at as at from warehouse.sms_messages where direction = 'in' and sent_at is not null`,
-          [],
-        ),
+        threads: (await query<{ id: string }>(tx, threads, [])).map(({ id }) => id),
+        replies: await query(tx, replies, []),
       });
     });
   }
@@ -173,10 +228,8 @@ export async function factsDatabase(url?: string): Promise<Facts> {
 async function stateReached(db: Database): Promise<void> {
   await db.transaction().execute(async (tx) => {
     const ids = await query<{ id: string }>(tx, 'select call_id as id from warehouse.calls', []);
-    const { calls } = await holdCalls(
-      tx,
-      ids.map(({ id }) => id),
-    );
+    const callIds = ids.map(({ id }) => id);
+    const { calls } = await holdCalls(tx, callIds);
     for (const [id, { call, legs }] of calls) {
       const existing = legs.filter(({ deleted_at }) => deleted_at === null);
       const { columns } = callFacts(callColumns(call), existing.map(legColumns), () => null);

@@ -1,50 +1,28 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { test } from 'vitest';
 import { factsDatabase } from './facts.ts';
 
-const facts = await factsDatabase();
-const { query, insert } = facts;
-afterAll(() => facts[Symbol.asyncDispose]());
-
-beforeAll(async () => {
+test('the account’s own measures stand in fct_kpi one by one', async () => {
+  await using facts = await factsDatabase();
   await facts.params({ is_text_shown: true });
   await facts.user(1, ['201']);
-  for (const at of [1, 2]) {
-    const call_id = `170000000${at}.1`;
-    await facts.call({ call_id, started_at: '2026-03-02T10:00:00Z' });
-    const leg = { leg_key: '1700000001.7', ordinal: 1, called_type: 'user', called_number: '201' };
-    if (at === 1) await insert('warehouse.call_legs', { call_id, ...leg });
-    await insert('warehouse.transcripts', {
-      transcript_id: at,
-      call_id,
-      leg_unique_id: at === 1 ? leg.leg_key : null,
-      agent_name: 'Somebody heard',
-    });
+  await facts.call({ call_id: '1.1', started_at: '10:00' }, ['user:201']);
+  await facts.call({ call_id: '1.2', started_at: '10:00' });
+  for (const [id, leg_unique_id] of [
+    [1, '#1'],
+    [2, null],
+  ]) {
+    const heard = { leg_unique_id, agent_name: 'Somebody heard' };
+    await facts.insert('warehouse.transcripts', { transcript_id: id, call_id: `1.${id}`, ...heard });
   }
+  await facts.query(`
+    insert into warehouse.transcript_kpis (transcript_id, ordinal, kpi_name, kpi_value, kpi_note)
+    values (1, 1, 'Greeting', 3, 'why'), (1, 2, 'Sold "Plus" – 100%', null, 'why'), (2, 1, 'Greeting', 0, 'why')`);
   await facts.drain();
-});
-
-describe('the account’s own measures', () => {
-  const kpi = async (id: number, ordinal: number, name: string, score: number | null) => {
-    await insert('warehouse.transcript_kpis', {
-      transcript_id: id,
-      ordinal,
-      kpi_name: name,
-      kpi_value: score,
-      kpi_note: 'why',
-    });
-  };
-  test('stand in fct_kpi one by one', async () => {
-    await kpi(1, 1, 'Greeting', 3);
-    await kpi(1, 2, 'Sold "Plus" – 100%', null);
-    await kpi(2, 1, 'Greeting', 0);
-    expect(
-      await query(
-        'select transcript_id::integer as id, kpi_name, kpi_value, kpi_note, agent_name from reporting.fct_kpi order by 1, 2',
-      ),
-    ).toEqual([
-      { id: 1, kpi_name: 'Greeting', kpi_value: 3, kpi_note: 'why', agent_name: 'User 1' },
-      { id: 1, kpi_name: 'Sold "Plus" – 100%', kpi_value: null, kpi_note: 'why', agent_name: 'User 1' },
-      { id: 2, kpi_name: 'Greeting', kpi_value: 0, kpi_note: 'why', agent_name: null },
+  await facts
+    .expectRows('select transcript_id, kpi_name, kpi_value, kpi_note, agent_name from reporting.fct_kpi order by 1, 2')
+    .toEqual([
+      '1 | Greeting | 3 | why | User 1',
+      '1 | Sold "Plus" – 100% | - | why | User 1',
+      '2 | Greeting | 0 | why | -',
     ]);
-  });
 });

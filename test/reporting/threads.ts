@@ -12,35 +12,35 @@ export async function stateThreads(facts: Facts): Promise<void> {
   await facts.user(1, ['201']);
   // Monday 2026-03-02; New York is five hours behind UTC.
   await thread(1, [
-    ['2026-03-02T15:00:00Z', 'in'],
-    ['2026-03-02T15:00:05Z', 'out', { delivery_status: 'DELIVRD', delivery_at: '2026-03-02T15:00:09Z' }],
-    ['2026-03-02T15:10:00Z', 'in'],
-    ['2026-03-02T15:20:00Z', 'out', { ...user, delivery_status: 'undelivered', delivery_error: '30005' }],
+    ['15:00', 'in'],
+    ['15:00:05', 'out', { delivery_status: 'DELIVRD', delivery_at: '15:00:09' }],
+    ['15:10', 'in'],
+    ['15:20', 'out', { ...user, delivery_status: 'undelivered', delivery_error: '30005' }],
   ]);
   await thread(2, [
-    ['2026-03-02T15:30:00Z', 'in', { media_count: 2 }],
-    ['2026-03-02T15:31:00Z', 'out', user],
-    ['2026-03-02T15:32:00Z', 'in'],
-    ['2026-03-07T15:00:00Z', 'in'],
+    ['15:30', 'in', { media_count: 2 }],
+    ['15:31', 'out', user],
+    ['15:32', 'in'],
+    ['03-07T15:00', 'in'],
   ]);
   // Friday, half an hour before closing, to Monday, a quarter of an hour after opening: the clock changed in between.
   await thread(3, [
-    ['2026-03-06T21:30:00Z', 'in'],
-    ['2026-03-09T13:15:00Z', 'out', user],
+    ['03-06T21:30', 'in'],
+    ['03-09T13:15', 'out', user],
   ]);
   await thread(4, [
-    ['2026-03-10T15:00:00Z', 'in'],
-    ['2026-03-10T15:01:00Z', 'out', { ...user, is_blocked: true }],
-    ['2026-03-10T15:02:00Z', 'out', { ...user, is_scheduled: true }],
+    ['03-10T15:00', 'in'],
+    ['03-10T15:01', 'out', { ...user, is_blocked: true }],
+    ['03-10T15:02', 'out', { ...user, is_scheduled: true }],
   ]);
   await thread(
     5,
     [
-      ['2026-03-11T03:59:59Z', 'in'],
-      ['2026-03-11T04:00:00Z', 'out', { delivery_status: 'martian' }],
+      ['03-11T03:59:59', 'in'],
+      ['03-11T04:00', 'out', { delivery_status: 'martian' }],
     ],
     { line: otherLine, participants_key: '15551000005,15551000006' },
   );
-  await thread(6, [['2026-03-12T15:00:00Z', 'out', user]]);
+  await thread(6, [['03-12T15:00', 'out', user]]);
   await facts.drain();
 }
