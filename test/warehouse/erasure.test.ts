@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import type { CallSummary } from '../../src/api-client/client.ts';
 import { call, recording, transcript } from '../../src/api-client/entities/calls.ts';
 import { message } from '../../src/api-client/entities/texts.ts';
 import { createSealer } from '../../src/credentials/sealer.ts';
@@ -9,18 +10,20 @@ import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { writeRecordings } from '../../src/warehouse/recordings.ts';
 import { writeTranscripts } from '../../src/warehouse/transcripts.ts';
 import { writeCalls } from '../../src/warehouse/write-calls.ts';
+import { factsDatabase } from '../reporting/facts.ts';
 import { callId, shownCall, shownRecording, shownTranscript } from '../sync/call-service.ts';
-import { locksHere, migratedDatabase } from '../world/database.ts';
+import { locksHere } from '../world/database.ts';
 import { until } from '../world.ts';
 import { asRead, ignored, readNumber } from './reads.ts';
 
-const database = await migratedDatabase();
-const { db, query, value } = database;
-afterAll(() => database[Symbol.asyncDispose]());
+const facts = await factsDatabase();
+const { db, expectRows, query, value } = facts;
+afterAll(() => facts[Symbol.asyncDispose]());
 
 const gone = '15550000002';
 const line = '15550000001';
 const noQueues = { forget: async () => 0 };
+const sealer = createSealer('a key of thirty-two letters or more');
 
 let seq = 10;
 const read = () => readNumber(++seq);
@@ -29,51 +32,40 @@ const remember = (number = gone) =>
   query('insert into ops.erasures (number_hash) values (ops.erasure_hash($1)) on conflict do nothing', number);
 const erase = (number = gone) => eraseNumber({ db, queues: noQueues, knownAfterMs: 0 }, number);
 
-function mirrorCall(id: string, more: object = {}): Promise<unknown> {
-  const [found] = asRead(call, [shownCall(id, more)]);
-  if (!found) throw new Error('no call');
-  return inTransaction((tx) => writeCalls(tx, ignored, [{ call: found, read: read() }]));
-}
+const mirrorCall = (id: string, more: object = {}) => {
+  const calls = asRead<CallSummary>(call, [shownCall(id, more)]).map((each) => ({ call: each, read: read() }));
+  return inTransaction((tx) => writeCalls(tx, ignored, calls));
+};
+const ofCall = (callId: string) => ({ callId, isComplete: true, state: 'complete', read: read(), sealer }) as const;
+const mirrorRecordings = (id: string, more: object = {}) => {
+  const recordings = asRead(recording, [shownRecording(id, more)]);
+  return inTransaction((tx) => writeRecordings(tx, ignored, [{ ...ofCall(id), recordings }]));
+};
+const mirrorTranscripts = (id: string, number: number) => {
+  const segments = [{ start: 0, end: 1, speaker: 0, text: 'Hello' }];
+  const transcripts = asRead(transcript, [shownTranscript(number, id, { segments })]);
+  return inTransaction((tx) => writeTranscripts(tx, ignored, [{ ...ofCall(id), transcripts }]));
+};
+const threadRead = (number: string, participants: readonly string[] = []) => {
+  const text = { id: ++seq, direction: 'in', from: number, to: line, text: 'hi', sentAt: '2026-04-21T00:00:00Z' };
+  return { thread: { line, number, participants }, messages: asRead(message, [text]), isComplete: true, read: read() };
+};
+const mirrorThread = (number: string, participants: readonly string[] = []) =>
+  inTransaction((tx) => writeThreads(tx, ignored, [threadRead(number, participants)]));
 
-const mirrorRecordings = (id: string, more: object = {}) =>
-  inTransaction((tx) =>
-    writeRecordings(tx, ignored, [
-      {
-        callId: id,
-        recordings: asRead(recording, [shownRecording(id, more)]),
-        isComplete: true,
-        state: 'complete',
-        read: read(),
-        sealer: createSealer('a key of thirty-two letters or more'),
-      },
-    ]),
+/** Caller's name and number, called party's, what was dialled, the other party, our number, and whether it is erased. */
+const parties = (id: string) =>
+  expectRows(
+    `select caller_name, caller_number, called_name, called_number, dialled_number, external_number, account_number, is_erased
+     from warehouse.calls where call_id = $1`,
+    id,
   );
-
-const mirrorTranscripts = (id: string, number: number, text = 'Hello') =>
-  inTransaction((tx) =>
-    writeTranscripts(tx, ignored, [
-      {
-        callId: id,
-        transcripts: asRead(transcript, [
-          shownTranscript(number, id, { segments: [{ start: 0, end: 1, speaker: 0, text }] }),
-        ]),
-        isComplete: true,
-        state: 'complete',
-        read: read(),
-      },
-    ]),
+const blank = `- | - | Reception | 101 | ${line} | - | ${line} | true`;
+const held = (id: string) =>
+  expectRows(
+    `select (select count(*) from secrets.links where owner = $1) as links, (select count(*) from warehouse.transcripts where call_id = $1) as transcripts`,
+    id,
   );
-
-const parties = async (id: string) =>
-  (
-    await query(
-      `select caller_name, caller_number, called_name, called_number, dialled_number, external_number, account_number, is_erased
-       from warehouse.calls where call_id = $1`,
-      id,
-    )
-  )[0];
-
-const blankCaller = { caller_name: null, caller_number: null, external_number: null, is_erased: true };
 
 beforeEach(() => query('truncate ops.erasures, ops.sync_targets'));
 
@@ -82,48 +74,40 @@ describe('a call', () => {
     await remember();
     const id = callId();
     await mirrorCall(id);
-    expect(await parties(id)).toEqual({
-      ...blankCaller,
-      called_name: 'Reception',
-      called_number: '101',
-      dialled_number: line,
-      account_number: line,
-    });
+    await parties(id).toEqual([blank]);
     expect(await value(`select extra from warehouse.calls where call_id = $1`, id)).toBeNull();
   });
 
   test('that is erased looks as one that is read after the erasure', async () => {
+    const leg = (
+      uniqueId: string,
+      callerName: string,
+      callerNumber: string,
+      calledName: string,
+      calledNumber: string,
+    ) => ({
+      ...{ uniqueId, callerName, callerNumber, calledName, calledNumber },
+    });
     const legs = [
-      {
-        uniqueId: '1.1',
-        callerName: 'WIRELESS CALLER',
-        callerNumber: `+${gone}`,
-        calledName: 'Sales',
-        calledNumber: '200',
-      },
-      { uniqueId: '1.2', callerName: 'Sales', callerNumber: '200', calledName: 'WIRELESS CALLER', calledNumber: '300' },
-      { uniqueId: '1.3', callerName: 'Nobody', callerNumber: '400', calledName: 'Sales', calledNumber: '200' },
+      leg('1.1', 'WIRELESS CALLER', `+${gone}`, 'Sales', '200'),
+      leg('1.2', 'Sales', '200', 'WIRELESS CALLER', '300'),
+      leg('1.3', 'Nobody', '400', 'Sales', '200'),
     ];
     const more = { callerIdExternal: `"WIRELESS CALLER" <${gone}>`, callerIdInternal: 'WIRELESS CALLER', legs };
     const id = callId();
     await mirrorCall(id, more);
     await erase();
-    const columns = `caller_name, caller_number, called_name, called_number`;
-    const picture = async () => [
-      await query(
-        `select ${columns}, caller_id_internal, caller_id_external, external_number from warehouse.calls where call_id = $1`,
-        id,
-      ),
-      await query(`select ${columns} from warehouse.call_legs where call_id = $1 order by ordinal`, id),
-    ];
+    const columns = 'caller_name, caller_number, called_name, called_number';
+    const ids = 'caller_id_internal, caller_id_external, external_number';
+    const ofLegs = () =>
+      expectRows(`select ${columns} from warehouse.call_legs where call_id = $1 order by ordinal`, id);
+    const picture = () => facts.lines(`select ${columns}, ${ids} from warehouse.calls where call_id = $1`, id);
     const erased = await picture();
+    const kept = ['- | - | Sales | 200', 'Sales | 200 | - | 300', 'Nobody | 400 | Sales | 200'];
+    await ofLegs().toEqual(kept);
     await mirrorCall(id, more);
     expect(await picture()).toEqual(erased);
-    expect(erased[1]).toEqual([
-      { caller_name: null, caller_number: null, called_name: 'Sales', called_number: '200' },
-      { caller_name: 'Sales', caller_number: '200', called_name: null, called_number: '300' },
-      { caller_name: 'Nobody', caller_number: '400', called_name: 'Sales', called_number: '200' },
-    ]);
+    await ofLegs().toEqual(kept);
   });
 
   test('stays blank when a later read shows less of who it was', async () => {
@@ -131,22 +115,20 @@ describe('a call', () => {
     await mirrorCall(id);
     await erase();
     await mirrorCall(id, { callerNumber: undefined, callerName: 'Wanda Caller' });
-    expect(await parties(id)).toMatchObject(blankCaller);
+    await parties(id).toEqual([blank]);
   });
 
   test('that a leg brought to somebody who was erased keeps its other party', async () => {
     const id = callId();
-    await mirrorCall(id, {
-      callerNumber: '15550000009',
-      legs: [{ uniqueId: '2.1', calledNumber: gone, calledName: 'Wanda' }],
-    });
+    const legs = [{ uniqueId: '2.1', calledNumber: gone, calledName: 'Wanda' }];
+    await mirrorCall(id, { callerNumber: '15550000009', legs });
     await mirrorRecordings(id);
     await erase();
-    expect(await parties(id)).toMatchObject({ external_number: '15550000009', is_erased: true });
-    expect(await query('select called_name, called_number from warehouse.call_legs where call_id = $1', id)).toEqual([
-      { called_name: null, called_number: null },
+    await parties(id).toEqual([expect.stringMatching(/ \| 15550000009 \| 15550000001 \| true$/)]);
+    await expectRows('select called_name, called_number from warehouse.call_legs where call_id = $1', id).toEqual([
+      '- | -',
     ]);
-    expect(await value('select count(*)::integer from secrets.links where owner = $1', id)).toBe(0);
+    await held(id).toEqual(['0 | 0']);
   });
 
   test('of others is as it was', async () => {
@@ -155,8 +137,10 @@ describe('a call', () => {
     await mirrorCall(id);
     await mirrorRecordings(id);
     await mirrorTranscripts(id, 901);
-    expect(await parties(id)).toMatchObject({ caller_number: gone, external_number: gone, is_erased: false });
-    expect(await value('select count(*)::integer from secrets.links where owner = $1', id)).toBe(1);
+    await parties(id).toEqual([
+      expect.stringMatching(/ \| 15550000002 \| Reception .* \| 15550000002 \| 15550000001 \| false$/),
+    ]);
+    await held(id).toEqual(['1 | 1']);
     expect(await value('select full_text from warehouse.transcript_bodies where transcript_id = 901')).toBe('Hello');
   });
 });
@@ -168,18 +152,13 @@ describe('what belongs to an erased call', () => {
     await mirrorCall(id);
     await mirrorRecordings(id);
     await mirrorTranscripts(id, 902);
-    expect(await query('select from_endpoint, to_endpoint from warehouse.recordings where call_id = $1', id)).toEqual([
-      { from_endpoint: null, to_endpoint: null },
+    await expectRows('select from_endpoint, to_endpoint from warehouse.recordings where call_id = $1', id).toEqual([
+      '- | -',
     ]);
-    expect(await value('select count(*)::integer from secrets.links where owner = $1', id)).toBe(0);
-    expect(await value('select count(*)::integer from warehouse.transcripts where call_id = $1', id)).toBe(0);
-    expect(
-      await query(
-        'select recording_count, recordings_state, transcript_count, transcripts_state from warehouse.calls where call_id = $1',
-        id,
-      ),
-    ).toEqual([
-      { recording_count: 1, recordings_state: 'complete', transcript_count: 0, transcripts_state: 'complete' },
+    await held(id).toEqual(['0 | 0']);
+    const counts = 'recording_count, recordings_state, transcript_count, transcripts_state';
+    await expectRows(`select ${counts} from warehouse.calls where call_id = $1`, id).toEqual([
+      '1 | complete | 0 | complete',
     ]);
   });
 
@@ -188,10 +167,9 @@ describe('what belongs to an erased call', () => {
     const id = callId();
     await mirrorRecordings(id);
     await mirrorTranscripts(id, 903);
-    expect(await value('select count(*)::integer from warehouse.transcripts where call_id = $1', id)).toBe(1);
+    await held(id).toEqual(['1 | 1']);
     await mirrorCall(id);
-    expect(await value('select count(*)::integer from warehouse.transcripts where call_id = $1', id)).toBe(0);
-    expect(await value('select count(*)::integer from secrets.links where owner = $1', id)).toBe(0);
+    await held(id).toEqual(['0 | 0']);
   });
 
   test('goes when only its recording names who it was', async () => {
@@ -200,26 +178,13 @@ describe('what belongs to an erased call', () => {
     await mirrorCall(id, { callerNumber: '15550000009' });
     await mirrorTranscripts(id, 904);
     await mirrorRecordings(id, { from: gone });
-    expect(await parties(id)).toMatchObject({ is_erased: true });
+    await parties(id).toEqual([expect.stringMatching(/ \| true$/)]);
     expect(await value('select count(*)::integer from warehouse.transcripts where call_id = $1', id)).toBe(0);
   });
 });
 
 describe('a thread', () => {
-  const mirrorThread = (number: string, participants: readonly string[] = []) =>
-    inTransaction((tx) =>
-      writeThreads(tx, ignored, [
-        {
-          thread: { line, number, participants },
-          messages: asRead(message, [
-            { id: ++seq, direction: 'in', from: number, to: line, text: 'hi', sentAt: '2026-04-21T00:00:00Z' },
-          ]),
-          isComplete: true,
-          read: read(),
-        },
-      ]),
-    );
-  const threads = async () => value('select count(*)::integer from warehouse.sms_conversations');
+  const threads = () => value('select count(*)::integer from warehouse.sms_conversations');
 
   test('with somebody who was erased is not mirrored, nor is a group', async () => {
     await remember();
@@ -238,22 +203,11 @@ describe('a thread', () => {
 
   test('that is being written when somebody is erased goes with the others', async () => {
     let erasing: Promise<unknown> = Promise.resolve();
+    const waiting = `select count(*)::integer from ${locksHere} where relation = 'ops.erasures'::regclass and not granted`;
     await inTransaction(async (tx) => {
-      await writeThreads(tx, ignored, [
-        {
-          thread: { line, number: gone, participants: [] },
-          messages: asRead(message, [{ id: ++seq, text: 'hi', sentAt: '2026-04-21T00:00:00Z' }]),
-          isComplete: true,
-          read: read(),
-        },
-      ]);
+      await writeThreads(tx, ignored, [threadRead(gone)]);
       erasing = erase();
-      await until(
-        async () =>
-          (await value(
-            `select count(*) from ${locksHere} where relation = 'ops.erasures'::regclass and not granted`,
-          )) !== '0',
-      );
+      await until(async () => (await value(waiting)) !== 0);
     });
     await erasing;
     expect(await threads()).toBe(0);
@@ -270,27 +224,22 @@ describe('a person with two forms of one number', () => {
       [one, another],
       [another, one],
     ] as const) {
-      await query('truncate ops.erasures, warehouse.sms_messages, warehouse.sms_conversations');
+      await query('truncate ops.erasures, warehouse.sms_messages, warehouse.sms_conversations, warehouse.calls');
       const mirrorAll = async () => {
-        const ids = [callId(), callId()];
-        for (const [at, number] of [held, stranger].entries()) {
-          const messages = asRead(message, [{ id: ++seq, direction: 'in', from: number, to: line, text: 'Hello' }]);
-          const thread = { line, number, participants: [] };
-          await mirrorCall(ids[at] ?? '', { callerNumber: number });
-          await inTransaction((tx) =>
-            writeThreads(tx, ignored, [{ thread, messages, isComplete: false, read: read() }]),
-          );
+        for (const number of [held, stranger]) {
+          await mirrorCall(callId(), { callerNumber: number });
+          await mirrorThread(number);
         }
-        return await Promise.all(ids.map(parties));
       };
-      const kept = [blankCaller, { external_number: stranger, is_erased: false }];
+      const kept = () => expectRows('select number from warehouse.sms_conversations');
+      const calls = () => expectRows('select external_number, is_erased from warehouse.calls order by 1');
       await mirrorAll();
       await erase(asked);
-      const numbers = `select array_agg(number) from warehouse.sms_conversations`;
-      expect(await value(numbers)).toEqual([stranger]);
-      expect(await value('select count(*)::int from warehouse.calls where external_number = $1', held)).toBe(0);
-      expect(await mirrorAll()).toMatchObject(kept);
-      expect(await value(numbers)).toEqual([stranger]);
+      await kept().toEqual([stranger]);
+      await calls().toEqual([`${stranger} | false`, '- | true']);
+      await mirrorAll();
+      await kept().toEqual([stranger]);
+      await calls().toEqual([`${stranger} | false`, `${stranger} | false`, '- | true', '- | true']);
     }
   });
 });

@@ -19,101 +19,49 @@ const database = await migratedDatabase();
 afterAll(() => database[Symbol.asyncDispose]());
 
 let made = 0;
-const whole = () => ({ isComplete: true, read: readNumber(1 + made) });
+const read = () => readNumber(1 + made);
+const whole = () => ({ isComplete: true, read: read() });
+const ofCall = { callId: '1700000001.1', state: 'complete' } as const;
+
+/** The same text for each key of an answer. */
+const all = (keys: string, odd: string) => Object.fromEntries([...keys.split(' '), odd].map((key) => [key, odd]));
+const lists = (keys: string, odd: string) => Object.fromEntries(keys.split(' ').map((key) => [key, [odd]]));
 
 /** One writer per kind of answer, with the same odd text in every text that the answer can hold. */
 const writers: Record<string, (tx: Transaction, odd: string) => Promise<unknown>> = {
-  call: (tx, odd) =>
-    writeCalls(
+  call(tx, odd) {
+    const texts = all('direction status callerType callerName callerNumber calledBack', odd);
+    const legs = [all('uniqueId callId bridgedFromCallId status direction', odd)];
+    const calls = asRead(call, [{ id: `1700000001.${made}`, ...texts, legs }]);
+    return writeCalls(
       tx,
       ignored,
-      asRead(call, [
-        {
-          id: `1700000001.${made}`,
-          direction: odd,
-          status: odd,
-          callerType: odd,
-          callerName: odd,
-          callerNumber: odd,
-          calledBack: odd,
-          [odd]: odd,
-          legs: [{ uniqueId: odd, callId: odd, bridgedFromCallId: odd, status: odd, direction: odd }],
-        },
-      ]).map((each) => ({ call: each, read: whole().read })),
-    ),
-  recording: (tx, odd) =>
-    writeRecordings(tx, ignored, [
-      {
-        ...whole(),
-        callId: '1700000001.1',
-        state: 'complete',
-        recordings: asRead(recording, [
-          { uniqueId: '1700000001.1', callId: odd, url: odd, from: odd, to: odd, [odd]: odd },
-        ]),
-      },
-    ]),
-  transcript: (tx, odd) =>
-    writeTranscripts(tx, ignored, [
-      {
-        ...whole(),
-        callId: '1700000001.1',
-        state: 'complete',
-        transcripts: asRead(transcript, [
-          {
-            id: made,
-            callId: odd,
-            recording: odd,
-            segments: [{ start: 0, end: 1, speaker: 0, text: odd }],
-            shortSummary: odd,
-            bulletPoints: [odd],
-            callPurpose: odd,
-            agentName: odd,
-            customKpis: [{ name: odd, value: 1, note: odd }],
-            [odd]: odd,
-          },
-        ]),
-      },
-    ]),
-  thread: (tx, odd) =>
-    writeThreads(tx, ignored, [
-      {
-        ...whole(),
-        thread: { line: '15550000001', number: '15550000002', participants: [] },
-        messages: asRead(message, [
-          {
-            id: made,
-            direction: odd,
-            from: odd,
-            to: odd,
-            text: odd,
-            media: [odd],
-            delivery: { status: odd, error: odd },
-            groupParticipants: [odd],
-            blockReason: odd,
-            [odd]: odd,
-          },
-        ]),
-      },
-    ]),
-  users: (tx, odd) =>
-    users.write(tx, ignored, {
-      ...whole(),
-      rows: asRead(user, [
-        {
-          id: made,
-          username: odd,
-          title: odd,
-          extension: odd,
-          extensions: [odd],
-          lines: [odd],
-          numbers: [odd],
-          voicemails: [odd],
-          [odd]: odd,
-        },
-      ]),
-    }),
+      calls.map((each) => ({ call: each, read: read() })),
+    );
+  },
+  recording(tx, odd) {
+    const recordings = asRead(recording, [{ uniqueId: '1700000001.1', ...all('callId url from to', odd) }]);
+    return writeRecordings(tx, ignored, [{ ...whole(), ...ofCall, recordings }]);
+  },
+  transcript(tx, odd) {
+    const texts = all('callId recording shortSummary callPurpose agentName', odd);
+    const segments = [{ start: 0, end: 1, speaker: 0, text: odd }];
+    const customKpis = [{ name: odd, value: 1, note: odd }];
+    const transcripts = asRead(transcript, [{ id: made, ...texts, segments, bulletPoints: [odd], customKpis }]);
+    return writeTranscripts(tx, ignored, [{ ...whole(), ...ofCall, transcripts }]);
+  },
+  thread(tx, odd) {
+    const thread = { line: '15550000001', number: '15550000002', participants: [] };
+    const texts = { ...all('direction from to text blockReason', odd), ...lists('media groupParticipants', odd) };
+    const messages = asRead(message, [{ id: made, ...texts, delivery: { status: odd, error: odd } }]);
+    return writeThreads(tx, ignored, [{ ...whole(), thread, messages }]);
+  },
+  users(tx, odd) {
+    const texts = { ...all('username title extension', odd), ...lists('extensions lines numbers voicemails', odd) };
+    return users.write(tx, ignored, { ...whole(), rows: asRead(user, [{ id: made, ...texts }]) });
+  },
   lines: (tx, odd) =>
-    lines.write(tx, ignored, { ...whole(), rows: asRead(line, [{ number: '15550000001', name: odd, [odd]: odd }]) }),
+    lines.write(tx, ignored, { ...whole(), rows: asRead(line, [{ number: '15550000001', ...all('name', odd) }]) }),
 };
 
 const oddities = {
@@ -135,16 +83,9 @@ for (const [kind, write] of Object.entries(writers)) {
 test('an enormous transcript is mirrored, and its words can be searched', async () => {
   const words = Array.from({ length: 60_000 }, (_, at) => `w${at.toString(36)}`).join(' ');
   const callId = '1700000009.1';
-  await database.db.transaction().execute((tx) =>
-    writeTranscripts(tx, ignored, [
-      {
-        ...whole(),
-        callId,
-        state: 'complete',
-        transcripts: asRead(transcript, [{ id: 900_001, callId, segments: [{ text: words }, { text: words }] }]),
-      },
-    ]),
-  );
+  const transcripts = asRead(transcript, [{ id: 900_001, callId, segments: [{ text: words }, { text: words }] }]);
+  const read = { ...whole(), callId, state: 'complete', transcripts } as const;
+  await database.db.transaction().execute((tx) => writeTranscripts(tx, ignored, [read]));
   // The random oddities can contain the same word.
   const found = await database.query<{ transcript_id: string }>(
     `select transcript_id from warehouse.transcript_bodies where words @@ 'w1a'::tsquery`,

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { CallSummary } from '../../src/api-client/client.ts';
 import { user } from '../../src/api-client/entities/account.ts';
 import { call, recording, transcript } from '../../src/api-client/entities/calls.ts';
 import { line, message } from '../../src/api-client/entities/texts.ts';
 import { createSealer } from '../../src/credentials/sealer.ts';
-import type { Transaction } from '../../src/db/database.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { redactUrls } from '../../src/warehouse/extra.ts';
 import { lines } from '../../src/warehouse/lines.ts';
@@ -29,59 +29,32 @@ const whole = { isComplete: true, read, sealer: links } as const;
 
 // Keys that no specification names, as a newer service may add them.
 const odd = {
-  downloadUrl: url('a'),
-  links: { self: url('b'), audio: [url('c')] },
-  media: [url('d')],
-  note: `  ${url('e')}`,
-  player: { src: `Listen at ${url('f')} or call us` },
-  mediaUrls: [`files.example/h?signature=${bearer}`],
+  ...{ downloadUrl: url('a'), links: { self: url('b'), audio: [url('c')] }, media: [url('d')], note: `  ${url('e')}` },
+  ...{ player: { src: `Listen at ${url('f')} or call us` }, mediaUrls: [`files.example/h?signature=${bearer}`] },
 };
 
-const writes: ((tx: Transaction) => Promise<unknown>)[] = [
-  (tx) =>
-    writeCalls(
+beforeAll(async () => {
+  const answer = { id: 1, callId, uniqueId: callId, ...odd };
+  const calls = asRead<CallSummary>(call, [{ ...answer, id: callId, legs: [answer] }]);
+  const recordings = asRead(recording, [{ ...answer, url: url('recording') }]);
+  const transcripts = asRead(transcript, [{ ...answer, segments: [{ text: 'hello' }] }]);
+  const texts = { text: 'a photo', attachments: [{ href: url('i') }], media: [url('media')] };
+  const thread = { line: '15550000001', number: '15550000002', participants: [] };
+  const messages = asRead(message, [{ ...answer, ...texts }]);
+  const ofCall = { ...whole, callId, state: 'complete' } as const;
+  await database.db.transaction().execute(async (tx) => {
+    await writeCalls(
       tx,
       ignored,
-      asRead(call, [{ id: callId, legs: [{ uniqueId: callId, ...odd }], ...odd }]).map((each) => ({
-        call: each,
-        read,
-      })),
-    ),
-  (tx) =>
-    writeRecordings(tx, ignored, [
-      {
-        ...whole,
-        callId,
-        state: 'complete',
-        recordings: asRead(recording, [{ uniqueId: callId, url: url('recording'), ...odd }]),
-      },
-    ]),
-  (tx) =>
-    writeTranscripts(tx, ignored, [
-      {
-        ...whole,
-        callId,
-        state: 'complete',
-        transcripts: asRead(transcript, [{ id: 1, callId, segments: [{ text: 'hello' }], ...odd }]),
-      },
-    ]),
-  (tx) =>
-    writeThreads(tx, ignored, [
-      {
-        ...whole,
-        thread: { line: '15550000001', number: '15550000002', participants: [] },
-        messages: asRead(message, [
-          { id: 1, text: 'a photo', ...odd, attachments: [{ href: url('i') }], media: [url('media')] },
-        ]),
-      },
-    ]),
-  (tx) => users.write(tx, ignored, { ...whole, rows: asRead(user, [{ id: 1, avatar: url('j'), ...odd }]) }),
-  (tx) =>
-    lines.write(tx, ignored, { ...whole, rows: asRead(line, [{ number: '15550000001', hook: url('k'), ...odd }]) }),
-];
-
-beforeAll(async () => {
-  for (const write of writes) await database.db.transaction().execute(write);
+      calls.map((each) => ({ call: each, read })),
+    );
+    await writeRecordings(tx, ignored, [{ ...ofCall, recordings }]);
+    await writeTranscripts(tx, ignored, [{ ...ofCall, transcripts }]);
+    await writeThreads(tx, ignored, [{ ...whole, thread, messages }]);
+    await users.write(tx, ignored, { ...whole, rows: asRead(user, [{ ...answer, avatar: url('j') }]) });
+    const lineRows = asRead(line, [{ ...odd, number: '15550000001', hook: url('k') }]);
+    await lines.write(tx, ignored, { ...whole, rows: lineRows });
+  });
 });
 
 test('bearer addresses are kept sealed, where only the daemon reads', async () => {

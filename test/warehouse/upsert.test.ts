@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
+import type { CallSummary } from '../../src/api-client/client.ts';
 import { call as callEntity } from '../../src/api-client/entities/calls.ts';
 import { message } from '../../src/api-client/entities/texts.ts';
 import { calls } from '../../src/warehouse/calls.ts';
@@ -24,14 +25,8 @@ const transaction: ReturnType<typeof database.db.transaction>['execute'] = (work
   database.db.transaction().execute(work);
 
 async function write(fetchSeq: number, ...rows: Row<typeof users.columns>[]): Promise<void> {
-  const read = readNumber(fetchSeq);
-  await transaction((tx) =>
-    upsert(
-      tx,
-      users,
-      rows.map((row) => ({ row, read })),
-    ),
-  );
+  const reads = rows.map((row) => ({ row, read: readNumber(fetchSeq) }));
+  await transaction((tx) => upsert(tx, users, reads));
 }
 
 /** The row, with its times as text: two writes within one millisecond are equal as dates. */
@@ -44,21 +39,14 @@ async function user(id: number) {
 }
 
 test('ends with the newest content, in whatever order and batches the reads are written', async () => {
-  const batches = fc.array(fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 4 }), {
-    minLength: 1,
-    maxLength: 6,
-  });
+  const batch = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 4 });
+  const batches = fc.array(batch, { minLength: 1, maxLength: 6 });
   await fc.assert(
     fc.asyncProperty(batches, async (written) => {
       const id = freshKey();
       for (const batch of written) {
-        await transaction((tx) =>
-          upsert(
-            tx,
-            users,
-            batch.map((seq) => ({ row: { user_id: id, title: `as of ${seq}` }, read: readNumber(seq) })),
-          ),
-        );
+        const reads = batch.map((seq) => ({ row: { user_id: id, title: `as of ${seq}` }, read: readNumber(seq) }));
+        await transaction((tx) => upsert(tx, users, reads));
       }
       const newest = Math.max(...written.flat());
       expect(await user(id)).toMatchObject({ title: `as of ${newest}`, fetch_seq: String(newest) });
@@ -121,14 +109,16 @@ test('what is not reported or beyond its column stays NULL, and zero, false and 
 
 test('a call that was not recorded has no recordings, unless a read of recordings says otherwise', async () => {
   const id = '1700000003.1';
-  const write = (fetchSeq: number, row: object) =>
-    transaction((tx) =>
+  const write = (fetchSeq: number, row: object) => {
+    const calls = asRead<CallSummary>(callEntity, [{ id, ...row }]);
+    return transaction((tx) =>
       writeCalls(
         tx,
         ignored,
-        asRead(callEntity, [{ id, ...row }]).map((call) => ({ call, read: readNumber(fetchSeq) })),
+        calls.map((call) => ({ call, read: readNumber(fetchSeq) })),
       ),
     );
+  };
   const state = () => database.value('select recordings_state from warehouse.calls where call_id = $1', id);
   await write(1, {});
   expect(await state()).toBeNull();
@@ -141,15 +131,9 @@ test('a call that was not recorded has no recordings, unless a read of recording
 });
 
 describe('what a read lacks', () => {
+  const key = { conversation_id: 78, message_id: 1, line: '15550000001', number: '15550000002' };
   const write = (fetchSeq: number, row: Partial<Row<typeof smsMessages.columns>>) =>
-    transaction((tx) =>
-      upsert(tx, smsMessages, [
-        {
-          read: readNumber(fetchSeq),
-          row: { conversation_id: 78, message_id: 1, line: '15550000001', number: '15550000002', ...row },
-        },
-      ]),
-    );
+    transaction((tx) => upsert(tx, smsMessages, [{ read: readNumber(fetchSeq), row: { ...key, ...row } }]));
   const held = async () => {
     const [row] = await database.query<Record<string, unknown>>(
       'select *, fetched_at::text, changed_at::text from warehouse.sms_messages where conversation_id = 78',
@@ -157,12 +141,8 @@ describe('what a read lacks', () => {
     return row;
   };
   const whole = {
-    direction: 'out',
-    body: 'hello',
-    is_read: false,
-    delivery_status: 'failed',
-    delivery_error: 'unreachable',
-    scheduled_at: '2030-01-01T00:00:00.000Z',
+    ...{ direction: 'out', body: 'hello', is_read: false, scheduled_at: '2030-01-01T00:00:00.000Z' },
+    ...{ delivery_status: 'failed', delivery_error: 'unreachable' },
   };
 
   test('takes nothing away that is kept, and is no change', async () => {
@@ -195,16 +175,12 @@ test('a text is scheduled while the service says so, and sent when an answer no 
   const answers = [{ scheduled: true }, {}, { scheduled: null }, { scheduled: false }];
   const thread = { line: '15550000001', number: '15550000009', participants: [] };
   const found: { is_scheduled: boolean; changed_at: string }[] = [];
+  const held = `select is_scheduled, changed_at::text from warehouse.sms_messages where number = '15550000009'`;
   for (const [at, flags] of answers.entries()) {
     const messages = asRead(message, [{ id: 1, text: 'hello', ...flags }]);
-    await transaction((tx) =>
-      writeThreads(tx, ignored, [{ thread, messages, isComplete: true, read: readNumber(at + 1) }]),
-    );
-    found.push(
-      ...(await database.query<(typeof found)[number]>(
-        `select is_scheduled, changed_at::text from warehouse.sms_messages where number = '15550000009'`,
-      )),
-    );
+    const read = { thread, messages, isComplete: true, read: readNumber(at + 1) };
+    await transaction((tx) => writeThreads(tx, ignored, [read]));
+    found.push(...(await database.query<(typeof found)[number]>(held)));
   }
   expect(found.map((row) => row.is_scheduled)).toEqual([true, false, false, false]);
   expect(new Set(found.slice(1).map((row) => row.changed_at)).size).toBe(1);
@@ -219,20 +195,14 @@ test('NUL and half characters in a text are replaced, and the rest of the text i
 test.each([['\u001d'], ['\u001e'], ['\u001f'], ['a\u001eb\u001f'], [''], ['\u001e\u001e'], ['\u001d\u001e\u001d']])(
   'the text %j is kept as it is, beside any other',
   async (title) => {
-    const [id, other, none] = [freshKey(), freshKey(), freshKey()];
-    await transaction((tx) =>
-      upsert(tx, users, [
-        { read: readNumber(1), row: { user_id: id, title } },
-        { read: readNumber(1), row: { user_id: other, title: 'plain' } },
-        { read: readNumber(1), row: { user_id: none } },
-      ]),
-    );
-    await write(1, { user_id: freshKey(), title });
-    expect(await Promise.all([id, other, none].map(async (each) => (await user(each))?.title))).toEqual([
-      title,
-      'plain',
-      null,
+    const titles = new Map([
+      [freshKey(), title],
+      [freshKey(), 'plain'],
+      [freshKey(), undefined],
     ]);
+    await write(1, ...Array.from(titles, ([user_id, title]) => ({ user_id, title })));
+    await write(1, { user_id: freshKey(), title });
+    for (const [id, written] of titles) expect((await user(id))?.title).toBe(written ?? null);
   },
 );
 
@@ -242,42 +212,27 @@ test('arrays of any texts come back as they went', async () => {
     fc.asyncProperty(fc.array(fc.string({ unit: 'grapheme', maxLength: 12 }), { maxLength: 5 }), async (points) => {
       id += 1;
       const written = points.map((point) => point.replaceAll('\0', ' '));
-      await transaction((tx) =>
-        upsert(tx, transcripts, [
-          { read: readNumber(1), row: { transcript_id: id, call_id: '1700000003.1', bullet_points: written } },
-        ]),
-      );
-      expect(
-        await database.value('select bullet_points from warehouse.transcripts where transcript_id = $1', id),
-      ).toEqual(written);
+      const row = { transcript_id: id, call_id: '1700000003.1', bullet_points: written };
+      await transaction((tx) => upsert(tx, transcripts, [{ read: readNumber(1), row }]));
+      const held = 'select bullet_points from warehouse.transcripts where transcript_id = $1';
+      expect(await database.value(held, id)).toEqual(written);
     }),
-    {
-      numRuns: 60,
-      examples: [[['"', '\\', '{}', ',', 'NULL', 'null', '', ' ', '\n', '\\"', "'", '{"a","b"}']]],
-    },
+    { numRuns: 60, examples: [[['"', '\\', '{}', ',', 'NULL', 'null', '', ' ', '\n', '\\"', "'", '{"a","b"}']]] },
   );
 });
 
 test('a receipt is appended when it first comes and whenever it changes', async () => {
-  const write = (fetchSeq: number, status?: string, body = 'hello') =>
-    transaction((tx) =>
-      writeThreads(tx, ignored, [
-        {
-          thread: { line: '15550000001', number: '15550000077', participants: [] },
-          messages: asRead(message, [
-            { id: 77, direction: 'out', text: body, delivery: status === undefined ? undefined : { status } },
-          ]),
-          isComplete: false,
-          read: readNumber(fetchSeq),
-        },
-      ]),
-    );
-  const statuses = async () =>
-    (
-      await database.query<{ delivery_status: string }>(
-        'select delivery_status from warehouse.sms_message_delivery_events where message_id = 77 order by observed_at',
-      )
-    ).map((row) => row.delivery_status);
+  const thread = { line: '15550000001', number: '15550000077', participants: [] };
+  const write = (fetchSeq: number, status?: string, text = 'hello') => {
+    const delivery = status === undefined ? undefined : { status };
+    const messages = asRead(message, [{ id: 77, direction: 'out', text, delivery }]);
+    const read = readNumber(fetchSeq);
+    return transaction((tx) => writeThreads(tx, ignored, [{ thread, messages, isComplete: false, read }]));
+  };
+  const statuses = () =>
+    database.value(`
+      select coalesce(array_agg(delivery_status order by observed_at), '{}') from warehouse.sms_message_delivery_events
+      where message_id = 77`);
   await write(1);
   expect(await statuses()).toEqual([]);
   await write(2, 'queued');
