@@ -119,23 +119,20 @@ test('the health check of the image asks the port of the command that runs, if i
   await using web = createServer((_, response) => response.end('ok')).listen(0, '127.0.0.1');
   await once(web, 'listening');
   const open = String((web.address() as AddressInfo).port);
-  const isHealthy = (command: string, ports: Readonly<Record<string, string>>) =>
-    promisify(execFile)(
-      process.execPath,
-      [join(root, 'config/container-health.cjs'), `node src/trunkline.cjs ${command}`],
-      {
-        env: ports,
-      },
-    ).then(
-      () => true,
-      () => false,
-    );
-  expect(await isHealthy('web', { PORT: open, WORKER_PORT: '1' })).toBe(true);
-  expect(await isHealthy('web', { PORT: '1', WORKER_PORT: open })).toBe(false);
-  expect(await isHealthy('worker', { PORT: '1', WORKER_PORT: open })).toBe(true);
-  expect(await isHealthy('worker', { WORKER_PORT: '1' })).toBe(false);
-  expect(await isHealthy('worker', { PORT: '1' })).toBe(true);
-  expect(await isHealthy('worker', { WORKER_PORT: 'tcp://10.0.0.5:80' })).toBe(true);
+  const script = join(root, 'config/container-health.cjs');
+  const cases: [string, NodeJS.ProcessEnv, boolean][] = [
+    ['web', { PORT: open, WORKER_PORT: '1' }, true],
+    ['web', { PORT: '1', WORKER_PORT: open }, false],
+    ['worker', { PORT: '1', WORKER_PORT: open }, true],
+    ['worker', { WORKER_PORT: '1' }, false],
+    ['worker', { PORT: '1' }, true],
+    ['worker', { WORKER_PORT: 'tcp://10.0.0.5:80' }, true],
+  ];
+  for (const [command, env, isHealthy] of cases) {
+    const asked = promisify(execFile)(process.execPath, [script, `node src/trunkline.cjs ${command}`], { env });
+    const isOk = asked.then(Boolean, () => false);
+    expect([command, env, await isOk]).toEqual([command, env, isHealthy]);
+  }
 });
 
 test('the image holds what its build is given, and runs on the same Node', async () => {

@@ -60,10 +60,7 @@ test.each<[Environment, unknown]>([
   [{ WORKER_PORT: 'tcp://10.96.0.12:80', PORT: 'tcp://10.96.0.12:80' }, {}],
   ...[0, 65_535, 8_080].map((port): [Environment, object] => [{ PORT: `${port}` }, { receiver: { port } }]),
   [{ RETENTION_DAYS: 'texts=365' }, { retentionDays: { texts: 365 } }],
-  [
-    { RETENTION_DAYS: 'texts=365,transcripts=90,recordings=7' },
-    { retentionDays: { texts: 365, transcripts: 90, recordings: 7 } },
-  ],
+  [{ RETENTION_DAYS: 'texts=365,recordings=7' }, { retentionDays: { texts: 365, recordings: 7 } }],
   [{ RETENTION_DAYS: ' recordings = 36500 , texts=30\n' }, { retentionDays: { recordings: 36_500, texts: 30 } }],
   ...[
     'postgres://owner:pass%40word@host:5432/db',
@@ -139,11 +136,7 @@ test.each<[string, readonly string[], RegExp]>([
   ],
   ['RETENTION_DAYS', ['texts=90,transcripts=90,texts=30'], /at most once/],
   ...['PUBLIC_URL', 'API_BASE_URL'].flatMap((name): [string, string[], RegExp][] => [
-    [
-      name,
-      ['http://host/?k=v', 'http://host/in#x', 'http://host/?', 'http://host#'],
-      /must end with its path.* \? or #/,
-    ],
+    [name, ['http://host/?k=v', 'http://host/in#x', 'http://host/?', 'http://host#'], /end with its path.* \? or #/],
     [name, ['nowhere?k=v'], /begins with http:\/\//],
   ]),
 ])('%s may not be one of %j: %s', (name, values, says) => {
@@ -188,20 +181,15 @@ test.each<[Environment, RegExp | undefined]>([
 });
 
 describe('pages', () => {
-  test.each<[boolean, Environment]>([
-    ...['127.0.0.1', '127.1.2.3', 'localhost', '::1'].map((HOST): [boolean, Environment] => [true, { HOST }]),
-    ...['0.0.0.0', '::', '10.0.0.1', 'trunkline.example', '127.trunkline.example', 'localhost.example'].map(
-      (HOST): [boolean, Environment] => [false, { HOST }],
-    ),
-    ...['http://127.0.0.1:3000', 'http://localhost/in', 'https://[::1]:3000'].map(
-      (PUBLIC_URL): [boolean, Environment] => [true, { PUBLIC_URL }],
-    ),
-    ...[
-      'https://trunkline.example.com',
-      'http://10.0.0.1',
-      'https://127.0.0.1.example',
-      'http://localhost.example',
-    ].map((PUBLIC_URL): [boolean, Environment] => [false, { PUBLIC_URL }]),
+  const given = (isServed: boolean, name: string, values: string) =>
+    values.split(' ').map((value): [boolean, Environment] => [isServed, { [name]: value }]);
+
+  test.each([
+    ...given(true, 'HOST', '127.0.0.1 127.1.2.3 localhost ::1'),
+    ...given(false, 'HOST', '0.0.0.0 :: 10.0.0.1 trunkline.example 127.trunkline.example localhost.example'),
+    ...given(true, 'PUBLIC_URL', 'http://127.0.0.1:3000 http://localhost/in https://[::1]:3000'),
+    ...given(false, 'PUBLIC_URL', 'https://trunkline.example.com http://10.0.0.1 https://127.0.0.1.example'),
+    ...given(false, 'PUBLIC_URL', 'http://localhost.example'),
   ])('need no token, %s, with %j, where a proxy of this machine may stand', (isServed, given) => {
     if (given.HOST !== undefined) expect(isLoopback(given.HOST)).toBe(isServed);
     expect(problemsOf(given, pages)).toEqual(isServed ? [] : [expect.stringMatching(/^ADMIN_TOKEN is missing/)]);
@@ -254,28 +242,22 @@ describe('a target of alerts', () => {
       ...{ NOTIFY_WEBHOOK_URL: 'https://alerts.example/in', NOTIFY_WEBHOOK_SECRET: whsec },
       ...{ NOTIFY_SMTP_URL: 'smtp://mail.example:587', NOTIFY_EMAIL_TO: 'a@b.example, c@d.example' },
     };
-    expect(readSettings(given).notify).toEqual({
-      webhook: { url: 'https://alerts.example/in', secret: whsec },
-      slackUrl: undefined,
-      targets: new Map(),
-      email: { smtpUrl: 'smtp://mail.example:587', to: ['a@b.example', 'c@d.example'], from: 'a@b.example' },
-    });
+    const email = { smtpUrl: 'smtp://mail.example:587', to: ['a@b.example', 'c@d.example'], from: 'a@b.example' };
+    const webhook = { url: 'https://alerts.example/in', secret: whsec };
+    expect(readSettings(given).notify).toEqual({ webhook, email, slackUrl: undefined, targets: new Map() });
   });
 });
 
 test('targets of rules have names, and need no address of alerts', () => {
   const secret = `whsec_${'+'.repeat(32)}`;
-  const { targets, email } = readSettings({
-    NOTIFY_SMTP_URL: 'smtp://mail.example:587',
-    NOTIFY_TARGETS: `support=slack:https://hooks.example/x\n office=mailto:a@b.example,c@d.example crm=https://crm.example/in?a=1#${secret}`,
-  }).notify;
+  const smtpUrl = 'smtp://mail.example:587';
+  const NOTIFY_TARGETS = `support=slack:https://hooks.example/x
+    office=mailto:a@b.example,c@d.example crm=https://crm.example/in?a=1#${secret}`;
+  const { targets, email } = readSettings({ NOTIFY_SMTP_URL: smtpUrl, NOTIFY_TARGETS }).notify;
   expect(email).toBeUndefined();
   expect([...targets]).toEqual([
     ['support', { kind: 'slack', url: 'https://hooks.example/x' }],
-    [
-      'office',
-      { kind: 'email', to: ['a@b.example', 'c@d.example'], smtpUrl: 'smtp://mail.example:587', from: 'a@b.example' },
-    ],
+    ['office', { kind: 'email', to: ['a@b.example', 'c@d.example'], smtpUrl, from: 'a@b.example' }],
     ['crm', { kind: 'webhook', url: 'https://crm.example/in?a=1', secret }],
   ]);
 });
@@ -313,8 +295,7 @@ test.each([
 ])('a connection that is not encrypted is a weakness unless it stays on the machine: %s', (address, host) => {
   expect(plainTextHost(address)).toBe(host);
   const weaknesses = weaknessesOf(readSettings({ DATABASE_URL: address }));
-  expect(weaknesses).toEqual(
-    host === undefined ? [] : [expect.stringContaining(`Postgres at ${host} is not encrypted`)],
-  );
+  const expected = host === undefined ? [] : [expect.stringContaining(`Postgres at ${host} is not encrypted`)];
+  expect(weaknesses).toEqual(expected);
   expect(weaknesses.join()).not.toContain('hunter2');
 });

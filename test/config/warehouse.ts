@@ -22,9 +22,7 @@ export async function seededWarehouse(): Promise<SeededWarehouse> {
   const role = `reader_${process.pid}_${process.env.VITEST_POOL_ID ?? 0}`;
   await grantBiRole(facts.db, role);
   await facts.query(`alter role ${role} password 'reader'`);
-  const url = new URL(facts.url);
-  url.username = role;
-  url.password = 'reader';
+  const url = Object.assign(new URL(facts.url), { username: role, password: 'reader' });
   const reader = new Client({ connectionString: url.href });
   await reader.connect();
   return {
@@ -45,71 +43,22 @@ async function seed(facts: Facts): Promise<void> {
   await user(2, ['202']);
   // Answered by 201 out of a queue, passed on to 202, analysed, and to be acted on.
   const answered = '1700000001.1';
-  await call({
-    call_id: answered,
-    started_at: ago(30),
-    called_type: 'queue',
-    called_number: '6001',
-    transferred_count: 1,
-    legs_fetched_at: ago(29),
-    legs_wait_seconds: 9,
-    external_number: '15550000001',
-  });
-  const leg = { call_id: answered, started_at: ago(30), direction: 'inbound', status: 'answered', talk_seconds: 60 };
-  await insert(
-    'warehouse.call_legs',
-    { ...leg, leg_key: 'a', ordinal: 1, caller_type: 'external', called_type: 'queue', called_number: '6001' },
-    {
-      ...{ ...leg, leg_key: 'b', ordinal: 2, caller_type: 'queue', called_type: 'user', called_number: '201' },
-      duration_seconds: 69,
-    },
-    {
-      ...{ ...leg, leg_key: 'c', ordinal: 3, bridged_from_call_id: answered, caller_type: 'user' },
-      ...{ caller_number: '201', called_type: 'user', called_number: '202' },
-    },
-  );
-  await facts.measure(answered);
+  const queue = { called_type: 'queue', called_number: '6001' };
+  const passed = { call_id: answered, started_at: ago(30), transferred_count: 1, external_number: '15550000001' };
+  await call({ ...queue, ...passed }, ['queue:6001 0 0 0', 'queue>user:201 0 9 60', 'user:201>user:202 69 0 60']);
   // Overflowed from one queue into another, and was given up there.
-  const overflowed = '1700000040.1';
-  await call({
-    ...{
-      call_id: overflowed,
-      started_at: ago(50),
-      ended_at: ago(49.98),
-      status: 'missed',
-      is_abandoned: true,
-      talk_seconds: 0,
-    },
-    ...{
-      called_type: 'queue',
-      called_number: '6002',
-      legs_fetched_at: ago(49),
-      leg_count: 2,
-      external_number: '15550000005',
-    },
-  });
-  const waiting = {
-    call_id: overflowed,
-    direction: 'inbound',
-    caller_type: 'external',
-    called_type: 'queue',
-    talk_seconds: 0,
-  };
-  await insert(
-    'warehouse.call_legs',
-    { ...waiting, leg_key: 'a', ordinal: 1, started_at: ago(50), called_number: '6001' },
-    { ...waiting, leg_key: 'b', ordinal: 2, started_at: ago(49.99), called_number: '6002' },
-  );
-  await facts.measure(overflowed);
+  const gaveUp = { status: 'missed', is_abandoned: true, talk_seconds: 0 };
+  const overflowed = { call_id: '1700000040.1', started_at: ago(50), external_number: '15550000005' };
+  await call({ ...queue, ...gaveUp, ...overflowed }, ['queue:6001 0 36 0', 'queue:6002 36 36 0']);
   await insert('warehouse.transcripts', {
-    ...{ transcript_id: 1, call_id: answered, leg_unique_id: 'b', leg_pairing: 'exact', call_purpose: 'Complaint' },
+    ...{ transcript_id: 1, call_id: answered, leg_unique_id: '#2', leg_pairing: 'exact', call_purpose: 'Complaint' },
     ...{ call_sentiment: 'negative', csat_score: 2, agent_performance_score: 7, is_action_required: true },
     ...{ is_urgent_action_required: true, urgent_action_required_note: 'Call back', short_summary: 'Late again' },
     agent_name: 'User 1',
   });
   const placed = { direction: 'outbound', caller_type: 'user', caller_number: '201', called_type: 'external' };
   await call({ ...placed, call_id: '1700000002.1', started_at: ago(20), external_number: '15550000009' });
-  const missed = { status: 'missed', talk_seconds: 0, is_abandoned: true, duration_seconds: 40 };
+  const missed = { ...gaveUp, duration_seconds: 40 };
   for (const [at, hours] of [26, 25, 24].entries()) {
     await call({ ...missed, call_id: `170000001${at}.1`, started_at: ago(hours), external_number: '15550000002' });
   }
