@@ -42,6 +42,24 @@ export async function listen(
   return { url: await addressOf(server), seen };
 }
 
+/**
+ * What a service answers: a status alone; with a word, which is the type of the error envelope; with JSON, which is the data; or with
+ * another body as it is. `reset` breaks the connection. `429 rate_limited`, `200 []`, `502 <html>`; headers may follow.
+ */
+export type Scripted = string | [answer: string, headers: Record<string, string>];
+
+/** A real HTTP server for one test, which gives these answers in turn, the last one again and again. */
+export function serve(...script: Scripted[]): Promise<Endpoint> {
+  return listen((response, _, number) => {
+    const [answer, headers = {}] = [script[Math.min(number, script.length) - 1] ?? '404'].flat() as [string, object?];
+    const [, status = '', body = ''] = /^(\S+) ?(.*)$/s.exec(answer) ?? [];
+    if (status === 'reset') response.destroy();
+    else if (/^\w+$/.test(body)) refuse(response, Number(status), body, {}, { ...headers });
+    else if (/^[[{]/.test(body)) json(response, Number(status), { data: JSON.parse(body) }, { ...headers });
+    else response.writeHead(Number(status), { ...headers }).end(body);
+  });
+}
+
 /** A raw TCP server for one test, for what HTTP servers do not do. */
 export async function listenTcp(onSocket: (socket: Socket) => void): Promise<Endpoint> {
   const sockets = new Set<Socket>();
@@ -64,12 +82,7 @@ async function addressOf(server: Server): Promise<string> {
 
 /** A client of the endpoint that does not wait between tries, unless told otherwise. */
 export function open(baseUrl: string, options: Partial<ServiceOptions> = {}): Service {
-  const service = createService({
-    baseUrl,
-    apiKey: 'key-7f3a',
-    clock: unhurried().clock,
-    ...options,
-  });
+  const service = createService({ baseUrl, apiKey: 'key-7f3a', clock: unhurried().clock, ...options });
   onTestFinished(() => service.close());
   return service;
 }

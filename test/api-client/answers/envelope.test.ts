@@ -6,7 +6,7 @@ import { one, requiredRows } from '../../../src/api-client/answers/fields.ts';
 import { UnreadableData } from '../../../src/api-client/answers/values.ts';
 import { call, callSummary, transcript } from '../../../src/api-client/entities/calls.ts';
 import { line, message } from '../../../src/api-client/entities/texts.ts';
-import { json, listen, open, refusalOf } from '../endpoint.ts';
+import { json, listen, open, refusalOf, serve } from '../endpoint.ts';
 import type { Row } from '../row.ts';
 
 test.each([
@@ -32,24 +32,16 @@ test.each([
 });
 
 test('null for a list is an empty one', async () => {
-  const { url } = await listen((response) => json(response, 200, { data: null }));
+  const { url } = await listen((response) => response.end('{"data":null}'));
   expect((await open(url).lines.list()).data).toEqual([]);
 });
 
 test('a call, a page of calls or a thread without its inner list or id is unreadable', async () => {
-  const { url } = await listen((response, _, number) =>
-    json(
-      response,
-      200,
-      [{ data: { status: 'missed' } }, { data: { total: 1 } }, { data: { messages: {} } }][number - 1],
-    ),
-  );
+  const { url } = await serve('200 {"status":"missed"}', '200 {"total":1}', '200 {"messages":{}}');
   const { calls, conversations } = open(url);
-  expect(await refusalOf(calls.get('1.1'))).toMatchObject({ code: 'unreadable' });
-  expect(await refusalOf(calls.search({ start: 1, end: 2 }))).toMatchObject({ code: 'unreadable' });
-  expect(await refusalOf(conversations.read({ line: '18457511133', number: '18455008085' }))).toMatchObject({
-    code: 'unreadable',
-  });
+  const pair = { line: '18457511133', number: '18455008085' };
+  const reads = [() => calls.get('1.1'), () => calls.search({ start: 1, end: 2 }), () => conversations.read(pair)];
+  for (const read of reads) expect(await refusalOf(read())).toMatchObject({ code: 'unreadable' });
 });
 
 test.each([
@@ -76,7 +68,7 @@ test.each([
 });
 
 test('204 where data is expected is unreadable', async () => {
-  const { url } = await listen((response) => response.writeHead(204).end());
+  const { url } = await serve('204');
   const { lines, unread, calls } = open(url);
   for (const call of [lines.list(), unread.counts(), calls.get('1783385492.1')]) {
     const error = await refusalOf(call);
@@ -94,7 +86,7 @@ test('keys beside data are ignored, whatever they say', async () => {
 test('a difference is logged once, and a new word is shown only when it is a word', async () => {
   const statuses = ['parked', 'parked', '18455008085', 'a whole sentence of content'];
   const calls = statuses.map((status, i) => ({ id: `1783385492.${i}`, status }));
-  const { url } = await listen((response) => json(response, 200, { data: { total: 4, calls } }));
+  const { url } = await serve(`200 ${JSON.stringify({ total: 4, calls })}`);
   const told: object[] = [];
   const log = { debug: () => undefined, warn: () => undefined, info: (fields: object) => told.push(fields) };
   const service = open(url, { log });

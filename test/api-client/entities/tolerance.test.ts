@@ -15,157 +15,72 @@ import {
 import { type Json, type Row, readRow, typed } from '../row.ts';
 
 const at = '2026-04-21T18:47:50Z';
+const [id, ours, theirs] = ['1783385492.057900', '18457511133', '18455008085'];
+// biome-ignore format: a kind of field a line
 const summary = {
-  id: '1783385492.057900',
-  direction: 'inbound',
-  status: 'answered',
-  statusCode: 1,
-  callerType: 'external',
-  callerName: 'A caller',
-  callerNumber: '18455008085',
-  calledType: 'queue',
-  calledName: 'Sales',
-  calledNumber: '200',
-  dialledNumber: '18457511133',
-  callerIdInternal: '200',
-  callerIdExternal: '18457511133',
-  startTime: at,
-  endTime: '2026-04-21T14:48:50.25-04:00',
-  durationSeconds: 60,
-  talkTimeSeconds: 0,
-  transferred: 0,
-  abandoned: false,
-  recorded: true,
-  calledBack: '1783385999.12',
-  repeated: 2,
+  id, direction: 'inbound', status: 'answered', statusCode: 1, startTime: at, endTime: '2026-04-21T14:48:50.25-04:00',
+  callerType: 'external', callerName: 'A caller', callerNumber: theirs, callerIdInternal: '200', callerIdExternal: ours,
+  calledType: 'queue', calledName: 'Sales', calledNumber: '200', dialledNumber: ours,
+  durationSeconds: 60, talkTimeSeconds: 0, transferred: 0, abandoned: false, recorded: true, calledBack: '1783385999.12', repeated: 2,
 };
+// biome-ignore format: a kind of field a line
+const spoken = {
+  id: 9, callId: id, recording: 'x-17833854931.wav', shortSummary: 's', bulletPoints: ['b'], callPurpose: 'p', callSentiment: 's',
+  segments: [{ start: 0.5, end: 2, speaker: 0, text: 'hi' }], customKpis: [{ name: 'k', value: 0, note: '' }],
+  customerSatisfactionScore: 0, customerSatisfactionScoreNote: '', agentPerformanceScore: 3, agentPerformanceScoreNote: 'n',
+  actionRequired: false, actionRequiredNote: '', urgentActionRequired: true, urgentActionRequiredNote: 'n',
+  agentName: 'A', agentSpeaker: 0,
+};
+// biome-ignore format: a kind of field a line
+const texted = {
+  id: 110167431, direction: 'in', from: theirs, to: ours, text: 'hello', media: [], sentAt: at, read: false, readBy: [5], sentBy: 5,
+  groupParticipants: ['1', '2'], scheduled: false, scheduledAt: at, blocked: true, blockReason: 'spam',
+  delivery: { status: 'DELIVRD', error: '', at },
+};
+// biome-ignore format: a kind of field a line
+const person = {
+  id: 5, username: '', firstName: 'A', lastName: 'B', title: 't', email: 'a@b.test', mobile: '', company: 'c',
+  timeZone: 'America/New_York', extension: '12', extensions: ['200'], lines: [], numbers: ['1'], voicemails: [],
+};
+// biome-ignore format: a part of the answer a line
+const sentText = {
+  from: ours, skipped: [{ to: 'as supplied', reason: 'invalid' }],
+  billing: { billed: true, currency: 'USD', type: 'mms', units: 1, totalPrice: 0.02, recipientCount: 2, skippedCount: 1 },
+  messages: [{ id: 110167431, to: [theirs, '18455008086'], type: 'mms', status: 'sent', media: ['https://media.test/s'], units: 1,
+    unitPrice: 0.02, price: 0.02 }],
+};
+const hook = { name: 'n', description: '', url: 'https://example.test/hooks/t', type: 'AccountSMS', enabled: true };
+const link = { url: 'https://media.test/s', startTime: at, durationSeconds: 60, talkTimeSeconds: 40 };
 
-const samples: Record<string, { entity: Field<Row>; identity?: string; full: Json }> = {
-  line: {
-    entity: line,
-    identity: 'number',
-    full: { number: '18457511133', name: '', userIds: [1, 2], bulkEnabled: false },
-  },
-  user: {
-    entity: user,
-    identity: 'id',
-    full: {
-      ...{
-        id: 5,
-        username: '',
-        firstName: 'A',
-        lastName: 'B',
-        title: 't',
-        email: 'a@b.test',
-        mobile: '',
-        company: 'c',
-      },
-      ...{
-        timeZone: 'America/New_York',
-        extension: '12',
-        extensions: ['200'],
-        lines: [],
-        numbers: ['1'],
-        voicemails: [],
-      },
-    },
-  },
-  message: {
-    entity: message,
-    identity: 'id',
-    full: {
-      ...{
-        id: 110167431,
-        direction: 'in',
-        from: '18455008085',
-        to: '18457511133',
-        text: 'hello',
-        media: [],
-        sentAt: at,
-      },
-      ...{ read: false, readBy: [5], sentBy: 5, groupParticipants: ['1', '2'], scheduled: false, scheduledAt: at },
-      ...{ blocked: true, blockReason: 'spam', delivery: { status: 'DELIVRD', error: '', at } },
-    },
-  },
-  callSummary: { entity: callSummary, identity: 'id', full: summary },
-  call: {
-    entity: call,
-    identity: 'id',
-    full: { ...summary, legs: [{ bridgedFromCallId: '1783385492.057900', talkTimeSeconds: 5 }] },
-  },
-  recording: {
-    entity: recording,
-    identity: 'uniqueId',
-    full: {
-      ...{ uniqueId: '1783385493.1', callId: '1783385492.057900', url: 'https://media.test/s', startTime: at },
-      ...{ durationSeconds: 60, talkTimeSeconds: 40, from: '200', to: '18455008085' },
-    },
-  },
-  transcript: {
-    entity: transcript,
-    identity: 'id',
-    full: {
-      ...{ id: 9, callId: '1783385492.057900', recording: 'x-17833854931.wav', shortSummary: 's', bulletPoints: ['b'] },
-      ...{ segments: [{ start: 0.5, end: 2, speaker: 0, text: 'hi' }], callPurpose: 'p', callSentiment: 's' },
-      ...{ customerSatisfactionScore: 0, customerSatisfactionScoreNote: '', agentPerformanceScore: 3 },
-      ...{ agentPerformanceScoreNote: 'n', actionRequired: false, actionRequiredNote: '', urgentActionRequired: true },
-      ...{
-        urgentActionRequiredNote: 'n',
-        agentName: 'A',
-        agentSpeaker: 0,
-        customKpis: [{ name: 'k', value: 0, note: '' }],
-      },
-    },
-  },
-  subscription: {
-    entity: subscription,
-    identity: 'id',
-    full: {
-      ...{ id: 7, name: 'n', description: '', url: 'https://example.test/hooks/t', type: 'AccountSMS', enabled: true },
-      ...{ createdAt: at, updatedAt: at },
-    },
-  },
-  sent: {
-    entity: sent,
-    full: {
-      from: '18457511133',
-      billing: {
-        ...{ billed: true, currency: 'USD', type: 'mms', units: 1, totalPrice: 0.02 },
-        ...{ recipientCount: 2, skippedCount: 1 },
-      },
-      messages: [
-        {
-          ...{ id: 110167431, to: ['18455008085', '18455008086'], type: 'mms', status: 'sent' },
-          ...{ media: ['https://media.test/s'], units: 1, unitPrice: 0.02, price: 0.02 },
-        },
-      ],
-      skipped: [{ to: 'as supplied', reason: 'invalid' }],
-    },
-  },
-  conversationState: {
-    entity: conversationState,
-    full: { line: '18457511133', number: '18455008085', resolved: true, resolvedBy: 5, resolvedAt: at },
-  },
-  blockedSender: {
-    entity: blockedSender,
-    identity: 'number',
-    full: { line: '18457511133', number: '18455008085', reason: '', blockedAt: at },
-  },
-  unreadCounts: {
-    entity: unreadCounts,
-    identity: 'lines',
-    full: { total: 3, lines: [{ line: '18457511133', count: 3 }] },
-  },
-  draft: { entity: draft, identity: 'draftId', full: { draftId: 'k', message: '' } },
-  template: { entity: template, identity: 'id', full: { id: 9, title: 't', body: '' } },
-};
+/** Each entity with all of its fields, and the field without which it is none. */
+const samples: [name: string, entity: Field<Row>, identity: string | undefined, full: Json][] = [
+  ['line', line, 'number', { number: ours, name: '', userIds: [1, 2], bulkEnabled: false }],
+  ['user', user, 'id', person],
+  ['message', message, 'id', texted],
+  ['callSummary', callSummary, 'id', summary],
+  ['call', call, 'id', { ...summary, legs: [{ bridgedFromCallId: id, talkTimeSeconds: 5 }] }],
+  ['recording', recording, 'uniqueId', { uniqueId: '1783385493.1', callId: id, ...link, from: '200', to: theirs }],
+  ['transcript', transcript, 'id', spoken],
+  ['subscription', subscription, 'id', { id: 7, ...hook, createdAt: at, updatedAt: at }],
+  ['sent', sent, undefined, sentText],
+  [
+    'conversationState',
+    conversationState,
+    undefined,
+    { line: ours, number: theirs, resolved: true, resolvedBy: 5, resolvedAt: at },
+  ],
+  ['blockedSender', blockedSender, 'number', { line: ours, number: theirs, reason: '', blockedAt: at }],
+  ['unreadCounts', unreadCounts, 'lines', { total: 3, lines: [{ line: ours, count: 3 }] }],
+  ['draft', draft, 'draftId', { draftId: 'k', message: '' }],
+  ['template', template, 'id', { id: 9, title: 't', body: '' }],
+];
 
 function without(row: Json, key: string): Json {
   const { [key]: _, ...rest } = row;
   return rest;
 }
 
-describe.each(Object.entries(samples))('%s', (_, { entity, identity, full }) => {
+describe.each(samples)('%s', (_, entity, identity, full) => {
   const others = Object.keys(full).filter((key) => key !== identity);
 
   test('is read whole, with its raw object', () => {

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { listen, listenTcp, open, refusalOf } from '../endpoint.ts';
+import { listen, listenTcp, open, refusalOf, serve } from '../endpoint.ts';
 
 const once = { tries: 1 };
 const body = JSON.stringify({ data: [{ number: '18457511133', name: 'x'.repeat(500) }] });
@@ -77,8 +77,8 @@ test('headers that do not come are waited for no longer than their time', async 
 });
 
 test('waiting for a free connection does not count against the service', async () => {
-  const { url, seen } = await listen((response) => setTimeout(() => response.end('{"data":[]}'), 40));
-  const { lines } = open(url, { limits: { connections: 1, answerMs: 150 }, retry: once });
+  const { url, seen } = await listen((response) => setTimeout(() => response.end('{"data":[]}'), 100));
+  const { lines } = open(url, { limits: { connections: 1, answerMs: 500 }, retry: once });
   await Promise.all(Array.from({ length: 6 }, () => lines.list()));
   expect(seen).toHaveLength(6);
 });
@@ -94,7 +94,7 @@ test.each([
 });
 
 test('a server that does not speak TLS is a network failure in which nothing left', async () => {
-  const { url } = await listen((response) => response.end());
+  const { url } = await serve('200');
   const error = await refusalOf(open(url.replace('http:', 'https:'), { retry: once }).lines.list());
   expect(error).toMatchObject({ code: 'network', effect: 'none' });
 });

@@ -1,56 +1,57 @@
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
-import type { ServiceError } from '../../../src/api-client/client.ts';
-import { json, listen, open, refusalOf, refuse } from '../endpoint.ts';
+import { json, listen, open, refusalOf, refuse, type Scripted, serve } from '../endpoint.ts';
 
 const pair = { line: '18457511133', number: '18455008085' };
+const once = { retry: { tries: 1 } };
+const page = '<html>Bad gateway</html>';
+const challenge = { 'www-authenticate': 'Bearer realm="x", error="invalid_token", scope="reports:read"' };
 
-type Row = [number, string, Partial<ServiceError>];
-
-test.each<Row>([
-  [400, 'invalid_request', { code: 'invalid_request', advice: 'refused' }],
-  [400, 'unsupported', { code: 'unsupported', advice: 'refused' }],
-  [401, 'unauthenticated', { code: 'unauthenticated', advice: 'credential' }],
-  [403, 'insufficient_scope', { code: 'insufficient_scope', advice: 'scope' }],
-  [403, 'permission_denied', { code: 'permission_denied', advice: 'permission' }],
-  [404, 'not_found', { code: 'not_found', advice: 'not_found' }],
-  [422, 'invalid_request', { code: 'invalid_request', advice: 'refused' }],
-  [429, 'rate_limited', { code: 'rate_limited', advice: 'retry' }],
-  [403, 'a_new_word', { code: 'permission_denied', advice: 'permission' }],
-])('%i %s is named for what the caller should do, and proves that nothing happened', async (status, type, expected) => {
-  const { url } = await listen((response) => refuse(response, status, type));
-  const error = await refusalOf(open(url, { retry: { tries: 1 } }).calls.get('1.1'));
-  expect(error).toMatchObject({ ...expected, status, operation: 'calls.get', effect: 'none' });
+/** A read, which may be repeated: an answer of the service below 500 proves that nothing happened. */
+test.each<[answer: string, code: string, advice: string]>([
+  ['400 invalid_request', 'invalid_request', 'refused'],
+  ['400 unsupported', 'unsupported', 'refused'],
+  ['401 unauthenticated', 'unauthenticated', 'credential'],
+  ['403 insufficient_scope', 'insufficient_scope', 'scope'],
+  ['403 permission_denied', 'permission_denied', 'permission'],
+  ['404 not_found', 'not_found', 'not_found'],
+  ['422 invalid_request', 'invalid_request', 'refused'],
+  ['429 rate_limited', 'rate_limited', 'retry'],
+  ['403 a_new_word', 'permission_denied', 'permission'],
+])('%s is %s for what the caller should do, and proves that nothing happened', async (answer, code, advice) => {
+  const { url } = await serve(answer);
+  const error = await refusalOf(open(url, once).calls.get('1.1'));
+  const told = { code, advice, status: Number.parseInt(answer, 10), operation: 'calls.get', effect: 'none' };
+  expect(error).toMatchObject(told);
 });
 
-test.each<Row>([
-  [500, 'internal_error', { code: 'server', advice: 'retry' }],
-  [503, 'internal_error', { code: 'server', advice: 'retry' }],
-  [409, 'a_new_word', { code: 'unexpected_status', advice: 'refused' }],
-  [408, 'a_new_word', { code: 'unexpected_status', advice: 'retry' }],
-  [307, 'a_new_word', { code: 'redirect', advice: 'retry' }],
-])('%i %s is named, and proves nothing: section 7 promises nothing about it', async (status, type, expected) => {
-  const { url } = await listen((response) => refuse(response, status, type));
-  const error = await refusalOf(open(url, { retry: { tries: 1 } }).conversations.reopen(pair));
-  expect(error).toMatchObject({ ...expected, status, operation: 'conversations.reopen', effect: 'unknown' });
+test.each<[answer: string, code: string, advice: string]>([
+  ['500 internal_error', 'server', 'retry'],
+  ['503 internal_error', 'server', 'retry'],
+  [`502 ${page}`, 'server', 'retry'],
+  ['409 a_new_word', 'unexpected_status', 'refused'],
+  ['408 a_new_word', 'unexpected_status', 'retry'],
+  ['307 a_new_word', 'redirect', 'retry'],
+  ...[400, 403, 404, 410].map((status): [string, string, string] => [
+    `${status} ${page}`,
+    'unexpected_status',
+    'retry',
+  ]),
+  ['404', 'unexpected_status', 'retry'],
+])('%s is %s, and proves nothing: section 7 promises nothing about it', async (answer, code, advice) => {
+  const { url, seen } = await serve(answer);
+  const error = await refusalOf(open(url, once).conversations.reopen(pair));
+  expect(error).toMatchObject({ code, advice, status: Number.parseInt(answer, 10), effect: 'unknown' });
+  expect(seen).toHaveLength(1);
 });
 
-test.each([400, 403, 404, 410])('a %i without the error envelope proves nothing', async (status) => {
-  const bodies = ['<html>blocked</html>', '', '{"error":"not found"}', '{"error":{"message":"no type"}}', '{"err'];
-  const { url, seen } = await listen((response, _, number) => response.writeHead(status).end(bodies[number - 1]));
-  const { calls } = open(url);
-  for (const _ of bodies) {
-    const error = await refusalOf(calls.get('1.1'));
-    expect(error).toMatchObject({ code: 'unexpected_status', advice: 'retry', status, effect: 'unknown' });
-  }
-  expect(seen).toHaveLength(bodies.length);
-});
-
-test('a 502 page is a failure of the server that leaves the effect open', async () => {
-  const { url } = await listen((response) => response.writeHead(502).end('<html>Bad gateway</html>'));
-  const error = await refusalOf(open(url).calls.get('1.1'));
-  expect(error).toMatchObject({ code: 'server', status: 502, effect: 'unknown' });
-});
+test.each(['{"error":"not found"}', '{"error":{"message":"no type"}}', '{"err'])(
+  '%s is no error envelope',
+  async (body) => {
+    const { url } = await listen((response) => response.writeHead(404).end(body));
+    expect(await refusalOf(open(url).calls.get('1.1'))).toMatchObject({ code: 'unexpected_status', effect: 'unknown' });
+  },
+);
 
 test('the scope that is missing is found inside the error, beside it, or in the challenge', async () => {
   const { url } = await listen((response, _, number) => {
@@ -65,30 +66,23 @@ test('the scope that is missing is found inside the error, beside it, or in the 
   expect(scopes).toEqual(['reports:read', 'users:read', 'sms:read messages:read']);
 });
 
-test('a 401 says which scope the endpoint wanted', async () => {
-  const challenge = { 'www-authenticate': 'Bearer realm="x", error="invalid_token", scope="reports:read"' };
-  const { url } = await listen((response) => refuse(response, 401, 'unauthenticated', {}, challenge));
-  const error = await refusalOf(open(url).calls.get('1.1'));
-  expect(error).toMatchObject({ code: 'unauthenticated', advice: 'credential', scope: 'reports:read' });
-});
-
-test('a bare 401 counts as the service only when it carries a challenge', async () => {
-  const { url } = await listen((response, _, number) =>
-    response.writeHead(401, number === 1 ? { 'www-authenticate': 'Bearer scope=sms:read' } : {}).end(),
-  );
-  const { lines } = open(url);
-  expect(await refusalOf(lines.list())).toMatchObject({ code: 'unauthenticated', scope: 'sms:read' });
-  expect(await refusalOf(lines.list())).toMatchObject({ code: 'unexpected_status' });
+test.each<[Scripted, object]>([
+  [['401 unauthenticated', challenge], { code: 'unauthenticated', advice: 'credential', scope: 'reports:read' }],
+  [['401', { 'www-authenticate': 'Bearer scope=sms:read' }], { code: 'unauthenticated', scope: 'sms:read' }],
+  ['401', { code: 'unexpected_status' }],
+])('a 401 counts as the service with envelope or challenge, which says the scope: %j', async (answer, told) => {
+  const { url } = await serve(answer);
+  expect(await refusalOf(open(url).lines.list())).toMatchObject(told);
 });
 
 test('a text that a bare challenge answered may have been sent, whatever the credential', async () => {
-  const { url } = await listen((response) => response.writeHead(401, { 'www-authenticate': 'Bearer' }).end());
+  const { url } = await serve(['401', { 'www-authenticate': 'Bearer' }]);
   const text = { from: '12125550100', to: ['12125550123'], message: 'Hello' };
   expect(await refusalOf(open(url).messages.send(text))).toMatchObject({ code: 'unauthenticated', effect: 'unknown' });
 });
 
 test.each([301, 302, 307, 308, 304])('a %i is not followed', async (status) => {
-  const { url, seen } = await listen((response) => response.writeHead(status, { location: '/elsewhere' }).end());
+  const { url, seen } = await serve([String(status), { location: '/elsewhere' }]);
   expect(await refusalOf(open(url).lines.list())).toMatchObject({ code: 'redirect', status });
   expect(seen.map((request) => request.url)).toEqual(['/api/public/v1/sms/lines']);
 });
