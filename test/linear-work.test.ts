@@ -66,68 +66,13 @@ const readers: Readonly<Record<string, (words: string) => unknown>> = {
 };
 
 const repetitions = [
-  ...[
-    'a',
-    'A',
-    ' ',
-    '\n',
-    '\r\n',
-    '\t ',
-    '\u00a0',
-    '1',
-    '12 ',
-    '1.',
-    '1234567890 ',
-    '+1 (',
-    '١',
-    '\u0301\u0316',
-    'á',
-    '漢',
-    '🛑',
-    '\ud83d',
-    '\0',
-  ],
-  ...[
-    'unsubscribe any more ',
-    'any more ',
-    'stop ',
-    'no ',
-    'do not ',
-    "'",
-    '"',
-    '\\',
-    '\\"',
-    '\\\\"',
-    '"a":1.1,',
-    '[',
-    '{',
-    '{"a":',
-    '[[',
-    '}\n',
-    ',',
-  ],
-  ...[
-    'token=',
-    'token"',
-    'token\\"',
-    'token\n',
-    'token: ',
-    '"token":"',
-    'https://',
-    'a://',
-    'a+',
-    '--',
-    '--a\n',
-    '=',
-    '&',
-    'a=1&',
-    'a[b]',
-    '%41',
-    '%',
-    '\\u0041',
-    '&#65;',
-  ],
-  ...['/', '//', '/hooks/', '/hooks/a/b', '?', '<', '<a ', '<script', '<!--', '>', '-', ':', '.', '_', '|', ';', 'z'],
+  ...'aAz1١漢🛑\0\u00a0 \n\'"\\[{,=&%/?<>-:._|;',
+  ...['\r\n', '\t ', '\u0301\u0316', 'á', '\ud83d'],
+  ...'12 ;1.;1234567890 ;+1 (;unsubscribe any more ;any more ;stop ;no ;do not ;<a ;a+;--;--a\n;//;/hooks/;/hooks/a/b'.split(
+    ';',
+  ),
+  ...'\\"|\\\\"|"a":1.1,|{"a":|[[|}\n|token=|token"|token\\"|token\n|token: |"token":"|https://|a://'.split('|'),
+  ...'a=1& a[b] %41 \\u0041 &#65; <script <!--'.split(' '),
 ];
 
 /** The time of this thread alone, in milliseconds: a busy machine does not count. */
@@ -148,16 +93,12 @@ const leastMs = 1;
 function growthOf(read: (words: string) => unknown, make: (length: number) => string): number {
   const [few, many] = [make(small), make(small * factor)];
   let least = Number.POSITIVE_INFINITY;
-  for (let tries = 0; tries < 4; tries += 1) {
-    const base = Math.max(
-      leastMs,
-      Math.max(
-        cpuOf(() => read(few)),
-        cpuOf(() => read(few)),
-      ),
-    );
-    least = Math.min(least, cpuOf(() => read(many)) / base);
-    if (least <= maxRatio) break;
+  for (let tries = 0; tries < 4 && least > maxRatio; tries += 1) {
+    const much = cpuOf(() => read(many));
+    // Nothing is compared with less.
+    if (much <= maxRatio * leastMs) return much / leastMs;
+    const base = Math.max(...[1, 2].map(() => cpuOf(() => read(few))), leastMs);
+    least = Math.min(least, much / base);
   }
   return least;
 }
@@ -177,20 +118,17 @@ describe.each(Object.entries(readers))('%s', (_name, read) => {
   });
 });
 
-test('the verdict on opt-outs is linear in repetitions of each word and phrase of its list', () => {
+test('the verdict on opt-outs is linear in repetitions of words and phrases of its list', () => {
   const parts = [...new Set(readPhrases(optOutPhrases).flatMap((phrase) => [phrase, ...phrase.split(' ')]))];
-  const total = (length: number) =>
-    parts.reduce(
-      (sum, part) =>
-        sum + cpuOf(() => optOutVerdict(`${`${part.replace(/[=*]/g, '')} `.repeat(length / part.length)}zzz`)),
-      0,
-    );
-  total(256);
-  expect(total(2_048)).toBeLessThan(5 * 8 * total(256));
+  // All of them would take half a minute.
+  const sample = parts.filter((_, at) => at % 400 === 0).map((part) => `${part.replace(/[=*]/g, '')} `);
+  expect(sample.length).toBeGreaterThan(50);
+  const growth = (part: string) => growthOf(optOutVerdict, (length) => `${part.repeat(length / part.length)}zzz`);
+  expect(sample.filter((part) => growth(part) > maxRatio)).toEqual([]);
 });
 
-test('a mebibyte is folded in linear time too', () => {
+test('marks are folded in linear time too', () => {
   const growth = growthOf(foldText, (length) => '\u0301\u0316 STOP\u0301'.repeat(length / 8));
   expect(growth).toBeLessThan(maxRatio);
-  expect(cpuOf(() => foldText('\u0301\u0316'.repeat(524_288)))).toBeLessThan(10_000);
+  expect(cpuOf(() => foldText('\u0301\u0316'.repeat(65_536)))).toBeLessThan(2_000);
 });

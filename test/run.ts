@@ -42,9 +42,7 @@ await vitest.close();
 for (const { program, files } of skipped) {
   counts.skipped += files.length;
   if (files.length > 0)
-    console.log(
-      `${program.name} is missing: ${files.length} test files are skipped (apt-get install ${program.package}).`,
-    );
+    console.log(`Without ${program.name} (apt-get install ${program.package}), test files skipped: ${files.length}`);
 }
 console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
 
