@@ -43,7 +43,7 @@ export const redis: Program = {
   name: 'Redis',
   package: 'redis-server',
   isThere: () => spawnSync('redis-server', ['--version'], { stdio: 'ignore' }).status === 0,
-  sign: /\bstartRedis\b|\bbackend: 'redis'|\binject\('redisUrl'\)/,
+  sign: /\bstartRedis\b|\(\{\s*backend: 'redis'|\binject\('redisUrl'\)/,
 };
 
 const chromium: Program = {

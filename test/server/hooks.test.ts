@@ -4,7 +4,7 @@ import { maxReferences } from '../../src/webhooks/extract.ts';
 import { createWorld, secret } from '../world.ts';
 
 const previousSecret = 'the-previous-secret';
-const world = await createWorld({ backend: 'redis', workers: null, previousSecret });
+const world = await createWorld({ backend: 'postgres', workers: null, previousSecret });
 afterAll(() => world.close());
 beforeEach(() => world.query('truncate ops.deliveries, secrets.bodies, ops.sync_targets'));
 
