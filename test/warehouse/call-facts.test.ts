@@ -22,6 +22,10 @@ function leg(text: string, at = 0): LegColumns {
   };
 }
 
+const ours = { direction: 'outbound' };
+const toVoicemail = { ...missed, calledType: 'Voice-Mail' };
+const long = { ...voicemail, talkSeconds: 30 };
+
 const factsOf = (call: CallColumns, legs: readonly string[]) => callFacts(call, legs.map(leg), () => null).columns;
 
 test.each<[string, CallColumns, string[], string]>([
@@ -64,12 +68,7 @@ test.each<[string, CallColumns, string[], string]>([
   ['a mailbox without legs', { ...missed, calledType: 'mailbox' }, [], 'unknown'],
   ['no legs, though the call names a queue', { ...missed, calledType: 'queue' }, [], 'unknown'],
   ['only the menu, of a call to a queue', { ...missed, calledType: 'queue' }, ['external>ivr answer 20'], 'menu'],
-  [
-    'legs of no letters, of a call to a mailbox',
-    { ...missed, calledType: 'Voice-Mail' },
-    ['->123 noanswer'],
-    'mailbox',
-  ],
+  ['legs of no letters, of a call to a mailbox', toVoicemail, ['->123 noanswer'], 'mailbox'],
   ['to the outside, by nobody known', missed, ['->external noanswer 0'], 'unknown'],
   ['answered outside, passed on by nobody known', missed, ['->external ANSWERED 0'], 'person'],
   ['answered, in other words', { ...missed, status: 'Answered' }, [], 'person'],
@@ -82,13 +81,7 @@ test.each<[string, CallColumns, string[], string]>([
 test.each<[string, CallColumns, string[], boolean, number | null]>([
   ['a message of 30 seconds', voicemail, ['external>user noanswer 0', 'user>mailbox answer 30'], true, 30],
   ['hung up at the greeting', voicemail, ['external>user noanswer 0', 'user>mailbox answer 1'], false, 1],
-  [
-    'the talk time of the whole call does not count',
-    { ...voicemail, talkSeconds: 30 },
-    ['user>mailbox answer 1'],
-    false,
-    1,
-  ],
+  ['the talk time of the whole call does not count', long, ['user>mailbox answer 1'], false, 1],
   ['short, but recorded', { ...voicemail, isRecorded: true }, ['user>mailbox answer 1'], true, 1],
   ['a leg was recorded', voicemail, ['user>mailbox answer 1 recorded'], true, 1],
   ['the mailbox does not tell its time', { ...voicemail, talkSeconds: 12 }, ['user>mailbox'], true, 12],
@@ -110,54 +103,24 @@ test('on a call of ours nobody came anywhere, unless it was answered', () => {
   expect(factsOf({ ...answered, direction: 'outbound' }, legs).reached).toBe('person');
 });
 
-test.each<[string, CallColumns, string[], string[]]>([
-  [
-    'a call of ours into a mailbox',
-    { ...voicemail, direction: 'outbound' },
-    ['user>external noanswer 0', 'user>mailbox answer 20'],
-    [],
-  ],
-  [
-    'a call of ours that a mailbox took at once',
-    { ...voicemail, direction: 'outbound' },
-    ['user>external busy 0', 'user>voicemail answer 9'],
-    [],
-  ],
-  [
-    'a colleague who did not answer',
-    { ...voicemail, direction: 'internal' },
-    ['user>user noanswer 0', 'user>mailbox answer 9'],
-    [],
-  ],
-  ['a caller at a mailbox', voicemail, ['external>user noanswer 0', 'user>mailbox answer 20'], []],
-  ['a second attempt', { ...answered, direction: 'outbound' }, ['user>external busy 0', 'user>external answer 60'], []],
+const toColleague = ['transferred_out', 'transferred_to'];
+test.each<[string, object, string[], string[]]>([
+  ['a call of ours into a mailbox', ours, ['user>external noanswer 0', 'user>mailbox answer 20'], []],
+  ['a call of ours that a mailbox took at once', ours, ['user>external busy 0', 'user>voicemail answer 9'], []],
+  ['a colleague who did not answer', { direction: 'internal' }, ['user>user noanswer 0', 'user>mailbox answer 9'], []],
+  ['a caller at a mailbox', {}, ['external>user noanswer 0', 'user>mailbox answer 20'], []],
+  ['a second attempt', { ...answered, ...ours }, ['user>external busy 0', 'user>external answer 60'], []],
   ['a telephone that forwards', answered, ['external>user noanswer 0', 'user>user answer 60'], []],
-  [
-    'passed on to a colleague',
-    answered,
-    ['external>ivr answer 5', 'ivr>user answer 60', 'user>user answer 9'],
-    ['transferred_out', 'transferred_to'],
-  ],
-  ['passed on outside', answered, ['external>user answer 60', 'user>external answer 9'], ['transferred_out']],
-  ['passed on to a queue', answered, ['external>user answer 60', 'user>queue noanswer 0'], ['transferred_out']],
-  ['passed on to a mailbox', answered, ['external>user answer 60', 'user>mailbox answer 9'], []],
-  [
-    'a call of ours, passed on',
-    { ...answered, direction: 'outbound' },
-    ['user>external answer 60', 'user>user answer 9'],
-    ['transferred_out', 'transferred_to'],
-  ],
+  ['to a colleague', answered, ['external>ivr answer 5', 'ivr>user answer 60', 'user>user answer 9'], toColleague],
+  ['outside', answered, ['external>user answer 60', 'user>external answer 9'], ['transferred_out']],
+  ['to a queue', answered, ['external>user answer 60', 'user>queue noanswer 0'], ['transferred_out']],
+  ['to a mailbox', answered, ['external>user answer 60', 'user>mailbox answer 9'], []],
+  ['a call of ours', { ...answered, ...ours }, ['user>external answer 60', 'user>user answer 9'], toColleague],
 ])('who transferred a call: %s', (_what, call, legs, roles) => {
   const numbered = (each: string, at: number) => ({
-    ...leg(each, at),
-    callerNumber: `20${at}`,
-    calledNumber: `20${at + 1}`,
+    ...{ ...leg(each, at), callerNumber: `20${at}`, calledNumber: `20${at + 1}` },
   });
-  const { attributions } = callFacts({ ...call, startedAt: 0 }, legs.map(numbered), () => null);
-  expect(
-    attributions
-      .map(({ role }) => role)
-      .filter((role) => role.startsWith('transferred'))
-      .sort(),
-  ).toEqual(roles);
+  const { attributions } = callFacts({ ...voicemail, ...call, startedAt: 0 }, legs.map(numbered), () => null);
+  const transfers = attributions.map(({ role }) => role).filter((role) => role.startsWith('transferred'));
+  expect(transfers.sort()).toEqual(roles);
 });

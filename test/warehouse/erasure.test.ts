@@ -1,7 +1,4 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import type { CallSummary } from '../../src/api-client/client.ts';
-import { call, recording, transcript } from '../../src/api-client/entities/calls.ts';
-import { message } from '../../src/api-client/entities/texts.ts';
 import { createSealer } from '../../src/credentials/sealer.ts';
 import type { Transaction } from '../../src/db/database.ts';
 import { markDirty } from '../../src/inbox/targets.ts';
@@ -14,41 +11,44 @@ import { factsDatabase } from '../reporting/facts.ts';
 import { callId, shownCall, shownRecording, shownTranscript } from '../sync/call-service.ts';
 import { locksHere } from '../world/database.ts';
 import { until } from '../world.ts';
-import { asRead, ignored, readNumber } from './reads.ts';
+import {
+  callReads,
+  theirNumber as gone,
+  ignored,
+  ourLine as line,
+  recordingsRead,
+  textsRead,
+  transcriptsRead,
+} from './reads.ts';
 
 const facts = await factsDatabase();
 const { db, expectRows, query, value } = facts;
 afterAll(() => facts[Symbol.asyncDispose]());
 
-const gone = '15550000002';
-const line = '15550000001';
 const noQueues = { forget: async () => 0 };
 const sealer = createSealer('a key of thirty-two letters or more');
 
 let seq = 10;
-const read = () => readNumber(++seq);
+const next = () => ++seq;
 const inTransaction = (work: (tx: Transaction) => Promise<unknown>) => db.transaction().execute(work);
 const remember = (number = gone) =>
   query('insert into ops.erasures (number_hash) values (ops.erasure_hash($1)) on conflict do nothing', number);
 const erase = (number = gone) => eraseNumber({ db, queues: noQueues, knownAfterMs: 0 }, number);
 
-const mirrorCall = (id: string, more: object = {}) => {
-  const calls = asRead<CallSummary>(call, [shownCall(id, more)]).map((each) => ({ call: each, read: read() }));
-  return inTransaction((tx) => writeCalls(tx, ignored, calls));
-};
-const ofCall = (callId: string) => ({ callId, isComplete: true, state: 'complete', read: read(), sealer }) as const;
+const mirrorCall = (id: string, more: object = {}) =>
+  inTransaction((tx) => writeCalls(tx, ignored, callReads(next(), shownCall(id, more))));
 const mirrorRecordings = (id: string, more: object = {}) => {
-  const recordings = asRead(recording, [shownRecording(id, more)]);
-  return inTransaction((tx) => writeRecordings(tx, ignored, [{ ...ofCall(id), recordings }]));
+  const read = { ...recordingsRead(next(), id, [shownRecording(id, more)]), sealer };
+  return inTransaction((tx) => writeRecordings(tx, ignored, [read]));
 };
 const mirrorTranscripts = (id: string, number: number) => {
   const segments = [{ start: 0, end: 1, speaker: 0, text: 'Hello' }];
-  const transcripts = asRead(transcript, [shownTranscript(number, id, { segments })]);
-  return inTransaction((tx) => writeTranscripts(tx, ignored, [{ ...ofCall(id), transcripts }]));
+  const read = transcriptsRead(next(), id, [shownTranscript(number, id, { segments })]);
+  return inTransaction((tx) => writeTranscripts(tx, ignored, [read]));
 };
 const threadRead = (number: string, participants: readonly string[] = []) => {
-  const text = { id: ++seq, direction: 'in', from: number, to: line, text: 'hi', sentAt: '2026-04-21T00:00:00Z' };
-  return { thread: { line, number, participants }, messages: asRead(message, [text]), isComplete: true, read: read() };
+  const text = { id: next(), direction: 'in', from: number, to: line, text: 'hi', sentAt: '2026-04-21T00:00:00Z' };
+  return { ...textsRead(next(), [text], number), thread: { line, number, participants } };
 };
 const mirrorThread = (number: string, participants: readonly string[] = []) =>
   inTransaction((tx) => writeThreads(tx, ignored, [threadRead(number, participants)]));

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, expect, test } from 'vitest';
 import { user } from '../../src/api-client/entities/account.ts';
-import { call, recording, transcript } from '../../src/api-client/entities/calls.ts';
-import { line, message } from '../../src/api-client/entities/texts.ts';
+import { line } from '../../src/api-client/entities/texts.ts';
 import type { Transaction } from '../../src/db/database.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { lines } from '../../src/warehouse/lines.ts';
@@ -11,7 +10,7 @@ import { writeTranscripts } from '../../src/warehouse/transcripts.ts';
 import { users } from '../../src/warehouse/users.ts';
 import { writeCalls } from '../../src/warehouse/write-calls.ts';
 import { migratedDatabase } from '../world/database.ts';
-import { asRead, ignored, readNumber } from './reads.ts';
+import { asRead, callReads, ignored, readNumber, recordingsRead, textsRead, transcriptsRead } from './reads.ts';
 
 /* One odd value must not keep an answer out of the mirror: the read would fail for ever. */
 
@@ -19,9 +18,7 @@ const database = await migratedDatabase();
 afterAll(() => database[Symbol.asyncDispose]());
 
 let made = 0;
-const read = () => readNumber(1 + made);
-const whole = () => ({ isComplete: true, read: read() });
-const ofCall = { callId: '1700000001.1', state: 'complete' } as const;
+const callId = '1700000001.1';
 
 /** The same text for each key of an answer. */
 const all = (keys: string, odd: string) => Object.fromEntries([...keys.split(' '), odd].map((key) => [key, odd]));
@@ -32,36 +29,33 @@ const writers: Record<string, (tx: Transaction, odd: string) => Promise<unknown>
   call(tx, odd) {
     const texts = all('direction status callerType callerName callerNumber calledBack', odd);
     const legs = [all('uniqueId callId bridgedFromCallId status direction', odd)];
-    const calls = asRead(call, [{ id: `1700000001.${made}`, ...texts, legs }]);
-    return writeCalls(
-      tx,
-      ignored,
-      calls.map((each) => ({ call: each, read: read() })),
-    );
+    return writeCalls(tx, ignored, callReads(made, { id: `1700000001.${made}`, ...texts, legs }));
   },
   recording(tx, odd) {
-    const recordings = asRead(recording, [{ uniqueId: '1700000001.1', ...all('callId url from to', odd) }]);
-    return writeRecordings(tx, ignored, [{ ...whole(), ...ofCall, recordings }]);
+    const row = { uniqueId: callId, ...all('callId url from to', odd) };
+    return writeRecordings(tx, ignored, [recordingsRead(made, callId, [row])]);
   },
   transcript(tx, odd) {
     const texts = all('callId recording shortSummary callPurpose agentName', odd);
     const segments = [{ start: 0, end: 1, speaker: 0, text: odd }];
     const customKpis = [{ name: odd, value: 1, note: odd }];
-    const transcripts = asRead(transcript, [{ id: made, ...texts, segments, bulletPoints: [odd], customKpis }]);
-    return writeTranscripts(tx, ignored, [{ ...whole(), ...ofCall, transcripts }]);
+    const row = { id: made, ...texts, segments, bulletPoints: [odd], customKpis };
+    return writeTranscripts(tx, ignored, [transcriptsRead(made, callId, [row])]);
   },
   thread(tx, odd) {
-    const thread = { line: '15550000001', number: '15550000002', participants: [] };
     const texts = { ...all('direction from to text blockReason', odd), ...lists('media groupParticipants', odd) };
-    const messages = asRead(message, [{ id: made, ...texts, delivery: { status: odd, error: odd } }]);
-    return writeThreads(tx, ignored, [{ ...whole(), thread, messages }]);
+    const row = { id: made, ...texts, delivery: { status: odd, error: odd } };
+    return writeThreads(tx, ignored, [textsRead(made, [row])]);
   },
   users(tx, odd) {
     const texts = { ...all('username title extension', odd), ...lists('extensions lines numbers voicemails', odd) };
-    return users.write(tx, ignored, { ...whole(), rows: asRead(user, [{ id: made, ...texts }]) });
+    return users.write(tx, ignored, { read: readNumber(made), rows: asRead(user, [{ id: made, ...texts }]) });
   },
   lines: (tx, odd) =>
-    lines.write(tx, ignored, { ...whole(), rows: asRead(line, [{ number: '15550000001', ...all('name', odd) }]) }),
+    lines.write(tx, ignored, {
+      read: readNumber(made),
+      rows: asRead(line, [{ number: '15550000001', ...all('name', odd) }]),
+    }),
 };
 
 const oddities = {
@@ -82,9 +76,8 @@ for (const [kind, write] of Object.entries(writers)) {
 
 test('an enormous transcript is mirrored, and its words can be searched', async () => {
   const words = Array.from({ length: 60_000 }, (_, at) => `w${at.toString(36)}`).join(' ');
-  const callId = '1700000009.1';
-  const transcripts = asRead(transcript, [{ id: 900_001, callId, segments: [{ text: words }, { text: words }] }]);
-  const read = { ...whole(), callId, state: 'complete', transcripts } as const;
+  const row = { id: 900_001, callId, segments: [{ text: words }, { text: words }] };
+  const read = transcriptsRead(made, callId, [row]);
   await database.db.transaction().execute((tx) => writeTranscripts(tx, ignored, [read]));
   // The random oddities can contain the same word.
   const found = await database.query<{ transcript_id: string }>(

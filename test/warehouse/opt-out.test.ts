@@ -1,14 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, expect, test } from 'vitest';
-import { message } from '../../src/api-client/entities/texts.ts';
 import { readPhrases } from '../../src/shared/text-search.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { optOutPhrases, optOutVerdict } from '../../src/warehouse/opt-out.ts';
-import { migratedDatabase } from '../world/database.ts';
-import { asRead, ignored, readNumber } from './reads.ts';
+import { factsDatabase } from '../reporting/facts.ts';
+import { ignored, textsRead } from './reads.ts';
 
-const database = await migratedDatabase();
-afterAll(() => database[Symbol.asyncDispose]());
+const facts = await factsDatabase();
+afterAll(() => facts[Symbol.asyncDispose]());
 
 const cases = readFileSync(new URL('opt-out-verdicts.txt', import.meta.url), 'utf8')
   .split('\n')
@@ -37,43 +36,24 @@ test('a text is judged to its end, however long it is', () => {
 });
 
 test('the verdict stands on an inbound text as it is mirrored, and follows its words', async () => {
-  const thread = { line: '15550000001', number: '15550000002', participants: [] };
-  const mirror = (seq: number, texts: readonly Record<string, unknown>[]) => {
-    const messages = asRead(
-      message,
-      texts.map((each, at) => ({
-        id: at + 1,
-        from: '1',
-        to: '2',
-        sentAt: '2026-04-21T00:00:00Z',
-        direction: 'in',
-        ...each,
-      })),
+  const mirror = (seq: number, texts: readonly object[]) => {
+    const common = { from: '1', to: '2', sentAt: '2026-04-21T00:00:00Z', direction: 'in' };
+    const read = textsRead(
+      seq,
+      texts.map((each, at) => ({ id: at + 1, ...common, ...each })),
     );
-    return database.db
-      .transaction()
-      .execute((tx) => writeThreads(tx, ignored, [{ thread, messages, isComplete: true, read: readNumber(seq) }]));
+    return facts.db.transaction().execute((tx) => writeThreads(tx, ignored, [read]));
   };
-  const verdicts = async () =>
-    (
-      await database.query<{ verdict: string | null }>(
-        'select opt_out_verdict as verdict from warehouse.sms_messages order by message_id',
-      )
-    ).map(({ verdict }) => verdict);
+  const verdicts = () => facts.lines('select opt_out_verdict from warehouse.sms_messages order by message_id');
   const said = ['please stop', 'START', 'don’t text me at work', 'Is it ready?'].map((text) => ({ text }));
+  const judged = ['opt_out', 'opt_in', 'unsure', 'none'];
   await mirror(1, [...said, { direction: 'out', text: 'STOP' }]);
-  expect(await verdicts()).toEqual(['opt_out', 'opt_in', 'unsure', 'none', null]);
-  const changedAt = () => database.query('select changed_at from warehouse.sms_messages order by message_id');
+  expect(await verdicts()).toEqual([...judged, '-']);
+  const changedAt = () => facts.lines('select changed_at from warehouse.sms_messages order by message_id');
   const before = await changedAt();
-  await database.query(`update warehouse.sms_messages set opt_out_verdict = 'none', content_hash = 'of that release'`);
+  await facts.query(`update warehouse.sms_messages set opt_out_verdict = 'none', content_hash = 'of that release'`);
   await mirror(2, [...said, { direction: 'out', text: 'STOP' }]);
-  expect(await verdicts(), 'judged otherwise by an older release').toEqual([
-    'opt_out',
-    'opt_in',
-    'unsure',
-    'none',
-    'none',
-  ]);
+  expect(await verdicts(), 'judged otherwise by an older release').toEqual([...judged, 'none']);
   expect(await changedAt()).toEqual(before);
   await mirror(3, [{ text: 'Thank you' }]);
   expect((await verdicts())[0]).toBe('none');

@@ -1,14 +1,13 @@
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
-import { recording, transcript } from '../../src/api-client/entities/calls.ts';
 import { pairTranscript } from '../../src/warehouse/artefacts.ts';
 import { writeRecordings } from '../../src/warehouse/recordings.ts';
 import { writeTranscripts } from '../../src/warehouse/transcripts.ts';
-import { migratedDatabase } from '../world/database.ts';
-import { asRead, ignored, readNumber } from './reads.ts';
+import { factsDatabase } from '../reporting/facts.ts';
+import { ignored, recordingsRead, transcriptsRead } from './reads.ts';
 
-const database = await migratedDatabase();
-afterAll(() => database[Symbol.asyncDispose]());
+const facts = await factsDatabase();
+afterAll(() => facts[Symbol.asyncDispose]());
 
 const one = '1718000000.1';
 const twelve = '1718000000.12';
@@ -23,26 +22,16 @@ describe('a transcript', () => {
     expect(pairTranscript(file, [one, twelve], 2)).toEqual({ pairing: 'exact', uniqueId: one });
   });
 
-  test('of leg …12 does not belong to leg …1', () => {
-    expect(pairTranscript('out-171800000012.wav', [one, twelve], 2)).toEqual({ pairing: 'exact', uniqueId: twelve });
-  });
-
-  test('of leg …12 does not belong to leg …1 while only that one is held', () => {
-    expect(pairTranscript('out-171800000012.wav', [one], 2).uniqueId).toBeNull();
-  });
-
-  test('that names two legs belongs to none', () => {
-    expect(pairTranscript('17180000001-171800000012.wav', [one, twelve], 1)).toEqual({
-      pairing: 'ambiguous',
-      uniqueId: null,
-    });
-  });
-
-  test('without a name belongs to the only leg when it is the only transcript', () => {
-    expect(pairTranscript(null, [one], 1)).toEqual({ pairing: 'single_leg', uniqueId: one });
-    expect(pairTranscript(null, [one], 2).uniqueId).toBeNull();
-    expect(pairTranscript(null, [one, twelve], 1).uniqueId).toBeNull();
-    expect(pairTranscript(null, [], 1)).toEqual({ pairing: 'none', uniqueId: null });
+  test.each<[string, string | null, string[], number, string, string | null]>([
+    ['of leg …12 does not belong to leg …1', 'out-171800000012.wav', [one, twelve], 2, 'exact', twelve],
+    ['of leg …12 belongs to none while only …1 is held', 'out-171800000012.wav', [one], 2, 'ambiguous', null],
+    ['that names two legs belongs to none', '17180000001-171800000012.wav', [one, twelve], 1, 'ambiguous', null],
+    ['without a name belongs to the only leg as the only one', null, [one], 1, 'single_leg', one],
+    ['without a name belongs to none of two', null, [one], 2, 'ambiguous', null],
+    ['without a name belongs to no leg of two', null, [one, twelve], 1, 'none', null],
+    ['without a name belongs to none without legs', null, [], 1, 'none', null],
+  ])('%s', (_what, file, legs, count, pairing, uniqueId) => {
+    expect(pairTranscript(file, legs, count)).toEqual({ pairing, uniqueId });
   });
 
   test('of any name and any legs is paired without an error, and only to one of them', () => {
@@ -57,43 +46,21 @@ describe('a transcript', () => {
 
 test('transcripts are paired again when a leg arrives later', async () => {
   const callId = '1718000000.1';
-  const transcripts = asRead(transcript, [
-    { id: 1, callId, recording: 'a-17180000001.wav' },
-    { id: 2, callId, recording: 'a-171800000012.wav' },
-  ]);
-  const pairs = () =>
-    database.query('select transcript_id, leg_unique_id from warehouse.transcripts order by transcript_id');
-  const records = (fetchSeq: number, ...uniqueIds: string[]) =>
-    database.db.transaction().execute((tx) =>
-      writeRecordings(tx, ignored, [
-        {
-          callId,
-          recordings: asRead(
-            recording,
-            uniqueIds.map((uniqueId) => ({ uniqueId })),
-          ),
-          isComplete: true,
-          state: 'complete',
-          read: readNumber(fetchSeq),
-        },
-      ]),
+  const pairs = () => facts.expectRows('select transcript_id, leg_unique_id from warehouse.transcripts order by 1');
+  const transaction = facts.db.transaction();
+  const records = (fetchSeq: number, ...uniqueIds: string[]) => {
+    const read = recordingsRead(
+      fetchSeq,
+      callId,
+      uniqueIds.map((uniqueId) => ({ uniqueId })),
     );
-  await database.db
-    .transaction()
-    .execute((tx) =>
-      writeTranscripts(tx, ignored, [
-        { callId, transcripts, isComplete: true, state: 'complete', read: readNumber(1) },
-      ]),
-    );
-  expect(await pairs()).toEqual([
-    { transcript_id: '1', leg_unique_id: null },
-    { transcript_id: '2', leg_unique_id: null },
-  ]);
+    return transaction.execute((tx) => writeRecordings(tx, ignored, [read]));
+  };
+  const rows = ['a-17180000001.wav', 'a-171800000012.wav'].map((recording, at) => ({ id: at + 1, callId, recording }));
+  await transaction.execute((tx) => writeTranscripts(tx, ignored, [transcriptsRead(1, callId, rows)]));
+  await pairs().toEqual(['1 | -', '2 | -']);
   await records(2, one);
-  expect(await pairs()).toMatchObject([{ leg_unique_id: one }, {}]);
+  await pairs().toEqual([`1 | ${one}`, expect.stringMatching(/^2 /)]);
   await records(3, one, twelve);
-  expect(await pairs()).toEqual([
-    { transcript_id: '1', leg_unique_id: one },
-    { transcript_id: '2', leg_unique_id: twelve },
-  ]);
+  await pairs().toEqual([`1 | ${one}`, `2 | ${twelve}`]);
 });

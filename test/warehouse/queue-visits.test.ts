@@ -74,13 +74,7 @@ test.each<[string, string[], Group[], object, string[]]>([
   ['another by a search', [], [queue('602')], calledQueue, ['entered queue:602 unknown', 'entered queue:603 unknown']],
   ['legs without types', ['- 0 9'], [], calledQueue, ['entered queue:603 missed 7 by duration_minus_talk']],
   ['legs to others', ['user:201 0 9'], [], calledQueue, []],
-  [
-    'legs to a queue, and another by a search',
-    ['queue:601 0 9'],
-    [queue('602')],
-    {},
-    ['0 queue:601 missed 100 by legs'],
-  ],
+  ['legs to one, another by a search', ['queue:601 0 9'], [queue('602')], {}, ['0 queue:601 missed 100 by legs']],
 ])('visits of a call without legs to a queue: %s', (_, legs, entered, columns, expected) => {
   expect(visits('missed', legs, entered, columns)).toEqual(expected);
 });

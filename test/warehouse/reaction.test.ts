@@ -1,12 +1,11 @@
 import { afterAll, expect, test } from 'vitest';
-import { message } from '../../src/api-client/entities/texts.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { isReaction, optOutVerdict } from '../../src/warehouse/opt-out.ts';
-import { migratedDatabase } from '../world/database.ts';
-import { asRead, ignored, readNumber } from './reads.ts';
+import { factsDatabase } from '../reporting/facts.ts';
+import { ignored, textsRead } from './reads.ts';
 
-const database = await migratedDatabase();
-afterAll(() => database[Symbol.asyncDispose]());
+const facts = await factsDatabase();
+afterAll(() => facts[Symbol.asyncDispose]());
 
 const ours = 'We are open now. Reply STOP to opt out';
 
@@ -64,27 +63,22 @@ test.each([
 });
 
 test('a reaction is no last text of its thread', async () => {
-  const thread = { line: '15550000001', number: '15550000002', participants: [] };
   const texts = [
     { id: 1, direction: 'in', text: 'Are you open?', sentAt: '2026-04-21T00:00:00Z' },
     { id: 2, direction: 'out', text: ours, sentAt: '2026-04-21T00:01:00Z' },
     { id: 3, direction: 'in', text: `Liked “${ours}”`, sentAt: '2026-04-21T00:02:00Z' },
     { id: 4, direction: 'out', text: 'Liked “this”', sentAt: '2026-04-21T00:00:30Z' },
   ];
-  const messages = asRead(
-    message,
+  const read = textsRead(
+    1,
     texts.map((each) => ({ from: '1', to: '2', ...each })),
   );
-  await database.db
-    .transaction()
-    .execute((tx) => writeThreads(tx, ignored, [{ thread, messages, isComplete: true, read: readNumber(1) }]));
-  expect(await database.query('select is_reaction from warehouse.sms_messages order by message_id')).toEqual(
-    [false, null, true, null].map((is_reaction) => ({ is_reaction })),
-  );
-  expect(
-    await database.query(
-      `select last_direction, message_count, last_message_at = '2026-04-21T00:01:00Z' as is_ours,
-         last_inbound_at = '2026-04-21T00:00:00Z' as is_question from reporting.conversation_state`,
-    ),
-  ).toEqual([{ last_direction: 'out', message_count: 4, is_ours: true, is_question: true }]);
+  await facts.db.transaction().execute((tx) => writeThreads(tx, ignored, [read]));
+  const reactions = 'select is_reaction from warehouse.sms_messages order by message_id';
+  await facts.expectRows(reactions).toEqual(['false', '-', 'true', '-']);
+  await facts
+    .expectRows(
+      'select last_direction, message_count, last_message_at, last_inbound_at from reporting.conversation_state',
+    )
+    .toEqual(['out | 4 | 2026-04-21T00:01:00Z | 2026-04-21T00:00:00Z']);
 });

@@ -1,31 +1,20 @@
 import { afterAll, expect, test } from 'vitest';
-import { message } from '../../src/api-client/entities/texts.ts';
-import type { Transaction } from '../../src/db/database.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
-import type { Provenance } from '../../src/warehouse/upsert.ts';
-import { type Follow, following } from '../../src/warehouse/what-follows.ts';
+import { following } from '../../src/warehouse/what-follows.ts';
 import { migratedDatabase } from '../world/database.ts';
-import { asRead, readNumber } from './reads.ts';
+import { textsRead, theirNumber } from './reads.ts';
 
 const database = await migratedDatabase();
 afterAll(() => database[Symbol.asyncDispose]());
 
 let reads = 0;
 
-/** Writes as of the next read, and records what follows. */
-function write<T>(work: (tx: Transaction, follow: Follow, read: Provenance) => Promise<T>): Promise<T> {
+/** Writes a text as of the next read, and records what follows. */
+function writeText(row: object): Promise<void> {
   reads += 1;
-  const read = readNumber(reads, 'a read');
-  return database.db.transaction().execute((tx) => following(tx, (follow) => work(tx, follow, read)));
+  const found = textsRead(reads, [{ id: 1, ...row }], theirNumber, false);
+  return database.db.transaction().execute((tx) => following(tx, (follow) => writeThreads(tx, follow, [found])));
 }
-
-const writeText = (row: object) =>
-  write((tx, follow, read) => {
-    const thread = { line: '15550000001', number: '15550000002', participants: [] };
-    return writeThreads(tx, follow, [
-      { thread, messages: asRead(message, [{ id: 1, ...row }]), isComplete: false, read },
-    ]);
-  });
 
 test.each([
   ['unread to the credential’s user', false, [7], true],

@@ -20,14 +20,8 @@ function isMirrorTable(value: unknown): value is MirrorTable {
 }
 
 const provenance = {
-  content_hash: 'text',
-  source: 'text',
-  fetch_seq: 'bigint',
-  fetched_at: 'timestamptz',
-  first_seen_at: 'timestamptz',
-  changed_at: 'timestamptz',
-  deleted_at: 'timestamptz',
-  deleted_reason: 'text',
+  ...{ content_hash: 'text', source: 'text', fetch_seq: 'bigint', deleted_reason: 'text' },
+  ...{ fetched_at: 'timestamptz', first_seen_at: 'timestamptz', changed_at: 'timestamptz', deleted_at: 'timestamptz' },
 };
 
 async function columnsOf(table: string): Promise<Record<string, string>> {

@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { CallSummary } from '../../src/api-client/client.ts';
 import { user } from '../../src/api-client/entities/account.ts';
-import { call, recording, transcript } from '../../src/api-client/entities/calls.ts';
-import { line, message } from '../../src/api-client/entities/texts.ts';
+import { line } from '../../src/api-client/entities/texts.ts';
 import { createSealer } from '../../src/credentials/sealer.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { redactUrls } from '../../src/warehouse/extra.ts';
@@ -14,7 +12,7 @@ import { users } from '../../src/warehouse/users.ts';
 import { writeCalls } from '../../src/warehouse/write-calls.ts';
 import { growthOf } from '../busy.ts';
 import { migratedDatabase } from '../world/database.ts';
-import { asRead, ignored, readNumber } from './reads.ts';
+import { asRead, callReads, ignored, readNumber, recordingsRead, textsRead, transcriptsRead } from './reads.ts';
 
 const database = await migratedDatabase();
 afterAll(() => database[Symbol.asyncDispose]());
@@ -24,8 +22,7 @@ const bearer = 'BEARERURL';
 const url = (what: string) => `https://files.example/${what}?signature=${bearer}`;
 const callId = '1700000001.1';
 const read = readNumber(1);
-const links = createSealer('a key of thirty-two letters or more');
-const whole = { isComplete: true, read, sealer: links } as const;
+const sealer = createSealer('a key of thirty-two letters or more');
 
 // Keys that no specification names, as a newer service may add them.
 const odd = {
@@ -35,25 +32,17 @@ const odd = {
 
 beforeAll(async () => {
   const answer = { id: 1, callId, uniqueId: callId, ...odd };
-  const calls = asRead<CallSummary>(call, [{ ...answer, id: callId, legs: [answer] }]);
-  const recordings = asRead(recording, [{ ...answer, url: url('recording') }]);
-  const transcripts = asRead(transcript, [{ ...answer, segments: [{ text: 'hello' }] }]);
-  const texts = { text: 'a photo', attachments: [{ href: url('i') }], media: [url('media')] };
-  const thread = { line: '15550000001', number: '15550000002', participants: [] };
-  const messages = asRead(message, [{ ...answer, ...texts }]);
-  const ofCall = { ...whole, callId, state: 'complete' } as const;
+  const withSegments = { ...answer, segments: [{ text: 'hello' }] };
+  const texts = { ...answer, text: 'a photo', attachments: [{ href: url('i') }], media: [url('media')] };
   await database.db.transaction().execute(async (tx) => {
-    await writeCalls(
-      tx,
-      ignored,
-      calls.map((each) => ({ call: each, read })),
-    );
-    await writeRecordings(tx, ignored, [{ ...ofCall, recordings }]);
-    await writeTranscripts(tx, ignored, [{ ...ofCall, transcripts }]);
-    await writeThreads(tx, ignored, [{ ...whole, thread, messages }]);
-    await users.write(tx, ignored, { ...whole, rows: asRead(user, [{ ...answer, avatar: url('j') }]) });
+    await writeCalls(tx, ignored, callReads(1, { ...answer, id: callId, legs: [answer] }));
+    const recordings = recordingsRead(1, callId, [{ ...answer, url: url('recording') }]);
+    await writeRecordings(tx, ignored, [{ ...recordings, sealer }]);
+    await writeTranscripts(tx, ignored, [transcriptsRead(1, callId, [withSegments])]);
+    await writeThreads(tx, ignored, [{ ...textsRead(1, [texts]), sealer }]);
+    await users.write(tx, ignored, { read, rows: asRead(user, [{ ...answer, avatar: url('j') }]) });
     const lineRows = asRead(line, [{ ...odd, number: '15550000001', hook: url('k') }]);
-    await lines.write(tx, ignored, { ...whole, rows: lineRows });
+    await lines.write(tx, ignored, { read, rows: lineRows });
   });
 });
 
@@ -61,7 +50,7 @@ test('bearer addresses are kept sealed, where only the daemon reads', async () =
   const held = await database.query<{ kind: 'recording' | 'file'; owner: string; part: string; link: string }>(
     'select kind, owner, part, link from secrets.links order by kind',
   );
-  expect(held.map(({ kind, link, ...place }) => links.open(link, belongingOf(kind, place)))).toEqual([
+  expect(held.map(({ kind, link, ...place }) => sealer.open(link, belongingOf(kind, place)))).toEqual([
     url('media'),
     url('recording'),
   ]);

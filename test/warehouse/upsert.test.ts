@@ -1,8 +1,5 @@
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
-import type { CallSummary } from '../../src/api-client/client.ts';
-import { call as callEntity } from '../../src/api-client/entities/calls.ts';
-import { message } from '../../src/api-client/entities/texts.ts';
 import { calls } from '../../src/warehouse/calls.ts';
 import { writeThreads } from '../../src/warehouse/conversations.ts';
 import { smsMessages } from '../../src/warehouse/messages.ts';
@@ -11,7 +8,7 @@ import { type Row, upsert } from '../../src/warehouse/upsert.ts';
 import { users as listOfUsers } from '../../src/warehouse/users.ts';
 import { writeCalls } from '../../src/warehouse/write-calls.ts';
 import { migratedDatabase } from '../world/database.ts';
-import { asRead, ignored, readNumber } from './reads.ts';
+import { callReads, ignored, readNumber, textsRead } from './reads.ts';
 
 const users = listOfUsers.table;
 
@@ -109,16 +106,8 @@ test('what is not reported or beyond its column stays NULL, and zero, false and 
 
 test('a call that was not recorded has no recordings, unless a read of recordings says otherwise', async () => {
   const id = '1700000003.1';
-  const write = (fetchSeq: number, row: object) => {
-    const calls = asRead<CallSummary>(callEntity, [{ id, ...row }]);
-    return transaction((tx) =>
-      writeCalls(
-        tx,
-        ignored,
-        calls.map((call) => ({ call, read: readNumber(fetchSeq) })),
-      ),
-    );
-  };
+  const write = (fetchSeq: number, row: object) =>
+    transaction((tx) => writeCalls(tx, ignored, callReads(fetchSeq, { id, ...row })));
   const state = () => database.value('select recordings_state from warehouse.calls where call_id = $1', id);
   await write(1, {});
   expect(await state()).toBeNull();
@@ -173,12 +162,10 @@ describe('what a read lacks', () => {
 
 test('a text is scheduled while the service says so, and sent when an answer no longer says it', async () => {
   const answers = [{ scheduled: true }, {}, { scheduled: null }, { scheduled: false }];
-  const thread = { line: '15550000001', number: '15550000009', participants: [] };
   const found: { is_scheduled: boolean; changed_at: string }[] = [];
   const held = `select is_scheduled, changed_at::text from warehouse.sms_messages where number = '15550000009'`;
   for (const [at, flags] of answers.entries()) {
-    const messages = asRead(message, [{ id: 1, text: 'hello', ...flags }]);
-    const read = { thread, messages, isComplete: true, read: readNumber(at + 1) };
+    const read = textsRead(at + 1, [{ id: 1, text: 'hello', ...flags }], '15550000009');
     await transaction((tx) => writeThreads(tx, ignored, [read]));
     found.push(...(await database.query<(typeof found)[number]>(held)));
   }
@@ -222,12 +209,9 @@ test('arrays of any texts come back as they went', async () => {
 });
 
 test('a receipt is appended when it first comes and whenever it changes', async () => {
-  const thread = { line: '15550000001', number: '15550000077', participants: [] };
   const write = (fetchSeq: number, status?: string, text = 'hello') => {
-    const delivery = status === undefined ? undefined : { status };
-    const messages = asRead(message, [{ id: 77, direction: 'out', text, delivery }]);
-    const read = readNumber(fetchSeq);
-    return transaction((tx) => writeThreads(tx, ignored, [{ thread, messages, isComplete: false, read }]));
+    const row = { id: 77, direction: 'out', text, delivery: status === undefined ? undefined : { status } };
+    return transaction((tx) => writeThreads(tx, ignored, [textsRead(fetchSeq, [row], '15550000077', false)]));
   };
   const statuses = () =>
     database.value(`
