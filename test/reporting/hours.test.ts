@@ -52,10 +52,8 @@ describe('the hours of the rules file are those of the reports', () => {
     await adoptHours(facts.db, hoursOf(file));
     await facts.query(`update reporting.holidays set name = 'A feast'`);
     await adoptHours(facts.db, hoursOf(file.replace('[2026-03-04]', '[2026-03-04, 2026-03-05]')));
-    expect(await facts.query('select holiday_date::text, name from reporting.holidays order by 1')).toEqual([
-      { holiday_date: '2026-03-04', name: 'A feast' },
-      { holiday_date: '2026-03-05', name: null },
-    ]);
+    const holidays = 'select holiday_date::text, name from reporting.holidays order by 1';
+    await facts.expectRows(holidays).toEqual(['2026-03-04 | A feast', '2026-03-05 | -']);
     expect(await facts.value('select count(*)::integer from reporting.business_hours where schedule_id = 2')).toBe(1);
   });
 });
@@ -73,13 +71,7 @@ offices: { west: { lines: ["13105550100"], time_zone: America/Los_Angeles } }`);
     ),
   );
   for (const [at, { line, at: startedAt }] of calls.entries()) {
-    await facts.query(
-      `insert into warehouse.calls (call_id, started_at, direction, account_number, content_hash, source, fetch_seq, fetched_at)
-       values ($1, $2, 'inbound', $3, 'h', 'test', 1, now())`,
-      String(at),
-      startedAt,
-      line,
-    );
+    await facts.call({ call_id: String(at), started_at: startedAt, account_number: line });
   }
   const counted = await facts.query<{ is_open: boolean }>(
     'select is_business_hours as is_open from reporting.fct_call order by call_id::integer',
@@ -101,7 +93,7 @@ describe('a change of the hours asks for a rebuild', () => {
     await using facts = await factsDatabase();
     expect(await adoptHours(facts.db, hoursOf('business_hours: { monday: 08:00-12:00 }'))).toBe('adopted');
     expect(await isStale(facts)).toBe(0);
-    await facts.thread(1, [['2026-03-02T15:00:00Z', 'in']]);
+    await facts.thread(1, [['15:00', 'in']]);
     expect(await adoptHours(facts.db, hoursOf('business_hours: { monday: 08:00-12:00 }'))).toBe('same');
     expect(await isStale(facts)).toBe(0);
     expect(await adoptHours(facts.db, hoursOf('business_hours: { monday: 08:00-13:00 }'))).toBe('rebuild needed');
@@ -111,21 +103,22 @@ describe('a change of the hours asks for a rebuild', () => {
   test('but not for a holiday to come, which no reply has met', async () => {
     await using facts = await factsDatabase();
     await adoptHours(facts.db, hoursOf(''));
-    await facts.thread(1, [['2026-03-02T15:00:00Z', 'in']]);
+    await facts.thread(1, [['15:00', 'in']]);
     const day = (ahead: number) => new Date(Date.now() + ahead * 86_400_000).toISOString().slice(0, 10);
-    const week =
-      '{ monday: 09:00-17:00, tuesday: 09:00-17:00, wednesday: 09:00-17:00, thursday: 09:00-17:00, friday: 09:00-17:00';
-    expect(await adoptHours(facts.db, hoursOf(`business_hours: ${week}, holidays: [${day(30)}] }`))).toBe('adopted');
+    const week = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday']
+      .map((name) => `${name}: 09:00-17:00`)
+      .join(', ');
+    const adopt = (holiday: string) =>
+      adoptHours(facts.db, hoursOf(`business_hours: { ${week}, holidays: [${holiday}] }`));
+    expect(await adopt(day(30))).toBe('adopted');
     expect(await isStale(facts)).toBe(0);
-    expect(await adoptHours(facts.db, hoursOf(`business_hours: ${week}, holidays: [${day(-30)}] }`))).toBe(
-      'rebuild needed',
-    );
+    expect(await adopt(day(-30))).toBe('rebuild needed');
     expect(await isStale(facts)).toBe(1);
   });
 
   test('and one that is asked for already stays so', async () => {
     await using facts = await factsDatabase();
-    await facts.thread(1, [['2026-03-02T15:00:00Z', 'in']]);
+    await facts.thread(1, [['15:00', 'in']]);
     await facts.params({ short_abandon_seconds: 9 });
     await adoptHours(facts.db, hoursOf('', 'UTC'));
     expect(await isStale(facts)).toBe(1);

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'vitest';
 import type { CallSummary } from '../../src/api-client/client.ts';
 import { user } from '../../src/api-client/entities/account.ts';
-import { call, transcript } from '../../src/api-client/entities/calls.ts';
+import { call, recording, transcript } from '../../src/api-client/entities/calls.ts';
 import { message } from '../../src/api-client/entities/texts.ts';
 import { inTransaction, type Transaction } from '../../src/db/database.ts';
 import { eraseNumber } from '../../src/privacy/erase.ts';
@@ -11,6 +11,7 @@ import { markCallsGone } from '../../src/warehouse/calls.ts';
 import { markThreadsGone, writeThreads } from '../../src/warehouse/conversations.ts';
 import { directory } from '../../src/warehouse/directory.ts';
 import { hasErasures } from '../../src/warehouse/erasure/erased.ts';
+import { writeRecordings } from '../../src/warehouse/recordings.ts';
 import { writeTranscripts } from '../../src/warehouse/transcripts.ts';
 import { beginRead, type Provenance } from '../../src/warehouse/upsert.ts';
 import { type Follow, following } from '../../src/warehouse/what-follows.ts';
@@ -58,7 +59,7 @@ const transcriptsOf =
     const transcripts = asRead(transcript, rows);
     return writeTranscripts(tx, follow, [{ callId, isComplete, state: 'complete', transcripts, read }]);
   };
-const threadOf = (number: string) => ({ line: '15559990001', number, participants: [] });
+const threadOf = (number: string) => ({ line: `1555999000${Number(number.at(-1)) % 2}`, number, participants: [] });
 const textsOf =
   (number: string, rows: readonly object[], isComplete = false): Found =>
   (tx, follow, read) =>
@@ -129,6 +130,17 @@ function someTranscripts(): Found {
   return transcriptsOf(idOf(at), rows, between(0, 3) === 0);
 }
 
+/** They tell which leg a transcript is of. */
+function someRecordings(): Found {
+  const callId = someCallId();
+  const recordings = asRead(
+    recording,
+    some(2, (nth) => ({ uniqueId: callId.replace(/1$/, String(nth + 2)) })),
+  );
+  const whole = { callId, isComplete: true, state: 'complete', recordings } as const;
+  return (tx, follow, read) => writeRecordings(tx, follow, [{ ...whole, read }]);
+}
+
 /** How many users have been listed. A user is often learned after the calls of an extension. */
 let known = 0;
 function someUsers(): Found {
@@ -152,7 +164,7 @@ async function erase(): Promise<void> {
 }
 
 const common = [someCall, someCall, someCall, someTexts, someTexts, someTranscripts, someTranscripts];
-const draws = [...common, ...common, someUsers, gone];
+const draws = [...common, ...common, someRecordings, someRecordings, someUsers, gone];
 const update = () => (between(0, 60) === 0 ? erase() : write(pick(draws)()));
 
 let left = 0;
