@@ -10,12 +10,7 @@ import type { Bench } from './rig/rig.ts';
 import { openStores } from './rig/stores.ts';
 import { wholeWay } from './whole-way.ts';
 
-const benches: Readonly<Record<string, Bench>> = {
-  ingest,
-  lag,
-  reporting,
-  'whole-way': wholeWay,
-};
+const benches: Readonly<Record<string, Bench>> = { ingest, lag, reporting, 'whole-way': wholeWay };
 
 const usage = `usage: npm run bench -- [${Object.keys(benches).join('|')}]… [--rounds N] [--seconds N] [--rows N] [--calls N]
        [--json] [--profile FOLDER] [--explain FILE] [--keep FOLDER | --in FOLDER]
@@ -31,37 +26,26 @@ Measures the goals against their baselines of the same run, round by round. With
   --keep FOLDER     leaves the databases in a new folder
   --in FOLDER       asks reporting's questions of the database that --keep left there, migrated up to now`;
 
+const texts = ['rounds', 'seconds', 'rows', 'calls', 'profile', 'explain', 'keep', 'in'] as const;
+type Texts = { [name in (typeof texts)[number]]?: string };
+const options = Object.fromEntries(texts.map((name) => [name, { type: 'string' as const }]));
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: {
-    rounds: { type: 'string' },
-    seconds: { type: 'string' },
-    rows: { type: 'string' },
-    calls: { type: 'string' },
-    json: { type: 'boolean' },
-    profile: { type: 'string' },
-    explain: { type: 'string' },
-    keep: { type: 'string' },
-    in: { type: 'string' },
-    help: { type: 'boolean' },
-  },
+  options: { ...options, json: { type: 'boolean' }, help: { type: 'boolean' } },
 });
+const { rounds, seconds, rows, calls, profile, explain, keep, in: kept } = values as Texts;
 const names = positionals.length > 0 ? positionals : Object.keys(benches);
+const check = (isWrong: boolean, text: string) => (isWrong ? [text] : []);
+const isFolderNamed = keep !== undefined || kept !== undefined;
 const wrong = [
-  ...names.filter((name) => !benches[name]).map((name) => `There is no bench "${name}".`),
-  ...[values.rounds, values.seconds, values.calls].flatMap((text) =>
-    text === undefined || /^[1-9]\d{0,4}$/.test(text) ? [] : [`"${text}" is no whole number above 0.`],
+  ...names.flatMap((name) => check(!benches[name], `There is no bench "${name}".`)),
+  ...[rounds, seconds, calls].flatMap((text = '1') =>
+    check(!/^[1-9]\d{0,4}$/.test(text), `"${text}" is no whole number above 0.`),
   ),
-  ...(values.rows === undefined || /^[1-9]\d{3,7}$/.test(values.rows)
-    ? []
-    : [`"${values.rows}" is no number of rows from 1,000 to 99,999,999.`]),
-  ...(values.keep !== undefined && existsSync(values.keep)
-    ? [`${values.keep} is there already: name a new folder.`]
-    : []),
-  ...(values.in !== undefined && !existsSync(values.in) ? [`There is no folder ${values.in}.`] : []),
-  ...((values.keep ?? values.in) !== undefined && names.length > 1
-    ? ['Name the one bench whose databases are kept.']
-    : []),
+  ...check(!/^[1-9]\d{3,7}$/.test(rows ?? '1000'), `"${rows}" is no number of rows from 1,000 to 99,999,999.`),
+  ...check(keep !== undefined && existsSync(keep), `${keep} is there already: name a new folder.`),
+  ...check(kept !== undefined && !existsSync(kept), `There is no folder ${kept}.`),
+  ...check(isFolderNamed && names.length > 1, 'Name the one bench whose databases are kept.'),
 ];
 if (values.help || wrong.length > 0) {
   console.error([...wrong, usage].join('\n'));
@@ -75,19 +59,18 @@ async function measure(): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
   const findings: Finding[] = [];
   for (const name of names) {
-    await using stores = await openStores(values.in ?? values.keep);
+    await using stores = await openStores(kept ?? keep);
     const found = await benches[name]?.({
       stores,
-      rounds: values.rounds === undefined ? undefined : Number(values.rounds),
-      seconds: values.seconds === undefined ? undefined : Number(values.seconds),
-      rows: values.rows === undefined ? undefined : Number(values.rows),
-      calls: values.calls === undefined ? undefined : Number(values.calls),
-      profileFolder: values.profile,
-      explainFile: values.explain,
-      isKept: values.in !== undefined,
+      ...{ rounds: number(rounds), seconds: number(seconds), rows: number(rows), calls: number(calls) },
+      ...{ profileFolder: profile, explainFile: explain, isKept: kept !== undefined },
       progress: (text) => console.error(`${name}: ${text}`),
     });
     findings.push(...(found ?? []));
   }
   console.log(values.json ? JSON.stringify(findings, undefined, 2) : tableOf(findings));
+}
+
+function number(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : Number(text);
 }

@@ -4,12 +4,11 @@ import { Client } from 'pg';
 import { request } from 'undici';
 import { atLeast, atMost, type Finding, quantity } from './report.ts';
 import { hookOf, startWeb, startWorker } from './rig/daemon.ts';
-import { startNode } from './rig/processes.ts';
+import { type Running, startNode } from './rig/processes.ts';
 import type { Rig } from './rig/rig.ts';
 import { type Backend, backends } from './rig/stores.ts';
 import { costOf, type Usage, watching } from './rig/usage.ts';
 import { ratiosOf, type Spread, spreadOf } from './spread.ts';
-import { startLiveStandIn } from './stand-in/processes.ts';
 
 const defaultCalls = 4_000;
 const defaultRounds = 5;
@@ -98,15 +97,23 @@ function findingsOf(backend: Backend, calls: number, product: Way, plain: Way): 
   ];
 }
 
+/** The stand-in service in which calls end when it is told so; ready is its address. */
+function startLiveStandIn(): Promise<Running<string>> {
+  return startNode([pathOf('stand-in/live-process.ts')], {}, urlIn);
+}
+
+const pathOf = (file: string) => fileURLToPath(new URL(file, import.meta.url));
+const urlIn = (line: string): string | undefined => /"url":"([^"]+)"/.exec(line)?.[1];
+
 async function plainWay(rig: Rig, backend: Backend): Promise<Way> {
   const databaseUrl = await rig.stores.database(`whole_way_plain_${backend}`);
   await using service = await startLiveStandIn();
   await using client = await connect(databaseUrl);
   await client.query(plainTable);
   await using plain = await startNode(
-    [fileURLToPath(new URL('rig/plain.ts', import.meta.url))],
+    [pathOf('rig/plain.ts')],
     { DATABASE_URL: databaseUrl, API_BASE_URL: service.ready, API_KEY: 'bench-key' },
-    (line) => /"url":"([^"]+)"/.exec(line)?.[1],
+    urlIn,
   );
   const { postgresPid: Postgres } = rig.stores;
   const pids = { plain: plain.pid, 'load and API': service.pid, Postgres };

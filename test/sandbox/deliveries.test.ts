@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { everything, line, sandboxOfFile } from './client/caller.ts';
 import { createReceiver } from './client/receiver.ts';
 
@@ -7,7 +7,6 @@ const { sandbox, ask } = await sandboxOfFile({ deliveryRetriesMs: [20, 20, 20] }
 /** A receiver that is subscribed to types, each on a path of its own. */
 async function subscribed(...types: string[]) {
   const receiver = await createReceiver();
-  onTestFinished(() => receiver[Symbol.asyncDispose]());
   for (const type of types) await ask('POST', '/webhooks', { type, url: `${receiver.url}/${type}?secret=x&tenant=7` });
   const bodies = async (count: number) => (await receiver.until(count)).map(({ json }) => json);
   return { ...receiver, bodies };

@@ -1,10 +1,9 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { sandboxOfTest } from './client/caller.ts';
 import { createReceiver } from './client/receiver.ts';
 
 test('traffic lets texts and calls happen, each call from ringing to its end', async () => {
   const receiver = await createReceiver();
-  onTestFinished(() => receiver[Symbol.asyncDispose]());
   const { ask } = await sandboxOfTest({ traffic: { everyMs: 40 } });
   for (const type of ['AccountRealTimeCalls', 'AccountEndedCalls', 'AccountSMS']) {
     await ask('POST', '/webhooks', { type, url: `${receiver.url}/${type}` });

@@ -65,20 +65,25 @@ test.each([
 
 const created = { name: 'n', url: 'https://example.test', type: 'AccountSMS' } as const;
 
-test.each<[string, (service: Service) => Promise<unknown>, tries: number]>([
-  ['creating', ({ webhooks }) => webhooks.create(created), 1],
-  ['changing', ({ webhooks }) => webhooks.update(1, { enabled: true }), 3],
-  ['disabling', ({ webhooks }) => webhooks.disable(1), 3],
-])('%s that fails leaves the effect open, and is asked %3$i times', async (_, call, tries) => {
+const list = ({ lines }: Service): Promise<unknown> => lines.list();
+const create = ({ webhooks }: Service): Promise<unknown> => webhooks.create(created);
+const change = ({ webhooks }: Service): Promise<unknown> => webhooks.update(1, { enabled: true });
+const disable = ({ webhooks }: Service): Promise<unknown> => webhooks.disable(1);
+
+test.each([
+  ['creating', 1, create],
+  ['changing', 3, change],
+  ['disabling', 3, disable],
+])('%s that fails leaves the effect open, and is asked %i times', async (_, tries, call) => {
   const { url, seen } = await serve(failed);
   expect(await refusalOf(call(open(url)))).toMatchObject({ code: 'server', effect: 'unknown' });
   expect(seen).toHaveLength(tries);
 });
 
 test.each([
-  ['a read', ({ lines }: Service) => lines.list(), 3],
-  ['creating', ({ webhooks }: Service) => webhooks.create(created), 1],
-])('after a reset, %s is tried %3$i times, and says that the effect is unknown', async (_, call, tries) => {
+  ['a read', 3, list],
+  ['creating', 1, create],
+])('after a reset, %s is tried %i times, and says that the effect is unknown', async (_, tries, call) => {
   let connections = 0;
   const { url } = await listenTcp((socket) => {
     connections += 1;

@@ -6,7 +6,7 @@ import { ask, freshPair, sandbox, told } from '../service.ts';
 
 /** A look at what comes to a receiver that is subscribed to types, each on a path of its own, until the case ends. */
 const listening = (types: readonly string[], look: (receiver: Receiver, id: number) => Promise<void>) => async () => {
-  await using receiver = await createReceiver();
+  const receiver = await createReceiver();
   const ids: number[] = [];
   for (const type of types) {
     ids.push((await told('createWebhook', { body: { name: type, url: `${receiver.url}/${type}`, type } })).id);
@@ -81,7 +81,7 @@ export const events: readonly Case[] = cases('6 control', {
     expect(receiver.received.filter(mentioning('heard'))).toHaveLength(1);
   }),
   async 'calls in progress are told where there is traffic'() {
-    await using receiver = await createReceiver();
+    const receiver = await createReceiver();
     const busy = await createSandbox({ calls: 5, threads: 1, traffic: { everyMs: 30 } });
     try {
       await fetch(`${busy.url}/api/public/v1/webhooks`, {

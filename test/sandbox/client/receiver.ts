@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listen } from '../../api-client/endpoint.ts';
 
 interface Received {
   method: string;
@@ -11,7 +10,7 @@ interface Received {
   json: any;
 }
 
-export interface Receiver extends AsyncDisposable {
+export interface Receiver {
   url: string;
   received: Received[];
   /** Statuses of the next answers; 200 once they are used up. */
@@ -20,43 +19,25 @@ export interface Receiver extends AsyncDisposable {
   until(count: number, fits?: (received: Received) => boolean): Promise<Received[]>;
 }
 
-/** A real HTTP server that keeps what is delivered to it. */
+/** Keeps what is delivered to it, until the test ends. */
 export async function createReceiver(): Promise<Receiver> {
   const received: Received[] = [];
   const answers: number[] = [];
   const arrivals = new EventTarget();
-
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const text = Buffer.concat(chunks).toString();
-      const contentType = request.headers['content-type'] ?? '';
-      const json = contentType === 'application/json' ? parsed(text) : undefined;
-      const { method = '', url: path = '' } = request;
-      received.push({ method, path, contentType, text, json });
-      response.writeHead(answers.shift() ?? 200).end();
-      arrivals.dispatchEvent(new Event('arrival'));
-    });
+  const { url } = await listen((response, { method, url: path, headers, body: text }) => {
+    const contentType = headers['content-type'] ?? '';
+    received.push({ method, path, contentType, text, json: contentType === 'application/json' && parsed(text) });
+    response.writeHead(answers.shift() ?? 200).end();
+    arrivals.dispatchEvent(new Event('arrival'));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    received,
-    answers,
+    ...{ url, received, answers },
     async until(count, fits = () => true) {
       for (;;) {
         const fitting = received.filter(fits);
         if (fitting.length >= count) return fitting;
         await once(arrivals, 'arrival', { signal: AbortSignal.timeout(10_000) });
       }
-    },
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
     },
   };
 }
