@@ -14,82 +14,81 @@ import { maxReferences } from '../../src/webhooks/extract.ts';
 import { migratedDatabase } from '../world/database.ts';
 
 const database = await migratedDatabase();
-const { db } = database;
+const { db, query, value } = database;
 afterAll(() => database[Symbol.asyncDispose]());
-beforeEach(() => database.query('truncate ops.sync_targets, ops.deliveries, secrets.bodies restart identity'));
+beforeEach(() =>
+  query(
+    'truncate ops.sync_targets, ops.deliveries, secrets.bodies, warehouse.sms_lines, warehouse.sms_conversations restart identity cascade',
+  ),
+);
 
 const pauses = { activeMs: 0, refusedMs: 0 };
 const call = (sequence: number) => ({ kind: 'call', key: `1700000001.${sequence}` }) as const;
+const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
 
-function openReaderHarness() {
-  const due: DueTarget[] = [];
-  return { db, pauses, notify: (enqueued: readonly DueTarget[]) => void due.push(...enqueued), due };
+/** What replays and reparses need, and how many targets were enqueued each time. */
+function open() {
+  const batches: (readonly DueTarget[])[] = [];
+  return { batches, deps: { db, pauses, notify: (due: readonly DueTarget[]) => void batches.push(due) } };
+}
+const reparse = () => reparseDeliveries(open().deps);
+const reparsed = (count: number) => ({ deliveries: count, targets: count });
+
+interface Kept {
+  readonly type?: string;
+  readonly isRecognized?: boolean;
+  readonly isTruncated?: boolean;
+  readonly body?: string;
+  readonly unread?: string;
+  readonly days?: number;
 }
 
 /** A delivery that points at one call; `days` ago. */
-async function keep(
-  sequence: number,
-  more: {
-    type?: string;
-    isRecognized?: boolean;
-    isTruncated?: boolean;
-    body?: string;
-    unread?: string;
-    days?: number;
-  } = {},
-) {
-  const { type = 'AccountEndedCalls', isRecognized = true, isTruncated = false, body = '{}', unread, days = 0 } = more;
+async function keep(sequence: number, { isRecognized = true, body = '{}', unread, days = 0, ...more }: Kept = {}) {
   await createInbox(database, pauses, () => undefined).accept({
-    eventType: type,
-    claimedType: undefined,
-    contentType: 'application/json',
-    userAgent: 'a sender',
-    body,
-    unread: unread === undefined ? undefined : Buffer.from(unread),
+    ...{ eventType: more.type ?? 'AccountEndedCalls', claimedType: undefined, contentType: 'application/json' },
+    ...{ userAgent: 'a sender', body, unread: unread === undefined ? undefined : Buffer.from(unread) },
     targets: isRecognized ? [call(sequence)] : [],
-    isTruncated,
+    isTruncated: more.isTruncated ?? false,
   });
-  await database.query(
+  await query(
     `update ops.deliveries set received_at = now() - $1 * interval '1 day'
      where delivery_id = (select max(delivery_id) from ops.deliveries)`,
     days,
   );
 }
+/** Deliveries that were not understood, each naming a call. */
+const keepMany = (count: number, rest = `''`) =>
+  query(
+    `insert into ops.deliveries (event_type, body, targets, is_recognized)
+     select 'AccountEndedCalls', '{"callId":"1700000001.' || n || '"}' || ${rest}, '{}', false from generate_series(1, ${count}) n`,
+  );
 
 const settle = () =>
-  database.query(
+  query(
     'update ops.sync_targets set clean_version = dirty_version, claimed_version = dirty_version, is_unconfirmed = false',
   );
 const pending = async () =>
-  (
-    await database.query<{ key: string }>(
-      'select key from ops.sync_targets where dirty_version > clean_version order by 1',
-    )
-  ).map(({ key }) => key);
-const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
+  (await query<{ key: string }>('select key from ops.sync_targets where dirty_version > clean_version order by 1')).map(
+    ({ key }) => key,
+  );
 
 test('lists the newest first, those that are asked for', async () => {
   await keep(1, { days: 2 });
   await keep(2, { type: 'AccountSMS', isRecognized: false });
   await keep(3);
   const ids = async (which: Parameters<typeof listDeliveries>[1]) =>
-    (await listDeliveries(db, which)).map(({ id }) => id);
-  expect(await ids({})).toEqual(['3', '2', '1']);
-  expect(await ids({ isUnrecognized: true })).toEqual(['2']);
-  expect(await ids({ since: daysAgo(1) })).toEqual(['3', '2']);
+    (await listDeliveries(db, which)).map(({ id }) => id).join(' ');
+  expect([await ids({}), await ids({ isUnrecognized: true }), await ids({ since: daysAgo(1) })]).toEqual([
+    ...['3 2 1', '2', '3 2'],
+  ]);
 });
 
 test('shows one as it was kept', async () => {
   await keep(1, { body: '{"a":1}' });
   expect(await findDelivery(db, '1')).toMatchObject({
-    id: '1',
-    type: 'AccountEndedCalls',
-    contentType: 'application/json',
-    userAgent: 'a sender',
-    targets: ['call 1700000001.1'],
-    body: '{"a":1}',
-    isRecognized: true,
-    isErased: false,
+    ...{ id: '1', type: 'AccountEndedCalls', contentType: 'application/json', userAgent: 'a sender' },
+    ...{ targets: ['call 1700000001.1'], body: '{"a":1}', isRecognized: true, isErased: false },
   });
   expect(await findDelivery(db, '2')).toBeUndefined();
 });
@@ -99,14 +98,11 @@ describe('a replay', () => {
     await keep(1);
     await keep(2);
     await settle();
-    const harness = openReaderHarness();
-    expect(await replayDelivery(harness, '2')).toEqual({ deliveries: 1, targets: 1 });
-    expect(await pending()).toEqual(['1700000001.2']);
-    expect(harness.due).toMatchObject([call(2)]);
-  });
-
-  test('of a delivery that is not kept is none', async () => {
-    expect(await replayDelivery(openReaderHarness(), '7')).toBeUndefined();
+    const { deps, batches } = open();
+    expect(await replayDelivery(deps, '2')).toEqual({ deliveries: 1, targets: 1 });
+    expect(await pending()).toEqual([call(2).key]);
+    expect(batches.flat()).toMatchObject([call(2)]);
+    expect(await replayDelivery(deps, '7')).toBeUndefined();
   });
 
   test('since a moment goes behind what happens now', async () => {
@@ -114,18 +110,17 @@ describe('a replay', () => {
     await keep(2, { days: 1 });
     await keep(2);
     await settle();
-    expect(await replaySince(openReaderHarness(), daysAgo(2))).toEqual({ deliveries: 2, targets: 1 });
-    expect(await pending()).toEqual(['1700000001.2']);
-    expect(await database.value(`select priority from ops.sync_targets where key = '1700000001.2'`)).toBe(
-      priorities.history,
-    );
+    expect(await replaySince(open().deps, daysAgo(2))).toEqual({ deliveries: 2, targets: 1 });
+    expect(await pending()).toEqual([call(2).key]);
+    const priority = 'select priority from ops.sync_targets where key = $1';
+    expect(await value(priority, call(2).key)).toBe(priorities.history);
   });
 
   test('leaves out kinds that this release does not know', async () => {
     await keep(1);
-    await database.query(`update ops.deliveries set targets = '{"voicemail 5","call 1700000001.1"}'`);
+    await query(`update ops.deliveries set targets = '{"voicemail 5","call 1700000001.1"}'`);
     await settle();
-    expect(await replayDelivery(openReaderHarness(), '1')).toEqual({ deliveries: 1, targets: 1 });
+    expect(await replayDelivery(open().deps, '1')).toEqual({ deliveries: 1, targets: 1 });
   });
 });
 
@@ -133,35 +128,35 @@ describe('reparsing', () => {
   test('reads what could not be understood as today, and makes it due', async () => {
     await keep(1, { isRecognized: false, body: '{"callId":"1700000001.9","secret":"[redacted]"}' });
     await keep(2, { isRecognized: false, body: 'still nothing' });
-    const harness = openReaderHarness();
-    expect(await reparseDeliveries(harness)).toEqual({ deliveries: 1, targets: 1 });
+    const { deps, batches } = open();
+    expect(await reparseDeliveries(deps)).toEqual(reparsed(1));
     expect(await findDelivery(db, '1')).toMatchObject({ isRecognized: true, targets: ['call 1700000001.9'] });
     expect(await findDelivery(db, '2')).toMatchObject({ isRecognized: false, targets: [] });
-    expect(await pending()).toEqual(['1700000001.9']);
-    expect(harness.due).toHaveLength(1);
-    expect(await reparseDeliveries(harness)).toEqual({ deliveries: 0, targets: 0 });
+    expect(await pending()).toEqual([call(9).key]);
+    expect(batches.flat()).toHaveLength(1);
+    expect(await reparse()).toEqual(reparsed(0));
   });
 
   test('tells the sides of a text apart by the lines that are known today', async () => {
-    await database.query(
+    await query(
       `insert into warehouse.sms_lines (line, content_hash, source, fetch_seq, fetched_at) values ('18005550100', 'h', 't', 1, now())`,
     );
     const body = '{"fromNumber":"18455550123","toNumber":"18005550100","message":"hi"}';
     await keep(1, { type: 'AccountSMS', isRecognized: false, body });
-    await reparseDeliveries(openReaderHarness());
+    await reparse();
     expect(await pending()).toEqual(['18005550100/18455550123']);
   });
 
   test('finds the thread of a receipt once the mirror holds its text', async () => {
     await keep(1, { type: 'AccountSMS', isRecognized: false, body: '{"messageId":77,"status":"delivered"}' });
-    expect(await reparseDeliveries(openReaderHarness())).toEqual({ deliveries: 0, targets: 0 });
-    await database.query(
+    expect(await reparse()).toEqual(reparsed(0));
+    await query(
       `with c as (insert into warehouse.sms_conversations (line, number) values ('18005550100', '18455550123')
          returning conversation_id)
        insert into warehouse.sms_messages (conversation_id, message_id, line, number, content_hash, source, fetch_seq, fetched_at)
        select conversation_id, 77, '18005550100', '18455550123', 'h', 't', 1, now() from c`,
     );
-    expect(await reparseDeliveries(openReaderHarness())).toEqual({ deliveries: 1, targets: 1 });
+    expect(await reparse()).toEqual(reparsed(1));
     expect(await pending()).toEqual(['18005550100/18455550123']);
   });
 
@@ -169,7 +164,7 @@ describe('reparsing', () => {
     await keep(1, { isRecognized: false, body: '', unread: '{"callId":"1700000001.9","secret":"hush"}' });
     await keep(2, { isRecognized: false, body: '', unread: '--b\r\nstill nothing' });
     expect(await listDeliveries(db, {})).toMatchObject([{ unreadBytes: 18 }, { unreadBytes: 41 }]);
-    expect(await reparseDeliveries(openReaderHarness())).toEqual({ deliveries: 1, targets: 1 });
+    expect(await reparse()).toEqual(reparsed(1));
     const body = '{"callId":"1700000001.9","secret":"[redacted]"}';
     expect(await findDelivery(db, '1')).toMatchObject({ isRecognized: true, unreadBytes: null, body });
     expect(await unreadBody(db, '1')).toBeUndefined();
@@ -179,41 +174,32 @@ describe('reparsing', () => {
   test('takes no more of a delivery than a new one may name', async () => {
     const ids = Array.from({ length: maxReferences + 5 }, (_, at) => `1700000007.${1_000 + at}`);
     await keep(1, { isTruncated: true, body: JSON.stringify({ callIds: ids }) });
-    expect(await reparseDeliveries(openReaderHarness())).toEqual({ deliveries: 0, targets: 0 });
+    expect(await reparse()).toEqual(reparsed(0));
     expect(await findDelivery(db, '1')).toMatchObject({ isRecognized: false, targets: ['call 1700000001.1'] });
   });
 
   test('goes through more than one batch holds', async () => {
-    await database.query(
-      `insert into ops.deliveries (event_type, body, targets, is_recognized)
-       select 'AccountEndedCalls', '{"callId":"1700000001.' || n || '"}', '{}', false from generate_series(1, 2500) n`,
-    );
-    expect(await reparseDeliveries(openReaderHarness())).toEqual({ deliveries: 2_500, targets: 2_500 });
+    await keepMany(2_500);
+    expect(await reparse()).toEqual(reparsed(2_500));
     expect(await pending()).toHaveLength(2_500);
   });
 
   test('holds a few large ones at once', async () => {
-    await database.query(
-      `insert into ops.deliveries (event_type, body, targets, is_recognized)
-       select 'AccountEndedCalls', '{"callId":"1700000001.' || n || '"}' || repeat(' ', 1000000), '{}', false
-       from generate_series(1, 20) n`,
-    );
-    const found: number[] = [];
-    const harness = { ...openReaderHarness(), notify: (due: readonly DueTarget[]) => void found.push(due.length) };
-    expect(await reparseDeliveries(harness)).toEqual({ deliveries: 20, targets: 20 });
-    expect(found).toEqual([9, 9, 2, 0]);
+    await keepMany(20, `repeat(' ', 1000000)`);
+    const { deps, batches } = open();
+    expect(await reparseDeliveries(deps)).toEqual(reparsed(20));
+    expect(batches.map((due) => due.length)).toEqual([9, 9, 2, 0]);
   });
 });
 
 test('what is older than the retention goes, over as many rounds as it needs, and with it what was kept whole', async () => {
-  await database.query(
+  await query(
     `insert into ops.deliveries (event_type, body, targets, is_recognized, received_at)
      select 'AccountSMS', '{}', '{}', true, now() - interval '30 days 1 minute' from generate_series(1, 12000)`,
   );
-  await database.query(`insert into secrets.bodies values (1, 'old', now() - interval '31 days'), (2, 'new', now())`);
+  await query(`insert into secrets.bodies values (1, 'old', now() - interval '31 days'), (2, 'new', now())`);
   await keep(1, { days: 29.99 });
-  expect(await deleteExpired(db, 30)).toBe(12_000);
+  expect([await deleteExpired(db, 30), await deleteExpired(db, 30)]).toEqual([12_000, 0]);
   expect(await listDeliveries(db, {})).toHaveLength(1);
-  expect(await database.query('select delivery_id from secrets.bodies')).toEqual([{ delivery_id: '2' }]);
-  expect(await deleteExpired(db, 30)).toBe(0);
+  expect(await query('select delivery_id from secrets.bodies')).toEqual([{ delivery_id: '2' }]);
 });

@@ -2,181 +2,139 @@ import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { queueSettings } from '../../config/queues.ts';
 import { ServiceError } from '../../src/api-client/client.ts';
 import { claimTargets, failTarget } from '../../src/inbox/claims.ts';
-import { startSweep } from '../../src/inbox/sweep.ts';
-import { type DirtyTarget, markDirty, priorities } from '../../src/inbox/targets.ts';
+import { type SweepDeps, startSweep } from '../../src/inbox/sweep.ts';
+import { type DirtyTarget, markDirty, priorities, type Target } from '../../src/inbox/targets.ts';
 import { createLog } from '../../src/shared/log.ts';
 import { decideRetry } from '../../src/sync/retry-policy.ts';
 import { migratedDatabase } from '../world/database.ts';
 
 const database = await migratedDatabase();
-const { db } = database;
+const { db, query } = database;
 afterAll(() => database[Symbol.asyncDispose]());
-beforeEach(() => database.query('truncate ops.sync_targets, ops.streams'));
+beforeEach(() => query('truncate ops.sync_targets, ops.streams'));
 
-const pauses = { activeMs: 0, refusedMs: 0 };
-const pace = { everyMs: 3_600_000, lostAfterMs: 5_000 };
 const { reads } = queueSettings.calls;
 
-/** A sweep whose reads are written down, and end at once or when `ending` does. `once` resolves to how many it began. */
-function openSweep(ending: Promise<unknown> = Promise.resolve()) {
+/** A sweep whose reads are written down, and end at once or when `ending` does. */
+function openSweep({ ending = Promise.resolve(), ...more }: Partial<SweepDeps> & { ending?: Promise<unknown> } = {}) {
   const read: string[] = [];
-  const loop = startSweep(
-    {
-      db,
-      log: createLog('silent'),
-      read: ({ kind, key }) => {
-        read.push(`${kind} ${key}`);
-        return ending;
-      },
-    },
-    pace,
-  );
-  onTestFinished(() => loop.close(0));
-  const sweep = {
-    async once() {
-      const before = read.length;
-      await loop.kick();
-      return read.length - before;
-    },
+  const reading = ({ kind, key }: Target) => {
+    read.push(`${kind} ${key}`);
+    return ending;
   };
-  return { sweep, read };
+  const pace = { everyMs: 3_600_000, lostAfterMs: 5_000 };
+  const loop = startSweep({ db, log: createLog('silent'), read: reading, ...more }, pace);
+  onTestFinished(() => loop.close(0));
+  /** Sweeps once; resolves to how many reads it began. */
+  const once = async () => {
+    const before = read.length;
+    await loop.kick();
+    return read.length - before;
+  };
+  return { once, read, loop };
 }
 
-const bump = (...bumps: DirtyTarget[]) => markDirty(db, bumps, pauses);
+const mark = (...targets: readonly DirtyTarget[]) => markDirty(db, targets, { activeMs: 0, refusedMs: 0 });
 const call = (number: number) => ({ kind: 'call', key: `1700000001.${number}` }) as const;
+const thread = { kind: 'thread', key: '15550000001/15550000002' } as const;
+const history = [1, 2, 3, 4, 5, 6].map((number) => ({ ...call(number), priority: priorities.history }));
 /** As if so many seconds had gone by. */
 const pass = (seconds: number) =>
-  database.query(
+  query(
     `update ops.sync_targets set enqueued_at = enqueued_at - $1 * interval '1 second', due_at = due_at - $1 * interval '1 second'`,
     seconds,
   );
+async function fail(target: Target, how: { afterMs?: number; isMiss?: boolean } = {}): Promise<void> {
+  const [claim] = await claimTargets(db, [target]);
+  if (!claim) throw new Error('nothing was pending');
+  await failTarget(db, claim, { error: 'a pause', afterMs: 60_000, countsAsAttempt: true, ...how });
+}
 
-test('reads nothing that was enqueued a moment ago', async () => {
-  const { sweep } = openSweep();
-  await bump(call(1));
-  expect(await sweep.once()).toBe(0);
+test('reads what no worker took for long, once, and nothing that was enqueued a moment ago', async () => {
+  const { once, read } = openSweep();
+  await mark(call(1));
+  expect(await once()).toBe(0);
+  await pass(6);
+  expect([await once(), await once()]).toEqual([1, 0]);
+  expect(read).toEqual(['call 1700000001.1']);
 });
 
 test('reads what happens now before history, and of both no more at a time than the queue may', async () => {
-  const history = { priority: priorities.history } as const;
   const ending = Promise.withResolvers<void>();
-  const { sweep, read } = openSweep(ending.promise);
-  const many = Array.from({ length: 2 * reads }, (_, at) => call(at));
-  await bump(...many.map((target) => ({ ...target, ...history })));
-  await bump(call(7));
+  const { once, read } = openSweep({ ending: ending.promise });
+  await mark(...Array.from({ length: 2 * reads }, (_, at) => ({ ...call(at), priority: priorities.history })));
+  await mark(call(7));
   await pass(6);
-  expect(await sweep.once()).toBe(reads);
+  expect(await once()).toBe(reads);
   expect(read[0]).toBe('call 1700000001.7');
-  expect(await sweep.once()).toBe(0);
-  await bump({ kind: 'thread', key: '15550000001/15550000002' });
+  expect(await once()).toBe(0);
+  await mark(thread);
   await pass(6);
-  expect(await sweep.once(), 'another queue').toBe(1);
+  expect(await once(), 'another queue').toBe(1);
   ending.resolve();
   await expect.poll(() => new Set(read).size).toBe(2 * reads + 1);
 });
 
 test('history gives way while the service does not take what happens now', async () => {
-  const history = [1, 2, 3, 4, 5, 6].map((number) => ({ ...call(number), priority: priorities.history }));
-  const live = { kind: 'thread', key: '15550000001/15550000002' } as const;
-  const { sweep, read } = openSweep();
-  await bump(...history, live);
-  const fail = async (how: { afterMs?: number; isMiss?: boolean } = {}) => {
-    const [claim] = await claimTargets(db, [live]);
-    if (claim) await failTarget(db, claim, { error: 'a pause', afterMs: 60_000, countsAsAttempt: true, ...how });
-  };
-  const again = () => database.query(`update ops.sync_targets set due_at = now() where kind = 'thread'`);
-  await fail();
+  const { once, read } = openSweep();
+  await mark(...history, thread);
+  const again = () => query(`update ops.sync_targets set due_at = now() where kind = 'thread'`);
+  await fail(thread);
   await pass(6);
-  expect(await sweep.once()).toBe(1);
-
+  expect(await once()).toBe(1);
   await again();
-  await fail({ isMiss: true });
-  expect(await sweep.once(), 'not found is no pause').toBe(5);
-  await database.query(`update ops.sync_targets set enqueued_at = '-infinity', misses = 0 where kind = 'call'`);
+  await fail(thread, { isMiss: true });
+  expect(await once(), 'not found is no pause').toBe(5);
+  await query(`update ops.sync_targets set enqueued_at = '-infinity', misses = 0 where kind = 'call'`);
   await again();
-  await fail();
-  expect(await sweep.once(), 'nor is what always fails').toBe(6);
+  await fail(thread);
+  expect(await once(), 'nor is what always fails').toBe(6);
   expect(read.every((each) => each.startsWith('call'))).toBe(true);
 });
 
 test('history goes on while events outrun what they tell of', async () => {
-  const history = [1, 2, 3, 4, 5, 6].map((number) => ({ ...call(number), priority: priorities.history }));
-  const live = { kind: 'call', key: call(7).key } as const;
-  const { sweep } = openSweep();
-  await bump(...history, live);
-  const [claim] = await claimTargets(db, [live]);
+  const { once } = openSweep();
+  await mark(...history, call(7));
+  const [claim] = await claimTargets(db, [call(7)]);
   if (!claim) throw new Error('nothing was pending');
-  const notFound = new ServiceError('not_found', 'no such call', {
-    operation: 'calls.get',
-    effect: 'none',
-    status: 404,
-  });
-  const outcome = decideRetry(notFound, claim, () => 0.5);
+  const missing = { operation: 'calls.get', effect: 'none', status: 404 } as const;
+  const outcome = decideRetry(new ServiceError('not_found', 'no such call', missing), claim, () => 0.5);
   if (outcome.kind !== 'retry') throw new Error(`a first miss is to ${outcome.kind}`);
-  await failTarget(db, claim, { error: notFound.message, ...outcome });
-  expect(await sweep.once()).toBe(6);
-});
-
-test('a hint makes history urgent, and history makes nothing less urgent', async () => {
-  await bump({ ...call(1), priority: priorities.history });
-  expect(await bump(call(1))).toMatchObject([{ key: call(1).key }]);
-  await bump({ ...call(1), priority: priorities.history });
-  const [claim] = await claimTargets(db, [call(1)]);
-  expect(claim?.priority).toBe(priorities.live);
-});
-
-test('reads what no worker took for long, once', async () => {
-  const { sweep, read } = openSweep();
-  await bump(call(1));
-  await pass(6);
-  expect(await sweep.once()).toBe(1);
-  expect(read).toEqual(['call 1700000001.1']);
-  expect(await sweep.once()).toBe(0);
+  await failTarget(db, claim, { error: 'no such call', ...outcome });
+  expect(await once()).toBe(6);
 });
 
 test('repeats a failed read when its back-off is over', async () => {
-  const { sweep } = openSweep();
-  await bump(call(1));
-  const [claim] = await claimTargets(db, [call(1)]);
-  if (!claim) throw new Error('nothing was pending');
-  await failTarget(db, claim, { error: 'failed', afterMs: 30_000, countsAsAttempt: true });
-  expect(await sweep.once()).toBe(0);
-  await database.query('update ops.sync_targets set due_at = now()');
-  expect(await sweep.once()).toBe(1);
+  const { once } = openSweep();
+  await mark(call(1));
+  await fail(call(1));
+  expect(await once()).toBe(0);
+  await query('update ops.sync_targets set due_at = now()');
+  expect(await once()).toBe(1);
 });
 
 test('reads what has been due longest first, and only kinds of its own queues', async () => {
-  for (let number = 1; number <= 3; number += 1) await bump(call(number));
-  await bump({ kind: 'users', key: 'all' });
+  const { once, read } = openSweep({ queues: ['calls'] });
+  for (const number of [1, 2, 3]) await mark(call(number));
+  await mark({ kind: 'users', key: 'all' });
   await pass(10);
-  const read: string[] = [];
-  const loop = startSweep(
-    { db, log: createLog('silent'), queues: ['calls'], read: async ({ key }) => read.push(key) },
-    pace,
-  );
-  onTestFinished(() => loop.close(0));
-  await loop.kick();
-  expect(read).toEqual([1, 2, 3].map((number) => `1700000001.${number}`));
+  await once();
+  expect(read).toEqual([1, 2, 3].map((number) => `call 1700000001.${number}`));
 });
 
 test('the reads in hand are aborted at the deadline, and waited for', async () => {
-  await bump(call(1));
+  await mark(call(1));
   await pass(6);
+  const aborted = Promise.withResolvers<void>();
   let isAborted = false;
-  const loop = startSweep(
-    {
-      db,
-      log: createLog('silent'),
-      read: (_target, signal) =>
-        new Promise<void>((resolve) =>
-          signal.addEventListener('abort', () => {
-            isAborted = true;
-            resolve();
-          }),
-        ),
-    },
-    pace,
-  );
+  const read: SweepDeps['read'] = (_target, signal) => {
+    signal.addEventListener('abort', () => {
+      isAborted = true;
+      aborted.resolve();
+    });
+    return aborted.promise;
+  };
+  const { loop } = openSweep({ read });
   await loop.kick();
   const closed = loop.close(1_300);
   await new Promise((resolve) => setTimeout(resolve, 100));

@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createService } from '../../src/api-client/client.ts';
 import { markDirty, unconfirmed } from '../../src/inbox/targets.ts';
 import { createSync } from '../../src/sync/sync.ts';
@@ -7,21 +7,20 @@ import { captureLog } from '../world/log.ts';
 import { startOddService } from '../world/service.ts';
 import { callId, shownCall } from './call-service.ts';
 
-const database = await migratedDatabase();
-const service = await startOddService();
-afterAll(async () => {
-  await service[Symbol.asyncDispose]();
-  await database[Symbol.asyncDispose]();
-});
-
 /** As docs/operations.md states it, of one worker process. */
 const places = 360;
 const pauses = { activeMs: 0, refusedMs: 60_000 };
 
 test('places for reads of unconfirmed targets come back when Postgres fails as the others are given back', async () => {
-  const { db } = database;
+  const { db, query, ...database } = await migratedDatabase();
+  const service = await startOddService();
   const { log } = captureLog();
   const client = createService({ baseUrl: service.url, apiKey: 'key', log, limits: { perOperation: 50 } });
+  onTestFinished(async () => {
+    await client.close();
+    await service[Symbol.asyncDispose]();
+    await database[Symbol.asyncDispose]();
+  });
   const sync = createSync({
     ...{ db, service: client, log, pauses, recheckDelays: [60], directoryEverySeconds: 600, now: () => new Date() },
     ...{ notify: () => undefined },
@@ -34,31 +33,24 @@ test('places for reads of unconfirmed targets come back when Postgres fails as t
       return { data: shownCall(path.split('/')[2] ?? '', { recorded: false, status: 'missed', legs: [] }) };
     };
     const flood = Array.from({ length: places + 40 }, () => ({ kind: 'call', key: callId() }) as const);
-    await markDirty(
-      db,
-      flood.map((target) => ({ ...target, priority: unconfirmed.single })),
-      pauses,
-    );
+    const marked = flood.map((target) => ({ ...target, priority: unconfirmed.single }));
+    await markDirty(db, marked, pauses);
     let ended = 0;
-    const reads = flood.map(() =>
-      sync
-        .readNext('calls', new AbortController().signal)
-        .catch(() => undefined)
-        .finally(() => {
-          ended += 1;
-        }),
-    );
+    const reads = flood.map(async () => {
+      const outcome = await sync.readNext('calls', new AbortController().signal).catch(() => undefined);
+      ended += 1;
+      return outcome;
+    });
     // Those without a place end before the service answers.
-    await expect.poll(() => ended, { timeout: 10_000 }).toBeGreaterThanOrEqual(40);
+    await expect.poll(() => ended).toBeGreaterThanOrEqual(40);
     answering.resolve();
     return (await Promise.all(reads)).filter((outcome) => outcome === 'mirrored').length;
   }
-  await database.query(`
+  await query(`
     create function public.refuse() returns trigger language plpgsql as $$ begin raise 'the disk is full'; end $$;
     create trigger refuse before update on ops.sync_targets for each row
       when (new.priority > old.priority) execute function public.refuse();`);
   await readFlood();
-  await database.query('drop trigger refuse on ops.sync_targets');
+  await query('drop trigger refuse on ops.sync_targets');
   expect(await readFlood()).toBe(places);
-  await client.close();
 });

@@ -9,16 +9,16 @@ import { migratedDatabase } from '../world/database.ts';
 import { callId } from './call-service.ts';
 
 const database = await migratedDatabase();
-const { db } = database;
+const { db, query, value } = database;
 afterAll(() => database[Symbol.asyncDispose]());
 
 const pauses = { activeMs: 0, refusedMs: 0 };
-const writer = createWriter({ db, pauses, notify: () => undefined });
+const { write } = createWriter({ db, pauses, notify: () => undefined });
 
-async function claimOf(key: string): Promise<Claim> {
+async function claimOf(key = callId()): Promise<Claim> {
   await markDirty(db, [{ kind: 'call', key }], pauses);
   // Whoever claimed it before gives it back.
-  await database.query(`update ops.sync_targets set claimed_until = '-infinity' where key = $1`, key);
+  await query(`update ops.sync_targets set claimed_until = '-infinity' where key = $1`, key);
   const [claim] = await claimTargets(db, [{ kind: 'call', key }]);
   if (!claim) throw new Error('nothing was pending');
   return claim;
@@ -28,46 +28,45 @@ async function claimOf(key: string): Promise<Claim> {
 function found(claim: Claim, startTime = '2026-04-21T12:00:00Z'): FinishedRead {
   const [read] = asRead(call, [{ id: claim.key, legs: [] }]);
   if (!read) throw new Error('no call');
-  return {
-    claim,
-    state: 'active',
-    result: {
-      entity: {
-        kind: 'call',
-        read: {
-          call: { ...read, startTime },
-          read: { fetchSeq: claim.fetchSeq, fetchedAt: claim.claimedAt.toISOString(), source: 'calls.get' },
-        },
-      },
-    },
-  };
+  const entity = {
+    kind: 'call',
+    read: { call: { ...read, startTime }, read: provenance(claim, 'calls.get') },
+  } as const;
+  return { claim, state: 'active', result: { entity } };
 }
 
-const isOwed = (key: string) =>
-  database.value('select dirty_version > clean_version from ops.sync_targets where key = $1', key);
-const isHeld = async (key: string) =>
-  (await database.value('select deleted_at is null from warehouse.calls where call_id = $1', key)) === true;
+function gone(claim: Claim): FinishedRead {
+  const entity = { kind: 'call_gone', read: { callId: claim.key, read: provenance(claim, 'calls.get') } } as const;
+  return { claim, state: 'gone', error: 'not found', result: { entity } };
+}
+
+const isOwed = ({ key }: Claim) =>
+  value('select dirty_version > clean_version from ops.sync_targets where key = $1', key);
+const isHeld = async ({ key }: Claim) =>
+  (await value('select deleted_at is null from warehouse.calls where call_id = $1', key)) === true;
 
 describe('a batch', () => {
-  test('with a read that cannot be written keeps the others, and leaves that one pending', async () => {
-    const [good, bad, better] = [await claimOf(callId()), await claimOf(callId()), await claimOf(callId())];
-    const outcomes = await Promise.allSettled([
-      writer.write(found(good)),
-      writer.write(found(bad, 'no instant')),
-      writer.write(found(better)),
-    ]);
+  const fails = (): never => {
+    throw new Error('no conclusion');
+  };
+
+  test.each<[string, (claim: Claim) => FinishedRead]>([
+    ['cannot be written', (claim) => found(claim, 'no instant')],
+    ['cannot be concluded', (claim) => ({ claim, state: 'active', result: { whenHeld: fails } })],
+  ])('with a read that %s keeps the others, and leaves that one pending', async (_, bad) => {
+    const claims = [await claimOf(), await claimOf(), await claimOf()];
+    const outcomes = await Promise.allSettled(claims.map((claim, at) => write(at === 1 ? bad(claim) : found(claim))));
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
-    expect([await isHeld(good.key), await isHeld(bad.key), await isHeld(better.key)]).toEqual([true, false, true]);
-    expect([await isOwed(good.key), await isOwed(bad.key), await isOwed(better.key)]).toEqual([false, true, false]);
+    expect(await Promise.all(claims.map(isHeld))).toEqual([true, false, true]);
+    expect(await Promise.all(claims.map(isOwed))).toEqual([false, true, false]);
   });
 
   test('is told what the mirror holds of its calls, and what that makes worth reading is pending', async () => {
-    const [held, unknown] = [await claimOf(callId()), await claimOf(callId())];
-    await writer.write(found(held));
+    const [held, unknown] = [await claimOf(), await claimOf()];
+    await write(found(held));
     const told: unknown[] = [];
-    const tells = (claim: Claim): FinishedRead => ({
-      claim,
-      state: 'active',
+    const whenHeld = (claim: Claim): FinishedRead => ({
+      ...{ claim, state: 'active' },
       result: {
         whenHeld(call) {
           told.push(call?.startedAt);
@@ -75,45 +74,20 @@ describe('a batch', () => {
         },
       },
     });
-    await Promise.all([writer.write(tells(held)), writer.write(tells(unknown))]);
+    await Promise.all([held, unknown].map((claim) => write(whenHeld(claim))));
     expect(told).toEqual([new Date('2026-04-21T12:00:00Z'), undefined]);
-    const pending = "select key from ops.sync_targets where kind = 'recordings' and key = any($1)";
-    expect(await database.value(pending, [held.key, unknown.key])).toBe(unknown.key);
-  });
-
-  test('in which one cannot be concluded keeps the others', async () => {
-    const [good, bad] = [await claimOf(callId()), await claimOf(callId())];
-    const fails = () => {
-      throw new Error('no conclusion');
-    };
-    const outcomes = await Promise.allSettled([
-      writer.write(found(good)),
-      writer.write({ claim: bad, state: 'active', result: { whenHeld: fails } }),
-    ]);
-    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
-    expect(await isHeld(good.key)).toBe(true);
+    expect(await query(`select key from ops.sync_targets where kind = 'recordings'`)).toEqual([{ key: unknown.key }]);
   });
 });
 
-test('a call that an older read did not find stays, when a newer one found it', async () => {
-  const id = callId();
-  const older = await claimOf(id);
-  const newer = await claimOf(id);
-  await writer.write(found(newer));
-  await writer.write({ claim: older, state: 'gone', error: 'not found', result: gone(older) });
-  expect(await isHeld(id)).toBe(true);
+test.each([
+  ['found stays, when an older read did not find it', gone, found, true],
+  ['not found stays gone, when an older read found it', found, gone, false],
+])('a call that a newer read has %s', async (_, ofOlder, ofNewer, expected) => {
+  const older = await claimOf();
+  await write(found(older));
+  const [late, newer] = [await claimOf(older.key), await claimOf(older.key)];
+  await write(ofNewer(newer));
+  await write(ofOlder(late));
+  expect(await isHeld(older)).toBe(expected);
 });
-
-test('a call that is found by an older read stays gone, when a newer one did not find it', async () => {
-  const id = callId();
-  await writer.write(found(await claimOf(id)));
-  const older = await claimOf(id);
-  const newer = await claimOf(id);
-  await writer.write({ claim: newer, state: 'gone', error: 'not found', result: gone(newer) });
-  await writer.write(found(older));
-  expect(await isHeld(id)).toBe(false);
-});
-
-function gone(claim: Claim): FinishedRead['result'] {
-  return { entity: { kind: 'call_gone', read: { callId: claim.key, read: provenance(claim, 'calls.get') } } };
-}

@@ -3,10 +3,17 @@ import { createService } from '../../../src/api-client/client.ts';
 import { createLog } from '../../../src/shared/log.ts';
 import { type Asked, type OddService, type Reply, startOddService } from '../../world/service.ts';
 
+/** The Unix second at which it starts, its sequence, and how long it lasts. */
+interface ShownCall {
+  readonly second: number;
+  readonly sequence: number;
+  readonly seconds: number;
+}
+
 /** A call history that pages as this test wants. */
 export interface History {
-  /** Unix seconds and sequence of each call, in any order. */
-  readonly calls: { second: number; sequence: number }[];
+  /** In any order. */
+  readonly calls: ShownCall[];
   /** Most rows on a page; what is asked beyond is capped. */
   cap: number;
   /** Whether calls of one second come in another order with each search. */
@@ -17,6 +24,8 @@ export interface History {
   before: (search: Search) => void;
   /** Bends what is answered. */
   bend: (data: { total?: number; calls: unknown[] }) => Reply;
+  /** What is answered instead. */
+  refuse: (search: Search) => Reply | undefined;
 }
 
 export interface Search {
@@ -40,11 +49,12 @@ export function createHistory(): History {
     isClosed: true,
     before: () => undefined,
     bend: (data) => ({ data }),
+    refuse: () => undefined,
   };
 }
 
-export function callAt(second: number, sequence: number): { second: number; sequence: number } {
-  return { second, sequence };
+export function callAt(second: number, sequence: number, seconds = 5): ShownCall {
+  return { second, sequence, seconds };
 }
 
 /** Serves the history by `POST /calls/search`; everything else is not found. */
@@ -55,12 +65,19 @@ export async function serveHistory(history: History) {
     if (asked.path !== '/calls/search') return { error: 'not_found', status: 404 };
     const search = JSON.parse(asked.body) as Search;
     searches.push(search);
+    const refusal = history.refuse(search);
+    if (refusal) return refusal;
     history.before(search);
     const { start, end } = search;
+    const isByEnd = search.sort?.field === 'endTime';
     const within = history.calls
       .filter(({ second }) => (history.isClosed ? second >= start && second <= end : second > start && second < end))
-      .map((call) => ({ ...call, order: history.shuffles ? drawn(call.sequence, searches.length) : call.sequence }))
-      .sort((a, b) => a.second - b.second || a.order - b.order);
+      .map((call) => ({
+        ...call,
+        at: call.second + (isByEnd ? call.seconds : 0),
+        order: history.shuffles ? drawn(call.sequence, searches.length) : call.sequence,
+      }))
+      .sort((a, b) => a.at - b.at || a.order - b.order);
     const ordered = search.sort?.direction === 'asc' ? within : within.reverse();
     const page = ordered.slice(search.offset, search.offset + Math.min(search.limit, history.cap));
     return history.bend({ total: within.length, calls: page.map(row) });
@@ -76,17 +93,18 @@ export async function serveHistory(history: History) {
     await client.close();
     await service[Symbol.asyncDispose]();
   });
-  return { client, searches };
+  return { client, searches, service };
 }
 
-function row({ second, sequence }: { second: number; sequence: number }): object {
-  return {
-    id: `${second}.${sequence}`,
+const isoOf = (second: number) => new Date(second * 1_000).toISOString();
+
+function row({ second, sequence, seconds }: ShownCall): object {
+  const told = {
     direction: 'inbound',
     status: 'missed',
-    startTime: new Date(second * 1_000).toISOString(),
-    durationSeconds: 5,
-    talkTimeSeconds: 0,
     recorded: false,
+    talkTimeSeconds: 0,
+    durationSeconds: seconds,
   };
+  return { id: `${second}.${sequence}`, ...told, startTime: isoOf(second), endTime: isoOf(second + seconds) };
 }

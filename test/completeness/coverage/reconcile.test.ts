@@ -1,0 +1,182 @@
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { scheduleHours, unproveHours } from '../../../src/completeness/coverage/coverage.ts';
+import { daysOfCoverage } from '../../../src/completeness/coverage/days.ts';
+import { createReconciler } from '../../../src/completeness/coverage/reconcile.ts';
+import { createLog } from '../../../src/shared/log.ts';
+import { markCallsGone } from '../../../src/warehouse/calls.ts';
+import { ignored, readNumber } from '../../warehouse/reads.ts';
+import { migratedDatabase } from '../../world/database.ts';
+import { callAt, createHistory, serveHistory } from './history.ts';
+
+const database = await migratedDatabase();
+const { db, query, value } = database;
+afterAll(() => database[Symbol.asyncDispose]());
+beforeEach(() => query('truncate ops.coverage, ops.gaps, ops.sync_targets, warehouse.calls, warehouse.call_legs'));
+
+/** The start of the hour that is not over. */
+const running = Math.floor(Date.now() / 3_600_000) * 3_600;
+/** Ten minutes into an hour that is over. */
+const hoursAgo = (hours: number) => running - hours * 3_600 + 600;
+const log = createLog('silent');
+
+/** A reconciler of a service that lists calls which started then. */
+async function open(...seconds: readonly number[]) {
+  const history = createHistory();
+  history.calls.push(...seconds.map((second, at) => callAt(second, at)));
+  const { client } = await serveHistory(history);
+  const deps = { db, log, pauses: { activeMs: 0, refusedMs: 0 }, notify: () => undefined };
+  const reconciler = createReconciler({ ...deps, service: client });
+  /** One whose searches are made by other means. */
+  const searching = (search: typeof client.calls.search) =>
+    createReconciler({ ...deps, service: { ...client, calls: { ...client.calls, search } } });
+  return { history, searching, ids: seconds.map((second, at) => `${second}.${at}`), round: () => reconciler.round() };
+}
+
+const held = () => value('select count(*)::integer from warehouse.calls where deleted_at is null');
+const pending = async () =>
+  (await query<{ key: string }>(`select key from ops.sync_targets where kind = 'call' order by 1`)).map(
+    ({ key }) => key,
+  );
+const makeDue = (where = 'to_at <= now()') => query(`update ops.coverage set due_at = now() where ${where}`);
+const watch = (hours: number) =>
+  query('update ops.coverage set is_watched = true where from_at = to_timestamp($1)', hour(hours));
+const hour = (hours: number) => running - hours * 3_600;
+/** What is known of an hour: its state, and how many calls are reported and held. */
+const known = (hours: number) =>
+  value(
+    `select concat_ws(' ', state, reported_count, held_count, unannounced_count, last_error) from ops.coverage where from_at = to_timestamp($1)`,
+    hour(hours),
+  );
+
+test('calls that no webhook announced are held after a round, those of the running hour too, and are to be read', async () => {
+  const { ids, round } = await open(hoursAgo(2), hoursAgo(5), running + Math.floor((Date.now() / 1_000 - running) / 2));
+  const first = await round();
+  expect(first).toMatchObject({ failed: 0 });
+  expect(first.compared).toBeGreaterThanOrEqual(23);
+  expect(await held()).toBe(3);
+  expect(await pending()).toEqual(ids.toSorted());
+  expect([await known(2), await known(5)]).toEqual(['proven 1 1', 'proven 1 1']);
+  expect(await round()).toMatchObject({ failed: 0, changed: 0 });
+  await makeDue();
+  expect(await round()).toMatchObject({ failed: 0, changed: 0 });
+});
+
+test('calls of a time without webhooks are held after a round, and the gap is closed', async () => {
+  const { round } = await open();
+  await round();
+  const late = await open(hoursAgo(3));
+  await query(`insert into ops.gaps (stream, from_at, to_at, reason)
+    values ('calls', now() - interval '4 hours', now(), 'a test')`);
+  await late.round();
+  expect(await held()).toBe(1);
+  expect(await value(`select filled_at is not null from ops.gaps where reason = 'a test'`)).toBe(true);
+});
+
+test('an hour in which webhooks were expected counts what they did not announce', async () => {
+  await (await open()).round();
+  await watch(3);
+  const { ids, round } = await open(hoursAgo(3), hoursAgo(3));
+  await query(`insert into ops.sync_targets (kind, key) values ('call', $1)`, ids[1]);
+  await makeDue();
+  await round();
+  expect(await known(3)).toBe('proven 2 2 1');
+});
+
+test('what is held and no longer listed is read, and gone only on proof', async () => {
+  const { history, ids, round } = await open(hoursAgo(4), hoursAgo(4));
+  await round();
+  await query('truncate ops.sync_targets');
+  history.calls.pop();
+  await scheduleHours(db, { from: hour(4), to: hour(3) });
+  await round();
+  expect(await known(4)).toBe('differs 1 2 1 held calls are no longer listed; they are read again');
+  expect(await pending()).toEqual([ids[1]]);
+});
+
+test('calls that were listed and then not found leave their hour in doubt, until both agree', async () => {
+  const { ids, round } = await open(hoursAgo(4), hoursAgo(4));
+  await round();
+  await query(`update ops.coverage set due_at = 'infinity'`);
+  for (const callId of ids) {
+    await db.transaction().execute(async (tx) => {
+      await markCallsGone(tx, ignored, [{ callId, read: readNumber(1_000_000) }]);
+      await unproveHours(tx, [callId]);
+    });
+  }
+  expect(await known(4)).toMatch(/^differs 2 0/);
+  const soon = `select due_at <= now() + interval '15 minutes' from ops.coverage where state = 'differs'`;
+  expect(await value(soon)).toBe(true);
+  await query(`select setval('ops.fetch_seq', 2000000)`);
+  await makeDue();
+  await round();
+  expect(await known(4)).toBe('proven 2 2');
+  expect(await held()).toBe(2);
+});
+
+test('an hour that cannot be proven holds up no other', async () => {
+  const { history, round } = await open();
+  history.refuse = ({ start, end }) => (start <= hour(5) && end > hour(5) ? { body: 'nobody can read it' } : undefined);
+  for (let time = 0; time < 2; time += 1) {
+    await round();
+    await makeDue(`to_at <= now() and state <> 'proven'`);
+  }
+  expect(
+    await query(
+      `select extract(epoch from from_at)::integer as hour from ops.coverage where to_at <= now() and state <> 'proven'`,
+    ),
+  ).toEqual([{ hour: hour(5) }]);
+});
+
+test('a search that breaks leaves no gap claimed', async () => {
+  await query(`insert into ops.gaps (stream, from_at, to_at, reason)
+    select 'calls', now() - interval '1 hour', now(), 'a test' from generate_series(1, 2)`);
+  const lost = 'the connection to Postgres was lost';
+  const broken = (await open()).searching(() => Promise.reject(new Error(lost)));
+  await expect(broken.round()).rejects.toThrow(lost);
+  const due = `select from ops.gaps where reason = 'a test' and next_try_at < now() + interval '2 minutes'`;
+  expect(await query(due)).toHaveLength(2);
+});
+
+test('a service that fails leaves the hours due, later each time', async () => {
+  const { history, round } = await open();
+  history.refuse = () => ({ error: 'permission_denied', status: 403 });
+  const first = await round();
+  expect(first.compared).toBe(0);
+  expect(first.failed).toBeGreaterThanOrEqual(23);
+  const states = `select distinct concat_ws(' ', state, attempts, due_at > now(), last_error is not null) as how
+    from ops.coverage where to_at <= now() and checked_at is not null`;
+  expect(await query(states)).toEqual([{ how: 'failed 1 t t' }]);
+  history.refuse = () => undefined;
+  await makeDue();
+  expect((await round()).failed).toBe(0);
+});
+
+test('a downtime is planned at the next start', async () => {
+  const { round } = await open(hoursAgo(2));
+  await round();
+  await watch(6);
+  await query('delete from ops.coverage where from_at > to_timestamp($1)', hour(6));
+  await query('truncate warehouse.calls cascade');
+  await round();
+  const planned = 'select count(*)::integer from ops.coverage where to_at <= now() and is_watched';
+  expect([await value(planned), await held()]).toEqual([6, 1]);
+});
+
+test('each day is complete, or says why not', async () => {
+  const { round } = await open(hoursAgo(1));
+  await round();
+  // An hour that is just over is not compared before calls of it can have been listed.
+  await makeDue(`state = 'waiting' and to_at <= now()`);
+  await round();
+  const today = new Date();
+  const days = () => daysOfCoverage(db, new Date(today.getTime() - 3 * 86_400_000), today);
+  const found = await days();
+  expect(found).toHaveLength(4);
+  expect(found[0]).toMatchObject({ hours: 24, provenHours: 0, isComplete: false, reported: undefined });
+  expect(found[3]).toMatchObject({ isComplete: true });
+  await query(
+    `update ops.coverage set state = 'differs', last_error = 'because' where from_at = to_timestamp($1)`,
+    hour(1),
+  );
+  expect((await days()).slice(-2).map((day) => day.difference === 'because' && !day.isComplete)).toContain(true);
+});
