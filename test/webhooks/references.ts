@@ -1,4 +1,4 @@
-import type { CallReference, Reference } from '../../src/webhooks/references.ts';
+import type { Reference } from '../../src/webhooks/references.ts';
 
 export const ours = '18457511133';
 export const ourOther = '18457511144';
@@ -11,14 +11,23 @@ export const ringing = '1783385492.057900';
 /** A text from a customer to one of our lines, as far as the two numbers tell it. */
 export const between = { from: customer, to: ours, direction: 'incoming' };
 
-export function thread(line: string, number: string, messageId?: string): Reference {
-  return { kind: 'thread', line, number, participants: [], ...(messageId === undefined ? {} : { messageId }) };
+const names = Object.entries({ ours, ourOther, customer, friend, stranger, ended, ringing });
+const named = (value: string) => names.find(([, each]) => each === value)?.[0] ?? value;
+
+/**
+ * References as a line of text: `line/number #message` of a text, `line/number+number` of a group, `id (why)` of a call and
+ * `#message` of what is named by its id alone.
+ */
+export function shown(references: readonly Reference[]): string {
+  return references.map(shownOne).join(', ');
 }
 
-export function group(line: string, participants: string[], messageId?: string): Reference {
-  return { ...thread(line, participants[0] ?? '', messageId), participants } as Reference;
-}
-
-export function call(callId: string, why: CallReference['why']): Reference {
-  return { kind: 'call', callId, why };
+function shownOne(reference: Reference): string {
+  if (reference.kind === 'call') return `${named(reference.callId)} (${reference.why})`;
+  if (reference.kind === 'message') return `#${reference.messageId}`;
+  const { line, number, participants, messageId } = reference;
+  if (participants.length > 0 && participants[0] !== number)
+    throw new Error('a group is named by its first participant');
+  const others = participants.length > 0 ? participants : [number];
+  return `${named(line)}/${others.map(named).join('+')}${messageId === undefined ? '' : ` #${messageId}`}`;
 }
