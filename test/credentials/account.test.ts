@@ -71,8 +71,8 @@ test('the mirror of the own sandbox follows its reset, and that of a real accoun
   const after = await account(2);
   const mirror = await mirrorOf(await account(1));
   const { database } = mirror;
-  await database.query(`insert into ops.coverage (stream, from_at, to_at, is_watched, due_at, state, proven_at)
-    values ('calls', 'epoch', '1970-01-01T01:00:00Z', true, 'infinity', 'proven', now())`);
+  await database.query(`insert into ops.coverage (stream, from_at, to_at, is_watched, due_at, state, proven_at, checked_at)
+    values ('calls', 'epoch', '1970-01-01T01:00:00Z', true, 'infinity', 'proven', now(), now())`);
   const asked = () => codeOf(checked(mirror, after.url, after.apiKey, { isOwnSandbox: true }).lines.list());
   expect(await asked()).toBe('account_unrecognized');
   await database.query('update ops.account set is_sandbox = true');

@@ -13,10 +13,22 @@ test.each([
   ],
   ['keeps a call as written', '{"call":1783385492.10}', { call: '1783385492.10' }],
   ['leaves the price of a call a number', '{"call":1.50,"callIdle":1.50}', { call: 1.5, callIdle: 1.5 }],
-  ['keeps it deep inside', '{"data":[{"legs":[{"bridgedFromCallId": 17.50}]}]}', deep('17.50')],
-  ['keeps call ids in arrays', '{"callIds":[1783385492.0570, 1783385493.10]}', ids('1783385492.0570', '1783385493.10')],
+  [
+    'keeps it deep inside',
+    '{"data":[{"legs":[{"bridgedFromCallId": 17.50}]}]}',
+    { data: [{ legs: [{ bridgedFromCallId: '17.50' }] }] },
+  ],
+  [
+    'keeps call ids in arrays',
+    '{"callIds":[1783385492.0570, 1783385493.10]}',
+    { callIds: ['1783385492.0570', '1783385493.10'] },
+  ],
   ['keeps the call that returned a call', '{"calledBack" :\n1783385492.10}', { calledBack: '1783385492.10' }],
-  ['keeps a long integer', '{"id":9007199254740993,"n":[-90071992547409931]}', long()],
+  [
+    'keeps a long integer',
+    '{"id":9007199254740993,"n":[-90071992547409931]}',
+    { id: '9007199254740993', n: ['-90071992547409931'] },
+  ],
   ['leaves the largest safe integer a number', '[9007199254740991]', [9007199254740991]],
   ['leaves an ordinary id a number', '{"id":110167431}', { id: 110167431 }],
   [
@@ -24,7 +36,11 @@ test.each([
     '{"price":0.0075,"end":12.50,"at":[1.5]}',
     { price: 0.0075, end: 12.5, at: [1.5] },
   ],
-  ['leaves what stands in a string', String.raw`{"message":"\"callId\":1.10, 12345678901234567"}`, text()],
+  [
+    'leaves what stands in a string',
+    String.raw`{"message":"\"callId\":1.10, 12345678901234567"}`,
+    { message: '"callId":1.10, 12345678901234567' },
+  ],
   ['ignores a byte order mark', '\ufeff{"a":1}', { a: 1 }],
 ])('%s', (_fact, json, value) => {
   expect(parseJson(json)).toEqual(value);
@@ -66,19 +82,3 @@ test('a number elsewhere is the same with and without an identifier beside it', 
     }),
   );
 });
-
-function deep(id: string): unknown {
-  return { data: [{ legs: [{ bridgedFromCallId: id }] }] };
-}
-
-function ids(...callIds: string[]): unknown {
-  return { callIds };
-}
-
-function long(): unknown {
-  return { id: '9007199254740993', n: ['-90071992547409931'] };
-}
-
-function text(): unknown {
-  return { message: '"callId":1.10, 12345678901234567' };
-}
