@@ -6,7 +6,7 @@ import { createWorld } from '../world.ts';
 
 const service = await startOddService();
 const api = { url: service.url, key: 'key-of-the-start' };
-const world = await createWorld({ backend: 'postgres', api, workers: null });
+const world = await createWorld({ backend: 'redis', api, workers: null });
 const { context, query, value } = world;
 afterAll(async () => {
   await world.close();
