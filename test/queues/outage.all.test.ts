@@ -37,7 +37,9 @@ async function usingQueues(
   const timing = { lockDuration: 1_000, stalledInterval: 500 };
   const databaseUrl = at.postgres ?? inject('postgresUrl');
   const queues = await createQueues({ redisUrl: at.redis, databaseUrl, log, timing, ...more });
-  onTestFinished(() => queues.close());
+  let closing: Promise<void> | undefined;
+  const close = () => (closing ??= queues.close());
+  onTestFinished(close);
   const seen: string[] = [];
   const work = (handle: () => unknown = () => undefined) =>
     queues.work('calls', {}, async ({ key }) => {
@@ -50,7 +52,7 @@ async function usingQueues(
       () => true,
       () => false,
     );
-  return { queues, lines, work, sees, enqueues, accepts: () => vi.waitUntil(enqueues, settled) };
+  return { queues, close, lines, work, sees, enqueues, accepts: () => vi.waitUntil(enqueues, settled) };
 }
 
 async function within<T>(ms: number, work: () => Promise<T>): Promise<T> {
@@ -139,9 +141,9 @@ describe('a Redis', () => {
 
   test('that is opened for reading keeps no trace', async () => {
     const redis = await usingRedis();
-    const { queues } = await usingQueues({ redis: redis.url }, { isReadOnly: true });
+    const { queues, close } = await usingQueues({ redis: redis.url }, { isReadOnly: true });
     expect(await queues.waiting('calls')).toBe(0);
-    await queues.close();
+    await close();
     const client = new Redis(redis.url);
     onTestFinished(() => client.disconnect());
     expect(await client.dbsize()).toBe(0);
@@ -216,14 +218,14 @@ describe('a Redis', () => {
 describe('closing while the store is away', () => {
   test('returns by its deadline with a job in hand', async () => {
     const redis = await usingRedis();
-    const { queues, work, accepts } = await usingQueues({ redis: redis.url });
+    const { close, work, accepts } = await usingQueues({ redis: redis.url });
     const { begun, hold } = gate();
     const worker = work(hold);
     await accepts();
     await begun;
     await redis.kill('SIGKILL');
     await within(20_000, () => worker.close(500));
-    await within(20_000, () => queues.close());
+    await within(20_000, close);
   });
 
   test.each(['before the worker started', 'while it waited for jobs', 'while the last job was answered'])(
@@ -263,10 +265,10 @@ describe('closing while the store is away', () => {
       return url.href;
     });
     await migrateQueues(postgres);
-    const { queues, lines, accepts } = await usingQueues({ postgres });
+    const { close, lines, accepts } = await usingQueues({ postgres });
     await accepts();
     const halted = await haltBackends(postgres);
-    await queues.close();
+    await close();
     await halted.end();
     expect(halted.count).toBeGreaterThan(0);
     expect(lines).toEqual([]);
