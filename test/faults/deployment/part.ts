@@ -76,7 +76,7 @@ export function createPart(shape: PartShape, onOpen: (end: () => Promise<void>) 
     isRunning = true;
     const isReady = () => output.slice(from).includes(shape.readyWords);
     await vi
-      .waitUntil(() => isReady() || !isRunning, { timeout: conditionTimeoutMs, interval: 10 })
+      .waitUntil(() => isReady() || !isRunning, { timeout: Math.max(conditionTimeoutMs, 60_000), interval: 10 })
       .catch(() => undefined);
     if (!isReady()) throw new Error(`${shape.name} did not start: ${output.slice(from)}`);
   }
